@@ -1,0 +1,109 @@
+"""Array types, and the checks that every public argument passes before any work.
+
+A check returns the argument in the form that the numerics need, or raises
+``ValueError`` with the argument's name, the value that was given and what is allowed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+ComplexArray = NDArray[np.complex128]
+IntArray = NDArray[np.int64]
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return ``array`` itself, closed for writing: frozen objects share arrays."""
+    array.flags.writeable = False
+    return array
+
+
+def real_array(name: str, values: ArrayLike) -> FloatArray:
+    """Return a float64 copy of ``values``; every entry must be a finite number."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} = {values!r} is not an array of real numbers"
+        ) from error
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        place = f"[{', '.join(map(str, where))}]" if where else ""
+        raise ValueError(f"{name}{place} = {array[where]} must be finite")
+    return array
+
+
+def real_number(
+    name: str,
+    value: Any,
+    *,
+    at_least: float = -np.inf,
+    above: float = -np.inf,
+    at_most: float = np.inf,
+) -> float:
+    """Return ``value`` as a finite float within the bounds that are given."""
+    allowed = _allowed(at_least, above, at_most)
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise ValueError(f"{name} = {value!r} must be a real number{allowed}")
+    number = float(value)
+    in_range = number >= at_least and number > above and number <= at_most
+    if not (np.isfinite(number) and in_range):
+        raise ValueError(f"{name} = {value!r} must be a finite number{allowed}")
+    return number
+
+
+def whole_number(name: str, value: Any, *, at_least: int) -> int:
+    """Return ``value`` as an int of at least ``at_least``."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < at_least:
+        raise ValueError(
+            f"{name} = {value!r} must be a whole number of at least {at_least}"
+        )
+    return int(value)
+
+
+def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
+    """Return ``value`` if it is one of ``allowed``; else name the nearest that is."""
+    options = list(allowed)
+    if isinstance(value, str) and value in options:
+        return value
+    listed = ", ".join(repr(option) for option in options)
+    raise ValueError(f"{name} = {value!r}{nearest(value, options)} must be one of {listed}")
+
+
+def nearest(value: Any, options: Iterable[str]) -> str:
+    """Return ``" (did you mean 'x'?)"`` for the option closest in spelling, or ``""``."""
+    close = difflib.get_close_matches(str(value), list(options), n=1, cutoff=0.5)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def unit_vectors(name: str, points: ArrayLike) -> FloatArray:
+    """Return ``points``, shape (..., d), scaled to unit length; they must be close to it."""
+    array = np.atleast_2d(real_array(name, points))
+    lengths = np.linalg.norm(array, axis=-1, keepdims=True)
+    wrong = np.abs(lengths - 1.0) > 1e-6
+    if wrong.any():
+        where = tuple(int(i) for i in np.argwhere(wrong[..., 0])[0])
+        raise ValueError(
+            f"{name}[{', '.join(map(str, where))}] has length "
+            f"{float(lengths[where][0]):.6g}; points lie on the unit sphere (length 1)"
+        )
+    return np.asarray(array / lengths)
+
+
+def _allowed(at_least: float, above: float, at_most: float) -> str:
+    parts = []
+    if at_least > -np.inf:
+        parts.append(f"at least {at_least:g}")
+    if above > -np.inf:
+        parts.append(f"above {above:g}")
+    if at_most < np.inf:
+        parts.append(f"at most {at_most:g}")
+    return ", " + " and ".join(parts) if parts else ""

@@ -1,0 +1,254 @@
+r"""The mean-field equation: terms, a direction, and diffusion.
+
+    d_t mu + div(mu v) = kappa Lap mu,   v = s grad F,   F = A[mu] + V
+
+with s = +1 (ascent) or -1 (descent) and the energy
+E[mu] = (1/2 beta) iint K dmu dmu + int V dmu (paper, eqs. 2.1 to 2.8).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, choice, real_number
+from mfpde.geometry import Geometry
+from mfpde.grid_equation import GridEquation
+from mfpde.measure import AnyMeasure, Atoms, as_measure
+from mfpde.terms import Attention, ExternalTerm
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class MeanFieldEquation:
+    """A mean-field equation from its terms.
+
+    Parameters
+    ----------
+    *terms
+        Any number of :class:`Attention`, :class:`Perceptron` and :class:`Potential`.
+    direction
+        ``"ascent"`` (s = +1) or ``"descent"`` (s = -1); it flips the whole field.
+    diffusion
+        kappa, at least 0.
+
+    Raises
+    ------
+    ValueError
+        For an argument that is no term, terms of different dimensions, an unknown
+        direction or a negative diffusion.
+    """
+
+    terms: tuple[Attention | ExternalTerm, ...]
+    direction: str
+    diffusion: float
+
+    def __init__(
+        self,
+        *terms: Attention | ExternalTerm,
+        direction: str,
+        diffusion: float = 0.0,
+    ) -> None:
+        for index, term in enumerate(terms):
+            if not isinstance(term, Attention | ExternalTerm):
+                raise ValueError(
+                    f"term {index} = {term!r} must be an Attention, a Perceptron or a "
+                    "Potential"
+                )
+        if not terms:
+            raise ValueError("an equation needs at least one term")
+        dimensions = [getattr(term, "dimension", None) for term in terms]
+        named = sorted({d for d in dimensions if d is not None})
+        if len(named) > 1:
+            raise ValueError(
+                f"the terms live in different dimensions: {named}; all must have the same"
+            )
+        object.__setattr__(self, "terms", tuple(terms))
+        object.__setattr__(
+            self, "direction", choice("direction", direction, ("ascent", "descent"))
+        )
+        object.__setattr__(
+            self, "diffusion", real_number("diffusion", diffusion, at_least=0.0)
+        )
+
+    @property
+    def sign(self) -> int:
+        """S: +1 in ascent, -1 in descent."""
+        return 1 if self.direction == "ascent" else -1
+
+    @property
+    def attentions(self) -> tuple[Attention, ...]:
+        """The attention terms."""
+        return tuple(t for t in self.terms if isinstance(t, Attention))
+
+    @property
+    def externals(self) -> tuple[ExternalTerm, ...]:
+        """The terms that do not depend on the measure."""
+        return tuple(t for t in self.terms if isinstance(t, ExternalTerm))
+
+    @property
+    def has_energy(self) -> bool:
+        """Whether every drift is a gradient, so that F and E exist."""
+        return all(term.is_gradient for term in self.externals)
+
+    @property
+    def energy_is_lyapunov(self) -> bool:
+        """Whether s E never decreases along solutions without diffusion.
+
+        True for unnormalised attention with gradient terms, and for one normalised
+        attention alone; otherwise no monotonicity is claimed.
+        """
+        if not self.has_energy:
+            return False
+        softmaxes = [a for a in self.attentions if a.normalized and a.beta > 0]
+        return not softmaxes or len(self.terms) == 1
+
+    @property
+    def convention(self) -> str:
+        """The kernel convention in words, as every output states it."""
+        kernels = {
+            "K = exp(beta (x.y - 1))" if a.kernel == "shifted" else "K = exp(beta x.y)"
+            for a in self.attentions
+        }
+        return " and ".join(sorted(kernels)) or "no attention"
+
+    def on(self, geometry: Geometry) -> GridEquation:
+        """Return the equation on a grid, with all static fields computed once.
+
+        Raises
+        ------
+        ValueError
+            If a term has another dimension than the grid, or the grid is too coarse for
+            beta (the message names one that is fine enough).
+        """
+        return _on_grid(self, geometry)
+
+    def first_variation(
+        self, measure: AnyMeasure, points: FloatArray | None = None
+    ) -> FloatArray:
+        """F = A[mu] + V, the derivative of the energy by the measure.
+
+        For softmax attention F is what v = s grad F is the gradient of.
+
+        Parameters
+        ----------
+        measure
+            A density, atoms, or both.
+        points
+            Unit vectors (..., d); by default the cell centres, or the atoms themselves.
+
+        Returns
+        -------
+        Values of shape (...).
+
+        Raises
+        ------
+        ValueError
+            If a drift has no potential, or dimensions do not match.
+        """
+        if not self.has_energy:
+            raise ValueError(
+                "the first variation does not exist: a perceptron with vector weights has "
+                "no potential"
+            )
+        if isinstance(measure, Atoms):
+            return self._fields_of_atoms(measure, points)[0]
+        grid, _, moments = self._evaluated(measure)
+        if points is None:
+            return grid.first_variation(moments)
+        return grid.first_variation_at(moments, _points(points, grid.geometry.dimension))
+
+    def velocity(
+        self, measure: AnyMeasure, points: FloatArray | None = None
+    ) -> FloatArray:
+        """V = s grad F (or s times the general drift), tangent vectors of shape (..., d).
+
+        Parameters are those of :meth:`first_variation`.
+        """
+        if isinstance(measure, Atoms):
+            return self._fields_of_atoms(measure, points)[1]
+        grid, _, moments = self._evaluated(measure)
+        if points is not None:
+            return grid.velocity_at(moments, _points(points, grid.geometry.dimension))
+        components = grid.velocity(moments)
+        return np.einsum("a...,a...i->...i", components, grid.geometry.tangents)
+
+    def energy(self, measure: AnyMeasure) -> float | None:
+        """E[mu] = (1/2 beta) iint K dmu dmu + int V dmu, or None if a drift has no potential."""
+        if not self.has_energy:
+            return None
+        if isinstance(measure, Atoms):
+            atoms = (measure.points, measure.masses)
+            total = sum(a.energy_of_atoms(atoms) for a in self.attentions)
+            for term in self.externals:
+                total += float(measure.masses @ term.value(measure.points))
+            return total
+        grid, whole, moments = self._evaluated(measure)
+        atoms = (whole.atoms.points, whole.atoms.masses)
+        return grid.energy(whole.density.masses, atoms, moments)
+
+    def lyapunov_function(self, measure: AnyMeasure) -> float | None:
+        """-s E + kappa int rho log rho, which never increases; None where none is known."""
+        energy = self.energy(measure)
+        softmax = any(a.normalized and a.beta > 0 for a in self.attentions)
+        if energy is None or not self.energy_is_lyapunov or (softmax and self.diffusion):
+            return None
+        if self.diffusion == 0:
+            return -self.sign * energy
+        density = as_measure(measure).density
+        values = density.values
+        logarithms = np.log(np.where(values > 0, values, 1.0))
+        entropy = float((density.masses * logarithms).sum())
+        return -self.sign * energy + self.diffusion * entropy
+
+    def _evaluated(self, measure: AnyMeasure) -> tuple[GridEquation, Any, Any]:
+        whole = as_measure(measure)
+        grid = self.on(whole.geometry)
+        atoms = (whole.atoms.points, whole.atoms.masses)
+        return grid, whole, grid.moments(whole.density.masses, atoms)
+
+    def _fields_of_atoms(
+        self, atoms: Atoms, points: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        targets = atoms.points if points is None else _points(points, atoms.dimension)
+        flat = np.ascontiguousarray(targets.reshape(-1, atoms.dimension))
+        values = np.zeros(len(flat))
+        gradient = np.zeros(flat.shape)
+        for attention in self.attentions:
+            value, slope = attention.field_of_atoms(flat, (atoms.points, atoms.masses))
+            values += value
+            gradient += slope
+        for term in self.externals:
+            term.check_dimension(atoms.dimension)
+            gradient += term.drift(flat)
+            if term.is_gradient:
+                values += term.value(flat)
+        shape = targets.shape
+        return values.reshape(shape[:-1]), self.sign * gradient.reshape(shape)
+
+    def __repr__(self) -> str:
+        terms = ", ".join(repr(term) for term in self.terms)
+        diffusion = f", diffusion={self.diffusion:g}" if self.diffusion else ""
+        return f"MeanFieldEquation({terms}, direction={self.direction!r}{diffusion})"
+
+
+def _points(points: Any, dimension: int) -> FloatArray:
+    array = np.asarray(points, dtype=np.float64)
+    if array.shape[-1:] != (dimension,):
+        raise ValueError(
+            f"points of shape {array.shape} must have shape (..., {dimension})"
+        )
+    return array
+
+
+@lru_cache(maxsize=8)
+def _on_grid(equation: MeanFieldEquation, geometry: Geometry) -> GridEquation:
+    return GridEquation(
+        geometry,
+        equation.attentions,
+        equation.externals,
+        equation.sign,
+        equation.diffusion,
+    )

@@ -1,0 +1,6 @@
+"""Grids on spheres: points, areas, moments and spectral fields; no physics."""
+
+from mfpde.geometry.base import Geometry
+from mfpde.geometry.circle import Circle
+
+__all__ = ["Circle", "Geometry"]

@@ -1,0 +1,108 @@
+r"""What a geometry knows: points, areas, moments of a measure, spectral fields.
+
+A geometry knows no physics.  Its spectral side is built so that one formula serves the
+circle, the sphere and zonal densities alike: with the reproducing kernels Z_l of degree l
+with respect to the *uniform probability* (Z_l = 2 cos(l angle) on the circle,
+(2l+1) P_l(x.y) on the sphere; Z_0 = 1),
+
+    ``synthesis(symbol[degrees] * moments(mu))`` (x) = sum_l symbol_l \int Z_l(x, y) dmu(y),
+
+so that a zonal kernel with Funk-Hecke eigenvalues lambda_l (for the uniform probability)
+acts as ``symbol = lambda``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from mfpde.arrays import ComplexArray, FloatArray, IntArray
+
+
+class Geometry(ABC):
+    """A grid of cells on the unit sphere S^(d-1).
+
+    Tangent fields at the cell centres are stored by components along
+    ``tangents``, shape (directions, *shape): one direction on the circle and on zonal
+    grids, two on the sphere.
+    """
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """Dimension d of the space that S^(d-1) lies in."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Shape of an array with one entry for each cell."""
+
+    @property
+    @abstractmethod
+    def spacing(self) -> float:
+        """Typical distance h between neighbouring cell centres, in radians."""
+
+    @property
+    @abstractmethod
+    def points(self) -> FloatArray:
+        """Cell centres, unit vectors, shape (*shape, d)."""
+
+    @property
+    @abstractmethod
+    def areas(self) -> FloatArray:
+        """Surface areas of the cells, shape ``shape``."""
+
+    @property
+    @abstractmethod
+    def tangents(self) -> FloatArray:
+        """Orthonormal tangent vectors at the cell centres, (directions, *shape, d)."""
+
+    @property
+    @abstractmethod
+    def max_degree(self) -> int:
+        """Largest degree that the grid represents without aliasing."""
+
+    @abstractmethod
+    def cells_for_degree(self, degree: int) -> str:
+        """Say, for an error message, which grid represents ``degree``."""
+
+    @abstractmethod
+    def degrees(self, degree: int) -> IntArray:
+        """Degree l of each coefficient in the result of :meth:`moments`."""
+
+    @abstractmethod
+    def moments(
+        self, masses: FloatArray, atoms: tuple[FloatArray, FloatArray], degree: int
+    ) -> ComplexArray:
+        """Moments up to ``degree`` of cell masses plus atoms ``(points, masses)``."""
+
+    @abstractmethod
+    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Values of a spectral field at the cell centres, shape ``shape``."""
+
+    @abstractmethod
+    def gradient(self, coefficients: ComplexArray) -> FloatArray:
+        """Gradient of a spectral field at the centres, (directions, *shape)."""
+
+    @abstractmethod
+    def synthesis_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
+        """Values of a spectral field at ``points`` (..., d), shape (...)."""
+
+    @abstractmethod
+    def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
+        """Tangential gradient of a spectral field at ``points``, shape (..., d)."""
+
+    @abstractmethod
+    def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
+        """Integrate the field with ``coefficients`` against the measure with ``moments``."""
+
+    @abstractmethod
+    def heat_symbol(self, degree: int) -> FloatArray:
+        """Eigenvalue of the discrete -Laplacian for each coefficient of moments."""
+
+    @abstractmethod
+    def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
+        """Masses after the positive discrete heat flow of duration ``time``."""
+
+    @abstractmethod
+    def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
+        """Density values on ``finer`` with the same mass, nonnegative if ``values`` are."""

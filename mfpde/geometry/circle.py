@@ -1,0 +1,254 @@
+r"""The circle S^1: equal cells and Fourier moments f_k = \int e^{-ik theta} dmu.
+
+Cell i has its centre at theta_i = (i + 1/2) h, h = 2 pi / n, so that faces lie at multiples
+of h.  A cell mass is h times the *point value* of the density at the centre: the trapezoidal
+rule makes every moment of smooth data spectrally accurate.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+import pyfftw
+from scipy.interpolate import PchipInterpolator
+
+from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
+from mfpde.geometry.base import Geometry
+
+MINIMUM_CELLS = 16
+
+
+def angles_of(points: FloatArray) -> FloatArray:
+    """Angle in [0, 2 pi) of each point (..., 2) of the circle."""
+    return np.asarray(np.mod(np.arctan2(points[..., 1], points[..., 0]), 2 * np.pi))
+
+
+def points_at(angles: FloatArray) -> FloatArray:
+    """Points (..., 2) of the circle at ``angles`` (...), in radians."""
+    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+
+
+def tangents_at(angles: FloatArray) -> FloatArray:
+    """Counter-clockwise unit tangents (..., 2) at ``angles`` (...)."""
+    return np.stack([-np.sin(angles), np.cos(angles)], axis=-1)
+
+
+class _Transform:
+    """A planned pair of real FFTs with its buffers; the way back is not normalised.
+
+    FFTW chooses the plan by estimate, not by timing, so that a run gives the same digits
+    every time (a measured plan is at most a few per cent faster at these lengths).
+    """
+
+    def __init__(self, length: int) -> None:
+        self.real = pyfftw.empty_aligned(length, dtype="float64")
+        self.complex = pyfftw.empty_aligned(length // 2 + 1, dtype="complex128")
+        flags = ("FFTW_ESTIMATE", "FFTW_DESTROY_INPUT")
+        self.forward = pyfftw.FFTW(self.real, self.complex, flags=flags)
+        self.backward = pyfftw.FFTW(
+            self.complex, self.real, direction="FFTW_BACKWARD", flags=flags
+        )
+
+
+@cache
+def _planned(length: int, thread: int) -> _Transform:
+    return _Transform(length)
+
+
+@dataclass(frozen=True)
+class Circle(Geometry):
+    """The unit circle in ``num_cells`` equal cells (at least 16).
+
+    ``points`` has shape (n, 2), ``areas`` shape (n,).  Good values: 512 to 2048 for beta up
+    to 25; atoms need about 100 sqrt(beta) cells to form at the right place.
+
+    Raises
+    ------
+    ValueError
+        If ``num_cells`` is not a whole number of at least 16.
+    """
+
+    num_cells: int
+
+    def __post_init__(self) -> None:
+        whole_number("num_cells", self.num_cells, at_least=MINIMUM_CELLS)
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the plane that the circle lies in: 2."""
+        return 2
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape (n,) of an array with one entry for each cell."""
+        return (self.num_cells,)
+
+    @property
+    def spacing(self) -> float:
+        """Cell width h = 2 pi / n."""
+        return 2 * np.pi / self.num_cells
+
+    @cached_property
+    def angles(self) -> FloatArray:
+        """Angles (n,) of the cell centres, in (0, 2 pi)."""
+        return read_only((np.arange(self.num_cells) + 0.5) * self.spacing)
+
+    @cached_property
+    def face_angles(self) -> FloatArray:
+        """Angles (n,) of each cell's upper face, in (0, 2 pi]."""
+        return read_only((np.arange(self.num_cells) + 1.0) * self.spacing)
+
+    @cached_property
+    def points(self) -> FloatArray:
+        """Cell centres, shape (n, 2)."""
+        return read_only(points_at(self.angles))
+
+    @cached_property
+    def areas(self) -> FloatArray:
+        """Arc lengths of the cells, shape (n,)."""
+        return read_only(np.full(self.num_cells, self.spacing))
+
+    @cached_property
+    def tangents(self) -> FloatArray:
+        """Unit tangents at the centres, shape (1, n, 2)."""
+        return read_only(tangents_at(self.angles)[np.newaxis])
+
+    @property
+    def max_degree(self) -> int:
+        """Largest wave number below the Nyquist frequency."""
+        return (self.num_cells - 1) // 2
+
+    def cells_for_degree(self, degree: int) -> str:
+        """Say which circle represents ``degree``."""
+        return f"at least {2 * degree + 1} cells"
+
+    def degrees(self, degree: int) -> IntArray:
+        """Wave numbers 0..degree."""
+        return np.arange(degree + 1)
+
+    @cached_property
+    def _phases(self) -> ComplexArray:
+        """e^{-ik theta_0}: centres start half a cell after angle 0."""
+        wave_numbers = np.arange(self.num_cells // 2 + 1)
+        phases: ComplexArray = np.exp(-0.5j * self.spacing * wave_numbers)
+        return read_only(phases)
+
+    @cached_property
+    def _inverse_phases(self) -> ComplexArray:
+        return read_only(self._phases.conj())
+
+    @cached_property
+    def _gradient_symbol(self) -> ComplexArray:
+        symbol: ComplexArray = 1j * np.arange(self.num_cells // 2 + 1) * self._inverse_phases
+        return read_only(symbol)
+
+    def _transform(self) -> _Transform:
+        return _planned(self.num_cells, threading.get_ident())
+
+    def moments(
+        self, masses: FloatArray, atoms: tuple[FloatArray, FloatArray], degree: int
+    ) -> ComplexArray:
+        """Fourier moments sum m e^{-ik theta}, k = 0..degree, atoms included."""
+        transform = self._transform()
+        transform.real[:] = masses
+        transform.forward.execute()
+        result: ComplexArray = transform.complex[: degree + 1] * self._phases[: degree + 1]
+        points, atom_masses = atoms
+        if len(atom_masses):
+            waves = np.exp(-1j * np.outer(np.arange(degree + 1), angles_of(points)))
+            result = result + waves @ atom_masses
+        return result
+
+    def _inverse(self, coefficients: ComplexArray, symbol: ComplexArray) -> FloatArray:
+        transform = self._transform()
+        size = len(coefficients)
+        np.multiply(coefficients, symbol[:size], out=transform.complex[:size])
+        transform.complex[size:] = 0.0
+        transform.backward.execute()
+        return transform.real.copy()
+
+    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Values c_0 + 2 Re sum_k c_k e^{ik theta} at the centres, shape (n,)."""
+        return self._inverse(coefficients, self._inverse_phases)
+
+    def gradient(self, coefficients: ComplexArray) -> FloatArray:
+        """Derivative of the field by the angle at the centres, shape (1, n)."""
+        return self._inverse(coefficients, self._gradient_symbol)[np.newaxis]
+
+    def synthesis_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
+        """Values of the field at ``points`` (..., 2)."""
+        return _fourier_sum(coefficients, angles_of(points))
+
+    def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
+        """Tangential gradient of the field at ``points``, shape (..., 2)."""
+        angles = angles_of(points)
+        slopes = _fourier_sum(1j * np.arange(len(coefficients)) * coefficients, angles)
+        return np.asarray(slopes[..., np.newaxis] * tangents_at(angles))
+
+    def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
+        """Integral of the field against the measure (Parseval)."""
+        terms = (coefficients * moments.conj()).real
+        return float(2 * terms.sum() - terms[0])
+
+    def heat_symbol(self, degree: int) -> FloatArray:
+        """4 sin^2(k h / 2) / h^2 for k = 0..degree."""
+        waves = np.arange(degree + 1)
+        return np.asarray((2 * np.sin(waves * self.spacing / 2) / self.spacing) ** 2)
+
+    def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
+        """Flow of the two-point Laplacian: a random walk, hence positive and conservative."""
+        transform = self._transform()
+        transform.real[:] = masses
+        transform.forward.execute()
+        transform.complex[:] *= np.exp(-time * self.heat_symbol(self.num_cells // 2))
+        transform.backward.execute()
+        # The exact flow is positive; the FFT leaves errors of 1e-17 in empty regions.
+        flowed = np.maximum(transform.real / self.num_cells, 0.0)
+        return np.asarray(flowed * (masses.sum() / flowed.sum()))
+
+    def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
+        """Trigonometric interpolant where it stays nonnegative, else monotone cubic in the CDF.
+
+        The first is spectrally accurate for smooth data, the second keeps the sign of rough
+        data; both keep the mass.
+        """
+        if not isinstance(finer, Circle) or finer.num_cells < self.num_cells:
+            raise ValueError(
+                f"finer geometry = {finer!r} must be a Circle of at least "
+                f"{self.num_cells} cells"
+            )
+        nothing = (np.empty((0, 2)), np.empty(0))
+        coefficients = self.moments(values / self.num_cells, nothing, self.max_degree)
+        smooth = finer.synthesis(coefficients)
+        if smooth.min() >= min(0.0, values.min()) and self._is_resolved(coefficients):
+            return smooth
+        cumulated = np.concatenate([[0.0], np.cumsum(values * self.spacing)])
+        faces = np.concatenate([[0.0], self.face_angles])
+        # Two turns more than needed, so that the interpolant is periodic where it is used.
+        total = cumulated[-1]
+        wrapped = np.concatenate(
+            [cumulated[:-1] - total, cumulated[:-1], cumulated + total]
+        )
+        unrolled = np.concatenate(
+            [faces[:-1] - 2 * np.pi, faces[:-1], faces + 2 * np.pi]
+        )
+        cdf = PchipInterpolator(unrolled, wrapped)
+        finer_faces = np.concatenate([[0.0], finer.face_angles])
+        return np.asarray(np.maximum(np.diff(cdf(finer_faces)), 0.0) / finer.spacing)
+
+    @staticmethod
+    def _is_resolved(coefficients: ComplexArray) -> bool:
+        tail = np.abs(coefficients[-len(coefficients) // 8 :]).max()
+        return bool(tail <= 1e-8 * np.abs(coefficients[0]))
+
+
+def _fourier_sum(coefficients: ComplexArray, angles: FloatArray) -> FloatArray:
+    """Re(c_0 + 2 sum_{k>=1} c_k e^{ik angle}) by Horner's rule in e^{i angle}."""
+    wave = np.exp(1j * angles)
+    total = np.zeros(np.shape(angles), dtype=np.complex128)
+    for coefficient in coefficients[:0:-1]:
+        total = (total + coefficient) * wave
+    return np.asarray(coefficients[0].real + 2 * total.real)

@@ -1,0 +1,166 @@
+"""An equation on a grid: moments in, first variation and velocity out.
+
+Everything that does not depend on the measure (eigenvalues, the external potential and its
+drift at centres and faces) is computed once; a stage of the solver then costs one analysis
+and one gradient synthesis (one more synthesis for softmax).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.geometry import Geometry
+from mfpde.terms import Attention, ExternalTerm
+
+WATCHED_DEGREE = 16
+
+
+@dataclass(frozen=True, eq=False)
+class GridEquation:
+    """The terms of an equation with sign s, evaluated on the cells of ``geometry``."""
+
+    geometry: Geometry
+    attentions: tuple[Attention, ...]
+    externals: tuple[ExternalTerm, ...]
+    sign: int
+    diffusion: float
+
+    def __post_init__(self) -> None:
+        for term in self.externals:
+            term.check_dimension(self.geometry.dimension)
+        _ = self.degree
+
+    @cached_property
+    def degree(self) -> int:
+        """Degree of the moments: what the interaction needs, and at least 16.
+
+        The time-step control watches the moments too, also where nothing interacts.
+        """
+        needed = [attention.band_limit(self.geometry) for attention in self.attentions]
+        return max([min(WATCHED_DEGREE, self.geometry.max_degree), *needed])
+
+    @cached_property
+    def _spectra(self) -> tuple[FloatArray, ...]:
+        degrees = self.geometry.degrees(self.degree)
+        dimension = self.geometry.dimension
+        return tuple(
+            attention.interaction_spectrum(dimension, self.degree)[degrees]
+            for attention in self.attentions
+        )
+
+    @cached_property
+    def _summed_spectrum(self) -> FloatArray:
+        """One symbol for all attentions without softmax, amplitude and sign included."""
+        total = np.zeros(len(self.geometry.degrees(self.degree)))
+        for attention, spectrum in zip(self.attentions, self._spectra, strict=True):
+            if not attention.needs_values:
+                total += self.sign * attention.amplitude * spectrum
+        return total
+
+    @cached_property
+    def _softmaxes(self) -> tuple[tuple[Attention, FloatArray], ...]:
+        pairs = zip(self.attentions, self._spectra, strict=True)
+        return tuple(pair for pair in pairs if pair[0].needs_values)
+
+    @cached_property
+    def external_potential(self) -> FloatArray:
+        """V at the cell centres, shape ``geometry.shape``."""
+        return self._external_potential_at(self.geometry.points)
+
+    @cached_property
+    def external_velocity(self) -> FloatArray:
+        """s times the external drift at the centres, (directions, *shape)."""
+        drift = self._external_drift_at(self.geometry.points)
+        return np.asarray(
+            self.sign * np.einsum("a...i,...i->a...", self.geometry.tangents, drift)
+        )
+
+    def external_velocity_along(
+        self, points: FloatArray, tangents: FloatArray
+    ) -> FloatArray:
+        """s times the external drift at ``points`` (..., d) along ``tangents``."""
+        drift = self._external_drift_at(points)
+        return np.asarray(self.sign * np.einsum("...i,...i->...", tangents, drift))
+
+    def _external_potential_at(self, points: FloatArray) -> FloatArray:
+        total = np.zeros(points.shape[:-1])
+        for term in self.externals:
+            total += term.value(points)
+        return total
+
+    def _external_drift_at(self, points: FloatArray) -> FloatArray:
+        total = np.zeros(points.shape)
+        for term in self.externals:
+            total += term.drift(points)
+        return total
+
+    def moments(
+        self, masses: FloatArray, atoms: tuple[FloatArray, FloatArray]
+    ) -> ComplexArray:
+        """Moments of cell masses and atoms, up to ``degree``."""
+        return self.geometry.moments(masses, atoms, self.degree)
+
+    def attention_velocity(self, moments: ComplexArray) -> FloatArray:
+        """s grad A[mu] at the cell centres, (directions, *shape)."""
+        geometry = self.geometry
+        velocity = geometry.gradient(self._summed_spectrum * moments)
+        for attention, spectrum in self._softmaxes:
+            coefficients = spectrum * moments
+            values = geometry.synthesis(coefficients)
+            gradient = geometry.gradient(coefficients)
+            velocity += self.sign * attention.gradient_from(gradient, values)
+        return velocity
+
+    def velocity(self, moments: ComplexArray) -> FloatArray:
+        """S grad F at the cell centres, (directions, *shape)."""
+        return self.attention_velocity(moments) + self.external_velocity
+
+    def velocity_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
+        """Velocity at ``points`` (..., d), tangent vectors (..., d)."""
+        geometry = self.geometry
+        velocity = geometry.gradient_at(self._summed_spectrum * moments, points)
+        for attention, spectrum in self._softmaxes:
+            coefficients = spectrum * moments
+            values = geometry.synthesis_at(coefficients, points)
+            gradient = geometry.gradient_at(coefficients, points)
+            velocity += self.sign * attention.gradient_from(
+                gradient, values[..., np.newaxis]
+            )
+        return np.asarray(velocity + self.sign * self._external_drift_at(points))
+
+    def first_variation(self, moments: ComplexArray) -> FloatArray:
+        """F = A[mu] + V at the cell centres."""
+        total = self.external_potential.copy()
+        for attention, spectrum in zip(self.attentions, self._spectra, strict=True):
+            total += attention.potential_from(self.geometry.synthesis(spectrum * moments))
+        return total
+
+    def first_variation_at(
+        self, moments: ComplexArray, points: FloatArray
+    ) -> FloatArray:
+        """F = A[mu] + V at ``points`` (..., d)."""
+        total = self._external_potential_at(points)
+        for attention, spectrum in zip(self.attentions, self._spectra, strict=True):
+            total += attention.potential_from(
+                self.geometry.synthesis_at(spectrum * moments, points)
+            )
+        return total
+
+    def energy(
+        self,
+        masses: FloatArray,
+        atoms: tuple[FloatArray, FloatArray],
+        moments: ComplexArray,
+    ) -> float:
+        """E = (1/2 beta) iint K dmu dmu + int V dmu (Parseval for the first part)."""
+        points, atom_masses = atoms
+        total = float((masses * self.external_potential).sum())
+        total += float(atom_masses @ self._external_potential_at(points))
+        for attention, spectrum in zip(self.attentions, self._spectra, strict=True):
+            pairing = self.geometry.pairing(spectrum * moments, moments)
+            total += attention.energy_amplitude * pairing / 2
+        return total

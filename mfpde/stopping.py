@@ -1,0 +1,138 @@
+"""When a run stops before its end time, and what to do next: small objects for ``stop=[...]``.
+
+Every condition is judged from the solution or from counts; only :class:`WallTimeLimit` looks
+at the clock, and it changes when a run ends, never what it computes.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+from mfpde.arrays import real_number, whole_number
+
+
+@dataclass(frozen=True)
+class StopReason:
+    """Why a run stopped: ``kind`` for programs, ``message`` (with the remedy) for people."""
+
+    kind: str
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """What a stopping condition may look at after a step.
+
+    ``change_rate`` is the mass that changed cells in the step, per unit time (half the L1
+    distance of the masses, plus the atoms' mass times their speed); ``slowing`` says that it
+    did not grow over the last steps.
+    """
+
+    steps: int
+    time: float
+    change_rate: float
+    slowing: bool
+    started_at: float = field(default_factory=time.monotonic)
+
+
+class StoppingCondition(ABC):
+    """Looks at a step and says whether, and why, the run should stop there."""
+
+    @abstractmethod
+    def check(self, record: StepRecord) -> StopReason | None:
+        """Return the reason to stop, or None to go on."""
+
+
+@dataclass(frozen=True)
+class SteadyState(StoppingCondition):
+    """Stop when less than ``tolerance`` of mass changes cells per unit time, not growing.
+
+    An unstable state near which the change still grows is not steady; metastable clusters
+    that approach each other more slowly than the tolerance are.
+    """
+
+    tolerance: float = 1e-8
+
+    def __post_init__(self) -> None:
+        real_number("tolerance", self.tolerance, above=0.0)
+
+    def check(self, record: StepRecord) -> StopReason | None:
+        """Compare the change rate with the tolerance."""
+        if record.change_rate <= self.tolerance and record.slowing:
+            return StopReason(
+                "steady_state",
+                f"steady state at t = {record.time:.6g}: {record.change_rate:.2e} of mass "
+                f"moves per unit time (tolerance {self.tolerance:g}); for slower motion "
+                "lower SteadyState's tolerance; an unstable equilibrium is left only by a "
+                "perturbed start",
+            )
+        return None
+
+
+@dataclass(frozen=True)
+class StepLimit(StoppingCondition):
+    """Stop after ``steps`` time steps."""
+
+    steps: int
+
+    def __post_init__(self) -> None:
+        whole_number("steps", self.steps, at_least=1)
+
+    def check(self, record: StepRecord) -> StopReason | None:
+        """Compare the number of steps with the limit."""
+        if record.steps >= self.steps:
+            return StopReason(
+                "step_limit",
+                f"the limit of {self.steps} steps was reached at t = {record.time:.6g}; "
+                "raise StepLimit, use fewer cells or a larger rtol, or continue from "
+                "run.final",
+            )
+        return None
+
+
+@dataclass(frozen=True)
+class WallTimeLimit(StoppingCondition):
+    """Stop after ``seconds`` of wall time."""
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        real_number("seconds", self.seconds, above=0.0)
+
+    def check(self, record: StepRecord) -> StopReason | None:
+        """Compare the time since the start with the limit."""
+        if time.monotonic() - record.started_at >= self.seconds:
+            return StopReason(
+                "wall_time_limit",
+                f"the limit of {self.seconds:g} s of wall time was reached at t = "
+                f"{record.time:.6g}; raise WallTimeLimit or continue from run.final",
+            )
+        return None
+
+
+def reached_end(time_reached: float) -> StopReason:
+    """Return the reason of a run that did what was asked."""
+    return StopReason("t_end", f"the end time t = {time_reached:.6g} was reached")
+
+
+def interrupted(time_reached: float) -> StopReason:
+    """Return the reason of a run that the user interrupted."""
+    return StopReason(
+        "interrupted",
+        f"interrupted at t = {time_reached:.6g}; what was saved is kept; continue from "
+        "run.final, or with `mfpde resume` if the run has a store",
+    )
+
+
+def not_finite(time_reached: float) -> StopReason:
+    """Return the reason of a run whose numbers left the finite range."""
+    return StopReason(
+        "non_finite",
+        f"a value was not finite at t = {time_reached:.6g}; the last finite state is in "
+        "run.final; look for overflowing weights or potentials, or lower max_step",
+    )

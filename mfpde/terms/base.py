@@ -1,0 +1,40 @@
+"""What every external term answers: its part of V and of grad V on given points."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+
+
+class ExternalTerm(ABC):
+    """A drift that does not depend on the measure.
+
+    A gradient term has a potential V and the drift grad V; a general one has a drift alone
+    and ``is_gradient`` is False.
+    """
+
+    @property
+    @abstractmethod
+    def is_gradient(self) -> bool:
+        """Whether the drift is the gradient of :meth:`value`."""
+
+    @abstractmethod
+    def value(self, points: FloatArray) -> FloatArray:
+        """Potential V at unit vectors ``points`` (..., d), shape (...)."""
+
+    @abstractmethod
+    def drift(self, points: FloatArray) -> FloatArray:
+        """Tangential drift (grad V for a gradient term) at ``points``, shape (..., d)."""
+
+    @abstractmethod
+    def check_dimension(self, dimension: int) -> None:
+        """Raise ``ValueError`` if the term does not live on S^(dimension-1)."""
+
+
+def tangential(vectors: FloatArray, points: FloatArray) -> FloatArray:
+    """Project ``vectors`` (..., d) on the tangent spaces at ``points`` (..., d)."""
+    radial = np.einsum("...i,...i->...", vectors, points)
+    return np.asarray(vectors - radial[..., np.newaxis] * points)

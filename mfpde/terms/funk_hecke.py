@@ -1,0 +1,84 @@
+r"""Funk-Hecke spectrum of the attention kernel K = exp(beta (x.y - 1)) on S^(d-1).
+
+With respect to the uniform *probability*, int K(x.y) Y_l(y) dsigma(y) = lambda_l Y_l with
+
+    lambda_l = Gamma(d/2) (2/beta)^(d/2-1) I_(l+d/2-1)(beta) e^(-beta)
+
+(paper, Lemma 5.1).  Computed without Bessel functions, which underflow in high dimension:
+ratios of neighbouring I by backward recurrence, dimensions D_l of the harmonics by their
+own, and the scale from sum_l D_l lambda_l = K(1) = 1.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, read_only
+
+NEGLIGIBLE = 1e-17
+
+
+@lru_cache(maxsize=256)
+def _spectrum(beta: float, dimension: int) -> tuple[FloatArray, FloatArray]:
+    """Arrays log lambda_l and log D_l lambda_l, far past where the second is negligible."""
+    nu = dimension / 2 - 1
+    # Degrees with l^2 > 2 beta log(1/eps) are negligible in low dimension; at small
+    # beta each further degree gains a factor beta / (2 l).
+    size = int(40 + 12 * np.sqrt(beta) + np.sqrt(80 * beta))
+    while True:
+        ratios = np.empty(size)
+        ratio = 0.0
+        for l in range(size + 20 + int(beta), -1, -1):
+            ratio = 1.0 / (2 * (nu + l + 1) / beta + ratio)
+            if l < size:
+                ratios[l] = ratio
+        l = np.arange(size, dtype=np.float64)
+        log_lambda = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
+        growth = np.log((2 * l + dimension) / (l + 1))
+        inner = (l + dimension - 2) / np.where(2 * l + dimension == 2, 1, 2 * l + dimension - 2)
+        if dimension == 2:
+            inner[0] = 1.0
+            growth[0] = np.log(2.0)
+        log_count = np.concatenate([[0.0], np.cumsum(growth + np.log(inner))])
+        log_mass = log_lambda + log_count
+        peak = log_mass.max()
+        if log_mass[-1] < peak + np.log(NEGLIGIBLE) - 5:
+            break
+        size *= 2
+    shift = peak + np.log(np.exp(log_mass - peak).sum())
+    return read_only(log_lambda - shift), read_only(log_mass - shift)
+
+
+def eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
+    """Eigenvalues lambda_0..lambda_degree of the shifted kernel, shape (degree + 1,).
+
+    Parameters
+    ----------
+    beta
+        Inverse temperature, at least 0 (at 0 the kernel is 1: lambda_0 = 1, others 0).
+    dimension
+        d, at least 2.
+    degree
+        Largest degree.
+    """
+    result = np.zeros(degree + 1)
+    if beta == 0:
+        result[0] = 1.0
+        return result
+    log_lambda, _ = _spectrum(float(beta), dimension)
+    size = min(degree + 1, len(log_lambda))
+    result[:size] = np.exp(log_lambda[:size])
+    return result
+
+
+def band_limit(beta: float, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
+    """Largest degree l at which D_l lambda_l is above ``tolerance``, at least 1.
+
+    D_l lambda_l, not lambda_l, is what degree l can contribute to the kernel at a point.
+    """
+    if beta == 0:
+        return 1
+    _, log_mass = _spectrum(float(beta), dimension)
+    return max(1, int(np.nonzero(log_mass > np.log(tolerance))[0][-1]))

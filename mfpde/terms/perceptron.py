@@ -1,0 +1,155 @@
+"""The perceptron: V(x) = sum_j w_j Phi(a_j.x + b_j), Phi' = sigma (paper, eq. 2.6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, read_only, real_array, real_number, whole_number
+from mfpde.terms.activations import Activation, ScalarFunction, find_activation
+from mfpde.terms.base import ExternalTerm, tangential
+
+
+@dataclass(frozen=True, eq=False)
+class Perceptron(ExternalTerm):
+    r"""A layer of neurons that drives every token.
+
+    With scalar weights w_j the drift is the gradient of V,
+    drift(x) = P_x sum_j w_j sigma(a_j.x + b_j) a_j; with vector weights W_j it is
+    P_x sum_j W_j sigma(a_j.x + b_j), which in general has no potential (paper, eq. 2.5).
+
+    Parameters
+    ----------
+    directions
+        Vectors a_j, shape (units, d); any length but zero.
+    weights
+        Scalars w_j, shape (units,), or vectors W_j, shape (units, d).
+    activation
+        ``"relu"``, ``"leaky_relu"``, ``"gelu"``, ``"tanh"``, ``"linear"``, or a pair
+        ``(sigma, Phi)`` of elementwise functions with Phi' = sigma and Phi(0) = 0.
+    biases
+        Scalars b_j, shape (units,); zero if not given.
+
+    Raises
+    ------
+    ValueError
+        For non-finite numbers, a zero direction, lengths that do not match, an unknown
+        activation or a wrong primitive.
+    """
+
+    directions: FloatArray
+    weights: FloatArray
+    activation: str | Activation | tuple[ScalarFunction, ScalarFunction] = "relu"
+    biases: FloatArray = field(default=None)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        directions = real_array("directions", self.directions)
+        if directions.ndim != 2 or directions.size == 0 or directions.shape[1] < 2:
+            raise ValueError(
+                f"directions of shape {directions.shape} must have shape (units, d), d >= 2"
+            )
+        lengths = np.linalg.norm(directions, axis=1)
+        if (lengths == 0).any():
+            where = int(np.argmin(lengths))
+            raise ValueError(
+                f"directions[{where}] = {directions[where].tolist()} is zero; a neuron "
+                "needs a direction"
+            )
+        units = len(directions)
+        weights = real_array("weights", self.weights)
+        if weights.shape not in ((units,), directions.shape):
+            raise ValueError(
+                f"weights of shape {weights.shape} do not match the {units} directions: "
+                f"they must have shape ({units},) for a gradient drift or "
+                f"{directions.shape} for a general one"
+            )
+        biases = np.zeros(units) if self.biases is None else real_array("biases", self.biases)
+        if biases.shape != (units,):
+            raise ValueError(
+                f"biases of shape {biases.shape} do not match the {units} directions: "
+                f"they must have shape ({units},)"
+            )
+        object.__setattr__(self, "directions", read_only(directions))
+        object.__setattr__(self, "weights", read_only(weights))
+        object.__setattr__(self, "biases", read_only(biases))
+        object.__setattr__(self, "activation", find_activation(self.activation))
+
+    @classmethod
+    def random(
+        cls,
+        units: int,
+        dimension: int,
+        *,
+        seed: int,
+        scale: float = 1.0,
+        activation: str | Activation | tuple[ScalarFunction, ScalarFunction] = "relu",
+    ) -> Perceptron:
+        """Draw a perceptron as the paper's authors do.
+
+        From numpy's ``default_rng(seed)``: ``units`` standard normal directions in dimension
+        d, normalised, then ``units`` normal weights with standard deviation ``scale``.
+        """
+        units = whole_number("units", units, at_least=1)
+        dimension = whole_number("dimension", dimension, at_least=2)
+        scale = real_number("scale", scale, at_least=0.0)
+        generator = np.random.default_rng(seed)
+        directions = generator.standard_normal((units, dimension))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        weights = scale * generator.standard_normal(units)
+        return cls(directions, weights, activation)
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the directions."""
+        return int(self.directions.shape[1])
+
+    @property
+    def activation_name(self) -> str:
+        """Name of the activation (``"custom"`` for a user's pair)."""
+        return self._activation.name
+
+    @property
+    def _activation(self) -> Activation:
+        return find_activation(self.activation)
+
+    @property
+    def is_gradient(self) -> bool:
+        """True for scalar weights."""
+        return self.weights.ndim == 1
+
+    def preactivations(self, points: FloatArray) -> FloatArray:
+        """Return a_j.x + b_j at ``points`` (..., d), shape (..., units)."""
+        return np.asarray(points @ self.directions.T + self.biases)
+
+    def value(self, points: FloatArray) -> FloatArray:
+        """V(x) = sum_j w_j Phi(a_j.x + b_j), shape (...).
+
+        Raises
+        ------
+        ValueError
+            For vector weights, which have no potential.
+        """
+        if not self.is_gradient:
+            raise ValueError("a perceptron with vector weights has no potential")
+        return np.asarray(
+            self._activation.primitive(self.preactivations(points)) @ self.weights
+        )
+
+    def drift(self, points: FloatArray) -> FloatArray:
+        """P_x sum_j w_j sigma(a_j.x + b_j) a_j, or with W_j for w_j a_j, shape (..., d)."""
+        outputs = self._activation.sigma(self.preactivations(points))
+        if self.is_gradient:
+            vectors = (outputs * self.weights) @ self.directions
+        else:
+            vectors = outputs @ self.weights
+        return tangential(np.asarray(vectors), points)
+
+    def check_dimension(self, dimension: int) -> None:
+        """Raise ``ValueError`` unless the directions have ``dimension`` entries."""
+        if self.dimension != dimension:
+            raise ValueError(
+                f"directions have {self.dimension} entries, but the measure lies on "
+                f"S^{dimension - 1}: they must have {dimension}"
+            )
+

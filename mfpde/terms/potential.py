@@ -1,0 +1,124 @@
+"""Any other external potential, from the user's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import FloatArray, real_array, whole_number
+from mfpde.terms.base import ExternalTerm, tangential
+
+TRIED_DIMENSIONS = (2, 3, 4, 5, 8, 16)
+_STEP = 1e-5
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Potential(ExternalTerm):
+    """An external potential V on S^(d-1) with its gradient.
+
+    Parameters
+    ----------
+    value
+        V at points (..., d), shape (...).
+    gradient
+        Its gradient at points (..., d), shape (..., d): the tangential one or any vector
+        with that tangential part (as the gradient in R^d is).
+    dimension
+        d, if the functions work in one dimension only.  Without it the gradient is checked
+        in each of the dimensions 2, 3, 4, 5, 8, 16 in which the functions can be called.
+
+    Raises
+    ------
+    ValueError
+        If the gradient disagrees with finite differences of the value along great circles,
+        or the functions return wrong shapes or non-finite numbers.
+    """
+
+    value_function: Callable[[FloatArray], ArrayLike]
+    gradient_function: Callable[[FloatArray], ArrayLike]
+    dimension: int | None
+
+    def __init__(
+        self,
+        value: Callable[[FloatArray], ArrayLike],
+        gradient: Callable[[FloatArray], ArrayLike],
+        *,
+        dimension: int | None = None,
+    ) -> None:
+        for name, function in (("value", value), ("gradient", gradient)):
+            if not callable(function):
+                raise ValueError(f"{name} = {function!r} must be a function of points")
+        object.__setattr__(self, "value_function", value)
+        object.__setattr__(self, "gradient_function", gradient)
+        object.__setattr__(self, "dimension", dimension)
+        if dimension is not None:
+            whole_number("dimension", dimension, at_least=2)
+            self._check_gradient(dimension)
+        else:
+            self._check_where_callable()
+
+    @property
+    def is_gradient(self) -> bool:
+        """True: there is a potential."""
+        return True
+
+    def value(self, points: FloatArray) -> FloatArray:
+        """V at ``points`` (..., d), shape (...)."""
+        values = real_array("value(points)", self.value_function(points))
+        return np.broadcast_to(values, points.shape[:-1])
+
+    def drift(self, points: FloatArray) -> FloatArray:
+        """Tangential gradient of V at ``points``, shape (..., d)."""
+        vectors = real_array("gradient(points)", self.gradient_function(points))
+        return tangential(np.broadcast_to(vectors, points.shape), points)
+
+    def check_dimension(self, dimension: int) -> None:
+        """Raise ``ValueError`` if V was declared for, or works in, another dimension."""
+        if self.dimension is not None and self.dimension != dimension:
+            raise ValueError(
+                f"the potential was made for dimension {self.dimension}, but the measure "
+                f"lies on S^{dimension - 1} in dimension {dimension}"
+            )
+        if self.dimension is None and dimension not in TRIED_DIMENSIONS:
+            self._check_gradient(dimension)
+
+    def _check_where_callable(self) -> None:
+        failures = []
+        for dimension in TRIED_DIMENSIONS:
+            try:
+                point = np.eye(1, dimension)
+                self.value(point)
+                self.drift(point)
+            except (ValueError, IndexError, TypeError) as error:
+                failures.append(f"d = {dimension}: {error}")
+                continue
+            self._check_gradient(dimension)
+        if len(failures) == len(TRIED_DIMENSIONS):
+            raise ValueError(
+                "the potential's functions could be called in none of the dimensions "
+                f"{TRIED_DIMENSIONS} ({failures[0]}); name the right one with dimension="
+            )
+
+    def _check_gradient(self, dimension: int) -> None:
+        generator = np.random.default_rng(0)
+        points = generator.standard_normal((64, dimension))
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        headings = tangential(generator.standard_normal((64, dimension)), points)
+        headings /= np.linalg.norm(headings, axis=1, keepdims=True)
+        ahead = np.cos(_STEP) * points + np.sin(_STEP) * headings
+        behind = np.cos(_STEP) * points - np.sin(_STEP) * headings
+        expected = (self.value(ahead) - self.value(behind)) / (2 * _STEP)
+        given = np.einsum("ni,ni->n", self.drift(points), headings)
+        scale = 1e-12 + np.abs(self.value(points)).max() + np.abs(given).max()
+        wrong = np.abs(expected - given) > 1e-5 * scale
+        # A few points may sit on kinks, where the finite difference is an average.
+        if wrong.sum() > 2:
+            where = int(np.argmax(np.abs(expected - given)))
+            raise ValueError(
+                f"gradient: at x = {np.round(points[where], 6).tolist()} the slope of value "
+                f"along a great circle is {expected[where]:.6g}, but gradient gives "
+                f"{given[where]:.6g}"
+            )
