@@ -18,8 +18,3 @@ Function = TypeVar("Function", bound=Callable[..., object])
 def compiled(function: Function) -> Function:
     """Compile ``function`` with numba, cached on disk."""
     return numba.njit(cache=True, error_model="numpy")(function)  # type: ignore[no-any-return]
-
-
-def inlined(function: Function) -> Function:
-    """Compile ``function`` so that its callers take its body in (scalar formulas)."""
-    return numba.njit(cache=True, error_model="numpy", inline="always")(function)  # type: ignore[no-any-return]

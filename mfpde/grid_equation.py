@@ -102,7 +102,11 @@ class GridEquation:
         self, masses: FloatArray, atoms: tuple[FloatArray, FloatArray]
     ) -> ComplexArray:
         """Moments of cell masses and atoms, up to ``degree``."""
-        return self.geometry.moments(masses, atoms, self.degree)
+        moments = self.geometry.moments(masses, self.degree)
+        points, atom_masses = atoms
+        if len(atom_masses):
+            moments += self.geometry.atom_moments(points, atom_masses, self.degree)
+        return moments
 
     def attention_velocity(self, moments: ComplexArray) -> FloatArray:
         """s grad A[mu] at the cell centres, (directions, *shape)."""

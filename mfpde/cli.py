@@ -1,0 +1,117 @@
+"""The command line: ``mfpde run``, ``resume``, ``show``, ``plot``, ``compare``.
+
+Exit codes: 0 done, 2 bad settings (one message on stderr), 3 numerical failure, 130
+interrupted (what was saved is kept).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from mfpde.commands import BAD_SETTINGS, INTERRUPTED
+from mfpde.version import __version__
+
+_PLACES = {
+    "run": "mfpde.commands.run",
+    "resume": "mfpde.commands.resume",
+    "show": "mfpde.commands.show",
+    "plot": "mfpde.commands.show",
+    "compare": "mfpde.commands.show",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Parameters
+    ----------
+    argv
+        The arguments after ``mfpde``; by default those of the process.
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        return _called(arguments)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _called(arguments: argparse.Namespace) -> int:
+    command = getattr(
+        importlib.import_module(_PLACES[arguments.command]), arguments.command
+    )
+    from mfpde.config_errors import SettingsError
+    from mfpde.storage import StoreError
+
+    try:
+        return int(command(arguments))
+    except (SettingsError, StoreError, FileExistsError, FileNotFoundError) as error:
+        print(f"mfpde {arguments.command}: {error}", file=sys.stderr)
+        return BAD_SETTINGS
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mfpde",
+        description="Mean-field PDEs of transformer attention, solved as densities.",
+        epilog="exit codes: 0 done, 2 bad settings, 3 numerical failure, 130 interrupted",
+    )
+    parser.add_argument("--version", action="version", version=f"mfpde {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_run(commands)
+    _add_resume(commands)
+    _add_stored(commands)
+    return parser
+
+
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    run = commands.add_parser("run", help="solve what a settings file describes")
+    run.add_argument("config", metavar="CONFIG.toml", help="the settings")
+    run.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SECTION.KEY=VALUE",
+        help="change one setting; may be given several times",
+    )
+    run.add_argument("--out", dest="store", metavar="X.zarr", help="where to store it")
+    run.add_argument("--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)")
+    run.add_argument(
+        "--overwrite", action="store_true", help="replace a store that is there"
+    )
+    _add_quiet(run)
+
+
+def _add_resume(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    resume = commands.add_parser("resume", help="continue an interrupted run")
+    resume.add_argument("store", metavar="X.zarr")
+    _add_quiet(resume)
+
+
+def _add_stored(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    show = commands.add_parser("show", help="summarise a stored run")
+    show.add_argument("store", metavar="X.zarr")
+    plot = commands.add_parser("plot", help="draw a stored run as PDF and PNG")
+    plot.add_argument("store", metavar="X.zarr")
+    plot.add_argument("--out", metavar="F.pdf", help="by default beside the store")
+    compare = commands.add_parser(
+        "compare", help="compare a stored run with particles from the same start"
+    )
+    compare.add_argument("store", metavar="X.zarr")
+    compare.add_argument(
+        "--particles",
+        type=int,
+        metavar="N",
+        help="by default those stored beside the run, else 2000",
+    )
+
+
+def _add_quiet(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--quiet", action="store_true", help="no progress, no report")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,221 @@
+"""Settings of a run, read from TOML and judged as a whole before any work.
+
+    [geometry]    kind = "circle", cells
+    [attention]   beta, normalized, kernel                                  (optional)
+    [perceptron]  directions, weights, activation, biases; or
+                  random = {units, seed, scale}                             (optional)
+    [equation]    direction, diffusion
+    [start]       kind = "uniform"
+                  kind = "perturbed_uniform", amplitude, seed
+                  kind = "bumps", angles, widths, masses, background
+    [solve]       t_end, save_every or save_at, transport, rtol, max_step,
+                  steady_state, max_steps, wall_time_limit
+    [particles]   count, method                                             (optional)
+    [output]      store, figure                                             (optional)
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    SerializeAsAny,
+    ValidationError,
+    model_validator,
+)
+
+from mfpde.arrays import FloatArray
+from mfpde.config_errors import SettingsError, noted, raise_all, settings_lines
+from mfpde.config_sections import (
+    GEOMETRY_KINDS,
+    START_KINDS,
+    AttentionSection,
+    EquationSection,
+    GeometrySection,
+    OutputSection,
+    ParticlesSection,
+    PerceptronSection,
+    SolveSection,
+    StartSection,
+    of_kind,
+)
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.measure import Density
+from mfpde.stopping import StoppingCondition
+from mfpde.terms import Attention, Perceptron
+from mfpde.transport import scheme_for
+
+__all__ = ["Settings", "SettingsError", "read_settings", "settings_from_dict"]
+
+
+class Settings(BaseModel):
+    """All settings of a run, checked: what they build is known to fit together.
+
+    Made by :func:`read_settings` or :func:`settings_from_dict`, which explain errors.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    geometry: Annotated[
+        SerializeAsAny[GeometrySection], BeforeValidator(of_kind(GEOMETRY_KINDS))
+    ]
+    attention: AttentionSection | None = None
+    perceptron: PerceptronSection | None = None
+    equation: EquationSection
+    start: Annotated[
+        SerializeAsAny[StartSection], BeforeValidator(of_kind(START_KINDS))
+    ]
+    solve: SolveSection
+    particles: ParticlesSection | None = None
+    output: OutputSection = OutputSection()
+
+    def build_geometry(self) -> Geometry:
+        """Return the grid."""
+        return self._geometry
+
+    def build_equation(self) -> MeanFieldEquation:
+        """Return the equation (always the same object, so that its grid is shared)."""
+        return self._equation
+
+    def build_start(self) -> Density:
+        """Return the density at time 0."""
+        return self.start.build(self._geometry)
+
+    def save_times(self) -> FloatArray:
+        """Return the times of all saves, from 0 to t_end."""
+        return self.solve.save_times()
+
+    def stopping_conditions(self) -> list[StoppingCondition]:
+        """Return what ends the run before t_end."""
+        return self.solve.stopping_conditions()
+
+    def solve_arguments(self) -> dict[str, Any]:
+        """Return the keyword arguments for :func:`mfpde.solve.solve`."""
+        return {
+            "t_end": self.solve.t_end,
+            "save_at": self.save_times(),
+            "stop": self.stopping_conditions(),
+            "transport": self.solve.transport,
+            "rtol": self.solve.rtol,
+            "max_step": self.solve.max_step,
+        }
+
+    def to_json(self) -> str:
+        """Return the settings as JSON, for :func:`settings_from_dict`."""
+        data = self.model_dump(mode="json", exclude_none=True, warnings=False)
+        return json.dumps(data)
+
+    @cached_property
+    def _geometry(self) -> Geometry:
+        return self.geometry.build()
+
+    @cached_property
+    def _equation(self) -> MeanFieldEquation:
+        terms: list[Attention | Perceptron] = []
+        if self.attention is not None:
+            terms.append(self.attention.build())
+        if self.perceptron is not None:
+            terms.append(self.perceptron.build(self._geometry.dimension))
+        return self.equation.build(*terms)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.attention is None and self.perceptron is None:
+            raise ValueError("an equation needs [attention], [perceptron] or both")
+        geometry, equation = self._geometry, self._equation
+        lines: list[str] = []
+        with noted(lines, "[perceptron]"):
+            for term in equation.externals:
+                term.check_dimension(geometry.dimension)
+        if not lines:
+            with noted(lines, "[geometry]"):
+                equation.on(geometry)
+        with noted(lines, "[start]"):
+            self.build_start()
+        with noted(lines, "[solve]"):
+            scheme_for(self.solve.transport, geometry)
+        if self.particles is not None and equation.diffusion > 0:
+            lines.append(
+                f"[particles] move without noise, but [equation] has diffusion = "
+                f"{equation.diffusion:g}: leave one of them out"
+            )
+        raise_all(lines)
+        return self
+
+
+def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
+    """Read a settings file, change single settings, and check everything.
+
+    Parameters
+    ----------
+    path
+        A TOML file.
+    overrides
+        Changes of the form ``"section.key=value"``; the value is TOML or a bare string.
+
+    Raises
+    ------
+    SettingsError
+        With one line for each error: no such file, no TOML, an unknown section or key
+        (with the nearest real one), a value that is not allowed, settings that do not
+        fit together.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"the settings file {path} cannot be read: {error}"
+        raise SettingsError(message) from error
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is not TOML: {error}") from error
+    for override in overrides:
+        _override(data, override)
+    return settings_from_dict(data)
+
+
+def settings_from_dict(data: Mapping[str, Any]) -> Settings:
+    """Return the settings in ``data``, a table of sections, checked.
+
+    Raises
+    ------
+    SettingsError
+        As :func:`read_settings` does.
+    """
+    try:
+        return Settings.model_validate(dict(data))
+    except ValidationError as error:
+        raise SettingsError("\n".join(settings_lines(error, Settings))) from error
+
+
+def _override(data: dict[str, Any], override: str) -> None:
+    name, equals, text = override.partition("=")
+    keys = [key.strip() for key in name.split(".")]
+    if not equals or len(keys) < 2 or not all(keys):
+        raise SettingsError(
+            f"override {override!r} must have the form section.key=value, as in "
+            "attention.beta=10"
+        )
+    table: Any = data
+    for key in keys[:-1]:
+        table = table.setdefault(key, {})
+        if not isinstance(table, dict):
+            raise SettingsError(f"override {override!r}: {key} is not a table")
+    table[keys[-1]] = _value(text.strip())
+
+
+def _value(text: str) -> Any:
+    """Read ``text`` as TOML; what is none is a string without quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -1,0 +1,111 @@
+"""A progress line with physics in it: how far, how fast, and whether it is sound."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+REDRAW_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a run tells after a step.
+
+    ``step`` is the step just taken, ``mass_drift`` the total mass minus that of the
+    start, ``energy`` is None where there is none, ``steps`` counts the steps.
+    """
+
+    time: float
+    t_end: float
+    step: float
+    mass_drift: float
+    energy: float | None
+    largest_density: float
+    steps: int
+
+
+Report = Callable[[Progress], None]
+
+
+def described(progress: Progress) -> str:
+    """Return time, step, mass drift, energy and largest density in one line."""
+    energy = "" if progress.energy is None else f"  E {progress.energy:.6g}"
+    return (
+        f"t {progress.time:.4g}/{progress.t_end:g}  dt {progress.step:.2g}"
+        f"  mass {progress.mass_drift:+.0e}{energy}"
+        f"  max {progress.largest_density:.3g}"
+    )
+
+
+@contextmanager
+def progress_line(console: Console | None = None) -> Iterator[Report]:
+    """Show a line while the block runs; the block gives it a :class:`Progress`.
+
+    Parameters
+    ----------
+    console
+        Where to draw: stderr by default.  Where it is no terminal nothing is shown.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True) if console is None else console
+    if not console.is_terminal:
+        yield _silent
+        return
+    with _live_line(console) as report:
+        yield report
+
+
+def _silent(progress: Progress) -> None:
+    """Take a report and show nothing."""
+
+
+@contextmanager
+def _live_line(console: Console) -> Iterator[Report]:
+    from rich import progress as bars
+
+    columns = (
+        bars.BarColumn(bar_width=20),
+        bars.TextColumn("{task.description}", markup=False),
+        bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(compact=True),
+    )
+    with bars.Progress(*columns, console=console) as line:
+        task = line.add_task("starting", total=None)
+        started_at: float | None = None
+        drawn_at = 0.0
+        latest: Progress | None = None
+
+        def draw(progress: Progress) -> None:
+            start = 0.0 if started_at is None else started_at
+            line.update(
+                task,
+                total=progress.t_end - start,
+                completed=progress.time - start,
+                description=described(progress),
+            )
+
+        def report(progress: Progress) -> None:
+            nonlocal started_at, drawn_at, latest
+            if started_at is None:
+                # A resumed run starts at a time of its own.
+                started_at = max(progress.time - progress.step, 0.0)
+            latest = progress
+            # Steps come thousands a second: most of them need not be drawn.
+            now = time.monotonic()
+            if now - drawn_at >= REDRAW_SECONDS:
+                drawn_at = now
+                draw(progress)
+
+        try:
+            yield report
+        finally:
+            if latest is not None:
+                draw(latest)

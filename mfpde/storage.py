@@ -1,0 +1,333 @@
+"""Runs on disk: one zarr store that xarray reads, written as the run goes.
+
+    density(time, angle)                        per radian
+    atom_points(time, atom, axis),
+    atom_masses(time, atom)                     NaN beyond the atoms of that time
+    mass(time), energy(time), ...               the diagnostics, by name
+
+with equation, geometry, settings, kernel convention and the reason of the end as
+attributes.  A group ``particles`` holds a particle run beside; a group ``final`` the
+last state where that is not the last saved one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+import zarr
+
+from mfpde.equation import MeanFieldEquation
+from mfpde.equation_record import (
+    equation_from_dict,
+    equation_to_dict,
+    geometry_from_dict,
+    geometry_to_dict,
+)
+from mfpde.geometry import Geometry
+from mfpde.growing_store import TIME, GrowingStore, complete_records, read_dataset
+from mfpde.measure import AnyMeasure, Atoms, as_measure
+from mfpde.run import Run
+from mfpde.state_record import (
+    STATE_VARIABLES,
+    coordinates,
+    diagnostic_variable,
+    state_variables,
+    stored_states,
+)
+from mfpde.stopping import StopReason, interrupted
+from mfpde.version import __version__
+
+if TYPE_CHECKING:
+    from mfpde.config import Settings
+
+FINAL = "final"
+PARTICLES = "particles"
+_CLOSING = ("stop_kind", "stop_message", "final_time", "statistics")
+
+
+class StoreError(ValueError):
+    """What is at a path is not the store of a run, or holds nothing yet."""
+
+
+class RunWriter:
+    """Writes a run as it goes: ``solve(..., on_save=writer.save)``, then ``finish``.
+
+    What was saved before a process was killed can be loaded, and the run continued.
+
+    Parameters
+    ----------
+    path
+        Where the store goes; missing directories are made.
+    equation
+        The equation; one with a user's functions is stored without its terms.
+    geometry
+        The grid of the densities; None for particles.
+    settings
+        The settings that the run comes from; needed to resume it.
+    overwrite
+        Replace a store that is there.
+    group
+        Write into this group of the store at ``path``, which must exist (a run beside).
+
+    Raises
+    ------
+    FileExistsError
+        If there is something at ``path`` and ``overwrite`` is not set, or it is not the
+        store of a run.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        equation: MeanFieldEquation | None,
+        geometry: Geometry | None,
+        *,
+        settings: Settings | None = None,
+        overwrite: bool = False,
+        group: str | None = None,
+    ) -> None:
+        attributes = {
+            "mfpde_version": __version__,
+            "convention": equation.convention if equation is not None else "unknown",
+            "equation": json.dumps(equation_to_dict(equation) if equation else None),
+            "geometry": json.dumps(geometry_to_dict(geometry) if geometry else None),
+        }
+        if settings is not None:
+            attributes["settings"] = settings.to_json()
+        self._open(_created(path, group, overwrite))
+        self._group.attrs.update(attributes)
+        if geometry is not None:
+            for name, coordinate in coordinates(geometry).items():
+                self._records.coordinate(name, coordinate)
+
+    def _open(self, group: zarr.Group) -> None:
+        self._group = group
+        self._records = GrowingStore(group)
+
+    @classmethod
+    def resumed(cls, path: str | Path) -> RunWriter:
+        """Open the store of an interrupted run to append to it.
+
+        Its record is cut to the complete saves; the reason of the end is taken back.
+        """
+        writer = cls.__new__(cls)
+        writer._open(zarr.open_group(_existing(path), mode="r+"))
+        kept = {n: v for n, v in writer._group.attrs.items() if n not in _CLOSING}
+        writer._group.attrs.put(kept)
+        if FINAL in writer._group:
+            del writer._group[FINAL]
+        return writer
+
+    def save(
+        self, time: float, measure: AnyMeasure, diagnostics: Mapping[str, Any]
+    ) -> None:
+        """Append a state and its diagnostics.
+
+        Raises
+        ------
+        ValueError
+            If ``time`` is not after that of the last save.
+        """
+        record = state_variables(measure)
+        for name, value in diagnostics.items():
+            record[name] = diagnostic_variable(name, value)
+        self._records.append(time, record)
+
+    def finish(self, run: Run) -> None:
+        """Write why the run ended, its statistics, and its last state if not saved."""
+        if run.final_time > self._records.last_time:
+            final = GrowingStore(self._group.create_group(FINAL, overwrite=True))
+            final.append(run.final_time, state_variables(run.final))
+        self._group.attrs.update(
+            {
+                "stop_kind": run.stop.kind,
+                "stop_message": run.stop.message,
+                "final_time": float(run.final_time),
+                "statistics": json.dumps(run.statistics, default=_plain),
+            }
+        )
+
+
+def save(
+    run: Run, path: str | Path, *, overwrite: bool = False, group: str | None = None
+) -> None:
+    """Write a run of the density solver or of particles to a new store.
+
+    Parameters
+    ----------
+    run
+        The run; states are all densities on one geometry (perhaps with atoms), or all
+        atoms.
+    path, overwrite, group
+        As for :class:`RunWriter`.
+
+    Raises
+    ------
+    FileExistsError
+        If there is something at ``path``, and ``overwrite`` is not set.
+    """
+    geometry = None if isinstance(run.final, Atoms) else as_measure(run.final).geometry
+    writer = RunWriter(path, run.equation, geometry, overwrite=overwrite, group=group)
+    for index, (time, state) in enumerate(zip(run.times, run.states, strict=True)):
+        row = {name: values[index] for name, values in run.diagnostics.items()}
+        writer.save(float(time), state, row)
+    writer.finish(run)
+
+
+def load(path: str | Path, *, group: str | None = None) -> Run:
+    """Read a run back, to the bit; also one that was killed between two saves.
+
+    Parameters
+    ----------
+    path
+        A store written by :func:`save` or :class:`RunWriter`.
+    group
+        ``"particles"`` for the particle run beside.
+
+    Returns
+    -------
+    Run
+        Its ``equation`` is None where terms were the user's own functions; its ``stop``
+        is of kind ``"interrupted"`` where the run never finished.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no store (or no such group in it).
+    StoreError
+        If the store is not that of a run, or holds no saved state.
+    """
+    stored = _opened(path, group)
+    attributes: dict[str, Any] = dict(stored.attrs)
+    record = json.loads(attributes["geometry"])
+    geometry = None if record is None else geometry_from_dict(record)
+    dataset = read_dataset(stored)
+    times = np.asarray(dataset[TIME].values, dtype=np.float64)
+    states = stored_states(dataset, geometry)
+    lasts = [(float(t), s) for t, s in zip(times[-1:], states[-1:], strict=True)]
+    if FINAL in stored:
+        last = read_dataset(zarr.open_group(stored.store_path / FINAL, mode="r"))
+        lasts += [(float(last[TIME][0]), s) for s in stored_states(last, geometry)]
+    if not lasts:
+        raise StoreError(f"{path} holds no saved state: the run ended before its first")
+    final_time, final = lasts[-1]
+    return Run(
+        equation=equation_from_dict(json.loads(attributes["equation"])),
+        times=times,
+        states=states,
+        diagnostics={
+            str(name): np.asarray(values.values)
+            for name, values in dataset.data_vars.items()
+            if name not in STATE_VARIABLES
+        },
+        stop=_stop(attributes, final_time),
+        final=final,
+        final_time=float(attributes.get("final_time", final_time)),
+        statistics=json.loads(attributes.get("statistics", "{}")),
+    )
+
+
+def open_dataset(path: str | Path, *, group: str | None = None) -> xr.Dataset:
+    """Open the store of a run as an xarray Dataset, lazily.
+
+    A store that was left in the middle of a save is cut to its complete records (and
+    read into memory); plain ``xarray.open_zarr`` refuses that one.
+    """
+    stored = _opened(path, group)
+    lengths = {
+        (dimension, size)
+        for _, array in stored.arrays()
+        for dimension, size in zip(
+            array.metadata.dimension_names or (),  # type: ignore[union-attr]
+            array.shape,
+            strict=True,
+        )
+    }
+    sizes = dict(lengths)
+    if len(lengths) > len(sizes) or complete_records(stored) < sizes[TIME]:
+        return read_dataset(stored)
+    return xr.open_dataset(
+        str(path), engine="zarr", group=group, consolidated=False, chunks=None
+    )
+
+
+def check_free(path: str | Path, *, overwrite: bool = False) -> None:
+    """Raise ``FileExistsError`` unless a run may be written at ``path``."""
+    path = Path(path)
+    if not path.exists():
+        return
+    if not overwrite:
+        raise FileExistsError(
+            f"{path} exists: choose another path, or replace it with overwrite=True "
+            "(--overwrite)"
+        )
+    # Nothing but a store of our own is ever deleted.
+    try:
+        _opened(path, None)
+    except (FileNotFoundError, ValueError) as error:
+        raise FileExistsError(
+            f"{path} exists and is no store of a run: it will not be replaced; choose "
+            "another path"
+        ) from error
+
+
+def stored_stop(path: str | Path) -> StopReason | None:
+    """Return why a stored run stopped, or None if it was killed before it could say."""
+    attributes: dict[str, Any] = dict(_opened(path, None).attrs)
+    return _stop(attributes, 0.0) if "stop_kind" in attributes else None
+
+
+def stored_settings(path: str | Path) -> dict[str, Any] | None:
+    """Return the settings a stored run comes from, or None."""
+    text = _opened(path, None).attrs.get("settings")
+    return None if text is None else dict(json.loads(str(text)))
+
+
+def has_particles(path: str | Path) -> bool:
+    """Whether a particle run is stored beside."""
+    return PARTICLES in _opened(path, None)
+
+
+def _created(path: str | Path, group: str | None, overwrite: bool) -> zarr.Group:
+    if group is None:
+        check_free(path, overwrite=overwrite)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        return zarr.open_group(str(path), mode="w", zarr_format=3)
+    whole = zarr.open_group(_existing(path), mode="r+")
+    if group in whole and not overwrite:
+        raise FileExistsError(
+            f"{path} has a group {group!r}: replace it with overwrite=True"
+        )
+    return whole.create_group(group, overwrite=overwrite)
+
+
+def _existing(path: str | Path) -> str:
+    if not (Path(path) / "zarr.json").is_file():
+        raise FileNotFoundError(f"there is no store of a run at {path}")
+    return str(path)
+
+
+def _opened(path: str | Path, group: str | None) -> zarr.Group:
+    whole = zarr.open_group(_existing(path), mode="r")
+    if "mfpde_version" not in whole.attrs:
+        raise StoreError(f"{path} is a zarr store, but not of a run of mfpde")
+    if group is None:
+        return whole
+    if group not in whole:
+        raise FileNotFoundError(f"{path} has no group {group!r}")
+    return zarr.open_group(str(path), path=group, mode="r")
+
+
+def _stop(attributes: Mapping[str, Any], reached: float) -> StopReason:
+    if "stop_kind" not in attributes:
+        return interrupted(reached)
+    return StopReason(str(attributes["stop_kind"]), str(attributes["stop_message"]))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else str(value)

@@ -1,0 +1,180 @@
+r"""One time step: Runge-Kutta stages of the transport, Strang-split diffusion, error control.
+
+The step size follows two bounds, and no other.  (1) The draining time of the cells, see
+``mfpde.transport.draining``.  (2) A tolerance for the error in time, measured on the moments
+g_k = \int Y_k dmu that the interaction sees: with the full rate of change g' at both ends,
+
+    error = || g(t+dt) - g(t) - dt/2 (g'(t) + g'(t+dt)) ||,
+
+the defect of the trapezoidal rule, is O(dt^3) for every method used here.  It sees the
+splitting error of the diffusion too (at a false fixed point of the splitting g' is not zero).
+A step is repeated if the error exceeds ``rtol`` times dt times the size of g' (more where the
+grid itself does not resolve the measure).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.transport import Flow, Scheme, State, Transport
+from mfpde.transport.base import normalised
+
+_ROUNDING = 1e-14
+# Mass in structures of a cell or two is placed by the grid to a cell, not better: following
+# its internal motion in time to rtol would cost ten times the steps for the same digits.
+_UNRESOLVED_TOLERANCE = 1e-2
+_ENERGY_ROUNDING = 1e-15
+
+
+def heun(transport: Transport, state: State, flow: Flow, step: float) -> State:
+    """Heun's method, SSPRK(2,2): u1 = E(u), u <- (u + E(u1)) / 2; Shu & Osher (1988)."""
+    first = transport.stage(state, flow, step)
+    second = transport.stage(first, transport.flow(first), step)
+    return _combined(state, second, 0.5)
+
+
+def ssprk3(transport: Transport, state: State, flow: Flow, step: float) -> State:
+    """SSPRK(3,3): u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3; Shu & Osher (1988)."""
+    first = transport.stage(state, flow, step)
+    second = transport.stage(first, transport.flow(first), step)
+    middle = _combined(state, second, 0.25)
+    third = transport.stage(middle, transport.flow(middle), step)
+    return _combined(state, third, 2.0 / 3.0)
+
+
+RUNGE_KUTTA: dict[str, Callable[[Transport, State, Flow, float], State]] = {
+    "heun": heun,
+    "ssprk3": ssprk3,
+}
+
+
+def _combined(start: State, stage: State, share: float) -> State:
+    """(1 - share) start + share stage; points are combined in the ambient space.
+
+    There the equation x' = v(x/|x|) keeps |x|, so that the methods keep their order if
+    points are normalised when velocities are taken and at the end of the step.
+    """
+    return State(
+        (1 - share) * start.masses + share * stage.masses,
+        (1 - share) * start.points + share * stage.points,
+        start.atom_masses,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class StepResult:
+    """A finished step: the new state, its flow, and the step that the error would allow."""
+
+    state: State
+    flow: Flow
+    accurate_step: float
+    is_accurate: bool
+
+
+class TimeStepper:
+    """Advances a state of one equation on one grid.
+
+    Parameters
+    ----------
+    transport, scheme
+        The transport, and the scheme that names its Runge-Kutta method.
+    rtol
+        Error allowed in the moments, relative to how far they move.
+    watch_energy
+        Repeat a step after which the energy moved the wrong way (for a scheme that is
+        monotone in continuous time, and an equation whose energy is a Lyapunov function).
+    """
+
+    def __init__(
+        self, transport: Transport, scheme: Scheme, *, rtol: float, watch_energy: bool
+    ) -> None:
+        self.transport = transport
+        self.rtol = rtol
+        self.watch_energy = watch_energy
+        grid = transport.grid
+        self.diffusion = grid.diffusion
+        self._known_rates: tuple[Flow | None, tuple[ComplexArray, ComplexArray] | None]
+        self._known_rates = (None, None)
+        degrees = grid.geometry.degrees(grid.degree)
+        self._weights = np.where(degrees > 0, 1.0 / np.maximum(degrees, 1), 0.0)
+        self._decay = self.diffusion * grid.geometry.heat_symbol(grid.degree)
+        self._method = RUNGE_KUTTA[scheme.runge_kutta]
+
+    def step(self, state: State, flow: Flow, step: float) -> StepResult:
+        """Try one step of size ``step`` from ``state`` with its ``flow``."""
+        new = self._advanced(state, flow, step)
+        new_flow = self.transport.flow(new)
+        error, scale = self._error(state, flow, new, new_flow, step)
+        unresolved = flow.unresolved_mass / state.total_mass
+        tolerance = self.rtol + _UNRESOLVED_TOLERANCE * unresolved
+        allowed = tolerance * scale * step + _ROUNDING
+        # The error is O(dt^3), what is allowed O(dt).
+        ratio = 0.9 * np.sqrt(allowed / max(error, 1e-300))
+        accurate_step = step * float(np.clip(ratio, 0.2, 2.0))
+        is_accurate = error <= 2.0 * allowed
+        if self.watch_energy and self._energy_moves_wrong((state, flow), (new, new_flow)):
+            return StepResult(new, new_flow, step / 2, False)
+        return StepResult(new, new_flow, accurate_step, bool(is_accurate))
+
+    def _advanced(self, state: State, flow: Flow, step: float) -> State:
+        if self.diffusion == 0:
+            new = self._method(self.transport, state, flow, step)
+        else:
+            half = self._diffused(state, step / 2)
+            moved = self._method(self.transport, half, self.transport.flow(half), step)
+            new = self._diffused(moved, step / 2)
+        if len(new.atom_masses) == 0:
+            return new
+        return State(new.masses, normalised(new.points), new.atom_masses)
+
+    def _diffused(self, state: State, time: float) -> State:
+        geometry = self.transport.grid.geometry
+        masses = geometry.heat_flow(state.masses, self.diffusion * time)
+        return State(masses, state.points, state.atom_masses)
+
+    def _rates(self, flow: Flow) -> tuple[ComplexArray, ComplexArray]:
+        """Rates of the density's moments from transport, and from diffusion."""
+        known_flow, rates = self._known_rates
+        if flow is known_flow and rates is not None:
+            return rates
+        grid = self.transport.grid
+        rate = self.transport.net_rate(flow.outflows)
+        transported = grid.geometry.moments(rate, grid.degree)
+        return transported, np.asarray(-self._decay * flow.density_moments)
+
+    def _error(
+        self, state: State, flow: Flow, new: State, new_flow: Flow, step: float
+    ) -> tuple[float, float]:
+        """Trapezoidal defect over the step, and the size of the rates of change."""
+        transport_rate, diffusion_rate = self._rates(flow)
+        new_rates = self._rates(new_flow)
+        # The end of this step is the start of the next.
+        self._known_rates = (new_flow, new_rates)
+        mean_rate = 0.5 * (transport_rate + diffusion_rate + sum(new_rates))
+        moved = new_flow.density_moments - flow.density_moments
+        error = self._norm(moved - step * mean_rate)
+        scale = self._norm(transport_rate) + self._norm(diffusion_rate)
+        if len(state.atom_masses):
+            mean = 0.5 * (flow.atom_velocities + new_flow.atom_velocities)
+            defect = np.linalg.norm(new.points - state.points - step * mean, axis=1)
+            speed = np.linalg.norm(flow.atom_velocities, axis=1)
+            error += float(state.atom_masses @ defect)
+            scale += float(state.atom_masses @ speed)
+        return error, scale
+
+    def _norm(self, moments: ComplexArray) -> float:
+        return float(np.linalg.norm(self._weights * moments))
+
+    def _energy_moves_wrong(
+        self, before: tuple[State, Flow], after: tuple[State, Flow]
+    ) -> bool:
+        grid = self.transport.grid
+        old, new = (
+            grid.energy(state.masses, (state.points, state.atom_masses), flow.moments)
+            for state, flow in (before, after)
+        )
+        return bool(grid.sign * (old - new) > _ENERGY_ROUNDING * abs(old))

@@ -1,0 +1,54 @@
+"""Conservative transport of cell masses.  It knows no physics: velocities in, masses out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from mfpde.arrays import choice
+from mfpde.geometry import Circle, Geometry
+from mfpde.grid_equation import GridEquation
+from mfpde.transport.base import Flow, State, Transport
+from mfpde.transport.circle_schemes import (
+    DonorBlendedCircle,
+    MonotoneCircle,
+    MusclCircle,
+)
+
+__all__ = ["Flow", "Scheme", "State", "Transport", "scheme_for"]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A named pair of transport and Runge-Kutta method for one geometry.
+
+    ``keeps_energy_monotone`` asks the time loop to repeat a step whose energy moves the
+    wrong way with half the step.
+    """
+
+    name: str
+    transport: Callable[[GridEquation], Transport]
+    runge_kutta: Literal["heun", "ssprk3"]
+    keeps_energy_monotone: bool = False
+
+
+_CIRCLE_SCHEMES = (
+    Scheme("donor_blended", DonorBlendedCircle, "ssprk3"),
+    Scheme("muscl", MusclCircle, "heun"),
+    Scheme("monotone", MonotoneCircle, "heun", keeps_energy_monotone=True),
+)
+
+
+def scheme_for(name: str, geometry: Geometry) -> Scheme:
+    """Return the transport scheme ``name`` of ``geometry``.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, or a geometry without schemes.
+    """
+    if not isinstance(geometry, Circle):
+        raise ValueError(f"geometry = {geometry!r} has no transport scheme")
+    schemes = {scheme.name: scheme for scheme in _CIRCLE_SCHEMES}
+    return schemes[choice("transport", name, schemes)]

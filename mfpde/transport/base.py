@@ -1,0 +1,110 @@
+"""Transport on a grid: velocities in, outflows and conservative Euler stages out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.grid_equation import GridEquation
+from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
+
+SAFE_SHARE = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What evolves: cell masses, and atoms with points (n, d) and constant masses (n,)."""
+
+    masses: FloatArray
+    points: FloatArray
+    atom_masses: FloatArray
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of cells and atoms."""
+        return float(self.masses.sum() + self.atom_masses.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """Everything known about a state's motion, computed once a stage.
+
+    ``density_moments`` and ``moments`` (atoms included) feed velocity, energy and the
+    error estimate; ``outflows`` is (sides, *shape); ``unresolved_mass`` is the mass in
+    structures of a cell or two; ``atom_velocities`` (n, d).
+    """
+
+    density_moments: ComplexArray
+    moments: ComplexArray
+    velocity: FloatArray
+    outflows: FloatArray
+    unresolved_mass: float
+    atom_velocities: FloatArray
+
+
+class Transport(ABC):
+    """A transport scheme for one equation on one grid."""
+
+    def __init__(self, grid: GridEquation) -> None:
+        self.grid = grid
+
+    def flow(self, state: State) -> Flow:
+        """Evaluate moments, velocity and outflows of ``state``."""
+        grid = self.grid
+        density_moments = grid.geometry.moments(state.masses, grid.degree)
+        moments = density_moments
+        if len(state.atom_masses):
+            points = normalised(state.points)
+            moments = moments + grid.geometry.atom_moments(
+                points, state.atom_masses, grid.degree
+            )
+            atom_velocities = grid.velocity_at(moments, points)
+        else:
+            atom_velocities = np.empty(state.points.shape)
+        attention = grid.attention_velocity(moments)
+        velocity = attention + grid.external_velocity
+        outflows, unresolved = self.outflows(state.masses, moments, attention)
+        return Flow(
+            density_moments, moments, velocity, outflows, unresolved, atom_velocities
+        )
+
+    @abstractmethod
+    def outflows(
+        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Mass per unit time that each cell sends through each side, and unresolved mass.
+
+        ``attention`` is the attention's part of the velocity at the centres; the external
+        part is the grid's.  The outflows have shape (sides, *shape).
+        """
+
+    @abstractmethod
+    def drained(
+        self, masses: FloatArray, outflows: FloatArray, step: float
+    ) -> FloatArray:
+        """Masses after an Euler stage that never takes more than a cell has."""
+
+    @abstractmethod
+    def net_rate(self, outflows: FloatArray) -> FloatArray:
+        """Rate of change of the cell masses, shape ``shape``."""
+
+    def stage(self, state: State, flow: Flow, step: float) -> State:
+        """Return the Euler stage of cells and atoms (points not yet normalised)."""
+        masses = self.drained(state.masses, flow.outflows, step)
+        return State(masses, state.points + step * flow.atom_velocities, state.atom_masses)
+
+    def longest_step(self, state: State, flow: Flow) -> float:
+        """0.8 times the mass-weighted 1e-5-quantile of the draining time; inf at rest."""
+        total = flow.outflows.sum(axis=0)
+        ignored = IGNORED_SHARE * state.total_mass
+        return SAFE_SHARE * float(
+            draining_quantile(state.masses.ravel(), total.ravel(), ignored)
+        )
+
+
+def normalised(points: FloatArray) -> FloatArray:
+    """Scale ``points`` (n, d) to unit length."""
+    return np.asarray(points / np.linalg.norm(points, axis=-1, keepdims=True))
