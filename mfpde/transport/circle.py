@@ -12,6 +12,7 @@ from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
 from mfpde.transport.line import (
     blend,
+    blends,
     donor_flux,
     half_slope,
     upwind_difference_5,
@@ -19,6 +20,19 @@ from mfpde.transport.line import (
 
 # A cell never gives up more than this share of what it has: the rest is rounding.
 FULL_DRAIN = 1.0 - 1e-14
+
+
+@compiled
+def wrapped(values: FloatArray) -> FloatArray:
+    """Values with two more from around the circle at each end, shape (n + 4,)."""
+    n = len(values)
+    result = np.empty(n + 4)
+    for i in range(n):
+        result[i + 2] = values[i]
+    for i in range(2):
+        result[i] = values[n - 2 + i]
+        result[n + 2 + i] = values[i]
+    return result
 
 
 @compiled
@@ -30,21 +44,14 @@ def fifth_order_outflows(
     Returns the sum of density times blend: what the grid does not resolve.
     """
     n = len(density)
-    unresolved = 0.0
-    r = np.empty(n + 4)
-    v = np.empty(n + 4)
-    for i in range(n):
-        r[i + 2] = density[i]
-        v[i + 2] = velocity[i]
-    for i in range(2):
-        r[i] = density[n - 2 + i]
-        v[i] = velocity[n - 2 + i]
-        r[n + 2 + i] = density[i]
-        v[n + 2 + i] = velocity[i]
+    r = wrapped(density)
+    v = wrapped(velocity)
     f = r * v
+    share = blends(r)
+    unresolved = 0.0
     for i in range(n):
         j = i + 2
-        b = blend(r[j - 1], r[j], r[j + 1])
+        b = share[j]
         ahead = upwind_difference_5(f[j - 2], f[j - 1], f[j], f[j + 1], f[j + 2])
         back = -upwind_difference_5(f[j + 2], f[j + 1], f[j], f[j - 1], f[j - 2])
         smooth_high = max(ahead, 0.0) if v[j] + v[j + 1] > 0.0 else 0.0
@@ -71,23 +78,18 @@ def muscl_outflows(
     density times blend: what the grid does not resolve.
     """
     n = len(density)
-    unresolved = 0.0
-    r = np.empty(n + 2)
-    v = np.empty(n + 2)
-    w = np.empty(n + 1)
-    for i in range(n):
-        r[i + 1] = density[i]
-        v[i + 1] = velocity[i]
-        w[i + 1] = face_velocity[i]
-    r[0], v[0], w[0] = density[n - 1], velocity[n - 1], face_velocity[n - 1]
-    r[n + 1], v[n + 1] = density[0], velocity[0]
+    r = wrapped(density)
+    v = wrapped(velocity)
+    w = wrapped(face_velocity)
     f = r * v
+    share = blends(r)
+    unresolved = 0.0
     for i in range(n):
-        j = i + 1
-        b = blend(r[j - 1], r[j], r[j + 1])
+        j = i + 2
+        b = share[j]
         slope = half_slope(r[j - 1], r[j], r[j + 1])
-        smooth_high = max(w[i + 1], 0.0) * (r[j] + slope)
-        smooth_low = max(-w[i], 0.0) * (r[j] - slope)
+        smooth_high = max(w[j], 0.0) * (r[j] + slope)
+        smooth_low = max(-w[j - 1], 0.0) * (r[j] - slope)
         donor_up = donor_flux(f[j - 1], f[j], f[j + 1], b)
         donor_down = donor_flux(-f[j + 1], -f[j], -f[j - 1], b)
         high[i] = max((1.0 - b) * smooth_high + b * donor_up, 0.0)
