@@ -1,0 +1,70 @@
+"""Mean-field PDEs of transformer attention, solved as densities.
+
+The names below are the public interface.  Storage and plotting, with the libraries they
+need, are loaded when one of their functions is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from mfpde.concentration import concentration
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle
+from mfpde.measure import Atoms, Density, Measure, perturbed_uniform, uniform
+from mfpde.particles import label_density, solve_particles
+from mfpde.run import Run
+from mfpde.sampling import quantized, sampled
+from mfpde.solve import solve
+from mfpde.stopping import SteadyState, StepLimit, WallTimeLimit
+from mfpde.terms import Attention, Perceptron, Potential
+from mfpde.version import __version__
+from mfpde.wasserstein import wasserstein
+
+_LOADED_ON_USE = {
+    "save": "mfpde.storage",
+    "load": "mfpde.storage",
+    "plot_density": "mfpde.plotting",
+    "plot_energy": "mfpde.plotting",
+    "plot_run": "mfpde.plotting",
+    "plot_snapshots": "mfpde.plotting",
+    "plot_space_time": "mfpde.plotting",
+    "save_figure": "mfpde.plotting",
+}
+
+__all__ = [
+    "Atoms",
+    "Attention",
+    "Circle",
+    "Density",
+    "MeanFieldEquation",
+    "Measure",
+    "Perceptron",
+    "Potential",
+    "Run",
+    "SteadyState",
+    "StepLimit",
+    "WallTimeLimit",
+    "__version__",
+    "concentration",
+    "label_density",
+    "perturbed_uniform",
+    "quantized",
+    "sampled",
+    "solve",
+    "solve_particles",
+    "uniform",
+    "wasserstein",
+    *_LOADED_ON_USE,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LOADED_ON_USE:
+        return getattr(importlib.import_module(_LOADED_ON_USE[name]), name)
+    raise AttributeError(f"module 'mfpde' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

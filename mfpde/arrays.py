@@ -75,7 +75,9 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     if isinstance(value, str) and value in options:
         return value
     listed = ", ".join(repr(option) for option in options)
-    raise ValueError(f"{name} = {value!r}{nearest(value, options)} must be one of {listed}")
+    raise ValueError(
+        f"{name} = {value!r}{nearest(value, options)} must be one of {listed}"
+    )
 
 
 def nearest(value: Any, options: Iterable[str]) -> str:

@@ -70,7 +70,7 @@ class CircularDistribution:
         faces, cumulated = _cumulated_cells(measure)
         atoms = atoms_of(measure)
         positions = angles_of(atoms.points)
-        positions[positions >= TURN] = 0.0  # the remainder of -1e-17 rounds to 2 pi
+
         nodes = np.union1d(faces, positions)
         places = np.searchsorted(nodes, positions)
         jumps = np.bincount(places, weights=atoms.masses, minlength=len(nodes))

@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mfpde",
         description="Mean-field PDEs of transformer attention, solved as densities.",
-        epilog="exit codes: 0 done, 2 bad settings, 3 numerical failure, 130 interrupted",
+        epilog="exit codes: 0 done, 2 bad settings, 3 not finite, 130 interrupted",
     )
     parser.add_argument("--version", action="version", version=f"mfpde {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -12,6 +12,8 @@
                   steady_state, max_steps, wall_time_limit
     [particles]   count, method                                             (optional)
     [output]      store, figure                                             (optional)
+
+Paths are relative to the directory in which the run is started.
 """
 
 from __future__ import annotations

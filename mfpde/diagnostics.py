@@ -28,7 +28,11 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
         Diagnostic("mass", "total mass of density and atoms", "1"),
         Diagnostic("minimum", "smallest density", "1/area"),
         Diagnostic("energy", "E = (1/2 beta) iint K dmu dmu + int V dmu", "1"),
-        Diagnostic("dissipation", "int |v|^2 dmu, the rate |dE/dt| of a gradient flow", "1/time"),
+        Diagnostic(
+            "dissipation",
+            "int |v|^2 dmu, the rate |dE/dt| of a gradient flow",
+            "1/time",
+        ),
         Diagnostic("largest_density", "largest density", "1/area"),
         Diagnostic("largest_ball_mass", "largest mass in one ball", "1"),
         Diagnostic("step", "last time step", "time"),
@@ -65,7 +69,9 @@ def observed(
     grid = equation.on(geometry)
     atoms = (state.points, state.atom_masses)
     energy = (
-        grid.energy(state.masses, atoms, flow.moments) if equation.has_energy else np.nan
+        grid.energy(state.masses, atoms, flow.moments)
+        if equation.has_energy
+        else np.nan
     )
     speed_squared = (flow.velocity**2).sum(axis=0)
     atom_speed_squared = (flow.atom_velocities**2).sum(axis=-1)

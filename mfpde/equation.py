@@ -158,7 +158,9 @@ class MeanFieldEquation:
         grid, _, moments = self._evaluated(measure)
         if points is None:
             return grid.first_variation(moments)
-        return grid.first_variation_at(moments, _points(points, grid.geometry.dimension))
+        return grid.first_variation_at(
+            moments, _points(points, grid.geometry.dimension)
+        )
 
     def velocity(
         self, measure: AnyMeasure, points: FloatArray | None = None
@@ -193,7 +195,11 @@ class MeanFieldEquation:
         """-s E + kappa int rho log rho, which never increases; None where none is known."""
         energy = self.energy(measure)
         softmax = any(a.normalized and a.beta > 0 for a in self.attentions)
-        if energy is None or not self.energy_is_lyapunov or (softmax and self.diffusion):
+        if (
+            energy is None
+            or not self.energy_is_lyapunov
+            or (softmax and self.diffusion)
+        ):
             return None
         if self.diffusion == 0:
             return -self.sign * energy

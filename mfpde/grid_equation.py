@@ -140,7 +140,9 @@ class GridEquation:
         """F = A[mu] + V at the cell centres."""
         total = self.external_potential.copy()
         for attention, spectrum in zip(self.attentions, self._spectra, strict=True):
-            total += attention.potential_from(self.geometry.synthesis(spectrum * moments))
+            total += attention.potential_from(
+                self.geometry.synthesis(spectrum * moments)
+            )
         return total
 
     def first_variation_at(

@@ -252,11 +252,15 @@ def perturbed_uniform(
     """
     amplitude = real_number("amplitude", amplitude, at_least=0.0)
     if amplitude >= 1:
-        raise ValueError(f"amplitude = {amplitude} must be below 1 (the density stays > 0)")
+        raise ValueError(
+            f"amplitude = {amplitude} must be below 1 (the density stays > 0)"
+        )
     generator = np.random.default_rng(seed)
     degree = min(PERTURBED_DEGREE, geometry.max_degree)
     count = len(geometry.degrees(degree))
-    coefficients = generator.standard_normal(count) + 1j * generator.standard_normal(count)
+    coefficients = generator.standard_normal(count) + 1j * generator.standard_normal(
+        count
+    )
     coefficients[geometry.degrees(degree) == 0] = 0.0
     field_values = geometry.synthesis(coefficients)
     relative = 1 + amplitude * field_values / np.abs(field_values).max()

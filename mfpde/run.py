@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.circle_distribution import on_circle
+from mfpde.concentration import concentration
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import AnyMeasure
+from mfpde.measure import AnyMeasure, as_measure
 from mfpde.stopping import StopReason
 
 
@@ -61,3 +63,38 @@ class Run:
         """Largest deviation of the total mass from that of the first save."""
         masses = self.diagnostics["mass"]
         return float(np.abs(masses - masses[0]).max()) if len(masses) else 0.0
+
+    def __str__(self) -> str:
+        equation = "user's own terms" if self.equation is None else str(self.equation)
+        convention = "" if self.equation is None else f", {self.equation.convention}"
+        numbers = self.statistics
+        lines = [
+            f"{equation}{convention}",
+            f"stopped: {self.reason}",
+            f"computed by {numbers.get('method', '?')} in {numbers.get('steps', '?')} steps, "
+            f"{float(numbers.get('wall_seconds', np.nan)):.2f} s; {len(self.times)} saves",
+            f"mass drift {self.mass_drift:.1e}",
+        ]
+        if "minimum" in self.diagnostics and len(self.times):
+            lines[-1] += f", smallest density {self.diagnostics['minimum'].min():.3e}"
+        if len(self.times):
+            lines.append(f"energy {self.energies[0]:.10g} -> {self.energies[-1]:.10g}")
+        if self.equation is not None and on_circle(self.final):
+            lines.append(str(concentration(self.final, self.equation)))
+        if numbers.get("method") == "monotone":
+            lines.append(
+                "note: monotone transport pins an atom of mass m once the outside pull is "
+                f"below m h/2 = {pinning_threshold(self.final):.3g} (for the largest cell "
+                "mass); such a state is stationary on the grid only"
+            )
+        return "\n".join(lines)
+
+
+def pinning_threshold(measure: AnyMeasure) -> float:
+    """Outside pull m h/2 below which face velocities pin the heaviest cell, of mass m.
+
+    Half a cell away from its centre an atom attracts with m h/2 itself, so that no weaker
+    pull moves it across a face.
+    """
+    whole = as_measure(measure)
+    return float(whole.density.masses.max() * whole.geometry.spacing / 2)

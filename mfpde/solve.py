@@ -113,8 +113,14 @@ def solve(
         default_saves=DEFAULT_SAVES,
     )
     rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
-    longest = np.inf if max_step is None else real_number("max_step", max_step, above=0.0)
-    first = np.inf if first_step is None else real_number("first_step", first_step, above=0.0)
+    longest = (
+        np.inf if max_step is None else real_number("max_step", max_step, above=0.0)
+    )
+    first = (
+        np.inf
+        if first_step is None
+        else real_number("first_step", first_step, above=0.0)
+    )
     for condition in stop:
         if not isinstance(condition, StoppingCondition):
             raise ValueError(
@@ -304,7 +310,9 @@ class _Loop:
             at = self.save_times.pop(0)
             self.recorder.save(at, self.state, flow=flow, step=self.last_step)
 
-    def _stopped_by(self, conditions: tuple[StoppingCondition, ...]) -> StopReason | None:
+    def _stopped_by(
+        self, conditions: tuple[StoppingCondition, ...]
+    ) -> StopReason | None:
         rates = self.rates
         settled = len(rates) == _RECENT_STEPS and rates[-1] <= rates[0]
         record = StepRecord(
@@ -335,7 +343,9 @@ class _Loop:
                 t_end=self.t_end,
                 step=self.last_step,
                 mass_drift=state.total_mass - self.first_mass,
-                energy=grid.energy(state.masses, atoms, flow.moments) if has_energy else None,
+                energy=grid.energy(state.masses, atoms, flow.moments)
+                if has_energy
+                else None,
                 largest_density=float((state.masses / grid.geometry.areas).max()),
                 steps=self.steps,
             )

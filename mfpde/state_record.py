@@ -86,6 +86,14 @@ def stored_states(dataset: xr.Dataset, geometry: Geometry | None) -> list[AnyMea
     return states
 
 
+def stored_diagnostics(dataset: xr.Dataset) -> dict[str, FloatArray]:
+    """Return the diagnostics by name, the known ones in their usual order."""
+    names = sorted(str(n) for n in dataset.data_vars if n not in STATE_VARIABLES)
+    usual = [name for name in DIAGNOSTICS if name in names]
+    others = [name for name in names if name not in DIAGNOSTICS]
+    return {name: np.asarray(dataset[name].values) for name in usual + others}
+
+
 def _stored_atoms(row: Mapping[str, FloatArray]) -> Atoms | None:
     if "atom_masses" not in row:
         return None

@@ -33,10 +33,10 @@ from mfpde.growing_store import TIME, GrowingStore, complete_records, read_datas
 from mfpde.measure import AnyMeasure, Atoms, as_measure
 from mfpde.run import Run
 from mfpde.state_record import (
-    STATE_VARIABLES,
     coordinates,
     diagnostic_variable,
     state_variables,
+    stored_diagnostics,
     stored_states,
 )
 from mfpde.stopping import StopReason, interrupted
@@ -220,11 +220,7 @@ def load(path: str | Path, *, group: str | None = None) -> Run:
         equation=equation_from_dict(json.loads(attributes["equation"])),
         times=times,
         states=states,
-        diagnostics={
-            str(name): np.asarray(values.values)
-            for name, values in dataset.data_vars.items()
-            if name not in STATE_VARIABLES
-        },
+        diagnostics=stored_diagnostics(dataset),
         stop=_stop(attributes, final_time),
         final=final,
         final_time=float(attributes.get("final_time", final_time)),

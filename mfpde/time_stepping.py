@@ -94,6 +94,7 @@ class TimeStepper:
     ) -> None:
         self.transport = transport
         self.rtol = rtol
+        self._resolved_tolerance = rtol * scheme.tolerance_share
         self.watch_energy = watch_energy
         grid = transport.grid
         self.diffusion = grid.diffusion
@@ -110,13 +111,15 @@ class TimeStepper:
         new_flow = self.transport.flow(new)
         error, scale = self._error(state, flow, new, new_flow, step)
         unresolved = flow.unresolved_mass / state.total_mass
-        tolerance = self.rtol + _UNRESOLVED_TOLERANCE * unresolved
+        tolerance = self._resolved_tolerance + _UNRESOLVED_TOLERANCE * unresolved
         allowed = tolerance * scale * step + _ROUNDING
         # The error is O(dt^3), what is allowed O(dt).
         ratio = 0.9 * np.sqrt(allowed / max(error, 1e-300))
         accurate_step = step * float(np.clip(ratio, 0.2, 2.0))
         is_accurate = error <= 2.0 * allowed
-        if self.watch_energy and self._energy_moves_wrong((state, flow), (new, new_flow)):
+        if self.watch_energy and self._energy_moves_wrong(
+            (state, flow), (new, new_flow)
+        ):
             return StepResult(new, new_flow, step / 2, False)
         return StepResult(new, new_flow, accurate_step, bool(is_accurate))
 

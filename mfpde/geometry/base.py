@@ -70,10 +70,14 @@ class Geometry(ABC):
         """Degree l of each coefficient in the result of :meth:`moments`."""
 
     @abstractmethod
-    def moments(
-        self, masses: FloatArray, atoms: tuple[FloatArray, FloatArray], degree: int
+    def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
+        """Moments up to ``degree`` of cell masses (each at its cell's centre)."""
+
+    @abstractmethod
+    def atom_moments(
+        self, points: FloatArray, masses: FloatArray, degree: int
     ) -> ComplexArray:
-        """Moments up to ``degree`` of cell masses plus atoms ``(points, masses)``."""
+        """Moments up to ``degree`` of atoms with ``points`` (n, d) and ``masses`` (n,)."""
 
     @abstractmethod
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
@@ -84,7 +88,9 @@ class Geometry(ABC):
         """Gradient of a spectral field at the centres, (directions, *shape)."""
 
     @abstractmethod
-    def synthesis_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
+    def synthesis_at(
+        self, coefficients: ComplexArray, points: FloatArray
+    ) -> FloatArray:
         """Values of a spectral field at ``points`` (..., d), shape (...)."""
 
     @abstractmethod

@@ -23,7 +23,9 @@ MINIMUM_CELLS = 16
 
 def angles_of(points: FloatArray) -> FloatArray:
     """Angle in [0, 2 pi) of each point (..., 2) of the circle."""
-    return np.asarray(np.mod(np.arctan2(points[..., 1], points[..., 0]), 2 * np.pi))
+    turned = np.mod(np.arctan2(points[..., 1], points[..., 0]), 2 * np.pi)
+    # Rounding takes a point just below angle 0 to 2 pi itself.
+    return np.where(turned >= 2 * np.pi, 0.0, turned)
 
 
 def points_at(angles: FloatArray) -> FloatArray:
@@ -142,25 +144,27 @@ class Circle(Geometry):
 
     @cached_property
     def _gradient_symbol(self) -> ComplexArray:
-        symbol: ComplexArray = 1j * np.arange(self.num_cells // 2 + 1) * self._inverse_phases
+        symbol: ComplexArray = (
+            1j * np.arange(self.num_cells // 2 + 1) * self._inverse_phases
+        )
         return read_only(symbol)
 
     def _transform(self) -> _Transform:
         return _planned(self.num_cells, threading.get_ident())
 
-    def moments(
-        self, masses: FloatArray, atoms: tuple[FloatArray, FloatArray], degree: int
-    ) -> ComplexArray:
-        """Fourier moments sum m e^{-ik theta}, k = 0..degree, atoms included."""
+    def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
+        """Fourier moments sum m e^{-ik theta} of cell masses, k = 0..degree."""
         transform = self._transform()
         transform.real[:] = masses
         transform.forward.execute()
-        result: ComplexArray = transform.complex[: degree + 1] * self._phases[: degree + 1]
-        points, atom_masses = atoms
-        if len(atom_masses):
-            waves = np.exp(-1j * np.outer(np.arange(degree + 1), angles_of(points)))
-            result = result + waves @ atom_masses
-        return result
+        return np.multiply(transform.complex[: degree + 1], self._phases[: degree + 1])
+
+    def atom_moments(
+        self, points: FloatArray, masses: FloatArray, degree: int
+    ) -> ComplexArray:
+        """Fourier moments sum m e^{-ik theta} of atoms, k = 0..degree."""
+        waves = np.exp(-1j * np.outer(np.arange(degree + 1), angles_of(points)))
+        return np.asarray(waves @ masses)
 
     def _inverse(self, coefficients: ComplexArray, symbol: ComplexArray) -> FloatArray:
         transform = self._transform()
@@ -178,7 +182,9 @@ class Circle(Geometry):
         """Derivative of the field by the angle at the centres, shape (1, n)."""
         return self._inverse(coefficients, self._gradient_symbol)[np.newaxis]
 
-    def synthesis_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
+    def synthesis_at(
+        self, coefficients: ComplexArray, points: FloatArray
+    ) -> FloatArray:
         """Values of the field at ``points`` (..., 2)."""
         return _fourier_sum(coefficients, angles_of(points))
 
@@ -220,8 +226,7 @@ class Circle(Geometry):
                 f"finer geometry = {finer!r} must be a Circle of at least "
                 f"{self.num_cells} cells"
             )
-        nothing = (np.empty((0, 2)), np.empty(0))
-        coefficients = self.moments(values / self.num_cells, nothing, self.max_degree)
+        coefficients = self.moments(values / self.num_cells, self.max_degree)
         smooth = finer.synthesis(coefficients)
         if smooth.min() >= min(0.0, values.min()) and self._is_resolved(coefficients):
             return smooth

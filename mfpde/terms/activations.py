@@ -45,7 +45,9 @@ def _leaky_relu(z: FloatArray) -> FloatArray:
 ACTIVATIONS: dict[str, Activation] = {
     activation.name: activation
     for activation in (
-        Activation("relu", lambda z: np.maximum(z, 0.0), lambda z: np.maximum(z, 0.0) ** 2 / 2),
+        Activation(
+            "relu", lambda z: np.maximum(z, 0.0), lambda z: np.maximum(z, 0.0) ** 2 / 2
+        ),
         Activation("leaky_relu", _leaky_relu, lambda z: z * _leaky_relu(z) / 2),
         Activation("gelu", lambda z: z * ndtr(z), _gelu_primitive),
         Activation(

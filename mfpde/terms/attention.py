@@ -155,7 +155,9 @@ class Attention:
         atom_points, masses = atoms
         if self.beta == 0:
             mean = masses @ atom_points
-            return points @ mean, tangential(np.broadcast_to(mean, points.shape), points)
+            return points @ mean, tangential(
+                np.broadcast_to(mean, points.shape), points
+            )
         peaks, sums, vectors = kernel_sums(points, atom_points, masses, self.beta)
         if self._uses_logarithm:
             offset = 1.0 if self.kernel == "unshifted" else 0.0

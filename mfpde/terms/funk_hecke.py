@@ -37,7 +37,9 @@ def _spectrum(beta: float, dimension: int) -> tuple[FloatArray, FloatArray]:
         l = np.arange(size, dtype=np.float64)
         log_lambda = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
         growth = np.log((2 * l + dimension) / (l + 1))
-        inner = (l + dimension - 2) / np.where(2 * l + dimension == 2, 1, 2 * l + dimension - 2)
+        inner = (l + dimension - 2) / np.where(
+            2 * l + dimension == 2, 1, 2 * l + dimension - 2
+        )
         if dimension == 2:
             inner[0] = 1.0
             growth[0] = np.log(2.0)

@@ -64,7 +64,11 @@ class Perceptron(ExternalTerm):
                 f"they must have shape ({units},) for a gradient drift or "
                 f"{directions.shape} for a general one"
             )
-        biases = np.zeros(units) if self.biases is None else real_array("biases", self.biases)
+        biases = (
+            np.zeros(units)
+            if self.biases is None
+            else real_array("biases", self.biases)
+        )
         if biases.shape != (units,):
             raise ValueError(
                 f"biases of shape {biases.shape} do not match the {units} directions: "
@@ -152,4 +156,3 @@ class Perceptron(ExternalTerm):
                 f"directions have {self.dimension} entries, but the measure lies on "
                 f"S^{dimension - 1}: they must have {dimension}"
             )
-

@@ -23,20 +23,23 @@ __all__ = ["Flow", "Scheme", "State", "Transport", "scheme_for"]
 class Scheme:
     """A named pair of transport and Runge-Kutta method for one geometry.
 
-    ``keeps_energy_monotone`` asks the time loop to repeat a step whose energy moves the
-    wrong way with half the step.
+    ``tolerance_share`` is the share of ``rtol`` that the measured defect (that of the
+    trapezoidal rule) may reach: Heun's own error is as large as the defect, that of SSPRK3 an
+    order smaller.  ``keeps_energy_monotone`` asks the time loop to repeat a step whose energy
+    moves the wrong way with half the step.
     """
 
     name: str
     transport: Callable[[GridEquation], Transport]
     runge_kutta: Literal["heun", "ssprk3"]
+    tolerance_share: float
     keeps_energy_monotone: bool = False
 
 
 _CIRCLE_SCHEMES = (
-    Scheme("donor_blended", DonorBlendedCircle, "ssprk3"),
-    Scheme("muscl", MusclCircle, "heun"),
-    Scheme("monotone", MonotoneCircle, "heun", keeps_energy_monotone=True),
+    Scheme("donor_blended", DonorBlendedCircle, "ssprk3", 1.0),
+    Scheme("muscl", MusclCircle, "heun", 0.1),
+    Scheme("monotone", MonotoneCircle, "heun", 0.1, keeps_energy_monotone=True),
 )
 
 

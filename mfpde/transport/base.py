@@ -94,7 +94,9 @@ class Transport(ABC):
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""
         masses = self.drained(state.masses, flow.outflows, step)
-        return State(masses, state.points + step * flow.atom_velocities, state.atom_masses)
+        return State(
+            masses, state.points + step * flow.atom_velocities, state.atom_masses
+        )
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """0.8 times the mass-weighted 1e-5-quantile of the draining time; inf at rest."""

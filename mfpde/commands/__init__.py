@@ -1,0 +1,16 @@
+"""The commands of ``mfpde``: each takes parsed arguments and returns an exit code.
+
+A command imports what it needs when it is called, so that ``mfpde --help`` is quick.
+"""
+
+DONE = 0
+BAD_SETTINGS = 2
+NUMERICAL_FAILURE = 3
+INTERRUPTED = 130
+
+_CODES = {"non_finite": NUMERICAL_FAILURE, "interrupted": INTERRUPTED}
+
+
+def exit_code(stop_kind: str) -> int:
+    """Return the exit code of a run that stopped for the reason ``stop_kind``."""
+    return _CODES.get(stop_kind, DONE)

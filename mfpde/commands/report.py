@@ -1,0 +1,139 @@
+"""What a command says about a run, and what it does once a run has ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mfpde.commands.text import say, spread, table
+from mfpde.config import Settings
+from mfpde.measure import Atoms, as_measure
+from mfpde.run import Run
+from mfpde.storage import PARTICLES, save
+
+TIMES_SHOWN = 6
+
+
+def conclude(run: Run, settings: Settings, *, quiet: bool) -> None:
+    """Report on a run that ended, run the particles beside it, draw it.
+
+    Particles and figure are made of a run that was not interrupted and is finite.
+    """
+    tell = _nothing if quiet else say
+    tell(summary(run))
+    if run.stop.kind not in ("interrupted", "non_finite"):
+        if settings.particles is not None:
+            tell(_with_particles(run, settings, quiet=quiet))
+        if settings.output.figure is not None:
+            tell(drawn(run, settings.output.figure))
+    if settings.output.store is not None:
+        tell(f"stored in {settings.output.store}")
+
+
+def summary(run: Run) -> str:
+    """Return what was solved, why it stopped, the diagnostics, and the atoms."""
+    ending = f"stopped:    {run.reason}"
+    if "mass" in run.diagnostics:
+        ending += f"\nmass drift: {run.mass_drift:.1e}"
+    parts = [f"{head(run)}\n{ending}", diagnostics_table(run)]
+    if run.equation is not None and not isinstance(run.final, Atoms):
+        from mfpde.concentration import concentration
+
+        parts.append(str(concentration(run.final, run.equation)))
+    return "\n\n".join(part for part in parts if part)
+
+
+def head(run: Run) -> str:
+    """Return equation, kernel convention, grid or particles, and times."""
+    equation = run.equation
+    lines = ["equation:   not stored (it has the user's own functions)"]
+    if equation is not None:
+        terms = [_term_line(term) for term in equation.terms]
+        diffusion = f", diffusion {equation.diffusion:g}" if equation.diffusion else ""
+        lines = [
+            f"equation:   {equation.direction} of {' + '.join(terms)}{diffusion}",
+            f"convention: {equation.convention}",
+        ]
+    if isinstance(run.final, Atoms):
+        lines.append(f"particles:  {len(run.final)}")
+    else:
+        lines.append(f"geometry:   {as_measure(run.final).geometry!r}")
+    saved = f"{len(run.times)} saves"
+    if len(run.times):
+        saved += f" from t = {run.times[0]:g} to {run.times[-1]:g}"
+    lines.append(f"times:      {saved}; last t = {run.final_time:g}")
+    return "\n".join(lines)
+
+
+def diagnostics_table(run: Run) -> str:
+    """Return the diagnostics at some saved times; "" if nothing was saved."""
+    scalars = {n: v for n, v in run.diagnostics.items() if v.ndim == 1}
+    if not len(run.times) or not scalars:
+        return ""
+    return table(
+        ["time", *scalars],
+        [
+            [float(run.times[k]), *(float(values[k]) for values in scalars.values())]
+            for k in spread(len(run.times), TIMES_SHOWN)
+        ],
+    )
+
+
+def drawn(run: Run, path: str | Path) -> str:
+    """Draw ``run`` as PDF and PNG, and say where."""
+    from mfpde.plotting import plot_run, save_figure
+
+    pdf, png = save_figure(plot_run(run), path)
+    return f"drawn in {pdf} and {png}"
+
+
+def distance_table(run: Run, particles: Run, *, orders: tuple[int, ...] = (1,)) -> str:
+    """Return Wasserstein distances of a run and particles at common saved times."""
+    from mfpde.wasserstein import wasserstein
+
+    others = dict(zip(particles.times.tolist(), particles.states, strict=True))
+    times = [time for time in run.times.tolist() if time in others]
+    states = dict(zip(run.times.tolist(), run.states, strict=True))
+    shown = [times[k] for k in spread(len(times), TIMES_SHOWN)] if times else []
+    rows = [
+        [t, *(wasserstein(states[t], others[t], order=order) for order in orders)]
+        for t in shown
+    ]
+    return table(["time", *(f"W{order}" for order in orders)], rows)
+
+
+def _nothing(text: str) -> None:
+    """Say nothing."""
+
+
+def _with_particles(run: Run, settings: Settings, *, quiet: bool) -> str:
+    from mfpde.commands.beside import particle_run
+
+    wanted = settings.particles
+    assert wanted is not None
+    particles = particle_run(
+        run,
+        count=wanted.count,
+        method=wanted.method,
+        start=settings.build_start(),
+        quiet=quiet,
+    )
+    if settings.output.store is not None:
+        save(particles, settings.output.store, group=PARTICLES, overwrite=True)
+    return (
+        f"\nagainst {wanted.count} particles ({particles.reason}):\n"
+        f"{distance_table(run, particles)}\n"
+    )
+
+
+def _term_line(term: object) -> str:
+    from mfpde.terms import Attention, Perceptron
+
+    match term:
+        case Attention():
+            kind = "normalised attention" if term.normalized else "attention"
+            return f"{kind} (beta = {term.beta:g})"
+        case Perceptron():
+            units = len(term.directions)
+            return f"perceptron ({units} {term.activation_name} neurons)"
+        case _:
+            return "potential"

@@ -1,0 +1,83 @@
+"""``mfpde resume``: continue an interrupted run from its last state."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+import numpy as np
+
+from mfpde.commands import exit_code
+from mfpde.config import Settings, SettingsError, settings_from_dict
+from mfpde.run import Run
+from mfpde.stopping import reached_end
+from mfpde.storage import RunWriter, load, stored_settings, stored_stop
+
+ENDED = ("t_end", "steady_state", "non_finite")
+
+
+def resume(arguments: argparse.Namespace) -> int:
+    """Go on to the t_end of the stored settings, appending to the store."""
+    from mfpde.commands.report import conclude
+    from mfpde.commands.text import complain
+
+    settings = _settings(arguments.store)
+    stop = stored_stop(arguments.store)
+    if stop is not None and stop.kind in ENDED:
+        raise SettingsError(
+            f"{arguments.store} has already ended ({stop.message}); to go further run "
+            "it anew with another t_end"
+        )
+    continued = _continued(load(arguments.store), settings, arguments)
+    # The whole of it, with what was saved before.
+    whole = load(arguments.store)
+    output = settings.output.model_copy(update={"store": arguments.store})
+    settings = settings.model_copy(update={"output": output})
+    conclude(whole, settings, quiet=arguments.quiet)
+    if continued.stop.kind == "interrupted":
+        complain(f"interrupted; continue with: mfpde resume {arguments.store}")
+    return exit_code(continued.stop.kind)
+
+
+def _continued(earlier: Run, settings: Settings, arguments: argparse.Namespace) -> Run:
+    from mfpde.solve import solve
+
+    wanted = settings.solve_arguments()
+    writer = RunWriter.resumed(arguments.store)
+    if earlier.final_time >= wanted["t_end"]:
+        # It was killed after its last save, before it could say that it was done.
+        ended = replace(earlier, stop=reached_end(earlier.final_time))
+        writer.finish(ended)
+        return ended
+    equation = settings.build_equation()
+    times = wanted["save_at"]
+    # An interrupt during a save leaves the last state later than the last save, at a
+    # time that is still to be saved.
+    last_save = earlier.times[-1] if len(earlier.times) else -np.inf
+    ahead = (times >= earlier.final_time) & (times > last_save)
+    wanted["save_at"] = times[ahead]
+    # Times may end before t_end where they were given one by one.
+    if not len(wanted["save_at"]):
+        wanted["save_at"] = np.array([wanted["t_end"]])
+    steps = earlier.diagnostics["step"]
+    result = solve(
+        equation,
+        earlier.final,
+        **wanted,
+        start_time=earlier.final_time,
+        first_step=float(steps[-1]) if len(steps) and steps[-1] > 0 else None,
+        progress=not arguments.quiet,
+        on_save=writer.save,
+    )
+    writer.finish(result)
+    return result
+
+
+def _settings(store: str) -> Settings:
+    data = stored_settings(store)
+    if data is None:
+        raise SettingsError(
+            f"{store} was not written by `mfpde run` and has no settings: continue it "
+            "with mfpde.solve(equation, run.final, start_time=run.final_time, ...)"
+        )
+    return settings_from_dict(data)

@@ -1,0 +1,53 @@
+"""``mfpde run``: solve what a settings file describes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from mfpde.commands import exit_code
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check all settings and the store's path, solve, store, report."""
+    from mfpde.commands.report import conclude
+    from mfpde.commands.text import complain
+    from mfpde.config import read_settings
+    from mfpde.solve import solve
+    from mfpde.storage import RunWriter
+
+    settings = read_settings(arguments.config, _overrides(arguments))
+    equation, start = settings.build_equation(), settings.build_start()
+    store = settings.output.store
+    writer = None
+    if store is not None:
+        writer = RunWriter(
+            store,
+            equation,
+            settings.build_geometry(),
+            settings=settings,
+            overwrite=arguments.overwrite,
+        )
+    result = solve(
+        equation,
+        start,
+        **settings.solve_arguments(),
+        progress=not arguments.quiet,
+        on_save=None if writer is None else writer.save,
+    )
+    if writer is not None:
+        writer.finish(result)
+    conclude(result, settings, quiet=arguments.quiet)
+    if result.stop.kind == "interrupted" and store is not None:
+        complain(f"interrupted; continue with: mfpde resume {store}")
+    return exit_code(result.stop.kind)
+
+
+def _overrides(arguments: argparse.Namespace) -> list[str]:
+    """Return --set, with --out and --figure as what they are: settings of [output]."""
+    overrides = list(arguments.set)
+    for name in ("store", "figure"):
+        path = getattr(arguments, name)
+        if path is not None:
+            overrides.append(f"output.{name}={json.dumps(path)}")
+    return overrides

@@ -1,0 +1,132 @@
+"""Time integration of particles: Dormand-Prince of order 8, or classical Runge-Kutta.
+
+Both yield ``(time, state)`` after every accepted step, so that a run can be
+interrupted, and end a step exactly at every requested time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.integrate import DOP853
+
+from mfpde.arrays import FloatArray
+from mfpde.particles.systems import ParticleSystem
+
+
+class NotFiniteError(ArithmeticError):
+    """A velocity is infinite or not a number."""
+
+
+class StepTooSmallError(ArithmeticError):
+    """The tolerances ask for steps below the spacing of numbers."""
+
+
+@dataclass
+class CountedVelocity:
+    """The velocity of a system as a function of its state; counts its evaluations."""
+
+    system: ParticleSystem
+    evaluations: int = 0
+
+    def __call__(self, state: FloatArray) -> FloatArray:
+        """Velocity at ``state``; raises :class:`NotFiniteError` if it is not finite."""
+        self.evaluations += 1
+        velocity = self.system.velocity(state)
+        if not np.isfinite(velocity).all():
+            raise NotFiniteError
+        return velocity
+
+
+class Integrator(ABC):
+    """A Runge-Kutta method."""
+
+    @abstractmethod
+    def trajectory(
+        self, velocity: CountedVelocity, times: FloatArray
+    ) -> Iterator[tuple[float, FloatArray]]:
+        """Yield ``(time, state)`` after each step, from the start at ``times[0]``."""
+
+
+@dataclass(frozen=True)
+class DormandPrince(Integrator):
+    """Order 8 with error control; Hairer, Norsett & Wanner (1993), II.5 (DOP853)."""
+
+    rtol: float
+    atol: float
+
+    def trajectory(
+        self, velocity: CountedVelocity, times: FloatArray
+    ) -> Iterator[tuple[float, FloatArray]]:
+        """Yield after each accepted step; normalise the state at each of ``times``."""
+        system = velocity.system
+        state = system.start
+        slope = _flattened(velocity, state.shape)
+        step = None
+        for begin, end in pairwise(times.tolist()):
+            solver = DOP853(
+                slope,
+                begin,
+                state.ravel(),
+                end,
+                rtol=self.rtol,
+                atol=self.atol,
+                first_step=None if step is None else min(step, end - begin),
+            )
+            while solver.status == "running":
+                step = solver.h_abs
+                solver.step()
+                if solver.status == "failed":
+                    raise StepTooSmallError
+                state = solver.y.reshape(state.shape)
+                if solver.status == "finished":
+                    state = system.normalized(state)
+                yield float(solver.t), state
+            # The end of the interval cut the last step: go on with what it cut.
+            step = max(step or 0.0, solver.h_abs)
+
+
+@dataclass(frozen=True)
+class RungeKutta(Integrator):
+    """Classical Runge-Kutta of order 4 with a fixed step; Kutta (1901)."""
+
+    step: float
+
+    def trajectory(
+        self, velocity: CountedVelocity, times: FloatArray
+    ) -> Iterator[tuple[float, FloatArray]]:
+        """Yield after each step; the last one of each interval is shortened."""
+        state = velocity.system.start
+        for begin, end in pairwise(times.tolist()):
+            count = max(1, int(np.ceil((end - begin) / self.step - 1e-9)))
+            for index in range(count):
+                is_last = index == count - 1
+                time = begin + index * self.step
+                step = end - time if is_last else self.step
+                state = velocity.system.normalized(
+                    _classical_step(velocity, state, step)
+                )
+                yield end if is_last else time + step, state
+
+
+def _classical_step(
+    velocity: CountedVelocity, state: FloatArray, step: float
+) -> FloatArray:
+    first = velocity(state)
+    second = velocity(state + step / 2 * first)
+    third = velocity(state + step / 2 * second)
+    fourth = velocity(state + step * third)
+    return state + step / 6 * (first + 2 * second + 2 * third + fourth)
+
+
+def _flattened(
+    velocity: CountedVelocity, shape: tuple[int, ...]
+) -> Callable[[float, FloatArray], FloatArray]:
+    def slope(_time: float, flat: FloatArray) -> FloatArray:
+        return velocity(flat.reshape(shape)).ravel()
+
+    return slope

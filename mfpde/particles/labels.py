@@ -1,0 +1,239 @@
+r"""Weighted labels on S^1: a density followed along its characteristics.
+
+Label i starts at theta_i with the mass m_i = rho_0(theta_i) 2 pi / n, uniformly in
+angle. Sums over labels are trapezoidal sums along the label index s, hence spectrally
+accurate as long as the flow map phi(s) is smooth; the density at a later time is the
+derivative of
+
+    M(phi(s)) = int_0^s m ds'
+
+read at the faces of any circle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.interpolate import CubicSpline, PchipInterpolator
+
+from mfpde.arrays import FloatArray, whole_number
+from mfpde.geometry.circle import Circle, angles_of
+from mfpde.measure import AnyMeasure, Atoms, Density, as_measure
+
+FEWEST_LABELS = 8
+SMALLEST_MASS = 1e-300
+SMALLEST_GAP = 1e-13
+RESOLVED = 1e-8
+KNOTS = 16384
+ROUNDING = 1e-12
+RESOLVED_SHARE = 1e-3
+FULL_TURN = 2 * np.pi
+
+
+def labels_of(start: AnyMeasure, count: int | None = None) -> Atoms:
+    """Return ``count`` labels, uniform in angle, with the masses of a density.
+
+    Where the density is zero a label weighs 1e-300: it marks its place and moves
+    nothing.
+
+    Parameters
+    ----------
+    start
+        A density on a :class:`Circle`, without atoms.
+    count
+        At least the number of cells (the density is then interpolated); by default
+        that.
+
+    Raises
+    ------
+    ValueError
+        If the start has atoms or lies on another geometry, or ``count`` is too small.
+    """
+    measure = as_measure(start)
+    circle = measure.geometry
+    if not isinstance(circle, Circle):
+        raise ValueError(
+            f"method='labels' needs a density on a Circle, but start lies on {circle!r}"
+        )
+    if len(measure.atoms):
+        raise ValueError(
+            f"method='labels' needs a density, but start has also "
+            f"{len(measure.atoms)} atoms; use method='spectral'"
+        )
+    if count is None:
+        count = circle.num_cells
+    whole_number("count", count, at_least=circle.num_cells)
+    density = measure.density
+    if count != circle.num_cells:
+        density = density.interpolated(Circle(count))
+    masses = np.maximum(density.masses, SMALLEST_MASS)
+    return Atoms(density.geometry.points, masses)
+
+
+def label_density(
+    labels: Atoms, circle: Circle, *, at_centers: bool = False
+) -> Density:
+    """Push-forward density of labels on ``circle``.
+
+    The cumulated mass at each label is the spectral antiderivative of the masses along
+    the label index.  While masses and angles are resolved by the labels, both are
+    interpolated trigonometrically to many knots first; then a periodic cubic spline
+    through the knots, replaced by a monotone cubic (Fritsch & Carlson 1980, PCHIP) on
+    each interval where it is not monotone, gives the cumulated mass M everywhere.
+
+    Parameters
+    ----------
+    labels
+        The states of ``solve_particles(..., method="labels")``: in the order of the
+        labels.
+    circle
+        Where the density is wanted, with any number of cells.
+    at_centers
+        False: values are the means over the cells, differences of M between faces,
+        whatever the circle resolves.  True: values are those at the centres, M' there,
+        which is what a density run on a :class:`Circle` evolves; the two differ by
+        h^2 rho'' / 24.
+
+    Returns
+    -------
+    Density, nowhere negative, of the labels' total mass.
+
+    Raises
+    ------
+    ValueError
+        For points off S^1, fewer than 8 labels, labels that are not in cyclic order, or
+        values at centres that miss more than 0.1 % of the mass.
+    """
+    if labels.dimension != 2 or len(labels) < FEWEST_LABELS:
+        raise ValueError(
+            f"{len(labels)} labels in dimension {labels.dimension} give no density: at "
+            f"least {FEWEST_LABELS} labels on S^1 (dimension 2) are needed"
+        )
+    if not isinstance(circle, Circle):
+        raise ValueError(f"circle = {circle!r} must be a Circle")
+    knots = _refined(_unrolled(angles_of(labels.points)), _cumulated(labels.masses))
+    if at_centers:
+        masses = circle.areas * _cumulated_at(circle.angles, knots, derivative=1)
+    else:
+        faces = np.concatenate([[0.0], circle.face_angles])
+        masses = np.diff(_cumulated_at(faces, knots))
+    masses = np.maximum(masses, 0.0)
+    share = masses.sum() / labels.total_mass
+    if abs(share - 1) > RESOLVED_SHARE:
+        raise ValueError(
+            f"the values at the centres of {circle!r} sum to {share:.6g} of the mass: "
+            "the density is narrower than its cells; use more cells or at_centers=False"
+        )
+    return Density(circle, masses / share / circle.areas)
+
+
+def _unrolled(angles: FloatArray) -> FloatArray:
+    """Angles (n + 1,) of labels, increasing; the last is the first, a turn later."""
+    gaps = np.mod(np.diff(angles, append=angles[:1]), FULL_TURN)
+    # Labels that have met may have swapped places by rounding.
+    gaps = np.where(gaps > FULL_TURN - 1e-6, gaps - FULL_TURN, gaps)
+    turns = round(float(gaps.sum()) / FULL_TURN)
+    if turns == 0:  # all labels have met: the one retreat is the rest of the circle
+        gaps[np.argmin(gaps)] += FULL_TURN
+    elif turns != 1:
+        raise ValueError(
+            f"the labels wind {turns} times around the circle: they must be in cyclic "
+            "order, as solve_particles(..., method='labels') returns them"
+        )
+    gaps = np.maximum(gaps, SMALLEST_GAP)
+    gaps *= FULL_TURN / gaps.sum()
+    unrolled: FloatArray = angles[0] + np.concatenate([[0.0], np.cumsum(gaps)])
+    return unrolled
+
+
+def _cumulated(masses: FloatArray) -> FloatArray:
+    """Mass from the first label to each, (n + 1,): spectral, or else trapezoidal."""
+    count = len(masses)
+    coefficients = np.fft.rfft(masses)
+    frequencies = FULL_TURN * np.fft.rfftfreq(count)
+    antiderivative = np.zeros_like(coefficients)
+    antiderivative[1:] = coefficients[1:] / (1j * frequencies[1:])
+    if count % 2 == 0:
+        antiderivative[-1] = 0.0
+    total = masses.sum()
+    periodic = np.fft.irfft(antiderivative, count)
+    spectral = periodic - periodic[0] + total / count * np.arange(count)
+    cumulated = np.append(spectral, total)
+    if np.diff(cumulated).min() >= -ROUNDING * total:
+        return np.maximum.accumulate(np.minimum(cumulated, total))
+    sums = np.cumsum((masses + np.roll(masses, -1)) / 2)
+    return np.concatenate([[0.0], sums])
+
+
+def _refined(
+    angles: FloatArray, cumulated: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Both sequences at 16384 knots or more, if the labels resolve them."""
+    count = len(angles) - 1
+    factor = -(-KNOTS // count)
+    fine_angles = _oversampled(angles, factor)
+    fine_cumulated = _oversampled(cumulated, factor)
+    if fine_angles is None or fine_cumulated is None:
+        return angles, cumulated
+    falls = np.diff(fine_cumulated).min() < -ROUNDING * cumulated[-1]
+    if falls or np.diff(fine_angles).min() <= 0:
+        return angles, cumulated
+    return fine_angles, np.maximum.accumulate(fine_cumulated)
+
+
+def _oversampled(sequence: FloatArray, factor: int) -> FloatArray | None:
+    """Trigonometric interpolant of a steadily growing sequence, None if unresolved."""
+    count = len(sequence) - 1
+    growth = sequence[-1] - sequence[0]
+    steady = growth / count * np.arange(count)
+    coefficients = np.fft.rfft(sequence[:-1] - steady) / count
+    if np.abs(coefficients[-(len(coefficients) // 8) :]).max() > RESOLVED * growth:
+        return None
+    size = count * factor
+    if count % 2 == 0 and factor > 1:
+        coefficients[-1] /= 2
+    periodic = np.fft.irfft(coefficients, size) * size
+    fine = periodic + growth / size * np.arange(size)
+    return np.append(fine, fine[0] + growth)
+
+
+def _cumulated_at(
+    positions: FloatArray, knots: tuple[FloatArray, FloatArray], derivative: int = 0
+) -> FloatArray:
+    """M, which is 0 at the first knot, or M', at ``positions`` on any turn."""
+    angles, cumulated = knots
+    total = cumulated[-1] - cumulated[0]
+    turns = np.floor((positions - angles[0]) / FULL_TURN)
+    places = positions - FULL_TURN * turns
+    slope = total / FULL_TURN
+    fluctuation = cumulated - slope * (angles - angles[0])
+    fluctuation[-1] = fluctuation[0]
+    smooth = CubicSpline(angles, fluctuation, bc_type="periodic")
+    linear = slope if derivative else slope * (places - angles[0])
+    values = smooth(places, derivative) + linear
+    last_interval = len(angles) - 2
+    interval = np.clip(np.searchsorted(angles, places, "right") - 1, 0, last_interval)
+    rough = ~_is_increasing(smooth.c, np.diff(angles), slope)[interval]
+    if rough.any():
+        monotone = PchipInterpolator(
+            np.concatenate(
+                [angles[-4:-1] - FULL_TURN, angles, angles[1:4] + FULL_TURN]
+            ),
+            np.concatenate(
+                [cumulated[-4:-1] - total, cumulated, cumulated[1:4] + total]
+            ),
+        )
+        values[rough] = monotone(places[rough], derivative)
+    return np.asarray(values if derivative else values + total * turns)
+
+
+def _is_increasing(
+    coefficients: FloatArray, widths: FloatArray, slope: float
+) -> FloatArray:
+    """Whether each cubic (highest power first) plus slope x never falls."""
+    a, b, c, _ = coefficients
+    at_start = c + slope
+    at_end = (3 * a * widths + 2 * b) * widths + at_start
+    # An inner minimum of the derivative exists where it falls first and rises later.
+    dips = (b < 0) & (3 * a * widths + b > 0)
+    at_dip = at_start - b**2 / np.where(dips, 3 * a, 1.0)
+    return np.asarray((at_start >= 0) & (at_end >= 0) & (~dips | (at_dip >= 0)))

@@ -1,0 +1,241 @@
+"""Particle runs: checks, the start, the loop over steps, the record of the saves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde import stopping
+from mfpde.arrays import FloatArray, choice, real_number, whole_number
+from mfpde.equation import MeanFieldEquation
+from mfpde.measure import AnyMeasure, Atoms, Density, Measure
+from mfpde.particles.integrators import (
+    CountedVelocity,
+    DormandPrince,
+    Integrator,
+    NotFiniteError,
+    RungeKutta,
+    StepTooSmallError,
+)
+from mfpde.particles.labels import labels_of
+from mfpde.particles.systems import ParticleSystem, particle_system
+from mfpde.run import Run
+from mfpde.sampling import quantized
+from mfpde.save_times import save_times
+from mfpde.version import __version__
+
+METHODS = ("auto", "direct", "spectral", "labels")
+DEFAULT_COUNT = 2000
+SMALLEST_RTOL = 1e-13
+DIAGNOSTICS = ("mass", "energy", "dissipation")
+
+
+def solve_particles(
+    equation: MeanFieldEquation,
+    start: AnyMeasure,
+    *,
+    t_end: float,
+    save_every: float | None = None,
+    save_at: ArrayLike | None = None,
+    method: str = "auto",
+    count: int | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    time_step: float | None = None,
+    progress: bool = False,
+) -> Run:
+    """x_i' = v[mu](x_i), mu = sum m_i delta_{x_i}, independently of the density solver.
+
+    Parameters
+    ----------
+    equation
+        The equation, without diffusion.
+    start
+        Atoms are moved as they are; a density or measure is quantised into ``count``
+        particles, or with ``method="labels"`` turned into ``count`` labels.
+    t_end
+        End time, above 0.
+    save_every, save_at
+        Saves at 0, save_every, ... and t_end, or at exactly the given times; with
+        neither at 0 and t_end.
+    method
+        ``"direct"``: O(N^2) sums in any dimension; ``"spectral"``: O(N L_beta) through
+        the moments, on S^1; ``"labels"``: weighted labels, uniform in angle, moved
+        spectrally on S^1 (see :func:`label_density`); ``"auto"``: spectral on S^1,
+        direct elsewhere.
+    count
+        Number of particles or labels of a density: by default 2000 particles, or one
+        label for each cell.
+    rtol, atol
+        Tolerances of the adaptive method (Dormand-Prince of order 8).
+    time_step
+        Use classical Runge-Kutta of order 4 with this step instead.
+    progress
+        Show a progress bar.
+
+    Returns
+    -------
+    Run
+        States are :class:`Atoms`; diagnostics are ``mass``, ``energy`` (NaN if there is
+        none) and ``dissipation`` = sum m |v|^2.
+
+    Raises
+    ------
+    ValueError
+        For an equation with diffusion, an argument out of its range, an unknown method,
+        a method for S^1 elsewhere, or terms of another dimension than the start.
+    """
+    _check_start(equation, start)
+    method = _resolved_method(method, start.dimension)
+    saves = save_times(t_end, save_every=save_every, save_at=save_at)
+    integrator = _integrator(rtol, atol, time_step)
+    began_at = time.perf_counter()
+    atoms = _particles(start, method, count)
+    system = particle_system(equation, atoms, method)
+    velocity = CountedVelocity(system)
+    record = _Record(system, frozenset(saves.tolist()), system.start)
+    steps = integrator.trajectory(velocity, np.union1d(saves, [0.0, t_end]))
+    with np.errstate(over="ignore", invalid="ignore"), _bar(t_end, progress) as show:
+        stop = _followed(steps, record, show)
+    return Run(
+        equation=equation,
+        times=np.array(record.times),
+        states=list(record.states),
+        diagnostics={
+            name: np.array([row[name] for row in record.rows]) for name in DIAGNOSTICS
+        },
+        stop=stop,
+        final=system.atoms(record.state),
+        final_time=record.time,
+        statistics={
+            "method": method,
+            "integrator": repr(integrator),
+            "particles": len(atoms),
+            "steps": record.steps,
+            "evaluations": velocity.evaluations,
+            "wall_seconds": time.perf_counter() - began_at,
+            "version": __version__,
+        },
+    )
+
+
+@dataclass(eq=False)
+class _Record:
+    """The present state of a run, and what it has saved."""
+
+    system: ParticleSystem
+    wanted: frozenset[float]
+    state: FloatArray
+    time: float = 0.0
+    steps: int = -1
+    times: list[float] = field(default_factory=list)
+    states: list[AnyMeasure] = field(default_factory=list)
+    rows: list[dict[str, float]] = field(default_factory=list)
+
+    def reach(self, time: float, state: FloatArray) -> None:
+        """Take over a state, and save it if its time is wanted."""
+        self.time, self.state = time, state
+        self.steps += 1
+        if time in self.wanted:
+            atoms = self.system.atoms(state)
+            row = {
+                "mass": atoms.total_mass,
+                "energy": self.system.energy(state),
+                "dissipation": self.system.dissipation(state),
+            }
+            self.times.append(time)
+            self.states.append(atoms)
+            self.rows.append(row)
+
+
+def _followed(
+    steps: Iterator[tuple[float, FloatArray]],
+    record: _Record,
+    show: Callable[[float], None],
+) -> stopping.StopReason:
+    """Follow the trajectory to its end, or to what stops it."""
+    try:
+        record.reach(0.0, record.state)
+        for reached, state in steps:
+            record.reach(reached, state)
+            show(reached)
+    except KeyboardInterrupt:
+        return stopping.interrupted(record.time)
+    except NotFiniteError:
+        return stopping.not_finite(record.time)
+    except StepTooSmallError:
+        return stopping.StopReason(
+            "step_too_small",
+            f"the tolerances ask for a step below rounding at t = {record.time:.6g}: "
+            "the velocity is too fast for this unit of time; use kernel='shifted' with "
+            "the time scaled by e^beta, or raise rtol and atol",
+        )
+    return stopping.reached_end(record.time)
+
+
+def _check_start(equation: MeanFieldEquation, start: AnyMeasure) -> None:
+    if equation.diffusion > 0:
+        raise ValueError(
+            f"the equation has diffusion = {equation.diffusion:g}, but particles move "
+            "without noise: use mfpde.solve, or an equation with diffusion=0"
+        )
+    if not isinstance(start, Atoms | Density | Measure):
+        raise ValueError(f"start = {start!r} must be Atoms, a Density or a Measure")
+    if isinstance(start, Atoms) and len(start) == 0:
+        raise ValueError("start has no atoms: there is nothing to move")
+    for term in equation.externals:
+        term.check_dimension(start.dimension)
+
+
+def _resolved_method(method: str, dimension: int) -> str:
+    method = choice("method", method, METHODS)
+    if method == "auto":
+        return "spectral" if dimension == 2 else "direct"
+    if method != "direct" and dimension != 2:
+        raise ValueError(
+            f"method = {method!r} works on S^1 (d = 2), but start lies on "
+            f"S^{dimension - 1} (d = {dimension}); use method='direct'"
+        )
+    return method
+
+
+def _integrator(rtol: float, atol: float, time_step: float | None) -> Integrator:
+    rtol = real_number("rtol", rtol, at_least=SMALLEST_RTOL)
+    atol = real_number("atol", atol, above=0.0)
+    if time_step is None:
+        return DormandPrince(rtol, atol)
+    return RungeKutta(real_number("time_step", time_step, above=0.0))
+
+
+def _particles(start: AnyMeasure, method: str, count: int | None) -> Atoms:
+    if isinstance(start, Atoms):
+        if count is not None:
+            raise ValueError(
+                f"count = {count!r} cannot change the {len(start)} atoms of start; "
+                "leave it out, or start from mfpde.quantized(start, count)"
+            )
+        return start
+    if method == "labels":
+        return labels_of(start, count)
+    if count is None:
+        count = DEFAULT_COUNT
+    return quantized(start, whole_number("count", count, at_least=1))
+
+
+@contextmanager
+def _bar(t_end: float, wanted: bool) -> Iterator[Callable[[float], None]]:
+    """Yield a function that shows the time reached: on a bar, or nowhere."""
+    if not wanted:
+        yield lambda reached: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("particles", total=t_end)
+        yield lambda reached: bar.update(task, completed=reached)

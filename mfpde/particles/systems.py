@@ -1,0 +1,147 @@
+"""Particles as an ordinary differential equation: a state, its velocity, its energy.
+
+On S^1 the state is the angles, elsewhere the points themselves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.circle import angles_of, points_at, tangents_at
+from mfpde.measure import Atoms
+from mfpde.particles.spectral import SpectralField
+
+
+class ParticleSystem(ABC):
+    """The equation of motion of particles with fixed ``masses`` (n,) from ``start``."""
+
+    masses: FloatArray
+    start: FloatArray
+
+    @abstractmethod
+    def velocity(self, state: FloatArray) -> FloatArray:
+        """Time derivative of ``state``, of the same shape."""
+
+    @abstractmethod
+    def normalized(self, state: FloatArray) -> FloatArray:
+        """Return ``state`` put back on the sphere."""
+
+    @abstractmethod
+    def points(self, state: FloatArray) -> FloatArray:
+        """Points (n, d) of the particles."""
+
+    @abstractmethod
+    def energy(self, state: FloatArray) -> float:
+        """Energy, or NaN where there is none."""
+
+    def atoms(self, state: FloatArray) -> Atoms:
+        """Return the particles as a measure."""
+        return Atoms(self.points(state), self.masses)
+
+    def dissipation(self, state: FloatArray) -> float:
+        """Rate sum_i m_i |v_i|^2 at which s E grows along a gradient flow."""
+        speeds = self.velocity(state).reshape(len(self.masses), -1)
+        return float(self.masses @ (speeds**2).sum(axis=1))
+
+
+class AngularField(Protocol):
+    """What moves particles on S^1."""
+
+    def velocity(self, angles: FloatArray) -> FloatArray:
+        """Angular velocity of each particle, shape (n,)."""
+
+    def energy(self, angles: FloatArray) -> float:
+        """Energy, or NaN where there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class DirectField:
+    """Angular velocity and energy of particles on S^1 by direct O(N^2) sums."""
+
+    equation: MeanFieldEquation
+    masses: FloatArray
+
+    def velocity(self, angles: FloatArray) -> FloatArray:
+        """S dF/dtheta at the particles, shape (n,)."""
+        vectors = self.equation.velocity(Atoms(points_at(angles), self.masses))
+        return np.asarray(np.einsum("ni,ni->n", vectors, tangents_at(angles)))
+
+    def energy(self, angles: FloatArray) -> float:
+        """E by the double sum."""
+        return _energy(self.equation, Atoms(points_at(angles), self.masses))
+
+
+@dataclass(frozen=True, eq=False)
+class AngularSystem(ParticleSystem):
+    """Particles on S^1; the state is their angles (n,), which may wind."""
+
+    field: AngularField
+    start: FloatArray
+    masses: FloatArray
+
+    def velocity(self, state: FloatArray) -> FloatArray:
+        """Angular velocities."""
+        return self.field.velocity(state)
+
+    def normalized(self, state: FloatArray) -> FloatArray:
+        """Return the angles as they are."""
+        return state
+
+    def points(self, state: FloatArray) -> FloatArray:
+        """Points (n, 2) at the angles."""
+        return points_at(state)
+
+    def energy(self, state: FloatArray) -> float:
+        """Energy of the field."""
+        return self.field.energy(state)
+
+
+@dataclass(frozen=True, eq=False)
+class AmbientSystem(ParticleSystem):
+    """Particles on S^(d-1) by direct sums; the state is their points (n, d).
+
+    The velocity is that of the normalised points.
+    """
+
+    equation: MeanFieldEquation
+    start: FloatArray
+    masses: FloatArray
+
+    def velocity(self, state: FloatArray) -> FloatArray:
+        """S grad F at the normalised points, tangent vectors (n, d)."""
+        return self.equation.velocity(self.atoms(state))
+
+    def normalized(self, state: FloatArray) -> FloatArray:
+        """Return the points scaled to unit length."""
+        return np.asarray(state / np.linalg.norm(state, axis=1, keepdims=True))
+
+    def points(self, state: FloatArray) -> FloatArray:
+        """Points (n, d) on the sphere."""
+        return self.normalized(state)
+
+    def energy(self, state: FloatArray) -> float:
+        """E by the double sum."""
+        return _energy(self.equation, self.atoms(state))
+
+
+def particle_system(
+    equation: MeanFieldEquation, atoms: Atoms, method: str
+) -> ParticleSystem:
+    """Return the system for ``method`` ``"direct"``, ``"spectral"`` or ``"labels"``."""
+    if atoms.dimension != 2:
+        return AmbientSystem(equation, atoms.points, atoms.masses)
+    kind = DirectField if method == "direct" else SpectralField
+    return AngularSystem(
+        kind(equation, atoms.masses), angles_of(atoms.points), atoms.masses
+    )
+
+
+def _energy(equation: MeanFieldEquation, atoms: Atoms) -> float:
+    energy = equation.energy(atoms)
+    return np.nan if energy is None else energy

@@ -1,0 +1,21 @@
+"""Pictures of measures and runs, as matplotlib objects; nothing is ever shown.
+
+Every function draws on figures of its own (or on the axes it is given) without the
+global state of pyplot, so that it works without a display and leaves nothing open.
+"""
+
+from mfpde.plotting.density import plot_density
+from mfpde.plotting.energy import plot_energy
+from mfpde.plotting.files import save_figure
+from mfpde.plotting.overview import plot_run
+from mfpde.plotting.snapshots import plot_snapshots
+from mfpde.plotting.space_time import plot_space_time
+
+__all__ = [
+    "plot_density",
+    "plot_energy",
+    "plot_run",
+    "plot_snapshots",
+    "plot_space_time",
+    "save_figure",
+]

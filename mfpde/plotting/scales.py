@@ -1,0 +1,98 @@
+"""Axes of angle, time and density: ticks, limits, and when a scale is logarithmic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+
+from mfpde.arrays import FloatArray, IntArray
+
+ANGLE_TICKS = (0.0, np.pi / 2, np.pi, 3 * np.pi / 2, 2 * np.pi)
+ANGLE_LABELS = ("0", "π/2", "π", "3π/2", "2π")
+LOGARITHMIC_ABOVE = 50.0
+LOGARITHMIC_TIME_BELOW = 0.1
+MAP_DEPTH = 1e-4
+CURVE_DEPTH = 1e-6
+
+
+def set_angle_axis(ax: Axes, name: Literal["x", "y"], *, label: bool = True) -> None:
+    """Let the axis ``name`` run once round the circle, with ticks in units of pi."""
+    axis = ax.xaxis if name == "x" else ax.yaxis
+    (ax.set_xlim if name == "x" else ax.set_ylim)(0.0, 2 * np.pi)
+    axis.set_ticks(ANGLE_TICKS, labels=ANGLE_LABELS)
+    if label:
+        axis.set_label_text("angle θ")
+
+
+def density_range(curves: Sequence[FloatArray], *, depth: float) -> tuple[float, float]:
+    """Smallest and largest density worth showing.
+
+    The floor is ``depth`` times the largest value, or 1e-2 of the mean if that is lower
+    (so that what an extreme peak leaves behind stays in sight), and never below the
+    smallest positive value.
+    """
+    values = np.concatenate([np.ravel(curve) for curve in curves])
+    positive = values[values > 0]
+    if not len(positive):
+        return 0.0, 0.0
+    top = float(positive.max())
+    floor = min(depth * top, 1e-2 * float(values.mean()))
+    return max(floor, float(positive.min())), top
+
+
+def set_density_axis(ax: Axes, curves: Sequence[FloatArray]) -> None:
+    """Scale the y axis for densities: logarithmic if one exceeds 50 times its mean."""
+    floor, top = density_range(curves, depth=CURVE_DEPTH)
+    peaks = [curve.max() / curve.mean() for curve in curves if curve.max() > 0]
+    if max(peaks, default=0.0) > LOGARITHMIC_ABOVE:
+        ax.set_yscale("log")
+        ax.set_ylim(floor / 2, 3 * top)
+        ax.yaxis.set_major_locator(LogLocator(numticks=5))
+        ax.yaxis.set_minor_locator(NullLocator())
+    else:
+        ax.set_ylim(0.0, 1.15 * top or 1.0)
+
+
+def set_decades(ax: Axes, low: float, high: float) -> None:
+    """Make the y axis logarithmic, with whole decades around ``low`` and ``high``."""
+    first = int(np.floor(np.log10(low) - 0.05))
+    last = max(int(np.ceil(np.log10(high) + 0.05)), first + 1)
+    ax.set_yscale("log")
+    ax.set_ylim(10.0**first, 10.0**last)
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def has_logarithmic_time(times: FloatArray) -> bool:
+    """Whether saves are crowded towards the start: half lie in the first tenth."""
+    positive = times[times > 0]
+    if len(positive) < 4:
+        return False
+    return bool(np.median(positive) < LOGARITHMIC_TIME_BELOW * positive[-1])
+
+
+def set_time_axis(ax: Axes, times: FloatArray) -> None:
+    """Let the x axis run over ``times``, logarithmically if they are spaced so."""
+    ax.set_xlabel("time t")
+    if has_logarithmic_time(times):
+        ax.set_xscale("log")
+        ax.set_xlim(times[times > 0][0], times[-1])
+    elif times[-1] > times[0]:
+        ax.set_xlim(times[0], times[-1])
+    else:
+        ax.set_xlim(times[0] - 0.5, times[0] + 0.5)
+
+
+def regularly_thinned(count: int, most: int) -> IntArray:
+    """Return up to ``most`` indices below ``count``, equally spaced, to the last."""
+    stride = -(-count // most)
+    return np.arange(count - 1, -1, -stride)[::-1].astype(np.int64)
+
+
+def evenly_spread(count: int, most: int) -> IntArray:
+    """Return up to ``most`` of the indices below ``count``, the first and last too."""
+    spread = np.linspace(0, count - 1, min(most, count))
+    return np.unique(np.round(spread).astype(np.int64))

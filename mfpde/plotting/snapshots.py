@@ -1,0 +1,116 @@
+"""Some saved states under one another, on the same axes of angle and density."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import IntArray, real_array
+from mfpde.measure import AnyMeasure
+from mfpde.plotting.density import (
+    DENSITY_LABEL,
+    MASS_LABEL,
+    density_curve,
+    draw_curve,
+    draw_stems,
+    mass_axis,
+    stem_atoms,
+)
+from mfpde.plotting.domain import domain_of_run
+from mfpde.plotting.landscape import draw_active_regions, draw_landscape, has_landscape
+from mfpde.plotting.scales import evenly_spread, set_angle_axis, set_density_axis
+from mfpde.plotting.style import styled
+from mfpde.run import Run
+
+DEFAULT_SNAPSHOTS = 5
+
+
+@styled
+def plot_snapshots(run: Run, *, times: ArrayLike | None = None) -> Figure:
+    """Draw saved densities under one another, and the landscape below them.
+
+    All panels share both scales (logarithmic if one density exceeds 50 times its mean).
+
+    Parameters
+    ----------
+    run
+        A run on the circle.
+    times
+        Times to show, of each the nearest save; by default five saves evenly spread
+        over their list, the first and the last among them.
+
+    Raises
+    ------
+    ValueError
+        If nothing was saved, ``times`` is empty or outside the run, or there is no
+        picture for the geometry.
+    """
+    domain_of_run(run, picture="plot_snapshots")
+    figure = Figure(figsize=(5.0, 7.0), layout="constrained")
+    draw_snapshots(figure, run, snapshot_indices(run, times))
+    return figure
+
+
+def snapshot_indices(run: Run, times: ArrayLike | None = None) -> IntArray:
+    """Return the saves nearest to ``times``, without repetitions, in increasing order.
+
+    Raises
+    ------
+    ValueError
+        If ``times`` is empty or a time lies outside the saved ones.
+    """
+    if times is None:
+        return evenly_spread(len(run.times), DEFAULT_SNAPSHOTS)
+    wanted = np.atleast_1d(real_array("times", times))
+    first, last = float(run.times[0]), float(run.times[-1])
+    slack = 1e-9 * max(abs(first), abs(last))
+    outside = (wanted < first - slack) | (wanted > last + slack)
+    if not len(wanted) or outside.any():
+        raise ValueError(
+            f"times = {wanted.tolist()} must be one or more times between "
+            f"{first:g} and {last:g}, the first and the last save"
+        )
+    return np.unique(np.abs(run.times[:, np.newaxis] - wanted).argmin(axis=0))
+
+
+def draw_snapshots(figure: Figure | SubFigure, run: Run, indices: IntArray) -> None:
+    """Fill ``figure`` with one panel for each save of ``indices`` and the landscape."""
+    states = [run.states[index] for index in indices]
+    with_landscape = has_landscape(run.equation)
+    heights = [1.0] * len(states) + [0.8] * with_landscape
+    column = figure.subplots(
+        len(heights), 1, sharex=True, squeeze=False, height_ratios=heights
+    )[:, 0]
+    panels = list(column[: len(states)])
+    _draw_states(panels, states)
+    for ax, index in zip(panels, indices, strict=True):
+        ax.set_title(f"t = {run.times[index]:.4g}", loc="left", pad=2)
+        if run.equation is not None:
+            draw_active_regions(ax, run.equation)
+    if with_landscape and run.equation is not None:
+        draw_landscape(column[-1], run.equation)
+    for ax in column:
+        ax.spines["right"].set_visible(False)
+        set_angle_axis(ax, "x", label=ax is column[-1])
+
+
+def _draw_states(panels: Sequence[Axes], states: Sequence[AnyMeasure]) -> None:
+    curves = [density_curve(state) for state in states]
+    atoms = [stem_atoms(state) for state in states]
+    shown = [curve[1] for curve in curves if curve is not None]
+    middle = panels[(len(panels) - 1) // 2]
+    heaviest = max((float(a.masses.max()) for a in atoms if len(a)), default=0.0)
+    for ax, curve, atom in zip(panels, curves, atoms, strict=True):
+        if curve is not None:
+            draw_curve(ax, curve)
+            set_density_axis(ax, shown)
+        if heaviest:
+            stems = mass_axis(ax) if shown else ax
+            stems.set_ylabel(MASS_LABEL if ax is middle else "")
+            draw_stems(stems, atom, top=heaviest, labels=False)
+    if shown:
+        middle.set_ylabel(DENSITY_LABEL)

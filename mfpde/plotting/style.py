@@ -1,0 +1,64 @@
+"""Colours, line widths and fonts of all pictures, in one place.
+
+The palette is that of Okabe & Ito (2008), "Color universal design": its colours stay
+apart for readers with any common colour blindness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+OKABE_ITO: Mapping[str, str] = {
+    "black": "#000000",
+    "orange": "#E69F00",
+    "sky": "#56B4E9",
+    "green": "#009E73",
+    "yellow": "#F0E442",
+    "blue": "#0072B2",
+    "vermilion": "#D55E00",
+    "purple": "#CC79A7",
+}
+
+DENSITY = OKABE_ITO["blue"]
+ATOM = OKABE_ITO["vermilion"]
+ENERGY = OKABE_ITO["blue"]
+DISSIPATION = OKABE_ITO["vermilion"]
+LANDSCAPE = "#333333"
+MUTED = "#666666"
+NEURONS = tuple(
+    OKABE_ITO[name]
+    for name in ("orange", "green", "purple", "sky", "yellow", "vermilion")
+)
+DENSITY_MAP = "cividis"
+
+STYLE: dict[Any, Any] = {
+    "font.size": 9.0,
+    "axes.titlesize": 9.0,
+    "axes.labelsize": 9.0,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "legend.fontsize": 8.0,
+    "figure.titlesize": 11.0,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.axisbelow": True,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "lines.linewidth": 1.3,
+    "legend.frameon": False,
+}
+
+styled = rc_context(STYLE)
+"""Decorator: what the function creates has this style, whatever the global one is."""
+
+
+def axes_or_new(ax: Axes | None, *, size: tuple[float, float]) -> Axes:
+    """Return ``ax``, or the axes of a new figure of ``size`` inches."""
+    if ax is not None:
+        return ax
+    return Figure(figsize=size, layout="constrained").subplots()

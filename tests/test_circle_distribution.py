@@ -1,0 +1,185 @@
+"""Laws of cumulative distributions on the circle."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mfpde.circle_distribution import TURN, CircularDistribution, on_circle
+from mfpde.geometry import Circle
+from mfpde.geometry.circle import points_at
+from mfpde.measure import Atoms, Density, Measure, uniform
+
+LAWS = settings(deadline=None, max_examples=50)
+
+
+@st.composite
+def distributions(draw):
+    """A density with empty cells, atoms, or both."""
+    generator = np.random.default_rng(draw(st.integers(0, 10**6)))
+    count = draw(st.integers(1, 6))
+    atoms = Atoms(
+        points_at(TURN * generator.random(count)), generator.uniform(0.01, 1, count)
+    )
+    cells = draw(st.integers(16, 40))
+    empty = generator.random(cells) < draw(st.sampled_from([0.0, 0.5, 0.9]))
+    values = np.where(empty, 0.0, generator.random(cells))
+    values[generator.integers(cells)] = 1.0
+    density = Density(Circle(cells), values)
+    kinds = [density, atoms, Measure(density, atoms)]
+    return CircularDistribution.of(draw(st.sampled_from(kinds)))
+
+
+def test_cdf_at_faces_sums_the_cells_and_is_linear_between():
+    circle = Circle(20)
+    density = Density(circle, np.arange(1.0, 21.0))
+    distribution = CircularDistribution.of(density)
+    cumulated = np.cumsum(density.masses)
+    inner = cumulated[:-1]
+    np.testing.assert_allclose(distribution.cdf(circle.face_angles[:-1]), inner)
+    np.testing.assert_allclose(
+        distribution.cdf(circle.angles), cumulated - density.masses / 2
+    )
+    assert distribution.total_mass == pytest.approx(density.total_mass, rel=1e-14)
+
+
+def test_cdf_jumps_by_the_atom_masses_and_is_continuous_from_the_right():
+    angles, masses = np.array([0.0, 1.0, 5.0]), np.array([0.2, 0.3, 0.5])
+    both = Measure(uniform(Circle(16)), Atoms(points_at(angles), masses))
+    distribution = CircularDistribution.of(both)
+    places = distribution.breakpoints[
+        np.searchsorted(distribution.breakpoints, angles - 1e-9)
+    ]
+    jumps = distribution.cdf(places) - distribution.left_limit(places)
+    np.testing.assert_allclose(jumps, masses, rtol=1e-13)
+    np.testing.assert_allclose(
+        distribution.cdf(places + 1e-12), distribution.cdf(places), atol=1e-11
+    )
+
+
+def test_atoms_just_below_angle_zero_stay_on_the_circle():
+    atoms = Atoms(np.array([[1.0, -1e-17], [1.0, 0.0]]))
+    distribution = CircularDistribution.of(atoms)
+    assert distribution.breakpoints.tolist() == [0.0]
+    assert distribution.right.tolist() == [1.0]
+
+
+@LAWS
+@given(distributions(), st.floats(-20, 20))
+def test_cdf_is_quasi_periodic_and_nondecreasing(distribution, angle):
+    total = distribution.total_mass
+    assert distribution.cdf(angle + TURN) == pytest.approx(
+        distribution.cdf(angle) + total, abs=1e-9 * total
+    )
+    steps = np.sort(np.append(distribution.breakpoints, angle + np.linspace(0, 7, 50)))
+    assert np.diff(distribution.cdf(steps)).min() >= -1e-14 * total
+
+
+@LAWS
+@given(distributions(), st.integers(-3000, 3000))
+def test_quantile_is_the_generalised_inverse(distribution, thousandths):
+    total = distribution.total_mass
+    level = (thousandths + 0.5) / 1000 * total  # off the jumps at whole turns
+    angle = distribution.quantile(level)
+    slack = 1e-12 * total
+    assert distribution.cdf(angle + 1e-13) >= level - slack
+    assert distribution.left_limit(angle - 1e-13) <= level + slack
+    assert distribution.quantile(level + total) == pytest.approx(angle + TURN, abs=1e-9)
+
+
+def test_quantile_of_an_atom_is_its_angle_and_stays_before_gaps():
+    distribution = CircularDistribution.of(Atoms(points_at(np.array([1.0, 4.0]))))
+    levels = [0.1, 0.5, 0.6, 1.0, 1.1]
+    np.testing.assert_allclose(
+        distribution.quantile(levels), [1.0, 1.0, 4.0, 4.0, 1.0 + TURN], rtol=1e-15
+    )
+
+
+def test_quantiles_of_a_smooth_density_are_of_second_order():
+    levels = np.linspace(0, 1, 1001)[1:-1]
+
+    def error(cells):
+        circle = Circle(cells)
+        density = Density(circle, (1 + 0.8 * np.cos(circle.angles - 1)) / TURN)
+        x = CircularDistribution.of(density).quantile(levels)
+        exact = (x + 0.8 * (np.sin(x - 1) + np.sin(1))) / TURN
+        return np.abs(exact - levels).max()
+
+    errors = np.array([error(cells) for cells in (64, 128, 256, 512)])
+    np.testing.assert_allclose(np.log2(errors[:-1] / errors[1:]), 2.0, atol=0.1)
+
+
+@LAWS
+@given(distributions(), st.floats(0, TURN), st.floats(0, 3.1))
+def test_ball_and_complement_make_the_whole(distribution, centre, radius):
+    ball = distribution.ball_mass(centre, radius)
+    opposite = distribution.ball_mass(centre + np.pi, np.pi - radius)
+    ends = np.array([centre - radius, centre + radius])
+    on_ends = distribution.ball_mass(ends, 0.0)
+    total = distribution.total_mass
+    assert ball + opposite >= total * (1 - 1e-12)
+    assert ball + opposite <= (total + on_ends.sum()) * (1 + 1e-12)
+
+
+def test_ball_is_closed_and_the_whole_circle_from_pi_on():
+    distribution = CircularDistribution.of(Atoms(points_at(np.arange(10) * 0.2)))
+    centres = np.arange(1, 9) * 0.2
+    np.testing.assert_allclose(distribution.ball_mass(centres, 0.2), 0.3)
+    np.testing.assert_allclose(distribution.ball_mass(centres, 0.2 - 1e-12), 0.1)
+    np.testing.assert_allclose(distribution.ball_mass(centres, np.pi), 1.0)
+    assert distribution.ball_mass(centres.reshape(2, 4), 9.0).shape == (2, 4)
+
+
+def test_ball_of_the_uniform_density_has_mass_radius_over_pi():
+    distribution = CircularDistribution.of(uniform(Circle(64)))
+    centres = np.linspace(-9, 9, 100)
+    for radius in (0.01, 1.0, 3.1):
+        np.testing.assert_allclose(
+            distribution.ball_mass(centres, radius), radius / np.pi, rtol=1e-11
+        )
+        assert distribution.largest_ball_mass(radius) == pytest.approx(radius / np.pi)
+
+
+@LAWS
+@given(distributions(), st.floats(0, 3))
+def test_largest_ball_bounds_every_ball_and_grows_with_the_radius(distribution, radius):
+    centres = np.linspace(0, TURN, 2000)
+    largest = distribution.largest_ball_mass(radius)
+    slack = 1e-12 * distribution.total_mass
+    assert distribution.ball_mass(centres, radius).max() <= largest + slack
+    assert largest <= distribution.largest_ball_mass(radius + 0.1) + slack
+    assert largest <= distribution.ball_mass(centres, radius + 0.01).max() + slack
+
+
+def test_zero_radius_measures_the_heaviest_atom():
+    atoms = Atoms(points_at(np.array([1.0, 2.0])), [0.3, 0.7])
+    both = Measure(uniform(Circle(32)), atoms)
+    largest = CircularDistribution.of(both).largest_ball_mass(0.0)
+    assert largest == pytest.approx(0.7, abs=1e-12)
+
+
+def test_normalized_has_mass_one_and_the_same_quantiles():
+    circle = Circle(16)
+    distribution = CircularDistribution.of(Density(circle, np.arange(16.0)))
+    levels = np.linspace(0.01, 1, 30)
+    normalized = distribution.normalized()
+    assert normalized.total_mass == 1.0
+    np.testing.assert_allclose(
+        normalized.quantile(levels),
+        distribution.quantile(levels * distribution.total_mass),
+    )
+
+
+def test_errors_name_the_value_and_the_way_out():
+    empty = CircularDistribution.of(Atoms.none(2))
+    assert empty.cdf(1.0) == 0.0
+    with pytest.raises(ValueError, match="total mass = 0 must be above 0"):
+        empty.quantile(0.5)
+    with pytest.raises(ValueError, match="total mass = 0 must be above 0"):
+        empty.normalized()
+    with pytest.raises(ValueError, match=r"radius = -1.0 must be .* at least 0"):
+        empty.ball_mass(0.0, -1.0)
+    with pytest.raises(ValueError, match=r"d = 3 .*needs a Circle or atoms with d = 2"):
+        CircularDistribution.of(Atoms(np.eye(3)))
+    with pytest.raises(ValueError, match="must be a Density, Atoms or a Measure"):
+        on_circle("circle")

@@ -1,0 +1,322 @@
+"""The command line: what it leaves on disk, what it says, and its exit codes."""
+
+import contextlib
+import importlib
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mfpde.cli import main
+from mfpde.stopping import not_finite
+from mfpde.storage import RunWriter, load, save
+from mfpde.wasserstein import wasserstein
+
+# The module; the package's own attribute of this name may be the function.
+SOLVE = importlib.import_module("mfpde.solve")
+
+TEXT = """
+[geometry]
+kind = "circle"
+cells = 64
+
+[attention]
+beta = 2.0
+
+[perceptron]
+directions = [[1.0, 0.0]]
+weights = [0.3]
+
+[equation]
+direction = "descent"
+
+[start]
+kind = "perturbed_uniform"
+amplitude = 0.3
+
+[solve]
+t_end = 1.0
+save_every = 0.125
+"""
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """Return a settings file in a working directory of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.toml").write_text(TEXT)
+    return "run.toml"
+
+
+def interrupted_after(monkeypatch, saves, error=KeyboardInterrupt):
+    """Let the store raise ``error`` after this many saves."""
+    original = RunWriter.save
+    left = [saves]
+
+    def failing(self, *record):
+        if left[0] == 0:
+            raise error
+        left[0] -= 1
+        original(self, *record)
+
+    monkeypatch.setattr(RunWriter, "save", failing)
+
+
+def test_run_stores_what_solve_gives(config, capsys):
+    assert main(["run", config, "--out", "x.zarr"]) == 0
+    run = load("x.zarr")
+    assert run.times.tolist() == [k / 8 for k in range(9)]
+    assert run.stop.kind == "t_end"
+    said = capsys.readouterr().out
+    assert "descent of attention (beta = 2) + perceptron (1 relu neurons)" in said
+    assert "K = exp(beta (x.y - 1))" in said
+    assert "the end time t = 1 was reached" in said
+    assert "stored in x.zarr" in said
+
+
+def test_run_without_a_store_only_reports(config, capsys, tmp_path):
+    assert main(["run", config]) == 0
+    assert "largest_density" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["run.toml"]
+
+
+def test_quiet_says_nothing(config, capsys):
+    assert main(["run", config, "--out", "x.zarr", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_set_changes_settings_in_the_run_and_in_the_store(config):
+    changes = ["--set", "solve.t_end=0.5", "--set", "equation.direction=ascent"]
+    assert main(["run", config, "--out", "x.zarr", "--quiet", *changes]) == 0
+    run = load("x.zarr")
+    assert run.final_time == 0.5
+    assert run.equation.direction == "ascent"
+
+
+def test_run_with_particles_compares_and_stores_them(config, capsys):
+    arguments = ["run", config, "--out", "x.zarr", "--set", "particles.count=50"]
+    assert main(arguments) == 0
+    run, particles = load("x.zarr"), load("x.zarr", group="particles")
+    assert np.array_equal(run.times, particles.times)
+    assert len(particles.final) == 50
+    distance = wasserstein(run.final, particles.final)
+    assert distance < 0.05
+    said = capsys.readouterr().out
+    assert "against 50 particles" in said
+    assert f"{distance:.6g}" in said
+
+
+def test_run_draws_a_pdf_and_a_png(config, tmp_path):
+    assert main(["run", config, "--figure", "figures/f.pdf", "--quiet"]) == 0
+    drawn = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert drawn == ["f.pdf", "f.png"]
+
+
+def test_bad_settings_are_one_message_on_stderr(config, capsys, tmp_path):
+    changes = ["--set", "solve.t_edn=1", "--set", "attention.beta=-1"]
+    assert main(["run", config, "--out", "x.zarr", *changes]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("mfpde run: ")
+    assert "did you mean 't_end'?" in err
+    assert "beta = -1" in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "x.zarr").exists()
+
+
+def test_a_missing_file_is_a_bad_setting(config, capsys):
+    assert main(["run", "no.toml"]) == 2
+    assert "no.toml cannot be read" in capsys.readouterr().err
+
+
+def test_a_store_that_exists_is_refused_before_the_run(config, capsys, monkeypatch):
+    main(["run", config, "--out", "x.zarr", "--quiet"])
+    monkeypatch.setattr(SOLVE, "solve", None)
+    assert main(["run", config, "--out", "x.zarr"]) == 2
+    assert "x.zarr exists" in capsys.readouterr().err
+
+
+def test_overwrite_replaces_the_store(config):
+    main(["run", config, "--out", "x.zarr", "--quiet"])
+    again = ["run", config, "--out", "x.zarr", "--quiet", "--set", "solve.t_end=0.5"]
+    assert main([*again, "--overwrite"]) == 0
+    assert load("x.zarr").final_time == 0.5
+
+
+def test_a_numerical_failure_has_its_own_code(config, monkeypatch):
+    original = SOLVE.solve
+
+    def failing(*args, **options):
+        return replace(original(*args, **options), stop=not_finite(0.7))
+
+    monkeypatch.setattr(SOLVE, "solve", failing)
+    assert main(["run", config, "--out", "x.zarr", "--quiet"]) == 3
+    assert load("x.zarr").stop.kind == "non_finite"
+
+
+def test_an_interrupt_keeps_what_was_saved_and_says_how_to_go_on(
+    config, capsys, monkeypatch
+):
+    interrupted_after(monkeypatch, 4)
+    assert main(["run", config, "--out", "x.zarr", "--quiet"]) == 130
+    assert "continue with: mfpde resume x.zarr" in capsys.readouterr().err
+    run = load("x.zarr")
+    assert run.times.tolist() == [0.0, 0.125, 0.25, 0.375]
+    assert run.stop.kind == "interrupted"
+
+
+def test_an_interrupt_between_commands_has_the_same_code(config, monkeypatch, capsys):
+    monkeypatch.setattr("mfpde.commands.run._overrides", _raise_interrupt)
+    assert main(["run", config]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def _raise_interrupt(arguments):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_resumed_run_ends_where_an_uninterrupted_one_does(config, monkeypatch, error):
+    main(["run", config, "--out", "whole.zarr", "--quiet"])
+    with monkeypatch.context() as patch:
+        interrupted_after(patch, 4, error)
+        with contextlib.suppress(MemoryError):
+            main(["run", config, "--out", "x.zarr", "--quiet"])
+    assert main(["resume", "x.zarr", "--quiet"]) == 0
+    whole, resumed = load("whole.zarr"), load("x.zarr")
+    np.testing.assert_allclose(resumed.times, whole.times, rtol=1e-14)
+    assert resumed.stop == whole.stop
+    # Both keep the tolerance in time; the steps around the interruption differ.
+    assert wasserstein(resumed.final, whole.final) < 1e-4
+
+
+def test_a_run_killed_after_its_last_save_is_finished_by_resume(config, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(RunWriter, "finish", lambda self, run: None)
+        main(["run", config, "--out", "x.zarr", "--quiet"])
+    assert load("x.zarr").stop.kind == "interrupted"
+    assert main(["resume", "x.zarr", "--quiet"]) == 0
+    assert load("x.zarr").stop.kind == "t_end"
+
+
+def test_resume_runs_the_particles_too(config, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupted_after(patch, 4)
+        arguments = ["--quiet", "--set", "particles.count=20"]
+        main(["run", config, "--out", "x.zarr", *arguments])
+    assert main(["resume", "x.zarr", "--quiet"]) == 0
+    assert len(load("x.zarr", group="particles").times) == 9
+
+
+def test_resume_refuses_a_run_that_has_ended(config, capsys):
+    main(["run", config, "--out", "x.zarr", "--quiet"])
+    assert main(["resume", "x.zarr"]) == 2
+    assert "x.zarr has already ended" in capsys.readouterr().err
+
+
+def test_resume_refuses_a_run_without_settings(config, capsys):
+    main(["run", config, "--out", "x.zarr", "--quiet"])
+    save(load("x.zarr"), "y.zarr")
+    assert main(["resume", "y.zarr"]) == 2
+    assert "was not written by `mfpde run`" in capsys.readouterr().err
+
+
+def test_resume_refuses_nothing(config, capsys):
+    assert main(["resume", "no.zarr"]) == 2
+    assert "there is no store of a run at no.zarr" in capsys.readouterr().err
+
+
+def test_show_says_what_run_said(config, capsys):
+    main(["run", config, "--out", "x.zarr"])
+    said = capsys.readouterr().out
+    assert main(["show", "x.zarr"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.strip() in said
+
+
+def test_show_says_that_a_run_was_interrupted(config, capsys, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupted_after(patch, 2)
+        main(["run", config, "--out", "x.zarr", "--quiet"])
+    assert main(["show", "x.zarr"]) == 0
+    assert "stopped:    interrupted" in capsys.readouterr().out
+
+
+def test_show_includes_the_particles_beside(config, capsys):
+    arguments = ["--quiet", "--set", "particles.count=20"]
+    main(["run", config, "--out", "x.zarr", *arguments])
+    main(["show", "x.zarr"])
+    assert "particles beside: 20" in capsys.readouterr().out
+
+
+def test_plot_draws_beside_the_store_or_where_asked(config, tmp_path, capsys):
+    main(["run", config, "--out", "x.zarr", "--quiet"])
+    assert main(["plot", "x.zarr"]) == 0
+    assert main(["plot", "x.zarr", "--out", "other.pdf"]) == 0
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"x.pdf", "x.png", "other.pdf", "other.png"} <= names
+    assert "drawn in x.pdf and x.png" in capsys.readouterr().out
+
+
+def test_compare_prints_both_distances(config, capsys):
+    main(["run", config, "--out", "x.zarr", "--quiet"])
+    assert main(["compare", "x.zarr", "--particles", "40"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    header = next(k for k, line in enumerate(lines) if line.split()[:1] == ["time"])
+    assert lines[header].split() == ["time", "W1", "W2"]
+    table = np.array([line.split() for line in lines[header + 1 :]], dtype=float)
+    assert table[0, 0] == 0.0
+    assert table[-1, 0] == 1.0
+    assert (table[:, 1] < 0.06).all()
+    assert (table[:, 1] <= table[:, 2]).all()
+
+
+def test_compare_uses_the_stored_particles(config, capsys):
+    arguments = ["--quiet", "--set", "particles.count=20"]
+    main(["run", config, "--out", "x.zarr", *arguments])
+    assert main(["compare", "x.zarr"]) == 0
+    assert "against 20 particles" in capsys.readouterr().out
+
+
+def test_compare_refuses_diffusion(config, capsys):
+    change = ["--set", "equation.diffusion=0.1"]
+    main(["run", config, "--out", "x.zarr", "--quiet", *change])
+    assert main(["compare", "x.zarr"]) == 2
+    assert "diffusion = 0.1" in capsys.readouterr().err
+
+
+def test_compare_refuses_no_particles(config, capsys):
+    main(["run", config, "--out", "x.zarr", "--quiet"])
+    assert main(["compare", "x.zarr", "--particles", "0"]) == 2
+    assert "--particles 0 must be at least 1" in capsys.readouterr().err
+
+
+def test_help_needs_no_storage_and_no_plotting():
+    code = (
+        "import sys\n"
+        "from mfpde.cli import main\n"
+        "try:\n"
+        "    main(['--help'])\n"
+        "except SystemExit:\n"
+        "    pass\n"
+        "heavy = {'xarray', 'zarr', 'matplotlib', 'pydantic', 'rich'}\n"
+        "loaded = heavy & set(sys.modules)\n"
+        "sys.exit(', '.join(sorted(loaded)) or 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "compare" in done.stdout
+
+
+def test_the_module_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "mfpde", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("mfpde ")

@@ -1,0 +1,598 @@
+"""What stands in the pictures: the numbers of the run, at the right places."""
+
+import subprocess
+import sys
+from types import ModuleType, SimpleNamespace
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle
+from mfpde.geometry.circle import angles_of, points_at
+from mfpde.measure import Atoms, Density, Measure, uniform
+from mfpde.plotting import (
+    plot_density,
+    plot_energy,
+    plot_run,
+    plot_snapshots,
+    plot_space_time,
+    save_figure,
+)
+from mfpde.plotting.estimate import density_from_quantiles
+from mfpde.plotting.landscape import active_spans
+from mfpde.plotting.style import NEURONS, OKABE_ITO
+from mfpde.run import Run
+from mfpde.stopping import reached_end
+from mfpde.terms import Attention, Perceptron, Potential
+
+DIRECTIONS = [
+    [-0.9967456002240224, 0.0806114658969388],
+    [-0.6198538201675943, -0.784717300448792],
+]
+WEIGHTS = [0.6324575844117477, -0.4696753890279187]
+PERCEPTRON = Perceptron(DIRECTIONS, WEIGHTS)
+EQUATION = MeanFieldEquation(Attention(5.0), PERCEPTRON, direction="descent")
+PI_LABELS = ["0", "π/2", "π", "3π/2", "2π"]
+
+
+def poisson_kernel(circle, r, psi=2.0):
+    values = (1 - r**2) / (1 - 2 * r * np.cos(circle.angles - psi) + r**2)
+    return Density(circle, values).normalized()
+
+
+def kuramoto_run(*, equation=EQUATION, t_end=10.0, times=None, cells=256):
+    """Exact ascent at beta = 0: Poisson kernels, r^2/(1-r^2) = e^t r0^2/(1-r0^2)."""
+    times = np.linspace(0.0, t_end, 21) if times is None else times
+    odds = np.exp(times) * 0.01 / 0.99
+    radii = np.sqrt(odds / (1 + odds))
+    states = [Measure(poisson_kernel(Circle(cells), r)) for r in radii]
+    diagnostics = {
+        "mass": np.array([s.total_mass for s in states]),
+        "energy": radii**2 / 2,
+        "dissipation": radii**2 * (1 - radii**2) / 2,
+        "largest_density": np.array([s.density.values.max() for s in states]),
+    }
+    return Run(
+        equation,
+        times,
+        states,
+        diagnostics,
+        reached_end(times[-1]),
+        states[-1],
+        times[-1],
+    )
+
+
+def particle_run(count):
+    start = 2 * np.pi * (np.arange(count) + 0.5) / count
+    times = np.array([0.0, 1.0, 2.0])
+    states = [Atoms(points_at(start - 0.2 * t * np.sin(start))) for t in times]
+    energies = {"energy": np.full(3, np.nan)}
+    return Run(None, times, states, energies, reached_end(2.0), states[-1], 2.0)
+
+
+@pytest.fixture
+def found_atoms(monkeypatch):
+    """Replace the search for atoms by one that finds the largest density, mass 0.5."""
+    looked_at = []
+
+    def concentration(measure, equation):
+        looked_at.append(measure)
+        top = measure.geometry.points[measure.density.values.argmax()]
+        atom = SimpleNamespace(
+            position=top, mass=0.5, radius=0.1, contraction_rate=-1.0
+        )
+        return SimpleNamespace(atoms=(atom,))
+
+    module = ModuleType("mfpde.concentration")
+    module.concentration = concentration
+    monkeypatch.setitem(sys.modules, "mfpde.concentration", module)
+    return looked_at
+
+
+def by_gid(ax, gid):
+    """Artists of an axes, its insets and its twins."""
+    everything = [
+        artist
+        for other in (*ax.figure.axes, *ax.child_axes)
+        for artist in other.get_children()
+        if other is ax or other in ax.child_axes or same_place(other, ax)
+    ]
+    return [artist for artist in everything if artist.get_gid() == gid]
+
+
+def same_place(first, second):
+    return first.get_subplotspec() == second.get_subplotspec() is not None
+
+
+def drawn(figure):
+    figure.draw_without_rendering()
+    return figure
+
+
+def test_density_line_is_the_density():
+    measure = poisson_kernel(Circle(64), 0.5)
+    (line,) = by_gid(plot_density(measure), "density")
+    angles, values = line.get_data()
+    assert np.allclose(angles[1:-1], np.arange(0.5, 64) * 2 * np.pi / 64)
+    assert np.array_equal(values[1:-1], measure.values)
+    # continued by one cell, so that the line reaches both ends
+    assert angles[0] < 0 < 2 * np.pi < angles[-1]
+    assert (values[0], values[-1]) == (measure.values[-1], measure.values[0])
+
+
+@pytest.mark.parametrize("equation", [None, EQUATION])
+def test_angles_are_in_units_of_pi(equation):
+    ax = plot_density(uniform(Circle(64)), equation=equation)
+    drawn(ax.figure)
+    lowest = ax.child_axes[0] if ax.child_axes else ax
+    assert [t.get_text() for t in lowest.get_xticklabels()] == PI_LABELS
+    assert np.allclose(lowest.get_xticks(), np.arange(5) * np.pi / 2)
+    assert ax.get_xlim() == lowest.get_xlim() == (0.0, 2 * np.pi)
+    assert lowest.get_xlabel() == "angle θ"
+    assert ax.get_ylabel() == "density ρ (per radian)"
+
+
+@pytest.mark.parametrize(
+    ("r", "scale"), [(0.0, "linear"), (0.9, "linear"), (0.99, "log")]
+)
+def test_density_scale_is_logarithmic_above_fifty_means(r, scale):
+    # the peak of a Poisson kernel is (1+r)/(1-r) times the mean
+    density = poisson_kernel(Circle(4096), r)
+    ax = plot_density(density)
+    low, high = ax.get_ylim()
+    assert ax.get_yscale() == scale
+    assert low < density.values.min()
+    assert high > density.values.max()
+    if scale == "linear":
+        assert low == 0.0
+
+
+def test_a_density_of_zero_has_limits():
+    nothing = Density(Circle(32), np.zeros(32))
+    measure = Measure(nothing, Atoms([[1.0, 0.0]]))
+    ax = plot_density(measure)
+    assert ax.get_ylim() == (0.0, 1.0)
+
+
+def test_atoms_are_stems_with_masses_on_a_second_scale():
+    angles, masses = np.array([0.5, 2.0, 4.0]), np.array([0.3, 0.15, 0.05])
+    measure = Measure(
+        Density(Circle(64), np.full(64, 0.5 / (2 * np.pi))),
+        Atoms(points_at(angles), masses),
+    )
+    ax = plot_density(measure)
+    (heads,) = by_gid(ax, "atoms")
+    assert np.allclose(heads.get_xdata(), angles)
+    assert np.array_equal(heads.get_ydata(), masses)
+    scale = heads.axes
+    assert scale is not ax
+    assert scale.get_ylim()[0] == 0.0
+    assert scale.get_ylim()[1] > masses.max()
+    assert [t.get_text() for t in scale.texts] == ["0.3", "0.15", "0.05"]
+
+
+def test_labels_of_atoms_do_not_lie_on_one_another():
+    measure = Measure(
+        Density(Circle(64), np.zeros(64)),
+        Atoms(points_at(np.array([1.0, 1.1, 3.0])), [0.34, 0.33, 0.33]),
+    )
+    ax = plot_density(measure)
+    drawn(ax.figure)
+    boxes = [t.get_window_extent() for t in by_gid(ax, "atoms")[0].axes.texts]
+    assert len(boxes) == 2
+    assert not boxes[0].overlaps(boxes[1])
+
+
+@pytest.mark.parametrize("length", [1.0, 3.0])
+@pytest.mark.parametrize("bias", [0.0, 0.5, -0.5, 2.0, -2.0, 5.0, -5.0])
+@pytest.mark.parametrize("angle", [0.0, 1.0, 3.0, 6.0])
+def test_active_spans_are_where_the_preactivation_is_positive(length, bias, angle):
+    direction = length * points_at(np.array(angle))
+    theta = Circle(997).angles
+    active = points_at(theta) @ direction + bias > 0
+    spans = active_spans(direction, bias)
+    inside = np.zeros(997, dtype=bool)
+    for low, high in spans:
+        assert 0 <= low < high <= 2 * np.pi
+        inside |= (theta > low) & (theta < high)
+    assert np.array_equal(inside, active)
+
+
+def test_active_regions_are_half_circles_around_the_directions():
+    ax = plot_density(uniform(Circle(64)), equation=EQUATION)
+    for index, direction in enumerate(DIRECTIONS):
+        centre = float(angles_of(np.array(direction)))
+        spans = by_gid(ax, f"active region {index + 1}")
+        # one in the density's axes and one in the landscape's
+        assert len(spans) == 2
+        for span in spans:
+            assert span.get_x() == pytest.approx(centre - np.pi / 2)
+            assert span.get_width() == pytest.approx(np.pi)
+            assert to_rgb(span.get_facecolor()) == to_rgb(NEURONS[index])
+
+
+def test_landscape_is_the_potential_and_marks_the_directions():
+    ax = plot_density(uniform(Circle(64)), equation=EQUATION)
+    (line,) = by_gid(ax, "landscape")
+    theta, values = line.get_data()
+    assert np.array_equal(values, PERCEPTRON.value(points_at(theta)))
+    assert line.axes.get_ylabel() == "V"
+    markers = [by_gid(ax, f"direction {j}")[0] for j in (1, 2)]
+    assert [m.get_marker() for m in markers] == ["^", "v"]
+    assert np.allclose(
+        [m.get_xdata()[0] for m in markers], angles_of(np.array(DIRECTIONS))
+    )
+
+
+def test_landscape_without_potential_is_the_drift():
+    vectors = Perceptron(DIRECTIONS, [[1.0, 0.0], [0.0, 1.0]])
+    equation = MeanFieldEquation(vectors, direction="ascent")
+    ax = plot_density(uniform(Circle(64)), equation=equation)
+    (line,) = by_gid(ax, "landscape")
+    theta, values = line.get_data()
+    points = points_at(theta)
+    tangents = np.stack([-points[:, 1], points[:, 0]], axis=1)
+    assert np.allclose(values, (vectors.drift(points) * tangents).sum(axis=1))
+    assert line.axes.get_ylabel() == "drift"
+
+
+def test_landscape_of_a_potential_has_no_active_regions():
+    potential = Potential(lambda x: x[..., 0], lambda x: np.eye(x.shape[-1])[0] + 0 * x)
+    equation = MeanFieldEquation(potential, direction="ascent")
+    ax = plot_density(uniform(Circle(64)), equation=equation)
+    (line,) = by_gid(ax, "landscape")
+    assert np.allclose(line.get_ydata(), np.cos(line.get_xdata()))
+    assert not ax.patches
+
+
+def test_equation_of_attention_alone_has_no_landscape():
+    equation = MeanFieldEquation(Attention(5.0), direction="ascent")
+    ax = plot_density(uniform(Circle(64)), equation=equation)
+    assert not ax.child_axes
+    assert not ax.patches
+
+
+def test_close_directions_share_a_label():
+    perceptron = Perceptron(points_at(np.array([1.0, 1.1, 4.0])), [1.0, 1.0, 1.0])
+    equation = MeanFieldEquation(perceptron, direction="ascent")
+    ax = plot_density(uniform(Circle(64)), equation=equation)
+    assert [t.get_text() for t in ax.child_axes[0].texts] == ["$a_{1,2}$", "$a_{3}$"]
+
+
+def test_given_axes_are_drawn_on():
+    ax = Figure().subplots()
+    assert plot_density(uniform(Circle(64)), ax=ax) is ax
+    assert plot_energy(kuramoto_run(), ax=ax) is ax
+
+
+def test_few_particles_are_stems_and_many_a_density():
+    few, many = (Atoms(Circle(n).points) for n in (50, 1000))
+    assert plot_density(few).get_ylabel() == "mass of an atom"
+    (heads,) = by_gid(plot_density(few), "atoms")
+    assert np.allclose(heads.get_ydata(), 1 / 50)
+    ax = plot_density(many)
+    assert not by_gid(ax, "atoms")
+    (line,) = by_gid(ax, "density")
+    # equispaced particles are a uniform density
+    assert np.allclose(line.get_ydata(), 1 / (2 * np.pi), rtol=1e-6)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_quantile_density_keeps_the_mass_of_any_arc(clustered):
+    generator = np.random.default_rng(0)
+    angles = generator.uniform(0, 2 * np.pi, 2000)
+    if clustered:
+        angles[:800] = 0.0
+        angles[800:1200] = 3.0
+    masses = generator.uniform(0.5, 1.5, 2000)
+    masses /= masses.sum()
+    density = density_from_quantiles(Atoms(points_at(angles), masses), Circle(512))
+    assert density.total_mass == pytest.approx(1.0, abs=1e-12)
+    # an arc of the estimate may err by the mass of two of the 44 quantile arcs
+    for low, high in ((0.5, 2.0), (2.5, 3.5), (1.0, 6.0)):
+        exact = masses[(angles > low) & (angles < high)].sum()
+        inside = (density.geometry.angles > low) & (density.geometry.angles < high)
+        assert density.masses[inside].sum() == pytest.approx(exact, abs=2 / 44)
+
+
+def test_quantile_density_turns_with_the_particles():
+    generator = np.random.default_rng(1)
+    angles = generator.vonmises(1.0, 4.0, 1000)
+    circle = Circle(64)
+    turned = angles + 16 * circle.spacing
+    first, second = (
+        density_from_quantiles(Atoms(points_at(a)), circle).values
+        for a in (angles, turned)
+    )
+    assert np.allclose(np.roll(first, 16), second, rtol=1e-9, atol=1e-12)
+
+
+def test_snapshots_show_the_states_at_their_times():
+    run = kuramoto_run()
+    figure = plot_snapshots(run, times=[0.1, 5.0, 10.0])
+    panels = figure.axes[:3]
+    assert [ax.get_title(loc="left") for ax in panels] == ["t = 0", "t = 5", "t = 10"]
+    for ax, index in zip(panels, (0, 10, 20), strict=True):
+        line = next(a for a in ax.lines if a.get_gid() == "density")
+        assert np.array_equal(line.get_ydata()[1:-1], run.states[index].density.values)
+        assert len(ax.patches) == 2
+    assert len({ax.get_ylim() for ax in panels}) == 1
+    assert len({ax.get_xlim() for ax in figure.axes}) == 1
+    assert figure.axes[-1].get_ylabel() == "V"
+    assert len(figure.axes) == 4
+
+
+def test_snapshots_are_five_from_first_to_last_by_default():
+    figure = plot_snapshots(kuramoto_run(equation=None))
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert titles == ["t = 0", "t = 2.5", "t = 5", "t = 7.5", "t = 10"]
+
+
+def test_snapshots_share_the_scale_of_masses_and_bear_a_state_without_atoms():
+    density = Density(Circle(64), np.full(64, 0.2 / np.pi))
+    states = [
+        Measure(density),
+        Measure(density, Atoms([[1.0, 0.0]], [0.2])),
+        Measure(density, Atoms([[1.0, 0.0]], [0.6])),
+    ]
+    times = np.arange(3.0)
+    run = Run(None, times, states, {}, reached_end(2.0), states[-1], 2.0)
+    figure = drawn(plot_snapshots(run))
+    scales = [ax for ax in figure.axes if ax.yaxis.get_label_position() == "right"]
+    assert len(scales) == 3
+    assert all(ax.get_ylim() == pytest.approx((0.0, 1.18 * 0.6)) for ax in scales)
+
+
+@pytest.mark.parametrize("times", [[], [11.0], [-1.0], [np.nan]])
+def test_snapshots_refuse_times_outside_the_run(times):
+    with pytest.raises(ValueError, match="times"):
+        plot_snapshots(kuramoto_run(), times=times)
+
+
+def test_space_time_map_is_log10_of_the_density(found_atoms):
+    run = kuramoto_run()
+    ax = plot_space_time(run)
+    drawn(ax.figure)
+    (mesh,) = [c for c in ax.collections if c.get_gid() is None]
+    values = np.array([s.density.values for s in run.states])
+    # the largest is 39.6, so that 1e-2 of the mean is below 1e-4 of it
+    floor = 0.01 / (2 * np.pi)
+    assert np.allclose(mesh.get_array(), np.log10(np.maximum(values, floor)).T)
+    assert mesh.get_clim() == pytest.approx(np.log10([floor, values.max()]))
+    assert ax.get_xlim() == (0.0, 10.0)
+    assert ax.get_ylim() == (0.0, 2 * np.pi)
+    assert [t.get_text() for t in ax.get_yticklabels()] == PI_LABELS
+    assert ax.get_xlabel() == "time t"
+    (bar,) = ax.child_axes
+    assert bar.get_ylabel() == "log10 density"
+
+
+def test_space_time_floor_is_a_ten_thousandth_of_the_largest_density(found_atoms):
+    circle = Circle(64)
+    values = np.full(64, 1e-12)
+    values[5] = 1.0
+    state = Measure(Density(circle, values).normalized())
+    run = Run(EQUATION, np.arange(2.0), [state] * 2, {}, reached_end(1.0), state, 1.0)
+    ax = plot_space_time(run)
+    (mesh,) = [c for c in ax.collections if c.get_gid() is None]
+    low, high = mesh.get_clim()
+    assert high - low == pytest.approx(4.0)
+    assert high == pytest.approx(np.log10(state.density.values.max()))
+
+
+def test_space_time_tracks_are_the_atoms_that_are_found(found_atoms):
+    run = kuramoto_run()
+    ax = plot_space_time(run)
+    (discs,) = by_gid(ax, "atoms")
+    times, angles = discs.get_offsets().T
+    assert np.allclose(times, run.times)
+    assert np.abs(angles - 2.0).max() <= Circle(256).spacing
+    assert len(set(discs.get_sizes())) == 1
+    assert found_atoms == run.states
+    assert ax.get_legend().get_texts()[0].get_text() == "atoms (area ∝ mass)"
+
+
+def test_space_time_looks_for_atoms_at_no_more_than_thirty_saves(found_atoms):
+    run = kuramoto_run(times=np.linspace(0.0, 10.0, 101), cells=32)
+    plot_space_time(run)
+    assert len(found_atoms) <= 30
+    assert found_atoms[-1] is run.states[-1]
+
+
+def test_space_time_without_equation_shows_the_atoms_of_the_states():
+    density = Density(Circle(64), np.full(64, 0.25 / np.pi))
+    atoms = Atoms(points_at(np.array([1.0, 2.0])), [0.4, 0.1])
+    state = Measure(density, atoms)
+    run = Run(None, np.arange(3.0), [state] * 3, {}, reached_end(2.0), state, 2.0)
+    (discs,) = by_gid(plot_space_time(run), "atoms")
+    times, angles = discs.get_offsets().T
+    assert np.allclose(times, [0, 0, 1, 1, 2, 2])
+    assert np.allclose(angles, [1, 2, 1, 2, 1, 2])
+    sizes = discs.get_sizes()
+    assert np.allclose(sizes[::2] / sizes[1::2], 4.0)
+
+
+def test_space_time_of_particles_is_dots_or_a_map():
+    few, many = particle_run(100), particle_run(400)
+    ax = plot_space_time(few)
+    (dots,) = by_gid(ax, "particles")
+    assert len(dots.get_offsets()) == 300
+    assert not ax.child_axes
+    ax = plot_space_time(many)
+    assert not by_gid(ax, "particles")
+    assert ax.child_axes[0].get_ylabel() == "log10 density"
+
+
+def test_time_is_logarithmic_if_the_saves_are(found_atoms):
+    times = np.concatenate([[0.0], np.geomspace(1e-3, 10.0, 30)])
+    run = kuramoto_run(times=times, cells=32)
+    for ax in (plot_space_time(run), plot_energy(run)):
+        drawn(ax.figure)
+        assert ax.get_xscale() == "log"
+        assert ax.get_xlim() == pytest.approx((1e-3, 10.0))
+    assert plot_energy(kuramoto_run(cells=32)).get_xscale() == "linear"
+
+
+def test_energy_and_dissipation_are_those_of_the_run():
+    run = kuramoto_run()
+    ax = plot_energy(run)
+    (energy,) = by_gid(ax, "energy")
+    (dissipation,) = by_gid(ax, "dissipation")
+    assert np.array_equal(energy.get_xdata(), run.times)
+    assert np.array_equal(energy.get_ydata(), run.energies)
+    rates = run.diagnostics["dissipation"]
+    assert np.array_equal(dissipation.get_ydata(), rates)
+    scale = dissipation.axes
+    assert scale.get_yscale() == "log"
+    assert scale.get_ylim()[0] < rates.min() < rates.max() < scale.get_ylim()[1]
+    assert (ax.get_ylabel(), scale.get_ylabel()) == ("energy E", "dissipation")
+
+
+def test_energy_that_does_not_exist_is_named():
+    ax = plot_energy(particle_run(4))
+    assert [t.get_text() for t in ax.texts] == ["no energy: drift is not a gradient"]
+    assert not by_gid(ax, "energy")
+    drawn(ax.figure)
+
+
+def test_rounding_of_a_constant_energy_is_not_blown_up():
+    run = kuramoto_run(cells=32)
+    run.diagnostics["energy"] = 0.1 + 1e-16 * np.arange(21)
+    run.diagnostics["dissipation"] = np.zeros(21)
+    ax = plot_energy(run)
+    assert np.ptp(ax.get_ylim()) == pytest.approx(0.02)
+    assert len(ax.figure.axes) == 1
+
+
+def test_energy_needs_its_diagnostic():
+    run = kuramoto_run(cells=32)
+    del run.diagnostics["energy"]
+    with pytest.raises(ValueError, match="diagnostics"):
+        plot_energy(run)
+
+
+def test_overview_states_equation_direction_kernel_and_outcome(found_atoms):
+    figure = drawn(plot_run(kuramoto_run(cells=64)))
+    title = figure.get_suptitle()
+    for fact in ("Descent", "β = 5", "2 relu neurons", "K = exp(β (x·y − 1))"):
+        assert fact in title
+    assert "end time t = 10" in figure.get_supxlabel()
+    assert "mass drift" in figure.get_supxlabel()
+    assert tuple(figure.get_size_inches()) == (10.0, 7.0)
+    labels = {ax.get_ylabel() for ax in figure.axes}
+    assert {"density ρ (per radian)", "V", "angle θ", "energy E"} <= labels
+    assert {"dissipation", "largest density"} <= labels
+
+
+@pytest.mark.parametrize(
+    ("attention", "words"),
+    [
+        (Attention(0.0), "limit β → 0"),
+        (Attention(2.0, kernel="unshifted"), "K = exp(β x·y)"),
+        (Attention(2.0, normalized=True), "softmax attention"),
+    ],
+)
+def test_overview_names_the_kind_of_attention(found_atoms, attention, words):
+    equation = MeanFieldEquation(attention, direction="ascent", diffusion=0.25)
+    title = plot_run(kuramoto_run(equation=equation, cells=32)).get_suptitle()
+    assert words in title
+    assert "Ascent" in title
+    assert "κ = 0.25" in title
+
+
+def test_overview_panels_of_time_share_it_and_no_text_leaves_the_page(found_atoms):
+    figure = drawn(plot_run(kuramoto_run(cells=64)))
+    timed = [ax for ax in figure.axes if ax.get_xlim() == (0.0, 10.0)]
+    assert len(timed) == 4
+    assert len({tuple(ax.get_window_extent().intervalx) for ax in timed}) == 1
+    box = figure.get_tightbbox()
+    assert box.x0 >= 0
+    assert box.y0 >= 0
+    assert box.x1 <= 10
+    assert box.y1 <= 7
+
+
+def test_overview_of_particles_and_without_diagnostics():
+    figure = drawn(plot_run(particle_run(20)))
+    assert "user's own functions" in figure.get_suptitle()
+    assert "largest density" not in {ax.get_ylabel() for ax in figure.axes}
+
+
+@pytest.mark.parametrize("name", ["a/b/picture.png", "a/b/picture.svg", "a/b/picture"])
+def test_save_figure_writes_pdf_and_png_side_by_side(tmp_path, name):
+    written = save_figure(plot_energy(kuramoto_run(cells=32)), tmp_path / name)
+    assert written == (tmp_path / "a/b/picture.pdf", tmp_path / "a/b/picture.png")
+    assert written[0].read_bytes().startswith(b"%PDF")
+    assert written[1].read_bytes().startswith(b"\x89PNG")
+
+
+def test_save_figure_keeps_decimals_in_the_name(tmp_path):
+    pdf, png = save_figure(Figure(figsize=(1, 1)), tmp_path / "beta_0.5")
+    assert (pdf.name, png.name) == ("beta_0.5.pdf", "beta_0.5.png")
+
+
+def test_saved_png_has_200_dots_per_inch(tmp_path):
+    _, png = save_figure(Figure(figsize=(2, 1)), tmp_path / "empty")
+    header = png.read_bytes()[16:24]
+    assert (int.from_bytes(header[:4]), int.from_bytes(header[4:])) == (400, 200)
+
+
+def test_saved_files_are_the_same_bytes_each_time(tmp_path, found_atoms):
+    files = []
+    for name in ("first", "second"):
+        figure = plot_run(kuramoto_run(cells=32))
+        files.append([p.read_bytes() for p in save_figure(figure, tmp_path / name)])
+    assert files[0] == files[1]
+    assert b"CreationDate" not in files[0][0]
+
+
+def test_colours_are_of_the_safe_palette():
+    assert set(NEURONS) <= set(OKABE_ITO.values())
+    assert len(set(NEURONS)) == len(NEURONS)
+
+
+def test_drawing_leaves_global_settings_alone(found_atoms):
+    before = dict(matplotlib.rcParams)
+    plot_run(kuramoto_run(cells=32))
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_unsupported_geometries_are_refused():
+    sphere = Atoms([[0.0, 0.0, 1.0]])
+    run = Run(None, np.zeros(1), [sphere], {}, reached_end(0.0), sphere, 0.0)
+    with pytest.raises(ValueError, match=r"plot_density has no picture .* S\^2"):
+        plot_density(sphere)
+    for plot in (plot_snapshots, plot_space_time, plot_run):
+        with pytest.raises(ValueError, match=f"{plot.__name__} has no picture"):
+            plot(run)
+
+
+def test_a_run_without_saves_is_refused():
+    final = uniform(Circle(32))
+    run = Run(None, np.zeros(0), [], {}, reached_end(1.0), final, 1.0)
+    for plot in (plot_snapshots, plot_space_time, plot_run):
+        with pytest.raises(ValueError, match="save_every"):
+            plot(run)
+
+
+def test_something_else_than_a_measure_is_refused():
+    with pytest.raises(ValueError, match="must be a Density"):
+        plot_density(np.ones(8))
+
+
+@pytest.mark.parametrize(
+    ("imported", "absent"),
+    [
+        ("mfpde.geometry", "matplotlib"),
+        ("mfpde.solve", "matplotlib"),
+        ("mfpde.plotting", "matplotlib.pyplot"),
+    ],
+)
+def test_drawing_is_imported_only_when_asked_for(imported, absent):
+    code = f"import sys, {imported}; sys.exit({absent!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

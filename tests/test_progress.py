@@ -1,0 +1,62 @@
+"""The progress line: physics on a terminal, silence elsewhere."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle
+from mfpde.measure import perturbed_uniform
+from mfpde.progress import Progress, described, progress_line
+from mfpde.solve import solve
+from mfpde.terms import Attention
+
+RECORD = Progress(
+    time=2.5,
+    t_end=10.0,
+    step=0.01,
+    mass_drift=-2e-16,
+    energy=0.125,
+    largest_density=3.5,
+    steps=250,
+)
+
+
+def test_the_line_says_where_the_run_is_and_whether_it_is_sound():
+    line = described(RECORD)
+    for part in ("t 2.5/10", "dt 0.01", "mass -2e-16", "E 0.125", "max 3.5"):
+        assert part in line
+
+
+def test_without_energy_the_line_has_none():
+    assert "E " not in described(Progress(1.0, 2.0, 0.1, 0.0, None, 1.0, 10))
+
+
+def test_a_terminal_shows_the_last_record():
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, width=200)
+    with progress_line(console) as report:
+        report(RECORD)
+    assert "t 2.5/10" in file.getvalue()
+
+
+def test_elsewhere_nothing_is_shown(capsys):
+    circle = Circle(32)
+    equation = MeanFieldEquation(Attention(1.0), direction="ascent")
+    solve(equation, perturbed_uniform(circle), t_end=0.1, progress=True)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_solve_reports_every_step():
+    records = []
+    circle = Circle(32)
+    equation = MeanFieldEquation(Attention(1.0), direction="ascent")
+    start = perturbed_uniform(circle, 0.5)
+    run = solve(equation, start, t_end=0.5, progress=records.append)
+    assert [record.steps for record in records] == list(
+        range(1, run.statistics["steps"] + 1)
+    )
+    assert records[-1].time == pytest.approx(0.5)
+    assert records[-1].energy == pytest.approx(run.energies[-1])
+    assert records[-1].largest_density == run.diagnostics["largest_density"][-1]

@@ -1,0 +1,361 @@
+"""Stores: exact round trips, and nothing lost when a run is killed."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+import zarr
+from zarr.storage import LocalStore
+
+from mfpde.diagnostics import DIAGNOSTICS
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle
+from mfpde.measure import Atoms, Density, Measure, perturbed_uniform
+from mfpde.particles import solve_particles
+from mfpde.run import Run
+from mfpde.solve import solve
+from mfpde.stopping import StepLimit, reached_end
+from mfpde.storage import RunWriter, StoreError, load, open_dataset, save
+from mfpde.terms import Attention, Perceptron, Potential
+
+CIRCLE = Circle(64)
+EQUATION = MeanFieldEquation(
+    Attention(2.0), Perceptron([[1.0, 0.0]], [0.3]), direction="descent"
+)
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Return a short density run with an observer of the user's own."""
+    start = perturbed_uniform(CIRCLE, 0.3)
+    return solve(
+        EQUATION,
+        start,
+        t_end=1.0,
+        save_every=0.25,
+        observe={"first_cell": lambda measure: measure.density.masses[0]},
+    )
+
+
+def assert_same_states(one, other):
+    """Require two lists of measures to be equal to the bit."""
+    assert len(one) == len(other)
+    for a, b in zip(one, other, strict=True):
+        if not isinstance(a, Atoms):
+            assert np.array_equal(a.density.values, b.density.values)
+            a, b = a.atoms, b.atoms
+        assert np.array_equal(a.points, b.points)
+        assert np.array_equal(a.masses, b.masses)
+
+
+def assert_same(one, other):
+    """Require two runs to be equal to the bit."""
+    assert np.array_equal(one.times, other.times)
+    assert list(one.diagnostics) == list(other.diagnostics)
+    for name, values in one.diagnostics.items():
+        assert np.array_equal(values, other.diagnostics[name], equal_nan=True)
+    assert_same_states([*one.states, one.final], [*other.states, other.final])
+    assert one.stop == other.stop
+    assert one.final_time == other.final_time
+    assert one.statistics == other.statistics
+
+
+def with_atoms(count, seed):
+    """Return a measure of half density, half ``count`` atoms in random places."""
+    generator = np.random.default_rng(seed)
+    points = generator.standard_normal((count, 2))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    masses = generator.random(count) + 0.1
+    half = Density(CIRCLE, perturbed_uniform(CIRCLE, 0.5, seed).values / 2)
+    return Measure(half, Atoms(points, 0.5 * masses / masses.sum()) if count else None)
+
+
+def run_with_atoms():
+    """Return a run whose number of atoms changes from save to save."""
+    states = [with_atoms(count, seed) for seed, count in enumerate([0, 3, 5, 0, 1])]
+    times = np.arange(5) / 3
+    return Run(
+        equation=EQUATION,
+        times=times,
+        states=states,
+        diagnostics={"mass": np.array([s.total_mass for s in states])},
+        stop=reached_end(times[-1]),
+        final=states[-1],
+        final_time=float(times[-1]),
+        statistics={"steps": 4},
+    )
+
+
+def test_a_density_run_comes_back_to_the_bit(run, tmp_path):
+    save(run, tmp_path / "run.zarr")
+    loaded = load(tmp_path / "run.zarr")
+    assert_same(run, loaded)
+    assert loaded.equation.terms[0] == EQUATION.terms[0]
+    assert np.array_equal(loaded.equation.terms[1].weights, EQUATION.terms[1].weights)
+    assert loaded.states[0].geometry == CIRCLE
+
+
+def test_a_particle_run_comes_back_to_the_bit(tmp_path):
+    start = perturbed_uniform(CIRCLE, 0.3)
+    run = solve_particles(EQUATION, start, t_end=1.0, save_every=0.5, count=37)
+    save(run, tmp_path / "run.zarr")
+    assert_same(run, load(tmp_path / "run.zarr"))
+
+
+def test_any_number_of_atoms_comes_back_to_the_bit(tmp_path):
+    run = run_with_atoms()
+    save(run, tmp_path / "run.zarr")
+    assert_same(run, load(tmp_path / "run.zarr"))
+    open_dataset(tmp_path / "run.zarr").load()
+
+
+def test_writing_as_the_run_goes_gives_the_same_store(run, tmp_path):
+    writer = RunWriter(tmp_path / "run.zarr", EQUATION, CIRCLE)
+    again = solve(
+        EQUATION,
+        run.states[0],
+        t_end=1.0,
+        save_every=0.25,
+        observe={"first_cell": lambda measure: measure.density.masses[0]},
+        on_save=writer.save,
+    )
+    writer.finish(again)
+    assert_same(again, load(tmp_path / "run.zarr"))
+    assert_same_states(run.states, again.states)
+
+
+def test_a_last_state_that_was_not_saved_is_kept(tmp_path):
+    start = perturbed_uniform(CIRCLE, 0.3)
+    run = solve(EQUATION, start, t_end=1.0, save_every=0.9, stop=[StepLimit(2)])
+    assert run.final_time > run.times[-1]
+    save(run, tmp_path / "run.zarr")
+    loaded = load(tmp_path / "run.zarr")
+    assert_same(run, loaded)
+    assert loaded.stop.kind == "step_limit"
+
+
+def test_an_equation_with_functions_is_not_rebuilt(run, tmp_path):
+    potential = Potential(lambda x: x[..., 0], lambda x: np.eye(x.shape[-1])[0] + 0 * x)
+    equation = MeanFieldEquation(Attention(1.0), potential, direction="ascent")
+    save(solve(equation, run.states[0], t_end=0.1), tmp_path / "run.zarr")
+    assert load(tmp_path / "run.zarr").equation is None
+    assert (
+        open_dataset(tmp_path / "run.zarr").attrs["convention"] == equation.convention
+    )
+
+
+def test_xarray_reads_names_units_and_attributes(run, tmp_path):
+    save(run, tmp_path / "run.zarr")
+    with xr.open_zarr(tmp_path / "run.zarr", consolidated=False, chunks=None) as data:
+        assert data.density.dims == ("time", "angle")
+        assert data.density.attrs["units"] == "1/rad"
+        assert data.angle.attrs["units"] == "rad"
+        assert np.array_equal(data.time, run.times)
+        assert np.array_equal(data.angle, CIRCLE.angles)
+        for name, diagnostic in DIAGNOSTICS.items():
+            assert data[name].attrs["long_name"] == diagnostic.meaning
+            assert data[name].attrs["units"] == diagnostic.unit
+        assert data.attrs["convention"] == "K = exp(beta (x.y - 1))"
+        assert data.attrs["stop_kind"] == "t_end"
+        assert json.loads(data.attrs["geometry"]) == {"kind": "circle", "num_cells": 64}
+        assert json.loads(data.attrs["equation"])["direction"] == "descent"
+        assert json.loads(data.attrs["statistics"]) == run.statistics
+        assert "mfpde_version" in data.attrs
+
+
+def test_open_dataset_reads_lazily_what_load_reads(run, tmp_path):
+    save(run, tmp_path / "run.zarr")
+    data = open_dataset(tmp_path / "run.zarr")
+    expected = np.stack([state.density.values for state in run.states])
+    assert np.array_equal(data.density, expected)
+
+
+def test_particles_live_beside_the_density(run, tmp_path):
+    save(run, tmp_path / "run.zarr")
+    particles = solve_particles(EQUATION, run.states[0], t_end=1.0, count=20)
+    save(particles, tmp_path / "run.zarr", group="particles")
+    assert_same(run, load(tmp_path / "run.zarr"))
+    assert_same(particles, load(tmp_path / "run.zarr", group="particles"))
+    beside = open_dataset(tmp_path / "run.zarr", group="particles")
+    assert beside.atom_points.dims == ("time", "atom", "axis")
+    with pytest.raises(FileExistsError, match="has a group 'particles'"):
+        save(particles, tmp_path / "run.zarr", group="particles")
+    save(particles, tmp_path / "run.zarr", group="particles", overwrite=True)
+
+
+def test_a_path_that_exists_is_refused_before_the_run(run, tmp_path):
+    save(run, tmp_path / "run.zarr")
+    with pytest.raises(FileExistsError, match=r"run.zarr exists.*overwrite=True"):
+        RunWriter(tmp_path / "run.zarr", EQUATION, CIRCLE)
+    assert_same(run, load(tmp_path / "run.zarr"))
+
+
+def test_overwrite_replaces_a_store(run, tmp_path):
+    save(run_with_atoms(), tmp_path / "run.zarr")
+    save(run, tmp_path / "run.zarr", overwrite=True)
+    assert_same(run, load(tmp_path / "run.zarr"))
+
+
+def test_overwrite_never_replaces_anything_else(run, tmp_path):
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "dear.txt").write_text("dear")
+    zarr.open_group(str(tmp_path / "other.zarr"), mode="w")
+    for name in ("letters", "other.zarr"):
+        with pytest.raises(FileExistsError, match="is no store of a run"):
+            save(run, tmp_path / name, overwrite=True)
+    assert (tmp_path / "letters" / "dear.txt").read_text() == "dear"
+
+
+def test_loading_nothing_says_so(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no store of a run at"):
+        load(tmp_path / "run.zarr")
+
+
+def test_loading_another_store_says_so(tmp_path):
+    zarr.open_group(str(tmp_path / "other.zarr"), mode="w")
+    with pytest.raises(StoreError, match="not of a run of mfpde"):
+        load(tmp_path / "other.zarr")
+
+
+def test_loading_a_run_that_saved_nothing_says_so(tmp_path):
+    RunWriter(tmp_path / "run.zarr", EQUATION, CIRCLE)
+    with pytest.raises(StoreError, match="holds no saved state"):
+        load(tmp_path / "run.zarr")
+
+
+def test_loading_a_group_that_is_not_there_says_so(run, tmp_path):
+    save(run, tmp_path / "run.zarr")
+    with pytest.raises(FileNotFoundError, match="has no group 'particles'"):
+        load(tmp_path / "run.zarr", group="particles")
+
+
+def test_time_must_go_forward(run, tmp_path):
+    writer = RunWriter(tmp_path / "run.zarr", EQUATION, CIRCLE)
+    writer.save(1.0, run.states[0], {})
+    with pytest.raises(ValueError, match=r"time = 1.0 must be after"):
+        writer.save(1.0, run.states[0], {})
+
+
+def test_a_diagnostic_with_a_taken_name_is_refused(run, tmp_path):
+    writer = RunWriter(tmp_path / "run.zarr", EQUATION, CIRCLE)
+    with pytest.raises(ValueError, match="'density' cannot be stored: rename it"):
+        writer.save(0.0, run.states[0], {"density": 1.0})
+
+
+# --- killed runs ----------------------------------------------------------------------
+
+
+class KilledError(Exception):
+    """Stands for the end of the process."""
+
+
+def killed_after(monkeypatch, writes):
+    """Let the store fail for ever after this many writes."""
+    original = LocalStore.set
+    left = [writes]
+
+    async def failing(self, key, value):
+        if left[0] == 0:
+            raise KilledError
+        left[0] -= 1
+        await original(self, key, value)
+
+    monkeypatch.setattr(LocalStore, "set", failing)
+    return left
+
+
+def saved(writer, run, indices):
+    """Save some records of ``run``."""
+    for index in indices:
+        row = {name: values[index] for name, values in run.diagnostics.items()}
+        writer.save(float(run.times[index]), run.states[index], row)
+
+
+def test_a_run_killed_between_saves_is_loaded_as_far_as_it_came(run, tmp_path):
+    writer = RunWriter(tmp_path / "run.zarr", EQUATION, CIRCLE)
+    saved(writer, run, range(3))
+    loaded = load(tmp_path / "run.zarr")
+    assert np.array_equal(loaded.times, run.times[:3])
+    assert_same_states(loaded.states, run.states[:3])
+    assert loaded.stop.kind == "interrupted"
+    assert loaded.final_time == run.times[2]
+    assert open_dataset(tmp_path / "run.zarr").sizes["time"] == 3
+
+
+def test_a_run_killed_at_any_write_keeps_all_complete_saves(tmp_path):
+    run = run_with_atoms()
+    writes, survived = 0, False
+    while not survived:
+        path = tmp_path / f"{writes}.zarr"
+        writer = RunWriter(path, EQUATION, CIRCLE)
+        saved(writer, run, range(2))
+        with pytest.MonkeyPatch.context() as patch:
+            left = killed_after(patch, writes)
+            with contextlib.suppress(KilledError):
+                saved(writer, run, range(2, 4))
+            survived = left[0] > 0
+        loaded = load(path)
+        count = len(loaded.times)
+        assert 2 <= count <= 4
+        assert_same_states(loaded.states, run.states[:count])
+        assert open_dataset(path).sizes["time"] == count
+        # It goes on as if nothing had happened.
+        resumed = RunWriter.resumed(path)
+        saved(resumed, run, range(count, 5))
+        resumed.finish(run)
+        assert_same(run, load(path))
+        writes += 1
+    assert writes > 10
+
+
+_CHILD = """
+import sys
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle
+from mfpde.measure import uniform
+from mfpde.storage import RunWriter
+from mfpde.terms import Attention
+
+circle = Circle(64)
+equation = MeanFieldEquation(Attention(2.0), direction="descent")
+writer = RunWriter(sys.argv[1], equation, circle)
+for k in range(100000):
+    writer.save(float(k), uniform(circle), {"mass": 1.0})
+    print(k, flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+def test_a_process_killed_by_the_system_keeps_its_saves(tmp_path):
+    path = tmp_path / "run.zarr"
+    command = [sys.executable, "-c", _CHILD, str(path)]
+    root = str(Path(__file__).parents[1])
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": root},
+    ) as child:
+        lines = [child.stdout.readline() for _ in range(5)]
+        child.send_signal(signal.SIGKILL)
+    assert lines[-1] == "4\n"
+    loaded = load(path)
+    assert len(loaded.times) >= 5
+    assert np.array_equal(loaded.times, np.arange(len(loaded.times)))
+
+
+def test_a_resumed_store_forgets_the_earlier_end(tmp_path):
+    start = perturbed_uniform(CIRCLE, 0.3)
+    run = solve(EQUATION, start, t_end=1.0, save_every=0.9, stop=[StepLimit(2)])
+    save(run, tmp_path / "run.zarr")
+    RunWriter.resumed(tmp_path / "run.zarr")
+    loaded = load(tmp_path / "run.zarr")
+    assert loaded.stop.kind == "interrupted"
+    assert loaded.final_time == run.times[-1]
