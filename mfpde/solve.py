@@ -219,7 +219,7 @@ class _Recorder:
                 "rtol": loop.stepper.rtol,
                 "steps": loop.steps,
                 "rejected": loop.rejected,
-                "last_step": loop.last_step,
+                "last_step": float(loop.last_step),
                 "wall_seconds": time.monotonic() - loop.started_at,
                 "version": __version__,
             },

@@ -156,3 +156,11 @@ class Perceptron(ExternalTerm):
                 f"directions have {self.dimension} entries, but the measure lies on "
                 f"S^{dimension - 1}: they must have {dimension}"
             )
+
+    def __repr__(self) -> str:
+        units, kind = len(self.directions), "scalar" if self.is_gradient else "vector"
+        biased = ", biased" if self.biases.any() else ""
+        return (
+            f"Perceptron({units} {self.activation_name} units on S^{self.dimension - 1}, "
+            f"{kind} weights{biased})"
+        )

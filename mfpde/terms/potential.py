@@ -40,6 +40,7 @@ class Potential(ExternalTerm):
     value_function: Callable[[FloatArray], ArrayLike]
     gradient_function: Callable[[FloatArray], ArrayLike]
     dimension: int | None
+    checked_dimensions: tuple[int, ...]
 
     def __init__(
         self,
@@ -57,8 +58,10 @@ class Potential(ExternalTerm):
         if dimension is not None:
             whole_number("dimension", dimension, at_least=2)
             self._check_gradient(dimension)
+            checked: tuple[int, ...] = (dimension,)
         else:
-            self._check_where_callable()
+            checked = self._checked_where_callable()
+        object.__setattr__(self, "checked_dimensions", checked)
 
     @property
     def is_gradient(self) -> bool:
@@ -82,11 +85,18 @@ class Potential(ExternalTerm):
                 f"the potential was made for dimension {self.dimension}, but the measure "
                 f"lies on S^{dimension - 1} in dimension {dimension}"
             )
-        if self.dimension is None and dimension not in TRIED_DIMENSIONS:
-            self._check_gradient(dimension)
+        if dimension in self.checked_dimensions:
+            return
+        if dimension in TRIED_DIMENSIONS:
+            raise ValueError(
+                f"the potential's functions cannot be called with points in dimension "
+                f"{dimension}; they can in {list(self.checked_dimensions)}"
+            )
+        self._check_gradient(dimension)
 
-    def _check_where_callable(self) -> None:
-        failures = []
+    def _checked_where_callable(self) -> tuple[int, ...]:
+        failures: list[str] = []
+        checked: list[int] = []
         for dimension in TRIED_DIMENSIONS:
             try:
                 point = np.eye(1, dimension)
@@ -96,11 +106,13 @@ class Potential(ExternalTerm):
                 failures.append(f"d = {dimension}: {error}")
                 continue
             self._check_gradient(dimension)
+            checked.append(dimension)
         if len(failures) == len(TRIED_DIMENSIONS):
             raise ValueError(
                 "the potential's functions could be called in none of the dimensions "
                 f"{TRIED_DIMENSIONS} ({failures[0]}); name the right one with dimension="
             )
+        return tuple(checked)
 
     def _check_gradient(self, dimension: int) -> None:
         generator = np.random.default_rng(0)
