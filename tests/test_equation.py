@@ -89,7 +89,9 @@ def test_kernel_conventions_agree_after_rescaling() -> None:
         mfpde.Attention(beta, kernel="unshifted"), scaled, direction="ascent"
     )
     np.testing.assert_allclose(
-        unshifted.velocity(density), np.exp(beta) * shifted.velocity(density), rtol=1e-12
+        unshifted.velocity(density),
+        np.exp(beta) * shifted.velocity(density),
+        rtol=1e-12,
     )
     assert "exp(beta x.y)" in unshifted.convention
 

@@ -24,17 +24,18 @@ class Potential(ExternalTerm):
     value
         V at points (..., d), shape (...).
     gradient
-        Its gradient at points (..., d), shape (..., d): the tangential one or any vector
-        with that tangential part (as the gradient in R^d is).
+        Its gradient at points (..., d), shape (..., d): the tangential one or any
+        vector with that tangential part (as the gradient in R^d is).
     dimension
-        d, if the functions work in one dimension only.  Without it the gradient is checked
-        in each of the dimensions 2, 3, 4, 5, 8, 16 in which the functions can be called.
+        d, if the functions work in one dimension only.  Without it the gradient is
+        checked in each of the dimensions 2, 3, 4, 5, 8, 16 in which the functions can
+        be called.
 
     Raises
     ------
     ValueError
-        If the gradient disagrees with finite differences of the value along great circles,
-        or the functions return wrong shapes or non-finite numbers.
+        If the gradient disagrees with finite differences of the value along great
+        circles, or the functions return wrong shapes or non-finite numbers.
     """
 
     value_function: Callable[[FloatArray], ArrayLike]

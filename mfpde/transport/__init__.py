@@ -24,9 +24,9 @@ class Scheme:
     """A named pair of transport and Runge-Kutta method for one geometry.
 
     ``tolerance_share`` is the share of ``rtol`` that the measured defect (that of the
-    trapezoidal rule) may reach: Heun's own error is as large as the defect, that of SSPRK3 an
-    order smaller.  ``keeps_energy_monotone`` asks the time loop to repeat a step whose energy
-    moves the wrong way with half the step.
+    trapezoidal rule) may reach: Heun's own error is as large as the defect, that of
+    SSPRK3 an order smaller.  ``keeps_energy_monotone`` asks the time loop to repeat a
+    step whose energy moves the wrong way with half the step.
     """
 
     name: str

@@ -77,8 +77,8 @@ class Transport(ABC):
     ) -> tuple[FloatArray, float]:
         """Mass per unit time that each cell sends through each side, and unresolved mass.
 
-        ``attention`` is the attention's part of the velocity at the centres; the external
-        part is the grid's.  The outflows have shape (sides, *shape).
+        ``attention`` is the attention's part of the velocity at the centres; the
+        external part is the grid's.  The outflows have shape (sides, *shape).
         """
 
     @abstractmethod
