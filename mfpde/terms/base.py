@@ -34,6 +34,11 @@ class ExternalTerm(ABC):
         """Raise ``ValueError`` if the term does not live on S^(dimension-1)."""
 
 
+    @abstractmethod
+    def check_axis(self, axis: FloatArray) -> None:
+        """Raise ``ValueError`` if the drift depends on more than the angle to ``axis``."""
+
+
 def tangential(vectors: FloatArray, points: FloatArray) -> FloatArray:
     """Project ``vectors`` (..., d) on the tangent spaces at ``points`` (..., d)."""
     radial = np.einsum("...i,...i->...", vectors, points)
