@@ -5,7 +5,7 @@ that ends at the face came from),
 
     new mass of cell j = C(X(j+1)) - C(X(j)),
 
-C a monotone piecewise cubic with the mass density at the faces as slopes.  There is no limit
+C a monotone piecewise cubic whose slopes are the cells' mass densities at their faces.  There is no limit
 on the distance that the feet move, only on their order (time step times velocity gradient
 below 1).  Mass is summed cell by cell from foot to foot, never as a difference of prefix
 sums: so it is positive also where it is small.
@@ -18,13 +18,53 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
 
-FACE_GHOSTS = 3
+GHOSTS = 3
 FOOT_GHOSTS = 1
 
 
 @compiled
-def face_densities(masses: FloatArray) -> FloatArray:
-    """Sixth-order mass densities (per cell) at the faces, limited so that C is monotone.
+def _median(value: float, low: float, high: float) -> float:
+    return min(max(value, min(low, high)), max(low, high))
+
+
+@compiled
+def _common(a: float, b: float, c: float, d: float) -> float:
+    """Minmod of four: the smallest if all have one sign, else 0."""
+    smallest = min(min(a, b), min(c, d))
+    largest = max(max(a, b), max(c, d))
+    return max(smallest, 0.0) + min(largest, 0.0)
+
+
+@compiled
+def _edge(m: FloatArray, k: int, side: int) -> float:
+    """Mass density of cell k at its face towards ``side`` (1 or -1), sixth order, limited.
+
+    Limits of Suresh & Huynh (1997, eqs. 2.12 to 2.30): they keep smooth extrema and let no
+    jump ring.
+    """
+    behind = m[k - side]
+    here = m[k]
+    ahead = m[k + side]
+    far = m[k + 2 * side]
+    value = 37.0 * (here + ahead) - 8.0 * (behind + far)
+    value = (value + m[k - 2 * side] + m[k + 3 * side]) / 60.0
+    bend_behind = m[k - 2 * side] - 2.0 * behind + here
+    bend = behind - 2.0 * here + ahead
+    bend_ahead = here - 2.0 * ahead + far
+    bend_low = _common(4 * bend_behind - bend, 4 * bend - bend_behind, bend_behind, bend)
+    bend_high = _common(4 * bend - bend_ahead, 4 * bend_ahead - bend, bend, bend_ahead)
+    upper = here + 2.0 * (here - behind)
+    middle = 0.5 * (here + ahead - bend_high)
+    curved = here + 0.5 * (here - behind) + 4.0 / 3.0 * bend_low
+    smallest = max(min(min(here, ahead), middle), min(min(here, upper), curved))
+    largest = min(max(max(here, ahead), middle), max(max(here, upper), curved))
+    limited = _median(value, smallest, largest)
+    return min(max(limited, 0.0), 3.0 * here)
+
+
+@compiled
+def edge_densities(masses: FloatArray) -> FloatArray:
+    """Mass densities (per cell) of each cell at its lower and its upper face.
 
     Parameters
     ----------
@@ -33,19 +73,14 @@ def face_densities(masses: FloatArray) -> FloatArray:
 
     Returns
     -------
-    Values at the n + 1 faces, between 0 and three times the smaller neighbouring mass
-    (Fritsch & Carlson 1980: a cubic with such slopes at both ends is monotone).
+    Shape (2, n), between 0 and three times the cell's mass: then the cubic with these end
+    slopes is monotone (Fritsch & Carlson 1980).
     """
-    n = len(masses) - 2 * FACE_GHOSTS
-    result = np.empty(n + 1)
-    for j in range(n + 1):
-        k = j + FACE_GHOSTS
-        near = masses[k - 1] + masses[k]
-        further = masses[k - 2] + masses[k + 1]
-        furthest = masses[k - 3] + masses[k + 2]
-        value = (37.0 * near - 8.0 * further + furthest) / 60.0
-        largest = 3.0 * min(abs(masses[k - 1]), abs(masses[k]))
-        result[j] = min(max(value, 0.0), largest)
+    n = len(masses) - 2 * GHOSTS
+    result = np.empty((2, n))
+    for i in range(n):
+        result[0, i] = _edge(masses, i + GHOSTS, -1)
+        result[1, i] = _edge(masses, i + GHOSTS, 1)
     return result
 
 
@@ -124,7 +159,7 @@ def remapped(masses: FloatArray, densities: FloatArray, feet: FloatArray) -> Flo
     masses
         Cell masses (n,); positions outside [0, n] are taken around the circle.
     densities
-        Result of :func:`face_densities`, (n + 1,).
+        Result of :func:`edge_densities`, (2, n).
     feet
         Nondecreasing positions in cells from face 0.
     """
@@ -143,7 +178,7 @@ def remapped(masses: FloatArray, densities: FloatArray, feet: FloatArray) -> Flo
             low = start - k if k == first else 0.0
             high = end - k if k == last else 1.0
             if low > 0.0 or high < 1.0:
-                total += _part(masses[i], densities[i], densities[i + 1], low, high)
+                total += _part(masses[i], densities[0, i], densities[1, i], low, high)
             else:
                 total += masses[i]
         result[j] = total

@@ -29,7 +29,7 @@ from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_nu
 from mfpde.geometry.base import Geometry
 from mfpde.geometry.gegenbauer import zonal_harmonics, zonal_slopes
 from mfpde.geometry.zonal_heat import heat_step
-from mfpde.remap import FACE_GHOSTS, face_densities, remapped
+from mfpde.remap import GHOSTS, edge_densities, remapped
 
 LARGEST_DIMENSION = 2048
 MINIMUM_CELLS = 16
@@ -318,10 +318,10 @@ class Zonal(Geometry):
                 f"{self.dimension} and at least {self.num_cells} cells"
             )
         masses = values * self.areas
-        slopes = face_densities(self.mirrored(masses, FACE_GHOSTS))
+        edges = edge_densities(self.mirrored(masses, GHOSTS))
         count = finer.shape[0]
         feet = np.arange(count + 1) * (self.num_cells / count)
-        return np.asarray(remapped(masses, slopes, feet) / finer.areas)
+        return np.asarray(remapped(masses, edges, feet) / finer.areas)
 
     def mirrored(self, masses: FloatArray, ghosts: int) -> FloatArray:
         """Masses with ``ghosts`` cells beyond each pole, shape (n + 2 ghosts,).
