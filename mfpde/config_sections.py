@@ -234,7 +234,7 @@ class SolveSection(Section):
     t_end: Real
     save_every: Real | None = None
     save_at: SkipValidation[list[float]] | None = None
-    transport: Word = "donor_blended"
+    transport: Word | None = None
     rtol: Real = 1e-4
     max_step: Real | None = None
     steady_state: Real | None = None

@@ -47,7 +47,7 @@ def solve(
     save_every: float | None = None,
     save_at: ArrayLike | None = None,
     stop: Sequence[StoppingCondition] = (),
-    transport: str = "donor_blended",
+    transport: str | None = None,
     rtol: float = 1e-4,
     max_step: float | None = None,
     observe: Mapping[str, Observer] | None = None,
@@ -74,9 +74,10 @@ def solve(
         :class:`WallTimeLimit`.
     transport
         ``"donor_blended"`` (fifth order in smooth regions, atoms move on the grid),
-        ``"muscl"`` (second order, no overshoot: for discontinuous starts, and as a
-        check), ``"monotone"`` (the discrete energy never moves the wrong way; atoms are
-        pinned).
+        ``"muscl"`` (second order, no overshoot: for discontinuous starts, and as a check),
+        ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned), or
+        on zonal grids ``"semi_lagrangian"`` (no limit by cells, least diffusive).  By
+        default the last on zonal grids of dimension above 30, else the first.
     rtol
         Error in time that a step may make, relative to how far it moves the moments
         that the interaction sees.  The step follows this and the draining time of the

@@ -15,8 +15,21 @@ probability) acts as ``symbol = lambda``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Protocol
+
+import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
+
+
+class Fields(Protocol):
+    """Points at which spectral fields can be evaluated (a geometry's centres, its faces)."""
+
+    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Values of a spectral field."""
+
+    def gradient(self, coefficients: ComplexArray) -> FloatArray:
+        """Gradient of a spectral field, (directions, ...)."""
 
 
 class Geometry(ABC):
@@ -66,6 +79,20 @@ class Geometry(ABC):
     def cells_for_degree(self, degree: int) -> str:
         """Say, for an error message, which grid represents ``degree``."""
 
+    @property
+    def axis(self) -> FloatArray | None:
+        """Axis (d,) about which densities are symmetric; None if they need not be."""
+        return None
+
+    @property
+    def symbols_count_harmonics(self) -> bool:
+        """Whether symbols hold D_l lambda_l, D_l the number of harmonics of degree l.
+
+        By default D_l is part of moments and synthesis.  In high dimension neither D_l nor
+        lambda_l is representable, only their product.
+        """
+        return False
+
     @abstractmethod
     def degrees(self, degree: int) -> IntArray:
         """Degree l of each coefficient in the result of :meth:`moments`."""
@@ -83,6 +110,10 @@ class Geometry(ABC):
     @abstractmethod
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values of a spectral field at the cell centres, shape ``shape``."""
+
+    def adjoint_synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Derivative of :meth:`pairing` by the cell masses; by default the synthesis."""
+        return self.synthesis(coefficients)
 
     @abstractmethod
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
@@ -109,6 +140,12 @@ class Geometry(ABC):
     @abstractmethod
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Masses after the positive discrete heat flow of duration ``time``."""
+
+    def heat_rate(
+        self, masses: FloatArray, moments: ComplexArray, degree: int
+    ) -> ComplexArray:
+        """Rate of change, under the discrete heat flow, of the ``moments`` of ``masses``."""
+        return np.asarray(-self.heat_symbol(degree) * moments)
 
     @abstractmethod
     def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:

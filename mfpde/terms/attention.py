@@ -19,7 +19,7 @@ from mfpde.arrays import FloatArray, choice, real_number
 from mfpde.geometry import Geometry
 from mfpde.terms.base import tangential
 from mfpde.terms.direct_sum import kernel_sums
-from mfpde.terms.funk_hecke import band_limit, eigenvalues
+from mfpde.terms.funk_hecke import band_limit, counted_eigenvalues, eigenvalues
 
 LARGEST_BETA = 1000.0
 LARGEST_UNSHIFTED_BETA = 350.0
@@ -96,12 +96,19 @@ class Attention:
             )
         return min(band_limit(self.beta, geometry.dimension), geometry.max_degree)
 
-    def interaction_spectrum(self, dimension: int, degree: int) -> FloatArray:
-        """Eigenvalues of K/beta (shifted), degrees 0..degree; at beta = 0 those of x.y."""
+    def interaction_spectrum(
+        self, dimension: int, degree: int, *, counted: bool = False
+    ) -> FloatArray:
+        """Eigenvalues of K/beta (shifted), degrees 0..degree; at beta = 0 those of x.y.
+
+        With ``counted`` each is multiplied by D_l, the number of harmonics of its degree.
+        """
         if self.beta == 0:
             limit = np.zeros(degree + 1)
-            limit[1] = 1.0 / dimension
+            limit[1] = 1.0 if counted else 1.0 / dimension
             return limit
+        if counted:
+            return counted_eigenvalues(self.beta, dimension, degree) / self.beta
         return eigenvalues(self.beta, dimension, degree) / self.beta
 
     @property

@@ -76,6 +76,21 @@ def eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
     return result
 
 
+def counted_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
+    """D_l lambda_l, l = 0..degree, at most 1 in any dimension; D_l counts the harmonics.
+
+    Parameters are those of :func:`eigenvalues`.
+    """
+    result = np.zeros(degree + 1)
+    if beta == 0:
+        result[0] = 1.0
+        return result
+    _, log_mass = _spectrum(float(beta), dimension)
+    size = min(degree + 1, len(log_mass))
+    result[:size] = np.exp(log_mass[:size])
+    return result
+
+
 def band_limit(beta: float, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
     """Largest degree l at which D_l lambda_l is above ``tolerance``, at least 1.
 

@@ -11,6 +11,8 @@ from mfpde.arrays import FloatArray, read_only, real_array, real_number, whole_n
 from mfpde.terms.activations import Activation, AnyActivation, find_activation
 from mfpde.terms.base import ExternalTerm, tangential
 
+PARALLEL_TOLERANCE = 1e-12
+
 
 @dataclass(frozen=True, eq=False, init=False)
 class Perceptron(ExternalTerm):
@@ -158,6 +160,20 @@ class Perceptron(ExternalTerm):
                 f"directions have {self.dimension} entries, but the measure lies on "
                 f"S^{dimension - 1}: they must have {dimension}"
             )
+
+    def check_axis(self, axis: FloatArray) -> None:
+        """Raise ``ValueError`` unless directions and vector weights are parallel to it."""
+        vectors = {"directions": self.directions}
+        if not self.is_gradient:
+            vectors["weights"] = self.weights
+        for name, rows in vectors.items():
+            across = np.linalg.norm(rows - np.outer(rows @ axis, axis), axis=1)
+            wrong = across > PARALLEL_TOLERANCE * np.linalg.norm(rows, axis=1)
+            if wrong.any():
+                raise ValueError(
+                    f"{name}[{int(np.argmax(wrong))}] is not parallel to the axis; a "
+                    "zonal density stays zonal only if it is. Use Sphere."
+                )
 
     def __repr__(self) -> str:
         units, kind = len(self.directions), "scalar" if self.is_gradient else "vector"

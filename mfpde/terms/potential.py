@@ -13,6 +13,7 @@ from mfpde.terms.base import ExternalTerm, tangential
 
 TRIED_DIMENSIONS = (2, 3, 4, 5, 8, 16)
 _STEP = 1e-5
+SYMMETRY_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -94,6 +95,30 @@ class Potential(ExternalTerm):
                 f"{dimension}; they can in {list(self.checked_dimensions)}"
             )
         self._check_gradient(dimension)
+
+    def check_axis(self, axis: FloatArray) -> None:
+        """Raise ``ValueError`` unless the drift at random points is that of a function of z.
+
+        That is a multiple of e - z x, z = x.e, the same all around the axis e.
+        """
+        heights = np.linspace(-0.9, 0.9, 7)[:, np.newaxis]
+        generator = np.random.default_rng(0)
+        slopes = []
+        for _ in range(3):
+            across = tangential(generator.standard_normal((7, len(axis))), axis)
+            across /= np.linalg.norm(across, axis=1, keepdims=True)
+            points = heights * axis + np.sqrt(1 - heights**2) * across
+            towards = (axis - heights * points) / (1 - heights**2)
+            drift = self.drift(points)
+            slopes.append((drift * towards).sum(axis=1, keepdims=True))
+            sideways = drift - slopes[-1] * towards * (1 - heights**2)
+            spread = np.abs(slopes[-1] - slopes[0]).max() + np.abs(sideways).max()
+            if spread > SYMMETRY_TOLERANCE * (1e-12 + np.abs(drift).max()):
+                raise ValueError(
+                    "the potential is not symmetric about the axis "
+                    "(the last one): its gradient differs along a ring by "
+                    f"{spread:.3g}; a zonal density stays zonal only if it is. Use Sphere."
+                )
 
     def _checked_where_callable(self) -> tuple[int, ...]:
         failures: list[str] = []

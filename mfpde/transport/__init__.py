@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mfpde.arrays import choice
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Circle, Geometry, Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import Flow, State, Transport
 from mfpde.transport.circle_schemes import (
@@ -15,8 +15,17 @@ from mfpde.transport.circle_schemes import (
     MonotoneCircle,
     MusclCircle,
 )
+from mfpde.transport.zonal import (
+    DonorBlendedZonal,
+    MonotoneZonal,
+    MusclZonal,
+    SemiLagrangianZonal,
+)
 
-__all__ = ["Flow", "Scheme", "State", "Transport", "scheme_for"]
+__all__ = ["Flow", "Scheme", "State", "Transport", "default_scheme", "scheme_for"]
+
+# Above this dimension zonal densities are bumps a few cells wide, which travel far.
+LARGEST_DONOR_BLENDED_DIMENSION = 30
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,7 @@ class Scheme:
 
     name: str
     transport: Callable[[GridEquation], Transport]
-    runge_kutta: Literal["heun", "ssprk3"]
+    runge_kutta: Literal["heun", "ssprk3", "midpoint"]
     tolerance_share: float
     keeps_energy_monotone: bool = False
 
@@ -43,15 +52,39 @@ _CIRCLE_SCHEMES = (
 )
 
 
-def scheme_for(name: str, geometry: Geometry) -> Scheme:
-    """Return the transport scheme ``name`` of ``geometry``.
+_ZONAL_SCHEMES = (
+    Scheme("donor_blended", DonorBlendedZonal, "ssprk3", 1.0),
+    Scheme("muscl", MusclZonal, "heun", 0.1),
+    Scheme("monotone", MonotoneZonal, "heun", 0.1, keeps_energy_monotone=True),
+    Scheme("semi_lagrangian", SemiLagrangianZonal, "midpoint", 1.0),
+)
+_SCHEMES: dict[type[Geometry], tuple[Scheme, ...]] = {
+    Circle: _CIRCLE_SCHEMES,
+    Zonal: _ZONAL_SCHEMES,
+}
+
+
+def default_scheme(geometry: Geometry) -> str:
+    """Name of the scheme for ``geometry`` if none is asked for.
+
+    Semi-Lagrangian on zonal grids with d > 30, donor-blended (atoms move) elsewhere.
+    """
+    is_zonal = isinstance(geometry, Zonal)
+    if is_zonal and geometry.dimension > LARGEST_DONOR_BLENDED_DIMENSION:
+        return "semi_lagrangian"
+    return "donor_blended"
+
+
+def scheme_for(name: str | None, geometry: Geometry) -> Scheme:
+    """Return the transport scheme ``name`` of ``geometry``, by default its default one.
 
     Raises
     ------
     ValueError
         For an unknown name, or a geometry without schemes.
     """
-    if not isinstance(geometry, Circle):
+    if type(geometry) not in _SCHEMES:
         raise ValueError(f"geometry = {geometry!r} has no transport scheme")
-    schemes = {scheme.name: scheme for scheme in _CIRCLE_SCHEMES}
-    return schemes[choice("transport", name, schemes)]
+    schemes = {scheme.name: scheme for scheme in _SCHEMES[type(geometry)]}
+    chosen = default_scheme(geometry) if name is None else name
+    return schemes[choice("transport", chosen, schemes)]

@@ -89,16 +89,7 @@ class MonotoneCircle(CircleTransport):
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
-        if not all(term.is_gradient for term in grid.externals):
-            raise ValueError(
-                "transport = 'monotone' needs a first variation, and a perceptron with "
-                "vector weights has none; use 'donor_blended' or 'muscl'"
-            )
-        if grid.diffusion > 0:
-            raise ValueError(
-                f"transport = 'monotone' is for equations without diffusion (it is "
-                f"{grid.diffusion:g}); use 'donor_blended' or 'muscl'"
-            )
+        check_monotone(grid)
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
@@ -114,3 +105,17 @@ class MonotoneCircle(CircleTransport):
             result[1],
         )
         return result, unresolved * self.circle.spacing
+
+
+def check_monotone(grid: GridEquation) -> None:
+    """Raise ``ValueError`` for an equation that no scheme with monotone energy fits."""
+    if not all(term.is_gradient for term in grid.externals):
+        raise ValueError(
+            "transport = 'monotone' needs a first variation, and a perceptron with "
+            "vector weights has none; use 'donor_blended' or 'muscl'"
+        )
+    if grid.diffusion > 0:
+        raise ValueError(
+            f"transport = 'monotone' is for equations without diffusion (it is "
+            f"{grid.diffusion:g}); use 'donor_blended' or 'muscl'"
+        )
