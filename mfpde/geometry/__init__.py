@@ -2,5 +2,6 @@
 
 from mfpde.geometry.base import Geometry
 from mfpde.geometry.circle import Circle
+from mfpde.geometry.sphere import Sphere
 
-__all__ = ["Circle", "Geometry"]
+__all__ = ["Circle", "Geometry", "Sphere"]

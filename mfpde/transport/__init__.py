@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mfpde.arrays import choice
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import Flow, State, Transport
 from mfpde.transport.circle_schemes import (
     DonorBlendedCircle,
     MonotoneCircle,
     MusclCircle,
+)
+from mfpde.transport.sphere_schemes import (
+    DonorBlendedSphere,
+    MonotoneSphere,
+    MusclSphere,
 )
 
 __all__ = ["Flow", "Scheme", "State", "Transport", "scheme_for"]
@@ -42,6 +47,16 @@ _CIRCLE_SCHEMES = (
     Scheme("monotone", MonotoneCircle, "heun", 0.1, keeps_energy_monotone=True),
 )
 
+_SPHERE_SCHEMES = (
+    Scheme("donor_blended", DonorBlendedSphere, "heun", 0.1),
+    Scheme("muscl", MusclSphere, "heun", 0.1),
+    Scheme("monotone", MonotoneSphere, "heun", 0.1, keeps_energy_monotone=True),
+)
+_SCHEMES: dict[type[Geometry], tuple[Scheme, ...]] = {
+    Circle: _CIRCLE_SCHEMES,
+    Sphere: _SPHERE_SCHEMES,
+}
+
 
 def scheme_for(name: str, geometry: Geometry) -> Scheme:
     """Return the transport scheme ``name`` of ``geometry``.
@@ -51,7 +66,7 @@ def scheme_for(name: str, geometry: Geometry) -> Scheme:
     ValueError
         For an unknown name, or a geometry without schemes.
     """
-    if not isinstance(geometry, Circle):
+    if type(geometry) not in _SCHEMES:
         raise ValueError(f"geometry = {geometry!r} has no transport scheme")
-    schemes = {scheme.name: scheme for scheme in _CIRCLE_SCHEMES}
+    schemes = {scheme.name: scheme for scheme in _SCHEMES[type(geometry)]}
     return schemes[choice("transport", name, schemes)]

@@ -81,6 +81,10 @@ class Transport(ABC):
         part is the grid's.  The outflows have shape (sides, *shape).
         """
 
+    def represented(self, masses: FloatArray) -> FloatArray:
+        """Return start masses in the form that the scheme evolves; the mass is kept."""
+        return masses.copy()
+
     @abstractmethod
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
