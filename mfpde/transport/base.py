@@ -95,6 +95,12 @@ class Transport(ABC):
     def net_rate(self, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, shape ``shape``."""
 
+    def moved_moments(
+        self, before: tuple[State, Flow], after: tuple[State, Flow]
+    ) -> ComplexArray:
+        """Change of the density's moments that integrates those of :meth:`net_rate`."""
+        return after[1].density_moments - before[1].density_moments
+
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""
         masses = self.drained(state.masses, flow.outflows, step)

@@ -48,8 +48,19 @@ class SphereTransport(Transport):
         return stages.drained(masses, outflows, self._sizes, step)
 
     def net_rate(self, outflows: FloatArray) -> FloatArray:
-        """Rate of change of the cell masses."""
+        """Rate of change of the cell masses, equal within groups."""
         return stages.net_rate(outflows, self._sizes)
+
+    def moved_moments(
+        self, before: tuple[State, Flow], after: tuple[State, Flow]
+    ) -> ComplexArray:
+        """Change of the moments of groups without their profile.
+
+        The limited profile is not a smooth function of the masses, and says nothing about
+        the error in time.
+        """
+        moved = group_means(after[0].masses - before[0].masses, self._sizes)
+        return self.sphere.moments(moved, self.grid.degree)
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """As on any grid, from the draining time of whole groups."""

@@ -97,8 +97,19 @@ def _receive(row: FloatArray, from_west: FloatArray, from_east: FloatArray, size
 
 
 @compiled
+def _level(row: FloatArray, size: int) -> None:
+    """Give the cells of each group equal shares."""
+    if size > 1:
+        for g in range(len(row) // size):
+            total = 0.0
+            for j in range(g * size, (g + 1) * size):
+                total += row[j]
+            row[g * size : (g + 1) * size] = total / size
+
+
+@compiled
 def net_rate(outflows: FloatArray, sizes: IntArray) -> FloatArray:
-    """Rate of change of each cell's mass, spread within groups, (nlat, nlon)."""
+    """Rate of change of each cell's mass, equal within groups, (nlat, nlon)."""
     _, nlat, nlon = outflows.shape
     result = np.empty((nlat, nlon))
     for i in range(nlat):
@@ -113,8 +124,7 @@ def net_rate(outflows: FloatArray, sizes: IntArray) -> FloatArray:
         if i < nlat - 1:
             for j in range(nlon):
                 row[j] += outflows[0, i + 1, j]
-        if sizes[i] > 1:
-            spread_ring(row, sizes[i])
+        _level(row, sizes[i])
     return result
 
 
@@ -127,13 +137,9 @@ def group_totals(
     mass = masses.copy()
     total = np.empty((nlat, nlon))
     for i in range(nlat):
-        size = sizes[i]
         for j in range(nlon):
             meridional = outflows[0, i, j] + outflows[1, i, j]
             total[i, j] = meridional + (outflows[2, i, j] + outflows[3, i, j])
-        if size > 1:
-            for g in range(nlon // size):
-                cells = slice(g * size, (g + 1) * size)
-                mass[i, cells] = mass[i, cells].sum() / size
-                total[i, cells] = total[i, cells].sum() / size
+        _level(mass[i], sizes[i])
+        _level(total[i], sizes[i])
     return mass, total
