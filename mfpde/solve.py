@@ -26,7 +26,7 @@ from mfpde.stopping import (
     reached_end,
 )
 from mfpde.time_stepping import StepResult, TimeStepper
-from mfpde.transport import Flow, State, scheme_for
+from mfpde.transport import Flow, State, Transport, scheme_for
 from mfpde.version import __version__
 
 Observer = Callable[[Measure], float]
@@ -73,7 +73,8 @@ def solve(
         Conditions that end the run early: :class:`SteadyState`, :class:`StepLimit`,
         :class:`WallTimeLimit`.
     transport
-        ``"donor_blended"`` (fifth order in smooth regions, atoms move on the grid),
+        ``"donor_blended"`` (fifth order in smooth regions, third order on the sphere;
+        atoms move on the grid),
         ``"muscl"`` (second order, no overshoot: for discontinuous starts, and as a check),
         ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned), or
         on zonal grids ``"semi_lagrangian"`` (no limit by cells, least diffusive).  By
@@ -150,7 +151,8 @@ def solve(
     )
     with ExitStack() as stack:
         loop.report = _reporter(progress, stack)
-        reason = loop.run(_state_of(measure), start_time, tuple(stop))
+        state = _state_of(measure, stepper.transport)
+        reason = loop.run(state, start_time, tuple(stop))
     return record.run(loop, reason, scheme.name)
 
 
@@ -167,10 +169,9 @@ def _check_start(measure: Measure, equation: MeanFieldEquation) -> None:
         )
 
 
-def _state_of(measure: Measure) -> State:
-    return State(
-        measure.density.masses.copy(), measure.atoms.points.copy(), measure.atoms.masses
-    )
+def _state_of(measure: Measure, transport: Transport) -> State:
+    masses = transport.represented(measure.density.masses)
+    return State(masses, measure.atoms.points.copy(), measure.atoms.masses)
 
 
 def _measure_of(state: State, geometry: Geometry) -> Measure:

@@ -181,7 +181,7 @@ class TimeStepper:
         # The end of this step is the start of the next.
         self._known_rates = (new_flow, new_rates)
         mean_rate = 0.5 * (transport_rate + diffusion_rate + sum(new_rates))
-        moved = new_flow.density_moments - flow.density_moments
+        moved = self.transport.moved_moments((state, flow), (new, new_flow))
         error = self._norm(moved - step * mean_rate)
         scale = self._norm(transport_rate) + self._norm(diffusion_rate)
         if len(state.atom_masses):

@@ -9,6 +9,7 @@ from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
 from mfpde.transport.base import Transport
+from mfpde.transport.monotone import check_monotone
 
 
 class CircleTransport(Transport):
@@ -105,17 +106,3 @@ class MonotoneCircle(CircleTransport):
             result[1],
         )
         return result, unresolved * self.circle.spacing
-
-
-def check_monotone(grid: GridEquation) -> None:
-    """Raise ``ValueError`` for an equation that no scheme with monotone energy fits."""
-    if not all(term.is_gradient for term in grid.externals):
-        raise ValueError(
-            "transport = 'monotone' needs a first variation, and a perceptron with "
-            "vector weights has none; use 'donor_blended' or 'muscl'"
-        )
-    if grid.diffusion > 0:
-        raise ValueError(
-            f"transport = 'monotone' is for equations without diffusion (it is "
-            f"{grid.diffusion:g}); use 'donor_blended' or 'muscl'"
-        )
