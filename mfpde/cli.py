@@ -51,7 +51,7 @@ def _called(arguments: argparse.Namespace) -> int:
         importlib.import_module(_PLACES[arguments.command]), arguments.command
     )
     from mfpde.config_errors import SettingsError
-    from mfpde.storage import StoreError
+    from mfpde.store_places import StoreError
 
     try:
         return int(command(arguments))

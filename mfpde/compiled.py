@@ -8,14 +8,40 @@ operations.
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
+_ONE_PARALLEL_KERNEL = threading.Lock()
+
 
 def compiled(function: Function) -> Function:
     """Compile ``function`` with numba, cached on disk."""
     return cast(Function, numba.njit(cache=True, error_model="numpy")(function))
+
+
+def compiled_parallel(function: Function) -> Function:
+    """Compile ``function`` so that its ``numba.prange`` loops run on several threads.
+
+    Iterations must not share sums: then the result does not depend on the number of
+    threads.  One such kernel runs at a time, since some of numba's threading layers end
+    the interpreter when two Python threads enter them together.
+    """
+    kernel = numba.njit(cache=True, error_model="numpy", parallel=True)(function)
+
+    @functools.wraps(function)
+    def run(*arguments: Any) -> object:
+        with _ONE_PARALLEL_KERNEL:
+            return kernel(*arguments)
+
+    return cast(Function, run)
+
+
+def thread_count() -> int:
+    """Return the number of threads that parallel kernels use (numba's setting)."""
+    return int(numba.get_num_threads())

@@ -1,13 +1,17 @@
 """Settings of a run, read from TOML and judged as a whole before any work.
 
     [geometry]    kind = "circle", cells
+                  kind = "sphere", nlat, nlon
+                  kind = "zonal", dimension, cells
     [attention]   beta, normalized, kernel                                  (optional)
     [perceptron]  directions, weights, activation, biases; or
-                  random = {units, seed, scale}                             (optional)
+                  along_axis, weights, activation, biases (zonal); or
+                  random = {units, seed, scale}, activation                 (optional)
     [equation]    direction, diffusion
     [start]       kind = "uniform"
                   kind = "perturbed_uniform", amplitude, seed
-                  kind = "bumps", angles, widths, masses, background
+                  kind = "bumps", angles (circle, zonal) or centres (sphere),
+                                  widths, masses, background
     [solve]       t_end, save_every or save_at, transport, rtol, max_step,
                   steady_state, max_steps, wall_time_limit
     [particles]   count, method                                             (optional)
@@ -35,20 +39,18 @@ from pydantic import (
 )
 
 from mfpde.arrays import FloatArray
+from mfpde.config_base import of_kind
 from mfpde.config_errors import SettingsError, noted, raise_all, settings_lines
+from mfpde.config_geometry import GEOMETRY_KINDS, GeometrySection
 from mfpde.config_sections import (
-    GEOMETRY_KINDS,
-    START_KINDS,
     AttentionSection,
     EquationSection,
-    GeometrySection,
     OutputSection,
     ParticlesSection,
     PerceptronSection,
     SolveSection,
-    StartSection,
-    of_kind,
 )
+from mfpde.config_start import START_KINDS, StartSection
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measure import Density
@@ -126,32 +128,35 @@ class Settings(BaseModel):
         if self.attention is not None:
             terms.append(self.attention.build())
         if self.perceptron is not None:
-            terms.append(self.perceptron.build(self._geometry.dimension))
+            terms.append(self.perceptron.build(self._geometry))
         return self.equation.build(*terms)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.attention is None and self.perceptron is None:
             raise ValueError("an equation needs [attention], [perceptron] or both")
-        geometry, equation = self._geometry, self._equation
         lines: list[str] = []
         with noted(lines, "[perceptron]"):
-            for term in equation.externals:
-                term.check_dimension(geometry.dimension)
+            self._check_neurons()
         if not lines:
             with noted(lines, "[geometry]"):
-                equation.on(geometry)
+                self._equation.on(self._geometry)
         with noted(lines, "[start]"):
             self.build_start()
         with noted(lines, "[solve]"):
-            scheme_for(self.solve.transport, geometry)
-        if self.particles is not None and equation.diffusion > 0:
-            lines.append(
-                f"[particles] move without noise, but [equation] has diffusion = "
-                f"{equation.diffusion:g}: leave one of them out"
-            )
+            scheme_for(self.solve.transport, self._geometry)
+        if self.particles is not None and not lines:
+            with noted(lines, "[particles]"):
+                self.particles.check_fits(self._equation, self._geometry)
         raise_all(lines)
         return self
+
+    def _check_neurons(self) -> None:
+        geometry = self._geometry
+        for term in self._equation.externals:
+            term.check_dimension(geometry.dimension)
+            if geometry.axis is not None:
+                term.check_axis(geometry.axis)
 
 
 def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:

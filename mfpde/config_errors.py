@@ -49,11 +49,13 @@ def section_lines(error: ValidationError, section: type[BaseModel]) -> list[str]
             case "extra_forbidden":
                 known = section.model_fields
                 lines.append(
-                    f"has no setting {path!r}{nearest(path, known)}; it has: "
-                    f"{', '.join(known)}"
+                    f"has no setting {path!r}{nearest(path, known)}; {_listed(section)}"
                 )
             case "missing":
-                lines.append(f"needs the setting {path!r}")
+                listed = (
+                    f"; {_listed(section)}" if "kind" in section.model_fields else ""
+                )
+                lines.append(f"needs the setting {path!r}{listed}")
             case "value_error":
                 lines += _marked(found["ctx"]["error"], path)
             case "model_type":
@@ -85,6 +87,15 @@ def settings_lines(error: ValidationError, settings: type[BaseModel]) -> list[st
             given = found["input"]
             lines.append(f"[{section}] = {given!r} must be a table of settings")
     return lines
+
+
+def _listed(section: type[BaseModel]) -> str:
+    """List what a section, or the kind of it, takes."""
+    names = list(section.model_fields)
+    if "kind" not in names:
+        return f"it has: {', '.join(names)}"
+    others = ", ".join(name for name in names if name != "kind") or "nothing else"
+    return f"kind = {section.model_fields['kind'].default!r} takes: {others}"
 
 
 def _marked(error: object, mark: str) -> list[str]:

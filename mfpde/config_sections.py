@@ -1,90 +1,25 @@
 """The sections of a settings file: names and defaults of every setting.
 
-A section knows its keys; what a value may be is checked by the object that the section
-builds (:class:`Attention`, :class:`Circle`, ...), once, when the section is read.
+``mfpde.config_geometry`` and ``mfpde.config_start`` hold those that have kinds.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ModelWrapValidatorHandler,
-    SkipValidation,
-    ValidationError,
-    model_validator,
-)
+import numpy as np
+from pydantic import SkipValidation
 
-from mfpde.arrays import FloatArray, choice, real_number, whole_number
-from mfpde.config_errors import noted, raise_all, renamed, section_lines
+from mfpde.arrays import FloatArray, choice, real_array, real_number, whole_number
+from mfpde.config_base import Real, Section, Seed, Whole, Word
+from mfpde.config_errors import noted, raise_all, renamed
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry
-from mfpde.measure import Density, perturbed_uniform, uniform
 from mfpde.particles.solver import METHODS
 from mfpde.save_times import save_times
 from mfpde.solve import DEFAULT_SAVES
-from mfpde.starts import bumps
 from mfpde.stopping import SteadyState, StepLimit, StoppingCondition, WallTimeLimit
 from mfpde.terms import Attention, Perceptron
-
-# Numbers are checked by the constructors that take them, whose messages say more.
-Real = SkipValidation[float]
-Whole = SkipValidation[int]
-Word = SkipValidation[str]
-Seed = Annotated[int, Field(ge=0)]
-
-
-class Section(BaseModel):
-    """A table of settings; unknown keys are errors that name the nearest real one."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _explained(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        try:
-            return handler(data)
-        except ValidationError as error:
-            raise ValueError("\n".join(section_lines(error, cls))) from error
-
-    @model_validator(mode="after")
-    def _checked(self) -> Self:
-        self.check()
-        return self
-
-    def check(self) -> None:
-        """Raise ``ValueError`` for what can be judged from this section alone."""
-
-
-class GeometrySection(Section, ABC):
-    """[geometry]: the grid; ``kind`` chooses which."""
-
-    kind: str
-
-    @abstractmethod
-    def build(self) -> Geometry:
-        """Return the geometry."""
-
-    def check(self) -> None:
-        """Let the geometry's constructor judge."""
-        self.build()
-
-
-class CircleSection(GeometrySection):
-    """[geometry] with kind = "circle"."""
-
-    kind: Literal["circle"] = "circle"
-    cells: Whole
-
-    def build(self) -> Circle:
-        """Return the circle."""
-        with renamed(num_cells="cells"):
-            return Circle(self.cells)
 
 
 class AttentionSection(Section):
@@ -112,35 +47,36 @@ class RandomPerceptron(Section):
 
 
 class PerceptronSection(Section):
-    """[perceptron]: given neurons, or random ones."""
+    """[perceptron]: given neurons, neurons along the axis, or random ones."""
 
     directions: SkipValidation[list[list[float]]] | None = None
+    along_axis: SkipValidation[list[float]] | None = None
     weights: SkipValidation[list[Any]] | None = None
     activation: Word = "relu"
     biases: SkipValidation[list[float]] | None = None
     random: RandomPerceptron | None = None
 
-    def build(self, dimension: int) -> Perceptron:
-        """Return the term; ``dimension`` d is used by random neurons only."""
+    def build(self, geometry: Geometry) -> Perceptron:
+        """Return the term; neurons that are not given have the geometry's dimension."""
         if self.random is not None:
             return Perceptron.random(
                 self.random.units,
-                dimension,
+                geometry.dimension,
                 seed=self.random.seed,
                 scale=self.random.scale,
                 activation=self.activation,
             )
-        return Perceptron(
-            self.directions if self.directions is not None else [],
-            self.weights if self.weights is not None else [],
-            self.activation,
-            biases=self.biases,
-        )
+        directions: Any = self.directions
+        if self.along_axis is not None:
+            directions = _along_axis(self.along_axis, geometry)
+        weights = [] if self.weights is None else self.weights
+        return Perceptron(directions, weights, self.activation, biases=self.biases)
 
     def check(self) -> None:
-        """Ask for exactly one of the two ways, and let the constructor judge."""
+        """Ask for exactly one of the three ways, and let the constructor judge."""
         given = {
             "directions": self.directions,
+            "along_axis": self.along_axis,
             "weights": self.weights,
             "biases": self.biases,
         }
@@ -149,12 +85,29 @@ class PerceptronSection(Section):
             raise ValueError(
                 f"random and {', '.join(named)} exclude each other: give one of them"
             )
-        if self.random is None and (self.directions is None or self.weights is None):
+        if {"directions", "along_axis"} <= set(named):
+            raise ValueError(
+                "directions and along_axis exclude each other: give one of them"
+            )
+        is_placed = self.directions is not None or self.along_axis is not None
+        if self.random is None and not (is_placed and self.weights is not None):
             raise ValueError(
                 "needs the settings 'directions' and 'weights', or 'random' = "
-                "{units, seed, scale}"
+                "{units, seed, scale}, or on a zonal grid 'along_axis' and 'weights'"
             )
-        self.build(dimension=2)
+        # Along the axis, neurons are judged when there is a geometry that has one.
+        if self.along_axis is None:
+            self.build(Circle(16))
+
+
+def _along_axis(components: list[float], geometry: Geometry) -> FloatArray:
+    """Return the directions c_j e, (units, d), with e the axis of ``geometry``."""
+    if geometry.axis is None:
+        raise ValueError(
+            f"along_axis = {components!r} needs a geometry with an axis (kind = "
+            f"'zonal'), which {geometry!r} has not: use directions"
+        )
+    return np.outer(real_array("along_axis", components), geometry.axis)
 
 
 class EquationSection(Section):
@@ -171,60 +124,6 @@ class EquationSection(Section):
         """Return the equation with ``terms``."""
         return MeanFieldEquation(
             *terms, direction=self.direction, diffusion=self.diffusion
-        )
-
-
-class StartSection(Section, ABC):
-    """[start]: the density at time 0; ``kind`` chooses which."""
-
-    kind: str
-
-    @abstractmethod
-    def build(self, geometry: Geometry) -> Density:
-        """Return the density on ``geometry``."""
-
-
-class UniformStart(StartSection):
-    """[start] with kind = "uniform"."""
-
-    kind: Literal["uniform"] = "uniform"
-
-    def build(self, geometry: Geometry) -> Density:
-        """Return the uniform density."""
-        return uniform(geometry)
-
-
-class PerturbedUniformStart(StartSection):
-    """[start] with kind = "perturbed_uniform"."""
-
-    kind: Literal["perturbed_uniform"] = "perturbed_uniform"
-    amplitude: Real = 0.01
-    seed: Seed = 0
-
-    def build(self, geometry: Geometry) -> Density:
-        """Return the uniform density times (1 + a random smooth field)."""
-        return perturbed_uniform(geometry, self.amplitude, self.seed)
-
-
-class BumpsStart(StartSection):
-    """[start] with kind = "bumps": see :func:`mfpde.starts.bumps`."""
-
-    kind: Literal["bumps"] = "bumps"
-    angles: SkipValidation[list[float]]
-    widths: SkipValidation[list[float]]
-    masses: SkipValidation[list[float]] | None = None
-    background: Real = 0.0
-
-    def build(self, geometry: Geometry) -> Density:
-        """Return the sum of bumps, on a circle."""
-        if not isinstance(geometry, Circle):
-            raise ValueError(f"kind = 'bumps' needs a circle, not {geometry!r}")
-        return bumps(
-            geometry,
-            angles=self.angles,
-            widths=self.widths,
-            masses=self.masses,
-            background=self.background,
         )
 
 
@@ -290,32 +189,22 @@ class ParticlesSection(Section):
         whole_number("count", self.count, at_least=1)
         choice("method", self.method, METHODS)
 
+    def check_fits(self, equation: MeanFieldEquation, geometry: Geometry) -> None:
+        """Raise ``ValueError`` if there are no such particles beside a run."""
+        if equation.diffusion > 0:
+            raise ValueError(
+                f"move without noise, but [equation] has diffusion = "
+                f"{equation.diffusion:g}: leave one of them out"
+            )
+        if self.method not in ("auto", "direct") and geometry.dimension != 2:
+            raise ValueError(
+                f"method = {self.method!r} works on a circle only, not on {geometry!r}: "
+                "use 'direct' or 'auto'"
+            )
+
 
 class OutputSection(Section):
     """[output]: paths of the store and the figure, relative to where the run starts."""
 
     store: str | None = None
     figure: str | None = None
-
-
-GEOMETRY_KINDS: dict[str, type[GeometrySection]] = {"circle": CircleSection}
-START_KINDS: dict[str, type[StartSection]] = {
-    "uniform": UniformStart,
-    "perturbed_uniform": PerturbedUniformStart,
-    "bumps": BumpsStart,
-}
-
-
-def of_kind(kinds: Mapping[str, type[Section]]) -> Callable[[Any], Any]:
-    """Return a validator that reads a table as the section its ``kind`` names."""
-
-    def read(value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            return value
-        if "kind" not in value:
-            listed = ", ".join(map(repr, kinds))
-            raise ValueError(f"needs the setting 'kind', one of {listed}")
-        chosen = kinds[choice("kind", value["kind"], kinds)]
-        return chosen.model_validate(dict(value))
-
-    return read

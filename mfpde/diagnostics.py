@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.circle_distribution import CircularDistribution
+from mfpde.concentration import ball_radius, largest_ball_mass
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Geometry
 from mfpde.measure import Measure
 from mfpde.transport import Flow, State
 
@@ -34,26 +34,14 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
             "1/time",
         ),
         Diagnostic("largest_density", "largest density", "1/area"),
-        Diagnostic("largest_ball_mass", "largest mass in one ball", "1"),
+        Diagnostic(
+            "largest_ball_mass",
+            "largest mass in a ball of radius min(1/(2 sqrt beta), pi/6) (zonal: about a pole)",
+            "1",
+        ),
         Diagnostic("step", "last time step", "time"),
     )
 }
-
-
-def ball_radius(equation: MeanFieldEquation) -> float:
-    """Radius of the balls of ``largest_ball_mass``: min(1 / (2 sqrt beta), pi/4).
-
-    Half the length 1/sqrt(beta) on which attention sees a single cluster (paper,
-    section 5), independent of the grid.
-    """
-    betas = [attention.beta for attention in equation.attentions]
-    largest = max(betas, default=0.0)
-    return min(0.5 / np.sqrt(largest), np.pi / 4) if largest > 0 else np.pi / 4
-
-
-def largest_ball_mass(measure: Measure, radius: float) -> float:
-    """Largest mass of ``measure`` in a closed ball of ``radius`` (radians)."""
-    return CircularDistribution.of(measure).largest_ball_mass(radius)
 
 
 def observed(
@@ -78,14 +66,12 @@ def observed(
     dissipation = (state.masses * speed_squared).sum() + (
         state.atom_masses @ atom_speed_squared
     )
-    is_circle = isinstance(geometry, Circle)
-    ball = largest_ball_mass(measure, ball_radius(equation)) if is_circle else np.nan
     return {
         "mass": state.total_mass,
         "minimum": float(measure.density.values.min()),
         "energy": energy,
         "dissipation": float(dissipation),
         "largest_density": float(measure.density.values.max()),
-        "largest_ball_mass": ball,
+        "largest_ball_mass": largest_ball_mass(measure, ball_radius(equation)),
         "step": step,
     }

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.circle_distribution import on_circle
 from mfpde.concentration import concentration
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import AnyMeasure, as_measure
+from mfpde.measure import AnyMeasure, Atoms, as_measure
 from mfpde.stopping import StopReason
 
 
@@ -80,7 +79,7 @@ class Run:
             lines[-1] += f", smallest density {self.diagnostics['minimum'].min():.3e}"
         if len(self.times):
             lines.append(f"energy {self.energies[0]:.10g} -> {self.energies[-1]:.10g}")
-        if self.equation is not None and on_circle(self.final):
+        if self.equation is not None and _is_searchable(self.final):
             lines.append(str(concentration(self.final, self.equation)))
         if numbers.get("method") == "monotone":
             lines.append(
@@ -89,6 +88,11 @@ class Run:
                 "mass); such a state is stationary on the grid only"
             )
         return "\n".join(lines)
+
+
+def _is_searchable(measure: AnyMeasure) -> bool:
+    """Whether ``concentration`` can look at the measure: not at particles beyond S^2."""
+    return not isinstance(measure, Atoms) or measure.dimension <= 3
 
 
 def pinning_threshold(measure: AnyMeasure) -> float:

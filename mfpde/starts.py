@@ -1,39 +1,62 @@
-r"""Start densities made of bumps: sums of von Mises densities on the circle.
+r"""Start densities made of bumps over a uniform background, on every geometry.
 
-    rho(theta) = b / (2 pi) + (1 - b) sum_j m_j f_j(theta),  sum_j m_j = 1,
-    f_j(theta) = exp((cos(theta - theta_j) - 1) / w_j^2) / Z_j
+    rho = b / area + (1 - b) sum_j m_j f_j,   sum_j m_j = 1,   each f_j of mass 1,
 
-with widths w_j (the standard deviation of a narrow bump) and a uniform share b.
+with widths w_j, the standard deviation (in each direction) of a narrow bump:
+
+    circle   f_j ~ exp((cos(theta - theta_j) - 1) / w_j^2)          (von Mises)
+    sphere   f_j ~ exp((x.c_j - 1) / w_j^2)                         (von Mises-Fisher)
+    zonal    f_j ~ exp(k_j (z - z_j) - (z - z_j)^2 / (2 s_j^2)),    z = x.e = cos theta.
+
+On a zonal grid a bump is a ring of mass; k_j and s_j are such that the *mass per polar
+angle*, sin^(d-2)(theta) f_j, has its maximum at theta_j and there the second logarithmic
+derivative -1/w_j^2:
+
+    k_j = (d-2) cos theta_j / sin^2 theta_j,
+    1/s_j^2 = 1 / (w_j sin theta_j)^2 - (d-2) (1 + cos^2 theta_j) / sin^4 theta_j >= 0,
+
+so that a ring is no wider than the uniform density would be there.  At the poles (theta_j =
+0 or pi) a bump is that of the sphere; in high dimension its mass lies off the pole.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, real_array, real_number
-from mfpde.geometry import Circle
-from mfpde.measure import Density
+from mfpde.arrays import FloatArray, real_array, real_number, unit_vectors
+from mfpde.geometry import Circle, Geometry, Sphere, Zonal
+from mfpde.geometry.sphere import points_at
+from mfpde.measure import Density, uniform
+
+_AT_POLE = 1e-9
 
 
 def bumps(
-    circle: Circle,
+    geometry: Geometry,
     *,
-    angles: ArrayLike,
     widths: ArrayLike,
+    angles: ArrayLike | None = None,
+    centres: ArrayLike | None = None,
     masses: ArrayLike | None = None,
     background: float = 0.0,
 ) -> Density:
-    """Return a probability density with von Mises bumps over a uniform background.
+    """Return a probability density with bumps over a uniform background.
 
     Parameters
     ----------
-    circle
-        The grid.
-    angles
-        Centres theta_j in radians, shape (bumps,).
+    geometry
+        The grid: a Circle, Sphere or Zonal.
     widths
         Widths w_j in radians, shape (bumps,) or one for all; at least one cell.
+    angles
+        On a circle the angles theta_j of the centres, on a zonal grid the polar angles
+        of the rings, from 0 to pi; in radians, shape (bumps,).
+    centres
+        On a sphere the centres c_j: unit vectors, shape (bumps, 3), or rows
+        [colatitude, longitude] in radians, shape (bumps, 2).
     masses
         Relative masses m_j, shape (bumps,); they are scaled to 1 - background together.
         Equal by default.
@@ -43,48 +66,132 @@ def bumps(
     Raises
     ------
     ValueError
-        For lengths that do not match, a width below the cell width, a mass that is not
-        above 0, or a background outside [0, 1].
+        For angles where there should be centres or the other way round, lengths that do
+        not match, a width below the cell width, a ring that is too wide, a mass that is
+        not above 0, or a background outside [0, 1].
     """
-    centres = np.atleast_1d(real_array("angles", angles))
-    if centres.ndim != 1 or centres.size == 0:
-        raise ValueError(f"angles = {angles!r} must be a nonempty list of angles")
-    sizes = _one_for_each("widths", widths, len(centres))
-    shares = _one_for_each("masses", 1.0 if masses is None else masses, len(centres))
-    _check_widths(sizes, circle)
+    places = _places(geometry, angles, centres)
+    sizes = _one_for_each("widths", widths, len(places))
+    shares = _one_for_each("masses", 1.0 if masses is None else masses, len(places))
+    _check_widths(sizes, geometry)
     if (shares <= 0).any():
         where = int(np.argmax(shares <= 0))
         raise ValueError(f"masses[{where}] = {shares[where]:g} must be above 0")
     rest = real_number("background", background, at_least=0.0, at_most=1.0)
-    distances = circle.angles - centres[:, np.newaxis]
-    shapes = np.exp((np.cos(distances) - 1) / sizes[:, np.newaxis] ** 2)
-    # Each bump has its mass on the grid exactly, by the same sum as Density's.
-    shapes /= (shapes @ circle.areas)[:, np.newaxis]
-    values = (1 - rest) * (shares / shares.sum()) @ shapes + rest / (2 * np.pi)
-    return Density(circle, values).normalized()
+    total = rest * uniform(geometry).masses
+    for k, share in enumerate(shares / shares.sum()):
+        heights = _log_masses(geometry, _Bump(k, places[k], float(sizes[k])))
+        shape = np.exp(heights - heights.max())
+        # Each bump has its mass on the grid exactly.
+        total = total + (1 - rest) * share * shape / shape.sum()
+    return Density(geometry, total / geometry.areas).normalized()
+
+
+@dataclass(frozen=True, eq=False)
+class _Bump:
+    """Bump ``number`` with its place (an angle, or a unit vector) and its width."""
+
+    number: int
+    place: FloatArray
+    width: float
+
+
+def _places(
+    geometry: Geometry, angles: ArrayLike | None, centres: ArrayLike | None
+) -> FloatArray:
+    """Return the angles (bumps,), or on the sphere the unit vectors (bumps, 3)."""
+    on_sphere = isinstance(geometry, Sphere)
+    name, wrong = ("centres", "angles") if on_sphere else ("angles", "centres")
+    given, other = (centres, angles) if on_sphere else (angles, centres)
+    if given is None or other is not None:
+        mistake = "" if other is None else f", not {wrong}"
+        raise ValueError(f"bumps on {geometry!r} take {name}{mistake}")
+    array = np.atleast_1d(real_array(name, given))
+    if on_sphere:
+        return _unit_centres(array)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"angles = {angles!r} must be a nonempty list of angles")
+    if isinstance(geometry, Zonal) and not (0 <= array.min() <= array.max() <= np.pi):
+        raise ValueError(
+            f"angles = {angles!r} must lie between 0 and pi (polar angles)"
+        )
+    return array
+
+
+def _unit_centres(centres: FloatArray) -> FloatArray:
+    if centres.ndim != 2 or centres.shape[1] not in (2, 3) or not len(centres):
+        raise ValueError(
+            f"centres of shape {centres.shape} must be a nonempty list of unit vectors "
+            "[x, y, z], or of [colatitude, longitude] in radians"
+        )
+    if centres.shape[1] == 3:
+        return unit_vectors("centres", centres)
+    wrong = (centres[:, 0] < 0) | (centres[:, 0] > np.pi)
+    if wrong.any():
+        where = int(np.argmax(wrong))
+        raise ValueError(
+            f"centres[{where}] = {centres[where].tolist()} is [colatitude, longitude]: "
+            "the first must lie between 0 and pi"
+        )
+    return points_at(centres[:, 0], centres[:, 1])
+
+
+def _log_masses(geometry: Geometry, bump: _Bump) -> FloatArray:
+    """Logarithms of the cell masses of ``bump``, up to a constant, shape of the cells."""
+    if isinstance(geometry, Circle):
+        return np.asarray((np.cos(geometry.angles - bump.place) - 1) / bump.width**2)
+    if isinstance(geometry, Sphere):
+        cosines = geometry.points @ bump.place
+        return np.asarray((cosines - 1) / bump.width**2 + np.log(geometry.areas))
+    if isinstance(geometry, Zonal):
+        # Areas may be too small for numbers; their logarithms are not.
+        areas = (geometry.dimension - 2) * np.log(np.sin(geometry.angles))
+        return np.asarray(areas + _ring_exponent(geometry, bump))
+    raise ValueError(f"there are no bumps on {geometry!r}")
+
+
+def _ring_exponent(zonal: Zonal, bump: _Bump) -> FloatArray:
+    """Logarithm of f_j at the cell centres, up to a constant."""
+    powers, angle = zonal.dimension - 2, float(bump.place)
+    cosine, sine = np.cos(angle), np.sin(angle)
+    heights = np.cos(zonal.angles) - cosine
+    if sine < _AT_POLE:
+        return np.asarray(np.sign(cosine) * heights / bump.width**2)
+    natural = powers * (1 + cosine**2) / sine**4
+    inverse_variance = 1 / (bump.width * sine) ** 2 - natural
+    if inverse_variance < -1e-9 * natural:
+        raise ValueError(
+            f"widths[{bump.number}] = {bump.width:g} is too wide for a ring at the polar "
+            f"angle {angle:g} in dimension {zonal.dimension}, where the uniform density "
+            f"narrows it: it must be at most {1 / (sine * np.sqrt(natural)):.4g}"
+        )
+    slope = powers * cosine / sine**2
+    return np.asarray(slope * heights - inverse_variance / 2 * heights**2)
 
 
 def _one_for_each(name: str, values: ArrayLike, count: int) -> FloatArray:
     array = real_array(name, values)
     if array.shape not in ((), (count,)):
         raise ValueError(
-            f"{name} of shape {array.shape} do not match the {count} angles: they must "
+            f"{name} of shape {array.shape} do not match the {count} bumps: they must "
             f"have shape ({count},), or be one number for all"
         )
     return np.broadcast_to(array, (count,))
 
 
-def _check_widths(widths: FloatArray, circle: Circle) -> None:
-    narrow = widths < circle.spacing
+def _check_widths(widths: FloatArray, geometry: Geometry) -> None:
+    narrow = widths < geometry.spacing
     if not narrow.any():
         return
     where = int(np.argmax(narrow))
+    whole = 2 * np.pi if isinstance(geometry, Circle) else np.pi
+    what = "rings" if isinstance(geometry, Sphere) else "cells"
     remedy = (
-        f"use at least {int(np.ceil(2 * np.pi / widths[where]))} cells"
+        f"use at least {int(np.ceil(whole / widths[where]))} {what}"
         if widths[where] > 0
         else "a width is above 0"
     )
     raise ValueError(
         f"widths[{where}] = {widths[where]:g} must be at least the cell width "
-        f"{circle.spacing:.4g} of {circle!r}; {remedy}"
+        f"{geometry.spacing:.4g} of {geometry!r}; {remedy}"
     )

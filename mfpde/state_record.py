@@ -10,12 +10,13 @@ import xarray as xr
 
 from mfpde.arrays import FloatArray, read_only
 from mfpde.diagnostics import DIAGNOSTICS
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.growing_store import TIME, Variable
 from mfpde.measure import AnyMeasure, Atoms, Density, Measure, as_measure, atoms_of
 
 STATE_VARIABLES = ("density", "atom_points", "atom_masses")
-RESERVED = (*STATE_VARIABLES, TIME, "angle")
+COORDINATES = ("angle", "colatitude", "longitude", "polar_angle")
+RESERVED = (*STATE_VARIABLES, TIME, *COORDINATES)
 
 
 def coordinates(geometry: Geometry) -> dict[str, Variable]:
@@ -26,10 +27,31 @@ def coordinates(geometry: Geometry) -> dict[str, Variable]:
     ValueError
         If densities on ``geometry`` cannot be stored.
     """
-    if isinstance(geometry, Circle):
-        attributes = {"long_name": "angle of the cell centre", "units": "rad"}
-        return {"angle": Variable(geometry.angles, ("angle",), attributes)}
-    raise ValueError(f"densities on {geometry!r} cannot be stored")
+    match geometry:
+        case Circle():
+            axes = {"angle": (geometry.angles, "angle of the cell centre")}
+        case Sphere():
+            axes = {
+                "colatitude": (geometry.colatitudes, "angle from the north pole"),
+                "longitude": (geometry.longitudes, "angle to the east"),
+            }
+        case Zonal():
+            axes = {"polar_angle": (geometry.angles, "angle from the axis")}
+        case _:
+            raise ValueError(f"densities on {geometry!r} cannot be stored")
+    return {
+        name: Variable(values, (name,), {"long_name": meaning, "units": "rad"})
+        for name, (values, meaning) in axes.items()
+    }
+
+
+def density_attributes(geometry: Geometry) -> dict[str, str]:
+    """Return meaning and unit of a density's values on ``geometry``."""
+    if isinstance(geometry, Zonal) and geometry.areas_are_shares:
+        # In high dimension the area of the sphere is too small to divide by.
+        return {"long_name": "density relative to the uniform one", "units": "1"}
+    units = {Circle: "1/rad", Sphere: "1/sr"}.get(type(geometry), "1/area")
+    return {"long_name": "density per surface area", "units": units}
 
 
 def state_variables(measure: AnyMeasure) -> dict[str, Variable]:
@@ -40,7 +62,7 @@ def state_variables(measure: AnyMeasure) -> dict[str, Variable]:
         variables["density"] = Variable(
             density.values,
             tuple(coordinates(density.geometry)),
-            {"long_name": "density per surface area", "units": "1/rad"},
+            density_attributes(density.geometry),
         )
     atoms = atoms_of(measure)
     if len(atoms):
@@ -80,7 +102,7 @@ def stored_states(dataset: xr.Dataset, geometry: Geometry | None) -> list[AnyMea
         row = {name: values[index] for name, values in arrays.items()}
         atoms = _stored_atoms(row)
         if geometry is None:
-            states.append(atoms or Atoms.none(2))
+            states.append(Atoms.none(2) if atoms is None else atoms)
         else:
             states.append(Measure(Density(geometry, row["density"]), atoms))
     return states

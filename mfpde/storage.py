@@ -1,6 +1,8 @@
 """Runs on disk: one zarr store that xarray reads, written as the run goes.
 
-    density(time, angle)                        per radian
+    density(time, angle)                        on a circle, per radian
+    density(time, colatitude, longitude)        on a sphere, per steradian
+    density(time, polar_angle)                  on a zonal grid, per surface area
     atom_points(time, atom, axis),
     atom_masses(time, atom)                     NaN beyond the atoms of that time
     mass(time), energy(time), ...               the diagnostics, by name
@@ -39,19 +41,23 @@ from mfpde.state_record import (
     stored_diagnostics,
     stored_states,
 )
-from mfpde.stopping import StopReason, interrupted
+from mfpde.store_places import (
+    PARTICLES,
+    StoreError,
+    created_group,
+    existing_store,
+    opened_group,
+    stop_of,
+)
 from mfpde.version import __version__
 
 if TYPE_CHECKING:
     from mfpde.config import Settings
 
+__all__ = ["PARTICLES", "RunWriter", "StoreError", "load", "open_dataset", "save"]
+
 FINAL = "final"
-PARTICLES = "particles"
 _CLOSING = ("stop_kind", "stop_message", "final_time", "statistics")
-
-
-class StoreError(ValueError):
-    """What is at a path is not the store of a run, or holds nothing yet."""
 
 
 class RunWriter:
@@ -99,7 +105,7 @@ class RunWriter:
         }
         if settings is not None:
             attributes["settings"] = settings.to_json()
-        self._open(_created(path, group, overwrite))
+        self._open(created_group(path, group, overwrite))
         self._group.attrs.update(attributes)
         if geometry is not None:
             for name, coordinate in coordinates(geometry).items():
@@ -116,7 +122,7 @@ class RunWriter:
         Its record is cut to the complete saves; the reason of the end is taken back.
         """
         writer = cls.__new__(cls)
-        writer._open(zarr.open_group(_existing(path), mode="r+"))
+        writer._open(zarr.open_group(existing_store(path), mode="r+"))
         kept = {n: v for n, v in writer._group.attrs.items() if n not in _CLOSING}
         writer._group.attrs.put(kept)
         if FINAL in writer._group:
@@ -202,7 +208,7 @@ def load(path: str | Path, *, group: str | None = None) -> Run:
     StoreError
         If the store is not that of a run, or holds no saved state.
     """
-    stored = _opened(path, group)
+    stored = opened_group(path, group)
     attributes: dict[str, Any] = dict(stored.attrs)
     record = json.loads(attributes["geometry"])
     geometry = None if record is None else geometry_from_dict(record)
@@ -221,7 +227,7 @@ def load(path: str | Path, *, group: str | None = None) -> Run:
         times=times,
         states=states,
         diagnostics=stored_diagnostics(dataset),
-        stop=_stop(attributes, final_time),
+        stop=stop_of(attributes, final_time),
         final=final,
         final_time=float(attributes.get("final_time", final_time)),
         statistics=json.loads(attributes.get("statistics", "{}")),
@@ -234,7 +240,7 @@ def open_dataset(path: str | Path, *, group: str | None = None) -> xr.Dataset:
     A store that was left in the middle of a save is cut to its complete records (and
     read into memory); plain ``xarray.open_zarr`` refuses that one.
     """
-    stored = _opened(path, group)
+    stored = opened_group(path, group)
     lengths = {
         (dimension, size)
         for _, array in stored.arrays()
@@ -250,79 +256,6 @@ def open_dataset(path: str | Path, *, group: str | None = None) -> xr.Dataset:
     return xr.open_dataset(
         str(path), engine="zarr", group=group, consolidated=False, chunks=None
     )
-
-
-def check_free(path: str | Path, *, overwrite: bool = False) -> None:
-    """Raise ``FileExistsError`` unless a run may be written at ``path``."""
-    path = Path(path)
-    if not path.exists():
-        return
-    if not overwrite:
-        raise FileExistsError(
-            f"{path} exists: choose another path, or replace it with overwrite=True "
-            "(--overwrite)"
-        )
-    # Nothing but a store of our own is ever deleted.
-    try:
-        _opened(path, None)
-    except (FileNotFoundError, ValueError) as error:
-        raise FileExistsError(
-            f"{path} exists and is no store of a run: it will not be replaced; choose "
-            "another path"
-        ) from error
-
-
-def stored_stop(path: str | Path) -> StopReason | None:
-    """Return why a stored run stopped, or None if it was killed before it could say."""
-    attributes: dict[str, Any] = dict(_opened(path, None).attrs)
-    return _stop(attributes, 0.0) if "stop_kind" in attributes else None
-
-
-def stored_settings(path: str | Path) -> dict[str, Any] | None:
-    """Return the settings a stored run comes from, or None."""
-    text = _opened(path, None).attrs.get("settings")
-    return None if text is None else dict(json.loads(str(text)))
-
-
-def has_particles(path: str | Path) -> bool:
-    """Whether a particle run is stored beside."""
-    return PARTICLES in _opened(path, None)
-
-
-def _created(path: str | Path, group: str | None, overwrite: bool) -> zarr.Group:
-    if group is None:
-        check_free(path, overwrite=overwrite)
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        return zarr.open_group(str(path), mode="w", zarr_format=3)
-    whole = zarr.open_group(_existing(path), mode="r+")
-    if group in whole and not overwrite:
-        raise FileExistsError(
-            f"{path} has a group {group!r}: replace it with overwrite=True"
-        )
-    return whole.create_group(group, overwrite=overwrite)
-
-
-def _existing(path: str | Path) -> str:
-    if not (Path(path) / "zarr.json").is_file():
-        raise FileNotFoundError(f"there is no store of a run at {path}")
-    return str(path)
-
-
-def _opened(path: str | Path, group: str | None) -> zarr.Group:
-    whole = zarr.open_group(_existing(path), mode="r")
-    if "mfpde_version" not in whole.attrs:
-        raise StoreError(f"{path} is a zarr store, but not of a run of mfpde")
-    if group is None:
-        return whole
-    if group not in whole:
-        raise FileNotFoundError(f"{path} has no group {group!r}")
-    return zarr.open_group(str(path), path=group, mode="r")
-
-
-def _stop(attributes: Mapping[str, Any], reached: float) -> StopReason:
-    if "stop_kind" not in attributes:
-        return interrupted(reached)
-    return StopReason(str(attributes["stop_kind"]), str(attributes["stop_message"]))
 
 
 def _plain(value: Any) -> Any:

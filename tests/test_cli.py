@@ -11,6 +11,10 @@ import numpy as np
 import pytest
 
 from mfpde.cli import main
+from mfpde.commands.zonal_beside import zonal_distance, zonal_particles
+from mfpde.geometry import Zonal
+from mfpde.measure import Atoms, Density, Measure
+from mfpde.starts import bumps
 from mfpde.stopping import not_finite
 from mfpde.storage import RunWriter, load, save
 from mfpde.wasserstein import wasserstein
@@ -48,6 +52,24 @@ def config(tmp_path, monkeypatch):
     """Return a settings file in a working directory of its own."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.toml").write_text(TEXT)
+    return "run.toml"
+
+
+GEOMETRIES = {
+    "sphere": 'kind = "sphere"\nnlat = 32',
+    "zonal": 'kind = "zonal"\ndimension = 5\ncells = 64',
+}
+NEURONS = {"sphere": "directions = [[0.6, 0.0, 0.8]]", "zonal": "along_axis = [1.0]"}
+
+
+@pytest.fixture(params=GEOMETRIES)
+def other_config(request, tmp_path, monkeypatch):
+    """Return a settings file with another geometry than the circle."""
+    monkeypatch.chdir(tmp_path)
+    text = TEXT.replace('kind = "circle"\ncells = 64', GEOMETRIES[request.param])
+    text = text.replace("directions = [[1.0, 0.0]]", NEURONS[request.param])
+    text = text.replace("beta = 2.0", "beta = 1.0").replace("0.125", "0.25")
+    (tmp_path / "run.toml").write_text(text)
     return "run.toml"
 
 
@@ -278,10 +300,7 @@ def test_plot_draws_beside_the_store_or_where_asked(config, tmp_path, capsys):
 def test_compare_prints_both_distances(config, capsys):
     main(["run", config, "--out", "x.zarr", "--quiet"])
     assert main(["compare", "x.zarr", "--particles", "40"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    header = next(k for k, line in enumerate(lines) if line.split()[:1] == ["time"])
-    assert lines[header].split() == ["time", "W1", "W2"]
-    table = np.array([line.split() for line in lines[header + 1 :]], dtype=float)
+    table = distances(capsys.readouterr().out)
     assert table[0, 0] == 0.0
     assert table[-1, 0] == 1.0
     assert (table[:, 1] < 0.06).all()
@@ -306,6 +325,81 @@ def test_compare_refuses_no_particles(config, capsys):
     main(["run", config, "--out", "x.zarr", "--quiet"])
     assert main(["compare", "x.zarr", "--particles", "0"]) == 2
     assert "--particles 0 must be at least 1" in capsys.readouterr().err
+
+
+# --- other geometries -----------------------------------------------------------------
+
+
+def test_run_show_and_plot_on_every_geometry(other_config, capsys, tmp_path):
+    assert main(["run", other_config, "--out", "x.zarr"]) == 0
+    said = capsys.readouterr().out
+    assert f"geometry:   {load('x.zarr').final.geometry!r}" in said
+    assert main(["show", "x.zarr"]) == 0
+    assert capsys.readouterr().out.strip() in said
+    assert main(["plot", "x.zarr"]) == 0
+    assert (tmp_path / "x.pdf").exists()
+
+
+def test_compare_on_every_geometry(other_config, capsys):
+    arguments = ["--out", "x.zarr", "--set", "particles.count=100"]
+    assert main(["run", other_config, *arguments]) == 0
+    assert "against 100 particles" in capsys.readouterr().out
+    particles = load("x.zarr", group="particles")
+    assert len(particles.final) == 100
+    assert main(["compare", "x.zarr"]) == 0
+    stored = distances(capsys.readouterr().out)
+    assert main(["compare", "x.zarr", "--particles", "400"]) == 0
+    finer = distances(capsys.readouterr().out)
+    assert stored[:, 0].tolist() == finer[:, 0].tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert (stored[:, 1:] < 0.2).all()
+    assert (finer[:, 1:] < stored[:, 1:]).all()
+    assert (finer[:, 1] <= finer[:, 2]).all()
+
+
+def distances(said):
+    """Return the table of distances that compare printed."""
+    lines = said.splitlines()
+    header = next(k for k, line in enumerate(lines) if line.split()[:1] == ["time"])
+    assert lines[header].split() == ["time", "W1", "W2"]
+    return np.array([line.split() for line in lines[header + 1 :]], dtype=float)
+
+
+def test_a_resumed_run_on_every_geometry_ends_as_an_uninterrupted_one(
+    other_config, monkeypatch
+):
+    main(["run", other_config, "--out", "whole.zarr", "--quiet"])
+    with monkeypatch.context() as patch:
+        interrupted_after(patch, 2)
+        main(["run", other_config, "--out", "x.zarr", "--quiet"])
+    assert load("x.zarr").stop.kind == "interrupted"
+    assert main(["resume", "x.zarr", "--quiet"]) == 0
+    whole, resumed = load("whole.zarr"), load("x.zarr")
+    np.testing.assert_allclose(resumed.times, whole.times, rtol=1e-14)
+    assert resumed.stop == whole.stop
+    moved = np.abs(resumed.final.density.masses - whole.final.density.masses).sum()
+    assert moved < 1e-4
+
+
+def test_zonal_distances_are_those_of_the_polar_angles():
+    zonal = Zonal(5, 64)
+    start = bumps(zonal, angles=[0.8], widths=0.1)
+    for count in (50, 800):
+        particles = zonal_particles(start, count)
+        assert particles.dimension == 5
+        assert zonal_distance(start, particles) < 0.5 / count
+    # Two rings, and a ring against an atom at the pole.
+    ring, other = Atoms(zonal.points[[10]]), Atoms(zonal.points[[14]])
+    pole = Atoms([[0, 0, 0, 0, 1.0]])
+    for order in (1, 2):
+        gap = zonal_distance(ring, other, order=order)
+        assert gap == pytest.approx(4 * zonal.spacing)
+        half = Measure(Density(zonal, start.values / 2), Atoms(pole.points, [0.5]))
+        squares = start.masses @ zonal.angles**order
+        expected = (0.5 * squares) ** (1 / order)
+        assert zonal_distance(half, pole, order=order) == pytest.approx(
+            expected, rel=1e-3
+        )
+    assert zonal_distance(start, start, order=2) == 0.0
 
 
 def test_help_needs_no_storage_and_no_plotting():

@@ -128,7 +128,27 @@ def test_a_report_prints_a_table() -> None:
     assert "1 atoms" in text
 
 
-def test_only_the_circle_is_understood() -> None:
+def test_a_dead_stretch_is_at_rest_and_in_no_basin() -> None:
+    circle = mfpde.Circle(512)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Perceptron([[0.6, 0.8]], [1.0]), direction="ascent"
+    )
+    report = mfpde.concentration(mfpde.uniform(circle), equation)
+    assert report.resting_mass == pytest.approx(0.5, abs=2 / 512)
+    total = report.resting_mass + sum(region.mass for region in report.regions)
+    assert total == pytest.approx(1.0, abs=1e-13)
+    assert "at rest" in report.verdict
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        (mfpde.Atoms(np.eye(4)), "use d = 2 or 3, or a Measure on a Zonal grid"),
+        (mfpde.Atoms.none(3), "total mass 0"),
+        (np.ones(8), "must be a Density, Atoms or a Measure"),
+    ],
+)
+def test_what_cannot_be_searched_is_named(measure, message) -> None:
     equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
-    with pytest.raises(ValueError, match="must lie on a Circle"):
-        mfpde.concentration(mfpde.Atoms([[1.0, 0.0, 0.0]]), equation)
+    with pytest.raises(ValueError, match=message):
+        mfpde.concentration(measure, equation)

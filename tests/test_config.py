@@ -14,11 +14,9 @@ from mfpde.equation_record import (
     geometry_from_dict,
     geometry_to_dict,
 )
-from mfpde.geometry import Circle
-from mfpde.starts import bumps
+from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.stopping import SteadyState, StepLimit, WallTimeLimit
 from mfpde.terms import Attention, Perceptron, Potential
-from mfpde.wasserstein import wasserstein
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -164,7 +162,8 @@ def test_a_missing_section_is_named(path):
 
 def test_a_missing_kind_is_named(path):
     path.write_text(TEXT.replace('kind = "circle"', ""))
-    assert message(path) == "[geometry] needs the setting 'kind', one of 'circle'"
+    expected = "[geometry] needs the setting 'kind', one of 'circle', 'sphere', 'zonal'"
+    assert message(path) == expected
 
 
 def test_several_errors_come_in_one_message(path):
@@ -205,7 +204,10 @@ def test_several_errors_of_one_section_come_in_one_message(path):
         ),
         ("equation.diffusion=-1", "[equation] diffusion = -1 must be a finite number"),
         ("start.kind=unifrom", "[start] kind = 'unifrom' (did you mean 'uniform'?)"),
-        ("start.kind=uniform", "[start] has no setting 'amplitude'; it has: kind"),
+        (
+            "start.kind=uniform",
+            "has no setting 'amplitude'; kind = 'uniform' takes: nothing else",
+        ),
         ("start.amplitude=1.5", "[start] amplitude = 1.5 must be below 1"),
         ("start.seed=-1", "[start] seed = -1 must be greater than or equal to 0"),
         ("solve.t_end=0", "[solve] t_end = 0 must be a finite number, above 0"),
@@ -281,69 +283,180 @@ def test_a_file_that_is_no_toml_is_named(path):
     assert "run.toml is not TOML" in message(path)
 
 
-# --- bumps ----------------------------------------------------------------------------
+# --- geometries -----------------------------------------------------------------------
 
 
-def test_bumps_have_their_masses_on_every_grid():
-    for cells in (64, 1024):
-        density = bumps(
-            Circle(cells),
-            angles=[1.0, 4.0],
-            widths=[0.15, 0.2],
-            masses=[3.0, 1.0],
-            background=0.2,
-        )
-        near = np.abs(density.geometry.angles - 1.0) < 1.5
-        expected = 0.8 * 0.75 + 0.2 * near.mean()
-        assert density.total_mass == pytest.approx(1.0, abs=1e-14)
-        assert density.masses[near].sum() == pytest.approx(expected, abs=1e-8)
+def on_sphere(text=TEXT):
+    """Return the settings ``text`` with a sphere and neurons there."""
+    text = text.replace('kind = "circle"\ncells = 64', 'kind = "sphere"\nnlat = 32')
+    return text.replace("[[1.0, 0.0], [0.6, 0.8]]", "[[1, 0, 0], [0, 0.6, 0.8]]")
 
 
-def test_a_narrow_bump_has_its_width_as_standard_deviation():
-    circle = Circle(512)
-    density = bumps(circle, angles=[np.pi], widths=0.05)
-    variance = density.masses @ (circle.angles - np.pi) ** 2
-    assert np.sqrt(variance) == pytest.approx(0.05, rel=1e-2)
-
-
-def test_bumps_are_equivariant_under_rotations_by_cells():
-    circle = Circle(128)
-    one = bumps(circle, angles=[1.0, 2.5], widths=[0.2, 0.4])
-    turn = 40 * circle.spacing
-    other = bumps(circle, angles=[1.0 + turn, 2.5 + turn], widths=[0.2, 0.4])
-    np.testing.assert_allclose(np.roll(one.values, 40), other.values, rtol=1e-12)
-
-
-def test_no_background_and_all_background():
-    circle = Circle(64)
-    flat = bumps(circle, angles=[1.0], widths=[0.3], background=1.0)
-    assert wasserstein(flat, bumps(circle, angles=[1.0], widths=[40.0])) < 1e-3
-    np.testing.assert_allclose(flat.values, 1 / (2 * np.pi), rtol=1e-12)
+def on_zonal(text=TEXT):
+    """Return the settings ``text`` with a zonal grid and neurons along its axis."""
+    zonal = 'kind = "zonal"\ndimension = 64\ncells = 181'
+    text = text.replace('kind = "circle"\ncells = 64', zonal)
+    return text.replace("directions = [[1.0, 0.0], [0.6, 0.8]]", "along_axis = [1, -2]")
 
 
 @pytest.mark.parametrize(
-    ("changed", "expected"),
+    ("change", "geometry"),
     [
-        ({"angles": []}, "must be a nonempty list of angles"),
-        ({"widths": [0.2, 0.3]}, "widths of shape (2,) do not match the 1 angles"),
-        ({"widths": [0.05]}, "use at least 126 cells"),
-        ({"widths": [0.0]}, "a width is above 0"),
-        ({"masses": [0.0]}, "masses[0] = 0 must be above 0"),
-        ({"background": 1.5}, "background = 1.5 must be a finite number"),
+        (on_sphere, Sphere(32)),
+        (lambda: on_sphere().replace("= 32", "= 32\nnlon = 40"), Sphere(32, 40)),
+        (on_zonal, Zonal(64, 181)),
     ],
 )
-def test_wrong_bumps_are_refused(changed, expected):
-    arguments = {"angles": [1.0], "widths": [0.2]} | changed
-    with pytest.raises(ValueError) as caught:  # noqa: PT011
-        bumps(Circle(64), **arguments)
-    assert expected in str(caught.value)
+def test_other_geometries_are_built(path, change, geometry):
+    path.write_text(change())
+    settings = read_settings(path)
+    assert settings.build_geometry() == geometry
+    assert settings.build_start().geometry == geometry
+    assert settings.build_equation().externals[0].dimension == geometry.dimension
+    assert settings_from_dict(json.loads(settings.to_json())) == settings
 
 
-def test_wrong_bumps_in_a_file_name_their_section(path):
-    cut = TEXT.index("[start]"), TEXT.index("[solve]")
-    start = '[start]\nkind = "bumps"\nangles = [1.0]\nwidths = [0.01]\n'
-    path.write_text(TEXT[: cut[0]] + start + TEXT[cut[1] :])
-    assert message(path).startswith("[start] widths[0] = 0.01 must be at least")
+def test_neurons_along_the_axis_are_multiples_of_it(path):
+    path.write_text(on_zonal())
+    neurons = read_settings(path).build_equation().externals[0]
+    expected = np.outer([1, -2], Zonal(64, 181).axis)
+    assert np.array_equal(neurons.directions, expected)
+    assert neurons.biases.tolist() == [0.0, 0.1]
+
+
+def test_random_neurons_have_the_dimension_of_the_geometry(path):
+    text = on_sphere()
+    cut = text.index("directions"), text.index("activation")
+    text = text[: cut[0]] + "random = {units = 3, seed = 111}\n" + text[cut[1] :]
+    path.write_text(text.replace("biases", "# biases"))
+    paper = read_settings(EXAMPLES / "paper_sphere_descent_relu.toml")
+    built, given = (
+        settings.build_equation().externals[0]
+        for settings in (read_settings(path), paper)
+    )
+    np.testing.assert_allclose(built.directions, given.directions, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(built.weights, given.weights, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("change", [on_sphere, on_zonal])
+def test_without_a_name_transport_is_the_geometry_s_default(path, change):
+    path.write_text(change(TEXT.replace('transport = "muscl"', "")))
+    assert read_settings(path).solve_arguments()["transport"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "override", "expected"),
+    [
+        (
+            on_sphere,
+            "geometry.cells=64",
+            "[geometry] has no setting 'cells'; kind = 'sphere' takes: nlat, nlon",
+        ),
+        (
+            on_zonal,
+            "geometry.nlat=64",
+            "[geometry] has no setting 'nlat'; kind = 'zonal' takes: dimension, cells",
+        ),
+        (on_sphere, "geometry.nlat=33", "[geometry] nlat = 33 must be even"),
+        (on_sphere, "geometry.nlat=8", "[geometry] nlat = 8 must be a whole number"),
+        (on_sphere, "geometry.nlon=66", "[geometry] nlon = 66 must be a multiple of 4"),
+        (
+            on_sphere,
+            "attention.beta=500",
+            "[geometry] Sphere(nlat=32, nlon=64) is too coarse for beta = 500",
+        ),
+        (on_zonal, "geometry.dimension=2", "[geometry] dimension = 2 has no zonal"),
+        (on_zonal, "geometry.cells=20", "[geometry] cells = 20 does not resolve"),
+        (
+            on_sphere,
+            "solve.transport=semi_lagrangian",
+            "[solve] transport = 'semi_lagrangian' must be one of 'donor_blended', ",
+        ),
+        (
+            on_sphere,
+            "perceptron.directions=[[1, 0], [0, 1]]",
+            "[perceptron] directions have 2 entries, but the measure lies on S^2",
+        ),
+        (
+            on_zonal,
+            "perceptron.along_axis=[1, 0]",
+            "[perceptron] directions[1] = ",
+        ),
+        (
+            on_zonal,
+            "perceptron.directions=[[1, 0]]",
+            "[perceptron] directions and along_axis exclude each other",
+        ),
+        (
+            lambda: TEXT.replace("directions = [[1.0, 0.0], [0.6, 0.8]]", ""),
+            "perceptron.along_axis=[1, 1]",
+            "[perceptron] along_axis = [1, 1] needs a geometry with an axis",
+        ),
+        (
+            on_sphere,
+            "particles.method=spectral",
+            "[particles] method = 'spectral' works on a circle only, not on Sphere",
+        ),
+    ],
+)
+def test_what_does_not_fit_a_geometry_is_refused(path, change, *, override, expected):
+    path.write_text(change())
+    assert expected in message(path, override)
+
+
+def test_neurons_off_the_axis_are_refused_on_a_zonal_grid(path):
+    off = "directions = [[1, 0, 0], [0, 0, 1]]"
+    path.write_text(on_zonal().replace("along_axis = [1, -2]", off))
+    told = message(path, "geometry.dimension=3")
+    assert "[perceptron] directions[0] is not parallel to the axis" in told
+
+
+def test_a_missing_key_is_named_with_what_the_kind_takes(path):
+    path.write_text(on_sphere().replace("nlat = 32", ""))
+    expected = "[geometry] needs the setting 'nlat'; kind = 'sphere' takes: nlat, nlon"
+    assert message(path) == expected
+
+
+# --- bumps ----------------------------------------------------------------------------
+
+
+def with_bumps(text, start):
+    """Return the settings ``text`` starting from bumps."""
+    cut = text.index("[start]"), text.index("[solve]")
+    return f'{text[: cut[0]]}[start]\nkind = "bumps"\n{start}\n{text[cut[1] :]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        (TEXT, "angles = [1.0, 4.0]\nwidths = [0.2, 0.3]\nmasses = [1, 2]"),
+        (on_sphere(), "centres = [[0, 0, 1], [1, 0, 0]]\nwidths = [0.2, 0.3]"),
+        (on_sphere(), "centres = [[0.5, 0.1]]\nwidths = [0.2]\nbackground = 0.5"),
+        (on_zonal(), "angles = [1.0]\nwidths = [0.05]"),
+    ],
+)
+def test_bumps_start_a_run_on_every_geometry(path, text, start):
+    path.write_text(with_bumps(text, start))
+    start = read_settings(path).build_start()
+    assert start.total_mass == pytest.approx(1.0, abs=1e-13)
+    assert start.values.max() > 2 * start.masses.sum() / start.geometry.areas.sum()
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "expected"),
+    [
+        (TEXT, "angles = [1]\nwidths = [0.01]", "[start] widths[0] = 0.01 must be at"),
+        (TEXT, "widths = [0.2]", "[start] bumps on Circle(num_cells=64) take angles"),
+        (
+            on_sphere(),
+            "angles = [1]\nwidths = [0.2]",
+            "[start] bumps on Sphere(nlat=32, nlon=64) take centres, not angles",
+        ),
+    ],
+)
+def test_wrong_bumps_in_a_file_name_their_section(path, text, *, start, expected):
+    path.write_text(with_bumps(text, start))
+    assert expected in message(path)
 
 
 # --- records --------------------------------------------------------------------------
@@ -376,7 +489,9 @@ def test_a_user_s_functions_have_no_record():
 
 
 def test_geometries_have_records():
-    assert geometry_from_dict(geometry_to_dict(Circle(48))) == Circle(48)
+    for geometry in (Circle(48), Sphere(32), Sphere(32, 40), Zonal(5, 64)):
+        record = json.loads(json.dumps(geometry_to_dict(geometry)))
+        assert geometry_from_dict(record) == geometry
 
 
 def test_an_unknown_kind_of_record_is_named():

@@ -28,6 +28,18 @@ def test_two_clusters_merge_in_the_exact_time() -> None:
     assert result["reached"] == pytest.approx(result["expected"], rel=0.03)
 
 
+def test_two_clusters_merge_across_the_pole_in_the_exact_time() -> None:
+    result = load("sphere_merge_over_pole").main()
+    # On the grid an atom is a cell wide: 2 % of the time at 96 rings.
+    assert result["reached"] == pytest.approx(result["expected"], rel=0.03)
+
+
+def test_a_zonal_run_in_dimension_512_is_that_of_the_moebius_flow() -> None:
+    result = load("zonal_dimension_512").main(num_cells=512)
+    assert result["error"] < 1e-3
+    assert result["height_5"] < result["height_0"]
+
+
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda p: p.stem)
 def test_settings_files_are_valid(path: Path) -> None:
     settings = read_settings(path)

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
@@ -22,8 +22,8 @@ from mfpde.plotting import (
     plot_space_time,
     save_figure,
 )
+from mfpde.plotting.angle_view import CircleView
 from mfpde.plotting.estimate import density_from_quantiles
-from mfpde.plotting.landscape import active_spans
 from mfpde.plotting.style import NEURONS, OKABE_ITO
 from mfpde.run import Run
 from mfpde.stopping import reached_end
@@ -86,11 +86,9 @@ def found_atoms(monkeypatch):
         atom = SimpleNamespace(
             position=top, mass=0.5, radius=0.1, contraction_rate=-1.0
         )
-        return SimpleNamespace(atoms=(atom,))
+        return SimpleNamespace(atoms=(atom,), rings=())
 
-    module = ModuleType("mfpde.concentration")
-    module.concentration = concentration
-    monkeypatch.setitem(sys.modules, "mfpde.concentration", module)
+    monkeypatch.setattr("mfpde.plotting.found_atoms.concentration", concentration)
     return looked_at
 
 
@@ -195,7 +193,7 @@ def test_active_spans_are_where_the_preactivation_is_positive(length, bias, angl
     direction = length * points_at(np.array(angle))
     theta = Circle(997).angles
     active = points_at(theta) @ direction + bias > 0
-    spans = active_spans(direction, bias)
+    spans = CircleView().active_spans(direction, bias)
     inside = np.zeros(997, dtype=bool)
     for low, high in spans:
         assert 0 <= low < high <= 2 * np.pi
@@ -563,10 +561,10 @@ def test_drawing_leaves_global_settings_alone(found_atoms):
 
 
 def test_unsupported_geometries_are_refused():
-    sphere = Atoms([[0.0, 0.0, 1.0]])
-    run = Run(None, np.zeros(1), [sphere], {}, reached_end(0.0), sphere, 0.0)
-    with pytest.raises(ValueError, match=r"plot_density has no picture .* S\^2"):
-        plot_density(sphere)
+    far = Atoms([[0.0, 0.0, 0.0, 1.0]])
+    run = Run(None, np.zeros(1), [far], {}, reached_end(0.0), far, 0.0)
+    with pytest.raises(ValueError, match=r"plot_density has no picture .* S\^3"):
+        plot_density(far)
     for plot in (plot_snapshots, plot_space_time, plot_run):
         with pytest.raises(ValueError, match=f"{plot.__name__} has no picture"):
             plot(run)

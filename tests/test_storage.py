@@ -16,7 +16,7 @@ from zarr.storage import LocalStore
 
 from mfpde.diagnostics import DIAGNOSTICS
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle
+from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measure import Atoms, Density, Measure, perturbed_uniform
 from mfpde.particles import solve_particles
 from mfpde.run import Run
@@ -29,6 +29,12 @@ CIRCLE = Circle(64)
 EQUATION = MeanFieldEquation(
     Attention(2.0), Perceptron([[1.0, 0.0]], [0.3]), direction="descent"
 )
+OTHERS = {
+    "sphere": Sphere(32),
+    "stretched sphere": Sphere(32, 40),
+    "zonal": Zonal(8, 64),
+    "high-dimensional zonal": Zonal(256, 352),
+}
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +48,16 @@ def run():
         save_every=0.25,
         observe={"first_cell": lambda measure: measure.density.masses[0]},
     )
+
+
+@pytest.fixture(scope="module", params=OTHERS)
+def other_run(request):
+    """Return a short density run on another geometry than the circle."""
+    geometry = OTHERS[request.param]
+    neuron = Perceptron(np.eye(1, geometry.dimension, geometry.dimension - 1), [0.3])
+    equation = MeanFieldEquation(Attention(1.0), neuron, direction="descent")
+    start = perturbed_uniform(geometry, 0.3)
+    return solve(equation, start, t_end=0.2, save_every=0.1)
 
 
 def assert_same_states(one, other):
@@ -67,22 +83,23 @@ def assert_same(one, other):
     assert one.statistics == other.statistics
 
 
-def with_atoms(count, seed):
+def with_atoms(count, seed, geometry=CIRCLE):
     """Return a measure of half density, half ``count`` atoms in random places."""
     generator = np.random.default_rng(seed)
-    points = generator.standard_normal((count, 2))
+    points = generator.standard_normal((count, geometry.dimension))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     masses = generator.random(count) + 0.1
-    half = Density(CIRCLE, perturbed_uniform(CIRCLE, 0.5, seed).values / 2)
+    half = Density(geometry, perturbed_uniform(geometry, 0.5, seed).values / 2)
     return Measure(half, Atoms(points, 0.5 * masses / masses.sum()) if count else None)
 
 
-def run_with_atoms():
+def run_with_atoms(geometry=CIRCLE):
     """Return a run whose number of atoms changes from save to save."""
-    states = [with_atoms(count, seed) for seed, count in enumerate([0, 3, 5, 0, 1])]
+    counts = enumerate([0, 3, 5, 0, 1])
+    states = [with_atoms(count, seed, geometry) for seed, count in counts]
     times = np.arange(5) / 3
     return Run(
-        equation=EQUATION,
+        equation=EQUATION if geometry is CIRCLE else None,
         times=times,
         states=states,
         diagnostics={"mass": np.array([s.total_mass for s in states])},
@@ -107,6 +124,37 @@ def test_a_particle_run_comes_back_to_the_bit(tmp_path):
     run = solve_particles(EQUATION, start, t_end=1.0, save_every=0.5, count=37)
     save(run, tmp_path / "run.zarr")
     assert_same(run, load(tmp_path / "run.zarr"))
+
+
+def test_a_run_on_any_geometry_comes_back_to_the_bit(other_run, tmp_path):
+    save(other_run, tmp_path / "run.zarr")
+    loaded = load(tmp_path / "run.zarr")
+    assert_same(other_run, loaded)
+    assert loaded.states[0].geometry == other_run.states[0].geometry
+    neurons = other_run.equation.terms[1]
+    assert np.array_equal(loaded.equation.terms[1].directions, neurons.directions)
+
+
+@pytest.mark.parametrize("dimension", [3, 8])
+def test_particles_in_any_dimension_come_back_to_the_bit(dimension, tmp_path, *, run):
+    points = np.random.default_rng(1).standard_normal((21, dimension))
+    start = Atoms(points / np.linalg.norm(points, axis=1, keepdims=True))
+    equation = MeanFieldEquation(Attention(2.0), direction="ascent")
+    particles = solve_particles(equation, start, t_end=0.5, save_every=0.25)
+    save(run, tmp_path / "run.zarr")
+    save(particles, tmp_path / "run.zarr", group="particles")
+    assert_same(particles, load(tmp_path / "run.zarr", group="particles"))
+    assert_same(run, load(tmp_path / "run.zarr"))
+    beside = open_dataset(tmp_path / "run.zarr", group="particles")
+    assert beside.atom_points.shape == (3, 21, dimension)
+
+
+@pytest.mark.parametrize("geometry", [OTHERS["sphere"], OTHERS["zonal"]])
+def test_atoms_in_any_dimension_come_back_to_the_bit(geometry, tmp_path):
+    run = run_with_atoms(geometry)
+    save(run, tmp_path / "run.zarr")
+    assert_same(run, load(tmp_path / "run.zarr"))
+    open_dataset(tmp_path / "run.zarr").load()
 
 
 def test_any_number_of_atoms_comes_back_to_the_bit(tmp_path):
@@ -168,6 +216,58 @@ def test_xarray_reads_names_units_and_attributes(run, tmp_path):
         assert json.loads(data.attrs["equation"])["direction"] == "descent"
         assert json.loads(data.attrs["statistics"]) == run.statistics
         assert "mfpde_version" in data.attrs
+
+
+@pytest.mark.parametrize(
+    ("name", "dimensions", "units", "record"),
+    [
+        (
+            "sphere",
+            ("colatitude", "longitude"),
+            "1/sr",
+            {"kind": "sphere", "nlat": 32, "nlon": 64},
+        ),
+        (
+            "zonal",
+            ("polar_angle",),
+            "1/area",
+            {"kind": "zonal", "dimension": 8, "num_cells": 64},
+        ),
+        (
+            "high-dimensional zonal",
+            ("polar_angle",),
+            "1",
+            {"kind": "zonal", "dimension": 256, "num_cells": 352},
+        ),
+    ],
+)
+def test_xarray_reads_names_and_units_of_every_geometry(
+    name, dimensions, *, units, record, tmp_path
+):
+    geometry = OTHERS[name]
+    writer = RunWriter(tmp_path / "run.zarr", None, geometry)
+    start = perturbed_uniform(geometry, 0.3)
+    writer.save(0.0, start, {})
+    with xr.open_zarr(tmp_path / "run.zarr", consolidated=False, chunks=None) as data:
+        assert data.density.dims == ("time", *dimensions)
+        assert data.density.attrs["units"] == units
+        assert all(data[axis].attrs["units"] == "rad" for axis in dimensions)
+        assert np.array_equal(data.density[0], start.values)
+        assert json.loads(data.attrs["geometry"]) == record
+        # The coordinates say where the cells are.
+        last = np.cos(data[dimensions[0]].values)
+        heights = geometry.points[..., -1].reshape(len(last), -1)
+        np.testing.assert_allclose(heights, np.tile(last, (heights.shape[1], 1)).T)
+        if name == "sphere":
+            x = np.outer(np.sin(data.colatitude), np.cos(data.longitude))
+            np.testing.assert_allclose(geometry.points[..., 0], x, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["angle", "colatitude", "longitude", "polar_angle"])
+def test_a_diagnostic_named_like_a_coordinate_is_refused(name, tmp_path):
+    writer = RunWriter(tmp_path / "run.zarr", EQUATION, CIRCLE)
+    with pytest.raises(ValueError, match="cannot be stored: rename it"):
+        writer.save(0.0, perturbed_uniform(CIRCLE), {name: 1.0})
 
 
 def test_open_dataset_reads_lazily_what_load_reads(run, tmp_path):
@@ -289,12 +389,13 @@ def test_a_run_killed_between_saves_is_loaded_as_far_as_it_came(run, tmp_path):
     assert open_dataset(tmp_path / "run.zarr").sizes["time"] == 3
 
 
-def test_a_run_killed_at_any_write_keeps_all_complete_saves(tmp_path):
-    run = run_with_atoms()
+@pytest.mark.parametrize("geometry", [CIRCLE, OTHERS["sphere"]], ids=repr)
+def test_a_run_killed_at_any_write_keeps_all_complete_saves(geometry, tmp_path):
+    run = run_with_atoms(geometry)
     writes, survived = 0, False
     while not survived:
         path = tmp_path / f"{writes}.zarr"
-        writer = RunWriter(path, EQUATION, CIRCLE)
+        writer = RunWriter(path, run.equation, geometry)
         saved(writer, run, range(2))
         with pytest.MonkeyPatch.context() as patch:
             left = killed_after(patch, writes)
@@ -318,7 +419,7 @@ def test_a_run_killed_at_any_write_keeps_all_complete_saves(tmp_path):
 _CHILD = """
 import sys
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle
+from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measure import uniform
 from mfpde.storage import RunWriter
 from mfpde.terms import Attention

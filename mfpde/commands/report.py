@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mfpde.commands.text import say, spread, table
+from mfpde.commands.zonal_beside import zonal_distance, zonal_of
 from mfpde.config import Settings
 from mfpde.measure import Atoms, as_measure
 from mfpde.run import Run
@@ -87,18 +88,24 @@ def drawn(run: Run, path: str | Path) -> str:
 
 
 def distance_table(run: Run, particles: Run, *, orders: tuple[int, ...] = (1,)) -> str:
-    """Return Wasserstein distances of a run and particles at common saved times."""
+    """Return Wasserstein distances of a run and particles at common saved times.
+
+    On a zonal grid they are those of the polar angles.
+    """
     from mfpde.wasserstein import wasserstein
 
+    is_zonal = zonal_of(run.final) is not None
+    distance = zonal_distance if is_zonal else wasserstein
     others = dict(zip(particles.times.tolist(), particles.states, strict=True))
     times = [time for time in run.times.tolist() if time in others]
     states = dict(zip(run.times.tolist(), run.states, strict=True))
     shown = [times[k] for k in spread(len(times), TIMES_SHOWN)] if times else []
     rows = [
-        [t, *(wasserstein(states[t], others[t], order=order) for order in orders)]
+        [t, *(distance(states[t], others[t], order=order) for order in orders)]
         for t in shown
     ]
-    return table(["time", *(f"W{order}" for order in orders)], rows)
+    title = "between their polar angles:\n" if is_zonal else ""
+    return title + table(["time", *(f"W{order}" for order in orders)], rows)
 
 
 def _nothing(text: str) -> None:

@@ -13,7 +13,8 @@ from mfpde.config import Settings, SettingsError, settings_from_dict
 from mfpde.measure import AnyMeasure
 from mfpde.run import Run
 from mfpde.stopping import reached_end
-from mfpde.storage import RunWriter, load, stored_settings, stored_stop
+from mfpde.storage import RunWriter, load
+from mfpde.store_places import stored_settings, stored_stop
 
 ENDED = ("t_end", "steady_state", "non_finite")
 

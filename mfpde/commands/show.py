@@ -9,7 +9,8 @@ from mfpde.commands import DONE
 from mfpde.commands.report import distance_table, drawn, head, summary
 from mfpde.commands.text import say
 from mfpde.config import SettingsError
-from mfpde.storage import PARTICLES, has_particles, load
+from mfpde.storage import load
+from mfpde.store_places import PARTICLES, has_particles
 
 DEFAULT_PARTICLES = 2000
 

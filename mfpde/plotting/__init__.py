@@ -7,6 +7,7 @@ global state of pyplot, so that it works without a display and leaves nothing op
 from mfpde.plotting.density import plot_density
 from mfpde.plotting.energy import plot_energy
 from mfpde.plotting.files import save_figure
+from mfpde.plotting.globe import plot_globe
 from mfpde.plotting.overview import plot_run
 from mfpde.plotting.snapshots import plot_snapshots
 from mfpde.plotting.space_time import plot_space_time
@@ -14,6 +15,7 @@ from mfpde.plotting.space_time import plot_space_time
 __all__ = [
     "plot_density",
     "plot_energy",
+    "plot_globe",
     "plot_run",
     "plot_snapshots",
     "plot_space_time",

@@ -6,13 +6,16 @@ answer, so that another geometry is one more entry here and one more painter the
 
 from __future__ import annotations
 
-from mfpde.geometry import Circle
+from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measure import AnyMeasure, Atoms, as_measure
 from mfpde.run import Run
 
+_DOMAINS = {Circle: "circle", Sphere: "sphere", Zonal: "zonal"}
+_DOMAINS_OF_ATOMS = {2: "circle", 3: "sphere"}
+
 
 def domain_of(measure: AnyMeasure, *, picture: str) -> str:
-    """Name the domain that ``measure`` lies on: ``"circle"``.
+    """Name the domain that ``measure`` lies on: ``"circle"``, ``"sphere"``, ``"zonal"``.
 
     Parameters
     ----------
@@ -27,18 +30,18 @@ def domain_of(measure: AnyMeasure, *, picture: str) -> str:
         If there is no picture for the measure's geometry.
     """
     if isinstance(measure, Atoms):
-        if measure.dimension == 2:
-            return "circle"
+        domain = _DOMAINS_OF_ATOMS.get(measure.dimension)
         where = f"atoms on S^{measure.dimension - 1}"
     else:
         geometry = as_measure(measure).geometry
-        if isinstance(geometry, Circle):
-            return "circle"
+        domain = _DOMAINS.get(type(geometry))
         where = f"a density on {geometry!r}"
-    raise ValueError(
-        f"{picture} has no picture for {where}: it draws measures on the circle "
-        "(Circle, or Atoms with points of shape (n, 2))"
-    )
+    if domain is None:
+        raise ValueError(
+            f"{picture} has no picture for {where}: it draws densities on a Circle, a "
+            "Sphere or a Zonal grid, and Atoms with points of shape (n, 2) or (n, 3)"
+        )
+    return domain
 
 
 def domain_of_run(run: Run, *, picture: str) -> str:

@@ -1,18 +1,17 @@
-"""A run on one page: snapshots, the map over time and angle, energy, peak."""
+"""A run on one page: snapshots, a map, energy, largest density."""
 
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.plotting.domain import domain_of_run
-from mfpde.plotting.energy import plot_energy
-from mfpde.plotting.scales import set_decades, set_time_axis
+from mfpde.plotting.globe import draw_globes
 from mfpde.plotting.snapshots import draw_snapshots, snapshot_indices
-from mfpde.plotting.space_time import plot_space_time
-from mfpde.plotting.style import DENSITY, MUTED, styled
+from mfpde.plotting.sphere_strip import draw_strip
+from mfpde.plotting.style import MUTED, styled
+from mfpde.plotting.time_panels import available_panels, draw_time_panels
 from mfpde.run import Run
 from mfpde.terms import Attention, Perceptron
 from mfpde.terms.base import ExternalTerm
@@ -22,23 +21,22 @@ from mfpde.terms.base import ExternalTerm
 def plot_run(run: Run) -> Figure:
     """Compose the pictures of a run on a page of 10 x 7 inches.
 
-    On the left five saved densities over the landscape, on the right the map over time
-    and angle, the energy and the largest density against the same time; above, the
-    equation with its direction and kernel convention; below, why the run stopped and
-    how far the total mass drifted.
+    On the circle and on Zonal grids: on the left five saved densities over the landscape,
+    on the right the map over time and angle, the energy and the largest density against
+    the same time.  On a Sphere: five maps in a strip with one colour bar, below them the
+    last saved state in the same colours on a globe from two sides, the energy and the
+    largest density.  Above, the equation with its direction and kernel convention;
+    below, why the run stopped and how far the total mass drifted.
 
     Raises
     ------
     ValueError
         If nothing was saved, or there is no picture for the geometry.
     """
-    domain_of_run(run, picture="plot_run")
+    domain = domain_of_run(run, picture="plot_run")
     figure = Figure(figsize=(10.0, 7.0), layout="constrained")
     figure.suptitle(describe_equation(run.equation))
-    halves = figure.subfigures(1, 2, width_ratios=(1.0, 1.4), wspace=0.02)
-    left, right = np.asarray(halves)
-    draw_snapshots(left, run, snapshot_indices(run))
-    _draw_time_panels(right, run)
+    _COMPOSERS[domain](figure, run)
     figure.supxlabel(describe_outcome(run), fontsize=8, color=MUTED)
     return figure
 
@@ -82,40 +80,29 @@ def _describe_term(term: Attention | ExternalTerm) -> str:
     return "external potential"
 
 
-def _draw_time_panels(figure: SubFigure, run: Run) -> None:
-    panels = [("map", 2.2)]
-    if "energy" in run.diagnostics:
-        panels.append(("energy", 1.0))
-    if np.isfinite(run.diagnostics.get("largest_density", np.nan)).any():
-        panels.append(("largest density", 1.0))
-    column = figure.subplots(
-        len(panels),
-        1,
-        sharex=True,
-        squeeze=False,
-        height_ratios=[height for _, height in panels],
-    )[:, 0]
-    for (name, _), ax in zip(panels, column, strict=True):
-        _TIME_PAINTERS[name](run, ax)
-        ax.label_outer()
-    figure.align_ylabels(column)
+def _compose_curves(figure: Figure, run: Run) -> None:
+    halves = figure.subfigures(1, 2, width_ratios=(1.0, 1.4), wspace=0.02)
+    left, right = np.asarray(halves)
+    draw_snapshots(left, run, snapshot_indices(run))
+    draw_time_panels(right, run, [("map", 2.2), *available_panels(run)])
 
 
-def _draw_largest_density(run: Run, ax: Axes) -> None:
-    largest = run.diagnostics["largest_density"]
-    ax.plot(run.times, largest, color=DENSITY, gid="largest density")
-    positive = largest[largest > 0]
-    if len(positive) and positive.max() > 10 * positive.min():
-        set_decades(ax, float(positive.min()), float(positive.max()))
+def _compose_globes(figure: Figure, run: Run) -> None:
+    rows = figure.subfigures(2, 1, height_ratios=(1.0, 2.6), hspace=0.02)
+    strip, lower = np.asarray(rows)
+    norm = draw_strip(strip, run, snapshot_indices(run))
+    panels = available_panels(run)
+    if panels:
+        halves = lower.subfigures(1, 2, width_ratios=(1.75, 1.0), wspace=0.02)
+        globes, time = np.asarray(halves)
+        draw_time_panels(time, run, panels)
     else:
-        ax.set_ylim(bottom=0.0)
-    ax.set_ylabel("largest density")
-    ax.spines["right"].set_visible(False)
-    set_time_axis(ax, run.times)
+        globes = lower
+    draw_globes(globes, run.states[-1], run.equation, norm=norm)
 
 
-_TIME_PAINTERS = {
-    "map": lambda run, ax: plot_space_time(run, ax=ax),
-    "energy": lambda run, ax: plot_energy(run, ax=ax),
-    "largest density": _draw_largest_density,
+_COMPOSERS = {
+    "circle": _compose_curves,
+    "zonal": _compose_curves,
+    "sphere": _compose_globes,
 }

@@ -10,22 +10,30 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from mfpde.arrays import FloatArray, IntArray
+from mfpde.plotting.angle_view import AngleView
 
-ANGLE_TICKS = (0.0, np.pi / 2, np.pi, 3 * np.pi / 2, 2 * np.pi)
-ANGLE_LABELS = ("0", "π/2", "π", "3π/2", "2π")
 LOGARITHMIC_ABOVE = 50.0
 LOGARITHMIC_TIME_BELOW = 0.1
 MAP_DEPTH = 1e-4
+MEAN_DEPTH = 1e-2
 CURVE_DEPTH = 1e-6
 
 
-def set_angle_axis(ax: Axes, name: Literal["x", "y"], *, label: bool = True) -> None:
-    """Let the axis ``name`` run once round the circle, with ticks in units of pi."""
+def set_angle_axis(
+    ax: Axes, name: Literal["x", "y"], view: AngleView, *, label: bool = True
+) -> None:
+    """Let the axis ``name`` run over all angles, with ticks in units of pi.
+
+    An x axis leaves room to see curves that end at a pole.
+    """
     axis = ax.xaxis if name == "x" else ax.yaxis
-    (ax.set_xlim if name == "x" else ax.set_ylim)(0.0, 2 * np.pi)
-    axis.set_ticks(ANGLE_TICKS, labels=ANGLE_LABELS)
+    if name == "x":
+        ax.set_xlim(-view.margin, view.span + view.margin)
+    else:
+        ax.set_ylim(0.0, view.span)
+    axis.set_ticks(view.ticks, labels=view.tick_labels)
     if label:
-        axis.set_label_text("angle θ")
+        axis.set_label_text(view.angle_label)
 
 
 def density_range(curves: Sequence[FloatArray], *, depth: float) -> tuple[float, float]:
@@ -40,7 +48,7 @@ def density_range(curves: Sequence[FloatArray], *, depth: float) -> tuple[float,
     if not len(positive):
         return 0.0, 0.0
     top = float(positive.max())
-    floor = min(depth * top, 1e-2 * float(values.mean()))
+    floor = min(depth * top, MEAN_DEPTH * float(values.mean()))
     return max(floor, float(positive.min())), top
 
 

@@ -1,4 +1,4 @@
-"""Some saved states under one another, on the same axes of angle and density."""
+"""Some saved states next to one another, on the same scales."""
 
 from __future__ import annotations
 
@@ -11,19 +11,13 @@ from numpy.typing import ArrayLike
 
 from mfpde.arrays import IntArray, real_array
 from mfpde.measure import AnyMeasure
-from mfpde.plotting.density import (
-    DENSITY_LABEL,
-    MASS_LABEL,
-    density_curve,
-    draw_curve,
-    draw_stems,
-    mass_axis,
-    stem_atoms,
-)
+from mfpde.plotting.angle_view import AngleView, view_of
+from mfpde.plotting.curve import draw_stems, mass_axis, stem_atoms
 from mfpde.plotting.domain import domain_of_run
 from mfpde.plotting.landscape import draw_active_regions, draw_landscape, has_landscape
 from mfpde.plotting.scales import evenly_spread, set_angle_axis, set_density_axis
-from mfpde.plotting.style import styled
+from mfpde.plotting.sphere_strip import draw_strip, strip_size
+from mfpde.plotting.style import DENSITY, styled
 from mfpde.run import Run
 
 DEFAULT_SNAPSHOTS = 5
@@ -31,14 +25,16 @@ DEFAULT_SNAPSHOTS = 5
 
 @styled
 def plot_snapshots(run: Run, *, times: ArrayLike | None = None) -> Figure:
-    """Draw saved densities under one another, and the landscape below them.
+    """Draw saved densities on common scales (logarithmic if one exceeds 50 means).
 
-    All panels share both scales (logarithmic if one density exceeds 50 times its mean).
+    On the circle and on Zonal grids they are curves under one another, with the landscape
+    below them; on a Sphere a strip of maps with one colour bar, on which every neuron's
+    circle is drawn and the atoms are marked.
 
     Parameters
     ----------
     run
-        A run on the circle.
+        A run on the circle, a Zonal grid or the sphere.
     times
         Times to show, of each the nearest save; by default five saves evenly spread
         over their list, the first and the last among them.
@@ -49,9 +45,14 @@ def plot_snapshots(run: Run, *, times: ArrayLike | None = None) -> Figure:
         If nothing was saved, ``times`` is empty or outside the run, or there is no
         picture for the geometry.
     """
-    domain_of_run(run, picture="plot_snapshots")
-    figure = Figure(figsize=(5.0, 7.0), layout="constrained")
-    draw_snapshots(figure, run, snapshot_indices(run, times))
+    domain = domain_of_run(run, picture="plot_snapshots")
+    indices = snapshot_indices(run, times)
+    if domain == "sphere":
+        figure = Figure(figsize=strip_size(len(indices)), layout="constrained")
+        draw_strip(figure, run, indices)
+    else:
+        figure = Figure(figsize=(5.0, 7.0), layout="constrained")
+        draw_snapshots(figure, run, indices)
     return figure
 
 
@@ -78,39 +79,42 @@ def snapshot_indices(run: Run, times: ArrayLike | None = None) -> IntArray:
 
 
 def draw_snapshots(figure: Figure | SubFigure, run: Run, indices: IntArray) -> None:
-    """Fill ``figure`` with one panel for each save of ``indices`` and the landscape."""
+    """Fill ``figure`` with one curve for each save of ``indices`` and the landscape."""
     states = [run.states[index] for index in indices]
+    view = view_of(states[0])
     with_landscape = has_landscape(run.equation)
     heights = [1.0] * len(states) + [0.8] * with_landscape
     column = figure.subplots(
         len(heights), 1, sharex=True, squeeze=False, height_ratios=heights
     )[:, 0]
     panels = list(column[: len(states)])
-    _draw_states(panels, states)
+    _draw_states(panels, states, view)
     for ax, index in zip(panels, indices, strict=True):
         ax.set_title(f"t = {run.times[index]:.4g}", loc="left", pad=2)
         if run.equation is not None:
-            draw_active_regions(ax, run.equation)
+            draw_active_regions(ax, run.equation, view)
     if with_landscape and run.equation is not None:
-        draw_landscape(column[-1], run.equation)
+        draw_landscape(column[-1], run.equation, view)
     for ax in column:
         ax.spines["right"].set_visible(False)
-        set_angle_axis(ax, "x", label=ax is column[-1])
+        set_angle_axis(ax, "x", view, label=ax is column[-1])
 
 
-def _draw_states(panels: Sequence[Axes], states: Sequence[AnyMeasure]) -> None:
-    curves = [density_curve(state) for state in states]
+def _draw_states(
+    panels: Sequence[Axes], states: Sequence[AnyMeasure], view: AngleView
+) -> None:
+    curves = [view.curve(state) for state in states]
     atoms = [stem_atoms(state) for state in states]
     shown = [curve[1] for curve in curves if curve is not None]
     middle = panels[(len(panels) - 1) // 2]
     heaviest = max((float(a.masses.max()) for a in atoms if len(a)), default=0.0)
     for ax, curve, atom in zip(panels, curves, atoms, strict=True):
         if curve is not None:
-            draw_curve(ax, curve)
+            ax.plot(*view.continued(curve), color=DENSITY, gid="density")
             set_density_axis(ax, shown)
         if heaviest:
-            stems = mass_axis(ax) if shown else ax
-            stems.set_ylabel(MASS_LABEL if ax is middle else "")
-            draw_stems(stems, atom, top=heaviest, labels=False)
+            stems = mass_axis(ax, view) if shown else ax
+            stems.set_ylabel(view.atom_label if ax is middle else "")
+            draw_stems(stems, view, atom, top=heaviest, labels=False)
     if shown:
-        middle.set_ylabel(DENSITY_LABEL)
+        middle.set_ylabel(view.density_label)

@@ -8,11 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.geometry import Circle
-from mfpde.geometry.circle import angles_of
 from mfpde.measure import Atoms, atoms_of
-from mfpde.plotting.density import density_curve
+from mfpde.plotting.angle_view import AngleView, Curve, view_of
 from mfpde.plotting.domain import domain_of_run
+from mfpde.plotting.found_atoms import atoms_found
 from mfpde.plotting.scales import (
     MAP_DEPTH,
     density_range,
@@ -23,7 +22,6 @@ from mfpde.plotting.scales import (
 from mfpde.plotting.style import ATOM, DENSITY, DENSITY_MAP, axes_or_new, styled
 from mfpde.run import Run
 
-COLOUR_LABEL = "log10 density"
 MOST_TRACK_MARKS = 30
 MOST_DOTS = 200
 AREA_PER_MASS = 60.0
@@ -39,51 +37,56 @@ def plot_space_time(run: Run, *, ax: Axes | None = None) -> Axes:
     Colours span the largest density down to 1e-4 of it (or to 1e-2 of the mean if that
     is lower).  The discs are the atoms that :func:`mfpde.concentration` finds at up to
     30 of the saves, their areas proportional to their masses; a run without an equation
-    shows the atoms that its states carry.  Up to 200 particles are drawn as dots
-    without colours.  Time is logarithmic if the saves are spaced so.
+    shows the atoms that its states carry.  Up to 200 particles are
+    drawn as dots without colours.  Time is logarithmic if the saves are spaced so.
 
     Parameters
     ----------
     run
-        A run on the circle.
+        A run on the circle or on a Zonal grid (there the angle is the polar one and the
+        density the mass per polar angle).
     ax
         Axes to draw on; by default those of a new figure.
 
     Raises
     ------
     ValueError
-        If nothing was saved, or there is no picture for the geometry.
+        If nothing was saved, the run is on a Sphere (which has no such map), or there is
+        no picture for the geometry.
     """
-    painter = _PAINTERS[domain_of_run(run, picture="plot_space_time")]
+    if domain_of_run(run, picture="plot_space_time") == "sphere":
+        raise ValueError(
+            "plot_space_time has no picture for a run on the sphere: two angles and the "
+            "time do not fit on one map. Use plot_snapshots (maps at several times) or "
+            "plot_run"
+        )
     ax = axes_or_new(ax, size=(7.0, 3.6))
-    painter(ax, run)
+    view = view_of(run.states[0])
+    curves = [view.curve(state) for state in run.states]
+    columns = [curve for curve in curves if curve is not None]
+    if len(columns) == len(curves):
+        _draw_map(ax, view, columns, times=run.times)
+    if not isinstance(run.states[0], Atoms):
+        _draw_discs(ax, _tracks(run, view))
+    elif not columns:
+        thinned = regularly_thinned(len(run.times), MOST_DOTS)
+        _draw_dots(ax, _own_atoms(run, view, thinned))
+    set_angle_axis(ax, "y", view)
     set_time_axis(ax, run.times)
     return ax
 
 
-def _draw_on_circle(ax: Axes, run: Run) -> None:
-    curves = [density_curve(state) for state in run.states]
-    columns = [curve for curve in curves if curve is not None]
-    if len(columns) == len(curves):
-        _draw_map(ax, run.times, columns)
-    if not isinstance(run.states[0], Atoms):
-        _draw_discs(ax, _tracks(run))
-    elif not columns:
-        _draw_dots(ax, _own_atoms(run, regularly_thinned(len(run.times), MOST_DOTS)))
-    set_angle_axis(ax, "y")
-
-
 def _draw_map(
-    ax: Axes, times: FloatArray, columns: Sequence[tuple[FloatArray, FloatArray]]
+    ax: Axes, view: AngleView, columns: Sequence[Curve], *, times: FloatArray
 ) -> None:
-    values = _on_common_angles(columns)
+    values = _on_common_angles(view, columns)
     floor, top = density_range([values], depth=MAP_DEPTH)
     top = top or 1.0
     floor = floor or MAP_DEPTH * top
     if np.log10(top / floor) < 0.2:
         floor, top = floor / 10**0.5, top * 10**0.5
     logarithms = np.log10(np.maximum(values, floor))
-    faces = np.linspace(0.0, 2 * np.pi, values.shape[1] + 1)
+    faces = np.linspace(0.0, view.span, values.shape[1] + 1)
     mesh = ax.pcolormesh(
         _time_edges(times),
         faces,
@@ -96,23 +99,19 @@ def _draw_map(
     ax.figure.colorbar(
         mesh,
         cax=ax.inset_axes((1.02, 0.0, 0.025, 1.0)),
-        label=COLOUR_LABEL,
+        label=view.colour_label,
         extend="min" if values.min() < floor else "neither",
     )
 
 
-def _on_common_angles(
-    columns: Sequence[tuple[FloatArray, FloatArray]],
-) -> FloatArray:
+def _on_common_angles(view: AngleView, columns: Sequence[Curve]) -> FloatArray:
     """Values (saves, n) on the finest of the grids (a refined run has several)."""
     finest = max(len(values) for _, values in columns)
-    angles = Circle(finest).angles
+    angles = (np.arange(finest) + 0.5) * view.span / finest
     return np.stack(
         [
-            values
-            if len(values) == finest
-            else np.interp(angles, own, values, period=2 * np.pi)
-            for own, values in columns
+            curve[1] if len(curve[1]) == finest else view.resampled(curve, angles)
+            for curve in columns
         ]
     )
 
@@ -125,33 +124,27 @@ def _time_edges(times: FloatArray) -> FloatArray:
     return np.concatenate([times[:1], middles, times[-1:]])
 
 
-def _tracks(run: Run) -> Tracks:
+def _tracks(run: Run, view: AngleView) -> Tracks:
     """Find times, angles and masses of the atoms at up to 30 saves."""
     indices = regularly_thinned(len(run.times), MOST_TRACK_MARKS)
     if run.equation is None:
-        return _own_atoms(run, indices)
-    from mfpde.concentration import concentration
-
-    found = []
-    for index in indices:
-        for atom in concentration(run.states[index], run.equation).atoms:
-            angle = float(angles_of(np.asarray(atom.position)))
-            found.append((float(run.times[index]), angle, float(atom.mass)))
-    return _columns(found)
+        return _own_atoms(run, view, indices)
+    equation = run.equation
+    return _columns(
+        view,
+        [(run.times[i], atoms_found(run.states[i], equation)) for i in indices],
+    )
 
 
-def _own_atoms(run: Run, indices: IntArray) -> Tracks:
-    found = []
-    for index in indices:
-        atoms = atoms_of(run.states[index])
-        for angle, mass in zip(angles_of(atoms.points), atoms.masses, strict=True):
-            found.append((float(run.times[index]), float(angle), float(mass)))
-    return _columns(found)
+def _own_atoms(run: Run, view: AngleView, indices: IntArray) -> Tracks:
+    return _columns(view, [(run.times[i], atoms_of(run.states[i])) for i in indices])
 
 
-def _columns(found: list[tuple[float, float, float]]) -> Tracks:
-    table = np.array(found, dtype=np.float64).reshape(-1, 3)
-    return table[:, 0], table[:, 1], table[:, 2]
+def _columns(view: AngleView, found: Sequence[tuple[float, Atoms]]) -> Tracks:
+    times = [np.full(len(atoms), time) for time, atoms in found]
+    angles = [view.angles_of(atoms.points) for _, atoms in found]
+    masses = [atoms.masses for _, atoms in found]
+    return np.concatenate(times), np.concatenate(angles), np.concatenate(masses)
 
 
 def _draw_discs(ax: Axes, tracks: Tracks) -> None:
@@ -165,6 +158,7 @@ def _draw_discs(ax: Axes, tracks: Tracks) -> None:
             edgecolors="white",
             linewidths=0.5,
             zorder=3,
+            clip_on=False,
             label="atoms (area ∝ mass)",
             gid="atoms",
         )
@@ -195,6 +189,3 @@ def _add_legend(ax: Axes) -> None:
         borderpad=0.1,
         handletextpad=0.2,
     )
-
-
-_PAINTERS = {"circle": _draw_on_circle}

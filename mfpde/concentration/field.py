@@ -1,0 +1,77 @@
+"""The velocity field of a fixed measure, its moments computed once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.concentration.report import REST
+from mfpde.equation import MeanFieldEquation
+from mfpde.grid_equation import GridEquation
+from mfpde.measure import AnyMeasure, Atoms, as_measure
+
+BoolArray = NDArray[np.bool_]
+
+
+class VelocityField:
+    """V = s grad F of ``measure`` at any points, and at the centres of its cells."""
+
+    def __init__(self, equation: MeanFieldEquation, measure: AnyMeasure) -> None:
+        self.equation = equation
+        self.measure = measure
+
+    @cached_property
+    def _on_grid(self) -> tuple[GridEquation, ComplexArray]:
+        whole = as_measure(self.measure)
+        grid = self.equation.on(whole.geometry)
+        atoms = (whole.atoms.points, whole.atoms.masses)
+        return grid, grid.moments(whole.density.masses, atoms)
+
+    def at(self, points: FloatArray) -> FloatArray:
+        """Velocity at ``points`` (..., d), shape (..., d)."""
+        if isinstance(self.measure, Atoms):
+            return self.equation.velocity(self.measure, points)
+        grid, moments = self._on_grid
+        return grid.velocity_at(moments, points)
+
+    def components(self) -> FloatArray:
+        """Components along ``geometry.tangents`` at the cell centres."""
+        grid, moments = self._on_grid
+        return grid.velocity(moments)
+
+    def potential(self, points: FloatArray | None = None) -> FloatArray:
+        """S F, which v is the gradient of, at ``points`` or the cell centres."""
+        values = self.equation.first_variation(self.measure, points)
+        return np.asarray(self.equation.sign * values)
+
+    def rest_speed(self, speeds: FloatArray) -> float:
+        """Speed below which a field with these ``speeds`` has no direction but rounding's.
+
+        Infinite if there is nothing but rounding.
+        """
+        largest = float(np.abs(speeds).max())
+        amplitudes = [attention.amplitude for attention in self.equation.attentions]
+        scale = max([1.0, *amplitudes])
+        return np.inf if largest <= REST * scale else REST * max(scale, largest)
+
+
+def at_rest(signs: FloatArray) -> BoolArray:
+    """Where cells of a line rest: the velocity is 0 there and beside, and nothing flows in.
+
+    One zero alone is an attractor or a source, not a place at rest.
+
+    Parameters
+    ----------
+    signs
+        Signs of the velocity in n cells and in one more at either end, (n + 2,).
+
+    Returns
+    -------
+    Booleans (n,).
+    """
+    before, here, after = signs[:-2], signs[1:-1], signs[2:]
+    lone = (before != 0) & (after != 0)
+    return np.asarray((here == 0) & ~lone & (before <= 0) & (after >= 0))

@@ -1,0 +1,113 @@
+"""One measure on the sphere as a lit globe, from two sides."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure, SubFigure
+
+from mfpde.equation import MeanFieldEquation
+from mfpde.measure import AnyMeasure
+from mfpde.plotting.domain import domain_of
+from mfpde.plotting.projections import Orthographic
+from mfpde.plotting.sphere_atoms import draw_atoms, marked_atoms
+from mfpde.plotting.sphere_field import add_colour_bar, colours_for, density_of
+from mfpde.plotting.sphere_frame import prepare_axes
+from mfpde.plotting.sphere_map import draw_ground, legend_handles
+from mfpde.plotting.sphere_neurons import draw_directions, draw_neurons, sphere_neurons
+from mfpde.plotting.style import LANDSCAPE, styled
+
+TILT = np.pi / 9
+AREA_PER_MASS = 260.0
+FRONT = Orthographic(0.0, TILT)
+BACK = Orthographic(np.pi, -TILT)
+SIDES = ((FRONT, "front: φ = 0, north pole"), (BACK, "back: φ = π, south pole"))
+
+
+@styled
+def plot_globe(
+    measure: AnyMeasure,
+    *,
+    equation: MeanFieldEquation | None = None,
+    figure: Figure | SubFigure | None = None,
+) -> Figure | SubFigure:
+    """Draw a measure on the sphere as a globe, from the front and from the back.
+
+    The front view looks at the point of longitude 0 from 20 degrees north, the back view
+    at its antipode: together they show everything once.  Colours are those of
+    :func:`mfpde.plot_density`, darkened gently away from the light.
+
+    Parameters
+    ----------
+    measure
+        A density on a Sphere, atoms with d = 3, or both.
+    equation
+        Its neurons' circles and directions are drawn where they face the viewer, hatched
+        where none is active, and the atoms that :func:`mfpde.concentration` finds.
+    figure
+        Figure or subfigure to fill; by default a new one.
+
+    Returns
+    -------
+    The figure.
+
+    Raises
+    ------
+    ValueError
+        If the measure does not lie on the sphere S^2.
+    """
+    if domain_of(measure, picture="plot_globe") != "sphere":
+        raise ValueError(
+            f"plot_globe has no picture for a measure in dimension {measure.dimension} "
+            "here: it draws densities on a Sphere and atoms with d = 3. Use plot_density"
+        )
+    if figure is None:
+        figure = Figure(figsize=(7.0, 4.0), layout="constrained")
+    density = density_of(measure)
+    norm = colours_for([density] if density is not None else [])
+    pair = draw_globes(figure, measure, equation, norm=norm)
+    if density is not None and norm is not None:
+        add_colour_bar(
+            figure,
+            norm,
+            [density],
+            ax=pair,
+            orientation="horizontal",
+            aspect=40,
+            fraction=0.05,
+            shrink=0.6,
+            pad=0.03,
+        )
+    return figure
+
+
+def draw_globes(
+    figure: Figure | SubFigure,
+    measure: AnyMeasure,
+    equation: MeanFieldEquation | None,
+    *,
+    norm: Normalize | None,
+) -> list[Axes]:
+    """Fill ``figure`` with both views and a legend, in the colours of ``norm``."""
+    marked = marked_atoms(measure, equation)
+    neurons = sphere_neurons(equation)
+    pair = list(figure.subplots(1, 2))
+    for ax, (projection, name) in zip(pair, SIDES, strict=True):
+        prepare_axes(ax, projection)
+        draw_ground(ax, projection, measure, norm=norm)
+        draw_neurons(ax, projection, neurons)
+        draw_directions(ax, projection, neurons)
+        draw_atoms(ax, projection, marked, area_per_mass=AREA_PER_MASS, labels=True)
+        ax.set_title(name, pad=5, color=LANDSCAPE)
+    handles = legend_handles(neurons, marked)
+    if handles:
+        figure.legend(
+            handles=handles,
+            loc="outside lower center",
+            ncols=min(len(handles), 6),
+            handletextpad=0.4,
+            columnspacing=1.2,
+            handlelength=1.4,
+        )
+    return pair

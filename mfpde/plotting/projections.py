@@ -1,0 +1,143 @@
+r"""Two pictures of the unit sphere in a plane.
+
+Mollweide (equal area: the ellipse has the area 4 pi of the sphere), with longitude phi and
+latitude alpha of a point and 2 t + sin 2t = pi sin alpha:
+
+    X = (2 sqrt 2 / pi) phi cos t,   Y = sqrt 2 sin t.
+
+Orthographic (a globe from far away), with c the point in front and (e, n) its east and north:
+
+    X = x.e,   Y = x.n,   visible where x.c >= 0.
+
+Source: J. P. Snyder, Map projections - a working manual (1987), sections 31 and 20.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from matplotlib.patches import Ellipse
+
+from mfpde.arrays import FloatArray
+
+_ROOT2 = float(np.sqrt(2.0))
+_NEWTON_STEPS = 12
+
+
+class Projection(ABC):
+    """A map of the sphere (or of what one sees of it) onto the inside of an ellipse."""
+
+    half_width: float
+    half_height: float
+
+    @abstractmethod
+    def project(self, points: FloatArray) -> FloatArray:
+        """Places (..., 2) of points (..., 3); NaN where they are hidden."""
+
+    @abstractmethod
+    def points_of(self, places: FloatArray) -> FloatArray:
+        """Points (..., 3) at places (..., 2); those outside are moved to the outline."""
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """Left, right, bottom and top of the picture."""
+        return (-self.half_width, self.half_width, -self.half_height, self.half_height)
+
+    def outline(self) -> Ellipse:
+        """Border of the picture."""
+        return Ellipse((0.0, 0.0), 2 * self.half_width, 2 * self.half_height)
+
+    def pixels(self, columns: int) -> FloatArray:
+        """Places (rows, columns, 2) of the centres of square pixels, from the bottom."""
+        rows = round(columns * self.half_height / self.half_width)
+        x = ((np.arange(columns) + 0.5) * 2 / columns - 1) * self.half_width
+        y = ((np.arange(rows) + 0.5) * 2 / rows - 1) * self.half_height
+        return np.stack(np.meshgrid(x, y), axis=-1)
+
+    def line(self, points: FloatArray) -> FloatArray:
+        """Places (n, 2) of a curve, NaN where it is hidden or leaves on the other side."""
+        places = self.project(points)
+        jumps = np.abs(np.diff(places[:, 0])) > self.half_width / 2
+        return np.insert(places, np.nonzero(jumps)[0] + 1, np.nan, axis=0)
+
+
+@dataclass(frozen=True)
+class Mollweide(Projection):
+    """The whole sphere on an ellipse, areas as they are; phi = 0 in the middle."""
+
+    half_width = 2 * _ROOT2
+    half_height = _ROOT2
+
+    def project(self, points: FloatArray) -> FloatArray:
+        """Places (..., 2) of points (..., 3)."""
+        longitudes = np.arctan2(points[..., 1], points[..., 0])
+        t = _auxiliary_angle(points[..., 2])
+        x = 2 * _ROOT2 / np.pi * longitudes * np.cos(t)
+        return np.stack([x, _ROOT2 * np.sin(t)], axis=-1)
+
+    def points_of(self, places: FloatArray) -> FloatArray:
+        """Points (..., 3) at places (..., 2); those outside are moved to the outline."""
+        t = np.arcsin(np.clip(places[..., 1] / _ROOT2, -1.0, 1.0))
+        widths = np.maximum(np.cos(t), 1e-12)
+        longitudes = np.clip(
+            np.pi * places[..., 0] / (2 * _ROOT2 * widths), -np.pi, np.pi
+        )
+        height = np.clip((2 * t + np.sin(2 * t)) / np.pi, -1.0, 1.0)
+        across = np.sqrt(1 - height**2)
+        return np.stack(
+            [across * np.cos(longitudes), across * np.sin(longitudes), height], axis=-1
+        )
+
+
+@dataclass(frozen=True)
+class Orthographic(Projection):
+    """The half of the sphere that faces a viewer far out at (longitude, latitude)."""
+
+    longitude: float
+    latitude: float
+
+    half_width = 1.0
+    half_height = 1.0
+
+    @cached_property
+    def frame(self) -> FloatArray:
+        """East, north and the point in front, as the rows of a rotation (3, 3)."""
+        cos_phi, sin_phi = np.cos(self.longitude), np.sin(self.longitude)
+        cos_a, sin_a = np.cos(self.latitude), np.sin(self.latitude)
+        return np.array(
+            [
+                [-sin_phi, cos_phi, 0.0],
+                [-sin_a * cos_phi, -sin_a * sin_phi, cos_a],
+                [cos_a * cos_phi, cos_a * sin_phi, sin_a],
+            ]
+        )
+
+    def project(self, points: FloatArray) -> FloatArray:
+        """Places (..., 2) of points (..., 3); NaN on the far side."""
+        turned = points @ self.frame.T
+        is_visible = turned[..., 2:] >= 0
+        return np.where(is_visible, turned[..., :2], np.nan)
+
+    def points_of(self, places: FloatArray) -> FloatArray:
+        """Points (..., 3) at places (..., 2); those outside are moved to the outline."""
+        distance = np.linalg.norm(places, axis=-1, keepdims=True)
+        inside = places / np.maximum(distance, 1.0)
+        depth = np.sqrt(np.maximum(1 - (inside**2).sum(axis=-1, keepdims=True), 0.0))
+        return np.asarray(np.concatenate([inside, depth], axis=-1) @ self.frame)
+
+
+def _auxiliary_angle(heights: FloatArray) -> FloatArray:
+    """Solve 2 t + sin 2t = pi z for z in [-1, 1], to rounding also at the poles.
+
+    With u = pi - 2 |t| it reads u - sin u = pi (1 - |z|): Newton from (6 pi (1 - |z|))^(1/3),
+    which lies below the solution, of a convex function.
+    """
+    rest = np.pi * np.maximum(1 - np.abs(heights), 0.0)
+    u = np.cbrt(6 * rest)
+    for _ in range(_NEWTON_STEPS):
+        slope = np.maximum(1 - np.cos(u), 1e-300)
+        u = np.clip(u - (u - np.sin(u) - rest) / slope, 0.0, np.pi)
+    return np.asarray(np.sign(heights) * (np.pi - u) / 2)

@@ -1,0 +1,144 @@
+"""One measure on the sphere as an equal-area (Mollweide) map."""
+
+from __future__ import annotations
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from mfpde.equation import MeanFieldEquation
+from mfpde.measure import AnyMeasure, Atoms
+from mfpde.plotting.neurons import Neuron, neuron_marker
+from mfpde.plotting.projections import Mollweide, Projection
+from mfpde.plotting.sphere_atoms import (
+    draw_atoms,
+    draw_particles,
+    is_crowd,
+    marked_atoms,
+)
+from mfpde.plotting.sphere_field import (
+    add_colour_bar,
+    colours_for,
+    density_of,
+    draw_bare_globe,
+    draw_field,
+)
+from mfpde.plotting.sphere_frame import draw_graticule, label_graticule, prepare_axes
+from mfpde.plotting.sphere_neurons import (
+    HATCH,
+    draw_directions,
+    draw_neurons,
+    has_dead_zone,
+    sphere_neurons,
+)
+from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED
+
+AREA_PER_MASS = 260.0
+
+Marked = tuple[Atoms, Atoms]
+
+
+def draw_density_map(
+    ax: Axes, measure: AnyMeasure, equation: MeanFieldEquation | None
+) -> None:
+    """Draw the map with its graticule, neurons, atoms, legend and colour bar."""
+    projection = Mollweide()
+    density = density_of(measure)
+    norm = colours_for([density] if density is not None else [])
+    marked = marked_atoms(measure, equation)
+    neurons = sphere_neurons(equation)
+    prepare_axes(ax, projection)
+    draw_ground(ax, projection, measure, norm=norm)
+    draw_neurons(ax, projection, neurons)
+    draw_directions(ax, projection, neurons)
+    draw_atoms(ax, projection, marked, area_per_mass=AREA_PER_MASS, labels=True)
+    label_graticule(ax)
+    if density is not None and norm is not None:
+        bar = ax.inset_axes((1.03, 0.08, 0.025, 0.84))
+        add_colour_bar(ax.figure, norm, [density], cax=bar)
+    add_legend(ax, neurons, marked)
+
+
+def draw_ground(
+    ax: Axes, projection: Projection, measure: AnyMeasure, *, norm: Normalize | None
+) -> None:
+    """Draw the density (or the particles) and the graticule over it."""
+    density = density_of(measure)
+    if density is not None and norm is not None:
+        draw_field(ax, projection, density, norm=norm)
+    else:
+        draw_bare_globe(ax, projection)
+    draw_graticule(ax, projection)
+    if isinstance(measure, Atoms) and is_crowd(measure):
+        draw_particles(ax, projection, measure)
+
+
+def add_legend(ax: Axes, neurons: list[Neuron], marked: Marked) -> None:
+    """Explain the marks in a row below the axes, those alone that are there."""
+    handles = legend_handles(neurons, marked)
+    if handles:
+        ax.legend(
+            handles=handles,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.07),
+            ncols=min(len(handles), 5),
+            handletextpad=0.4,
+            columnspacing=1.1,
+            handlelength=1.4,
+        )
+
+
+def legend_handles(neurons: list[Neuron], marked: Marked) -> list[Artist]:
+    """Marks of the neurons and the atoms with their meanings."""
+    handles: list[Artist] = []
+    if neurons:
+        handles.append(
+            Line2D([], [], color=MUTED, linewidth=1.2, label="$a_j·x + b_j = 0$")
+        )
+        handles += _direction_handles(neurons)
+    if has_dead_zone(neurons, Mollweide().points_of(Mollweide().pixels(200))):
+        handles.append(
+            Patch(facecolor="none", edgecolor=MUTED, hatch=HATCH, label="none active")
+        )
+    for atoms, face, name in zip(marked, (ATOM, "none"), _ATOM_NAMES, strict=True):
+        if len(atoms):
+            handles.append(
+                Line2D(
+                    [],
+                    [],
+                    linestyle="",
+                    marker="o",
+                    markerfacecolor=face,
+                    markeredgecolor=ATOM,
+                    label=f"{name} (area ∝ mass)",
+                )
+            )
+    return handles
+
+
+def _direction_handles(neurons: list[Neuron]) -> list[Artist]:
+    used = {neuron_marker(weight) for _, weight, _ in neurons}
+    return [
+        Line2D(
+            [],
+            [],
+            linestyle="",
+            marker=marker,
+            markerfacecolor="white",
+            markeredgecolor=LANDSCAPE,
+            markeredgewidth=0.6,
+            label=meaning,
+        )
+        for marker, meaning in _MEANINGS.items()
+        if marker in used
+    ]
+
+
+_ATOM_NAMES = ("atom", "atom found")
+_MEANINGS = {
+    "^": "$a_j$, $w_j > 0$",
+    "v": "$a_j$, $w_j < 0$",
+    "D": "$a_j$, vector weight",
+}

@@ -1,0 +1,319 @@
+"""Basins and cores on S^2 and on zonal grids; masses in balls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.diagnostics import ball_radius, largest_ball_mass
+
+
+def unit(vectors):
+    array = np.asarray(vectors, dtype=float)
+    return array / np.linalg.norm(array, axis=-1, keepdims=True)
+
+
+def attention(beta, direction="ascent"):
+    return mfpde.MeanFieldEquation(mfpde.Attention(beta), direction=direction)
+
+
+def atoms_on(geometry, points, masses):
+    empty = mfpde.Density(geometry, np.zeros(geometry.shape))
+    return mfpde.Measure(empty, mfpde.Atoms(points, masses))
+
+
+def distance(points, centre):
+    """Great-circle distance, accurate for small ones too."""
+    return 2 * np.arcsin(np.minimum(np.linalg.norm(points - centre, axis=-1) / 2, 1))
+
+
+def bumps(geometry, centres, masses, *, width):
+    return mfpde.Density.from_function(
+        geometry,
+        lambda x: sum(
+            m * np.exp(-((distance(x, c) / width) ** 2) / 2)
+            for c, m in zip(centres, masses, strict=True)
+        ),
+    )
+
+
+def ring(sphere, axis, angle, *, cells):
+    width = cells * sphere.spacing
+    return mfpde.Density.from_function(
+        sphere, lambda x: np.exp(-(((distance(x, axis) - angle) / width) ** 2) / 2)
+    )
+
+
+CENTRES = unit([[0.0, 0.0, 1.0], [1.0, 0.2, -0.3], [-0.5, -0.8, 0.3]])
+MASSES = np.array([0.5, 0.3, 0.2])
+AXES = unit([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [1.0, 2.0, 0.5]])
+
+
+def rotation(seed):
+    return np.linalg.qr(np.random.default_rng(seed).standard_normal((3, 3)))[0]
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize("bare", [True, False])
+def test_exact_atoms_are_found_in_any_orientation(seed, bare) -> None:
+    turn = np.eye(3) if seed is None else rotation(seed)
+    points = CENTRES @ turn.T
+    measure = (
+        mfpde.Atoms(points, MASSES)
+        if bare
+        else atoms_on(mfpde.Sphere(64), points, MASSES)
+    )
+    report = mfpde.concentration(measure, attention(20.0))
+    assert [a.kind for a in report.atoms] == ["atom"] * 3
+    assert len(report.regions) == 3
+    np.testing.assert_allclose([a.mass for a in report.atoms], MASSES, atol=1e-14)
+    np.testing.assert_allclose([a.core_mass for a in report.atoms], MASSES, atol=1e-14)
+    for atom, point in zip(report.atoms, points, strict=True):
+        np.testing.assert_allclose(atom.position, point, atol=1e-6)
+        assert atom.radius <= 1e-12
+        assert np.isnan(atom.radius_in_cells) == bare
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.01, 0.03, 0.3, 1.5])
+def test_a_lone_atom_contracts_at_its_mass(tilt: float) -> None:
+    """All directions shrink at rate 1 per unit mass (exact.md 9), at a pole too."""
+    sphere = mfpde.Sphere(128)
+    point = np.array([[np.sin(tilt) * 0.6, np.sin(tilt) * 0.8, np.cos(tilt)]])
+    report = mfpde.concentration(atoms_on(sphere, point, [1.0]), attention(5.0))
+    (atom,) = report.atoms
+    # Differences over 0.7 h to both sides see the kernel's next order.
+    expected = -np.exp(-5.0 * (0.7 * sphere.spacing) ** 2 / 2)
+    np.testing.assert_allclose(atom.eigenvalues, expected, rtol=1e-4)
+    assert atom.contraction_rate == -atom.eigenvalues[-1]
+    np.testing.assert_allclose(atom.position, point[0], atol=1e-12)
+    assert atom.angle == pytest.approx(tilt, abs=1e-12)
+    bare = mfpde.concentration(mfpde.Atoms(point), attention(5.0)).atoms[0]
+    np.testing.assert_allclose(bare.eigenvalues, -1.0, rtol=1e-5)
+
+
+def test_three_bumps_become_three_regions_that_hold_everything() -> None:
+    sphere = mfpde.Sphere(64)
+    equation = attention(8.0)
+    start = bumps(sphere, CENTRES, MASSES, width=0.2)
+    run = mfpde.solve(equation, start, t_end=15.0, save_every=5.0)
+    for state in run.states:
+        report = mfpde.concentration(state, equation)
+        assert len(report.regions) == 3
+        masses = [region.mass for region in report.regions]
+        assert sum(masses) == pytest.approx(1.0, abs=1e-12)
+        assert masses == sorted(masses, reverse=True)
+        # The regions are those of the bumps.
+        positions = np.array([r.position for r in report.regions])
+        assert (distance(positions, CENTRES) < 0.3).all()
+    assert [atom.kind for atom in report.atoms] == ["atom"] * 3
+    text = str(run)
+    assert "3 atoms" in text
+    assert text.splitlines()[-4].split()[:4] == ["kind", "x", "y", "z"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("beta", [5.0, 20.0])
+def test_descent_of_attention_alone_makes_no_atom(seed: int, beta: float) -> None:
+    sphere = mfpde.Sphere(64)
+    equation = attention(beta, "descent")
+    start = mfpde.perturbed_uniform(sphere, 0.8, seed=seed)
+    run = mfpde.solve(equation, start, t_end=20.0, save_every=5.0)
+    for state in run.states:
+        report = mfpde.concentration(state, equation)
+        assert report.atoms == ()
+        held = sum(region.mass for region in report.regions)
+        assert held + report.resting_mass == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("direction", ["ascent", "descent"])
+@pytest.mark.parametrize("beta", [8.0, 50.0])
+@pytest.mark.parametrize("axis", AXES)
+def test_a_ring_is_no_atom(axis, beta: float, direction: str) -> None:
+    sphere = mfpde.Sphere(64)
+    for angle in (0.2, 0.35, 0.5, 1.0):
+        for cells in (0.5, 1.0):
+            measure = ring(sphere, axis, angle, cells=cells)
+            report = mfpde.concentration(measure, attention(beta, direction))
+            assert report.atoms == ()
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_one_relu_neuron_makes_half_an_atom_and_half_at_rest(axis) -> None:
+    """Ascent (exact.md 3): half the mass collapses, the dead half stays."""
+    sphere = mfpde.Sphere(64)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Perceptron([axis], [1.0]), direction="ascent"
+    )
+    run = mfpde.solve(equation, mfpde.uniform(sphere), t_end=12.0)
+    report = mfpde.concentration(run.final, equation)
+    (atom,) = report.atoms
+    assert atom.kind == "atom"
+    assert atom.core_mass == pytest.approx(0.5, abs=0.01)
+    assert report.resting_mass == pytest.approx(0.5, abs=0.02)
+    assert distance(atom.position, axis) < sphere.spacing / 2
+    np.testing.assert_allclose(atom.eigenvalues, -1.0, rtol=0.01)
+
+
+def test_particles_and_density_agree() -> None:
+    sphere = mfpde.Sphere(64)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(7.0),
+        mfpde.Perceptron.random(3, 3, seed=111),
+        direction="descent",
+    )
+    run = mfpde.solve(equation, mfpde.uniform(sphere), t_end=25.0)
+    # Points of a Fibonacci lattice, evenly spread.
+    number = np.arange(600) + 0.5
+    heights, turns = 1 - number / 300, number * np.pi * (1 + np.sqrt(5))
+    across = np.sqrt(1 - heights**2)
+    points = np.stack([across * np.cos(turns), across * np.sin(turns), heights], -1)
+    particles = mfpde.solve_particles(
+        equation, mfpde.Atoms(unit(points)), t_end=25.0, rtol=1e-4
+    )
+    dense = mfpde.concentration(run.final, equation).atoms
+    exact = mfpde.concentration(particles.final, equation).atoms
+    assert len(dense) == len(exact) > 0
+    for one, other in zip(dense, exact, strict=True):
+        assert one.mass == pytest.approx(other.mass, abs=5e-3)
+        assert distance(one.position, other.position) < sphere.spacing / 2
+        assert one.contraction_rate == pytest.approx(other.contraction_rate, rel=0.05)
+
+
+def test_a_drift_without_potential_has_attractors_too() -> None:
+    """Nearly constant vector weights: everything flows to their direction."""
+    sphere = mfpde.Sphere(64)
+    weights = np.array([[0.0, 0.5, 2.0]])
+    neuron = mfpde.Perceptron(AXES[:1], weights, activation="tanh", biases=[3.0])
+    equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
+    assert not equation.has_energy
+    run = mfpde.solve(equation, mfpde.uniform(sphere), t_end=8.0)
+    (atom,) = mfpde.concentration(run.final, equation).atoms
+    assert distance(atom.position, unit(weights[0])) < sphere.spacing
+    assert atom.mass == pytest.approx(1.0, abs=1e-3)
+    assert (atom.eigenvalues < 0).all()
+
+
+@pytest.mark.parametrize("kernel", ["shifted", "unshifted"])
+@pytest.mark.parametrize("beta", [0.0, 5.0, 50.0])
+def test_the_uniform_state_is_at_rest(beta: float, kernel: str) -> None:
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, kernel=kernel), direction="ascent"
+    )
+    for geometry in (mfpde.Sphere(64), mfpde.Zonal(3, 128), mfpde.Zonal(64, 200)):
+        report = mfpde.concentration(mfpde.uniform(geometry), equation)
+        assert report.regions == ()
+        assert report.resting_mass == pytest.approx(1.0)
+        assert str(report).startswith("at rest")
+
+
+@pytest.mark.parametrize("dimension", [3, 4])
+def test_on_zonal_grids_poles_hold_atoms_and_angles_rings(dimension: int) -> None:
+    zonal = mfpde.Zonal(dimension, 128)
+    axis = zonal.axis
+    aside = np.eye(dimension)[0]
+    points = np.stack([axis, -axis, unit(axis + 4 * aside)])
+    report = mfpde.concentration(atoms_on(zonal, points, MASSES), attention(20.0))
+    assert [r.kind for r in report.regions] == ["atom", "ring", "atom"]
+    north, south = report.atoms
+    np.testing.assert_array_equal(north.position, axis)
+    np.testing.assert_array_equal(south.position, -axis)
+    assert [north.mass, south.mass] == pytest.approx(MASSES[:2], abs=1e-14)
+    for atom in report.atoms:
+        assert atom.eigenvalues.shape == (dimension - 1,)
+        np.testing.assert_allclose(atom.eigenvalues, -atom.mass, rtol=0.02)
+    (band,) = report.rings
+    assert band.angle == pytest.approx(np.arctan(4.0), abs=1e-12)
+    assert band.mass == pytest.approx(0.2, abs=1e-14)
+    assert band.radius <= 1e-12
+    assert band.contraction_rate > 0
+    assert "rings" in str(report)
+    assert "theta/pi" in str(report)
+
+
+@pytest.mark.parametrize(("beta", "width"), [(5.0, 0.06), (20.0, 0.035)])
+def test_zonal_and_full_sphere_agree(beta: float, width: float) -> None:
+    shape = {
+        "centres": AXES[:1] * [[1.0], [-1.0]],
+        "masses": [1.0, 2.0],
+        "width": width,
+    }
+    equation = attention(beta)
+    full, band = (
+        mfpde.concentration(bumps(geometry, **shape), equation)
+        for geometry in (mfpde.Sphere(128), mfpde.Zonal(3, 256))
+    )
+    assert len(full.atoms) == len(band.atoms) == 2
+    for one, other in zip(full.atoms, band.atoms, strict=True):
+        assert one.mass == pytest.approx(other.mass, abs=1e-4)
+        assert one.radius == pytest.approx(other.radius, rel=0.02)
+        assert one.kind == other.kind == "forming"
+        np.testing.assert_allclose(one.position, other.position, atol=1e-9)
+        np.testing.assert_allclose(one.eigenvalues, other.eigenvalues, rtol=0.02)
+        np.testing.assert_allclose(
+            one.principal_radii, other.principal_radii, rtol=0.02
+        )
+
+
+def test_zonal_relu_neuron_makes_half_an_atom_in_high_dimension() -> None:
+    zonal = mfpde.Zonal(64, 256)
+    neuron = mfpde.Perceptron([zonal.axis], [1.0])
+    equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
+    run = mfpde.solve(equation, mfpde.uniform(zonal), t_end=15.0)
+    report = mfpde.concentration(run.final, equation)
+    (atom,) = report.atoms
+    assert atom.kind == "atom"
+    assert atom.core_mass == pytest.approx(0.5, abs=0.002)
+    assert report.resting_mass == pytest.approx(0.5, abs=1e-9)
+    assert "1 atoms" in str(run)
+
+
+@pytest.mark.parametrize("radius", [0.05, 0.3, np.pi / 6, 2.0, 3.2])
+def test_largest_ball_mass_is_that_of_all_balls_about_centres_and_atoms(
+    radius: float, rng
+) -> None:
+    sphere = mfpde.Sphere(32)
+    density = mfpde.Density(sphere, rng.random(sphere.shape) ** 8).normalized()
+    atoms = mfpde.Atoms(unit(rng.standard_normal((5, 3))), 0.02 * rng.random(5))
+    centres = np.concatenate([sphere.points.reshape(-1, 3), atoms.points])
+    held = np.concatenate([density.masses.ravel(), atoms.masses])
+    inside = distance(centres[:, np.newaxis], centres) <= radius + 1e-9
+    measure = mfpde.Measure(density, atoms)
+    assert largest_ball_mass(measure, radius) == pytest.approx((inside @ held).max())
+    count = density.masses.size
+    alone = (inside[:count, :count] @ held[:count]).max()
+    measure = mfpde.Measure(density)
+    assert largest_ball_mass(measure, radius) == pytest.approx(alone)
+
+
+def test_balls_of_uniform_measures_and_atoms() -> None:
+    cap = (1 - np.cos(0.4)) / 2
+    full = largest_ball_mass(mfpde.Measure(mfpde.uniform(mfpde.Sphere(128))), 0.4)
+    assert full == pytest.approx(cap, rel=0.03)
+    zonal = mfpde.Zonal(3, 256)
+    about_pole = largest_ball_mass(mfpde.Measure(mfpde.uniform(zonal)), 0.4)
+    assert about_pole == pytest.approx(cap, rel=1e-3)
+    south = atoms_on(zonal, -zonal.axis[np.newaxis], [0.7])
+    assert largest_ball_mass(south, 0.0) == pytest.approx(0.7)
+    assert largest_ball_mass(south, 0.1) == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(
+    ("beta", "radius"), [(0.0, np.pi / 6), (0.1, np.pi / 6), (25.0, 0.1)]
+)
+def test_the_radius_of_a_ball_is_that_of_a_core(beta: float, radius: float) -> None:
+    equation = attention(beta)
+    assert ball_radius(equation) == pytest.approx(radius)
+    for geometry in (mfpde.Circle(256), mfpde.Sphere(256), mfpde.Zonal(3, 64)):
+        report = mfpde.concentration(mfpde.uniform(geometry), equation)
+        assert report.core_radius == pytest.approx(radius)
+
+
+@pytest.mark.parametrize(
+    "geometry", [mfpde.Circle(64), mfpde.Sphere(32), mfpde.Zonal(5, 64)]
+)
+def test_ball_masses_are_recorded_on_every_geometry(geometry) -> None:
+    run = mfpde.solve(attention(1.0), mfpde.uniform(geometry), t_end=0.5)
+    recorded = run.diagnostics["largest_ball_mass"]
+    assert ((recorded > 0) & (recorded < 1)).all()
+    assert "at rest" in str(run)

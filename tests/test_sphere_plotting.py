@@ -1,0 +1,448 @@
+"""Pictures of the sphere and of zonal grids: right values at the right places."""
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.geometry.sphere import points_at
+from mfpde.measure import Atoms, Density, Measure, uniform
+from mfpde.plotting import (
+    plot_density,
+    plot_globe,
+    plot_run,
+    plot_snapshots,
+    plot_space_time,
+    save_figure,
+)
+from mfpde.plotting.angle_view import ZonalView
+from mfpde.plotting.globe import BACK, FRONT
+from mfpde.plotting.projections import Mollweide, Orthographic
+from mfpde.plotting.sphere_field import values_at
+from mfpde.plotting.sphere_neurons import circle_points
+from mfpde.run import Run
+from mfpde.stopping import reached_end
+from mfpde.terms import Attention, Perceptron
+
+DIRECTIONS = [[1.0, 0.3, 0.5], [-0.5, 0.8, 0.2], [0.1, -0.9, -0.4]]
+PERCEPTRON = Perceptron(DIRECTIONS, [0.8, -0.5, 0.6], biases=[-0.3, 0.0, -0.5])
+EQUATION = MeanFieldEquation(Attention(8.0), PERCEPTRON, direction="ascent")
+AXIS = [0.0] * 7 + [1.0]
+ZONAL_EQUATION = MeanFieldEquation(
+    Attention(8.0), Perceptron([AXIS], [1.0], biases=[0.5]), direction="ascent"
+)
+MAP = Mollweide()
+
+
+def bump(sphere, centre, sharpness):
+    centre = np.array(centre) / np.linalg.norm(centre)
+    return Density.from_function(sphere, lambda x: np.exp(sharpness * (x @ centre - 1)))
+
+
+def random_points(count, seed=0):
+    points = np.random.default_rng(seed).standard_normal((count, 3))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def run_of(states, equation):
+    times = np.linspace(0.0, 3.0, len(states))
+    diagnostics = {
+        "mass": np.array([s.total_mass for s in states]),
+        "energy": np.sqrt(1 + times),
+        "dissipation": np.exp(-times),
+        "largest_density": np.array([s.density.values.max() for s in states]),
+    }
+    end = reached_end(3.0)
+    return Run(equation, times, states, diagnostics, end, states[-1], 3.0)
+
+
+def sphere_run():
+    sharpness = np.geomspace(0.5, 300.0, 7)
+    states = [Measure(bump(Sphere(32), [1.0, 0.3, 0.5], s)) for s in sharpness]
+    return run_of(states, EQUATION)
+
+
+def zonal_run():
+    zonal = Zonal(8, 128)
+    rates = np.linspace(0.0, 30.0, 6)
+    states = [
+        Measure(Density.from_function(zonal, lambda x, r=r: np.exp(r * x[:, -1])))
+        for r in rates
+    ]
+    return run_of(states, ZONAL_EQUATION)
+
+
+@pytest.fixture
+def found(monkeypatch):
+    """Replace the search for atoms: one at the largest density, of mass 0.25."""
+
+    def concentration(measure, equation):
+        if isinstance(measure, Atoms):
+            return SimpleNamespace(atoms=(), rings=())
+        density = measure.density if isinstance(measure, Measure) else measure
+        place = np.unravel_index(density.values.argmax(), density.values.shape)
+        atom = SimpleNamespace(position=density.geometry.points[place], mass=0.25)
+        return SimpleNamespace(atoms=(atom,), rings=())
+
+    monkeypatch.setattr("mfpde.plotting.found_atoms.concentration", concentration)
+
+
+def by_gid(ax, gid):
+    return [artist for artist in ax.get_children() if artist.get_gid() == gid]
+
+
+def bars(figure):
+    """Axes of colour bars in the figure."""
+    everything = [a for ax in figure.axes for a in (ax, *ax.child_axes)]
+    unit = "density ρ (per unit area)"
+    return [a for a in everything if unit in (a.get_xlabel(), a.get_ylabel())]
+
+
+def drawn(figure):
+    figure.draw_without_rendering()
+    return figure
+
+
+def pixel_at(image, place):
+    """Pixel of an image that covers a place."""
+    left, right, bottom, top = image.get_extent()
+    pixels = np.asarray(image.get_array())
+    rows, columns = pixels.shape[:2]
+    column = int((place[0] - left) / (right - left) * columns)
+    row = int((place[1] - bottom) / (top - bottom) * rows)
+    return pixels[row, column]
+
+
+def test_mollweide_has_its_known_places():
+    root = np.sqrt(2.0)
+    poles = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]])
+    assert np.allclose(MAP.project(poles), [[0.0, root], [0.0, -root]])
+    equator = points_at(np.array(np.pi / 2), np.array([-3.0, 0.0, 1.5]))
+    expected = [[-6 * root / np.pi, 0.0], [0.0, 0.0], [3 * root / np.pi, 0.0]]
+    assert np.allclose(MAP.project(equator), expected)
+
+
+@pytest.mark.parametrize("projection", [MAP, FRONT, BACK, Orthographic(1.0, 0.7)])
+def test_projections_are_inverted(projection):
+    points = random_points(2000)
+    places = projection.project(points)
+    visible = np.isfinite(places[:, 0])
+    assert np.abs(projection.points_of(places[visible]) - points[visible]).max() < 1e-7
+    inside = (places[visible] / (projection.half_width, projection.half_height)) ** 2
+    assert inside.sum(axis=1).max() <= 1 + 1e-12
+
+
+def test_mollweide_is_exact_next_to_the_poles():
+    theta = np.geomspace(1e-6, 0.1, 50)
+    x, y = MAP.project(points_at(theta, np.array(2.0))).T
+    t = np.arcsin(np.minimum(y / np.sqrt(2), 1))
+    # the height 1 - z of a cap is known to one rounding error of z
+    assert np.allclose(2 * t + np.sin(2 * t), np.pi * np.cos(theta), atol=1e-14)
+    assert (np.diff(x) > 0).all()
+
+
+def test_mollweide_keeps_areas():
+    # polygons with 8 points on each side of a patch; theirs are the areas of the cells
+    theta = np.linspace(0.0, np.pi, 13)
+    phi = np.linspace(-np.pi, np.pi, 25)
+    total = 0.0
+    for low, high in pairwise(theta):
+        for west, east in pairwise(phi):
+            s = np.linspace(0.0, 1.0, 200, endpoint=False)
+            east = min(east, np.pi - 1e-12)
+            around = np.concatenate([low + 0 * s, low + s * (high - low)])
+            around = np.concatenate([around, high + 0 * s, high + s * (low - high)])
+            along = np.concatenate([west + s * (east - west), east + 0 * s])
+            along = np.concatenate([along, east + s * (west - east), west + 0 * s])
+            # west = -pi is the left border of the map
+            along = np.maximum(along, -np.pi + 1e-12)
+            x, y = MAP.project(points_at(around, along)).T
+            area = abs(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1))) / 2
+            exact = (np.cos(low) - np.cos(high)) * (east - west)
+            assert area == pytest.approx(exact, rel=2e-3)
+            total += area
+    assert total == pytest.approx(4 * np.pi, rel=1e-3)
+    assert np.pi * MAP.half_width * MAP.half_height == pytest.approx(4 * np.pi)
+
+
+def test_sampled_values_are_those_of_the_cells():
+    density = bump(Sphere(32), [0.2, -0.5, 0.7], 5.0)
+    points = density.geometry.points
+    for floor in (None, 1e-9):
+        values = values_at(density, points, floor=floor)
+        assert np.allclose(values, density.values, rtol=1e-12)
+
+
+def test_sampled_values_cross_poles_and_the_meridian_zero():
+    fine = bump(Sphere(128), [0.05, 0.02, 1.0], 4.0)
+    centre = np.array([0.05, 0.02, 1.0]) / np.linalg.norm([0.05, 0.02, 1.0])
+    points = np.concatenate(
+        [random_points(500), np.eye(3), points_at(np.array([0.001, 1.0]), -1e-17)]
+    )
+    exact = np.exp(4 * (points @ centre - 1))
+    exact *= fine.values.max() / np.exp(4 * (fine.geometry.points @ centre - 1)).max()
+    assert np.abs(values_at(fine, points) - exact).max() < 2e-3 * exact.max()
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_map_pixels_are_the_density_at_their_places(given):
+    density = bump(Sphere(64), [1.0, 0.5, 0.3], 10.0)
+    ax = Figure(layout="constrained").subplots(1, 2)[0] if given else None
+    drawn_on = plot_density(density, ax=ax)
+    assert ax is None or drawn_on is ax
+    drawn(drawn_on.figure)
+    (image,) = by_gid(drawn_on, "density")
+    points = density.geometry.points[::9, ::7].reshape(-1, 3)
+    values = density.values[::9, ::7].ravel()
+    shown = [pixel_at(image, place) for place in MAP.project(points)]
+    # a pixel's centre is up to half a pixel (0.2 degrees) away
+    assert np.abs(np.array(shown) - values).max() < 0.02 * values.max()
+    assert np.argmax(shown) == np.argmax(values)
+
+
+def test_colours_are_logarithmic_above_fifty_means():
+    broad, narrow = bump(Sphere(64), [1, 0, 0], 10.0), bump(Sphere(64), [1, 0, 0], 200)
+    for density, name in ((broad, "Normalize"), (narrow, "LogNorm")):
+        ax = plot_density(density)
+        (image,) = by_gid(ax, "density")
+        assert type(image.norm).__name__ == name
+        assert image.norm.vmax == density.values.max()
+        assert len(bars(ax.figure)) == 1
+    # 1e-2 of the mean is less than 1e-4 of the largest
+    assert image.norm.vmin == pytest.approx(1e-2 / (4 * np.pi))
+
+
+def test_uniform_density_has_a_scale():
+    (image,) = by_gid(plot_density(uniform(Sphere(32))), "density")
+    assert image.norm.vmin < 1 / (4 * np.pi) < image.norm.vmax
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.4, -0.9])
+@pytest.mark.parametrize("direction", [[0.0, 0.0, 1.0], [2.0, -1.0, 0.5]])
+def test_circles_are_where_the_preactivation_vanishes(direction, bias):
+    points = circle_points(np.array(direction), bias)
+    assert np.allclose(points @ direction, -bias, atol=1e-14)
+    assert np.allclose(np.linalg.norm(points, axis=1), 1.0)
+    assert np.allclose(points[0], points[-1])
+
+
+def test_a_circle_that_misses_the_sphere_has_no_points():
+    assert len(circle_points(np.array([0.0, 0.0, 2.0]), -2.5)) == 0
+
+
+def test_map_shows_circles_directions_and_dead_zone(found):
+    density = bump(Sphere(32), [1.0, 0.3, 0.5], 5.0)
+    ax = plot_density(density, equation=EQUATION)
+    drawn(ax.figure)
+    biases = PERCEPTRON.biases
+    for j, direction in enumerate(DIRECTIONS):
+        (line,) = by_gid(ax, f"circle {j + 1}")
+        places = np.array(line.get_data()).T
+        points = MAP.points_of(places[np.isfinite(places[:, 0])])
+        assert np.allclose(points @ direction, -biases[j], atol=1e-7)
+        steps = np.abs(np.diff(places[:, 0]))
+        assert np.nanmax(steps) < MAP.half_width
+        (mark,) = by_gid(ax, f"direction {j + 1}")
+        unit = np.array(direction) / np.linalg.norm(direction)
+        assert np.allclose(np.ravel(mark.get_data()), MAP.project(unit))
+    markers = [by_gid(ax, f"direction {j}")[0].get_marker() for j in (1, 2, 3)]
+    assert markers == ["^", "v", "^"]
+    names = {t.get_text() for t in ax.texts}
+    assert {"$a_{1}$", "$a_{2}$", "$a_{3}$", "θ = π/2", "φ = 0"} <= names
+    (hatching,) = by_gid(ax, "dead zone")
+    (path,) = hatching.get_paths()
+    points = random_points(500)
+    is_dead = (PERCEPTRON.preactivations(points).max(axis=-1)) < 0
+    clear = np.abs(PERCEPTRON.preactivations(points)).min(axis=-1) > 0.05
+    hatched = path.contains_points(MAP.project(points))
+    assert is_dead.any()
+    assert np.array_equal(hatched[clear], is_dead[clear])
+
+
+def test_half_a_sphere_for_one_neuron_and_no_dead_zone_for_two_opposite():
+    for rows, dead in (([[0, 0, 1.0]], 1), ([[0, 0, 1.0], [0, 0, -1.0]], 0)):
+        perceptron = Perceptron(rows, np.ones(len(rows)))
+        equation = MeanFieldEquation(perceptron, direction="ascent")
+        ax = plot_density(Atoms([[1.0, 0.0, 0.0]]), equation=equation)
+        assert len(by_gid(ax, "dead zone")) == dead
+
+
+def test_atoms_land_at_their_places_with_area_proportional_to_mass(found):
+    points, masses = random_points(3), np.array([0.3, 0.15, 0.05])
+    density = Density(Sphere(32), np.full((32, 64), 0.5 / (4 * np.pi)))
+    ax = plot_density(Measure(density, Atoms(points, masses)), equation=EQUATION)
+    (discs,) = by_gid(ax, "atoms")
+    assert np.allclose(discs.get_offsets(), MAP.project(points))
+    assert np.allclose(discs.get_sizes() / discs.get_sizes()[0], masses / 0.3)
+    (ring,) = by_gid(ax, "found atoms")
+    assert ring.get_sizes()[0] / discs.get_sizes()[0] == pytest.approx(0.25 / 0.3)
+    assert not len(ring.get_facecolor())
+    assert [t.get_text() for t in by_gid(ax, "mass")] == ["0.25"]
+
+
+def test_found_atoms_are_those_of_the_search():
+    # far narrower than exp(beta (x.y - 1)), so that it attracts itself
+    density = bump(Sphere(32), [1.0, 0.3, 0.5], 150.0)
+    ax = plot_density(density, equation=EQUATION)
+    (rings,) = by_gid(ax, "found atoms")
+    place = MAP.project(np.array([1.0, 0.3, 0.5]) / np.linalg.norm([1.0, 0.3, 0.5]))
+    assert np.linalg.norm(rings.get_offsets()[0] - place) < np.pi / 32
+
+
+def test_particles_are_dots():
+    crowd = Atoms(random_points(500))
+    ax = plot_density(crowd)
+    (dots,) = by_gid(ax, "particles")
+    assert np.allclose(dots.get_offsets(), MAP.project(crowd.points))
+    assert not bars(ax.figure)
+    left, right = plot_globe(crowd).axes
+    shown = [by_gid(a, "particles")[0].get_offsets() for a in (left, right)]
+    counts = [np.isfinite(np.ma.filled(s, np.nan)[:, 0]).sum() for s in shown]
+    assert sum(counts) == 500
+
+
+def test_front_and_back_show_opposite_halves():
+    points = random_points(1000)
+    seen = [np.isfinite(side.project(points)[:, 0]) for side in (FRONT, BACK)]
+    assert np.array_equal(seen[0], ~seen[1])
+    assert np.allclose(FRONT.frame[2], -BACK.frame[2])
+    # east is on the right, north is up
+    x, y = FRONT.project(points_at(np.array([1.3, 0.9]), np.array([0.2, 0.0]))).T
+    assert x[0] > 0
+    assert y[1] > y[0]
+
+
+def test_globes_show_the_bump_where_it_is(found):
+    density = bump(Sphere(32), [1.0, 0.3, 0.5], 20.0)
+    figure = drawn(plot_globe(density, equation=EQUATION))
+    front, back = figure.axes[:2]
+    images = [by_gid(ax, "density")[0] for ax in (front, back)]
+    top = np.array([1.0, 0.3, 0.5]) / np.linalg.norm([1.0, 0.3, 0.5])
+    bright = pixel_at(images[0], FRONT.project(top))
+    assert bright[0] > 0.7
+    assert images[1].get_array()[..., 0].max() < 0.3
+    (ring,) = by_gid(front, "found atoms")
+    assert np.linalg.norm(ring.get_offsets()[0] - FRONT.project(top)) < 0.1
+    hidden = np.ma.filled(by_gid(back, "found atoms")[0].get_offsets(), np.nan)
+    assert np.isnan(hidden).all()
+    for ax, side in ((front, FRONT), (back, BACK)):
+        (line,) = by_gid(ax, "circle 1")
+        places = np.array(line.get_data()).T
+        points = side.points_of(places[np.isfinite(places[:, 0])])
+        assert np.allclose(points @ DIRECTIONS[0], 0.3, atol=1e-7)
+        assert (points @ side.frame[2] >= -1e-12).all()
+    assert len(bars(figure)) == 1
+
+
+def test_globe_fills_a_given_figure_and_refuses_other_geometries():
+    figure = Figure(layout="constrained")
+    assert plot_globe(uniform(Sphere(32)), figure=figure) is figure
+    for other in (uniform(Circle(32)), uniform(Zonal(8, 64))):
+        with pytest.raises(ValueError, match="plot_globe has no picture"):
+            plot_globe(other)
+
+
+def test_snapshots_are_maps_in_the_same_colours(found):
+    run = sphere_run()
+    figure = drawn(plot_snapshots(run))
+    maps = [ax for ax in figure.axes if by_gid(ax, "density")]
+    assert [ax.get_title() for ax in maps] == [f"t = {t:g}" for t in (0, 1, 1.5, 2, 3)]
+    images = [by_gid(ax, "density")[0] for ax in maps]
+    assert len({(i.norm.vmin, i.norm.vmax) for i in images}) == 1
+    assert images[0].norm.vmax == run.final.density.values.max()
+    assert len(bars(figure)) == 1
+    assert len(plot_snapshots(run, times=[1.0, 3.0]).axes) == 3
+
+
+def test_there_is_no_space_time_map_of_the_sphere():
+    with pytest.raises(ValueError, match=r"on the sphere.*plot_snapshots"):
+        plot_space_time(sphere_run())
+
+
+def test_page_of_the_sphere_has_strip_globes_and_time(found, tmp_path):
+    figure = drawn(plot_run(sphere_run()))
+    assert tuple(figure.get_size_inches()) == (10.0, 7.0)
+    with_image = [ax for ax in figure.axes if by_gid(ax, "density")]
+    assert len(with_image) == 7
+    assert len(bars(figure)) == 1
+    labels = {ax.get_ylabel() for ax in figure.axes}
+    assert {"energy E", "dissipation", "largest density"} <= labels
+    box = figure.get_tightbbox()
+    assert (box.x0 >= 0) & (box.y0 >= 0) & (box.x1 <= 10) & (box.y1 <= 7)
+    pdf, png = save_figure(figure, tmp_path / "page")
+    assert pdf.stat().st_size > 10_000
+    assert png.stat().st_size > 10_000
+
+
+def test_zonal_curve_is_the_mass_per_polar_angle():
+    zonal = Zonal(64, 256)
+    ax = plot_density(uniform(zonal))
+    (line,) = by_gid(ax, "density")
+    theta, values = line.get_data()
+    assert np.array_equal(theta, zonal.angles)
+    exact = np.sin(theta) ** 62
+    exact /= exact.sum() * zonal.spacing
+    assert np.allclose(values, exact, rtol=0, atol=1e-3 * exact.max())
+    assert values.sum() * zonal.spacing == pytest.approx(1.0)
+    assert ax.get_ylabel().startswith("mass per polar angle")
+    assert [t.get_text() for t in ax.get_xticklabels()][::2] == ["0", "π/2", "π"]
+
+
+def test_zonal_atoms_are_stems_at_their_polar_angles():
+    zonal = Zonal(8, 64)
+    angles = np.array([0.0, 1.0, np.pi])
+    atoms = Atoms(zonal.points_at(angles), [0.2, 0.2, 0.1])
+    half = Density(zonal, 0.5 * uniform(zonal).values)
+    ax = plot_density(Measure(half, atoms))
+    twin = next(a for a in ax.figure.axes if a is not ax)
+    (heads,) = by_gid(twin, "atoms")
+    assert np.allclose(heads.get_xdata(), angles)
+    assert twin.get_ylabel() == "mass of a ring"
+
+
+@pytest.mark.parametrize("scale", [2.0, -0.5])
+@pytest.mark.parametrize("bias", [0.0, 0.3, -0.3, 3.0, -3.0])
+def test_zonal_active_spans_are_where_the_preactivation_is_positive(scale, bias):
+    zonal = Zonal(8, 501)
+    spans = ZonalView(zonal).active_spans(scale * zonal.axis, bias)
+    inside = np.zeros(501, dtype=bool)
+    for low, high in spans:
+        inside |= (zonal.angles > low) & (zonal.angles < high)
+    active = zonal.points @ (scale * zonal.axis) + bias > 0
+    # the middle cell lies on the equator up to rounding
+    assert (inside == active).sum() >= (500 if bias == 0 else 501)
+
+
+def test_zonal_landscape_is_the_potential():
+    ax = plot_density(uniform(Zonal(8, 64)), equation=ZONAL_EQUATION)
+    (strip,) = ax.child_axes
+    (line,) = by_gid(strip, "landscape")
+    theta, values = line.get_data()
+    exact = np.maximum(np.cos(theta) + 0.5, 0) ** 2 / 2
+    assert np.allclose(values, exact)
+
+
+def test_zonal_space_time_map_has_polar_angles(found):
+    run = zonal_run()
+    ax = plot_space_time(run)
+    drawn(ax.figure)
+    (mesh,) = [c for c in ax.collections if c.get_gid() is None]
+    zonal = run.states[0].geometry
+    values = np.array([s.density.masses / zonal.spacing for s in run.states])
+    floor = 10 ** mesh.get_clim()[0]
+    assert np.allclose(mesh.get_array(), np.log10(np.maximum(values, floor)).T)
+    assert ax.get_ylim() == (0.0, np.pi)
+    assert ax.get_ylabel() == "polar angle θ"
+    (discs,) = by_gid(ax, "atoms")
+    assert len(discs.get_offsets()) == len(run.times)
+
+
+def test_page_of_a_zonal_run(found):
+    figure = drawn(plot_run(zonal_run()))
+    labels = {ax.get_ylabel() for ax in figure.axes}
+    assert {"V", "polar angle θ", "energy E", "largest mass\nper polar angle"} <= labels
+    assert "perceptron (1 relu neuron)" in figure.get_suptitle()
