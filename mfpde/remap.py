@@ -5,9 +5,9 @@ that ends at the face came from),
 
     new mass of cell j = C(X(j+1)) - C(X(j)),
 
-C a monotone piecewise cubic whose slopes are the cells' mass densities at their faces.  There is no limit
-on the distance that the feet move, only on their order (time step times velocity gradient
-below 1).  Mass is summed cell by cell from foot to foot, never as a difference of prefix
+C a monotone piecewise cubic whose slopes are the cells' mass densities at their faces.
+There is no limit on the distance that the feet move, only on their order (time step times
+velocity gradient below 1).  Mass is summed cell by cell from foot to foot, never as a difference of prefix
 sums: so it is positive also where it is small.
 """
 
@@ -51,7 +51,9 @@ def _edge(m: FloatArray, k: int, side: int) -> float:
     bend_behind = m[k - 2 * side] - 2.0 * behind + here
     bend = behind - 2.0 * here + ahead
     bend_ahead = here - 2.0 * ahead + far
-    bend_low = _common(4 * bend_behind - bend, 4 * bend - bend_behind, bend_behind, bend)
+    bend_low = _common(
+        4 * bend_behind - bend, 4 * bend - bend_behind, bend_behind, bend
+    )
     bend_high = _common(4 * bend - bend_ahead, 4 * bend_ahead - bend, bend, bend_ahead)
     upper = here + 2.0 * (here - behind)
     middle = 0.5 * (here + ahead - bend_high)
@@ -59,7 +61,7 @@ def _edge(m: FloatArray, k: int, side: int) -> float:
     smallest = max(min(min(here, ahead), middle), min(min(here, upper), curved))
     largest = min(max(max(here, ahead), middle), max(max(here, upper), curved))
     limited = _median(value, smallest, largest)
-    return min(max(limited, 0.0), 3.0 * here)
+    return float(min(max(limited, 0.0), 3.0 * here))
 
 
 @compiled
@@ -97,7 +99,7 @@ def _cubic(values: FloatArray, position: float) -> float:
     left = -t * (t - 1.0) * (t - 2.0) / 6.0 * a
     middle = (t + 1.0) * (t - 1.0) * (t - 2.0) / 2.0 * b
     right = -(t + 1.0) * t * (t - 2.0) / 2.0 * c
-    return left + middle + right + (t + 1.0) * t * (t - 1.0) / 6.0 * d
+    return float(left + middle + right + (t + 1.0) * t * (t - 1.0) / 6.0 * d)
 
 
 @compiled

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.arrays import ComplexArray
 from mfpde.transport import Flow, Scheme, State, Transport
 from mfpde.transport.base import normalised
 

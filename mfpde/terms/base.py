@@ -33,7 +33,6 @@ class ExternalTerm(ABC):
     def check_dimension(self, dimension: int) -> None:
         """Raise ``ValueError`` if the term does not live on S^(dimension-1)."""
 
-
     @abstractmethod
     def check_axis(self, axis: FloatArray) -> None:
         """Raise ``ValueError`` if the drift depends on more than the angle to ``axis``."""
