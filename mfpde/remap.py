@@ -7,8 +7,8 @@ that ends at the face came from),
 
 C a monotone piecewise cubic whose slopes are the cells' mass densities at their faces.
 There is no limit on the distance that the feet move, only on their order (time step times
-velocity gradient below 1).  Mass is summed cell by cell from foot to foot, never as a difference of prefix
-sums: so it is positive also where it is small.
+velocity gradient below 1).  Mass is summed cell by cell from foot to foot, never as a
+difference of prefix sums: so it is positive also where it is small.
 """
 
 from __future__ import annotations
