@@ -13,13 +13,13 @@ import numpy as np
 
 from mfpde.arrays import nearest
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Circle, Geometry, Zonal
 from mfpde.terms import Attention, ExternalTerm, Perceptron
 from mfpde.terms.activations import ACTIVATIONS, Activation
 
 Record = dict[str, Any]
 
-GEOMETRIES: dict[str, type[Circle]] = {"circle": Circle}
+GEOMETRIES: dict[str, type[Circle | Zonal]] = {"circle": Circle, "zonal": Zonal}
 TERMS: dict[str, type[Attention | Perceptron]] = {
     "attention": Attention,
     "perceptron": Perceptron,

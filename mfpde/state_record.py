@@ -10,7 +10,7 @@ import xarray as xr
 
 from mfpde.arrays import FloatArray, read_only
 from mfpde.diagnostics import DIAGNOSTICS
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Circle, Geometry, Zonal
 from mfpde.growing_store import TIME, Variable
 from mfpde.measure import AnyMeasure, Atoms, Density, Measure, as_measure, atoms_of
 
@@ -26,8 +26,9 @@ def coordinates(geometry: Geometry) -> dict[str, Variable]:
     ValueError
         If densities on ``geometry`` cannot be stored.
     """
-    if isinstance(geometry, Circle):
-        attributes = {"long_name": "angle of the cell centre", "units": "rad"}
+    if isinstance(geometry, Circle | Zonal):
+        kind = "polar angle" if isinstance(geometry, Zonal) else "angle"
+        attributes = {"long_name": f"{kind} of the cell centre", "units": "rad"}
         return {"angle": Variable(geometry.angles, ("angle",), attributes)}
     raise ValueError(f"densities on {geometry!r} cannot be stored")
 
@@ -40,7 +41,10 @@ def state_variables(measure: AnyMeasure) -> dict[str, Variable]:
         variables["density"] = Variable(
             density.values,
             tuple(coordinates(density.geometry)),
-            {"long_name": "density per surface area", "units": "1/rad"},
+            {
+                "long_name": "density per surface area",
+                "units": "1/rad" if density.dimension == 2 else "1/area",
+            },
         )
     atoms = atoms_of(measure)
     if len(atoms):

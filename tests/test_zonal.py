@@ -431,6 +431,21 @@ class TestRemap:
         assert moved.sum() == pytest.approx(masses.sum(), rel=1e-14)
 
 
+class TestStorage:
+    def test_a_run_survives_storage_to_the_bit(self, tmp_path):
+        grid = Zonal(5, 32)
+        equation = MeanFieldEquation(Attention(3.0), direction="ascent")
+        start = mfpde.perturbed_uniform(grid, 0.1)
+        run = mfpde.solve(equation, start, t_end=0.5, save_every=0.25)
+        assert "t = 0.5 was reached" in str(run)
+        mfpde.save(run, tmp_path / "run.zarr")
+        stored = mfpde.load(tmp_path / "run.zarr")
+        assert stored.final.geometry == grid
+        np.testing.assert_array_equal(
+            stored.final.density.values, run.final.density.values
+        )
+
+
 class TestMessages:
     def test_a_direction_off_the_axis(self):
         terms = Perceptron([[0.0, 0.0, 2.0], [0.0, 0.6, 0.8]], [1.0, 1.0])
