@@ -11,7 +11,7 @@ from typing import Any
 
 from mfpde.concentration import concentration
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Zonal
+from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measure import Atoms, Density, Measure, perturbed_uniform, uniform
 from mfpde.particles import label_density, solve_particles
 from mfpde.run import Run
@@ -43,6 +43,7 @@ __all__ = [
     "Perceptron",
     "Potential",
     "Run",
+    "Sphere",
     "SteadyState",
     "StepLimit",
     "WallTimeLimit",

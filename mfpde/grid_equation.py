@@ -1,8 +1,8 @@
 """An equation on a grid: moments in, first variation and velocity out.
 
-Everything that does not depend on the measure (eigenvalues, the external potential and its
-drift at centres and faces) is computed once; a stage of the solver then costs one analysis
-and one gradient synthesis (one more synthesis for softmax).
+Everything that does not depend on the measure (eigenvalues, the external potential and
+its drift at centres and faces) is computed once; a stage of the solver then costs one
+analysis and one gradient synthesis (one more synthesis for softmax).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from mfpde.stopping import (
     reached_end,
 )
 from mfpde.time_stepping import StepResult, TimeStepper
-from mfpde.transport import Flow, State, scheme_for
+from mfpde.transport import Flow, State, Transport, scheme_for
 from mfpde.version import __version__
 
 Observer = Callable[[Measure], float]
@@ -67,20 +67,22 @@ def solve(
     t_end
         End time.
     save_every, save_at
-        Save at multiples of ``save_every`` (and at the start and the end), or exactly at the
-        times ``save_at``; by default at 50 equal intervals.
+        Save at multiples of ``save_every`` (and at the start and the end), or exactly
+        at the times ``save_at``; by default at 50 equal intervals.
     stop
         Conditions that end the run early: :class:`SteadyState`, :class:`StepLimit`,
         :class:`WallTimeLimit`.
     transport
-        ``"donor_blended"`` (fifth order in smooth regions, atoms move on the grid),
+        ``"donor_blended"`` (fifth order in smooth regions, third order on the sphere;
+        atoms move on the grid),
         ``"muscl"`` (second order, no overshoot: for discontinuous starts, and as a check),
         ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned), or
         on zonal grids ``"semi_lagrangian"`` (no limit by cells, least diffusive).  By
         default the last on zonal grids of dimension above 30, else the first.
     rtol
-        Error in time that a step may make, relative to how far it moves the moments that
-        the interaction sees.  The step follows this and the draining time of the cells.
+        Error in time that a step may make, relative to how far it moves the moments
+        that the interaction sees.  The step follows this and the draining time of the
+        cells.
     max_step
         Largest step; none by default.
     observe
@@ -101,8 +103,9 @@ def solve(
     Raises
     ------
     ValueError
-        Before any work, for wrong times, an unknown transport, terms that do not fit the
-        geometry, a grid too coarse for beta, a mass that is not 1, or atoms with diffusion.
+        Before any work, for wrong times, an unknown transport, terms that do not fit
+        the geometry, a grid too coarse for beta, a mass that is not 1, or atoms with
+        diffusion.
     """
     measure = as_measure(start)
     _check_start(measure, equation)
@@ -136,10 +139,20 @@ def solve(
         watch_energy=scheme.keeps_energy_monotone and equation.energy_is_lyapunov,
     )
     record = _Recorder(equation, measure.geometry, dict(observe or {}), on_save)
-    loop = _Loop(stepper, record, times + start_time, t_end, longest, first)
+    # Adding the start again must not move the last save past the end.
+    save_times_from_start = np.minimum(times + start_time, t_end)
+    loop = _Loop(
+        stepper,
+        record,
+        times=save_times_from_start,
+        t_end=t_end,
+        longest=longest,
+        first=first,
+    )
     with ExitStack() as stack:
         loop.report = _reporter(progress, stack)
-        reason = loop.run(_state_of(measure), start_time, tuple(stop))
+        state = _state_of(measure, stepper.transport)
+        reason = loop.run(state, start_time, tuple(stop))
     return record.run(loop, reason, scheme.name)
 
 
@@ -156,10 +169,9 @@ def _check_start(measure: Measure, equation: MeanFieldEquation) -> None:
         )
 
 
-def _state_of(measure: Measure) -> State:
-    return State(
-        measure.density.masses.copy(), measure.atoms.points.copy(), measure.atoms.masses
-    )
+def _state_of(measure: Measure, transport: Transport) -> State:
+    masses = transport.represented(measure.density.masses)
+    return State(masses, measure.atoms.points.copy(), measure.atoms.masses)
 
 
 def _measure_of(state: State, geometry: Geometry) -> Measure:
@@ -221,7 +233,7 @@ class _Recorder:
                 "rtol": loop.stepper.rtol,
                 "steps": loop.steps,
                 "rejected": loop.rejected,
-                "last_step": loop.last_step,
+                "last_step": float(loop.last_step),
                 "wall_seconds": time.monotonic() - loop.started_at,
                 "version": __version__,
             },
@@ -235,6 +247,7 @@ class _Loop:
         self,
         stepper: TimeStepper,
         recorder: _Recorder,
+        *,
         times: FloatArray,
         t_end: float,
         longest: float,

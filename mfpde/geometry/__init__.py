@@ -2,6 +2,7 @@
 
 from mfpde.geometry.base import Geometry
 from mfpde.geometry.circle import Circle
+from mfpde.geometry.sphere import Sphere
 from mfpde.geometry.zonal import Zonal
 
-__all__ = ["Circle", "Geometry", "Zonal"]
+__all__ = ["Circle", "Geometry", "Sphere", "Zonal"]

@@ -1,14 +1,15 @@
 r"""What a geometry knows: points, areas, moments of a measure, spectral fields.
 
 A geometry knows no physics.  Its spectral side is built so that one formula serves the
-circle, the sphere and zonal densities alike: with the reproducing kernels Z_l of degree l
-with respect to the *uniform probability* (Z_l = 2 cos(l angle) on the circle,
-(2l+1) P_l(x.y) on the sphere; Z_0 = 1),
+circle, the sphere and zonal densities alike: with the reproducing kernels Z_l of degree
+l with respect to the *uniform probability* (Z_l = 2 cos(l angle) on the circle, (2l+1)
+P_l(x.y) on the sphere; Z_0 = 1),
 
-    ``synthesis(symbol[degrees] * moments(mu))`` (x) = sum_l symbol_l \int Z_l(x, y) dmu(y),
+    ``synthesis(symbol[degrees] * moments(mu))`` (x) = sum_l symbol_l \int Z_l(x, y)
+    dmu(y),
 
-so that a zonal kernel with Funk-Hecke eigenvalues lambda_l (for the uniform probability)
-acts as ``symbol = lambda``.
+so that a zonal kernel with Funk-Hecke eigenvalues lambda_l (for the uniform
+probability) acts as ``symbol = lambda``.
 """
 
 from __future__ import annotations

@@ -284,7 +284,7 @@ class Zonal(Geometry):
         masses = values * self.areas
         edges = edge_densities(self.mirrored(masses, GHOSTS))
         count = finer.shape[0]
-        feet = np.asarray(np.arange(count + 1.0) * (self.num_cells / count))
+        feet = np.linspace(0.0, self.num_cells, count + 1)
         return np.asarray(remapped(masses, edges, feet) / finer.areas)
 
     def mirrored(self, masses: FloatArray, ghosts: int) -> FloatArray:

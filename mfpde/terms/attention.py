@@ -3,9 +3,9 @@ r"""Attention: the part of the first variation that depends on the measure.
     A[mu](x) = (1/beta) int K(x.y) dmu(y)          unnormalised
     A[mu](x) = (1/beta) log int K(x.y) dmu(y)      normalised (softmax)
 
-with K = exp(beta (x.y - 1)) (``kernel="shifted"``) or exp(beta x.y) (``"unshifted"``), and
-their common limit x . int y dmu at beta = 0 (Kuramoto).  Inside, everything is in shifted
-form; an unshifted, unnormalised kernel only multiplies by e^beta at the end.
+with K = exp(beta (x.y - 1)) (``kernel="shifted"``) or exp(beta x.y) (``"unshifted"``),
+and their common limit x . int y dmu at beta = 0 (Kuramoto).  Inside, everything is in
+shifted form; an unshifted, unnormalised kernel only multiplies by e^beta at the end.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ class Attention:
         Softmax attention.
     kernel
         ``"shifted"``, K = exp(beta (x.y - 1)): what the paper's simulations run;
-        ``"unshifted"``, K = exp(beta x.y): what its theorems state.  With a perceptron or
-        diffusion they are different equations:
-        shifted(beta, w, kappa, t) = unshifted(beta, w e^beta, kappa e^beta, t e^-beta).
-        Normalised attention is the same under both.
+        ``"unshifted"``, K = exp(beta x.y): what its theorems state.  With a perceptron
+        or diffusion they are different equations: shifted(beta, w, kappa, t) =
+        unshifted(beta, w e^beta, kappa e^beta, t e^-beta). Normalised attention is the
+        same under both.
 
     Raises
     ------
     ValueError
-        If beta is outside [0, 1000], or above 350 with the unshifted, unnormalised kernel
-        (e^beta and its square must be representable).
+        If beta is outside [0, 1000], or above 350 with the unshifted, unnormalised
+        kernel (e^beta and its square must be representable).
     """
 
     beta: float

@@ -12,8 +12,8 @@ from mfpde.arrays import FloatArray
 class ExternalTerm(ABC):
     """A drift that does not depend on the measure.
 
-    A gradient term has a potential V and the drift grad V; a general one has a drift alone
-    and ``is_gradient`` is False.
+    A gradient term has a potential V and the drift grad V; a general one has a drift
+    alone and ``is_gradient`` is False.
     """
 
     @property

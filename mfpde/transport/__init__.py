@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mfpde.arrays import choice
-from mfpde.geometry import Circle, Geometry, Zonal
+from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import Flow, State, Transport
 from mfpde.transport.circle_schemes import (
     DonorBlendedCircle,
     MonotoneCircle,
     MusclCircle,
+)
+from mfpde.transport.sphere_schemes import (
+    DonorBlendedSphere,
+    MonotoneSphere,
+    MusclSphere,
 )
 from mfpde.transport.zonal import (
     DonorBlendedZonal,
@@ -33,9 +38,9 @@ class Scheme:
     """A named pair of transport and Runge-Kutta method for one geometry.
 
     ``tolerance_share`` is the share of ``rtol`` that the measured defect (that of the
-    trapezoidal rule) may reach: Heun's own error is as large as the defect, that of SSPRK3 an
-    order smaller.  ``keeps_energy_monotone`` asks the time loop to repeat a step whose energy
-    moves the wrong way with half the step.
+    trapezoidal rule) may reach: Heun's own error is as large as the defect, that of
+    SSPRK3 an order smaller.  ``keeps_energy_monotone`` asks the time loop to repeat a
+    step whose energy moves the wrong way with half the step.
     """
 
     name: str
@@ -51,6 +56,12 @@ _CIRCLE_SCHEMES = (
     Scheme("monotone", MonotoneCircle, "heun", 0.1, keeps_energy_monotone=True),
 )
 
+_SPHERE_SCHEMES = (
+    Scheme("donor_blended", DonorBlendedSphere, "heun", 0.1),
+    Scheme("muscl", MusclSphere, "heun", 0.1),
+    Scheme("monotone", MonotoneSphere, "heun", 0.1, keeps_energy_monotone=True),
+)
+
 
 _ZONAL_SCHEMES = (
     Scheme("donor_blended", DonorBlendedZonal, "ssprk3", 1.0),
@@ -60,6 +71,7 @@ _ZONAL_SCHEMES = (
 )
 _SCHEMES: dict[type[Geometry], tuple[Scheme, ...]] = {
     Circle: _CIRCLE_SCHEMES,
+    Sphere: _SPHERE_SCHEMES,
     Zonal: _ZONAL_SCHEMES,
 }
 

@@ -77,9 +77,13 @@ class Transport(ABC):
     ) -> tuple[FloatArray, float]:
         """Mass per unit time that each cell sends through each side, and unresolved mass.
 
-        ``attention`` is the attention's part of the velocity at the centres; the external
-        part is the grid's.  The outflows have shape (sides, *shape).
+        ``attention`` is the attention's part of the velocity at the centres; the
+        external part is the grid's.  The outflows have shape (sides, *shape).
         """
+
+    def represented(self, masses: FloatArray) -> FloatArray:
+        """Return start masses in the form that the scheme evolves; the mass is kept."""
+        return masses.copy()
 
     @abstractmethod
     def drained(
@@ -90,6 +94,12 @@ class Transport(ABC):
     @abstractmethod
     def net_rate(self, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, shape ``shape``."""
+
+    def moved_moments(
+        self, before: tuple[State, Flow], after: tuple[State, Flow]
+    ) -> ComplexArray:
+        """Change of the density's moments that integrates those of :meth:`net_rate`."""
+        return after[1].density_moments - before[1].density_moments
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
+from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.line import (
     blend,
     blends,
@@ -17,9 +18,6 @@ from mfpde.transport.line import (
     half_slope,
     upwind_difference_5,
 )
-
-# A cell never gives up more than this share of what it has: the rest is rounding.
-FULL_DRAIN = 1.0 - 1e-14
 
 
 @compiled
@@ -74,8 +72,8 @@ def muscl_outflows(
 ) -> float:
     """Donor-blended outflows with limited linear reconstruction as smooth part.
 
-    ``face_velocity[i]`` is the velocity at the upper face of cell i.  Returns the sum of
-    density times blend: what the grid does not resolve.
+    ``face_velocity[i]`` is the velocity at the upper face of cell i.  Returns the sum
+    of density times blend: what the grid does not resolve.
     """
     n = len(density)
     r = wrapped(density)

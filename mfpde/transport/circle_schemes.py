@@ -9,6 +9,7 @@ from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
 from mfpde.transport.base import Transport
+from mfpde.transport.monotone import check_monotone
 
 
 class CircleTransport(Transport):
@@ -52,8 +53,8 @@ class DonorBlendedCircle(CircleTransport):
 class MusclCircle(CircleTransport):
     """Donor blending with limited linear reconstruction in smooth regions.
 
-    There the attention's velocity is interpolated to the face by a cubic, and the external
-    one is taken exactly at the face: a kink of V then costs 2 to 9 times less.
+    There the attention's velocity is interpolated to the face by a cubic, and the
+    external one is taken exactly at the face: a kink of V then costs 2 to 9 times less.
     """
 
     def __init__(self, grid: GridEquation) -> None:
@@ -82,9 +83,9 @@ class MusclCircle(CircleTransport):
 class MonotoneCircle(CircleTransport):
     """Face velocities s (F_+ - F_0) / h: the discrete energy never moves the wrong way.
 
-    The flux through a face has the sign of s (F_+ - F_0), so that dE/dt has the sign s at
-    every instant (Carrillo, Chertock & Huang 2015).  Its price is pinning: an atom of mass m
-    stays where it is as soon as the outside pull is below m h / 2.
+    The flux through a face has the sign of s (F_+ - F_0), so that dE/dt has the sign s
+    at every instant (Carrillo, Chertock & Huang 2015).  Its price is pinning: an atom
+    of mass m stays where it is as soon as the outside pull is below m h / 2.
     """
 
     def __init__(self, grid: GridEquation) -> None:
@@ -105,17 +106,3 @@ class MonotoneCircle(CircleTransport):
             result[1],
         )
         return result, unresolved * self.circle.spacing
-
-
-def check_monotone(grid: GridEquation) -> None:
-    """Raise ``ValueError`` for an equation that no scheme with monotone energy fits."""
-    if not all(term.is_gradient for term in grid.externals):
-        raise ValueError(
-            "transport = 'monotone' needs a first variation, and a perceptron with "
-            "vector weights has none; use 'donor_blended' or 'muscl'"
-        )
-    if grid.diffusion > 0:
-        raise ValueError(
-            f"transport = 'monotone' is for equations without diffusion (it is "
-            f"{grid.diffusion:g}); use 'donor_blended' or 'muscl'"
-        )

@@ -11,6 +11,8 @@ from mfpde.compiled import compiled
 # drained completely, which keeps them positive): 1e-5 changes results by less than 1e-6
 # and saves most of the steps that nearly empty cells would ask for.
 IGNORED_SHARE = 1e-5
+# A cell never gives up more than this share of what it has: the rest is rounding.
+FULL_DRAIN = 1.0 - 1e-14
 _DROPPED_BITS = 49
 # Bins from 2^-64 to 2^64; faster and slower cells count in the first and last.
 _FIRST_BIN = (1023 - 64) * 8
@@ -49,5 +51,5 @@ def draining_quantile(
         passed += mass_in_bin[k]
         if passed > ignored_mass:
             bits[0] = np.int64(k + _FIRST_BIN) << _DROPPED_BITS
-            return times[0]
+            return float(times[0])
     return np.inf

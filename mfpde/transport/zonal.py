@@ -15,8 +15,8 @@ from mfpde.grid_equation import GridEquation
 from mfpde.remap import GHOSTS, edge_densities, feet, remapped
 from mfpde.transport import circle as kernels
 from mfpde.transport.base import Flow, State, Transport
-from mfpde.transport.circle_schemes import check_monotone
 from mfpde.transport.line import blends, donor_flux
+from mfpde.transport.monotone import check_monotone
 
 # Feet keep their order below 1; the fourth-order feet are good to 1e-3 of a cell at 0.5.
 _LARGEST_COMPRESSION = 0.5

@@ -1,0 +1,131 @@
+r"""Rings of a sphere at Gauss-Legendre latitudes, and groups of cells near the poles.
+
+With nodes z_i = cos theta_i (from north to south) and weights w_i (sum 2), cell (i, j) has
+the area w_i dphi, dphi = 2 pi / nlon: cell masses are quadrature masses.  The ring faces
+
+    theta_(i+1/2) = 2 arcsin sqrt( (w_0 + ... + w_i) / 4 ),   mirrored in the south,
+
+enclose just these areas, and interlace the nodes (separation theorem of Chebyshev, Markov
+and Stieltjes; Szego 1939, theorem 3.41.1).
+
+Near the poles k_i consecutive cells of a ring move as one group, so that no group is
+narrower than half of pi / nlat.  Arrays keep all cells; within a group the masses follow a
+limited linear profile (a constant one costs an order).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy.special import roots_legendre
+
+from mfpde.arrays import FloatArray, IntArray, read_only
+from mfpde.compiled import compiled
+
+NARROWEST_GROUP = 0.5
+GROUPS_AROUND_POLE = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Rings:
+    """Latitudes of a grid: ``colatitudes`` and ``weights`` (nlat,), faces (nlat + 1,).
+
+    ``face_colatitudes`` start with 0 and end with pi; ``group_sizes`` (nlat,) tell how many
+    cells of each ring move as one.
+    """
+
+    colatitudes: FloatArray
+    weights: FloatArray
+    face_colatitudes: FloatArray
+    group_sizes: IntArray
+
+
+@cache
+def rings(nlat: int, nlon: int) -> Rings:
+    """Return the rings of a grid; ``nlon`` is a multiple of 4."""
+    nodes, weights = roots_legendre(nlat)
+    half = nlat // 2
+    cosines = nodes[::-1][:half]
+    colatitudes = np.concatenate([np.arccos(cosines), np.pi - np.arccos(cosines)[::-1]])
+    # The two halves are mirror images to the last digit.
+    north = weights[::-1][:half]
+    weights = np.concatenate([north, north[::-1]])
+    weights *= 2 / weights.sum()
+    enclosed = np.concatenate([[0.0], np.cumsum(weights[:half])])
+    faces = 2 * np.arcsin(np.sqrt(np.minimum(enclosed, 1.0) / 2))
+    faces[-1] = np.pi / 2
+    faces = np.concatenate([faces, np.pi - faces[-2::-1]])
+    return Rings(
+        read_only(colatitudes),
+        read_only(weights),
+        read_only(faces),
+        read_only(_group_sizes(colatitudes, nlon)),
+    )
+
+
+def _group_sizes(colatitudes: FloatArray, nlon: int) -> IntArray:
+    """Least power of 2 (or other divisor of nlon) that makes groups wide enough."""
+    largest = nlon // GROUPS_AROUND_POLE
+    divisors = [k for k in range(1, largest + 1) if nlon % k == 0]
+    powers = [k for k in divisors if k & (k - 1) == 0]
+    usable = np.array(powers + [k for k in divisors if k > powers[-1]])
+    narrowest = NARROWEST_GROUP * np.pi / len(colatitudes)
+    wanted = narrowest / (np.sin(colatitudes) * 2 * np.pi / nlon)
+    sizes = usable[np.minimum(np.searchsorted(usable, wanted), len(usable) - 1)]
+    return np.asarray(sizes, dtype=np.int64)
+
+
+@compiled
+def limited_difference(low: float, middle: float, high: float) -> float:
+    """Monotonised-central slope: minmod(2 (x0 - x-), 2 (x+ - x0), (x+ - x-) / 2)."""
+    back = 2.0 * (middle - low)
+    ahead = 2.0 * (high - middle)
+    centred = 0.5 * (high - low)
+    smallest = min(min(back, ahead), centred)
+    largest = max(max(back, ahead), centred)
+    return max(smallest, 0.0) + min(largest, 0.0)
+
+
+@compiled
+def spread_ring(ring: FloatArray, size: int) -> None:
+    """Replace each group of ``size`` cells by the limited linear profile of its mass.
+
+    Cell j of a group of mass M and slope S gets (M + S ((j + 1/2) / k - 1/2)) / k: the mass
+    is kept, and nothing becomes negative that was not.
+    """
+    count = len(ring) // size
+    totals = np.zeros(count)
+    for g in range(count):
+        for j in range(size):
+            totals[g] += ring[g * size + j]
+    for g in range(count):
+        below = totals[g - 1 if g > 0 else count - 1]
+        above = totals[g + 1 if g < count - 1 else 0]
+        mean = totals[g] / size
+        slope = limited_difference(below, totals[g], above) / size
+        for j in range(size):
+            ring[g * size + j] = mean + slope * ((j + 0.5) / size - 0.5)
+
+
+@compiled
+def spread(masses: FloatArray, sizes: IntArray) -> None:
+    """Spread the masses (nlat, nlon) of all groups, in place."""
+    for i in range(len(sizes)):
+        if sizes[i] > 1:
+            spread_ring(masses[i], sizes[i])
+
+
+@compiled
+def group_means(values: FloatArray, sizes: IntArray) -> FloatArray:
+    """Values (nlat, nlon) with each cell replaced by the mean of its group."""
+    result = values.copy()
+    for i in range(len(sizes)):
+        size = sizes[i]
+        if size == 1:
+            continue
+        for g in range(values.shape[1] // size):
+            mean = values[i, g * size : (g + 1) * size].sum() / size
+            result[i, g * size : (g + 1) * size] = mean
+    return result

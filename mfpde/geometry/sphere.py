@@ -1,0 +1,284 @@
+r"""The sphere S^2: Gauss-Legendre rings and spherical-harmonic moments.
+
+Cell (i, j) lies at colatitude theta_i (north to south) and longitude j dphi; its area is the
+quadrature weight w_i dphi.  Moments are f_lm = \int conj Y_lm dmu with harmonics of mean
+square 1 over the sphere, so that sum_m f_lm Y_lm = \int Z_l dmu, Z_l = (2l + 1) P_l(x.y).
+A cell mass is its area times the *point value* of the density: the quadrature makes every
+moment of smooth data spectrally accurate, and the moments of point masses at the centres
+exact (analysis on this grid is the adjoint of synthesis).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
+from mfpde.geometry.base import Geometry
+from mfpde.geometry.gauss_legendre import Rings, rings, spread
+from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
+from mfpde.geometry.sphere_heat import two_point_heat_flow
+from mfpde.geometry.sphere_remap import remapped
+from mfpde.geometry.spherical_transform import (
+    SphericalTransform,
+    degree_of,
+    degrees_and_orders,
+    planned_transform,
+    shtns_module,
+)
+
+MINIMUM_RINGS = 32
+_RESOLVED = 1e-8
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Sphere(Geometry):
+    """The unit sphere in ``nlat`` rings of ``nlon`` cells.
+
+    ``points`` has shape (nlat, nlon, 3), ``areas`` shape (nlat, nlon).  Good values: 64 to
+    128 rings for beta up to 10, 128 to 256 for larger beta.
+
+    Parameters
+    ----------
+    nlat
+        Number of rings, even and at least 32.
+    nlon
+        Cells in each ring: a multiple of 4 with no prime factor above 5, at least ``nlat``.
+        2 ``nlat`` by default (``nlat`` then has no prime factor above 5).
+
+    Raises
+    ------
+    ValueError
+        If a number of cells is not usable (the message says what is).
+    ImportError
+        If the package shtns is missing.
+    """
+
+    nlat: int
+    nlon: int = field(default=None)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        # shtns can end the interpreter on numbers that it dislikes: check them before.
+        nlat = whole_number("nlat", self.nlat, at_least=MINIMUM_RINGS)
+        if nlat % 2:
+            raise ValueError(f"nlat = {nlat} must be even, such as {nlat + 1}")
+        given = 2 * nlat if self.nlon is None else self.nlon
+        nlon = whole_number("nlon", given, at_least=nlat)
+        if not _is_usable(nlon):
+            named = f"nlon = {nlon}" + (" = 2 nlat" if self.nlon is None else "")
+            raise ValueError(
+                f"{named} must be a multiple of 4 with no prime factor above 5, such as "
+                f"{next(n for n in range(nlon, 4 * nlon) if _is_usable(n))}"
+            )
+        shtns_module()
+        object.__setattr__(self, "nlat", nlat)
+        object.__setattr__(self, "nlon", nlon)
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the space that the sphere lies in: 3."""
+        return 3
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape (nlat, nlon) of an array with one entry for each cell."""
+        return (self.nlat, self.nlon)
+
+    @property
+    def spacing(self) -> float:
+        """Distance h = pi / nlat between rings."""
+        return np.pi / self.nlat
+
+    @property
+    def rings(self) -> Rings:
+        """Latitudes, weights, faces and group sizes of the rings."""
+        return rings(self.nlat, self.nlon)
+
+    @property
+    def colatitudes(self) -> FloatArray:
+        """Angles theta (nlat,) from the north pole, increasing."""
+        return self.rings.colatitudes
+
+    @cached_property
+    def longitudes(self) -> FloatArray:
+        """Angles phi (nlon,), from 0."""
+        return read_only(np.arange(self.nlon) * self.longitude_step)
+
+    @property
+    def longitude_step(self) -> float:
+        """Dphi = 2 pi / nlon."""
+        return 2 * np.pi / self.nlon
+
+    @cached_property
+    def points(self) -> FloatArray:
+        """Cell centres, shape (nlat, nlon, 3)."""
+        return read_only(points_at(self.colatitudes[:, np.newaxis], self.longitudes))
+
+    @cached_property
+    def areas(self) -> FloatArray:
+        """Areas of the cells, shape (nlat, nlon)."""
+        ring = self.rings.weights * self.longitude_step
+        return read_only(np.repeat(ring[:, np.newaxis], self.nlon, axis=1))
+
+    @cached_property
+    def tangents(self) -> FloatArray:
+        """Unit tangents to the south and to the east, shape (2, nlat, nlon, 3)."""
+        pair = tangents_at(self.colatitudes[:, np.newaxis], self.longitudes)
+        return read_only(np.stack(pair))
+
+    @property
+    def max_degree(self) -> int:
+        """Largest degree that the rings and the cells of a ring both represent."""
+        return min(self.nlat - 1, (self.nlon - 1) // 2)
+
+    def cells_for_degree(self, degree: int) -> str:
+        """Say which sphere represents ``degree``."""
+        least = max(MINIMUM_RINGS, degree + 1)
+        usable = next(n for n in range(least, 4 * least) if _is_usable(2 * n))
+        return f"nlat of at least {usable}"
+
+    def degrees(self, degree: int) -> IntArray:
+        """Degree l of each coefficient: by order m = 0..degree, then l = m..degree."""
+        return degrees_and_orders(degree)[0]
+
+    def _transform(self, degree: int) -> SphericalTransform:
+        return planned_transform(self.nlat, self.nlon, degree)
+
+    def _transform_of(self, coefficients: ComplexArray) -> SphericalTransform:
+        return self._transform(degree_of(len(coefficients)))
+
+    @cached_property
+    def _inverse_probabilities(self) -> FloatArray:
+        return read_only(4 * np.pi / self.areas)
+
+    def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
+        """Moments sum m conj Y_lm of cell masses, for m >= 0."""
+        return self._transform(degree).analysis(masses * self._inverse_probabilities)
+
+    def atom_moments(
+        self, points: FloatArray, masses: FloatArray, degree: int
+    ) -> ComplexArray:
+        """Moments sum m conj Y_lm of atoms, for m >= 0."""
+        return moments_of_atoms(
+            np.ascontiguousarray(points),
+            np.ascontiguousarray(masses),
+            recurrence(degree),
+            degree,
+        )
+
+    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Values of the field at the centres, shape (nlat, nlon)."""
+        return self._transform_of(coefficients).synthesis(coefficients)
+
+    def gradient(self, coefficients: ComplexArray) -> FloatArray:
+        """Gradient's components to the south and to the east, (2, nlat, nlon)."""
+        return self._transform_of(coefficients).gradient(coefficients)
+
+    def synthesis_at(
+        self, coefficients: ComplexArray, points: FloatArray
+    ) -> FloatArray:
+        """Values of the field at ``points`` (..., 3)."""
+        return _field_at(coefficients, points)[0]
+
+    def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
+        """Tangential gradient of the field at ``points``, shape (..., 3)."""
+        gradient = _field_at(coefficients, points)[1]
+        radial = np.einsum("...i,...i->...", gradient, points)
+        return np.asarray(gradient - radial[..., np.newaxis] * points)
+
+    def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
+        """Integral of the field against the measure (Parseval)."""
+        _, orders = degrees_and_orders(degree_of(len(moments)))
+        products = (coefficients * moments.conj()).real
+        return float(2 * products.sum() - products[orders == 0].sum())
+
+    def heat_symbol(self, degree: int) -> FloatArray:
+        """L (l + 1) for each coefficient of the moments."""
+        l = self.degrees(degree)
+        return np.asarray(l * (l + 1.0))
+
+    def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
+        """Spectral heat flow where it stays positive, else that of the two-point Laplacian.
+
+        The spectral one is exact for resolved data, and for all data once ``time`` is above
+        about 3.5 h^2; the other one is a random walk.  Both keep mass and positivity.
+        """
+        transform = self._transform(self.max_degree)
+        coefficients = transform.analysis(masses * self._inverse_probabilities)
+        coefficients *= np.exp(-time * self.heat_symbol(self.max_degree))
+        smooth = transform.synthesis(coefficients)
+        if smooth.min() < -_ROUNDING * smooth.max():
+            return two_point_heat_flow(masses, self.rings, time)
+        flowed = np.maximum(smooth, 0.0) * self.areas
+        spread(flowed, self.rings.group_sizes)
+        return np.asarray(flowed * (masses.sum() / flowed.sum()))
+
+    def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
+        """Harmonic interpolant where it stays nonnegative, else a monotone cubic remapping.
+
+        The first is spectrally accurate for smooth data, the second keeps the sign of rough
+        data; both keep the mass.
+        """
+        is_finer = isinstance(finer, Sphere) and (
+            finer.nlat >= self.nlat and finer.nlon >= self.nlon
+        )
+        if not isinstance(finer, Sphere) or not is_finer:
+            raise ValueError(
+                f"finer geometry = {finer!r} must be a Sphere of at least {self.nlat} x "
+                f"{self.nlon} cells"
+            )
+        coefficients = self.moments(values * self.areas / (4 * np.pi), self.max_degree)
+        smooth = finer.synthesis(coefficients)
+        if smooth.min() >= min(0.0, values.min()) and self._is_resolved(coefficients):
+            return smooth
+        heights = (
+            2 * np.sin(self.rings.face_colatitudes / 2) ** 2,
+            2 * np.sin(finer.rings.face_colatitudes / 2) ** 2,
+        )
+        masses = remapped(values * self.areas, heights, finer.nlon)
+        return np.asarray(masses / finer.areas)
+
+    def _is_resolved(self, coefficients: ComplexArray) -> bool:
+        degrees = self.degrees(self.max_degree)
+        tail = np.abs(coefficients[degrees > 7 * self.max_degree // 8]).max()
+        return bool(tail <= _RESOLVED * np.abs(coefficients[0]))
+
+
+def points_at(colatitudes: FloatArray, longitudes: FloatArray) -> FloatArray:
+    """Points (..., 3) at angles that broadcast against each other."""
+    theta, phi = np.broadcast_arrays(colatitudes, longitudes)
+    sine = np.sin(theta)
+    return np.stack([sine * np.cos(phi), sine * np.sin(phi), np.cos(theta)], axis=-1)
+
+
+def tangents_at(
+    colatitudes: FloatArray, longitudes: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Unit tangents (..., 3) to the south and to the east."""
+    theta, phi = np.broadcast_arrays(colatitudes, longitudes)
+    south = points_at(theta + np.pi / 2, phi)
+    east = np.stack([-np.sin(phi), np.cos(phi), np.zeros(phi.shape)], axis=-1)
+    return south, east
+
+
+def _is_usable(count: int) -> bool:
+    if count % 4:
+        return False
+    for prime in (2, 3, 5):
+        while count % prime == 0:
+            count //= prime
+    return count == 1
+
+
+def _field_at(
+    coefficients: ComplexArray, points: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    degree = degree_of(len(coefficients))
+    flat = np.ascontiguousarray(points.reshape(-1, 3))
+    values = np.empty(len(flat))
+    gradients = np.empty(flat.shape)
+    field_at_points(coefficients, flat, recurrence(degree), degree, values, gradients)
+    return values.reshape(points.shape[:-1]), gradients.reshape(points.shape)

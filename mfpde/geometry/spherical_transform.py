@@ -1,0 +1,98 @@
+"""Planned spherical-harmonic transforms: the only user of shtns.
+
+Harmonics have mean square 1 over the sphere (shtns' ``sht_fourpi``) and the Condon-Shortley
+phase; coefficients of real fields are stored for m >= 0, first by m, then by l.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+import warnings
+from functools import cache
+from types import ModuleType
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
+
+
+@cache
+def shtns_module() -> ModuleType:
+    """Import shtns, or say how to install it."""
+    try:
+        # It prints its version, and wrappers by SWIG raise deprecation warnings.
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            import shtns
+    except ImportError as error:
+        raise ImportError(
+            "the sphere needs the package shtns, which could not be imported "
+            f"({error}). It is compiled when it is installed and needs FFTW's "
+            "development files: `apt install libfftw3-dev` (or `brew install fftw`), then "
+            "`pip install shtns`. The circle works without it."
+        ) from error
+    module: ModuleType = shtns
+    return module
+
+
+class SphericalTransform:
+    """Analysis and synthesis up to ``degree`` on a Gauss-Legendre grid.
+
+    The plan is chosen by a rule, not by timing, and runs on one thread, so that a run gives
+    the same digits every time.
+    """
+
+    def __init__(self, nlat: int, nlon: int, degree: int) -> None:
+        module = shtns_module()
+        self.shape = (nlat, nlon)
+        self._plan = module.sht(degree, degree, norm=module.sht_fourpi, nthreads=1)
+        self._plan.set_grid(
+            nlat,
+            nlon,
+            flags=module.sht_quick_init | module.SHT_PHI_CONTIGUOUS,
+            polar_opt=0.0,
+        )
+        self.size = int(self._plan.nlm)
+
+    def analysis(self, values: FloatArray) -> ComplexArray:
+        """Coefficients of ``values`` (nlat, nlon), which may be overwritten."""
+        result = np.empty(self.size, dtype=np.complex128)
+        self._plan.spat_to_SH(values, result)
+        return result
+
+    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Values (nlat, nlon) of a field."""
+        result = np.empty(self.shape)
+        self._plan.SH_to_spat(coefficients, result)
+        return result
+
+    def gradient(self, coefficients: ComplexArray) -> FloatArray:
+        """Components (2, nlat, nlon) of the gradient along theta and phi."""
+        result = np.empty((2, *self.shape))
+        self._plan.SHsph_to_spat(coefficients, result[0], result[1])
+        return result
+
+
+@cache
+def _planned(nlat: int, nlon: int, degree: int, thread: int) -> SphericalTransform:
+    return SphericalTransform(nlat, nlon, degree)
+
+
+def planned_transform(nlat: int, nlon: int, degree: int) -> SphericalTransform:
+    """Return the transform of this thread for a grid and degree, planned once."""
+    return _planned(nlat, nlon, degree, threading.get_ident())
+
+
+@cache
+def degrees_and_orders(degree: int) -> tuple[IntArray, IntArray]:
+    """Degree l and order m of each coefficient up to ``degree``."""
+    pairs = [(l, m) for m in range(degree + 1) for l in range(m, degree + 1)]
+    l, m = np.array(pairs, dtype=np.int64).T
+    return read_only(np.ascontiguousarray(l)), read_only(np.ascontiguousarray(m))
+
+
+def degree_of(size: int) -> int:
+    """Degree L from the number (L + 1)(L + 2) / 2 of coefficients."""
+    return round((np.sqrt(8 * size + 1) - 3) / 2)

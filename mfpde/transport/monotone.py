@@ -1,0 +1,19 @@
+"""What the energy-monotone schemes of all geometries need of an equation."""
+
+from __future__ import annotations
+
+from mfpde.grid_equation import GridEquation
+
+
+def check_monotone(grid: GridEquation) -> None:
+    """Raise ``ValueError`` unless the equation has a first variation and no diffusion."""
+    if not all(term.is_gradient for term in grid.externals):
+        raise ValueError(
+            "transport = 'monotone' needs a first variation, and a perceptron with "
+            "vector weights has none; use 'donor_blended' or 'muscl'"
+        )
+    if grid.diffusion > 0:
+        raise ValueError(
+            f"transport = 'monotone' is for equations without diffusion (it is "
+            f"{grid.diffusion:g}); use 'donor_blended' or 'muscl'"
+        )

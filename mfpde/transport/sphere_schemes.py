@@ -1,0 +1,169 @@
+"""The transport schemes of the sphere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.geometry.gauss_legendre import group_means, spread
+from mfpde.geometry.sphere import Sphere, points_at, tangents_at
+from mfpde.grid_equation import GridEquation
+from mfpde.transport import sphere as kernels
+from mfpde.transport import sphere_stage as stages
+from mfpde.transport.base import SAFE_SHARE, Flow, State, Transport
+from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
+from mfpde.transport.monotone import check_monotone
+from mfpde.transport.sphere_faces import faces_of
+
+
+class SphereTransport(Transport):
+    """What all schemes share on the sphere: outflows to four sides, groups near the poles."""
+
+    def __init__(self, grid: GridEquation) -> None:
+        super().__init__(grid)
+        if not isinstance(grid.geometry, Sphere):
+            raise ValueError(f"geometry = {grid.geometry!r} must be a Sphere")
+        self.sphere = grid.geometry
+        faces = faces_of(self.sphere)
+        self._sizes = faces.sizes
+        self._meridional = (faces.areas, faces.south, faces.southward, faces.northward)
+        self._zonal = (
+            faces.areas,
+            faces.sizes.astype(np.float64),
+            faces.zonal,
+            faces.zonal_flux,
+            faces.flux_share,
+        )
+
+    def represented(self, masses: FloatArray) -> FloatArray:
+        """Masses spread linearly within the groups near the poles."""
+        result = masses.copy()
+        spread(result, self._sizes)
+        return result
+
+    def drained(
+        self, masses: FloatArray, outflows: FloatArray, step: float
+    ) -> FloatArray:
+        """Masses after an Euler stage."""
+        return stages.drained(masses, outflows, self._sizes, step)
+
+    def net_rate(self, outflows: FloatArray) -> FloatArray:
+        """Rate of change of the cell masses, equal within groups."""
+        return stages.net_rate(outflows, self._sizes)
+
+    def moved_moments(
+        self, before: tuple[State, Flow], after: tuple[State, Flow]
+    ) -> ComplexArray:
+        """Change of the moments of groups without their profile.
+
+        The limited profile is not a smooth function of the masses, and says nothing about
+        the error in time.
+        """
+        moved = group_means(after[0].masses - before[0].masses, self._sizes)
+        return self.sphere.moments(moved, self.grid.degree)
+
+    def longest_step(self, state: State, flow: Flow) -> float:
+        """As on any grid, from the draining time of whole groups."""
+        mass, total = stages.group_totals(state.masses, flow.outflows, self._sizes)
+        ignored = IGNORED_SHARE * state.total_mass
+        return SAFE_SHARE * float(
+            draining_quantile(mass.ravel(), total.ravel(), ignored)
+        )
+
+    def _outflows(
+        self,
+        masses: FloatArray,
+        velocity: FloatArray,
+        at_faces: FloatArray,
+        method: int,
+    ) -> tuple[FloatArray, float]:
+        density = masses / self.sphere.areas
+        result = np.empty((4, *masses.shape))
+        meridional = kernels.meridional_outflows(
+            density, velocity[0], at_faces[0], self._meridional, method, result[:2]
+        )
+        zonal = kernels.zonal_outflows(
+            density, velocity[1], at_faces[1], self._zonal, method, result[2:]
+        )
+        return result, max(meridional, zonal)
+
+
+class DonorBlendedSphere(SphereTransport):
+    """Donor blending with the third-order upwind difference in smooth regions."""
+
+    def outflows(
+        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Outflows (4, nlat, nlon) to north, south, east, west, and unresolved mass."""
+        velocity = attention + self.grid.external_velocity
+        return self._outflows(masses, velocity, velocity, kernels.THIRD_ORDER)
+
+
+class MusclSphere(SphereTransport):
+    """Donor blending with limited linear reconstruction in smooth regions.
+
+    There the attention's velocity is the mean of the two centres, and the external one is
+    taken exactly at the face.
+    """
+
+    def __init__(self, grid: GridEquation) -> None:
+        super().__init__(grid)
+        sphere = self.sphere
+        south_faces = sphere.rings.face_colatitudes[1:, np.newaxis], sphere.longitudes
+        east_faces = (
+            sphere.colatitudes[:, np.newaxis],
+            sphere.longitudes + sphere.longitude_step / 2,
+        )
+        self._external_at_faces = np.stack(
+            [
+                grid.external_velocity_along(
+                    points_at(*faces), tangents_at(*faces)[direction]
+                )
+                for direction, faces in enumerate((south_faces, east_faces))
+            ]
+        )
+
+    def outflows(
+        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Outflows (4, nlat, nlon) to north, south, east, west, and unresolved mass."""
+        velocity = attention + self.grid.external_velocity
+        at_faces = self._external_at_faces + _means_at_faces(attention)
+        return self._outflows(masses, velocity, at_faces, kernels.MUSCL)
+
+
+class MonotoneSphere(SphereTransport):
+    """Face velocities from differences of F: the energy moves the right way.
+
+    The flux through a face has the sign of s (F_+ - F_0), as on the circle; on rings of
+    groups F is averaged over a group.  (The linear profile within groups is not part of the
+    argument: there the time loop checks the energy.)  Atoms of mass m are pinned as soon as
+    the outside pull is below m h / 2.
+    """
+
+    def __init__(self, grid: GridEquation) -> None:
+        super().__init__(grid)
+        check_monotone(grid)
+        sphere = self.sphere
+        self._distances = np.diff(sphere.colatitudes)[:, np.newaxis]
+        widths = np.sin(sphere.colatitudes) * sphere.longitude_step * self._sizes
+        self._widths = widths[:, np.newaxis]
+
+    def outflows(
+        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Outflows (4, nlat, nlon) to north, south, east, west, and unresolved mass."""
+        potential = self.grid.sign * self.grid.first_variation(moments)
+        at_faces = np.zeros((2, *masses.shape))
+        at_faces[0, :-1] = np.diff(potential, axis=0) / self._distances
+        means = group_means(potential, self._sizes)
+        at_faces[1] = (np.roll(means, -1, axis=1) - means) / self._widths
+        return self._outflows(masses, attention, at_faces, kernels.FACE_VELOCITY)
+
+
+def _means_at_faces(components: FloatArray) -> FloatArray:
+    """Means of two neighbouring cells at the south and at the east faces."""
+    result = np.zeros(components.shape)
+    result[0, :-1] = 0.5 * (components[0, :-1] + components[0, 1:])
+    result[1] = 0.5 * (components[1] + np.roll(components[1], -1, axis=1))
+    return result
