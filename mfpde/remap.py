@@ -39,8 +39,8 @@ def _common(a: float, b: float, c: float, d: float) -> float:
 def _edge(m: FloatArray, k: int, side: int) -> float:
     """Mass density of cell k at its face towards ``side`` (1 or -1), sixth order, limited.
 
-    Limits of Suresh & Huynh (1997, eqs. 2.12 to 2.30): they keep smooth extrema and let no
-    jump ring.
+    Monotonicity-preserving limits (MP5) of Suresh & Huynh (1997): they keep smooth
+    extrema and let no jump ring.
     """
     behind = m[k - side]
     here = m[k]

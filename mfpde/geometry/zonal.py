@@ -37,7 +37,7 @@ class Zonal(Geometry):
     first basis vector; ``areas`` (n,) are the areas of the bands.  An atom at angle theta
     stands for mass spread evenly over its ring.
 
-    Where |S^(d-1)| is below 1e-100 (from about d = 190 on) surface areas are replaced by
+    Where |S^(d-1)| is below 1e-100 (from d = 193 on) surface areas are replaced by
     shares of the whole, see ``areas_are_shares``, and densities are relative to the uniform
     one.  Areas below 1e-280 are replaced by 1e-280, so that every mass has a density.
 

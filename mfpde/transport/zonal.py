@@ -18,7 +18,7 @@ from mfpde.transport.base import Flow, State, Transport
 from mfpde.transport.line import blends, donor_flux
 from mfpde.transport.monotone import check_monotone
 
-# Feet keep their order below 1; the fourth-order feet are good to 1e-3 of a cell at 0.5.
+# Feet keep their order below 1.
 _LARGEST_COMPRESSION = 0.5
 
 
