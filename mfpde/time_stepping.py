@@ -98,11 +98,12 @@ class TimeStepper:
         self.watch_energy = watch_energy
         grid = transport.grid
         self.diffusion = grid.diffusion
+        if self.diffusion > 0:
+            self._resolved_tolerance += transport.diffusion_tolerance
         self._known_rates: tuple[Flow | None, tuple[ComplexArray, ComplexArray] | None]
         self._known_rates = (None, None)
         degrees = grid.geometry.degrees(grid.degree)
         self._weights = np.where(degrees > 0, 1.0 / np.maximum(degrees, 1), 0.0)
-        self._decay = self.diffusion * grid.geometry.heat_symbol(grid.degree)
         self._method = RUNGE_KUTTA[scheme.runge_kutta]
 
     def step(self, state: State, flow: Flow, step: float) -> StepResult:
@@ -139,7 +140,7 @@ class TimeStepper:
         masses = geometry.heat_flow(state.masses, self.diffusion * time)
         return State(masses, state.points, state.atom_masses)
 
-    def _rates(self, flow: Flow) -> tuple[ComplexArray, ComplexArray]:
+    def _rates(self, state: State, flow: Flow) -> tuple[ComplexArray, ComplexArray]:
         """Rates of the density's moments from transport, and from diffusion."""
         known_flow, rates = self._known_rates
         if flow is known_flow and rates is not None:
@@ -147,14 +148,14 @@ class TimeStepper:
         grid = self.transport.grid
         rate = self.transport.net_rate(flow.outflows)
         transported = grid.geometry.moments(rate, grid.degree)
-        return transported, np.asarray(-self._decay * flow.density_moments)
+        return transported, self.transport.diffusion_rate(state, flow)
 
     def _error(
         self, state: State, flow: Flow, new: State, new_flow: Flow, step: float
     ) -> tuple[float, float]:
         """Trapezoidal defect over the step, and the size of the rates of change."""
-        transport_rate, diffusion_rate = self._rates(flow)
-        new_rates = self._rates(new_flow)
+        transport_rate, diffusion_rate = self._rates(state, flow)
+        new_rates = self._rates(new, new_flow)
         # The end of this step is the start of the next.
         self._known_rates = (new_flow, new_rates)
         mean_rate = 0.5 * (transport_rate + diffusion_rate + sum(new_rates))

@@ -62,14 +62,14 @@ def moments_of_atoms(
 
 
 @compiled
-def field_at_points(
+def field_at_points(  # noqa: PLR0917
     coefficients: ComplexArray,
     points: FloatArray,
     factors: FloatArray,
     degree: int,
     values: FloatArray,
     gradients: FloatArray,
-) -> None:  # noqa: PLR0917
+) -> None:
     """Fill values (n,) and Euclidean gradients (n, 3) of the polynomial's extension."""
     a, b, start = factors
     for p in range(len(points)):

@@ -203,13 +203,17 @@ class Sphere(Geometry):
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Spectral heat flow where it stays positive, else that of the two-point Laplacian.
 
-        The spectral one is exact for resolved data, and for all data once ``time`` is above
-        about 3.5 h^2; the other one is a random walk.  Both keep mass and positivity.
+        The spectral one is exact for resolved data, and stays positive for all data once
+        ``time`` is above about 3.5 h^2; what lies beyond ``max_degree`` decays at the rate
+        of that degree, so that short times change little.  The other one is a random walk.
+        Both keep mass and positivity.
         """
         transform = self._transform(self.max_degree)
-        coefficients = transform.analysis(masses * self._inverse_probabilities)
-        coefficients *= np.exp(-time * self.heat_symbol(self.max_degree))
-        smooth = transform.synthesis(coefficients)
+        density = masses * self._inverse_probabilities
+        decay = np.exp(-time * self.heat_symbol(self.max_degree))
+        coefficients = transform.analysis(density.copy())
+        smooth = transform.synthesis((decay - decay.min()) * coefficients)
+        smooth += decay.min() * density
         if smooth.min() < -_ROUNDING * smooth.max():
             return two_point_heat_flow(masses, self.rings, time)
         flowed = np.maximum(smooth, 0.0) * self.areas
@@ -280,7 +284,5 @@ def _field_at(
     flat = np.ascontiguousarray(points.reshape(-1, 3))
     values = np.empty(len(flat))
     gradients = np.empty(flat.shape)
-    field_at_points(
-        coefficients, flat, recurrence(degree), degree, values, gradients
-    )
+    field_at_points(coefficients, flat, recurrence(degree), degree, values, gradients)
     return values.reshape(points.shape[:-1]), gradients.reshape(points.shape)

@@ -35,8 +35,12 @@ def two_point_heat_flow(masses: FloatArray, rings: Rings, time: float) -> FloatA
     result = masses.copy()
     spread(result, sizes)
     for _ in range(count):
-        first = _heat_stage(result, areas, (north_south, east_west), sizes, time / count)
-        second = _heat_stage(first, areas, (north_south, east_west), sizes, time / count)
+        first = _heat_stage(
+            result, areas, (north_south, east_west), sizes, time / count
+        )
+        second = _heat_stage(
+            first, areas, (north_south, east_west), sizes, time / count
+        )
         result = 0.5 * (result + second)
     return np.asarray(result)
 
@@ -57,14 +61,14 @@ def _heat_stage(
 
 
 @compiled
-def _exchanged(
+def _exchanged(  # noqa: PLR0917
     masses: FloatArray,
     densities: tuple[FloatArray, FloatArray],
     north_south: FloatArray,
     east_west: FloatArray,
     sizes: FloatArray,
     step: float,
-) -> FloatArray:  # noqa: PLR0917
+) -> FloatArray:
     density, means = densities
     nlat, nlon = masses.shape
     result = masses.copy()

@@ -37,5 +37,7 @@ def remapped(
     along = np.diff(PchipInterpolator(faces, unrolled, axis=1)(new_faces), axis=1)
     across = np.concatenate([np.zeros((1, num_longitudes)), along.cumsum(0)])
     old_heights, new_heights = heights
-    result = np.diff(PchipInterpolator(old_heights, across, axis=0)(new_heights), axis=0)
+    result = np.diff(
+        PchipInterpolator(old_heights, across, axis=0)(new_heights), axis=0
+    )
     return np.asarray(np.maximum(result, 0.0))

@@ -47,9 +47,7 @@ class SphericalTransform:
     def __init__(self, nlat: int, nlon: int, degree: int) -> None:
         module = shtns_module()
         self.shape = (nlat, nlon)
-        self._plan = module.sht(
-            degree, degree, norm=module.sht_fourpi, nthreads=1
-        )
+        self._plan = module.sht(degree, degree, norm=module.sht_fourpi, nthreads=1)
         self._plan.set_grid(
             nlat,
             nlon,

@@ -46,10 +46,17 @@ class Flow:
 
 
 class Transport(ABC):
-    """A transport scheme for one equation on one grid."""
+    """A transport scheme for one equation on one grid.
+
+    ``diffusion_tolerance`` is the relative error that a step with diffusion may show on
+    top: what the grid, not the step, is responsible for.
+    """
+
+    diffusion_tolerance = 0.0
 
     def __init__(self, grid: GridEquation) -> None:
         self.grid = grid
+        self._heat_symbol = grid.geometry.heat_symbol(grid.degree)
 
     def flow(self, state: State) -> Flow:
         """Evaluate moments, velocity and outflows of ``state``."""
@@ -95,10 +102,15 @@ class Transport(ABC):
     def net_rate(self, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, shape ``shape``."""
 
+    def diffusion_rate(self, state: State, flow: Flow) -> ComplexArray:
+        """Rate of change of the density's moments by diffusion."""
+        symbol = self.grid.diffusion * self._heat_symbol
+        return np.asarray(-symbol * flow.density_moments)
+
     def moved_moments(
         self, before: tuple[State, Flow], after: tuple[State, Flow]
     ) -> ComplexArray:
-        """Change of the density's moments that integrates those of :meth:`net_rate`."""
+        """Change of the density's moments: the integral of both rates over the step."""
         return after[1].density_moments - before[1].density_moments
 
     def stage(self, state: State, flow: Flow, step: float) -> State:

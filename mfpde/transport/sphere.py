@@ -49,14 +49,14 @@ def _line_of_rings(values: FloatArray, sign: float) -> FloatArray:
 
 
 @compiled
-def meridional_outflows(
+def meridional_outflows(  # noqa: PLR0917
     density: FloatArray,
     velocity: FloatArray,
     face_velocity: FloatArray,
     tables: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
     method: int,
     outflows: FloatArray,
-) -> float:  # noqa: PLR0917
+) -> float:
     """Fill the outflows (2, nlat, nlon) to the north and to the south.
 
     Parameters
@@ -151,9 +151,9 @@ def _fill_groups(row: FloatArray, values: FloatArray, size: int) -> None:
 
 
 @compiled
-def _fill_east_velocity(
+def _fill_east_velocity(  # noqa: PLR0917
     row: FloatArray, velocity: FloatArray, at_faces: FloatArray, size: int, method: int
-) -> None:  # noqa: PLR0917
+) -> None:
     """Velocity at the east face of each group, one more before: from the cells there."""
     nlon = len(velocity)
     count = nlon // size
@@ -172,14 +172,14 @@ def _fill_east_velocity(
 
 
 @compiled
-def zonal_outflows(
+def zonal_outflows(  # noqa: PLR0917
     density: FloatArray,
     velocity: FloatArray,
     face_velocity: FloatArray,
     tables: tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray],
     method: int,
     outflows: FloatArray,
-) -> float:  # noqa: PLR0917
+) -> float:
     """Fill the outflows (2, nlat, nlon) to the east and to the west.
 
     As :func:`meridional_outflows`, with ``tables`` cell areas, group sizes, true lengths of
@@ -222,7 +222,11 @@ def zonal_outflows(
             step = 1 - 2 * side
             out = outflows[side, i] if size == 1 else flux[side, :n]
             at_face = u[1 - side : 1 - side + n]
-            flows = (f[c - step : c - step + n], f[c : c + n], f[c + step : c + step + n])
+            flows = (
+                f[c - step : c - step + n],
+                f[c : c + n],
+                f[c + step : c + step + n],
+            )
             densities = (
                 r[c - step : c - step + n],
                 r[c : c + n],
@@ -243,9 +247,7 @@ def zonal_outflows(
                     )
                 else:
                     weights = (-along / 6.0, along * 5.0 / 6.0, along / 3.0)
-                    third_order_row(
-                        out, shares, flows, at_face, sign, weights, length
-                    )
+                    third_order_row(out, shares, flows, at_face, sign, weights, length)
             else:
                 face_velocity_row(out, densities, at_face, sign * length)
                 if method == MUSCL:

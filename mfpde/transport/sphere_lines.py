@@ -32,7 +32,7 @@ def largest_of(
 
 
 @compiled
-def third_order_row(
+def third_order_row(  # noqa: PLR0917
     out: FloatArray,
     shares: FloatArray,
     flows: tuple[FloatArray, FloatArray, FloatArray],
@@ -40,7 +40,7 @@ def third_order_row(
     sign: float,
     weights: tuple[float, float, float],
     length: float,
-) -> None:  # noqa: PLR0917
+) -> None:
     """Donor-blended outflow with the third-order upwind flux as smooth part.
 
     ``flows`` are rho v behind, here and ahead; ``weights`` contain the face's length.
@@ -70,14 +70,14 @@ def product_row(
 
 
 @compiled
-def third_order_polar_row(
+def third_order_polar_row(  # noqa: PLR0917
     out: FloatArray,
     shares: FloatArray,
     flows: tuple[FloatArray, FloatArray, FloatArray],
     face_velocity: FloatArray,
     sign: float,
     lengths: tuple[float, float, float],
-) -> None:  # noqa: PLR0917
+) -> None:
     """As ``third_order_row``, on a ring of few groups.
 
     ``out`` holds the flux of :func:`product_row`; ``lengths`` are that of the third-order
@@ -110,13 +110,13 @@ def face_velocity_row(
 
 
 @compiled
-def blended_row(
+def blended_row(  # noqa: PLR0917
     out: FloatArray,
     shares: FloatArray,
     flows: tuple[FloatArray, FloatArray, FloatArray],
     sign: float,
     length: float,
-) -> None:  # noqa: PLR0917
+) -> None:
     """Blend the donor flux into the smooth flux that ``out`` holds."""
     behind, here, ahead = flows
     for j in range(len(out)):

@@ -15,9 +15,16 @@ from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
 from mfpde.transport.monotone import check_monotone
 from mfpde.transport.sphere_faces import faces_of
 
+# Of the time in which heat crosses a cell: errors of 1e-8 from length and from rounding.
+_SHORT_TIME = 1e-6
+
 
 class SphereTransport(Transport):
-    """What all schemes share on the sphere: outflows to four sides, groups near the poles."""
+    """What all schemes share on the sphere: four sides, and groups near the poles."""
+
+    # Diffusion smooths the profiles within groups, which every stage forms anew: a stiff
+    # exchange, of this size at any step that is of use.
+    diffusion_tolerance = 2e-3
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
@@ -59,8 +66,19 @@ class SphereTransport(Transport):
         The limited profile is not a smooth function of the masses, and says nothing about
         the error in time.
         """
-        moved = group_means(after[0].masses - before[0].masses, self._sizes)
-        return self.sphere.moments(moved, self.grid.degree)
+        return self._moments_of_groups(after[0].masses - before[0].masses)
+
+    def diffusion_rate(self, state: State, flow: Flow) -> ComplexArray:
+        """Rate of change of the same moments: a very short heat flow, whichever it is."""
+        diffusion = self.grid.diffusion
+        if diffusion == 0:
+            return np.zeros(flow.density_moments.shape, dtype=np.complex128)
+        time = _SHORT_TIME * self.sphere.spacing**2
+        moved = self.sphere.heat_flow(state.masses, time) - state.masses
+        return np.asarray(self._moments_of_groups(moved) * (diffusion / time))
+
+    def _moments_of_groups(self, masses: FloatArray) -> ComplexArray:
+        return self.sphere.moments(group_means(masses, self._sizes), self.grid.degree)
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """As on any grid, from the draining time of whole groups."""
@@ -71,7 +89,11 @@ class SphereTransport(Transport):
         )
 
     def _outflows(
-        self, masses: FloatArray, velocity: FloatArray, at_faces: FloatArray, method: int
+        self,
+        masses: FloatArray,
+        velocity: FloatArray,
+        at_faces: FloatArray,
+        method: int,
     ) -> tuple[FloatArray, float]:
         density = masses / self.sphere.areas
         result = np.empty((4, *masses.shape))

@@ -11,13 +11,18 @@ from mfpde.transport.draining import FULL_DRAIN
 
 
 @compiled
-def _ring_shares(
+def _ring_shares(  # noqa: PLR0917
     masses: FloatArray, outflows: FloatArray, i: int, size: int, step: float
-) -> FloatArray:  # noqa: PLR0917
+) -> FloatArray:
     """min(step, draining time) of each cell's group in ring ``i``."""
     nlon = masses.shape[1]
     result = np.empty(nlon)
-    north, south, east, west = outflows[0, i], outflows[1, i], outflows[2, i], outflows[3, i]
+    north, south, east, west = (
+        outflows[0, i],
+        outflows[1, i],
+        outflows[2, i],
+        outflows[3, i],
+    )
     row = masses[i]
     if size == 1:
         for j in range(nlon):
@@ -83,7 +88,9 @@ def drained(
 
 
 @compiled
-def _receive(row: FloatArray, from_west: FloatArray, from_east: FloatArray, size: int) -> None:
+def _receive(
+    row: FloatArray, from_west: FloatArray, from_east: FloatArray, size: int
+) -> None:
     """Add what flows east and west to the cells one group further."""
     nlon = len(row)
     for j in range(size):
