@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry.gauss_legendre import Rings, group_means, spread
 
@@ -45,11 +45,11 @@ def two_point_heat_flow(masses: FloatArray, rings: Rings, time: float) -> FloatA
     return np.asarray(result)
 
 
-def _heat_stage(
+def _heat_stage(  # noqa: PLR0917
     masses: FloatArray,
     areas: FloatArray,
     conductances: tuple[FloatArray, FloatArray],
-    sizes: FloatArray,
+    sizes: IntArray,
     step: float,
 ) -> FloatArray:
     north_south, east_west = conductances
@@ -66,7 +66,7 @@ def _exchanged(  # noqa: PLR0917
     densities: tuple[FloatArray, FloatArray],
     north_south: FloatArray,
     east_west: FloatArray,
-    sizes: FloatArray,
+    sizes: IntArray,
     step: float,
 ) -> FloatArray:
     density, means = densities

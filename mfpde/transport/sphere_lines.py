@@ -1,9 +1,10 @@
 """Outflows of one line of cells through one side, for rings of the sphere.
 
-The functions work on whole rows, so that a row of cells flows south, north, east or west by
-the same code: ``behind``, ``here`` and ``ahead`` are the rows in the direction of the flow,
-and ``sign`` is +1 if that is the direction of positive velocity, -1 if not.  Each function
-has few arrays, so that the compiler can prove them apart and vectorise the loop.
+The functions work on whole rows, so that a row of cells flows south, north, east or
+west by the same code: ``behind``, ``here`` and ``ahead`` are the rows in the direction
+of the flow, and ``sign`` is +1 if that is the direction of positive velocity, -1 if
+not.  Each function has few arrays, so that the compiler can prove them apart and
+vectorise the loop.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from mfpde.transport.line import blend, donor_flux, half_slope
 
 
 @compiled
-def own_blends(
+def own_blends(  # noqa: PLR0917
     out: FloatArray, before: FloatArray, here: FloatArray, after: FloatArray
 ) -> None:
     """Blend min(1, 4 c^2) of each cell from three rows of densities."""
@@ -23,7 +24,7 @@ def own_blends(
 
 
 @compiled
-def largest_of(
+def largest_of(  # noqa: PLR0917
     out: FloatArray, before: FloatArray, here: FloatArray, after: FloatArray
 ) -> None:
     """Largest of three rows of blends: the share of the donor flux."""
@@ -56,7 +57,7 @@ def third_order_row(  # noqa: PLR0917
 
 
 @compiled
-def product_row(
+def product_row(  # noqa: PLR0917
     out: FloatArray,
     densities: tuple[FloatArray, FloatArray, FloatArray],
     face_velocity: FloatArray,
@@ -80,8 +81,8 @@ def third_order_polar_row(  # noqa: PLR0917
 ) -> None:
     """As ``third_order_row``, on a ring of few groups.
 
-    ``out`` holds the flux of :func:`product_row`; ``lengths`` are that of the third-order
-    flux, the share of it in the smooth part, and that of the donor flux.
+    ``out`` holds the flux of :func:`product_row`; ``lengths`` are that of the
+    third-order flux, the share of it in the smooth part, and that of the donor flux.
     """
     behind, here, ahead = flows
     smooth_length, flux_share, length = lengths
@@ -96,7 +97,7 @@ def third_order_polar_row(  # noqa: PLR0917
 
 
 @compiled
-def face_velocity_row(
+def face_velocity_row(  # noqa: PLR0917
     out: FloatArray,
     densities: tuple[FloatArray, FloatArray, FloatArray],
     face_velocity: FloatArray,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mfpde.array_pool import ArrayPool
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry.gauss_legendre import group_means, spread
 from mfpde.geometry.sphere import Sphere, points_at, tangents_at
@@ -15,15 +16,16 @@ from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
 from mfpde.transport.monotone import check_monotone
 from mfpde.transport.sphere_faces import faces_of
 
-# Of the time in which heat crosses a cell: errors of 1e-8 from length and from rounding.
+# Of the time in which heat crosses a cell: errors of 1e-8 from length and from
+# rounding.
 _SHORT_TIME = 1e-6
 
 
 class SphereTransport(Transport):
     """What all schemes share on the sphere: four sides, and groups near the poles."""
 
-    # Diffusion smooths the profiles within groups, which every stage forms anew: a stiff
-    # exchange, of this size at any step that is of use.
+    # Diffusion smooths the profiles within groups, which every stage forms anew: a
+    # stiff exchange, of this size at any step that is of use.
     diffusion_tolerance = 2e-3
 
     def __init__(self, grid: GridEquation) -> None:
@@ -33,6 +35,7 @@ class SphereTransport(Transport):
         self.sphere = grid.geometry
         faces = faces_of(self.sphere)
         self._sizes = faces.sizes
+        self._pool = ArrayPool()
         self._meridional = (faces.areas, faces.south, faces.southward, faces.northward)
         self._zonal = (
             faces.areas,
@@ -41,6 +44,10 @@ class SphereTransport(Transport):
             faces.zonal_flux,
             faces.flux_share,
         )
+
+    def _total_velocity(self, attention: FloatArray) -> FloatArray:
+        result = self._pool.take(*attention.shape)
+        return np.add(attention, self.grid.external_velocity, out=result)
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Masses spread linearly within the groups near the poles."""
@@ -52,7 +59,9 @@ class SphereTransport(Transport):
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
         """Masses after an Euler stage."""
-        return stages.drained(masses, outflows, self._sizes, step)
+        result = self._pool.take(*masses.shape)
+        stages.drained(masses, outflows, self._sizes, step, result)
+        return result
 
     def net_rate(self, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, equal within groups."""
@@ -63,13 +72,13 @@ class SphereTransport(Transport):
     ) -> ComplexArray:
         """Change of the moments of groups without their profile.
 
-        The limited profile is not a smooth function of the masses, and says nothing about
-        the error in time.
+        The limited profile is not a smooth function of the masses, and says nothing
+        about the error in time.
         """
         return self._moments_of_groups(after[0].masses - before[0].masses)
 
     def diffusion_rate(self, state: State, flow: Flow) -> ComplexArray:
-        """Rate of change of the same moments: a very short heat flow, whichever it is."""
+        """Rate of change of the same moments, from a very short heat flow."""
         diffusion = self.grid.diffusion
         if diffusion == 0:
             return np.zeros(flow.density_moments.shape, dtype=np.complex128)
@@ -88,17 +97,20 @@ class SphereTransport(Transport):
             draining_quantile(mass.ravel(), total.ravel(), ignored)
         )
 
-    def _outflows(
+    def _outflows(  # noqa: PLR0917
         self,
         masses: FloatArray,
         velocity: FloatArray,
         at_faces: FloatArray,
         method: int,
     ) -> tuple[FloatArray, float]:
-        density = masses / self.sphere.areas
-        result = np.empty((4, *masses.shape))
+        nlat, nlon = masses.shape
+        result = self._pool.take(4, nlat, nlon)
+        work = self._pool.take(3, nlat + 2, nlon)
+        kernels.fill_line_of_rings(masses, velocity[0], self._meridional[0], work)
+        density = work[0, 1:-1]
         meridional = kernels.meridional_outflows(
-            density, velocity[0], at_faces[0], self._meridional, method, result[:2]
+            work, velocity[0], at_faces[0], self._meridional, method, result[:2]
         )
         zonal = kernels.zonal_outflows(
             density, velocity[1], at_faces[1], self._zonal, method, result[2:]
@@ -113,15 +125,15 @@ class DonorBlendedSphere(SphereTransport):
         self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (4, nlat, nlon) to north, south, east, west, and unresolved mass."""
-        velocity = attention + self.grid.external_velocity
+        velocity = self._total_velocity(attention)
         return self._outflows(masses, velocity, velocity, kernels.THIRD_ORDER)
 
 
 class MusclSphere(SphereTransport):
     """Donor blending with limited linear reconstruction in smooth regions.
 
-    There the attention's velocity is the mean of the two centres, and the external one is
-    taken exactly at the face.
+    There the attention's velocity is the mean of the two centres, and the external one
+    is taken exactly at the face.
     """
 
     def __init__(self, grid: GridEquation) -> None:
@@ -145,7 +157,7 @@ class MusclSphere(SphereTransport):
         self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (4, nlat, nlon) to north, south, east, west, and unresolved mass."""
-        velocity = attention + self.grid.external_velocity
+        velocity = self._total_velocity(attention)
         at_faces = self._external_at_faces + _means_at_faces(attention)
         return self._outflows(masses, velocity, at_faces, kernels.MUSCL)
 
@@ -154,9 +166,9 @@ class MonotoneSphere(SphereTransport):
     """Face velocities from differences of F: the energy moves the right way.
 
     The flux through a face has the sign of s (F_+ - F_0), as on the circle; on rings of
-    groups F is averaged over a group.  (The linear profile within groups is not part of the
-    argument: there the time loop checks the energy.)  Atoms of mass m are pinned as soon as
-    the outside pull is below m h / 2.
+    groups F is averaged over a group.  (The linear profile within groups is not part of
+    the argument: there the time loop checks the energy.)  Atoms of mass m are pinned as
+    soon as the outside pull is below m h / 2.
     """
 
     def __init__(self, grid: GridEquation) -> None:
