@@ -21,7 +21,7 @@ from mfpde.time_stepping import TimeStepper
 from mfpde.transport import State, scheme_for
 
 GRIDS = ((128, 256, 5.0), (256, 512, 3.5))
-REPETITIONS = 41
+REPETITIONS = 61
 
 
 def equation() -> MeanFieldEquation:
@@ -31,15 +31,15 @@ def equation() -> MeanFieldEquation:
     )
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Return the median time of ``work``."""
-    work()
-    times = []
+def medians(*works: Callable[[], object]) -> list[float]:
+    """Return the median times of ``works``, taken in turns: the machine may be shared."""
+    times: list[list[float]] = [[] for _ in works]
     for _ in range(REPETITIONS):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+        for work, taken in zip(works, times, strict=True):
+            start = time.perf_counter()
+            work()
+            taken.append(time.perf_counter() - start)
+    return [statistics.median(taken) for taken in times]
 
 
 def bare_pair(sphere: Sphere) -> Callable[[], object]:
@@ -65,13 +65,13 @@ def complete_step(sphere: Sphere, transport_name: str) -> Callable[[], object]:
     start = Density.from_function(sphere, lambda x: np.exp(x[..., 0] + x[..., 1] ** 2))
     none = np.empty((0, 3)), np.empty(0)
     state = State(transport.represented(start.masses), *none)
-    flow = transport.flow(state)
-    for _ in range(5):
-        result = stepper.step(state, flow, transport.longest_step(state, flow))
-        state, flow = result.state, result.flow
+    now = [(state, transport.flow(state))]
 
     def work() -> object:
-        return stepper.step(state, flow, transport.longest_step(state, flow))
+        state, flow = now[0]
+        result = stepper.step(state, flow, transport.longest_step(state, flow))
+        now[0] = (result.state, result.flow)
+        return result
 
     return work
 
@@ -81,9 +81,8 @@ def main() -> None:
     print(f"{'grid':>9} {'scheme':>14} {'step/ms':>8} {'pair/ms':>8} {'ratio':>6}")
     for nlat, nlon, target in GRIDS:
         sphere = Sphere(nlat, nlon)
-        pair = seconds(bare_pair(sphere))
         for name in ("donor_blended", "muscl"):
-            step = seconds(complete_step(sphere, name))
+            pair, step = medians(bare_pair(sphere), complete_step(sphere, name))
             print(
                 f"{nlat:>4}x{nlon:<4} {name:>14} {step * 1e3:8.3f} {pair * 1e3:8.3f} "
                 f"{step / pair:6.2f}   (target {target})"

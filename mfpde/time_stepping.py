@@ -34,16 +34,16 @@ def heun(transport: Transport, state: State, flow: Flow, step: float) -> State:
     """Heun's method, SSPRK(2,2): u1 = E(u), u <- (u + E(u1)) / 2; Shu & Osher (1988)."""
     first = transport.stage(state, flow, step)
     second = transport.stage(first, transport.flow(first), step)
-    return _combined(state, second, 0.5)
+    return _combined(transport, (state, second), 0.5)
 
 
 def ssprk3(transport: Transport, state: State, flow: Flow, step: float) -> State:
     """SSPRK(3,3): u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3; Shu & Osher (1988)."""
     first = transport.stage(state, flow, step)
     second = transport.stage(first, transport.flow(first), step)
-    middle = _combined(state, second, 0.25)
+    middle = _combined(transport, (state, second), 0.25)
     third = transport.stage(middle, transport.flow(middle), step)
-    return _combined(state, third, 2.0 / 3.0)
+    return _combined(transport, (state, third), 2.0 / 3.0)
 
 
 RUNGE_KUTTA: dict[str, Callable[[Transport, State, Flow, float], State]] = {
@@ -52,14 +52,19 @@ RUNGE_KUTTA: dict[str, Callable[[Transport, State, Flow, float], State]] = {
 }
 
 
-def _combined(start: State, stage: State, share: float) -> State:
+def _combined(transport: Transport, states: tuple[State, State], share: float) -> State:
     """(1 - share) start + share stage; points are combined in the ambient space.
 
     There the equation x' = v(x/|x|) keeps |x|, so that the methods keep their order if
     points are normalised when velocities are taken and at the end of the step.
     """
+    start, stage = states
+    masses = transport.pool.take(*start.masses.shape)
+    kept = transport.pool.take(*start.masses.shape)
+    np.multiply(stage.masses, share, out=masses)
+    masses += np.multiply(start.masses, 1 - share, out=kept)
     return State(
-        (1 - share) * start.masses + share * stage.masses,
+        masses,
         (1 - share) * start.points + share * stage.points,
         start.atom_masses,
     )

@@ -119,14 +119,26 @@ def spread(masses: FloatArray, sizes: IntArray) -> None:
 
 
 @compiled
+def level_ring(ring: FloatArray, size: int) -> None:
+    """Give the cells of each group of ``size`` cells equal shares."""
+    if size > 1:
+        for g in range(len(ring) // size):
+            total = 0.0
+            for j in range(g * size, (g + 1) * size):
+                total += ring[j]
+            ring[g * size : (g + 1) * size] = total / size
+
+
+@compiled
+def level(masses: FloatArray, sizes: IntArray) -> None:
+    """Give the cells (nlat, nlon) of all groups equal shares, in place."""
+    for i in range(len(sizes)):
+        level_ring(masses[i], sizes[i])
+
+
+@compiled
 def group_means(values: FloatArray, sizes: IntArray) -> FloatArray:
     """Values (nlat, nlon) with each cell replaced by the mean of its group."""
     result = values.copy()
-    for i in range(len(sizes)):
-        size = sizes[i]
-        if size == 1:
-            continue
-        for g in range(values.shape[1] // size):
-            mean = values[i, g * size : (g + 1) * size].sum() / size
-            result[i, g * size : (g + 1) * size] = mean
+    level(result, sizes)
     return result

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mfpde.array_pool import ArrayPool
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
@@ -56,6 +57,7 @@ class Transport(ABC):
 
     def __init__(self, grid: GridEquation) -> None:
         self.grid = grid
+        self.pool = ArrayPool()
         self._heat_symbol = grid.geometry.heat_symbol(grid.degree)
 
     def flow(self, state: State) -> Flow:
@@ -72,11 +74,15 @@ class Transport(ABC):
         else:
             atom_velocities = np.empty(state.points.shape)
         attention = grid.attention_velocity(moments)
-        velocity = attention + grid.external_velocity
+        velocity = self._total_velocity(attention)
         outflows, unresolved = self.outflows(state.masses, moments, attention)
         return Flow(
             density_moments, moments, velocity, outflows, unresolved, atom_velocities
         )
+
+    def _total_velocity(self, attention: FloatArray) -> FloatArray:
+        result = self.pool.take(*attention.shape)
+        return np.add(attention, self.grid.external_velocity, out=result)
 
     @abstractmethod
     def outflows(

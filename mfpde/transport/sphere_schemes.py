@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.array_pool import ArrayPool
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry.gauss_legendre import group_means, spread
+from mfpde.geometry.gauss_legendre import group_means, level, spread
 from mfpde.geometry.sphere import Sphere, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
@@ -35,7 +34,6 @@ class SphereTransport(Transport):
         self.sphere = grid.geometry
         faces = faces_of(self.sphere)
         self._sizes = faces.sizes
-        self._pool = ArrayPool()
         self._meridional = (faces.areas, faces.south, faces.southward, faces.northward)
         self._zonal = (
             faces.areas,
@@ -44,10 +42,6 @@ class SphereTransport(Transport):
             faces.zonal_flux,
             faces.flux_share,
         )
-
-    def _total_velocity(self, attention: FloatArray) -> FloatArray:
-        result = self._pool.take(*attention.shape)
-        return np.add(attention, self.grid.external_velocity, out=result)
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Masses spread linearly within the groups near the poles."""
@@ -59,13 +53,15 @@ class SphereTransport(Transport):
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
         """Masses after an Euler stage."""
-        result = self._pool.take(*masses.shape)
+        result = self.pool.take(*masses.shape)
         stages.drained(masses, outflows, self._sizes, step, result)
         return result
 
     def net_rate(self, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, equal within groups."""
-        return stages.net_rate(outflows, self._sizes)
+        result = self.pool.take(*self.sphere.shape)
+        stages.net_rate(outflows, self._sizes, result)
+        return result
 
     def moved_moments(
         self, before: tuple[State, Flow], after: tuple[State, Flow]
@@ -75,7 +71,9 @@ class SphereTransport(Transport):
         The limited profile is not a smooth function of the masses, and says nothing
         about the error in time.
         """
-        return self._moments_of_groups(after[0].masses - before[0].masses)
+        moved = self.pool.take(*self.sphere.shape)
+        np.subtract(after[0].masses, before[0].masses, out=moved)
+        return self._moments_of_groups(moved)
 
     def diffusion_rate(self, state: State, flow: Flow) -> ComplexArray:
         """Rate of change of the same moments, from a very short heat flow."""
@@ -87,11 +85,14 @@ class SphereTransport(Transport):
         return np.asarray(self._moments_of_groups(moved) * (diffusion / time))
 
     def _moments_of_groups(self, masses: FloatArray) -> ComplexArray:
-        return self.sphere.moments(group_means(masses, self._sizes), self.grid.degree)
+        """Moments of ``masses``, which are levelled within groups."""
+        level(masses, self._sizes)
+        return self.sphere.moments(masses, self.grid.degree)
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """As on any grid, from the draining time of whole groups."""
-        mass, total = stages.group_totals(state.masses, flow.outflows, self._sizes)
+        mass, total = self.pool.take(2, *self.sphere.shape)
+        stages.group_totals(state.masses, flow.outflows, self._sizes, mass, total)
         ignored = IGNORED_SHARE * state.total_mass
         return SAFE_SHARE * float(
             draining_quantile(mass.ravel(), total.ravel(), ignored)
@@ -105,8 +106,8 @@ class SphereTransport(Transport):
         method: int,
     ) -> tuple[FloatArray, float]:
         nlat, nlon = masses.shape
-        result = self._pool.take(4, nlat, nlon)
-        work = self._pool.take(3, nlat + 2, nlon)
+        result = self.pool.take(4, nlat, nlon)
+        work = self.pool.take(3, nlat + 2, nlon)
         kernels.fill_line_of_rings(masses, velocity[0], self._meridional[0], work)
         density = work[0, 1:-1]
         meridional = kernels.meridional_outflows(

@@ -6,7 +6,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
-from mfpde.geometry.gauss_legendre import spread_ring
+from mfpde.geometry.gauss_legendre import level_ring, spread_ring
 from mfpde.transport.draining import FULL_DRAIN
 
 
@@ -106,21 +106,9 @@ def _receive(  # noqa: PLR0917
 
 
 @compiled
-def _level(row: FloatArray, size: int) -> None:
-    """Give the cells of each group equal shares."""
-    if size > 1:
-        for g in range(len(row) // size):
-            total = 0.0
-            for j in range(g * size, (g + 1) * size):
-                total += row[j]
-            row[g * size : (g + 1) * size] = total / size
-
-
-@compiled
-def net_rate(outflows: FloatArray, sizes: IntArray) -> FloatArray:
-    """Rate of change of each cell's mass, equal within groups, (nlat, nlon)."""
+def net_rate(outflows: FloatArray, sizes: IntArray, result: FloatArray) -> None:
+    """Fill the rate of change of each cell's mass, equal within groups, (nlat, nlon)."""
     _, nlat, nlon = outflows.shape
-    result = np.empty((nlat, nlon))
     for i in range(nlat):
         row = result[i]
         for j in range(nlon):
@@ -133,22 +121,24 @@ def net_rate(outflows: FloatArray, sizes: IntArray) -> FloatArray:
         if i < nlat - 1:
             for j in range(nlon):
                 row[j] += outflows[0, i + 1, j]
-        _level(row, sizes[i])
-    return result
+        level_ring(row, sizes[i])
 
 
 @compiled
-def group_totals(
-    masses: FloatArray, outflows: FloatArray, sizes: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """Masses, and summed outflows, of the groups in equal shares of their cells."""
+def group_totals(  # noqa: PLR0917
+    masses: FloatArray,
+    outflows: FloatArray,
+    sizes: IntArray,
+    mass: FloatArray,
+    total: FloatArray,
+) -> None:
+    """Fill masses, and summed outflows, of the groups in equal shares of their cells."""
     nlat, nlon = masses.shape
-    mass = masses.copy()
-    total = np.empty((nlat, nlon))
     for i in range(nlat):
+        for j in range(nlon):
+            mass[i, j] = masses[i, j]
         for j in range(nlon):
             meridional = outflows[0, i, j] + outflows[1, i, j]
             total[i, j] = meridional + (outflows[2, i, j] + outflows[3, i, j])
-        _level(mass[i], sizes[i])
-        _level(total[i], sizes[i])
-    return mass, total
+        level_ring(mass[i], sizes[i])
+        level_ring(total[i], sizes[i])
