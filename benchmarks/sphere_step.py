@@ -32,7 +32,7 @@ def equation() -> MeanFieldEquation:
 
 
 def medians(*works: Callable[[], object]) -> list[float]:
-    """Return the median times of ``works``, taken in turns: the machine may be shared."""
+    """Return the median times of ``works``, in turns: the machine may be shared."""
     times: list[list[float]] = [[] for _ in works]
     for _ in range(REPETITIONS):
         for work, taken in zip(works, times, strict=True):

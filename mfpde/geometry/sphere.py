@@ -70,8 +70,8 @@ class Sphere(Geometry):
         if not _is_usable(nlon):
             named = f"nlon = {nlon}" + (" = 2 nlat" if self.nlon is None else "")
             raise ValueError(
-                f"{named} must be a multiple of 4 with no prime factor above 5, such as "
-                f"{next(n for n in range(nlon, 4 * nlon) if _is_usable(n))}"
+                f"{named} must be a multiple of 4 with no prime factor above 5, such "
+                f"as {next(n for n in range(nlon, 4 * nlon) if _is_usable(n))}"
             )
         shtns_module()
         object.__setattr__(self, "nlat", nlat)
@@ -230,8 +230,8 @@ class Sphere(Geometry):
         )
         if not isinstance(finer, Sphere) or not is_finer:
             raise ValueError(
-                f"finer geometry = {finer!r} must be a Sphere of at least {self.nlat} x "
-                f"{self.nlon} cells"
+                f"finer geometry = {finer!r} must be a Sphere of at least "
+                f"{self.nlat} x {self.nlon} cells"
             )
         coefficients = self.moments(values * self.areas / (4 * np.pi), self.max_degree)
         smooth = finer.synthesis(coefficients)

@@ -17,7 +17,7 @@ _SAFETY = 0.9
 
 
 def two_point_heat_flow(masses: FloatArray, rings: Rings, time: float) -> FloatArray:
-    """Masses (nlat, nlon) after the flow of duration ``time``: positive, conservative."""
+    """Masses (nlat, nlon) after ``time``: nonnegative, of the same sum."""
     nlon = masses.shape[1]
     dphi = 2 * np.pi / nlon
     sines = np.sin(rings.colatitudes)

@@ -32,8 +32,8 @@ def shtns_module() -> ModuleType:
         raise ImportError(
             "the sphere needs the package shtns, which could not be imported "
             f"({error}). It is compiled when it is installed and needs FFTW's "
-            "development files: `apt install libfftw3-dev` (or `brew install fftw`), then "
-            "`pip install shtns`. The circle works without it."
+            "development files: `apt install libfftw3-dev` (or `brew install fftw`), "
+            "then `pip install shtns`. The circle works without it."
         ) from error
     module: ModuleType = shtns
     return module

@@ -39,10 +39,10 @@ def _over_the_pole(row: FloatArray, ring: FloatArray, sign: float) -> None:
 
 
 @compiled
-def fill_line_of_rings(
+def fill_line_of_rings(  # noqa: PLR0917
     masses: FloatArray, velocity: FloatArray, areas: FloatArray, work: FloatArray
 ) -> None:
-    """Fill density and flow, work[0] and work[1], with one more ring beyond each pole."""
+    """Fill work[0], work[1] with density and flow, one more ring beyond each pole."""
     nlat, nlon = masses.shape
     density, flow = work[0], work[1]
     for i in range(nlat):
@@ -164,7 +164,7 @@ def _fill_groups(row: FloatArray, values: FloatArray, size: int) -> None:
 def _fill_east_velocity(  # noqa: PLR0917
     row: FloatArray, velocity: FloatArray, at_faces: FloatArray, size: int, method: int
 ) -> None:
-    """Velocity at the east face of each group, one more before: from the cells there."""
+    """Fill in the velocity at the east face of each group, and the one before them."""
     nlon = len(velocity)
     count = nlon // size
     if method != THIRD_ORDER:
