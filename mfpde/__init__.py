@@ -11,7 +11,7 @@ from typing import Any
 
 from mfpde.concentration import concentration
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Sphere
+from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measure import Atoms, Density, Measure, perturbed_uniform, uniform
 from mfpde.particles import label_density, solve_particles
 from mfpde.run import Run
@@ -47,6 +47,7 @@ __all__ = [
     "SteadyState",
     "StepLimit",
     "WallTimeLimit",
+    "Zonal",
     "__version__",
     "concentration",
     "label_density",

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
-from mfpde.commands import BAD_SETTINGS, INTERRUPTED
+from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED
 from mfpde.version import __version__
 
 _PLACES = {
@@ -33,10 +34,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = _parser().parse_args(argv)
     try:
-        return _called(arguments)
+        code = _called(arguments)
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
+    except BrokenPipeError:
+        # A reader such as `head` has had enough; keep the exit from complaining too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
 
 
 def _called(arguments: argparse.Namespace) -> int:

@@ -1,9 +1,9 @@
 r"""Where a measure on the circle concentrates: basins of the velocity field and their cores.
 
-A basin lies between two unstable zeros of the velocity (v changes from - to +): what is in
-it flows together.  Basins, not density minima or a distance threshold, decide what belongs
-to one atom: minima of a density are rounding ripples in its tails, and a threshold
-c/sqrt(beta) finds sqrt(beta) clusters even in the uniform state.
+A basin lies between two unstable zeros of the velocity (v changes from - to +): what is
+in it flows together.  Basins, not density minima or a distance threshold, decide what
+belongs to one atom: minima of a density are rounding ripples in its tails, and a
+threshold c/sqrt(beta) finds sqrt(beta) clusters even in the uniform state.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ from mfpde.measure import AnyMeasure, Atoms, as_measure
 PROBES = 4096
 NARROW = 1.2
 """An atom's rms radius, in cells, is at most this."""
+PEAKED = 0.4
+"""A core is a peak if its rms radius is below this share of the core radius.
+
+Mass spread evenly over the core has 0.577 of it.
+"""
 _REST = 1e-12
 _CORE_STEPS = 20
 
@@ -37,17 +42,17 @@ class ConcentratedRegion:
     mass, core_mass
         Mass of the basin, and of the core: the part within ``core_radius`` of its mean.
     radius, radius_in_cells
-        Root mean square distance of the core from its mean, in radians and in cells (NaN
-        for atoms without a grid).
+        Root mean square distance of the core from its mean, in radians and in cells
+        (NaN for atoms without a grid).
     contraction_rate
-        Rate at which lengths shrink at the mean, own mass included: minus the slope of the
-        velocity there (minus the eigenvalue of s Hess F for a gradient drift).  Negative:
-        mass there spreads.
+        Rate at which lengths shrink at the mean, own mass included: minus the slope of
+        the velocity there (minus the eigenvalue of s Hess F for a gradient drift).
+        Negative: mass there spreads.
     basin
         Angles (from, to) of the unstable zeros around it, to > from.
     kind
-        ``"atom"`` (contracting, at most 1.2 cells wide), ``"forming"`` (contracting, wider,
-        most of the basin's mass in the core) or ``"spread"``.
+        ``"atom"`` (contracting, at most 1.2 cells wide), ``"forming"`` (contracting and
+        a clear peak within the core) or ``"spread"``.
     """
 
     position: FloatArray
@@ -132,7 +137,7 @@ def concentration(
     field = _VelocityField(equation, measure)
     distribution = CircularDistribution.of(measure).normalized()
     regions = tuple(
-        _region(field, distribution, basin, core_radius, spacing)
+        _region(field, distribution, basin, core_radius=core_radius, spacing=spacing)
         for basin in field.basins()
         if _basin_mass(distribution, basin) > _REST
     )
@@ -208,6 +213,7 @@ def _region(
     field: _VelocityField,
     distribution: CircularDistribution,
     basin: tuple[float, float],
+    *,
     core_radius: float,
     spacing: float,
 ) -> ConcentratedRegion:
@@ -224,7 +230,6 @@ def _region(
     reach = 0.7 * spacing if np.isfinite(spacing) else 1e-3
     speeds = field.at(np.array([angle - reach, angle + reach]))
     rate = -float(speeds[1] - speeds[0]) / (2 * reach)
-    # Mass spread evenly over a cell has the rms radius h / sqrt(12) by itself.
     radius = float(np.sqrt(max(variance, 0.0)))
     return ConcentratedRegion(
         position=points_at(np.array(angle)),
@@ -235,12 +240,12 @@ def _region(
         radius_in_cells=radius / spacing,
         contraction_rate=rate,
         basin=(float(basin[0]), float(basin[1])),
-        kind=_kind(radius, spacing, rate, core_mass / mass),
+        kind=_kind(radius, rate, spacing=spacing, core_radius=core_radius),
     )
 
 
-def _kind(radius: float, spacing: float, rate: float, core_share: float) -> str:
-    if rate <= 0 or core_share < 0.5:
+def _kind(radius: float, rate: float, *, spacing: float, core_radius: float) -> str:
+    if rate <= 0 or radius > PEAKED * core_radius:
         return "spread"
     narrow = NARROW * spacing if np.isfinite(spacing) else 1e-3
     return "atom" if radius <= narrow else "forming"

@@ -130,8 +130,12 @@ class PerceptronSection(Section):
                 scale=self.random.scale,
                 activation=self.activation,
             )
-        arrays = (self.directions, self.weights, self.activation, self.biases)
-        return Perceptron(*arrays)  # type: ignore[arg-type]
+        return Perceptron(
+            self.directions if self.directions is not None else [],
+            self.weights if self.weights is not None else [],
+            self.activation,
+            biases=self.biases,
+        )
 
     def check(self) -> None:
         """Ask for exactly one of the two ways, and let the constructor judge."""
@@ -230,7 +234,7 @@ class SolveSection(Section):
     t_end: Real
     save_every: Real | None = None
     save_at: SkipValidation[list[float]] | None = None
-    transport: Word = "donor_blended"
+    transport: Word | None = None
     rtol: Real = 1e-4
     max_step: Real | None = None
     steady_state: Real | None = None

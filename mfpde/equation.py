@@ -175,7 +175,9 @@ class MeanFieldEquation:
         if points is not None:
             return grid.velocity_at(moments, _points(points, grid.geometry.dimension))
         components = grid.velocity(moments)
-        return np.einsum("a...,a...i->...i", components, grid.geometry.tangents)
+        return np.asarray(
+            np.einsum("a...,a...i->...i", components, grid.geometry.tangents)
+        )
 
     def energy(self, measure: AnyMeasure) -> float | None:
         """E[mu] = (1/2 beta) iint K dmu dmu + int V dmu, or None if a drift has no potential."""

@@ -1,13 +1,13 @@
 """Measures on a sphere: densities on a grid, atoms, and both together.
 
-``Density`` holds values per surface area at the cell centres; ``Atoms`` any weighted points;
-``Measure`` is their sum, which is what the solver evolves.
+``Density`` holds values per surface area at the cell centres; ``Atoms`` any weighted
+points; ``Measure`` is their sum, which is what the solver evolves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +19,7 @@ from mfpde.geometry import Geometry
 PERTURBED_DEGREE = 8
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Atoms:
     """Point masses: ``points`` (n, d) on the unit sphere, ``masses`` (n,), all above zero.
 
@@ -32,30 +32,28 @@ class Atoms:
     """
 
     points: FloatArray
-    masses: FloatArray = field(default=None)  # type: ignore[assignment]
+    masses: FloatArray
 
-    def __post_init__(self) -> None:
-        given = np.asarray(self.points, dtype=np.float64)
-        points = (
-            given.reshape(0, given.shape[-1] if given.ndim == 2 else 2)
-            if given.size == 0
-            else unit_vectors("points", self.points)
+    def __init__(self, points: ArrayLike, masses: ArrayLike | None = None) -> None:
+        given = real_array("points", points)
+        unit = (
+            given
+            if given.size == 0 and given.ndim == 2
+            else unit_vectors("points", given)
         )
-        count = len(points)
-        if self.masses is None:
-            masses = np.full(count, 1.0 / max(count, 1))
-        else:
-            masses = real_array("masses", self.masses)
-        if points.ndim != 2 or masses.shape != (count,):
+        count = len(unit)
+        equal = np.full(count, 1.0 / max(count, 1))
+        weights = equal if masses is None else real_array("masses", masses)
+        if unit.ndim != 2 or weights.shape != (count,):
             raise ValueError(
-                f"points of shape {points.shape} and masses of shape {masses.shape} do not "
+                f"points of shape {unit.shape} and masses of shape {weights.shape} do not "
                 "match: they must be (n, d) and (n,)"
             )
-        if (masses <= 0).any():
-            where = int(np.argmax(masses <= 0))
-            raise ValueError(f"masses[{where}] = {masses[where]} must be above 0")
-        object.__setattr__(self, "points", read_only(points))
-        object.__setattr__(self, "masses", read_only(masses))
+        if (weights <= 0).any():
+            where = int(np.argmax(weights <= 0))
+            raise ValueError(f"masses[{where}] = {weights[where]} must be above 0")
+        object.__setattr__(self, "points", read_only(unit))
+        object.__setattr__(self, "masses", read_only(weights))
 
     @classmethod
     def none(cls, dimension: int) -> Atoms:
@@ -117,15 +115,16 @@ class Density:
         geometry
             The grid.
         function
-            Takes points of shape (..., d), returns values of shape (...), none negative.
+            Takes points of shape (..., d), returns values of shape (...), none
+            negative.
         normalize
             Scale the values so that the total mass is 1.
 
         Raises
         ------
         ValueError
-            If the function returns a wrong shape, negative or non-finite values, or a total
-            mass of zero that should be normalised.
+            If the function returns a wrong shape, negative or non-finite values, or a
+            total mass of zero that should be normalised.
         """
         values = real_array("function(points)", function(geometry.points))
         density = cls(geometry, np.broadcast_to(values, geometry.shape))
@@ -157,7 +156,7 @@ class Density:
         return Density(finer, self.geometry.interpolated(self.values, finer))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Measure:
     """A density plus (possibly no) atoms; ``total_mass`` is 1 for a probability.
 
@@ -168,16 +167,17 @@ class Measure:
     """
 
     density: Density
-    atoms: Atoms = field(default=None)  # type: ignore[assignment]
+    atoms: Atoms
 
-    def __post_init__(self) -> None:
-        if self.atoms is None:
-            object.__setattr__(self, "atoms", Atoms.none(self.density.dimension))
-        if self.atoms.dimension != self.density.dimension:
+    def __init__(self, density: Density, atoms: Atoms | None = None) -> None:
+        held = Atoms.none(density.dimension) if atoms is None else atoms
+        if held.dimension != density.dimension:
             raise ValueError(
-                f"atoms have points in dimension {self.atoms.dimension}, but the density "
-                f"lies on a sphere in dimension {self.density.dimension}"
+                f"atoms have points in dimension {held.dimension}, but the density lies on "
+                f"a sphere in dimension {density.dimension}"
             )
+        object.__setattr__(self, "density", density)
+        object.__setattr__(self, "atoms", held)
 
     @property
     def geometry(self) -> Geometry:
@@ -210,12 +210,14 @@ def as_measure(measure: AnyMeasure) -> Measure:
         return measure
     if isinstance(measure, Density):
         return Measure(measure)
-    if isinstance(measure, Atoms):
+    # Not only what the annotation allows: users hand over arrays too.
+    given: object = measure
+    if isinstance(given, Atoms):
         raise ValueError(
             "atoms alone have no grid: use Measure(density, atoms) with a density on one, "
             "or solve_particles"
         )
-    raise ValueError(f"measure = {measure!r} must be a Density, Atoms or a Measure")
+    raise ValueError(f"measure = {given!r} must be a Density, Atoms or a Measure")
 
 
 def atoms_of(measure: AnyMeasure) -> Atoms:
@@ -242,8 +244,8 @@ def perturbed_uniform(
     amplitude
         Largest relative perturbation, at least 0 and below 1.
     seed
-        Seed of numpy's ``default_rng``; the field is the same on every grid of a geometry
-        up to its scale.
+        Seed of numpy's ``default_rng``; the field is the same on every grid of a
+        geometry up to its scale.
 
     Raises
     ------

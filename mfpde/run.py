@@ -21,15 +21,16 @@ class Run:
     Attributes
     ----------
     equation
-        The equation, or None for a stored run whose terms were the user's own functions.
+        The equation, or None for a stored run whose terms were the user's own
+        functions.
     times
         Times of the saved states, shape (saves,).
     states
         The saved measures (``Measure`` for a density run, ``Atoms`` for particles).
     diagnostics
         Arrays of first length ``saves`` by name: ``mass``, ``minimum``, ``energy``,
-        ``dissipation``, ``largest_density``, ``largest_ball_mass``, ``step``, and what the
-        user observes (units and meanings: ``mfpde.diagnostics``).
+        ``dissipation``, ``largest_density``, ``largest_ball_mass``, ``step``, and what
+        the user observes (units and meanings: ``mfpde.diagnostics``).
     stop
         Why the run stopped (``kind`` and ``message``).
     final, final_time
@@ -93,8 +94,8 @@ class Run:
 def pinning_threshold(measure: AnyMeasure) -> float:
     """Outside pull m h/2 below which face velocities pin the heaviest cell, of mass m.
 
-    Half a cell away from its centre an atom attracts with m h/2 itself, so that no weaker
-    pull moves it across a face.
+    Half a cell away from its centre an atom attracts with m h/2 itself, so that no
+    weaker pull moves it across a face.
     """
     whole = as_measure(measure)
     return float(whole.density.masses.max() * whole.geometry.spacing / 2)

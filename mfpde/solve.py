@@ -47,7 +47,7 @@ def solve(
     save_every: float | None = None,
     save_at: ArrayLike | None = None,
     stop: Sequence[StoppingCondition] = (),
-    transport: str = "donor_blended",
+    transport: str | None = None,
     rtol: float = 1e-4,
     max_step: float | None = None,
     observe: Mapping[str, Observer] | None = None,
@@ -67,8 +67,8 @@ def solve(
     t_end
         End time.
     save_every, save_at
-        Save at multiples of ``save_every`` (and at the start and the end), or exactly at the
-        times ``save_at``; by default at 50 equal intervals.
+        Save at multiples of ``save_every`` (and at the start and the end), or exactly
+        at the times ``save_at``; by default at 50 equal intervals.
     stop
         Conditions that end the run early: :class:`SteadyState`, :class:`StepLimit`,
         :class:`WallTimeLimit`.
@@ -76,10 +76,13 @@ def solve(
         ``"donor_blended"`` (fifth order in smooth regions, third order on the sphere;
         atoms move on the grid),
         ``"muscl"`` (second order, no overshoot: for discontinuous starts, and as a check),
-        ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned).
+        ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned), or
+        on zonal grids ``"semi_lagrangian"`` (no limit by cells, least diffusive).  By
+        default the last on zonal grids of dimension above 30, else the first.
     rtol
-        Error in time that a step may make, relative to how far it moves the moments that
-        the interaction sees.  The step follows this and the draining time of the cells.
+        Error in time that a step may make, relative to how far it moves the moments
+        that the interaction sees.  The step follows this and the draining time of the
+        cells.
     max_step
         Largest step; none by default.
     observe
@@ -100,8 +103,9 @@ def solve(
     Raises
     ------
     ValueError
-        Before any work, for wrong times, an unknown transport, terms that do not fit the
-        geometry, a grid too coarse for beta, a mass that is not 1, or atoms with diffusion.
+        Before any work, for wrong times, an unknown transport, terms that do not fit
+        the geometry, a grid too coarse for beta, a mass that is not 1, or atoms with
+        diffusion.
     """
     measure = as_measure(start)
     _check_start(measure, equation)
@@ -135,7 +139,16 @@ def solve(
         watch_energy=scheme.keeps_energy_monotone and equation.energy_is_lyapunov,
     )
     record = _Recorder(equation, measure.geometry, dict(observe or {}), on_save)
-    loop = _Loop(stepper, record, times + start_time, t_end, longest, first)
+    # Adding the start again must not move the last save past the end.
+    save_times_from_start = np.minimum(times + start_time, t_end)
+    loop = _Loop(
+        stepper,
+        record,
+        times=save_times_from_start,
+        t_end=t_end,
+        longest=longest,
+        first=first,
+    )
     with ExitStack() as stack:
         loop.report = _reporter(progress, stack)
         state = _state_of(measure, stepper.transport)
@@ -220,7 +233,7 @@ class _Recorder:
                 "rtol": loop.stepper.rtol,
                 "steps": loop.steps,
                 "rejected": loop.rejected,
-                "last_step": loop.last_step,
+                "last_step": float(loop.last_step),
                 "wall_seconds": time.monotonic() - loop.started_at,
                 "version": __version__,
             },
@@ -234,6 +247,7 @@ class _Loop:
         self,
         stepper: TimeStepper,
         recorder: _Recorder,
+        *,
         times: FloatArray,
         t_end: float,
         longest: float,

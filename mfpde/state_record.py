@@ -82,7 +82,7 @@ def stored_states(dataset: xr.Dataset, geometry: Geometry | None) -> list[AnyMea
         if geometry is None:
             states.append(atoms or Atoms.none(2))
         else:
-            states.append(Measure(Density(geometry, row["density"]), atoms))  # type: ignore[arg-type]
+            states.append(Measure(Density(geometry, row["density"]), atoms))
     return states
 
 

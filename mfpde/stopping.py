@@ -1,14 +1,14 @@
 """When a run stops before its end time, and what to do next: small objects for ``stop=[...]``.
 
-Every condition is judged from the solution or from counts; only :class:`WallTimeLimit` looks
-at the clock, and it changes when a run ends, never what it computes.
+Every condition is judged from the solution or from counts; only :class:`WallTimeLimit`
+looks at the clock, and it changes when a run ends, never what it computes.
 """
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from time import monotonic
 
 from mfpde.arrays import real_number, whole_number
 
@@ -28,16 +28,16 @@ class StopReason:
 class StepRecord:
     """What a stopping condition may look at after a step.
 
-    ``change_rate`` is the mass that changed cells in the step, per unit time (half the L1
-    distance of the masses, plus the atoms' mass times their speed); ``slowing`` says that it
-    did not grow over the last steps.
+    ``change_rate`` is the mass that changed cells in the step, per unit time (half the
+    L1 distance of the masses, plus the atoms' mass times their speed); ``slowing`` says
+    that it did not grow over the last steps.
     """
 
     steps: int
     time: float
     change_rate: float
     slowing: bool
-    started_at: float = field(default_factory=time.monotonic)
+    started_at: float
 
 
 class StoppingCondition(ABC):
@@ -52,8 +52,8 @@ class StoppingCondition(ABC):
 class SteadyState(StoppingCondition):
     """Stop when less than ``tolerance`` of mass changes cells per unit time, not growing.
 
-    An unstable state near which the change still grows is not steady; metastable clusters
-    that approach each other more slowly than the tolerance are.
+    An unstable state near which the change still grows is not steady; metastable
+    clusters that approach each other more slowly than the tolerance are.
     """
 
     tolerance: float = 1e-8
@@ -106,7 +106,7 @@ class WallTimeLimit(StoppingCondition):
 
     def check(self, record: StepRecord) -> StopReason | None:
         """Compare the time since the start with the limit."""
-        if time.monotonic() - record.started_at >= self.seconds:
+        if monotonic() - record.started_at >= self.seconds:
             return StopReason(
                 "wall_time_limit",
                 f"the limit of {self.seconds:g} s of wall time was reached at t = "

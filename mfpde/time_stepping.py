@@ -1,15 +1,16 @@
 r"""One time step: Runge-Kutta stages of the transport, Strang-split diffusion, error control.
 
 The step size follows two bounds, and no other.  (1) The draining time of the cells, see
-``mfpde.transport.draining``.  (2) A tolerance for the error in time, measured on the moments
-g_k = \int Y_k dmu that the interaction sees: with the full rate of change g' at both ends,
+``mfpde.transport.draining``.  (2) A tolerance for the error in time, measured on the
+moments g_k = \int Y_k dmu that the interaction sees: with the full rate of change g' at
+both ends,
 
     error = || g(t+dt) - g(t) - dt/2 (g'(t) + g'(t+dt)) ||,
 
 the defect of the trapezoidal rule, is O(dt^3) for every method used here.  It sees the
-splitting error of the diffusion too (at a false fixed point of the splitting g' is not zero).
-A step is repeated if the error exceeds ``rtol`` times dt times the size of g' (more where the
-grid itself does not resolve the measure).
+splitting error of the diffusion too (at a false fixed point of the splitting g' is not
+zero). A step is repeated if the error exceeds ``rtol`` times dt times the size of g'
+(more where the grid itself does not resolve the measure).
 """
 
 from __future__ import annotations
@@ -19,26 +20,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.arrays import ComplexArray
 from mfpde.transport import Flow, Scheme, State, Transport
 from mfpde.transport.base import normalised
 
+Point = tuple[State, Flow]
+"""A state and its flow."""
+
 _ROUNDING = 1e-14
-# Mass in structures of a cell or two is placed by the grid to a cell, not better: following
-# its internal motion in time to rtol would cost ten times the steps for the same digits.
+# Mass in structures of a cell or two is placed by the grid to a cell, not better:
+# following its internal motion in time to rtol would cost ten times the steps for the
+# same digits.
 _UNRESOLVED_TOLERANCE = 1e-2
 _ENERGY_ROUNDING = 1e-15
 
 
-def heun(transport: Transport, state: State, flow: Flow, step: float) -> State:
+def heun(transport: Transport, start: Point, step: float) -> State:
     """Heun's method, SSPRK(2,2): u1 = E(u), u <- (u + E(u1)) / 2; Shu & Osher (1988)."""
+    state, flow = start
     first = transport.stage(state, flow, step)
     second = transport.stage(first, transport.flow(first), step)
     return _combined(transport, (state, second), 0.5)
 
 
-def ssprk3(transport: Transport, state: State, flow: Flow, step: float) -> State:
+def ssprk3(transport: Transport, start: Point, step: float) -> State:
     """SSPRK(3,3): u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3; Shu & Osher (1988)."""
+    state, flow = start
     first = transport.stage(state, flow, step)
     second = transport.stage(first, transport.flow(first), step)
     middle = _combined(transport, (state, second), 0.25)
@@ -46,9 +53,20 @@ def ssprk3(transport: Transport, state: State, flow: Flow, step: float) -> State
     return _combined(transport, (state, third), 2.0 / 3.0)
 
 
-RUNGE_KUTTA: dict[str, Callable[[Transport, State, Flow, float], State]] = {
+def midpoint(transport: Transport, start: Point, step: float) -> State:
+    """Explicit midpoint: half a stage finds the velocity that the whole step moves in.
+
+    For transports whose stage follows a frozen velocity exactly: order 2 in time.
+    """
+    state, flow = start
+    half = transport.stage(state, flow, step / 2)
+    return transport.stage(state, transport.flow(half), step)
+
+
+RUNGE_KUTTA: dict[str, Callable[[Transport, Point, float], State]] = {
     "heun": heun,
     "ssprk3": ssprk3,
+    "midpoint": midpoint,
 }
 
 
@@ -91,7 +109,8 @@ class TimeStepper:
         Error allowed in the moments, relative to how far they move.
     watch_energy
         Repeat a step after which the energy moved the wrong way (for a scheme that is
-        monotone in continuous time, and an equation whose energy is a Lyapunov function).
+        monotone in continuous time, and an equation whose energy is a Lyapunov
+        function).
     """
 
     def __init__(
@@ -115,7 +134,7 @@ class TimeStepper:
         """Try one step of size ``step`` from ``state`` with its ``flow``."""
         new = self._advanced(state, flow, step)
         new_flow = self.transport.flow(new)
-        error, scale = self._error(state, flow, new, new_flow, step)
+        error, scale = self._error((state, flow), (new, new_flow), step)
         unresolved = flow.unresolved_mass / state.total_mass
         tolerance = self._resolved_tolerance + _UNRESOLVED_TOLERANCE * unresolved
         allowed = tolerance * scale * step + _ROUNDING
@@ -131,10 +150,11 @@ class TimeStepper:
 
     def _advanced(self, state: State, flow: Flow, step: float) -> State:
         if self.diffusion == 0:
-            new = self._method(self.transport, state, flow, step)
+            new = self._method(self.transport, (state, flow), step)
         else:
             half = self._diffused(state, step / 2)
-            moved = self._method(self.transport, half, self.transport.flow(half), step)
+            start = (half, self.transport.flow(half))
+            moved = self._method(self.transport, start, step)
             new = self._diffused(moved, step / 2)
         if len(new.atom_masses) == 0:
             return new
@@ -153,18 +173,20 @@ class TimeStepper:
         grid = self.transport.grid
         rate = self.transport.net_rate(flow.outflows)
         transported = grid.geometry.moments(rate, grid.degree)
-        return transported, self.transport.diffusion_rate(state, flow)
+        if self.diffusion == 0:
+            return transported, np.zeros_like(transported)
+        diffused = self.transport.heat_rate(state, flow)
+        return transported, self.diffusion * diffused
 
-    def _error(
-        self, state: State, flow: Flow, new: State, new_flow: Flow, step: float
-    ) -> tuple[float, float]:
+    def _error(self, before: Point, after: Point, step: float) -> tuple[float, float]:
         """Trapezoidal defect over the step, and the size of the rates of change."""
+        (state, flow), (new, new_flow) = before, after
         transport_rate, diffusion_rate = self._rates(state, flow)
         new_rates = self._rates(new, new_flow)
         # The end of this step is the start of the next.
         self._known_rates = (new_flow, new_rates)
         mean_rate = 0.5 * (transport_rate + diffusion_rate + sum(new_rates))
-        moved = self.transport.moved_moments((state, flow), (new, new_flow))
+        moved = self.transport.moved_moments(before, after)
         error = self._norm(moved - step * mean_rate)
         scale = self._norm(transport_rate) + self._norm(diffusion_rate)
         if len(state.atom_masses):
@@ -178,9 +200,7 @@ class TimeStepper:
     def _norm(self, moments: ComplexArray) -> float:
         return float(np.linalg.norm(self._weights * moments))
 
-    def _energy_moves_wrong(
-        self, before: tuple[State, Flow], after: tuple[State, Flow]
-    ) -> bool:
+    def _energy_moves_wrong(self, before: Point, after: Point) -> bool:
         grid = self.transport.grid
         old, new = (
             grid.energy(state.masses, (state.points, state.atom_masses), flow.moments)

@@ -5,6 +5,7 @@ import importlib
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -177,11 +178,14 @@ def _raise_interrupt(arguments):
     raise KeyboardInterrupt
 
 
+@pytest.mark.parametrize("saves", [4, 8])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_a_resumed_run_ends_where_an_uninterrupted_one_does(config, monkeypatch, error):
+def test_a_resumed_run_ends_where_an_uninterrupted_one_does(
+    config, monkeypatch, *, error, saves
+):
     main(["run", config, "--out", "whole.zarr", "--quiet"])
     with monkeypatch.context() as patch:
-        interrupted_after(patch, 4, error)
+        interrupted_after(patch, saves, error)
         with contextlib.suppress(MemoryError):
             main(["run", config, "--out", "x.zarr", "--quiet"])
     assert main(["resume", "x.zarr", "--quiet"]) == 0
@@ -199,6 +203,17 @@ def test_a_run_killed_after_its_last_save_is_finished_by_resume(config, monkeypa
     assert load("x.zarr").stop.kind == "interrupted"
     assert main(["resume", "x.zarr", "--quiet"]) == 0
     assert load("x.zarr").stop.kind == "t_end"
+
+
+def test_a_run_without_any_save_is_resumed_from_its_last_state(config, monkeypatch):
+    times = ["--set", "solve.save_at=[0.5, 1.0]"]
+    Path(config).write_text(TEXT.replace("save_every = 0.125", ""))
+    with monkeypatch.context() as patch:
+        interrupted_after(patch, 0)
+        main(["run", config, "--out", "x.zarr", "--quiet", *times])
+    assert load("x.zarr").final_time == 0.5
+    assert main(["resume", "x.zarr", "--quiet"]) == 0
+    assert load("x.zarr").times.tolist() == [0.5, 1.0]
 
 
 def test_resume_runs_the_particles_too(config, monkeypatch):

@@ -353,7 +353,7 @@ def test_records_rebuild_equations_to_the_bit():
     vectors = np.array([[0.1, 1 / 3], [2.0, -1e-17]])
     equation = MeanFieldEquation(
         Attention(1 / 3, normalized=True, kernel="unshifted"),
-        Perceptron([[1 / 7, 0.3], [0.6, 0.8]], vectors, "gelu", [0.1, 1 / 9]),
+        Perceptron([[1 / 7, 0.3], [0.6, 0.8]], vectors, "gelu", biases=[0.1, 1 / 9]),
         direction="ascent",
         diffusion=1e-3,
     )

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from mfpde.arrays import FloatArray
 from mfpde.commands import exit_code
 from mfpde.config import Settings, SettingsError, settings_from_dict
+from mfpde.measure import AnyMeasure
 from mfpde.run import Run
 from mfpde.stopping import reached_end
 from mfpde.storage import RunWriter, load, stored_settings, stored_stop
@@ -43,34 +45,41 @@ def _continued(earlier: Run, settings: Settings, arguments: argparse.Namespace) 
     from mfpde.solve import solve
 
     wanted = settings.solve_arguments()
+    times, t_end = wanted["save_at"], wanted["t_end"]
+    ahead = times[times > earlier.times[-1]] if len(earlier.times) else times
+    state, at = _latest(earlier, ahead, t_end)
     writer = RunWriter.resumed(arguments.store)
-    if earlier.final_time >= wanted["t_end"]:
+    if at >= t_end:
         # It was killed after its last save, before it could say that it was done.
-        ended = replace(earlier, stop=reached_end(earlier.final_time))
+        ended = replace(earlier, stop=reached_end(at))
         writer.finish(ended)
         return ended
-    equation = settings.build_equation()
-    times = wanted["save_at"]
-    # An interrupt during a save leaves the last state later than the last save, at a
-    # time that is still to be saved.
-    last_save = earlier.times[-1] if len(earlier.times) else -np.inf
-    ahead = (times >= earlier.final_time) & (times > last_save)
-    wanted["save_at"] = times[ahead]
     # Times may end before t_end where they were given one by one.
-    if not len(wanted["save_at"]):
-        wanted["save_at"] = np.array([wanted["t_end"]])
-    steps = earlier.diagnostics["step"]
+    ahead = ahead[ahead >= at]
+    wanted["save_at"] = ahead if len(ahead) else np.array([t_end])
+    steps = earlier.diagnostics.get("step", np.zeros(0))
     result = solve(
-        equation,
-        earlier.final,
+        settings.build_equation(),
+        state,
         **wanted,
-        start_time=earlier.final_time,
+        start_time=at,
         first_step=float(steps[-1]) if len(steps) and steps[-1] > 0 else None,
         progress=not arguments.quiet,
         on_save=writer.save,
     )
     writer.finish(result)
     return result
+
+
+def _latest(earlier: Run, ahead: FloatArray, t_end: float) -> tuple[AnyMeasure, float]:
+    """Return the state to go on from and its time: the last one, if that can be.
+
+    An interrupt in the middle of the very last save leaves the state at t_end without
+    its diagnostics: then it is the last one saved.
+    """
+    if earlier.final_time >= t_end and len(ahead) and earlier.states:
+        return earlier.states[-1], float(earlier.times[-1])
+    return earlier.final, earlier.final_time
 
 
 def _settings(store: str) -> Settings:

@@ -3,5 +3,6 @@
 from mfpde.geometry.base import Geometry
 from mfpde.geometry.circle import Circle
 from mfpde.geometry.sphere import Sphere
+from mfpde.geometry.zonal import Zonal
 
-__all__ = ["Circle", "Geometry", "Sphere"]
+__all__ = ["Circle", "Geometry", "Sphere", "Zonal"]

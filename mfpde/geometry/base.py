@@ -1,21 +1,35 @@
 r"""What a geometry knows: points, areas, moments of a measure, spectral fields.
 
 A geometry knows no physics.  Its spectral side is built so that one formula serves the
-circle, the sphere and zonal densities alike: with the reproducing kernels Z_l of degree l
-with respect to the *uniform probability* (Z_l = 2 cos(l angle) on the circle,
-(2l+1) P_l(x.y) on the sphere; Z_0 = 1),
+circle, the sphere and zonal densities alike: with the reproducing kernels Z_l of degree
+l with respect to the *uniform probability* (Z_l = 2 cos(l angle) on the circle, (2l+1)
+P_l(x.y) on the sphere; Z_0 = 1),
 
-    ``synthesis(symbol[degrees] * moments(mu))`` (x) = sum_l symbol_l \int Z_l(x, y) dmu(y),
+    ``synthesis(symbol[degrees] * moments(mu))`` (x) = sum_l symbol_l \int Z_l(x, y)
+    dmu(y),
 
-so that a zonal kernel with Funk-Hecke eigenvalues lambda_l (for the uniform probability)
-acts as ``symbol = lambda``.
+so that a zonal kernel with Funk-Hecke eigenvalues lambda_l (for the uniform
+probability) acts as ``symbol = lambda``.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Protocol
+
+import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
+
+
+class Fields(Protocol):
+    """Points at which spectral fields can be evaluated (a geometry's centres, its faces)."""
+
+    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Values of a spectral field."""
+
+    def gradient(self, coefficients: ComplexArray) -> FloatArray:
+        """Gradient of a spectral field, (directions, ...)."""
 
 
 class Geometry(ABC):
@@ -65,6 +79,20 @@ class Geometry(ABC):
     def cells_for_degree(self, degree: int) -> str:
         """Say, for an error message, which grid represents ``degree``."""
 
+    @property
+    def axis(self) -> FloatArray | None:
+        """Axis (d,) about which densities are symmetric; None if they need not be."""
+        return None
+
+    @property
+    def symbols_count_harmonics(self) -> bool:
+        """Whether symbols hold D_l lambda_l, D_l the number of harmonics of degree l.
+
+        By default D_l is part of moments and synthesis.  In high dimension neither D_l nor
+        lambda_l is representable, only their product.
+        """
+        return False
+
     @abstractmethod
     def degrees(self, degree: int) -> IntArray:
         """Degree l of each coefficient in the result of :meth:`moments`."""
@@ -82,6 +110,10 @@ class Geometry(ABC):
     @abstractmethod
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values of a spectral field at the cell centres, shape ``shape``."""
+
+    def adjoint_synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Derivative of :meth:`pairing` by the cell masses; by default the synthesis."""
+        return self.synthesis(coefficients)
 
     @abstractmethod
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
@@ -108,6 +140,12 @@ class Geometry(ABC):
     @abstractmethod
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Masses after the positive discrete heat flow of duration ``time``."""
+
+    def heat_rate(
+        self, masses: FloatArray, moments: ComplexArray, degree: int
+    ) -> ComplexArray:
+        """Rate of change, under the discrete heat flow, of the ``moments`` of ``masses``."""
+        return np.asarray(-self.heat_symbol(degree) * moments)
 
     @abstractmethod
     def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:

@@ -1,8 +1,8 @@
 r"""The circle S^1: equal cells and Fourier moments f_k = \int e^{-ik theta} dmu.
 
-Cell i has its centre at theta_i = (i + 1/2) h, h = 2 pi / n, so that faces lie at multiples
-of h.  A cell mass is h times the *point value* of the density at the centre: the trapezoidal
-rule makes every moment of smooth data spectrally accurate.
+Cell i has its centre at theta_i = (i + 1/2) h, h = 2 pi / n, so that faces lie at
+multiples of h.  A cell mass is h times the *point value* of the density at the centre:
+the trapezoidal rule makes every moment of smooth data spectrally accurate.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ def tangents_at(angles: FloatArray) -> FloatArray:
 class _Transform:
     """A planned pair of real FFTs with its buffers; the way back is not normalised.
 
-    FFTW chooses the plan by estimate, not by timing, so that a run gives the same digits
-    every time (a measured plan is at most a few per cent faster at these lengths).
+    FFTW chooses the plan by estimate, not by timing, so that a run gives the same
+    digits every time (a measured plan is at most a few per cent faster at these
+    lengths).
     """
 
     def __init__(self, length: int) -> None:
@@ -64,8 +65,8 @@ def _planned(length: int, thread: int) -> _Transform:
 class Circle(Geometry):
     """The unit circle in ``num_cells`` equal cells (at least 16).
 
-    ``points`` has shape (n, 2), ``areas`` shape (n,).  Good values: 512 to 2048 for beta up
-    to 25; atoms need about 100 sqrt(beta) cells to form at the right place.
+    ``points`` has shape (n, 2), ``areas`` shape (n,).  Good values: 512 to 2048 for
+    beta up to 25; atoms need about 100 sqrt(beta) cells to form at the right place.
 
     Raises
     ------
@@ -157,7 +158,10 @@ class Circle(Geometry):
         transform = self._transform()
         transform.real[:] = masses
         transform.forward.execute()
-        return np.multiply(transform.complex[: degree + 1], self._phases[: degree + 1])
+        moments: ComplexArray = (
+            transform.complex[: degree + 1] * self._phases[: degree + 1]
+        )
+        return moments
 
     def atom_moments(
         self, points: FloatArray, masses: FloatArray, degree: int
@@ -172,14 +176,14 @@ class Circle(Geometry):
         np.multiply(coefficients, symbol[:size], out=transform.complex[:size])
         transform.complex[size:] = 0.0
         transform.backward.execute()
-        return transform.real.copy()
+        return np.array(transform.real)
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values c_0 + 2 Re sum_k c_k e^{ik theta} at the centres, shape (n,)."""
         return self._inverse(coefficients, self._inverse_phases)
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
-        """Derivative of the field by the angle at the centres, shape (1, n)."""
+        """Slope of the field by the angle at the centres, shape (1, n)."""
         return self._inverse(coefficients, self._gradient_symbol)[np.newaxis]
 
     def synthesis_at(
@@ -218,8 +222,8 @@ class Circle(Geometry):
     def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
         """Trigonometric interpolant where it stays nonnegative, else monotone cubic in the CDF.
 
-        The first is spectrally accurate for smooth data, the second keeps the sign of rough
-        data; both keep the mass.
+        The first is spectrally accurate for smooth data, the second keeps the sign of
+        rough data; both keep the mass.
         """
         if not isinstance(finer, Circle) or finer.num_cells < self.num_cells:
             raise ValueError(
@@ -232,7 +236,8 @@ class Circle(Geometry):
             return smooth
         cumulated = np.concatenate([[0.0], np.cumsum(values * self.spacing)])
         faces = np.concatenate([[0.0], self.face_angles])
-        # Two turns more than needed, so that the interpolant is periodic where it is used.
+        # Two turns more than needed, so that the interpolant is periodic where it is
+        # used.
         total = cumulated[-1]
         wrapped = np.concatenate(
             [cumulated[:-1] - total, cumulated[:-1], cumulated + total]

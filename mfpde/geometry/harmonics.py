@@ -37,7 +37,7 @@ def recurrence(degree: int) -> FloatArray:
 
 
 @compiled
-def moments_of_atoms(  # noqa: PLR0917
+def moments_of_atoms(
     points: FloatArray, masses: FloatArray, factors: FloatArray, degree: int
 ) -> ComplexArray:
     """Sum of m conj Y_lm(x) over atoms, shape (n,)."""
@@ -62,7 +62,7 @@ def moments_of_atoms(  # noqa: PLR0917
 
 
 @compiled
-def field_at_points(  # noqa: PLR0917
+def field_at_points(
     coefficients: ComplexArray,
     points: FloatArray,
     factors: FloatArray,

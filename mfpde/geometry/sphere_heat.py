@@ -45,7 +45,7 @@ def two_point_heat_flow(masses: FloatArray, rings: Rings, time: float) -> FloatA
     return np.asarray(result)
 
 
-def _heat_stage(  # noqa: PLR0917
+def _heat_stage(
     masses: FloatArray,
     areas: FloatArray,
     conductances: tuple[FloatArray, FloatArray],
@@ -61,7 +61,7 @@ def _heat_stage(  # noqa: PLR0917
 
 
 @compiled
-def _exchanged(  # noqa: PLR0917
+def _exchanged(
     masses: FloatArray,
     densities: tuple[FloatArray, FloatArray],
     north_south: FloatArray,

@@ -80,9 +80,7 @@ class SphericalTransform:
 
 
 @cache
-def _planned(  # noqa: PLR0917
-    nlat: int, nlon: int, degree: int, thread: int
-) -> SphericalTransform:
+def _planned(nlat: int, nlon: int, degree: int, thread: int) -> SphericalTransform:
     return SphericalTransform(nlat, nlon, degree)
 
 

@@ -33,6 +33,10 @@ class Activation:
     primitive: ScalarFunction
 
 
+AnyActivation = str | Activation | tuple[ScalarFunction, ScalarFunction]
+"""What a user may give: a name, or a pair (sigma, Phi)."""
+
+
 def _gelu_primitive(z: FloatArray) -> FloatArray:
     pdf = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
     return np.asarray(0.5 * ((z**2 - 1) * ndtr(z) + z * pdf) + 0.25)

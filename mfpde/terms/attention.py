@@ -3,9 +3,9 @@ r"""Attention: the part of the first variation that depends on the measure.
     A[mu](x) = (1/beta) int K(x.y) dmu(y)          unnormalised
     A[mu](x) = (1/beta) log int K(x.y) dmu(y)      normalised (softmax)
 
-with K = exp(beta (x.y - 1)) (``kernel="shifted"``) or exp(beta x.y) (``"unshifted"``), and
-their common limit x . int y dmu at beta = 0 (Kuramoto).  Inside, everything is in shifted
-form; an unshifted, unnormalised kernel only multiplies by e^beta at the end.
+with K = exp(beta (x.y - 1)) (``kernel="shifted"``) or exp(beta x.y) (``"unshifted"``),
+and their common limit x . int y dmu at beta = 0 (Kuramoto).  Inside, everything is in
+shifted form; an unshifted, unnormalised kernel only multiplies by e^beta at the end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mfpde.arrays import FloatArray, choice, real_number
 from mfpde.geometry import Geometry
 from mfpde.terms.base import tangential
 from mfpde.terms.direct_sum import kernel_sums
-from mfpde.terms.funk_hecke import band_limit, eigenvalues
+from mfpde.terms.funk_hecke import band_limit, counted_eigenvalues, eigenvalues
 
 LARGEST_BETA = 1000.0
 LARGEST_UNSHIFTED_BETA = 350.0
@@ -39,16 +39,16 @@ class Attention:
         Softmax attention.
     kernel
         ``"shifted"``, K = exp(beta (x.y - 1)): what the paper's simulations run;
-        ``"unshifted"``, K = exp(beta x.y): what its theorems state.  With a perceptron or
-        diffusion they are different equations:
-        shifted(beta, w, kappa, t) = unshifted(beta, w e^beta, kappa e^beta, t e^-beta).
-        Normalised attention is the same under both.
+        ``"unshifted"``, K = exp(beta x.y): what its theorems state.  With a perceptron
+        or diffusion they are different equations: shifted(beta, w, kappa, t) =
+        unshifted(beta, w e^beta, kappa e^beta, t e^-beta). Normalised attention is the
+        same under both.
 
     Raises
     ------
     ValueError
-        If beta is outside [0, 1000], or above 350 with the unshifted, unnormalised kernel
-        (e^beta and its square must be representable).
+        If beta is outside [0, 1000], or above 350 with the unshifted, unnormalised
+        kernel (e^beta and its square must be representable).
     """
 
     beta: float
@@ -96,12 +96,19 @@ class Attention:
             )
         return min(band_limit(self.beta, geometry.dimension), geometry.max_degree)
 
-    def interaction_spectrum(self, dimension: int, degree: int) -> FloatArray:
-        """Eigenvalues of K/beta (shifted), degrees 0..degree; at beta = 0 those of x.y."""
+    def interaction_spectrum(
+        self, dimension: int, degree: int, *, counted: bool = False
+    ) -> FloatArray:
+        """Eigenvalues of K/beta (shifted), degrees 0..degree; at beta = 0 those of x.y.
+
+        With ``counted`` each is multiplied by D_l, the number of harmonics of its degree.
+        """
         if self.beta == 0:
             limit = np.zeros(degree + 1)
-            limit[1] = 1.0 / dimension
+            limit[1] = 1.0 if counted else 1.0 / dimension
             return limit
+        if counted:
+            return counted_eigenvalues(self.beta, dimension, degree) / self.beta
         return eigenvalues(self.beta, dimension, degree) / self.beta
 
     @property

@@ -12,8 +12,8 @@ from mfpde.arrays import FloatArray
 class ExternalTerm(ABC):
     """A drift that does not depend on the measure.
 
-    A gradient term has a potential V and the drift grad V; a general one has a drift alone
-    and ``is_gradient`` is False.
+    A gradient term has a potential V and the drift grad V; a general one has a drift
+    alone and ``is_gradient`` is False.
     """
 
     @property
@@ -32,6 +32,10 @@ class ExternalTerm(ABC):
     @abstractmethod
     def check_dimension(self, dimension: int) -> None:
         """Raise ``ValueError`` if the term does not live on S^(dimension-1)."""
+
+    @abstractmethod
+    def check_axis(self, axis: FloatArray) -> None:
+        """Raise ``ValueError`` if the drift depends on more than the angle to ``axis``."""
 
 
 def tangential(vectors: FloatArray, points: FloatArray) -> FloatArray:

@@ -12,11 +12,11 @@ from mfpde.compiled import compiled
 def kernel_sums(
     points: FloatArray, atom_points: FloatArray, masses: FloatArray, beta: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Sums over atoms of the shifted kernel, with the largest exponent taken out.
+    """Weighted sums over atoms of the shifted kernel, with the largest exponent taken out.
 
     For each of the ``points`` x, shape (n, d), returns p = max_j beta (x.y_j - 1),
-    S = sum_j m_j e^{beta (x.y_j - 1) - p} and the vector of the same sum with m_j y_j; so
-    that int K dmu = e^p S, and its logarithm never underflows.
+    S = sum_j m_j e^{beta (x.y_j - 1) - p} and the vector of the same sum with m_j y_j;
+    so that int K dmu = e^p S, and its logarithm never underflows.
     """
     count, dimension = points.shape
     atoms = len(masses)

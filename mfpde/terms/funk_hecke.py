@@ -1,12 +1,13 @@
 r"""Funk-Hecke spectrum of the attention kernel K = exp(beta (x.y - 1)) on S^(d-1).
 
-With respect to the uniform *probability*, int K(x.y) Y_l(y) dsigma(y) = lambda_l Y_l with
+With respect to the uniform *probability*, int K(x.y) Y_l(y) dsigma(y) = lambda_l Y_l
+with
 
     lambda_l = Gamma(d/2) (2/beta)^(d/2-1) I_(l+d/2-1)(beta) e^(-beta)
 
-(paper, Lemma 5.1).  Computed without Bessel functions, which underflow in high dimension:
-ratios of neighbouring I by backward recurrence, dimensions D_l of the harmonics by their
-own, and the scale from sum_l D_l lambda_l = K(1) = 1.
+(paper, Lemma 5.1).  Computed without Bessel functions, which underflow in high
+dimension: ratios of neighbouring I by backward recurrence, dimensions D_l of the
+harmonics by their own, and the scale from sum_l D_l lambda_l = K(1) = 1.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ def _spectrum(beta: float, dimension: int) -> tuple[FloatArray, FloatArray]:
     while True:
         ratios = np.empty(size)
         ratio = 0.0
-        for l in range(size + 20 + int(beta), -1, -1):
-            ratio = 1.0 / (2 * (nu + l + 1) / beta + ratio)
-            if l < size:
-                ratios[l] = ratio
+        for k in range(size + 20 + int(beta), -1, -1):
+            ratio = 1.0 / (2 * (nu + k + 1) / beta + ratio)
+            if k < size:
+                ratios[k] = ratio
         l = np.arange(size, dtype=np.float64)
         log_lambda = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
         growth = np.log((2 * l + dimension) / (l + 1))
@@ -75,10 +76,26 @@ def eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
     return result
 
 
+def counted_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
+    """D_l lambda_l, l = 0..degree, at most 1 in any dimension; D_l counts the harmonics.
+
+    Parameters are those of :func:`eigenvalues`.
+    """
+    result = np.zeros(degree + 1)
+    if beta == 0:
+        result[0] = 1.0
+        return result
+    _, log_mass = _spectrum(float(beta), dimension)
+    size = min(degree + 1, len(log_mass))
+    result[:size] = np.exp(log_mass[:size])
+    return result
+
+
 def band_limit(beta: float, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
     """Largest degree l at which D_l lambda_l is above ``tolerance``, at least 1.
 
-    D_l lambda_l, not lambda_l, is what degree l can contribute to the kernel at a point.
+    D_l lambda_l, not lambda_l, is what degree l can contribute to the kernel at a
+    point.
     """
     if beta == 0:
         return 1

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, read_only, real_array, real_number, whole_number
-from mfpde.terms.activations import Activation, ScalarFunction, find_activation
+from mfpde.terms.activations import Activation, AnyActivation, find_activation
 from mfpde.terms.base import ExternalTerm, tangential
 
+PARALLEL_TOLERANCE = 1e-12
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, init=False)
 class Perceptron(ExternalTerm):
     r"""A layer of neurons that drives every token.
 
     With scalar weights w_j the drift is the gradient of V,
     drift(x) = P_x sum_j w_j sigma(a_j.x + b_j) a_j; with vector weights W_j it is
-    P_x sum_j W_j sigma(a_j.x + b_j), which in general has no potential (paper, eq. 2.5).
+    P_x sum_j W_j sigma(a_j.x + b_j), which in general has no potential (paper, eq.
+    2.5).
 
     Parameters
     ----------
@@ -40,11 +44,18 @@ class Perceptron(ExternalTerm):
 
     directions: FloatArray
     weights: FloatArray
-    activation: str | Activation | tuple[ScalarFunction, ScalarFunction] = "relu"
-    biases: FloatArray = field(default=None)  # type: ignore[assignment]
+    activation: Activation
+    biases: FloatArray
 
-    def __post_init__(self) -> None:
-        directions = real_array("directions", self.directions)
+    def __init__(
+        self,
+        directions: ArrayLike,
+        weights: ArrayLike,
+        activation: AnyActivation = "relu",
+        *,
+        biases: ArrayLike | None = None,
+    ) -> None:
+        directions = real_array("directions", directions)
         if directions.ndim != 2 or directions.size == 0 or directions.shape[1] < 2:
             raise ValueError(
                 f"directions of shape {directions.shape} must have shape (units, d), d >= 2"
@@ -57,27 +68,23 @@ class Perceptron(ExternalTerm):
                 "needs a direction"
             )
         units = len(directions)
-        weights = real_array("weights", self.weights)
+        weights = real_array("weights", weights)
         if weights.shape not in ((units,), directions.shape):
             raise ValueError(
                 f"weights of shape {weights.shape} do not match the {units} directions: "
                 f"they must have shape ({units},) for a gradient drift or "
                 f"{directions.shape} for a general one"
             )
-        biases = (
-            np.zeros(units)
-            if self.biases is None
-            else real_array("biases", self.biases)
-        )
-        if biases.shape != (units,):
+        offsets = np.zeros(units) if biases is None else real_array("biases", biases)
+        if offsets.shape != (units,):
             raise ValueError(
-                f"biases of shape {biases.shape} do not match the {units} directions: "
+                f"biases of shape {offsets.shape} do not match the {units} directions: "
                 f"they must have shape ({units},)"
             )
         object.__setattr__(self, "directions", read_only(directions))
         object.__setattr__(self, "weights", read_only(weights))
-        object.__setattr__(self, "biases", read_only(biases))
-        object.__setattr__(self, "activation", find_activation(self.activation))
+        object.__setattr__(self, "biases", read_only(offsets))
+        object.__setattr__(self, "activation", find_activation(activation))
 
     @classmethod
     def random(
@@ -87,12 +94,13 @@ class Perceptron(ExternalTerm):
         *,
         seed: int,
         scale: float = 1.0,
-        activation: str | Activation | tuple[ScalarFunction, ScalarFunction] = "relu",
+        activation: AnyActivation = "relu",
     ) -> Perceptron:
         """Draw a perceptron as the paper's authors do.
 
-        From numpy's ``default_rng(seed)``: ``units`` standard normal directions in dimension
-        d, normalised, then ``units`` normal weights with standard deviation ``scale``.
+        From numpy's ``default_rng(seed)``: ``units`` standard normal directions in
+        dimension d, normalised, then ``units`` normal weights with standard deviation
+        ``scale``.
         """
         units = whole_number("units", units, at_least=1)
         dimension = whole_number("dimension", dimension, at_least=2)
@@ -111,11 +119,7 @@ class Perceptron(ExternalTerm):
     @property
     def activation_name(self) -> str:
         """Name of the activation (``"custom"`` for a user's pair)."""
-        return self._activation.name
-
-    @property
-    def _activation(self) -> Activation:
-        return find_activation(self.activation)
+        return self.activation.name
 
     @property
     def is_gradient(self) -> bool:
@@ -137,12 +141,12 @@ class Perceptron(ExternalTerm):
         if not self.is_gradient:
             raise ValueError("a perceptron with vector weights has no potential")
         return np.asarray(
-            self._activation.primitive(self.preactivations(points)) @ self.weights
+            self.activation.primitive(self.preactivations(points)) @ self.weights
         )
 
     def drift(self, points: FloatArray) -> FloatArray:
         """P_x sum_j w_j sigma(a_j.x + b_j) a_j, or with W_j for w_j a_j, shape (..., d)."""
-        outputs = self._activation.sigma(self.preactivations(points))
+        outputs = self.activation.sigma(self.preactivations(points))
         if self.is_gradient:
             vectors = (outputs * self.weights) @ self.directions
         else:
@@ -156,3 +160,25 @@ class Perceptron(ExternalTerm):
                 f"directions have {self.dimension} entries, but the measure lies on "
                 f"S^{dimension - 1}: they must have {dimension}"
             )
+
+    def check_axis(self, axis: FloatArray) -> None:
+        """Raise ``ValueError`` unless directions and vector weights are parallel to it."""
+        vectors = {"directions": self.directions}
+        if not self.is_gradient:
+            vectors["weights"] = self.weights
+        for name, rows in vectors.items():
+            across = np.linalg.norm(rows - np.outer(rows @ axis, axis), axis=1)
+            wrong = across > PARALLEL_TOLERANCE * np.linalg.norm(rows, axis=1)
+            if wrong.any():
+                raise ValueError(
+                    f"{name}[{int(np.argmax(wrong))}] is not parallel to the axis; a "
+                    "zonal density stays zonal only if it is. Use Sphere."
+                )
+
+    def __repr__(self) -> str:
+        units, kind = len(self.directions), "scalar" if self.is_gradient else "vector"
+        biased = ", biased" if self.biases.any() else ""
+        return (
+            f"Perceptron({units} {self.activation_name} units on S^{self.dimension - 1}, "
+            f"{kind} weights{biased})"
+        )

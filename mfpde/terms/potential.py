@@ -13,6 +13,7 @@ from mfpde.terms.base import ExternalTerm, tangential
 
 TRIED_DIMENSIONS = (2, 3, 4, 5, 8, 16)
 _STEP = 1e-5
+SYMMETRY_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -24,22 +25,24 @@ class Potential(ExternalTerm):
     value
         V at points (..., d), shape (...).
     gradient
-        Its gradient at points (..., d), shape (..., d): the tangential one or any vector
-        with that tangential part (as the gradient in R^d is).
+        Its gradient at points (..., d), shape (..., d): the tangential one or any
+        vector with that tangential part (as the gradient in R^d is).
     dimension
-        d, if the functions work in one dimension only.  Without it the gradient is checked
-        in each of the dimensions 2, 3, 4, 5, 8, 16 in which the functions can be called.
+        d, if the functions work in one dimension only.  Without it the gradient is
+        checked in each of the dimensions 2, 3, 4, 5, 8, 16 in which the functions can
+        be called.
 
     Raises
     ------
     ValueError
-        If the gradient disagrees with finite differences of the value along great circles,
-        or the functions return wrong shapes or non-finite numbers.
+        If the gradient disagrees with finite differences of the value along great
+        circles, or the functions return wrong shapes or non-finite numbers.
     """
 
     value_function: Callable[[FloatArray], ArrayLike]
     gradient_function: Callable[[FloatArray], ArrayLike]
     dimension: int | None
+    checked_dimensions: tuple[int, ...]
 
     def __init__(
         self,
@@ -57,8 +60,10 @@ class Potential(ExternalTerm):
         if dimension is not None:
             whole_number("dimension", dimension, at_least=2)
             self._check_gradient(dimension)
+            checked: tuple[int, ...] = (dimension,)
         else:
-            self._check_where_callable()
+            checked = self._checked_where_callable()
+        object.__setattr__(self, "checked_dimensions", checked)
 
     @property
     def is_gradient(self) -> bool:
@@ -82,11 +87,42 @@ class Potential(ExternalTerm):
                 f"the potential was made for dimension {self.dimension}, but the measure "
                 f"lies on S^{dimension - 1} in dimension {dimension}"
             )
-        if self.dimension is None and dimension not in TRIED_DIMENSIONS:
-            self._check_gradient(dimension)
+        if dimension in self.checked_dimensions:
+            return
+        if dimension in TRIED_DIMENSIONS:
+            raise ValueError(
+                f"the potential's functions cannot be called with points in dimension "
+                f"{dimension}; they can in {list(self.checked_dimensions)}"
+            )
+        self._check_gradient(dimension)
 
-    def _check_where_callable(self) -> None:
-        failures = []
+    def check_axis(self, axis: FloatArray) -> None:
+        """Raise ``ValueError`` unless the drift at random points is that of a function of z.
+
+        That is a multiple of e - z x, z = x.e, the same all around the axis e.
+        """
+        heights = np.linspace(-0.9, 0.9, 7)[:, np.newaxis]
+        generator = np.random.default_rng(0)
+        slopes = []
+        for _ in range(3):
+            across = tangential(generator.standard_normal((7, len(axis))), axis)
+            across /= np.linalg.norm(across, axis=1, keepdims=True)
+            points = heights * axis + np.sqrt(1 - heights**2) * across
+            towards = (axis - heights * points) / (1 - heights**2)
+            drift = self.drift(points)
+            slopes.append((drift * towards).sum(axis=1, keepdims=True))
+            sideways = drift - slopes[-1] * towards * (1 - heights**2)
+            spread = np.abs(slopes[-1] - slopes[0]).max() + np.abs(sideways).max()
+            if spread > SYMMETRY_TOLERANCE * (1e-12 + np.abs(drift).max()):
+                raise ValueError(
+                    "the potential is not symmetric about the axis "
+                    "(the last one): its gradient differs along a ring by "
+                    f"{spread:.3g}; a zonal density stays zonal only if it is. Use Sphere."
+                )
+
+    def _checked_where_callable(self) -> tuple[int, ...]:
+        failures: list[str] = []
+        checked: list[int] = []
         for dimension in TRIED_DIMENSIONS:
             try:
                 point = np.eye(1, dimension)
@@ -96,11 +132,13 @@ class Potential(ExternalTerm):
                 failures.append(f"d = {dimension}: {error}")
                 continue
             self._check_gradient(dimension)
+            checked.append(dimension)
         if len(failures) == len(TRIED_DIMENSIONS):
             raise ValueError(
                 "the potential's functions could be called in none of the dimensions "
                 f"{TRIED_DIMENSIONS} ({failures[0]}); name the right one with dimension="
             )
+        return tuple(checked)
 
     def _check_gradient(self, dimension: int) -> None:
         generator = np.random.default_rng(0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mfpde.arrays import choice
-from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import Flow, State, Transport
 from mfpde.transport.circle_schemes import (
@@ -20,8 +20,17 @@ from mfpde.transport.sphere_schemes import (
     MonotoneSphere,
     MusclSphere,
 )
+from mfpde.transport.zonal import (
+    DonorBlendedZonal,
+    MonotoneZonal,
+    MusclZonal,
+    SemiLagrangianZonal,
+)
 
-__all__ = ["Flow", "Scheme", "State", "Transport", "scheme_for"]
+__all__ = ["Flow", "Scheme", "State", "Transport", "default_scheme", "scheme_for"]
+
+# Above this dimension zonal densities are bumps a few cells wide, which travel far.
+LARGEST_DONOR_BLENDED_DIMENSION = 30
 
 
 @dataclass(frozen=True)
@@ -29,14 +38,14 @@ class Scheme:
     """A named pair of transport and Runge-Kutta method for one geometry.
 
     ``tolerance_share`` is the share of ``rtol`` that the measured defect (that of the
-    trapezoidal rule) may reach: Heun's own error is as large as the defect, that of SSPRK3 an
-    order smaller.  ``keeps_energy_monotone`` asks the time loop to repeat a step whose energy
-    moves the wrong way with half the step.
+    trapezoidal rule) may reach: Heun's own error is as large as the defect, that of
+    SSPRK3 an order smaller.  ``keeps_energy_monotone`` asks the time loop to repeat a
+    step whose energy moves the wrong way with half the step.
     """
 
     name: str
     transport: Callable[[GridEquation], Transport]
-    runge_kutta: Literal["heun", "ssprk3"]
+    runge_kutta: Literal["heun", "ssprk3", "midpoint"]
     tolerance_share: float
     keeps_energy_monotone: bool = False
 
@@ -52,14 +61,34 @@ _SPHERE_SCHEMES = (
     Scheme("muscl", MusclSphere, "heun", 0.1),
     Scheme("monotone", MonotoneSphere, "heun", 0.1, keeps_energy_monotone=True),
 )
+
+
+_ZONAL_SCHEMES = (
+    Scheme("donor_blended", DonorBlendedZonal, "ssprk3", 1.0),
+    Scheme("muscl", MusclZonal, "heun", 0.1),
+    Scheme("monotone", MonotoneZonal, "heun", 0.1, keeps_energy_monotone=True),
+    Scheme("semi_lagrangian", SemiLagrangianZonal, "midpoint", 1.0),
+)
 _SCHEMES: dict[type[Geometry], tuple[Scheme, ...]] = {
     Circle: _CIRCLE_SCHEMES,
     Sphere: _SPHERE_SCHEMES,
+    Zonal: _ZONAL_SCHEMES,
 }
 
 
-def scheme_for(name: str, geometry: Geometry) -> Scheme:
-    """Return the transport scheme ``name`` of ``geometry``.
+def default_scheme(geometry: Geometry) -> str:
+    """Name of the scheme for ``geometry`` if none is asked for.
+
+    Semi-Lagrangian on zonal grids with d > 30, donor-blended (atoms move) elsewhere.
+    """
+    is_zonal = isinstance(geometry, Zonal)
+    if is_zonal and geometry.dimension > LARGEST_DONOR_BLENDED_DIMENSION:
+        return "semi_lagrangian"
+    return "donor_blended"
+
+
+def scheme_for(name: str | None, geometry: Geometry) -> Scheme:
+    """Return the transport scheme ``name`` of ``geometry``, by default its default one.
 
     Raises
     ------
@@ -69,4 +98,5 @@ def scheme_for(name: str, geometry: Geometry) -> Scheme:
     if type(geometry) not in _SCHEMES:
         raise ValueError(f"geometry = {geometry!r} has no transport scheme")
     schemes = {scheme.name: scheme for scheme in _SCHEMES[type(geometry)]}
-    return schemes[choice("transport", name, schemes)]
+    chosen = default_scheme(geometry) if name is None else name
+    return schemes[choice("transport", chosen, schemes)]

@@ -58,7 +58,6 @@ class Transport(ABC):
     def __init__(self, grid: GridEquation) -> None:
         self.grid = grid
         self.pool = ArrayPool()
-        self._heat_symbol = grid.geometry.heat_symbol(grid.degree)
 
     def flow(self, state: State) -> Flow:
         """Evaluate moments, velocity and outflows of ``state``."""
@@ -90,8 +89,8 @@ class Transport(ABC):
     ) -> tuple[FloatArray, float]:
         """Mass per unit time that each cell sends through each side, and unresolved mass.
 
-        ``attention`` is the attention's part of the velocity at the centres; the external
-        part is the grid's.  The outflows have shape (sides, *shape).
+        ``attention`` is the attention's part of the velocity at the centres; the
+        external part is the grid's.  The outflows have shape (sides, *shape).
         """
 
     def represented(self, masses: FloatArray) -> FloatArray:
@@ -108,10 +107,10 @@ class Transport(ABC):
     def net_rate(self, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, shape ``shape``."""
 
-    def diffusion_rate(self, state: State, flow: Flow) -> ComplexArray:
-        """Rate of change of the density's moments by diffusion."""
-        symbol = self.grid.diffusion * self._heat_symbol
-        return np.asarray(-symbol * flow.density_moments)
+    def heat_rate(self, state: State, flow: Flow) -> ComplexArray:
+        """Rate of change of the density's moments by diffusion, for kappa = 1."""
+        grid = self.grid
+        return grid.geometry.heat_rate(state.masses, flow.density_moments, grid.degree)
 
     def moved_moments(
         self, before: tuple[State, Flow], after: tuple[State, Flow]

@@ -72,8 +72,8 @@ def muscl_outflows(
 ) -> float:
     """Donor-blended outflows with limited linear reconstruction as smooth part.
 
-    ``face_velocity[i]`` is the velocity at the upper face of cell i.  Returns the sum of
-    density times blend: what the grid does not resolve.
+    ``face_velocity[i]`` is the velocity at the upper face of cell i.  Returns the sum
+    of density times blend: what the grid does not resolve.
     """
     n = len(density)
     r = wrapped(density)

@@ -53,8 +53,8 @@ class DonorBlendedCircle(CircleTransport):
 class MusclCircle(CircleTransport):
     """Donor blending with limited linear reconstruction in smooth regions.
 
-    There the attention's velocity is interpolated to the face by a cubic, and the external
-    one is taken exactly at the face: a kink of V then costs 2 to 9 times less.
+    There the attention's velocity is interpolated to the face by a cubic, and the
+    external one is taken exactly at the face: a kink of V then costs 2 to 9 times less.
     """
 
     def __init__(self, grid: GridEquation) -> None:
@@ -83,9 +83,9 @@ class MusclCircle(CircleTransport):
 class MonotoneCircle(CircleTransport):
     """Face velocities s (F_+ - F_0) / h: the discrete energy never moves the wrong way.
 
-    The flux through a face has the sign of s (F_+ - F_0), so that dE/dt has the sign s at
-    every instant (Carrillo, Chertock & Huang 2015).  Its price is pinning: an atom of mass m
-    stays where it is as soon as the outside pull is below m h / 2.
+    The flux through a face has the sign of s (F_+ - F_0), so that dE/dt has the sign s
+    at every instant (Carrillo, Chertock & Huang 2015).  Its price is pinning: an atom
+    of mass m stays where it is as soon as the outside pull is below m h / 2.
     """
 
     def __init__(self, grid: GridEquation) -> None:

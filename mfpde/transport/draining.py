@@ -51,5 +51,5 @@ def draining_quantile(
         passed += mass_in_bin[k]
         if passed > ignored_mass:
             bits[0] = np.int64(k + _FIRST_BIN) << _DROPPED_BITS
-            return times[0]
+            return float(times[0])
     return np.inf

@@ -1,20 +1,20 @@
 r"""The line kernels: what three to five consecutive cells of any line send to both sides.
 
 With density rho and velocity v at the centres, the contrast
-c = (max rho - min rho) / (max rho + min rho) over a cell and its two neighbours gives the
-blend b, the largest min(1, 4 c^2) of the cell and its neighbours: O(h^2) where the density
-is smooth, 1 all over an atom (also in its middle cell).  The flux out of cell 0 through its
-high face is
+c = (max rho - min rho) / (max rho + min rho) over a cell and its two neighbours gives
+the blend b, the largest min(1, 4 c^2) of the cell and its neighbours: O(h^2) where the
+density is smooth, 1 all over an atom (also in its middle cell).  The flux out of cell 0
+through its high face is
 
     (1 - b) [ smooth flux ]  +  b [ q_0 + (1 - b) S(q) ],        q = rho max(v, 0)
 
 The donor part, with the cell's *own* velocity, lets atoms move on the grid: their
-self-force is zero at their own centre, while any velocity taken at a face pins an atom of
-mass m as soon as the outside pull is below m h / 2.  S is a limited third-order rise to the
-face.  Its factor (1 - b) matters: with S at an atom too, the self-forces of its cells no
-longer cancel, and the merge time of two atoms on 512 cells depends on where they sit on the
-grid (-0.3 to -2.6 %; -0.4 % wherever they sit without S; 0.03 % at 1024 cells).  Fluxes are
-per unit face length.
+self-force is zero at their own centre, while any velocity taken at a face pins an atom
+of mass m as soon as the outside pull is below m h / 2.  S is a limited third-order rise
+to the face.  Its factor (1 - b) matters: with S at an atom too, the self-forces of its
+cells no longer cancel, and the merge time of two atoms on 512 cells depends on where
+they sit on the grid (-0.3 to -2.6 %; -0.4 % wherever they sit without S; 0.03 % at 1024
+cells). Fluxes are per unit face length.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def blend(low: float, middle: float, high: float) -> float:
 def blends(density: FloatArray) -> FloatArray:
     """Share b of the donor flux in each cell of a line but the two at either end.
 
-    Returns an array of the length of ``density``: 0 in the two end cells, which are copies
-    of cells elsewhere.
+    Returns an array of the length of ``density``: 0 in the two end cells, which are
+    copies of cells elsewhere.
     """
     n = len(density)
     own = np.zeros(n)
@@ -81,9 +81,9 @@ def third_order_rise(low: float, middle: float, high: float) -> float:
 def donor_flux(flow_low: float, flow: float, flow_high: float, share: float) -> float:
     """Donor flux q_0 + (1 - b) S(q) through the high face, q = max(rho v, 0).
 
-    ``share`` is the blend b.  At an atom (b = 1) the flux is q_0 alone, so that the centre
-    of mass moves with sum m_i v_i exactly and self-forces cancel; in smooth regions the
-    third-order rise S keeps the blended flux accurate.
+    ``share`` is the blend b.  At an atom (b = 1) the flux is q_0 alone, so that the
+    centre of mass moves with sum m_i v_i exactly and self-forces cancel; in smooth
+    regions the third-order rise S keeps the blended flux accurate.
     """
     q_low = max(flow_low, 0.0)
     q = max(flow, 0.0)

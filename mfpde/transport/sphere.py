@@ -39,7 +39,7 @@ def _over_the_pole(row: FloatArray, ring: FloatArray, sign: float) -> None:
 
 
 @compiled
-def fill_line_of_rings(  # noqa: PLR0917
+def fill_line_of_rings(
     masses: FloatArray, velocity: FloatArray, areas: FloatArray, work: FloatArray
 ) -> None:
     """Fill work[0], work[1] with density and flow, one more ring beyond each pole."""
@@ -58,7 +58,7 @@ def fill_line_of_rings(  # noqa: PLR0917
 
 
 @compiled
-def meridional_outflows(  # noqa: C901, PLR0917
+def meridional_outflows(
     work: FloatArray,
     velocity: FloatArray,
     face_velocity: FloatArray,
@@ -161,7 +161,7 @@ def _fill_groups(row: FloatArray, values: FloatArray, size: int) -> None:
 
 
 @compiled
-def _fill_east_velocity(  # noqa: PLR0917
+def _fill_east_velocity(
     row: FloatArray, velocity: FloatArray, at_faces: FloatArray, size: int, method: int
 ) -> None:
     """Fill in the velocity at the east face of each group, and the one before them."""
@@ -182,7 +182,7 @@ def _fill_east_velocity(  # noqa: PLR0917
 
 
 @compiled
-def zonal_outflows(  # noqa: C901, PLR0917
+def zonal_outflows(
     density: FloatArray,
     velocity: FloatArray,
     face_velocity: FloatArray,

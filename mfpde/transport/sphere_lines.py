@@ -15,7 +15,7 @@ from mfpde.transport.line import blend, donor_flux, half_slope
 
 
 @compiled
-def own_blends(  # noqa: PLR0917
+def own_blends(
     out: FloatArray, before: FloatArray, here: FloatArray, after: FloatArray
 ) -> None:
     """Blend min(1, 4 c^2) of each cell from three rows of densities."""
@@ -24,7 +24,7 @@ def own_blends(  # noqa: PLR0917
 
 
 @compiled
-def largest_of(  # noqa: PLR0917
+def largest_of(
     out: FloatArray, before: FloatArray, here: FloatArray, after: FloatArray
 ) -> None:
     """Largest of three rows of blends: the share of the donor flux."""
@@ -33,7 +33,7 @@ def largest_of(  # noqa: PLR0917
 
 
 @compiled
-def third_order_row(  # noqa: PLR0917
+def third_order_row(
     out: FloatArray,
     shares: FloatArray,
     flows: tuple[FloatArray, FloatArray, FloatArray],
@@ -57,7 +57,7 @@ def third_order_row(  # noqa: PLR0917
 
 
 @compiled
-def product_row(  # noqa: PLR0917
+def product_row(
     out: FloatArray,
     densities: tuple[FloatArray, FloatArray, FloatArray],
     face_velocity: FloatArray,
@@ -71,7 +71,7 @@ def product_row(  # noqa: PLR0917
 
 
 @compiled
-def third_order_polar_row(  # noqa: PLR0917
+def third_order_polar_row(
     out: FloatArray,
     shares: FloatArray,
     flows: tuple[FloatArray, FloatArray, FloatArray],
@@ -97,7 +97,7 @@ def third_order_polar_row(  # noqa: PLR0917
 
 
 @compiled
-def face_velocity_row(  # noqa: PLR0917
+def face_velocity_row(
     out: FloatArray,
     densities: tuple[FloatArray, FloatArray, FloatArray],
     face_velocity: FloatArray,
@@ -111,7 +111,7 @@ def face_velocity_row(  # noqa: PLR0917
 
 
 @compiled
-def blended_row(  # noqa: PLR0917
+def blended_row(
     out: FloatArray,
     shares: FloatArray,
     flows: tuple[FloatArray, FloatArray, FloatArray],

@@ -75,14 +75,11 @@ class SphereTransport(Transport):
         np.subtract(after[0].masses, before[0].masses, out=moved)
         return self._moments_of_groups(moved)
 
-    def diffusion_rate(self, state: State, flow: Flow) -> ComplexArray:
-        """Rate of change of the same moments, from a very short heat flow."""
-        diffusion = self.grid.diffusion
-        if diffusion == 0:
-            return np.zeros(flow.density_moments.shape, dtype=np.complex128)
+    def heat_rate(self, state: State, flow: Flow) -> ComplexArray:
+        """Rate of change of the same moments, from a very short heat flow, kappa = 1."""
         time = _SHORT_TIME * self.sphere.spacing**2
         moved = self.sphere.heat_flow(state.masses, time) - state.masses
-        return np.asarray(self._moments_of_groups(moved) * (diffusion / time))
+        return np.asarray(self._moments_of_groups(moved) / time)
 
     def _moments_of_groups(self, masses: FloatArray) -> ComplexArray:
         """Moments of ``masses``, which are levelled within groups."""
@@ -98,7 +95,7 @@ class SphereTransport(Transport):
             draining_quantile(mass.ravel(), total.ravel(), ignored)
         )
 
-    def _outflows(  # noqa: PLR0917
+    def _outflows(
         self,
         masses: FloatArray,
         velocity: FloatArray,

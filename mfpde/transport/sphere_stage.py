@@ -11,7 +11,7 @@ from mfpde.transport.draining import FULL_DRAIN
 
 
 @compiled
-def _fill_shares(  # noqa: PLR0917
+def _fill_shares(
     out: FloatArray,
     masses: FloatArray,
     outflows: FloatArray,
@@ -43,7 +43,7 @@ def _add_products(row: FloatArray, shares: FloatArray, outflow: FloatArray) -> N
 
 
 @compiled
-def drained(  # noqa: C901, PLR0917
+def drained(
     masses: FloatArray,
     outflows: FloatArray,
     sizes: IntArray,
@@ -91,7 +91,7 @@ def drained(  # noqa: C901, PLR0917
 
 
 @compiled
-def _receive(  # noqa: PLR0917
+def _receive(
     row: FloatArray, from_west: FloatArray, from_east: FloatArray, size: int
 ) -> None:
     """Add what flows east and west to the cells one group further."""
@@ -131,7 +131,7 @@ def _add(row: FloatArray, other: FloatArray) -> None:
 
 
 @compiled
-def group_totals(  # noqa: PLR0917
+def group_totals(
     masses: FloatArray,
     outflows: FloatArray,
     sizes: IntArray,

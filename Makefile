@@ -1,0 +1,67 @@
+# make setup   a virtual environment with everything in it (FFTW's development files too)
+# make run     the paper's setting on the circle: settings file -> store, table, figure
+# make test    style, types, import contracts and tests
+#
+# `run` and `test` do the set-up themselves; a fresh machine needs Python 3.11, a C compiler
+# and make.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: setup run test fast check fftw clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "mfpde needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	@$(MAKE) --no-print-directory fftw
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+# shtns compiles against FFTW, whose development files pip cannot bring.
+fftw:
+	@if echo '#include <fftw3.h>' | $${CC:-cc} -E - >/dev/null 2>&1 \
+	    || [ -e /opt/homebrew/include/fftw3.h ] || [ -e /usr/local/include/fftw3.h ]; then \
+	  exit 0; \
+	fi; \
+	echo "FFTW's development files are missing; installing them."; \
+	if command -v apt-get >/dev/null; then \
+	  if [ "$$(id -u)" = 0 ]; then as_root=""; \
+	  elif sudo -n true 2>/dev/null; then as_root="sudo -n"; \
+	  else \
+	    echo "No right to install packages. Run this once, then make again:"; \
+	    echo "    sudo apt-get install libfftw3-dev"; \
+	    exit 1; \
+	  fi; \
+	  $$as_root apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -y -qq libfftw3-dev; \
+	elif command -v brew >/dev/null; then \
+	  brew install fftw libomp; \
+	else \
+	  echo "Install FFTW's development files (fftw3.h) with your system's package manager,"; \
+	  echo "then make again."; \
+	  exit 1; \
+	fi
+
+run: $(READY)
+	$(BIN)/mfpde run examples/paper_circle_descent.toml --overwrite
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fast: $(READY)
+	$(BIN)/python -m pytest -q -n 2
+
+test: check fast
+
+# Compiled kernels are cached beside their sources, file by file: after an edit to
+# mfpde/transport/line.py those of its callers are stale.
+clean:
+	find mfpde tests -name '*.nb[ic]' -delete

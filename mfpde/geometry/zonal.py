@@ -1,0 +1,354 @@
+r"""Zonal densities on S^(d-1): functions of the angle theta to an axis e, in any dimension.
+
+Cells are bands of equal width h = pi/n in theta; what moves is the mass per angle
+n(theta) = |S^(d-2)| sin^(d-2)(theta) rho(theta), so that surface areas, which range over
+hundreds of orders of magnitude, never enter the transport.  Moments are
+
+    M_l = \int P_l(cos theta) dmu,   l = 0..L,
+
+with P_l of ``mfpde.geometry.gegenbauer``, from the cumulated masses C_j at the faces: with
+those of the uniform probability U_j, by parts and with the trapezoidal rule,
+
+    M_l = -h sum_j (C_j - C_n U_j) (d/dtheta) P_l(cos theta_j)          (l >= 1).
+
+C is known exactly at faces, C - U is flat at the poles: the rule converges like h^(d+1) in
+odd and faster than any power in even dimension, and the uniform state has no moments to
+rounding.  (Averages of P_l over the cells do the last too, but are wrong by O(h^2 d) for a
+bump away from the equator.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+
+import numpy as np
+from scipy.special import gammaln, roots_legendre
+
+from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
+from mfpde.geometry.base import Geometry
+from mfpde.geometry.gegenbauer import zonal_harmonics, zonal_slopes
+from mfpde.geometry.zonal_heat import heat_step
+from mfpde.remap import GHOSTS, edge_densities, remapped
+
+LARGEST_DIMENSION = 2048
+MINIMUM_CELLS = 16
+SMALLEST_TOTAL_AREA = 1e-100
+SMALLEST_AREA = 1e-280
+_GAUSS_POINTS = 12
+
+
+class ZonalFields:
+    """Spectral fields sum_l c_l P_l(cos theta) and their slopes at fixed angles (n,)."""
+
+    def __init__(self, dimension: int, angles: FloatArray) -> None:
+        self.dimension = dimension
+        self.angles = angles
+        self._values = cache(self._value_table)
+        self._slopes = cache(self._slope_table)
+
+    def _value_table(self, degree: int) -> FloatArray:
+        return zonal_harmonics(self.dimension, degree, np.cos(self.angles))
+
+    def _slope_table(self, degree: int) -> FloatArray:
+        return zonal_slopes(self.dimension, degree, self.angles)
+
+    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Values of the field, shape (n,)."""
+        return np.asarray(coefficients.real @ self._values(len(coefficients) - 1))
+
+    def gradient(self, coefficients: ComplexArray) -> FloatArray:
+        """Derivative of the field by theta, shape (1, n)."""
+        slopes = coefficients.real @ self._slopes(len(coefficients) - 1)
+        return np.asarray(slopes[np.newaxis])
+
+
+@dataclass(frozen=True)
+class Zonal(Geometry):
+    """Bands around the last axis of R^d: ``num_cells`` of equal width in the polar angle.
+
+    The axis e is the last basis vector, so that for d = 3 theta is the colatitude from the
+    z axis.  ``points`` (n, d) are cos(theta) e + sin(theta) u, one for each band, with u the
+    first basis vector; ``areas`` (n,) are the areas of the bands.  An atom at angle theta
+    stands for mass spread evenly over its ring.
+
+    Where |S^(d-1)| is below 1e-100 (from about d = 190 on) surface areas are replaced by
+    shares of the whole, see ``areas_are_shares``, and densities are relative to the uniform
+    one.  Areas below 1e-280 are replaced by 1e-280, so that every mass has a density.
+
+    Good values: num_cells = 22 sqrt(d) at least (181 for d = 64, 1024 for d = 2048), a
+    uniform density being a bump of standard deviation 1/sqrt(d) in theta, and more for
+    beta above d.
+
+    Parameters
+    ----------
+    dimension
+        d, from 3 to 2048.
+    num_cells
+        At least 16 and 4 sqrt(d).
+
+    Raises
+    ------
+    ValueError
+        For a dimension or a number of cells outside these bounds.
+    """
+
+    # Without a default the field would take that of its name, the base's property.
+    dimension: int = 0
+    num_cells: int = 0
+
+    def __post_init__(self) -> None:
+        if whole_number("dimension", self.dimension, at_least=2) == 2:
+            raise ValueError(
+                "dimension = 2 has no zonal grid: use Circle, whose densities need no axis"
+            )
+        if self.dimension > LARGEST_DIMENSION:
+            raise ValueError(
+                f"dimension = {self.dimension} must be at most {LARGEST_DIMENSION}"
+            )
+        whole_number("num_cells", self.num_cells, at_least=MINIMUM_CELLS)
+        needed = int(np.ceil(4 * np.sqrt(self.dimension)))
+        if self.num_cells < needed:
+            raise ValueError(
+                f"num_cells = {self.num_cells} does not resolve the uniform density in "
+                f"dimension {self.dimension}, of width 1/sqrt(d) = "
+                f"{self.dimension**-0.5:.3g} in theta: it takes at least {needed} cells, "
+                f"better {int(np.ceil(22 * np.sqrt(self.dimension)))}"
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape (n,) of an array with one entry for each cell."""
+        return (self.num_cells,)
+
+    @property
+    def spacing(self) -> float:
+        """Cell width h = pi / n."""
+        return float(np.pi / self.num_cells)
+
+    @cached_property
+    def angles(self) -> FloatArray:
+        """Polar angles theta (n,) of the cell centres, in (0, pi)."""
+        return read_only((np.arange(self.num_cells) + 0.5) * self.spacing)
+
+    @cached_property
+    def face_angles(self) -> FloatArray:
+        """Polar angles (n + 1,) of the faces, from 0 to pi."""
+        return read_only(np.arange(self.num_cells + 1) * self.spacing)
+
+    @cached_property
+    def axis(self) -> FloatArray:
+        """The axis e, the last basis vector (d,)."""
+        return read_only(np.eye(1, self.dimension, self.dimension - 1)[0])
+
+    def points_at(self, angles: FloatArray) -> FloatArray:
+        """One point (n, d) at each of the polar ``angles`` (n,)."""
+        points = np.zeros((len(angles), self.dimension))
+        points[:, 0] = np.sin(angles)
+        points[:, -1] = np.cos(angles)
+        return points
+
+    def tangents_at(self, angles: FloatArray) -> FloatArray:
+        """Unit tangents (n, d) along increasing theta at ``points_at(angles)``."""
+        tangents = np.zeros((len(angles), self.dimension))
+        tangents[:, 0] = np.cos(angles)
+        tangents[:, -1] = -np.sin(angles)
+        return tangents
+
+    @cached_property
+    def points(self) -> FloatArray:
+        """One point of each band, at its middle angle, shape (n, d)."""
+        return read_only(self.points_at(self.angles))
+
+    @cached_property
+    def tangents(self) -> FloatArray:
+        """Unit tangents along increasing theta at the points, shape (1, n, d)."""
+        return read_only(self.tangents_at(self.angles)[np.newaxis])
+
+    @cached_property
+    def _log_areas(self) -> FloatArray:
+        """Logarithms of the integrals of sin^(d-2) over the cells, by Gauss's rule."""
+        nodes, weights = roots_legendre(_GAUSS_POINTS)
+        inside = self.angles[:, np.newaxis] + self.spacing / 2 * nodes
+        powers = (self.dimension - 2) * np.log(np.sin(inside))
+        peaks = powers.max(axis=1)
+        sums = np.exp(powers - peaks[:, np.newaxis]) @ weights
+        return np.asarray(peaks + np.log(self.spacing / 2 * sums))
+
+    @cached_property
+    def area_shares(self) -> FloatArray:
+        """Areas of the bands (n,) as shares of the whole sphere (0 where below 1e-308)."""
+        peak = self._log_areas.max()
+        relative = np.exp(self._log_areas - peak)
+        return read_only(relative / relative.sum())
+
+    @cached_property
+    def areas_are_shares(self) -> bool:
+        """Whether ``areas`` sum to 1 and not to |S^(d-1)|, too small to divide by."""
+        return self._surface_area < SMALLEST_TOTAL_AREA
+
+    @property
+    def _surface_area(self) -> float:
+        half = self.dimension / 2
+        return float(np.exp(np.log(2.0) + half * np.log(np.pi) - gammaln(half)))
+
+    @cached_property
+    def areas(self) -> FloatArray:
+        """Surface areas of the bands (n,), or their shares of the whole; at least 1e-280."""
+        total = 1.0 if self.areas_are_shares else self._surface_area
+        return read_only(np.maximum(total * self.area_shares, SMALLEST_AREA))
+
+    @property
+    def max_degree(self) -> int:
+        """Largest l of which a wave at the equator, 2 pi / sqrt(l (l+d-2)), has two cells."""
+        half = (self.dimension - 2) / 2
+        return int(np.sqrt((self.num_cells - 1) ** 2 + half**2) - half)
+
+    def cells_for_degree(self, degree: int) -> str:
+        """Say how many cells represent ``degree``."""
+        wave_number = np.sqrt(degree * (degree + self.dimension - 2))
+        return f"at least {int(np.ceil(wave_number)) + 2} cells"
+
+    @property
+    def symbols_count_harmonics(self) -> bool:
+        """True: D_l is part of the symbol, which is then bounded in every dimension."""
+        return True
+
+    def degrees(self, degree: int) -> IntArray:
+        """Degrees 0..degree."""
+        return np.arange(degree + 1)
+
+    @cached_property
+    def centres(self) -> ZonalFields:
+        """Spectral fields at the cell centres."""
+        return ZonalFields(self.dimension, self.angles)
+
+    @cached_property
+    def faces(self) -> ZonalFields:
+        """Spectral fields at the n + 1 faces, poles included."""
+        return ZonalFields(self.dimension, self.face_angles)
+
+    def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
+        """Moments M_0..M_degree of cell masses."""
+        return np.asarray(_moment_table(self, degree) @ masses, dtype=np.complex128)
+
+    def atom_moments(
+        self, points: FloatArray, masses: FloatArray, degree: int
+    ) -> ComplexArray:
+        """Moments M_0..M_degree of atoms (of the rings that they stand for)."""
+        harmonics = zonal_harmonics(self.dimension, degree, _cosines(points))
+        return np.asarray(harmonics @ masses, dtype=np.complex128)
+
+    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Values sum_l c_l P_l(cos theta) at the centres, shape (n,)."""
+        return self.centres.synthesis(coefficients)
+
+    def gradient(self, coefficients: ComplexArray) -> FloatArray:
+        """Derivative of the field by theta at the centres, shape (1, n)."""
+        return self.centres.gradient(coefficients)
+
+    def adjoint_synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Derivative of sum_l c_l M_l by the cell masses, shape (n,)."""
+        return np.asarray(
+            coefficients.real @ _moment_table(self, len(coefficients) - 1)
+        )
+
+    def synthesis_at(
+        self, coefficients: ComplexArray, points: FloatArray
+    ) -> FloatArray:
+        """Values of the field at ``points`` (..., d)."""
+        cosines = _cosines(points)
+        table = zonal_harmonics(self.dimension, len(coefficients) - 1, cosines.ravel())
+        return np.asarray((coefficients.real @ table).reshape(cosines.shape))
+
+    def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
+        """Tangential gradient f'(z) (e - z x) of the field at ``points``, (..., d)."""
+        cosines = _cosines(points)
+        d = self.dimension
+        slopes = np.zeros(cosines.size)
+        if len(coefficients) > 1:
+            l = np.arange(1, len(coefficients))
+            factors = l * (l + d - 2) / (d - 1) * coefficients.real[1:]
+            slopes = factors @ zonal_harmonics(d + 2, len(l) - 1, cosines.ravel())
+        towards = self.axis - cosines[..., np.newaxis] * points
+        return np.asarray(slopes.reshape(cosines.shape)[..., np.newaxis] * towards)
+
+    def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
+        """Integral of the field against the measure, sum_l c_l M_l."""
+        return float((coefficients * moments).real.sum())
+
+    def heat_symbol(self, degree: int) -> FloatArray:
+        """Eigenvalues l (l + d - 2), l = 0..degree (the grid's are O(h^2) away)."""
+        l = np.arange(degree + 1)
+        return np.asarray(l * (l + self.dimension - 2), dtype=np.float64)
+
+    @cached_property
+    def _heat_rates(self) -> tuple[FloatArray, FloatArray]:
+        """Rates at which the heat flow moves a cell's mass to the cell above and below.
+
+        w(face) / (area h) with w = sin^(d-2): detailed balance with the areas, bounded also
+        where both underflow.
+        """
+        with np.errstate(divide="ignore"):
+            faces = (self.dimension - 2) * np.log(np.sin(self.face_angles))
+        faces[[0, -1]] = -np.inf
+        rise = np.exp(faces[1:] - self._log_areas) / self.spacing
+        fall = np.exp(faces[:-1] - self._log_areas) / self.spacing
+        return rise, fall
+
+    def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
+        """Flow of the two-point Laplacian on the bands: positive and conservative."""
+        return heat_step(masses, *self._heat_rates, time)
+
+    def heat_rate(
+        self, masses: FloatArray, moments: ComplexArray, degree: int
+    ) -> ComplexArray:
+        """Rate of change, under the grid's heat flow, of the ``moments`` of ``masses``."""
+        rise, fall = self._heat_rates
+        upward = rise[:-1] * masses[:-1] - fall[1:] * masses[1:]
+        rate = -np.diff(np.concatenate([[0.0], upward, [0.0]]))
+        return self.moments(rate, degree)
+
+    def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
+        """Monotone cubic in the cumulated mass: conservative, never negative."""
+        fits = isinstance(finer, Zonal) and finer.dimension == self.dimension
+        if not (fits and finer.shape[0] >= self.num_cells):
+            raise ValueError(
+                f"finer geometry = {finer!r} must be a Zonal of dimension "
+                f"{self.dimension} and at least {self.num_cells} cells"
+            )
+        masses = values * self.areas
+        edges = edge_densities(self.mirrored(masses, GHOSTS))
+        count = finer.shape[0]
+        feet = np.linspace(0.0, self.num_cells, count + 1)
+        return np.asarray(remapped(masses, edges, feet) / finer.areas)
+
+    def mirrored(self, masses: FloatArray, ghosts: int) -> FloatArray:
+        """Masses with ``ghosts`` cells beyond each pole, shape (n + 2 ghosts,).
+
+        There sin^(d-2), continued smoothly, is even or odd as d is.
+        """
+        sign = 1.0 if self.dimension % 2 == 0 else -1.0
+        return np.concatenate(
+            [sign * masses[ghosts - 1 :: -1], masses, sign * masses[: -ghosts - 1 : -1]]
+        )
+
+
+@lru_cache(maxsize=16)
+def _moment_table(zonal: Zonal, degree: int) -> FloatArray:
+    """Matrix (degree + 1, n) from cell masses to moments."""
+    slopes = zonal.spacing * zonal_slopes(
+        zonal.dimension, degree, zonal.face_angles[1:-1]
+    )
+    uniform = np.cumsum(zonal.area_shares)[:-1]
+    # A cell's mass is part of C at every face above it.
+    above = np.concatenate(
+        [np.cumsum(slopes[:, ::-1], axis=1)[:, ::-1], np.zeros((degree + 1, 1))], axis=1
+    )
+    table = (slopes @ uniform)[:, np.newaxis] - above
+    table[0] = 1.0
+    return read_only(table)
+
+
+def _cosines(points: FloatArray) -> FloatArray:
+    return np.asarray(points[..., -1])

@@ -1,0 +1,134 @@
+"""Basins and their cores: what is called an atom, and what must not be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from circle_cases import density_of, wrapped
+
+import mfpde
+
+
+def bumps(circle: mfpde.Circle, centres: list[float], width: float) -> mfpde.Density:
+    values = sum(
+        np.exp(-(wrapped(circle.angles - c) ** 2) / (2 * width**2)) for c in centres
+    )
+    return density_of(circle, values)
+
+
+def test_exact_atoms_are_found_with_position_mass_and_rate() -> None:
+    circle = mfpde.Circle(512)
+    angles, masses = np.array([0.4, 2.5, 4.4]), np.array([0.5, 0.3, 0.2])
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    measure = mfpde.Measure(
+        mfpde.Density(circle, np.zeros(512)), mfpde.Atoms(points, masses)
+    )
+    beta = 25.0
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent")
+    report = mfpde.concentration(measure, equation)
+    assert [a.kind for a in report.atoms] == ["atom"] * 3
+    np.testing.assert_allclose([a.mass for a in report.atoms], masses, atol=1e-14)
+    np.testing.assert_allclose([a.angle for a in report.atoms], angles, atol=1e-12)
+    # One cluster contracts at its mass exactly (exact.md 9); others are far away.
+    np.testing.assert_allclose(
+        [a.contraction_rate for a in report.atoms], masses, rtol=2e-3
+    )
+    for atom in report.atoms:
+        np.testing.assert_allclose(
+            atom.position, [np.cos(atom.angle), np.sin(atom.angle)], atol=1e-12
+        )
+
+
+def test_five_cluster_start_has_five_forming_regions() -> None:
+    circle = mfpde.Circle(512)
+    x = circle.angles
+    start = density_of(circle, 1 + 0.3 * np.cos(5 * x + 0.3) + 0.1 * np.sin(2 * x))
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(25.0), direction="ascent")
+    run = mfpde.solve(equation, start, t_end=100.0)
+    reports = [
+        mfpde.concentration(state, equation) for state in (run.states[5], run.final)
+    ]
+    assert [len(report.regions) for report in reports] == [5, 5]
+    assert [a.kind for a in reports[1].atoms] == ["atom"] * 5
+    assert sum(a.mass for a in reports[1].atoms) == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_descent_of_attention_alone_makes_no_atom(seed: int) -> None:
+    circle = mfpde.Circle(256)
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="descent")
+    start = mfpde.perturbed_uniform(circle, 0.8, seed=seed)
+    run = mfpde.solve(equation, start, t_end=30.0)
+    for state in run.states[::10]:
+        assert mfpde.concentration(state, equation).atoms == ()
+
+
+def test_one_relu_neuron_makes_half_an_atom() -> None:
+    """Ascent (exact.md 3): half the mass collapses, the dead half stays uniform."""
+    circle = mfpde.Circle(512)
+    neuron = mfpde.Perceptron([[np.cos(1.0), np.sin(1.0)]], [1.0])
+    equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
+    run = mfpde.solve(equation, mfpde.uniform(circle), t_end=14.0)
+    report = mfpde.concentration(run.final, equation)
+    assert len(report.atoms) == 1
+    atom = report.atoms[0]
+    assert atom.core_mass == pytest.approx(0.5, abs=2 * circle.spacing)
+    assert atom.angle == pytest.approx(1.0, abs=circle.spacing)
+    assert atom.contraction_rate == pytest.approx(1.0, rel=0.01)
+    assert atom.radius_in_cells < 1.2
+
+
+def test_uniform_state_is_at_rest() -> None:
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="ascent")
+    report = mfpde.concentration(mfpde.uniform(mfpde.Circle(128)), equation)
+    assert report.regions == ()
+    assert "at rest" in report.verdict
+
+
+def test_atoms_turn_with_the_measure() -> None:
+    circle = mfpde.Circle(400)
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(20.0), direction="ascent")
+    reports = [
+        mfpde.concentration(bumps(circle, [c, c + 2.0], 0.03), equation)
+        for c in (0.0, 100 * circle.spacing)
+    ]
+    turned = [
+        sorted(np.mod(np.array([a.angle for a in report.atoms]) - turn + 1, 2 * np.pi))
+        for report, turn in zip(reports, (0.0, 100 * circle.spacing), strict=True)
+    ]
+    np.testing.assert_allclose(turned[0], turned[1], atol=1e-9)
+    np.testing.assert_allclose(turned[0], [1.0, 3.0], atol=1e-6)
+
+
+def test_particles_and_density_agree() -> None:
+    circle = mfpde.Circle(512)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(5.0),
+        mfpde.Perceptron.random(2, 2, seed=777),
+        direction="descent",
+    )
+    run = mfpde.solve(equation, mfpde.uniform(circle), t_end=40.0)
+    particles = mfpde.solve_particles(
+        equation, mfpde.quantized(mfpde.uniform(circle), 2000), t_end=40.0, rtol=1e-6
+    )
+    dense = mfpde.concentration(run.final, equation).atoms
+    points = mfpde.concentration(particles.final, equation).atoms
+    assert len(dense) == len(points) == 2
+    for one, other in zip(dense, points, strict=True):
+        assert one.mass == pytest.approx(other.mass, abs=2e-3)
+        assert one.angle == pytest.approx(other.angle, abs=circle.spacing / 2)
+
+
+def test_a_report_prints_a_table() -> None:
+    circle = mfpde.Circle(256)
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(20.0), direction="ascent")
+    text = str(mfpde.concentration(bumps(circle, [1.0], 0.01), equation))
+    assert "mass" in text
+    assert "contraction" in text
+    assert "1 atoms" in text
+
+
+def test_only_the_circle_is_understood() -> None:
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
+    with pytest.raises(ValueError, match="must lie on a Circle"):
+        mfpde.concentration(mfpde.Atoms([[1.0, 0.0, 0.0]]), equation)

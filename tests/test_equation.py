@@ -1,0 +1,143 @@
+"""The equation: energy and first variation, conventions, Lyapunov claims."""
+
+import numpy as np
+import pytest
+from scipy.special import ive
+
+import mfpde
+
+PERCEPTRON = mfpde.Perceptron([[1.0, 0.2], [-0.6, 0.8]], [0.8, -0.5], "gelu")
+
+
+def equation_of(
+    *, beta: float = 5.0, normalized: bool = False, kernel: str = "shifted"
+) -> mfpde.MeanFieldEquation:
+    attention = mfpde.Attention(beta, normalized=normalized, kernel=kernel)  # type: ignore[arg-type]
+    return mfpde.MeanFieldEquation(attention, PERCEPTRON, direction="descent")
+
+
+@pytest.mark.parametrize("beta", [0.0, 2.0, 30.0])
+@pytest.mark.parametrize("kernel", ["shifted", "unshifted"])
+def test_first_variation_is_the_derivative_of_the_energy(
+    beta: float, kernel: str
+) -> None:
+    equation = equation_of(beta=beta, kernel=kernel)
+    circle = mfpde.Circle(128)
+    base = mfpde.perturbed_uniform(circle, 0.3, seed=1)
+    other = mfpde.perturbed_uniform(circle, 0.3, seed=2)
+    direction = other.values - base.values
+
+    def energy(share: float) -> float:
+        value = equation.energy(mfpde.Density(circle, base.values + share * direction))
+        assert value is not None
+        return value
+
+    slope = (energy(0.5) - energy(-0.5)) / 1.0  # E is quadratic: exact for any step
+    potential = equation.first_variation(base)
+    expected = float((potential * direction * circle.areas).sum())
+    assert slope == pytest.approx(expected, rel=1e-10, abs=1e-13 * abs(energy(0.0)))
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_velocity_is_the_signed_gradient_of_the_first_variation(
+    normalized: bool,
+) -> None:
+    equation = equation_of(normalized=normalized)
+    circle = mfpde.Circle(256)
+    measure = mfpde.Measure(
+        mfpde.Density(circle, 0.6 * mfpde.perturbed_uniform(circle, 0.5).values),
+        mfpde.Atoms([[0.6, 0.8], [-1.0, 0.0]], [0.3, 0.1]),
+    )
+    angles = np.linspace(0, 6, 50)
+    step = 1e-5
+
+    def potential(shift: float) -> np.ndarray:
+        turned = angles + shift
+        points = np.stack([np.cos(turned), np.sin(turned)], axis=-1)
+        return equation.first_variation(measure, points)
+
+    slope = (potential(step) - potential(-step)) / (2 * step)
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    tangents = np.stack([-np.sin(angles), np.cos(angles)], axis=-1)
+    along = np.einsum("ni,ni->n", equation.velocity(measure, points), tangents)
+    np.testing.assert_allclose(along, -slope, atol=2e-9)
+
+
+def test_energies_of_uniform_and_atom() -> None:
+    for beta in (1.0, 5.0, 40.0):
+        equation = mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent")
+        uniform = mfpde.uniform(mfpde.Circle(256))
+        assert equation.energy(uniform) == pytest.approx(
+            ive(0, beta) / (2 * beta), rel=1e-13
+        )
+        atom = mfpde.Atoms([[0.0, 1.0]])
+        assert equation.energy(atom) == pytest.approx(1 / (2 * beta), rel=1e-13)
+
+
+def test_kernel_conventions_agree_after_rescaling() -> None:
+    """shifted(beta, w, t) = unshifted(beta, w e^beta, t e^-beta): velocities scale by e^beta."""
+    beta = 3.0
+    circle = mfpde.Circle(128)
+    density = mfpde.perturbed_uniform(circle, 0.4)
+    shifted = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta), PERCEPTRON, direction="ascent"
+    )
+    scaled = mfpde.Perceptron(
+        PERCEPTRON.directions, PERCEPTRON.weights * np.exp(beta), "gelu"
+    )
+    unshifted = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, kernel="unshifted"), scaled, direction="ascent"
+    )
+    np.testing.assert_allclose(
+        unshifted.velocity(density),
+        np.exp(beta) * shifted.velocity(density),
+        rtol=1e-12,
+    )
+    assert "exp(beta x.y)" in unshifted.convention
+
+
+def test_softmax_is_the_same_under_both_kernels() -> None:
+    density = mfpde.perturbed_uniform(mfpde.Circle(128), 0.4)
+    velocities = [
+        equation_of(normalized=True, kernel=kernel).velocity(density)
+        for kernel in ("shifted", "unshifted")
+    ]
+    np.testing.assert_allclose(velocities[0], velocities[1], rtol=1e-13)
+
+
+def test_small_beta_tends_to_kuramoto() -> None:
+    density = mfpde.perturbed_uniform(mfpde.Circle(128), 0.4)
+    limit = mfpde.MeanFieldEquation(mfpde.Attention(0.0), direction="ascent")
+    near = mfpde.MeanFieldEquation(mfpde.Attention(1e-7), direction="ascent")
+    np.testing.assert_allclose(
+        near.velocity(density), limit.velocity(density), atol=1e-7
+    )
+
+
+def test_two_heads_add_up() -> None:
+    density = mfpde.perturbed_uniform(mfpde.Circle(128), 0.4)
+    heads = [mfpde.Attention(2.0), mfpde.Attention(6.0, normalized=True)]
+    together = mfpde.MeanFieldEquation(*heads, direction="ascent").velocity(density)
+    alone = sum(
+        mfpde.MeanFieldEquation(head, direction="ascent").velocity(density)
+        for head in heads
+    )
+    np.testing.assert_allclose(together, alone, atol=1e-14)
+
+
+def test_lyapunov_claims() -> None:
+    vector = mfpde.Perceptron([[1.0, 0.0]], [[0.3, 0.7]])
+    softmax, plain = mfpde.Attention(5.0, normalized=True), mfpde.Attention(5.0)
+
+    def claim(*terms: object) -> bool:
+        return mfpde.MeanFieldEquation(*terms, direction="ascent").energy_is_lyapunov  # type: ignore[arg-type]
+
+    assert claim(plain, PERCEPTRON)
+    assert claim(softmax)
+    assert not claim(softmax, PERCEPTRON)
+    assert not claim(plain, vector)
+    general = mfpde.MeanFieldEquation(plain, vector, direction="ascent")
+    density = mfpde.uniform(mfpde.Circle(64))
+    assert general.energy(density) is None
+    with pytest.raises(ValueError, match="vector weights"):
+        general.first_variation(density)

@@ -1,0 +1,318 @@
+"""The circle solver against closed-form solutions, each with its observed order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from circle_cases import (
+    Array,
+    cosine_potential,
+    density_of,
+    l1_distance,
+    orders,
+    poisson,
+    wrapped,
+)
+from scipy.integrate import solve_ivp
+from scipy.special import exp1, expi, ive
+
+import mfpde
+
+CELLS = [256, 512, 1024]
+
+
+def kuramoto_error(num_cells: int, transport: str, phase: float = 0.7) -> float:
+    """Ott-Antonsen, r0 = 0.3, t = 3, ascent: L1 error."""
+    circle = mfpde.Circle(num_cells)
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(0.0), direction="ascent")
+    start = mfpde.Density(circle, poisson(circle.angles, 0.3, phase))
+    run = mfpde.solve(equation, start, t_end=3.0, save_at=[3.0], transport=transport)
+    odds = np.exp(3.0) * 0.3**2 / (1 - 0.3**2)
+    exact = poisson(circle.angles, float(np.sqrt(odds / (1 + odds))), phase)
+    return l1_distance(run.final.density, exact)
+
+
+def test_kuramoto_default_scheme_is_fourth_order_and_better() -> None:
+    errors = [kuramoto_error(n, "donor_blended") for n in CELLS]
+    assert errors[-1] <= 3e-7
+    assert orders(errors).mean() >= 4.0
+
+
+@pytest.mark.parametrize("transport", ["muscl", "monotone"])
+def test_kuramoto_second_order_schemes(transport: str) -> None:
+    errors = [kuramoto_error(n, transport) for n in CELLS]
+    assert errors[-1] <= 5e-5
+    assert (orders(errors) >= 1.8).all()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_kuramoto_with_a_cosine_potential(sign: int) -> None:
+    """r' = s (r + a)(1 - r^2)/2, in ascent and descent."""
+    strength, phase = 0.4, 1.1
+    path = solve_ivp(
+        lambda t, r: sign * (r + strength) * (1 - r**2) / 2,
+        (0, 2),
+        [0.3],
+        rtol=1e-12,
+        atol=1e-13,
+    )
+    r = float(path.y[0, -1])
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(0.0),
+        cosine_potential(strength, phase),
+        direction="ascent" if sign > 0 else "descent",
+    )
+    errors = []
+    for num_cells in CELLS:
+        circle = mfpde.Circle(num_cells)
+        start = mfpde.Density(circle, poisson(circle.angles, 0.3, phase))
+        run = mfpde.solve(equation, start, t_end=2.0, save_at=[2.0])
+        errors.append(l1_distance(run.final.density, poisson(circle.angles, r, phase)))
+    assert (orders(errors) >= 1.9).all()
+    assert errors[-1] < 1e-5
+
+
+@pytest.mark.parametrize("transport", ["donor_blended", "muscl"])
+@pytest.mark.parametrize("phase", [0.0, 2.0])
+def test_linear_potential_is_a_moebius_flow(transport: str, phase: float) -> None:
+    """tan(theta/2) = e^(-s|a|t) tan(theta0/2): push-forward of a smooth density."""
+    strength, t_end = 1.0, 1.5
+    factor = np.exp(strength * t_end)
+
+    def exact(angles: Array) -> Array:
+        half = np.tan(wrapped(angles - phase) / 2)
+        origin = 2 * np.arctan(factor * half)
+        stretch = factor * (1 + half**2) / (1 + (factor * half) ** 2)
+        return (1 + 0.5 * np.sin(origin + 1)) / (2 * np.pi) * stretch
+
+    equation = mfpde.MeanFieldEquation(
+        cosine_potential(strength, phase), direction="ascent"
+    )
+    errors = []
+    for num_cells in CELLS:
+        circle = mfpde.Circle(num_cells)
+        begin = (1 + 0.5 * np.sin(circle.angles - phase + 1)) / (2 * np.pi)
+        start = mfpde.Density(circle, begin)
+        run = mfpde.solve(
+            equation, start, t_end=t_end, save_at=[t_end], transport=transport
+        )
+        errors.append(l1_distance(run.final.density, exact(circle.angles)))
+    assert (orders(errors) >= 1.9).all()
+
+
+@pytest.mark.parametrize("direction", ["ascent", "descent"])
+def test_one_relu_neuron_moves_half_the_mass(direction: str) -> None:
+    """Active side (1/2pi) M/(cos^2 + M^2 sin^2), M = e^(s w t); dead side stays uniform."""
+    weight, t_end, axis = 1.0, 1.5, 0.4
+    sign = 1 if direction == "ascent" else -1
+    factor = np.exp(sign * weight * t_end)
+    neuron = mfpde.Perceptron([[np.cos(axis), np.sin(axis)]], [weight])
+    equation = mfpde.MeanFieldEquation(neuron, direction=direction)
+
+    def exact_cdf_from_axis(x: Array) -> Array:
+        """Mass between the axis and an angle x from it, x in [-pi, pi]."""
+        inner = np.arctan2(factor * np.sin(x), np.cos(x))
+        return np.where(np.abs(x) < np.pi / 2, inner, x) / (2 * np.pi)
+
+    errors = []
+    for num_cells in CELLS:
+        circle = mfpde.Circle(num_cells)
+        run = mfpde.solve(equation, mfpde.uniform(circle), t_end=t_end, save_at=[t_end])
+        faces = wrapped(circle.face_angles - axis)
+        cdf = exact_cdf_from_axis(faces)
+        masses = np.mod(cdf - np.roll(cdf, 1), 1.0)
+        exact = density_of(circle, masses / circle.areas)
+        errors.append(mfpde.wasserstein(run.final, exact))
+        dead = np.abs(wrapped(circle.angles - axis)) > np.pi / 2 + 3 * circle.spacing
+        values = run.final.density.values[dead]
+        np.testing.assert_allclose(values, 1 / (2 * np.pi), rtol=1e-11)
+    assert np.log2(errors[0] / errors[-1]) / 2 >= 1.5
+    assert errors[-1] < 2e-5
+
+
+def two_atom_time(beta: float, start: float, end: float) -> float:
+    """Time of two atoms of total mass 1 from angle ``start`` to ``end``, ascent, shifted."""
+    c0, c1 = np.cos(start), np.cos(end)
+    approach = expi(beta * (1 - c0)) - expi(beta * (1 - c1))
+    recede = exp1(beta * (1 + c0)) - exp1(beta * (1 + c1))
+    return float(approach + np.exp(2 * beta) * recede) / 2
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_two_exact_atoms_beside_an_empty_density_close_in_time(
+    normalized: bool,
+) -> None:
+    """Atoms of a Measure move by the same stages; total mass 1."""
+    beta, begin, end = 8.0, 1.2, 0.3
+    time = two_atom_time(beta, begin, end)
+    if normalized:
+        time = (time + np.log(np.tan(begin / 2) / np.tan(end / 2))) / 2
+    circle = mfpde.Circle(128)
+    points = [[np.cos(x), np.sin(x)] for x in (2.0, 2.0 + begin)]
+    start = mfpde.Measure(
+        mfpde.Density(circle, np.zeros(128)), mfpde.Atoms(points, [0.5, 0.5])
+    )
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, normalized=normalized), direction="ascent"
+    )
+    run = mfpde.solve(equation, start, t_end=time, rtol=1e-6)
+    cosine = float(run.final.atoms.points[0] @ run.final.atoms.points[1])
+    assert np.arccos(cosine) == pytest.approx(end, abs=2e-5)
+
+
+def separation(measure: mfpde.Measure, middle: float) -> float:
+    """Distance of the means of the masses on both sides of ``middle``."""
+    offset = wrapped(measure.geometry.angles - middle)
+    masses = measure.density.masses
+    upper = offset > 0
+    means = [np.average(offset[s], weights=masses[s]) for s in (upper, ~upper)]
+    return float(means[0] - means[1])
+
+
+@pytest.mark.parametrize("middle", [0.0, 3.1022703])
+@pytest.mark.parametrize("transport", ["donor_blended", "muscl"])
+def test_two_bumps_merge_on_the_grid(middle: float, transport: str) -> None:
+    """Distance 0.8, sigma 0.08, beta 25: separation 0.1 at t = 175.275, wherever they sit.
+
+    The reference time is that of the bumps' Gauss-Hermite quadrature nodes as atoms;
+    with any face velocity they would never merge.
+    """
+    circle = mfpde.Circle(512)
+    bumps = sum(
+        np.exp(-(wrapped(circle.angles - middle - side) ** 2) / (2 * 0.08**2))
+        for side in (-0.4, 0.4)
+    )
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(25.0), direction="ascent")
+    times = np.linspace(165, 185, 81)
+    run = mfpde.solve(
+        equation,
+        density_of(circle, bumps),
+        t_end=185.0,
+        save_at=times,
+        transport=transport,
+    )
+    gaps = np.array([separation(state, middle) for state in run.states])
+    first = int(np.argmax(gaps < 0.1))
+    share = (gaps[first - 1] - 0.1) / (gaps[first - 1] - gaps[first])
+    merged = times[first - 1] + share * (times[first] - times[first - 1])
+    assert gaps[-1] < 0.1
+    assert merged == pytest.approx(175.275, rel=0.01)
+
+
+@pytest.mark.parametrize("num_cells", [128, 256, 512, 1024])
+@pytest.mark.parametrize("strength", [0.05, 0.2])
+def test_an_atom_on_the_grid_slides_within_a_cell(
+    num_cells: int, strength: float
+) -> None:
+    """tan(theta/2) = tan(theta0/2) e^(-eps t) for every beta: no self-force."""
+    circle = mfpde.Circle(num_cells)
+    cell = int(1.0 / circle.spacing)
+    values = np.zeros(num_cells)
+    values[cell] = 1 / circle.spacing
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(25.0), cosine_potential(strength), direction="ascent"
+    )
+    run = mfpde.solve(equation, mfpde.Density(circle, values), t_end=2.0 / strength)
+    exact = 2 * np.arctan(
+        np.tan(circle.angles[cell] / 2) * np.exp(-strength * run.times)
+    )
+    means = [wrapped(circle.angles) @ state.density.masses for state in run.states]
+    assert np.abs(means - exact).max() <= circle.spacing
+
+
+def test_an_exact_atom_slides_on_the_exact_path() -> None:
+    """The same with an atom off the grid, beside a uniform density that does not pull."""
+    circle = mfpde.Circle(128)
+    start = mfpde.Measure(
+        mfpde.Density(circle, np.zeros(128)), mfpde.Atoms([[np.cos(1), np.sin(1)]])
+    )
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(25.0), cosine_potential(0.1), direction="ascent"
+    )
+    run = mfpde.solve(equation, start, t_end=30.0, rtol=1e-6)
+    exact = 2 * np.arctan(np.tan(0.5) * np.exp(-0.1 * run.times))
+    angles = [
+        np.arctan2(s.atoms.points[0, 1], s.atoms.points[0, 0]) for s in run.states
+    ]
+    np.testing.assert_allclose(angles, exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_equispaced_atoms_have_the_exact_jacobian(count: int) -> None:
+    """Eigenvalues (1/n) sum_j (K''/beta)(2 pi j/n)(1 - cos(2 pi j q/n)), ascent."""
+    beta, step = 10.0, 1e-5
+    angles = 0.3 + 2 * np.pi * np.arange(count) / count
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent")
+    circle = mfpde.Circle(256)
+
+    def speeds(positions: Array) -> Array:
+        points = np.stack([np.cos(positions), np.sin(positions)], axis=-1)
+        measure = mfpde.Measure(
+            mfpde.Density(circle, np.zeros(256)), mfpde.Atoms(points)
+        )
+        tangents = np.stack([-np.sin(positions), np.cos(positions)], axis=-1)
+        return np.einsum("ni,ni->n", equation.velocity(measure, points), tangents)
+
+    jacobian = np.empty((count, count))
+    for j in range(count):
+        shift = step * np.eye(count)[j]
+        jacobian[:, j] = (speeds(angles + shift) - speeds(angles - shift)) / (2 * step)
+    gaps = 2 * np.pi * np.arange(count) / count
+    curvature = np.exp(beta * (np.cos(gaps) - 1)) * (
+        beta * np.sin(gaps) ** 2 - np.cos(gaps)
+    )
+    modes = np.arange(count)
+    exact = (curvature * (1 - np.cos(np.outer(modes, gaps)))).sum(axis=1) / count
+    found = np.linalg.eigvals(jacobian)
+    np.testing.assert_allclose(found.imag, 0, atol=1e-8)
+    np.testing.assert_allclose(np.sort(found.real), np.sort(exact), atol=1e-8)
+
+
+@pytest.mark.parametrize("diffusion", [0.05, 0.3])
+def test_gibbs_state(diffusion: float) -> None:
+    """Attention off: rho -> e^(s V/kappa)/Z; the splitting error is controlled too."""
+    equation = mfpde.MeanFieldEquation(
+        cosine_potential(0.3, 0.5), direction="ascent", diffusion=diffusion
+    )
+    errors = []
+    for num_cells in (64, 128, 256):
+        circle = mfpde.Circle(num_cells)
+        # The slowest mode has decayed to below 1e-6 by then.
+        run = mfpde.solve(equation, mfpde.uniform(circle), t_end=80.0)
+        weights = np.exp(0.3 * np.cos(circle.angles - 0.5) / diffusion)
+        exact = weights / (weights.sum() * circle.spacing)
+        errors.append(l1_distance(run.final.density, exact))
+    assert errors[-1] < 2e-4
+    assert orders(errors).mean() >= 1.9
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("diffusion", [0.0, 2e-3])
+@pytest.mark.parametrize("direction", ["ascent", "descent"])
+@pytest.mark.parametrize("degree", [1, 2, 3, 5])
+def test_growth_rates_of_the_uniform_state(
+    *, normalized: bool, diffusion: float, direction: str, degree: int
+) -> None:
+    """s k^2 ive(k, beta)/beta - kappa k^2 (softmax: first term over ive(0, beta))."""
+    beta, amplitude, t_end = 5.0, 1e-4, 1.0
+    sign = 1 if direction == "ascent" else -1
+    rate = sign * degree**2 * ive(degree, beta) / beta
+    if normalized:
+        rate /= ive(0, beta)
+    rate -= diffusion * degree**2
+    circle = mfpde.Circle(256)
+    values = (1 + amplitude * np.cos(degree * circle.angles)) / (2 * np.pi)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, normalized=normalized),
+        direction=direction,
+        diffusion=diffusion,
+    )
+    run = mfpde.solve(equation, mfpde.Density(circle, values), t_end=t_end)
+    wave = np.exp(-1j * degree * circle.angles)
+    grown = np.log(
+        abs(run.final.density.masses @ wave) / abs(run.states[0].density.masses @ wave)
+    )
+    # The positive discrete heat flow has the rate 4 sin^2(kh/2)/h^2 = k^2 - k^4 h^2/12
+    # + ..
+    heat_error = diffusion * degree**4 * circle.spacing**2 / 12
+    assert grown / t_end == pytest.approx(rate, rel=2e-4, abs=2e-6 + 1.01 * heat_error)

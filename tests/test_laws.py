@@ -1,0 +1,268 @@
+"""Laws of the density solver: mass, positivity, energy, symmetries, conventions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from circle_cases import density_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mfpde
+
+TRANSPORTS = ["donor_blended", "muscl", "monotone"]
+RELU = mfpde.Perceptron.random(2, 2, seed=777)
+
+
+def smooth_start(circle: mfpde.Circle, turn: float = 0.0) -> mfpde.Density:
+    x = circle.angles - turn
+    return density_of(circle, 1 + 0.4 * np.cos(x - 1) + 0.3 * np.sin(2 * x))
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_mass_is_kept_to_rounding_over_ten_thousand_steps(transport: str) -> None:
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), RELU, direction="ascent")
+    run = mfpde.solve(
+        equation,
+        smooth_start(mfpde.Circle(512)),
+        t_end=100.0,
+        max_step=0.01,
+        transport=transport,
+    )
+    assert run.statistics["steps"] >= 10_000
+    assert run.mass_drift <= 1e-13
+    assert (run.diagnostics["minimum"] >= 0).all()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_mass_is_kept_to_rounding(transport: str) -> None:
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), RELU, direction="ascent")
+    run = mfpde.solve(
+        equation, smooth_start(mfpde.Circle(256)), t_end=20.0, transport=transport
+    )
+    assert run.mass_drift <= 1e-14
+    assert abs(run.final.total_mass - 1) <= 1e-14
+
+
+@given(
+    seed=st.integers(0, 2**31),
+    num_cells=st.sampled_from([64, 97, 128]),
+    transport=st.sampled_from(TRANSPORTS),
+    diffusion=st.sampled_from([0.0, 0.0, 1e-3, 1.0]),
+    step=st.floats(1e-3, 50.0),
+)
+@settings(deadline=None, max_examples=60)
+def test_any_start_stays_nonnegative_for_any_step(
+    *, seed: int, num_cells: int, transport: str, diffusion: float, step: float
+) -> None:
+    """Rough data with empty cells, large weights: never a negative value, mass kept."""
+    generator = np.random.default_rng(seed)
+    values = generator.exponential(size=num_cells) * (generator.random(num_cells) > 0.5)
+    values[0] += 1e-3
+    circle = mfpde.Circle(num_cells)
+    perceptron = mfpde.Perceptron.random(3, 2, seed=seed, scale=3.0)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(4.0),
+        perceptron,
+        direction="ascent" if seed % 2 else "descent",
+        diffusion=0.0 if transport == "monotone" else diffusion,
+    )
+    run = mfpde.solve(
+        equation,
+        density_of(circle, values),
+        t_end=step,
+        rtol=1.0,
+        stop=[mfpde.StepLimit(40)],
+        transport=transport,
+    )
+    assert run.stop.kind in ("t_end", "step_limit")
+    assert run.final.density.values.min() >= 0
+    assert abs(run.final.total_mass - 1) <= 1e-12
+
+
+def energy_moves(
+    transport: str, direction: str, *, normalized: bool = False, cells: int = 256
+) -> np.ndarray:
+    """Steps of -s E (which should fall) over a run into atoms."""
+    terms = [mfpde.Attention(12.0, normalized=normalized)]
+    if not normalized:
+        terms.append(RELU)  # type: ignore[arg-type]
+    equation = mfpde.MeanFieldEquation(*terms, direction=direction)
+    assert equation.energy_is_lyapunov
+    sign = 1 if direction == "ascent" else -1
+    energies: list[float] = []
+    mfpde.solve(
+        equation,
+        smooth_start(mfpde.Circle(cells)),
+        t_end=60.0,
+        transport=transport,
+        progress=lambda record: energies.append(record.energy),
+    )
+    return -sign * np.diff(energies)
+
+
+@pytest.mark.parametrize("direction", ["ascent", "descent"])
+@pytest.mark.parametrize("normalized", [False, True])
+def test_monotone_transport_never_moves_the_energy_the_wrong_way(
+    direction: str, normalized: bool
+) -> None:
+    moves = energy_moves("monotone", direction, normalized=normalized)
+    assert moves.max() <= 1e-15
+    assert moves.sum() < -1e-4
+
+
+@pytest.mark.parametrize("direction", ["ascent", "descent"])
+@pytest.mark.parametrize("transport", ["donor_blended", "muscl"])
+def test_summed_energy_rises_are_a_thousandth_of_the_drop(
+    transport: str, direction: str
+) -> None:
+    moves = energy_moves(transport, direction)
+    rises = moves[moves > 0].sum()
+    assert rises <= 1e-3 * (-moves.sum())
+
+
+def test_energy_decays_at_the_rate_of_dissipation() -> None:
+    """d(-sE)/dt = -int |v|^2 dmu: central differences against the diagnostic."""
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), RELU, direction="descent")
+    run = mfpde.solve(
+        equation, smooth_start(mfpde.Circle(512)), t_end=2.0, save_every=0.01
+    )
+    slope = (run.energies[2:] - run.energies[:-2]) / 0.02
+    np.testing.assert_allclose(slope, -run.diagnostics["dissipation"][1:-1], rtol=2e-3)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("normalized", [False, True])
+def test_rotation_by_cells_and_reflection_commute_with_the_flow(
+    transport: str, normalized: bool
+) -> None:
+    circle = mfpde.Circle(256)
+    shift = 37
+    turn = shift * circle.spacing
+    rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    mirror = np.diag([1.0, -1.0])
+
+    def final(matrix: np.ndarray, values: np.ndarray) -> np.ndarray:
+        perceptron = mfpde.Perceptron(
+            RELU.directions @ matrix.T, RELU.weights, "gelu", biases=[0.1, -0.2]
+        )
+        equation = mfpde.MeanFieldEquation(
+            mfpde.Attention(6.0, normalized=normalized), perceptron, direction="descent"
+        )
+        run = mfpde.solve(
+            equation, mfpde.Density(circle, values), t_end=3.0, transport=transport
+        )
+        return run.final.density.values
+
+    begin = smooth_start(circle).values
+    end = final(np.eye(2), begin)
+    np.testing.assert_allclose(
+        final(rotation, np.roll(begin, shift)), np.roll(end, shift), atol=1e-10
+    )
+    np.testing.assert_allclose(final(mirror, begin[::-1]), end[::-1], atol=1e-10)
+
+
+def test_rotation_by_a_share_of_a_cell_changes_little() -> None:
+    """W1 between a run and the turned run, turned back: falls at second order."""
+    errors = []
+    for num_cells in (64, 128, 256):
+        circle = mfpde.Circle(num_cells)
+        turn = 0.37 * circle.spacing
+        finals = []
+        for angle in (0.0, turn):
+            c, s = np.cos(angle), np.sin(angle)
+            directions = RELU.directions @ np.array([[c, s], [-s, c]])
+            perceptron = mfpde.Perceptron(directions, RELU.weights, "gelu")
+            equation = mfpde.MeanFieldEquation(
+                mfpde.Attention(5.0), perceptron, direction="ascent"
+            )
+            run = mfpde.solve(equation, smooth_start(circle, angle), t_end=2.0)
+            waves = np.exp(-1j * np.outer(np.arange(1, 9), circle.angles - angle))
+            finals.append(waves @ run.final.density.masses)
+        errors.append(float(np.abs(finals[1] - finals[0]).max()))
+    assert (-np.diff(np.log2(errors)) >= 1.9).all()
+
+
+def test_shifted_and_unshifted_runs_are_one_after_rescaling() -> None:
+    """shifted(beta, w, kappa, t) = unshifted(beta, w e^beta, kappa e^beta, t e^-beta)."""
+    beta, factor = 3.0, float(np.exp(3.0))
+    start = smooth_start(mfpde.Circle(256))
+    shifted = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta), RELU, direction="ascent", diffusion=0.01
+    )
+    unshifted = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, kernel="unshifted"),
+        mfpde.Perceptron(RELU.directions, RELU.weights * factor),
+        direction="ascent",
+        diffusion=0.01 * factor,
+    )
+    # With the same steps both runs are the same numbers, but for a last step that
+    # rounding may cut in two.
+    one = mfpde.solve(shifted, start, t_end=2.0, save_at=[2.0], max_step=2e-3)
+    other = mfpde.solve(
+        unshifted,
+        start,
+        t_end=2.0 / factor,
+        save_at=[2.0 / factor],
+        max_step=2e-3 / factor,
+    )
+    np.testing.assert_allclose(
+        one.final.density.values, other.final.density.values, rtol=1e-6, atol=1e-7
+    )
+
+
+def test_beta_1000_works() -> None:
+    circle = mfpde.Circle(1024)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(1000.0, normalized=True), direction="ascent"
+    )
+    run = mfpde.solve(equation, smooth_start(circle), t_end=1.0)
+    assert run.stop.kind == "t_end"
+    assert abs(run.final.total_mass - 1) < 1e-13
+
+
+def label_error(
+    num_cells: int, equation: mfpde.MeanFieldEquation, labels: object
+) -> float:
+    circle = mfpde.Circle(num_cells)
+    run = mfpde.solve(equation, smooth_start(circle), t_end=1.5, save_at=[1.5])
+    return mfpde.wasserstein(run.final, mfpde.label_density(labels, circle))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("direction", ["ascent", "descent"])
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("activation", [None, "relu", "gelu"])
+def test_w1_to_label_particles_falls_at_second_order(
+    direction: str, normalized: bool, activation: str | None
+) -> None:
+    terms: list[object] = [mfpde.Attention(5.0, normalized=normalized)]
+    if activation is not None:
+        terms.append(mfpde.Perceptron(RELU.directions, RELU.weights, activation))
+    equation = mfpde.MeanFieldEquation(*terms, direction=direction)  # type: ignore[arg-type]
+    labels = mfpde.solve_particles(
+        equation,
+        smooth_start(mfpde.Circle(4096)),
+        t_end=1.5,
+        method="labels",
+        rtol=1e-7,
+    ).final
+    coarse, fine = (label_error(n, equation, labels) for n in (128, 1024))
+    # A ReLU makes the density jump, and where the jump sits in its cell varies with the
+    # grid: the order is that over three doublings.
+    assert np.log2(coarse / fine) / 3 >= 1.9
+    assert fine < 3e-5
+
+
+def test_general_drift_from_vector_weights_against_particles() -> None:
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(4.0),
+        mfpde.Perceptron([[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.6], [-0.4, 0.1]], "tanh"),
+        direction="ascent",
+    )
+    circle = mfpde.Circle(512)
+    run = mfpde.solve(equation, smooth_start(circle), t_end=3.0)
+    assert np.isnan(run.energies).all()
+    labels = mfpde.solve_particles(
+        equation, smooth_start(mfpde.Circle(2048)), t_end=3.0, method="labels"
+    ).final
+    assert mfpde.wasserstein(run.final, mfpde.label_density(labels, circle)) < 1e-4

@@ -1,0 +1,183 @@
+"""The time loop: saves, stops, observers, continuation, what a run says of itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from circle_cases import cosine_potential, density_of
+
+import mfpde
+from mfpde.stopping import StepRecord
+
+CIRCLE = mfpde.Circle(128)
+ASCENT = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
+START = mfpde.perturbed_uniform(CIRCLE, 0.3, seed=5)
+
+
+def test_saves_are_where_they_were_asked_for() -> None:
+    every = mfpde.solve(ASCENT, START, t_end=1.0, save_every=0.3)
+    np.testing.assert_allclose(every.times, [0, 0.3, 0.6, 0.9, 1.0])
+    at = mfpde.solve(ASCENT, START, t_end=1.0, save_at=[0.25, 0.5])
+    np.testing.assert_array_equal(at.times, [0.25, 0.5])
+    assert at.final_time == 1.0
+    assert len(mfpde.solve(ASCENT, START, t_end=1.0).times) == 51
+
+
+def test_saving_more_often_changes_the_result_within_the_tolerance() -> None:
+    few = mfpde.solve(ASCENT, START, t_end=3.0, save_at=[3.0])
+    many = mfpde.solve(ASCENT, START, t_end=3.0, save_every=0.01)
+    assert mfpde.wasserstein(few.final, many.final) < 1e-5
+
+
+def test_tolerance_controls_the_error_in_time() -> None:
+    reference = mfpde.solve(ASCENT, START, t_end=3.0, save_at=[3.0], rtol=1e-9).final
+    errors = [
+        mfpde.wasserstein(
+            mfpde.solve(ASCENT, START, t_end=3.0, save_at=[3.0], rtol=rtol).final,
+            reference,
+        )
+        for rtol in (1e-1, 1e-3, 1e-5)
+    ]
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[1] < 1e-4
+
+
+def test_two_runs_give_the_same_digits() -> None:
+    one, other = (mfpde.solve(ASCENT, START, t_end=3.0) for _ in range(2))
+    np.testing.assert_array_equal(one.final.density.values, other.final.density.values)
+
+
+def test_a_run_continued_is_the_run() -> None:
+    whole = mfpde.solve(ASCENT, START, t_end=4.0, save_every=1.0)
+    half = mfpde.solve(ASCENT, START, t_end=2.0, save_every=1.0)
+    rest = mfpde.solve(
+        ASCENT,
+        half.final,
+        t_end=4.0,
+        save_at=[3.0, 4.0],
+        start_time=2.0,
+        first_step=half.statistics["last_step"],
+    )
+    np.testing.assert_array_equal(rest.times, [3.0, 4.0])
+    assert mfpde.wasserstein(rest.final, whole.final) < 1e-6
+
+
+def test_observers_and_saves_see_each_saved_state() -> None:
+    seen: list[float] = []
+    run = mfpde.solve(
+        ASCENT,
+        START,
+        t_end=1.0,
+        save_every=0.5,
+        observe={"first_moment": lambda m: np.cos(CIRCLE.angles) @ m.density.masses},
+        on_save=lambda time, measure, row: seen.append(time),
+    )
+    expected = [np.cos(CIRCLE.angles) @ state.density.masses for state in run.states]
+    np.testing.assert_allclose(run.diagnostics["first_moment"], expected)
+    np.testing.assert_array_equal(seen, run.times)
+    with pytest.raises(ValueError, match="read-only"):
+        run.states[0].density.values[0] = 1.0
+
+
+def test_diagnostics_are_what_they_say() -> None:
+    run = mfpde.solve(ASCENT, START, t_end=1.0, save_every=0.5)
+    last = run.states[-1]
+    assert run.diagnostics["mass"][-1] == last.total_mass
+    assert run.diagnostics["minimum"][-1] == last.density.values.min()
+    assert run.diagnostics["largest_density"][-1] == last.density.values.max()
+    assert run.energies[-1] == pytest.approx(ASCENT.energy(last), rel=1e-14)
+    speed = np.linalg.norm(ASCENT.velocity(last), axis=-1)
+    assert run.diagnostics["dissipation"][-1] == pytest.approx(
+        speed**2 @ last.density.masses
+    )
+
+
+def test_steady_state_is_found_in_the_solution() -> None:
+    equation = mfpde.MeanFieldEquation(
+        cosine_potential(1.0), direction="ascent", diffusion=0.5
+    )
+    run = mfpde.solve(
+        equation, mfpde.uniform(CIRCLE), t_end=1e3, stop=[mfpde.SteadyState(1e-8)]
+    )
+    assert run.stop.kind == "steady_state"
+    assert run.final_time < 100
+    weights = np.exp(2 * np.cos(CIRCLE.angles))
+    gibbs = density_of(CIRCLE, weights)
+    assert mfpde.wasserstein(run.final, gibbs) < 1e-3
+    assert "tolerance" in run.reason
+
+
+def test_an_unstable_state_that_is_being_left_is_not_steady() -> None:
+    start = mfpde.perturbed_uniform(CIRCLE, 1e-9)
+    run = mfpde.solve(ASCENT, start, t_end=20.0, stop=[mfpde.SteadyState(1e-6)])
+    assert run.stop.kind == "t_end"
+
+
+def test_the_uniform_state_itself_is_steady() -> None:
+    run = mfpde.solve(
+        ASCENT, mfpde.uniform(CIRCLE), t_end=10.0, stop=[mfpde.SteadyState()]
+    )
+    assert run.stop.kind == "steady_state"
+    assert "perturbed" in run.reason
+
+
+def test_step_and_wall_time_limits() -> None:
+    run = mfpde.solve(ASCENT, START, t_end=100.0, stop=[mfpde.StepLimit(7)])
+    assert run.stop.kind == "step_limit"
+    assert run.statistics["steps"] == 7
+    assert "run.final" in run.reason
+    run = mfpde.solve(ASCENT, START, t_end=1e9, stop=[mfpde.WallTimeLimit(0.05)])
+    assert run.stop.kind == "wall_time_limit"
+    old = StepRecord(1, 1.0, 0.0, True, started_at=-1e9)
+    assert mfpde.WallTimeLimit(5.0).check(old) is not None
+
+
+def test_a_value_that_is_not_finite_stops_the_run_with_the_last_state() -> None:
+    def gradient(x: np.ndarray) -> np.ndarray:
+        return 1e300 * np.broadcast_to([1.0, 0.0], x.shape)
+
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Potential(lambda x: 1e300 * x[..., 0], gradient, dimension=2),
+        direction="ascent",
+    )
+    with np.errstate(all="ignore"):
+        run = mfpde.solve(equation, mfpde.uniform(CIRCLE), t_end=1.0, save_at=[1.0])
+    assert run.stop.kind == "non_finite"
+    assert np.isfinite(run.final.density.values).all()
+
+
+def test_an_interrupted_run_keeps_what_it_saved() -> None:
+    def interrupt(time: float, *_: object) -> None:
+        if time >= 1.0:
+            raise KeyboardInterrupt
+
+    run = mfpde.solve(ASCENT, START, t_end=5.0, save_every=0.5, on_save=interrupt)
+    assert run.stop.kind == "interrupted"
+    np.testing.assert_allclose(run.times, [0, 0.5, 1.0])
+    assert abs(run.final.total_mass - 1) < 1e-14
+
+
+def test_a_run_prints_its_reason_drift_minimum_energy_and_atoms() -> None:
+    text = str(mfpde.solve(ASCENT, START, t_end=30.0))
+    for word in (
+        "stopped",
+        "mass drift",
+        "smallest density",
+        "energy",
+        "atom",
+        "exp(beta",
+    ):
+        assert word in text
+    pinned = str(mfpde.solve(ASCENT, START, t_end=1.0, transport="monotone"))
+    assert "pins an atom of mass m" in pinned
+
+
+def test_importing_is_light() -> None:
+    code = (
+        "import sys, mfpde; "
+        "assert not {'matplotlib', 'shtns', 'xarray', 'zarr', 'rich'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,174 @@
+"""Terms: spectra against quadrature, primitives and gradients against differences."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import eval_gegenbauer, gammaln, ive
+
+import mfpde
+from mfpde.terms.activations import ACTIVATIONS
+from mfpde.terms.funk_hecke import band_limit, eigenvalues
+
+
+def quadrature_eigenvalue(beta: float, dimension: int, degree: int) -> float:
+    """int K P_l dsigma over the polar angle, P_l(1) = 1, uniform probability."""
+    nu = dimension / 2 - 1
+
+    def polynomial(z: np.ndarray) -> np.ndarray:
+        if dimension == 2:
+            return np.cos(degree * np.arccos(z))
+        scale = gammaln(degree + 1) + gammaln(2 * nu) - gammaln(degree + 2 * nu)
+        return eval_gegenbauer(degree, nu, z) * np.exp(scale)
+
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    angles = (nodes + 1) * np.pi / 2
+    mass = weights * np.sin(angles) ** (dimension - 2)
+    kernel = np.exp(beta * (np.cos(angles) - 1))
+    return float((mass * kernel * polynomial(np.cos(angles))).sum() / mass.sum())
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 5, 16])
+@pytest.mark.parametrize("beta", [0.01, 1.0, 5.0, 50.0])
+def test_eigenvalues_match_quadrature(beta: float, dimension: int) -> None:
+    given_values = eigenvalues(beta, dimension, 6)
+    expected = [quadrature_eigenvalue(beta, dimension, l) for l in range(7)]
+    np.testing.assert_allclose(given_values, expected, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("beta", [0.01, 0.5, 5.0, 25.0, 200.0, 1000.0])
+def test_eigenvalues_on_the_circle_are_bessel_functions(beta: float) -> None:
+    degrees = np.arange(40)
+    np.testing.assert_allclose(
+        eigenvalues(beta, 2, 39), ive(degrees, beta), rtol=1e-12, atol=1e-300
+    )
+
+
+@pytest.mark.parametrize("beta", [0.1, 5.0, 1000.0])
+def test_kernel_is_its_series_up_to_the_band_limit(beta: float) -> None:
+    angles = np.linspace(0, np.pi, 200)
+    degrees = np.arange(band_limit(beta, 2) + 1)
+    weights = np.where(degrees == 0, 1.0, 2.0) * eigenvalues(beta, 2, degrees[-1])
+    series = np.cos(np.outer(angles, degrees)) @ weights
+    np.testing.assert_allclose(series, np.exp(beta * (np.cos(angles) - 1)), atol=1e-14)
+
+
+def test_spectrum_is_log_safe_in_high_dimension() -> None:
+    values = eigenvalues(5.0, 2048, 40)
+    assert values[0] > 0
+    assert (np.diff(values) < 0).all()
+    # In high dimension points are nearly orthogonal: lambda_0 -> e^-beta e^(beta^2/2d).
+    assert values[0] == pytest.approx(np.exp(-5 + 25 / 4096), rel=1e-4)
+
+
+@pytest.mark.parametrize("name", sorted(ACTIVATIONS))
+def test_primitive_has_the_activation_as_derivative(name: str) -> None:
+    activation = ACTIVATIONS[name]
+    z = np.linspace(-4, 4, 401) + 1e-3
+    step = 1e-5
+    slope = (activation.primitive(z + step) - activation.primitive(z - step)) / (
+        2 * step
+    )
+    np.testing.assert_allclose(slope, activation.sigma(z), atol=1e-9)
+    assert activation.primitive(np.zeros(1))[0] == pytest.approx(0.0, abs=1e-16)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    dimension=st.integers(2, 6),
+    name=st.sampled_from(sorted(ACTIVATIONS)),
+)
+@settings(deadline=None, max_examples=40)
+def test_perceptron_drift_is_the_gradient_of_its_potential(
+    seed: int, dimension: int, name: str
+) -> None:
+    generator = np.random.default_rng(seed)
+    perceptron = mfpde.Perceptron(
+        generator.standard_normal((4, dimension)),
+        generator.standard_normal(4),
+        name,
+        biases=generator.standard_normal(4),
+    )
+    x = generator.standard_normal(dimension)
+    x /= np.linalg.norm(x)
+    drift = perceptron.drift(x)
+    assert drift @ x == pytest.approx(0.0, abs=1e-12)
+    heading = generator.standard_normal(dimension)
+    heading -= (heading @ x) * x
+    heading /= np.linalg.norm(heading)
+    t = 1e-5
+    ahead = perceptron.value(np.cos(t) * x + np.sin(t) * heading)
+    behind = perceptron.value(np.cos(t) * x - np.sin(t) * heading)
+    # Second order away from a kink of sigma, first order in t on one.
+    assert (ahead - behind) / (2 * t) == pytest.approx(drift @ heading, abs=3e-4)
+
+
+def test_vector_weights_along_the_directions_are_the_gradient_case(
+    rng: np.random.Generator,
+) -> None:
+    directions = rng.standard_normal((3, 2))
+    weights = rng.standard_normal(3)
+    scalar = mfpde.Perceptron(directions, weights, "gelu")
+    vector = mfpde.Perceptron(directions, weights[:, None] * directions, "gelu")
+    points = mfpde.Circle(64).points
+    np.testing.assert_allclose(scalar.drift(points), vector.drift(points), atol=1e-14)
+    assert not vector.is_gradient
+
+
+def test_random_perceptron_repeats_the_authors_weights() -> None:
+    perceptron = mfpde.Perceptron.random(2, 2, seed=777)
+    np.testing.assert_allclose(
+        perceptron.directions,
+        [
+            [-0.9967456002240224, 0.0806114658969388],
+            [-0.6198538201675943, -0.784717300448792],
+        ],
+        rtol=1e-15,
+    )
+    np.testing.assert_allclose(
+        perceptron.weights, [0.6324575844117477, -0.4696753890279187], rtol=1e-15
+    )
+
+
+def test_custom_activation_pair_equals_the_named_one() -> None:
+    pair = (np.tanh, lambda z: np.log(np.cosh(z)))
+    points = mfpde.Circle(32).points
+    named = mfpde.Perceptron([[1.0, 2.0]], [0.7], "tanh")
+    custom = mfpde.Perceptron([[1.0, 2.0]], [0.7], pair)
+    np.testing.assert_allclose(custom.value(points), named.value(points), atol=1e-14)
+    assert custom.activation_name == "custom"
+
+
+def test_potential_works_in_every_dimension_it_can_be_called_in() -> None:
+    matrix = np.array([[1.0, 0.3], [0.3, -0.5]])
+    quadratic = mfpde.Potential(
+        lambda x: 0.5 * np.einsum("...i,ij,...j->...", x, matrix, x),
+        lambda x: x @ matrix,
+    )
+    quadratic.check_dimension(2)
+    with pytest.raises(ValueError, match=r"in dimension 3; they can in \[2\]"):
+        quadratic.check_dimension(3)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.01, 1.0, 5.0, 100.0, 1000.0])
+@pytest.mark.parametrize("normalized", [False, True])
+def test_spectral_fields_are_the_direct_sums(
+    beta: float, normalized: bool, rng: np.random.Generator
+) -> None:
+    circle = mfpde.Circle(600)
+    density = mfpde.perturbed_uniform(circle, 0.7, seed=3)
+    atoms = mfpde.Atoms(circle.points, density.masses)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, normalized=normalized), direction="ascent"
+    )
+    points = mfpde.Circle(37).points
+    np.testing.assert_allclose(
+        equation.first_variation(density, points),
+        equation.first_variation(atoms, points),
+        rtol=1e-12,
+        atol=1e-13,
+    )
+    np.testing.assert_allclose(
+        equation.velocity(density), equation.velocity(atoms), atol=3e-13
+    )
+    assert equation.energy(density) == pytest.approx(equation.energy(atoms), rel=1e-12)
