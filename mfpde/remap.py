@@ -6,10 +6,9 @@ that ends at the face came from),
     new mass of cell j = C(X(j+1)) - C(X(j)),
 
 C a monotone piecewise cubic whose slopes are the cells' mass densities at their faces.
-There is no limit
-on the distance that the feet move, only on their order (time step times velocity gradient
-below 1).  Mass is summed cell by cell from foot to foot, never as a difference of prefix
-sums: so it is positive also where it is small.
+There is no limit on the distance that the feet move, only on their order (time step times
+velocity gradient below 1).  Mass is summed cell by cell from foot to foot, never as a
+difference of prefix sums: so it is positive also where it is small.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ def _common(a: float, b: float, c: float, d: float) -> float:
 def _edge(m: FloatArray, k: int, side: int) -> float:
     """Mass density of cell k at its face towards ``side`` (1 or -1), sixth order, limited.
 
-    Limits of Suresh & Huynh (1997, eqs. 2.12 to 2.30): they keep smooth extrema and let no
-    jump ring.
+    Monotonicity-preserving limits (MP5) of Suresh & Huynh (1997): they keep smooth
+    extrema and let no jump ring.
     """
     behind = m[k - side]
     here = m[k]

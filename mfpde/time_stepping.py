@@ -40,7 +40,7 @@ def heun(transport: Transport, start: Point, step: float) -> State:
     state, flow = start
     first = transport.stage(state, flow, step)
     second = transport.stage(first, transport.flow(first), step)
-    return _combined(state, second, 0.5)
+    return _combined(transport, (state, second), 0.5)
 
 
 def ssprk3(transport: Transport, start: Point, step: float) -> State:
@@ -48,9 +48,9 @@ def ssprk3(transport: Transport, start: Point, step: float) -> State:
     state, flow = start
     first = transport.stage(state, flow, step)
     second = transport.stage(first, transport.flow(first), step)
-    middle = _combined(state, second, 0.25)
+    middle = _combined(transport, (state, second), 0.25)
     third = transport.stage(middle, transport.flow(middle), step)
-    return _combined(state, third, 2.0 / 3.0)
+    return _combined(transport, (state, third), 2.0 / 3.0)
 
 
 def midpoint(transport: Transport, start: Point, step: float) -> State:
@@ -70,14 +70,19 @@ RUNGE_KUTTA: dict[str, Callable[[Transport, Point, float], State]] = {
 }
 
 
-def _combined(start: State, stage: State, share: float) -> State:
+def _combined(transport: Transport, states: tuple[State, State], share: float) -> State:
     """(1 - share) start + share stage; points are combined in the ambient space.
 
     There the equation x' = v(x/|x|) keeps |x|, so that the methods keep their order if
     points are normalised when velocities are taken and at the end of the step.
     """
+    start, stage = states
+    masses = transport.pool.take(*start.masses.shape)
+    kept = transport.pool.take(*start.masses.shape)
+    np.multiply(stage.masses, share, out=masses)
+    masses += np.multiply(start.masses, 1 - share, out=kept)
     return State(
-        (1 - share) * start.masses + share * stage.masses,
+        masses,
         (1 - share) * start.points + share * stage.points,
         start.atom_masses,
     )
@@ -117,6 +122,8 @@ class TimeStepper:
         self.watch_energy = watch_energy
         grid = transport.grid
         self.diffusion = grid.diffusion
+        if self.diffusion > 0:
+            self._resolved_tolerance += transport.diffusion_tolerance
         self._known_rates: tuple[Flow | None, tuple[ComplexArray, ComplexArray] | None]
         self._known_rates = (None, None)
         degrees = grid.geometry.degrees(grid.degree)
@@ -168,9 +175,7 @@ class TimeStepper:
         transported = grid.geometry.moments(rate, grid.degree)
         if self.diffusion == 0:
             return transported, np.zeros_like(transported)
-        diffused = grid.geometry.heat_rate(
-            state.masses, flow.density_moments, grid.degree
-        )
+        diffused = self.transport.heat_rate(state, flow)
         return transported, self.diffusion * diffused
 
     def _error(self, before: Point, after: Point, step: float) -> tuple[float, float]:
@@ -181,7 +186,7 @@ class TimeStepper:
         # The end of this step is the start of the next.
         self._known_rates = (new_flow, new_rates)
         mean_rate = 0.5 * (transport_rate + diffusion_rate + sum(new_rates))
-        moved = self.transport.moved_moments((state, flow), (new, new_flow))
+        moved = self.transport.moved_moments(before, after)
         error = self._norm(moved - step * mean_rate)
         scale = self._norm(transport_rate) + self._norm(diffusion_rate)
         if len(state.atom_masses):

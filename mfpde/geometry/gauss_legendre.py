@@ -1,16 +1,17 @@
 r"""Rings of a sphere at Gauss-Legendre latitudes, and groups of cells near the poles.
 
-With nodes z_i = cos theta_i (from north to south) and weights w_i (sum 2), cell (i, j) has
-the area w_i dphi, dphi = 2 pi / nlon: cell masses are quadrature masses.  The ring faces
+With nodes z_i = cos theta_i (from north to south) and weights w_i (sum 2), cell (i, j)
+has the area w_i dphi, dphi = 2 pi / nlon: cell masses are quadrature masses.  The ring
+faces
 
     theta_(i+1/2) = 2 arcsin sqrt( (w_0 + ... + w_i) / 4 ),   mirrored in the south,
 
-enclose just these areas, and interlace the nodes (separation theorem of Chebyshev, Markov
-and Stieltjes; Szego 1939, theorem 3.41.1).
+enclose just these areas, and interlace the nodes (separation theorem of Chebyshev,
+Markov and Stieltjes; Szego 1939, theorem 3.41.1).
 
 Near the poles k_i consecutive cells of a ring move as one group, so that no group is
-narrower than half of pi / nlat.  Arrays keep all cells; within a group the masses follow a
-limited linear profile (a constant one costs an order).
+narrower than half of pi / nlat.  Arrays keep all cells; within a group the masses
+follow a limited linear profile (a constant one costs an order).
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ GROUPS_AROUND_POLE = 4
 class Rings:
     """Latitudes of a grid: ``colatitudes`` and ``weights`` (nlat,), faces (nlat + 1,).
 
-    ``face_colatitudes`` start with 0 and end with pi; ``group_sizes`` (nlat,) tell how many
-    cells of each ring move as one.
+    ``face_colatitudes`` start with 0 and end with pi; ``group_sizes`` (nlat,) tell how
+    many cells of each ring move as one.
     """
 
     colatitudes: FloatArray
@@ -92,8 +93,8 @@ def limited_difference(low: float, middle: float, high: float) -> float:
 def spread_ring(ring: FloatArray, size: int) -> None:
     """Replace each group of ``size`` cells by the limited linear profile of its mass.
 
-    Cell j of a group of mass M and slope S gets (M + S ((j + 1/2) / k - 1/2)) / k: the mass
-    is kept, and nothing becomes negative that was not.
+    Cell j of a group of mass M and slope S gets (M + S ((j + 1/2) / k - 1/2)) / k: the
+    mass is kept, and nothing becomes negative that was not.
     """
     count = len(ring) // size
     totals = np.zeros(count)
@@ -118,14 +119,26 @@ def spread(masses: FloatArray, sizes: IntArray) -> None:
 
 
 @compiled
+def level_ring(ring: FloatArray, size: int) -> None:
+    """Give the cells of each group of ``size`` cells equal shares."""
+    if size > 1:
+        for g in range(len(ring) // size):
+            total = 0.0
+            for j in range(g * size, (g + 1) * size):
+                total += ring[j]
+            ring[g * size : (g + 1) * size] = total / size
+
+
+@compiled
+def level(masses: FloatArray, sizes: IntArray) -> None:
+    """Give the cells (nlat, nlon) of all groups equal shares, in place."""
+    for i in range(len(sizes)):
+        level_ring(masses[i], sizes[i])
+
+
+@compiled
 def group_means(values: FloatArray, sizes: IntArray) -> FloatArray:
     """Values (nlat, nlon) with each cell replaced by the mean of its group."""
     result = values.copy()
-    for i in range(len(sizes)):
-        size = sizes[i]
-        if size == 1:
-            continue
-        for g in range(values.shape[1] // size):
-            mean = values[i, g * size : (g + 1) * size].sum() / size
-            result[i, g * size : (g + 1) * size] = mean
+    level(result, sizes)
     return result

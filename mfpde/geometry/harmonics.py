@@ -1,8 +1,8 @@
 r"""Spherical harmonics at arbitrary points, accurate at the poles too.
 
-With z = cos theta and w = x + iy, Y_lm = q_lm(z) w^m, where q_lm is the associated Legendre
-function without its factor sin^m theta: a polynomial, so that nothing is singular anywhere.
-For harmonics of mean square 1,
+With z = cos theta and w = x + iy, Y_lm = q_lm(z) w^m, where q_lm is the associated
+Legendre function without its factor sin^m theta: a polynomial, so that nothing is
+singular anywhere. For harmonics of mean square 1,
 
     q_00 = 1,   q_mm = -sqrt((2m+1) / 2m) q_(m-1,m-1),
     q_lm = a_lm (z q_(l-1,m) - b_lm q_(l-2,m)),
@@ -21,7 +21,7 @@ from mfpde.compiled import compiled
 
 @cache
 def recurrence(degree: int) -> FloatArray:
-    """Factors (3, n): a_lm, b_lm and q_mm (at l = m), in the order of the coefficients."""
+    """Factors (3, n) in the order of the coefficients: a_lm, b_lm, q_mm (at l = m)."""
     columns = []
     diagonal = 1.0
     for m in range(degree + 1):

@@ -1,11 +1,11 @@
 r"""The sphere S^2: Gauss-Legendre rings and spherical-harmonic moments.
 
-Cell (i, j) lies at colatitude theta_i (north to south) and longitude j dphi; its area is the
-quadrature weight w_i dphi.  Moments are f_lm = \int conj Y_lm dmu with harmonics of mean
-square 1 over the sphere, so that sum_m f_lm Y_lm = \int Z_l dmu, Z_l = (2l + 1) P_l(x.y).
-A cell mass is its area times the *point value* of the density: the quadrature makes every
-moment of smooth data spectrally accurate, and the moments of point masses at the centres
-exact (analysis on this grid is the adjoint of synthesis).
+Cell (i, j) lies at colatitude theta_i (north to south) and longitude j dphi; its area
+is the quadrature weight w_i dphi.  Moments are f_lm = \int conj Y_lm dmu with harmonics
+of mean square 1 over the sphere, so that sum_m f_lm Y_lm = \int Z_l dmu, Z_l = (2l + 1)
+P_l(x.y). A cell mass is its area times the *point value* of the density: the quadrature
+makes every moment of smooth data spectrally accurate, and the moments of point masses
+at the centres exact (analysis on this grid is the adjoint of synthesis).
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _ROUNDING = 1e-12
 class Sphere(Geometry):
     """The unit sphere in ``nlat`` rings of ``nlon`` cells.
 
-    ``points`` has shape (nlat, nlon, 3), ``areas`` shape (nlat, nlon).  Good values: 64 to
-    128 rings for beta up to 10, 128 to 256 for larger beta.
+    ``points`` has shape (nlat, nlon, 3), ``areas`` shape (nlat, nlon).  Good values: 64
+    to 128 rings for beta up to 10, 128 to 256 for larger beta.
 
     Parameters
     ----------
     nlat
         Number of rings, even and at least 32.
     nlon
-        Cells in each ring: a multiple of 4 with no prime factor above 5, at least ``nlat``.
-        2 ``nlat`` by default (``nlat`` then has no prime factor above 5).
+        Cells in each ring: a multiple of 4 with no prime factor above 5, at least
+        ``nlat``. 2 ``nlat`` by default (``nlat`` then has no prime factor above 5).
 
     Raises
     ------
@@ -70,8 +70,8 @@ class Sphere(Geometry):
         if not _is_usable(nlon):
             named = f"nlon = {nlon}" + (" = 2 nlat" if self.nlon is None else "")
             raise ValueError(
-                f"{named} must be a multiple of 4 with no prime factor above 5, such as "
-                f"{next(n for n in range(nlon, 4 * nlon) if _is_usable(n))}"
+                f"{named} must be a multiple of 4 with no prime factor above 5, such "
+                f"as {next(n for n in range(nlon, 4 * nlon) if _is_usable(n))}"
             )
         shtns_module()
         object.__setattr__(self, "nlat", nlat)
@@ -156,7 +156,7 @@ class Sphere(Geometry):
 
     def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
         """Moments sum m conj Y_lm of cell masses, for m >= 0."""
-        return self._transform(degree).analysis(masses * self._inverse_probabilities)
+        return self._transform(degree).analysis(masses, self._inverse_probabilities)
 
     def atom_moments(
         self, points: FloatArray, masses: FloatArray, degree: int
@@ -201,15 +201,18 @@ class Sphere(Geometry):
         return np.asarray(l * (l + 1.0))
 
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
-        """Spectral heat flow where it stays positive, else that of the two-point Laplacian.
+        """Spectral heat flow where it stays positive, else the two-point Laplacian's.
 
-        The spectral one is exact for resolved data, and for all data once ``time`` is above
-        about 3.5 h^2; the other one is a random walk.  Both keep mass and positivity.
+        The spectral one is exact for resolved data, and stays positive for all data
+        once ``time`` is above about 3.5 h^2; what lies beyond ``max_degree`` decays at
+        the rate of that degree, so that short times change little.  The other one is a
+        random walk. Both keep mass and positivity.
         """
         transform = self._transform(self.max_degree)
-        coefficients = transform.analysis(masses * self._inverse_probabilities)
-        coefficients *= np.exp(-time * self.heat_symbol(self.max_degree))
-        smooth = transform.synthesis(coefficients)
+        decay = np.exp(-time * self.heat_symbol(self.max_degree))
+        coefficients = transform.analysis(masses, self._inverse_probabilities)
+        smooth = transform.synthesis((decay - decay.min()) * coefficients)
+        smooth += decay.min() * masses * self._inverse_probabilities
         if smooth.min() < -_ROUNDING * smooth.max():
             return two_point_heat_flow(masses, self.rings, time)
         flowed = np.maximum(smooth, 0.0) * self.areas
@@ -217,18 +220,18 @@ class Sphere(Geometry):
         return np.asarray(flowed * (masses.sum() / flowed.sum()))
 
     def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
-        """Harmonic interpolant where it stays nonnegative, else a monotone cubic remapping.
+        """Harmonic interpolant where it stays nonnegative, else a monotone remapping.
 
-        The first is spectrally accurate for smooth data, the second keeps the sign of rough
-        data; both keep the mass.
+        The first is spectrally accurate for smooth data, the second keeps the sign of
+        rough data; both keep the mass.
         """
         is_finer = isinstance(finer, Sphere) and (
             finer.nlat >= self.nlat and finer.nlon >= self.nlon
         )
         if not isinstance(finer, Sphere) or not is_finer:
             raise ValueError(
-                f"finer geometry = {finer!r} must be a Sphere of at least {self.nlat} x "
-                f"{self.nlon} cells"
+                f"finer geometry = {finer!r} must be a Sphere of at least "
+                f"{self.nlat} x {self.nlon} cells"
             )
         coefficients = self.moments(values * self.areas / (4 * np.pi), self.max_degree)
         smooth = finer.synthesis(coefficients)
@@ -257,7 +260,7 @@ def points_at(colatitudes: FloatArray, longitudes: FloatArray) -> FloatArray:
 def tangents_at(
     colatitudes: FloatArray, longitudes: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Unit tangents (..., 3) to the south and to the east."""
+    """Return unit tangents (..., 3) to the south and to the east."""
     theta, phi = np.broadcast_arrays(colatitudes, longitudes)
     south = points_at(theta + np.pi / 2, phi)
     east = np.stack([-np.sin(phi), np.cos(phi), np.zeros(phi.shape)], axis=-1)

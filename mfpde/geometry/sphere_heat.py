@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry.gauss_legendre import Rings, group_means, spread
 
@@ -17,7 +17,7 @@ _SAFETY = 0.9
 
 
 def two_point_heat_flow(masses: FloatArray, rings: Rings, time: float) -> FloatArray:
-    """Masses (nlat, nlon) after the flow of duration ``time``: positive, conservative."""
+    """Masses (nlat, nlon) after ``time``: nonnegative, of the same sum."""
     nlon = masses.shape[1]
     dphi = 2 * np.pi / nlon
     sines = np.sin(rings.colatitudes)
@@ -49,7 +49,7 @@ def _heat_stage(
     masses: FloatArray,
     areas: FloatArray,
     conductances: tuple[FloatArray, FloatArray],
-    sizes: FloatArray,
+    sizes: IntArray,
     step: float,
 ) -> FloatArray:
     north_south, east_west = conductances
@@ -66,7 +66,7 @@ def _exchanged(
     densities: tuple[FloatArray, FloatArray],
     north_south: FloatArray,
     east_west: FloatArray,
-    sizes: FloatArray,
+    sizes: IntArray,
     step: float,
 ) -> FloatArray:
     density, means = densities

@@ -13,7 +13,7 @@ def remapped(
     heights: tuple[FloatArray, FloatArray],
     num_longitudes: int,
 ) -> FloatArray:
-    """Masses on another grid, by a monotone cubic of the cumulated mass in each direction.
+    """Masses on another grid: a monotone cubic in the cumulated mass, by directions.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ def remapped(
     nlon = masses.shape[1]
     cumulated = np.concatenate([np.zeros((len(masses), 1)), masses.cumsum(1)], axis=1)
     total = cumulated[:, -1:]
-    # Three turns: the interpolant is periodic on the middle one.  Cells start half a cell
-    # before longitude 0.
+    # Three turns: the interpolant is periodic on the middle one.  Cells start half a
+    # cell before longitude 0.
     unrolled = np.concatenate(
         [cumulated[:, :-1] - total, cumulated[:, :-1], cumulated + total], axis=1
     )

@@ -1,7 +1,8 @@
 """Planned spherical-harmonic transforms: the only user of shtns.
 
-Harmonics have mean square 1 over the sphere (shtns' ``sht_fourpi``) and the Condon-Shortley
-phase; coefficients of real fields are stored for m >= 0, first by m, then by l.
+Harmonics have mean square 1 over the sphere (shtns' ``sht_fourpi``) and the
+Condon-Shortley phase; coefficients of real fields are stored for m >= 0, first by m,
+then by l.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from types import ModuleType
 
 import numpy as np
 
+from mfpde.array_pool import ArrayPool
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 
 
@@ -30,8 +32,8 @@ def shtns_module() -> ModuleType:
         raise ImportError(
             "the sphere needs the package shtns, which could not be imported "
             f"({error}). It is compiled when it is installed and needs FFTW's "
-            "development files: `apt install libfftw3-dev` (or `brew install fftw`), then "
-            "`pip install shtns`. The circle works without it."
+            "development files: `apt install libfftw3-dev` (or `brew install fftw`), "
+            "then `pip install shtns`. The circle works without it."
         ) from error
     module: ModuleType = shtns
     return module
@@ -40,38 +42,40 @@ def shtns_module() -> ModuleType:
 class SphericalTransform:
     """Analysis and synthesis up to ``degree`` on a Gauss-Legendre grid.
 
-    The plan is chosen by a rule, not by timing, and runs on one thread, so that a run gives
-    the same digits every time.
+    The plan is chosen by a rule, not by timing, and runs on one thread, so that a run
+    gives the same digits every time.
     """
 
     def __init__(self, nlat: int, nlon: int, degree: int) -> None:
         module = shtns_module()
         self.shape = (nlat, nlon)
-        self._plan = module.sht(degree, degree, norm=module.sht_fourpi, nthreads=1)
-        self._plan.set_grid(
+        self.plan = module.sht(degree, degree, norm=module.sht_fourpi, nthreads=1)
+        self.plan.set_grid(
             nlat,
             nlon,
             flags=module.sht_quick_init | module.SHT_PHI_CONTIGUOUS,
             polar_opt=0.0,
         )
-        self.size = int(self._plan.nlm)
+        self.size = int(self.plan.nlm)
+        self._pool = ArrayPool()
 
-    def analysis(self, values: FloatArray) -> ComplexArray:
-        """Coefficients of ``values`` (nlat, nlon), which may be overwritten."""
+    def analysis(self, values: FloatArray, factors: FloatArray) -> ComplexArray:
+        """Coefficients of ``values`` (nlat, nlon) times ``factors``."""
         result = np.empty(self.size, dtype=np.complex128)
-        self._plan.spat_to_SH(values, result)
+        scaled = np.multiply(values, factors, out=self._pool.take(*self.shape))
+        self.plan.spat_to_SH(scaled, result)
         return result
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values (nlat, nlon) of a field."""
-        result = np.empty(self.shape)
-        self._plan.SH_to_spat(coefficients, result)
+        result = self._pool.take(*self.shape)
+        self.plan.SH_to_spat(coefficients, result)
         return result
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Components (2, nlat, nlon) of the gradient along theta and phi."""
-        result = np.empty((2, *self.shape))
-        self._plan.SHsph_to_spat(coefficients, result[0], result[1])
+        result = self._pool.take(2, *self.shape)
+        self.plan.SHsph_to_spat(coefficients, result[0], result[1])
         return result
 
 
@@ -95,4 +99,4 @@ def degrees_and_orders(degree: int) -> tuple[IntArray, IntArray]:
 
 def degree_of(size: int) -> int:
     """Degree L from the number (L + 1)(L + 2) / 2 of coefficients."""
-    return round((np.sqrt(8 * size + 1) - 3) / 2)
+    return round((float(np.sqrt(8 * size + 1)) - 3) / 2)

@@ -2,32 +2,23 @@ r"""Zonal densities on S^(d-1): functions of the angle theta to an axis e, in an
 
 Cells are bands of equal width h = pi/n in theta; what moves is the mass per angle
 n(theta) = |S^(d-2)| sin^(d-2)(theta) rho(theta), so that surface areas, which range over
-hundreds of orders of magnitude, never enter the transport.  Moments are
-
-    M_l = \int P_l(cos theta) dmu,   l = 0..L,
-
-with P_l of ``mfpde.geometry.gegenbauer``, from the cumulated masses C_j at the faces: with
-those of the uniform probability U_j, by parts and with the trapezoidal rule,
-
-    M_l = -h sum_j (C_j - C_n U_j) (d/dtheta) P_l(cos theta_j)          (l >= 1).
-
-C is known exactly at faces, C - U is flat at the poles: the rule converges like h^(d+1) in
-odd and faster than any power in even dimension, and the uniform state has no moments to
-rounding.  (Averages of P_l over the cells do the last too, but are wrong by O(h^2 d) for a
-bump away from the equator.)
+hundreds of orders of magnitude, never enter the transport.  The spectral side is in
+``mfpde.geometry.zonal_fields``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, partial
 
 import numpy as np
-from scipy.special import gammaln, roots_legendre
+from scipy.special import gammaln
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.geometry.base import Geometry
-from mfpde.geometry.gegenbauer import zonal_harmonics, zonal_slopes
+from mfpde.geometry.gegenbauer import zonal_harmonics
+from mfpde.geometry.zonal_fields import ZonalFields, log_band_areas, moment_table
 from mfpde.geometry.zonal_heat import heat_step
 from mfpde.remap import GHOSTS, edge_densities, remapped
 
@@ -35,32 +26,6 @@ LARGEST_DIMENSION = 2048
 MINIMUM_CELLS = 16
 SMALLEST_TOTAL_AREA = 1e-100
 SMALLEST_AREA = 1e-280
-_GAUSS_POINTS = 12
-
-
-class ZonalFields:
-    """Spectral fields sum_l c_l P_l(cos theta) and their slopes at fixed angles (n,)."""
-
-    def __init__(self, dimension: int, angles: FloatArray) -> None:
-        self.dimension = dimension
-        self.angles = angles
-        self._values = cache(self._value_table)
-        self._slopes = cache(self._slope_table)
-
-    def _value_table(self, degree: int) -> FloatArray:
-        return zonal_harmonics(self.dimension, degree, np.cos(self.angles))
-
-    def _slope_table(self, degree: int) -> FloatArray:
-        return zonal_slopes(self.dimension, degree, self.angles)
-
-    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
-        """Values of the field, shape (n,)."""
-        return np.asarray(coefficients.real @ self._values(len(coefficients) - 1))
-
-    def gradient(self, coefficients: ComplexArray) -> FloatArray:
-        """Derivative of the field by theta, shape (1, n)."""
-        slopes = coefficients.real @ self._slopes(len(coefficients) - 1)
-        return np.asarray(slopes[np.newaxis])
 
 
 @dataclass(frozen=True)
@@ -72,7 +37,7 @@ class Zonal(Geometry):
     first basis vector; ``areas`` (n,) are the areas of the bands.  An atom at angle theta
     stands for mass spread evenly over its ring.
 
-    Where |S^(d-1)| is below 1e-100 (from about d = 190 on) surface areas are replaced by
+    Where |S^(d-1)| is below 1e-100 (from d = 193 on) surface areas are replaced by
     shares of the whole, see ``areas_are_shares``, and densities are relative to the uniform
     one.  Areas below 1e-280 are replaced by 1e-280, so that every mass has a density.
 
@@ -167,13 +132,8 @@ class Zonal(Geometry):
 
     @cached_property
     def _log_areas(self) -> FloatArray:
-        """Logarithms of the integrals of sin^(d-2) over the cells, by Gauss's rule."""
-        nodes, weights = roots_legendre(_GAUSS_POINTS)
-        inside = self.angles[:, np.newaxis] + self.spacing / 2 * nodes
-        powers = (self.dimension - 2) * np.log(np.sin(inside))
-        peaks = powers.max(axis=1)
-        sums = np.exp(powers - peaks[:, np.newaxis]) @ weights
-        return np.asarray(peaks + np.log(self.spacing / 2 * sums))
+        """Logarithms of the integrals of sin^(d-2) over the cells."""
+        return log_band_areas(self.dimension, self.num_cells)
 
     @cached_property
     def area_shares(self) -> FloatArray:
@@ -228,15 +188,21 @@ class Zonal(Geometry):
         """Spectral fields at the n + 1 faces, poles included."""
         return ZonalFields(self.dimension, self.face_angles)
 
+    @cached_property
+    def _moment_table(self) -> Callable[[int], FloatArray]:
+        """Matrix (degree + 1, n) from cell masses to moments, by degree."""
+        uniform = np.cumsum(self.area_shares)[:-1]
+        return cache(partial(moment_table, self.dimension, uniform=uniform))
+
     def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
         """Moments M_0..M_degree of cell masses."""
-        return np.asarray(_moment_table(self, degree) @ masses, dtype=np.complex128)
+        return np.asarray(self._moment_table(degree) @ masses, dtype=np.complex128)
 
     def atom_moments(
         self, points: FloatArray, masses: FloatArray, degree: int
     ) -> ComplexArray:
         """Moments M_0..M_degree of atoms (of the rings that they stand for)."""
-        harmonics = zonal_harmonics(self.dimension, degree, _cosines(points))
+        harmonics = zonal_harmonics(self.dimension, degree, points[..., -1])
         return np.asarray(harmonics @ masses, dtype=np.complex128)
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
@@ -249,21 +215,19 @@ class Zonal(Geometry):
 
     def adjoint_synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Derivative of sum_l c_l M_l by the cell masses, shape (n,)."""
-        return np.asarray(
-            coefficients.real @ _moment_table(self, len(coefficients) - 1)
-        )
+        return np.asarray(coefficients.real @ self._moment_table(len(coefficients) - 1))
 
     def synthesis_at(
         self, coefficients: ComplexArray, points: FloatArray
     ) -> FloatArray:
         """Values of the field at ``points`` (..., d)."""
-        cosines = _cosines(points)
+        cosines = points[..., -1]
         table = zonal_harmonics(self.dimension, len(coefficients) - 1, cosines.ravel())
         return np.asarray((coefficients.real @ table).reshape(cosines.shape))
 
     def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
         """Tangential gradient f'(z) (e - z x) of the field at ``points``, (..., d)."""
-        cosines = _cosines(points)
+        cosines = points[..., -1]
         d = self.dimension
         slopes = np.zeros(cosines.size)
         if len(coefficients) > 1:
@@ -332,23 +296,3 @@ class Zonal(Geometry):
         return np.concatenate(
             [sign * masses[ghosts - 1 :: -1], masses, sign * masses[: -ghosts - 1 : -1]]
         )
-
-
-@lru_cache(maxsize=16)
-def _moment_table(zonal: Zonal, degree: int) -> FloatArray:
-    """Matrix (degree + 1, n) from cell masses to moments."""
-    slopes = zonal.spacing * zonal_slopes(
-        zonal.dimension, degree, zonal.face_angles[1:-1]
-    )
-    uniform = np.cumsum(zonal.area_shares)[:-1]
-    # A cell's mass is part of C at every face above it.
-    above = np.concatenate(
-        [np.cumsum(slopes[:, ::-1], axis=1)[:, ::-1], np.zeros((degree + 1, 1))], axis=1
-    )
-    table = (slopes @ uniform)[:, np.newaxis] - above
-    table[0] = 1.0
-    return read_only(table)
-
-
-def _cosines(points: FloatArray) -> FloatArray:
-    return np.asarray(points[..., -1])

@@ -74,5 +74,4 @@ def heat_step(
             result[i - 1] += down
     for i in range(n):
         result[i] = max(result[i], 0.0)
-    scaled: FloatArray = result * (masses.sum() / result.sum())
-    return scaled
+    return np.asarray(result * (masses.sum() / result.sum()))

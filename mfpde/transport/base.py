@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mfpde.array_pool import ArrayPool
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
@@ -46,10 +47,17 @@ class Flow:
 
 
 class Transport(ABC):
-    """A transport scheme for one equation on one grid."""
+    """A transport scheme for one equation on one grid.
+
+    ``diffusion_tolerance`` is the relative error that a step with diffusion may show on
+    top: what the grid, not the step, is responsible for.
+    """
+
+    diffusion_tolerance = 0.0
 
     def __init__(self, grid: GridEquation) -> None:
         self.grid = grid
+        self.pool = ArrayPool()
 
     def flow(self, state: State) -> Flow:
         """Evaluate moments, velocity and outflows of ``state``."""
@@ -65,11 +73,15 @@ class Transport(ABC):
         else:
             atom_velocities = np.empty(state.points.shape)
         attention = grid.attention_velocity(moments)
-        velocity = attention + grid.external_velocity
+        velocity = self._total_velocity(attention)
         outflows, unresolved = self.outflows(state.masses, moments, attention)
         return Flow(
             density_moments, moments, velocity, outflows, unresolved, atom_velocities
         )
+
+    def _total_velocity(self, attention: FloatArray) -> FloatArray:
+        result = self.pool.take(*attention.shape)
+        return np.add(attention, self.grid.external_velocity, out=result)
 
     @abstractmethod
     def outflows(
@@ -95,10 +107,15 @@ class Transport(ABC):
     def net_rate(self, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, shape ``shape``."""
 
+    def heat_rate(self, state: State, flow: Flow) -> ComplexArray:
+        """Rate of change of the density's moments by diffusion, for kappa = 1."""
+        grid = self.grid
+        return grid.geometry.heat_rate(state.masses, flow.density_moments, grid.degree)
+
     def moved_moments(
         self, before: tuple[State, Flow], after: tuple[State, Flow]
     ) -> ComplexArray:
-        """Change of the density's moments that integrates those of :meth:`net_rate`."""
+        """Change of the density's moments: the integral of both rates over the step."""
         return after[1].density_moments - before[1].density_moments
 
     def stage(self, state: State, flow: Flow, step: float) -> State:

@@ -12,6 +12,7 @@ from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
 from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.line import (
+    GHOSTS,
     blend,
     blends,
     donor_flux,
@@ -22,14 +23,14 @@ from mfpde.transport.line import (
 
 @compiled
 def wrapped(values: FloatArray) -> FloatArray:
-    """Values with two more from around the circle at each end, shape (n + 4,)."""
+    """Values with three more from around the circle at each end, shape (n + 6,)."""
     n = len(values)
-    result = np.empty(n + 4)
+    result = np.empty(n + 2 * GHOSTS)
     for i in range(n):
-        result[i + 2] = values[i]
-    for i in range(2):
-        result[i] = values[n - 2 + i]
-        result[n + 2 + i] = values[i]
+        result[i + GHOSTS] = values[i]
+    for i in range(GHOSTS):
+        result[i] = values[n - GHOSTS + i]
+        result[n + GHOSTS + i] = values[i]
     return result
 
 
@@ -48,7 +49,7 @@ def fifth_order_outflows(
     share = blends(r)
     unresolved = 0.0
     for i in range(n):
-        j = i + 2
+        j = i + GHOSTS
         b = share[j]
         ahead = upwind_difference_5(f[j - 2], f[j - 1], f[j], f[j + 1], f[j + 2])
         back = -upwind_difference_5(f[j + 2], f[j + 1], f[j], f[j - 1], f[j - 2])
@@ -83,7 +84,7 @@ def muscl_outflows(
     share = blends(r)
     unresolved = 0.0
     for i in range(n):
-        j = i + 2
+        j = i + GHOSTS
         b = share[j]
         slope = half_slope(r[j - 1], r[j], r[j + 1])
         smooth_high = max(w[j], 0.0) * (r[j] + slope)

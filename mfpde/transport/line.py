@@ -1,9 +1,10 @@
 r"""The line kernels: what three to five consecutive cells of any line send to both sides.
 
 With density rho and velocity v at the centres, the contrast
-c = (max rho - min rho) / (max rho + min rho) over a cell and its two neighbours gives
-the blend b, the largest min(1, 4 c^2) of the cell and its neighbours: O(h^2) where the
-density is smooth, 1 all over an atom (also in its middle cell).  The flux out of cell 0
+c = (max rho - min rho) / (max rho + min rho) over a cell and its two neighbours gives the
+blend b, the largest min(1, (2c)^4) of the cells up to two cells away: O(h^4) where the
+density is smooth, 1 all over an atom (also in the middle cells of one that a strong pull
+makes several cells wide, which see little contrast themselves).  The flux out of cell 0
 through its high face is
 
     (1 - b) [ smooth flux ]  +  b [ q_0 + (1 - b) S(q) ],        q = rho max(v, 0)
@@ -24,6 +25,9 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
 
+GHOSTS = 3
+"""Cells from elsewhere that a line needs at each end."""
+
 
 @compiled
 def half_slope(low: float, middle: float, high: float) -> float:
@@ -38,19 +42,20 @@ def half_slope(low: float, middle: float, high: float) -> float:
 
 @compiled
 def blend(low: float, middle: float, high: float) -> float:
-    """min(1, 4 c^2), c the contrast of three densities."""
+    """min(1, (2c)^4), c the contrast of three densities."""
     largest = max(max(low, middle), high)
     smallest = min(min(low, middle), high)
     total = largest + smallest
     contrast = (largest - smallest) / max(total, 1e-300)
-    return min(1.0, 4.0 * contrast * contrast)
+    doubled = 2.0 * contrast
+    return min(1.0, doubled * doubled * doubled * doubled)
 
 
 @compiled
 def blends(density: FloatArray) -> FloatArray:
-    """Share b of the donor flux in each cell of a line but the two at either end.
+    """Share b of the donor flux in each cell of a line but the three at either end.
 
-    Returns an array of the length of ``density``: 0 in the two end cells, which are
+    Returns an array of the length of ``density``: 0 in the three end cells, which are
     copies of cells elsewhere.
     """
     n = len(density)
@@ -58,8 +63,9 @@ def blends(density: FloatArray) -> FloatArray:
     for i in range(1, n - 1):
         own[i] = blend(density[i - 1], density[i], density[i + 1])
     result = np.zeros(n)
-    for i in range(2, n - 2):
-        result[i] = max(max(own[i - 1], own[i]), own[i + 1])
+    for i in range(GHOSTS, n - GHOSTS):
+        near = max(max(own[i - 1], own[i]), own[i + 1])
+        result[i] = max(near, max(own[i - 2], own[i + 2]))
     return result
 
 

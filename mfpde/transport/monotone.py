@@ -6,7 +6,7 @@ from mfpde.grid_equation import GridEquation
 
 
 def check_monotone(grid: GridEquation) -> None:
-    """Raise ``ValueError`` unless the equation has a first variation and no diffusion."""
+    """Raise ``ValueError`` without a first variation, or with diffusion."""
     if not all(term.is_gradient for term in grid.externals):
         raise ValueError(
             "transport = 'monotone' needs a first variation, and a perceptron with "

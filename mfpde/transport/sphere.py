@@ -1,8 +1,9 @@
 """Outflows of the cells of a sphere: the line kernels along meridians and rings.
 
-Outflows have shape (4, nlat, nlon): mass per unit time to the north, south, east and west.
-In a ring of groups the zonal outflow of a group is divided evenly among its cells, and
-goes to the cells of the next group evenly: to the cell that is one group size away.
+Outflows have shape (4, nlat, nlon): mass per unit time to the north, south, east and
+west. In a ring of groups the zonal outflow of a group is divided evenly among its
+cells, and goes to the cells of the next group evenly: to the cell that is one group
+size away.
 """
 
 from __future__ import annotations
@@ -38,19 +39,27 @@ def _over_the_pole(row: FloatArray, ring: FloatArray, sign: float) -> None:
 
 
 @compiled
-def _line_of_rings(values: FloatArray, sign: float) -> FloatArray:
-    """Values (nlat, nlon) with one more ring beyond each pole, (nlat + 2, nlon)."""
-    nlat, nlon = values.shape
-    result = np.empty((nlat + 2, nlon))
-    result[1:-1] = values
-    _over_the_pole(result[0], values[0], sign)
-    _over_the_pole(result[-1], values[-1], sign)
-    return result
+def fill_line_of_rings(
+    masses: FloatArray, velocity: FloatArray, areas: FloatArray, work: FloatArray
+) -> None:
+    """Fill work[0], work[1] with density and flow, one more ring beyond each pole."""
+    nlat, nlon = masses.shape
+    density, flow = work[0], work[1]
+    for i in range(nlat):
+        per_area = 1.0 / areas[i]
+        for j in range(nlon):
+            density[i + 1, j] = masses[i, j] * per_area
+        for j in range(nlon):
+            flow[i + 1, j] = density[i + 1, j] * velocity[i, j]
+    _over_the_pole(density[0], density[1], 1.0)
+    _over_the_pole(density[-1], density[nlat], 1.0)
+    _over_the_pole(flow[0], flow[1], -1.0)
+    _over_the_pole(flow[-1], flow[nlat], -1.0)
 
 
 @compiled
 def meridional_outflows(
-    density: FloatArray,
+    work: FloatArray,
     velocity: FloatArray,
     face_velocity: FloatArray,
     tables: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
@@ -61,13 +70,16 @@ def meridional_outflows(
 
     Parameters
     ----------
-    density, velocity
-        Density and southward velocity at the centres, (nlat, nlon).
+    work
+        Density and southward flow from :func:`fill_line_of_rings`, and room for the
+        blends, (3, nlat + 2, nlon).
+    velocity
+        Southward velocity at the centres, (nlat, nlon).
     face_velocity
         Southward velocity at the south faces, (nlat, nlon); not used at third order.
     tables
-        Cell areas (nlat,), lengths of the south faces (nlat,), and the third-order weights
-        to the south and to the north (nlat, 3).
+        Cell areas (nlat,), lengths of the south faces (nlat,), and the third-order
+        weights to the south and to the north (nlat, 3).
     method
         THIRD_ORDER, MUSCL, or FACE_VELOCITY (no donor part).
     outflows
@@ -78,10 +90,8 @@ def meridional_outflows(
     Sum of mass times blend: what the grid does not resolve.
     """
     areas, lengths, southward, northward = tables
-    nlat, nlon = density.shape
-    r = _line_of_rings(density, 1.0)
-    f = _line_of_rings(density * velocity, -1.0)
-    own = np.empty((nlat + 2, nlon))
+    nlat, nlon = velocity.shape
+    r, f, own = work[0], work[1], work[2]
     for i in range(1, nlat + 1):
         own_blends(own[i], r[i - 1], r[i], r[i + 1])
     _over_the_pole(own[0], own[1], 1.0)
@@ -154,7 +164,7 @@ def _fill_groups(row: FloatArray, values: FloatArray, size: int) -> None:
 def _fill_east_velocity(
     row: FloatArray, velocity: FloatArray, at_faces: FloatArray, size: int, method: int
 ) -> None:
-    """Velocity at the east face of each group, one more before: from the cells there."""
+    """Fill in the velocity at the east face of each group, and the one before them."""
     nlon = len(velocity)
     count = nlon // size
     if method != THIRD_ORDER:
@@ -182,9 +192,9 @@ def zonal_outflows(
 ) -> float:
     """Fill the outflows (2, nlat, nlon) to the east and to the west.
 
-    As :func:`meridional_outflows`, with ``tables`` cell areas, group sizes, true lengths of
-    the zonal faces, their lengths in the third-order flux, and the share of the flux that
-    is reconstructed as one field, each (nlat,).
+    As :func:`meridional_outflows`, with ``tables`` cell areas, group sizes, true
+    lengths of the zonal faces, their lengths in the third-order flux, and the share of
+    the flux that is reconstructed as one field, each (nlat,).
     """
     areas, sizes, lengths, flux_lengths, flux_shares = tables
     nlat, nlon = density.shape

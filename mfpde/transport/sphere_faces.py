@@ -4,18 +4,18 @@ The third-order scheme writes the mass that flows south through a face as
 
     H = dphi sum_k c_k sin(theta_k) f_k,    f = rho v_theta,   c = (-1, 5, 2)/6 upwind,
 
-a difference in the *ring number*: nodes and weights satisfy w / sin(theta) = d theta / d i
-to 1e-5 beyond ring 5, so that it is third order there.  Near the poles the weights c_k are
-corrected, by the change of least norm, such that two fields have their exact divergence on
-the rings: f = sin(theta) (a flow from pole to pole) and f = cos(theta) cos(phi) with
-v_phi = -sin(phi) (a flow over the pole), for which
+a difference in the *ring number*: nodes and weights satisfy w / sin(theta) = d theta /
+d i to 1e-5 beyond ring 5, so that it is third order there.  Near the poles the weights
+c_k are corrected, by the change of least norm, such that two fields have their exact
+divergence on the rings: f = sin(theta) (a flow from pole to pole) and f = cos(theta)
+cos(phi) with v_phi = -sin(phi) (a flow over the pole), for which
 
     H_0 = dphi sin^2(theta^e),  H_1 = dphi sin(theta^e) cos(theta^e) cos(phi),
     sin^2(theta^e_(i+1/2)) = sum_(k <= i) 2 w_k cos(theta_k),
 
 with zonal faces of length (difference of sin cos at theta^e) + 2 w_i sin(theta_i).  The
-line of rings continues over the pole: beyond it lie the cells opposite, with the signs of
-sin(theta) and of v_theta changed.
+line of rings continues over the pole: beyond it lie the cells opposite, with the signs
+of sin(theta) and of v_theta changed.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Faces:
     zonal_flux
         Length of the east and west faces in the third-order flux, (nlat,).
     southward, northward
-        Weights (nlat, 3) of f behind, here and ahead of each cell for the third-order flux
-        through its south and its north face.
+        Weights (nlat, 3) of f behind, here and ahead of each cell for the third-order
+        flux through its south and its north face.
     flux_share
-        Share, by ring, of the zonal flux that is reconstructed as one field rather than as
-        density times velocity, (nlat,).
+        Share, by ring, of the zonal flux that is reconstructed as one field rather than
+        as density times velocity, (nlat,).
     """
 
     areas: FloatArray
@@ -96,8 +96,8 @@ def faces_of(sphere: Sphere) -> Faces:
 def _southward_weights(sphere: Sphere) -> tuple[FloatArray, FloatArray]:
     """Weights (nlat, 3) for flow to the south, and theta^e of the corrected faces.
 
-    By reflection, the weights for flow to the north through the north face of a cell are
-    those of its mirror image.
+    By reflection, the weights for flow to the north through the north face of a cell
+    are those of its mirror image.
     """
     rings, nlat = sphere.rings, sphere.nlat
     theta = np.concatenate(
@@ -109,7 +109,8 @@ def _southward_weights(sphere: Sphere) -> tuple[FloatArray, FloatArray]:
     num_corrected = max(CORRECTED_RINGS, nlat // CORRECTED_SHARE)
     enclosed = np.cumsum(2 * rings.weights * np.cos(rings.colatitudes))[:num_corrected]
     effective = np.arcsin(np.sqrt(enclosed))
-    # Face i is the south face of ring i and, seen from the south pole, of its mirror image.
+    # Face i is the south face of ring i and, seen from the south pole, of its mirror
+    # image.
     for ring in range(num_corrected):
         angle = effective[ring]
         for row, sign in ((ring, 1.0), (nlat - 2 - ring, -1.0)):

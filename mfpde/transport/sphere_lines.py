@@ -1,9 +1,10 @@
 """Outflows of one line of cells through one side, for rings of the sphere.
 
-The functions work on whole rows, so that a row of cells flows south, north, east or west by
-the same code: ``behind``, ``here`` and ``ahead`` are the rows in the direction of the flow,
-and ``sign`` is +1 if that is the direction of positive velocity, -1 if not.  Each function
-has few arrays, so that the compiler can prove them apart and vectorise the loop.
+The functions work on whole rows, so that a row of cells flows south, north, east or
+west by the same code: ``behind``, ``here`` and ``ahead`` are the rows in the direction
+of the flow, and ``sign`` is +1 if that is the direction of positive velocity, -1 if
+not.  Each function has few arrays, so that the compiler can prove them apart and
+vectorise the loop.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ def third_order_polar_row(
 ) -> None:
     """As ``third_order_row``, on a ring of few groups.
 
-    ``out`` holds the flux of :func:`product_row`; ``lengths`` are that of the third-order
-    flux, the share of it in the smooth part, and that of the donor flux.
+    ``out`` holds the flux of :func:`product_row`; ``lengths`` are that of the
+    third-order flux, the share of it in the smooth part, and that of the donor flux.
     """
     behind, here, ahead = flows
     smooth_length, flux_share, length = lengths

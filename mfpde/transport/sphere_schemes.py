@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry.gauss_legendre import group_means, spread
+from mfpde.geometry.gauss_legendre import group_means, level, spread
 from mfpde.geometry.sphere import Sphere, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
@@ -15,9 +15,17 @@ from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
 from mfpde.transport.monotone import check_monotone
 from mfpde.transport.sphere_faces import faces_of
 
+# Of the time in which heat crosses a cell: errors of 1e-8 from length and from
+# rounding.
+_SHORT_TIME = 1e-6
+
 
 class SphereTransport(Transport):
-    """What all schemes share on the sphere: outflows to four sides, groups near the poles."""
+    """What all schemes share on the sphere: four sides, and groups near the poles."""
+
+    # Diffusion smooths the profiles within groups, which every stage forms anew: a
+    # stiff exchange, of this size at any step that is of use.
+    diffusion_tolerance = 2e-3
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
@@ -45,26 +53,43 @@ class SphereTransport(Transport):
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
         """Masses after an Euler stage."""
-        return stages.drained(masses, outflows, self._sizes, step)
+        result = self.pool.take(*masses.shape)
+        stages.drained(masses, outflows, self._sizes, step, result)
+        return result
 
     def net_rate(self, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, equal within groups."""
-        return stages.net_rate(outflows, self._sizes)
+        result = self.pool.take(*self.sphere.shape)
+        stages.net_rate(outflows, self._sizes, result)
+        return result
 
     def moved_moments(
         self, before: tuple[State, Flow], after: tuple[State, Flow]
     ) -> ComplexArray:
         """Change of the moments of groups without their profile.
 
-        The limited profile is not a smooth function of the masses, and says nothing about
-        the error in time.
+        The limited profile is not a smooth function of the masses, and says nothing
+        about the error in time.
         """
-        moved = group_means(after[0].masses - before[0].masses, self._sizes)
-        return self.sphere.moments(moved, self.grid.degree)
+        moved = self.pool.take(*self.sphere.shape)
+        np.subtract(after[0].masses, before[0].masses, out=moved)
+        return self._moments_of_groups(moved)
+
+    def heat_rate(self, state: State, flow: Flow) -> ComplexArray:
+        """Rate of change of the same moments, from a very short heat flow, kappa = 1."""
+        time = _SHORT_TIME * self.sphere.spacing**2
+        moved = self.sphere.heat_flow(state.masses, time) - state.masses
+        return np.asarray(self._moments_of_groups(moved) / time)
+
+    def _moments_of_groups(self, masses: FloatArray) -> ComplexArray:
+        """Moments of ``masses``, which are levelled within groups."""
+        level(masses, self._sizes)
+        return self.sphere.moments(masses, self.grid.degree)
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """As on any grid, from the draining time of whole groups."""
-        mass, total = stages.group_totals(state.masses, flow.outflows, self._sizes)
+        mass, total = self.pool.take(2, *self.sphere.shape)
+        stages.group_totals(state.masses, flow.outflows, self._sizes, mass, total)
         ignored = IGNORED_SHARE * state.total_mass
         return SAFE_SHARE * float(
             draining_quantile(mass.ravel(), total.ravel(), ignored)
@@ -77,10 +102,13 @@ class SphereTransport(Transport):
         at_faces: FloatArray,
         method: int,
     ) -> tuple[FloatArray, float]:
-        density = masses / self.sphere.areas
-        result = np.empty((4, *masses.shape))
+        nlat, nlon = masses.shape
+        result = self.pool.take(4, nlat, nlon)
+        work = self.pool.take(3, nlat + 2, nlon)
+        kernels.fill_line_of_rings(masses, velocity[0], self._meridional[0], work)
+        density = work[0, 1:-1]
         meridional = kernels.meridional_outflows(
-            density, velocity[0], at_faces[0], self._meridional, method, result[:2]
+            work, velocity[0], at_faces[0], self._meridional, method, result[:2]
         )
         zonal = kernels.zonal_outflows(
             density, velocity[1], at_faces[1], self._zonal, method, result[2:]
@@ -95,15 +123,15 @@ class DonorBlendedSphere(SphereTransport):
         self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (4, nlat, nlon) to north, south, east, west, and unresolved mass."""
-        velocity = attention + self.grid.external_velocity
+        velocity = self._total_velocity(attention)
         return self._outflows(masses, velocity, velocity, kernels.THIRD_ORDER)
 
 
 class MusclSphere(SphereTransport):
     """Donor blending with limited linear reconstruction in smooth regions.
 
-    There the attention's velocity is the mean of the two centres, and the external one is
-    taken exactly at the face.
+    There the attention's velocity is the mean of the two centres, and the external one
+    is taken exactly at the face.
     """
 
     def __init__(self, grid: GridEquation) -> None:
@@ -127,7 +155,7 @@ class MusclSphere(SphereTransport):
         self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (4, nlat, nlon) to north, south, east, west, and unresolved mass."""
-        velocity = attention + self.grid.external_velocity
+        velocity = self._total_velocity(attention)
         at_faces = self._external_at_faces + _means_at_faces(attention)
         return self._outflows(masses, velocity, at_faces, kernels.MUSCL)
 
@@ -136,9 +164,9 @@ class MonotoneSphere(SphereTransport):
     """Face velocities from differences of F: the energy moves the right way.
 
     The flux through a face has the sign of s (F_+ - F_0), as on the circle; on rings of
-    groups F is averaged over a group.  (The linear profile within groups is not part of the
-    argument: there the time loop checks the energy.)  Atoms of mass m are pinned as soon as
-    the outside pull is below m h / 2.
+    groups F is averaged over a group.  (The linear profile within groups is not part of
+    the argument: there the time loop checks the energy.)  Atoms of mass m are pinned as
+    soon as the outside pull is below m h / 2.
     """
 
     def __init__(self, grid: GridEquation) -> None:

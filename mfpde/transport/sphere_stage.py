@@ -6,85 +6,88 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
-from mfpde.geometry.gauss_legendre import spread_ring
+from mfpde.geometry.gauss_legendre import level_ring, spread_ring
 from mfpde.transport.draining import FULL_DRAIN
 
 
 @compiled
-def _ring_shares(
-    masses: FloatArray, outflows: FloatArray, i: int, size: int, step: float
-) -> FloatArray:
-    """min(step, draining time) of each cell's group in ring ``i``."""
-    nlon = masses.shape[1]
-    result = np.empty(nlon)
-    north, south, east, west = (
-        outflows[0, i],
-        outflows[1, i],
-        outflows[2, i],
-        outflows[3, i],
-    )
-    row = masses[i]
+def _fill_shares(
+    out: FloatArray,
+    masses: FloatArray,
+    outflows: FloatArray,
+    ring: int,
+    size: int,
+    step: float,
+) -> None:
+    """Fill min(step, draining time) of each cell's group in ``ring``."""
+    north, south = outflows[0, ring], outflows[1, ring]
+    east, west = outflows[2, ring], outflows[3, ring]
+    mass = masses[ring]
+    nlon = len(out)
+    for j in range(nlon):
+        out[j] = (north[j] + south[j]) + (east[j] + west[j])
     if size == 1:
         for j in range(nlon):
-            total = north[j] + south[j] + (east[j] + west[j])
-            longest = row[j] / max(total, 1e-300) * FULL_DRAIN
-            result[j] = min(step, longest)
+            out[j] = min(step, mass[j] / max(out[j], 1e-300) * FULL_DRAIN)
     else:
         for g in range(nlon // size):
-            mass = 0.0
-            total = 0.0
-            for j in range(g * size, (g + 1) * size):
-                mass += row[j]
-                total += north[j] + south[j] + (east[j] + west[j])
-            longest = mass / max(total, 1e-300) * FULL_DRAIN
-            result[g * size : (g + 1) * size] = min(step, longest)
-    return result
+            cells = slice(g * size, (g + 1) * size)
+            total = max(out[cells].sum(), 1e-300)
+            out[cells] = min(step, mass[cells].sum() / total * FULL_DRAIN)
+
+
+@compiled
+def _add_products(row: FloatArray, shares: FloatArray, outflow: FloatArray) -> None:
+    for j in range(len(row)):
+        row[j] += shares[j] * outflow[j]
 
 
 @compiled
 def drained(
-    masses: FloatArray, outflows: FloatArray, sizes: IntArray, step: float
-) -> FloatArray:
+    masses: FloatArray,
+    outflows: FloatArray,
+    sizes: IntArray,
+    step: float,
+    result: FloatArray,
+) -> None:
     """One Euler stage: every group sends min(step, draining time) times its outflows.
 
     Conservative, and never negative for any step.  The result is spread within groups.
     """
     nlat, nlon = masses.shape
-    result = np.empty((nlat, nlon))
-    sent_east = np.empty(nlon)
-    sent_west = np.empty(nlon)
+    sent_east = np.zeros(nlon)
+    sent_west = np.zeros(nlon)
     before = np.zeros(nlon)
-    now = _ring_shares(masses, outflows, 0, sizes[0], step)
+    now = np.zeros(nlon)
+    after = np.zeros(nlon)
+    _fill_shares(now, masses, outflows, 0, sizes[0], step)
     for i in range(nlat):
         size = sizes[i]
-        after = now
         if i < nlat - 1:
-            after = _ring_shares(masses, outflows, i + 1, sizes[i + 1], step)
-        row = result[i]
+            _fill_shares(after, masses, outflows, i + 1, sizes[i + 1], step)
+        row, mass = result[i], masses[i]
+        north, south = outflows[0, i], outflows[1, i]
+        east, west = outflows[2, i], outflows[3, i]
         for j in range(nlon):
-            sent_east[j] = now[j] * outflows[2, i, j]
-            sent_west[j] = now[j] * outflows[3, i, j]
+            sent_east[j] = now[j] * east[j]
         for j in range(nlon):
-            sent = now[j] * (outflows[0, i, j] + outflows[1, i, j])
-            row[j] = masses[i, j] - (sent + (sent_east[j] + sent_west[j]))
-        if size > 1:
-            for g in range(nlon // size):
-                kept = row[g * size : (g + 1) * size].sum()
-                row[g * size : (g + 1) * size] = max(kept, 0.0) / size
-        else:
-            for j in range(nlon):
-                row[j] = max(row[j], 0.0)
+            sent_west[j] = now[j] * west[j]
+        for j in range(nlon):
+            row[j] = now[j] * (north[j] + south[j])
+        for j in range(nlon):
+            row[j] = mass[j] - (row[j] + (sent_east[j] + sent_west[j]))
+        # What a group keeps is not negative, but its share of a single cell may be.
+        level_ring(row, size)
+        for j in range(nlon):
+            row[j] = max(row[j], 0.0)
         _receive(row, sent_east, sent_west, size)
         if i > 0:
-            for j in range(nlon):
-                row[j] += before[j] * outflows[1, i - 1, j]
+            _add_products(row, before, outflows[1, i - 1])
         if i < nlat - 1:
-            for j in range(nlon):
-                row[j] += after[j] * outflows[0, i + 1, j]
+            _add_products(row, after, outflows[0, i + 1])
         if size > 1:
             spread_ring(row, size)
-        before, now = now, after
-    return result
+        before, now, after = now, after, before
 
 
 @compiled
@@ -104,49 +107,44 @@ def _receive(
 
 
 @compiled
-def _level(row: FloatArray, size: int) -> None:
-    """Give the cells of each group equal shares."""
-    if size > 1:
-        for g in range(len(row) // size):
-            total = 0.0
-            for j in range(g * size, (g + 1) * size):
-                total += row[j]
-            row[g * size : (g + 1) * size] = total / size
+def net_rate(outflows: FloatArray, sizes: IntArray, result: FloatArray) -> None:
+    """Fill the rate of change of each cell's mass, equal within groups."""
+    _, nlat, nlon = outflows.shape
+    for i in range(nlat):
+        row = result[i]
+        north, south = outflows[0, i], outflows[1, i]
+        east, west = outflows[2, i], outflows[3, i]
+        for j in range(nlon):
+            row[j] = -((north[j] + south[j]) + (east[j] + west[j]))
+        _receive(row, east, west, sizes[i])
+        if i > 0:
+            _add(row, outflows[1, i - 1])
+        if i < nlat - 1:
+            _add(row, outflows[0, i + 1])
+        level_ring(row, sizes[i])
 
 
 @compiled
-def net_rate(outflows: FloatArray, sizes: IntArray) -> FloatArray:
-    """Rate of change of each cell's mass, equal within groups, (nlat, nlon)."""
-    _, nlat, nlon = outflows.shape
-    result = np.empty((nlat, nlon))
-    for i in range(nlat):
-        row = result[i]
-        for j in range(nlon):
-            sent = outflows[0, i, j] + outflows[1, i, j]
-            row[j] = -(sent + (outflows[2, i, j] + outflows[3, i, j]))
-        _receive(row, outflows[2, i], outflows[3, i], sizes[i])
-        if i > 0:
-            for j in range(nlon):
-                row[j] += outflows[1, i - 1, j]
-        if i < nlat - 1:
-            for j in range(nlon):
-                row[j] += outflows[0, i + 1, j]
-        _level(row, sizes[i])
-    return result
+def _add(row: FloatArray, other: FloatArray) -> None:
+    for j in range(len(row)):
+        row[j] += other[j]
 
 
 @compiled
 def group_totals(
-    masses: FloatArray, outflows: FloatArray, sizes: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """Masses, and summed outflows, of the groups in equal shares of their cells."""
+    masses: FloatArray,
+    outflows: FloatArray,
+    sizes: IntArray,
+    mass: FloatArray,
+    total: FloatArray,
+) -> None:
+    """Fill masses and summed outflows of groups, in equal shares of their cells."""
     nlat, nlon = masses.shape
-    mass = masses.copy()
-    total = np.empty((nlat, nlon))
     for i in range(nlat):
+        for j in range(nlon):
+            mass[i, j] = masses[i, j]
         for j in range(nlon):
             meridional = outflows[0, i, j] + outflows[1, i, j]
             total[i, j] = meridional + (outflows[2, i, j] + outflows[3, i, j])
-        _level(mass[i], sizes[i])
-        _level(total[i], sizes[i])
-    return mass, total
+        level_ring(mass[i], sizes[i])
+        level_ring(total[i], sizes[i])

@@ -1,7 +1,7 @@
 """The transport schemes of zonal grids: the line kernels from pole to pole.
 
-What moves is the mass per angle n = m/h, with reflecting ghost cells beyond the poles (n is
-odd or even about a pole as d is, velocities are odd).  Nothing crosses a pole.
+What moves is the mass per angle n = m/h, with reflecting ghost cells beyond the poles
+(n is odd or even about a pole as d is, velocities are odd).  Nothing crosses a pole.
 """
 
 from __future__ import annotations
@@ -15,44 +15,40 @@ from mfpde.grid_equation import GridEquation
 from mfpde.remap import GHOSTS, edge_densities, feet, remapped
 from mfpde.transport import circle as kernels
 from mfpde.transport.base import Flow, State, Transport
-from mfpde.transport.line import blends, donor_flux, upwind_difference_5
+from mfpde.transport.line import blends, donor_flux
 from mfpde.transport.monotone import check_monotone
 
-# Feet keep their order below 1; the fourth-order feet are good to 1e-3 of a cell at 0.5.
+# Feet keep their order below 1.
 _LARGEST_COMPRESSION = 0.5
 
 
 @compiled
-def fifth_order_outflows(
-    density: FloatArray,
-    velocity: FloatArray,
+def blended_outflows(
+    flow: FloatArray,
     face_velocity: FloatArray,
+    edges: FloatArray,
     share: FloatArray,
-    outflows: FloatArray,
-) -> None:
-    """Donor-blended outflows; smooth part: the fifth-order upwind face value times velocity.
+) -> FloatArray:
+    """Donor-blended outflows (2, n); smooth part: edge density times face velocity.
 
-    ``density`` and ``velocity`` have three ghost cells at each end, (n + 6,), ``density``
-    with the sign of its smooth continuation; ``face_velocity`` (n + 1,) is that at the
-    faces, ``share`` (n + 6,) the blend.  Fills ``outflows`` (2, n).
+    ``flow`` (n + 6,) is density times velocity at the centres, ghost cells included;
+    ``face_velocity`` (n + 1,); ``edges`` (2, n) the densities of each cell at its faces;
+    ``share`` (n + 6,) the blend.
     """
-    n = outflows.shape[1]
-    positive = np.abs(density)
-    flow = positive * velocity
+    n = edges.shape[1]
+    outflows = np.empty((2, n))
     for i in range(n):
         j = i + GHOSTS
         b = share[j]
-        r = density
-        ahead = upwind_difference_5(r[j - 2], r[j - 1], r[j], r[j + 1], r[j + 2])
-        back = upwind_difference_5(r[j + 2], r[j + 1], r[j], r[j - 1], r[j - 2])
-        smooth_high = max(face_velocity[i + 1], 0.0) * max(ahead, 0.0)
-        smooth_low = max(-face_velocity[i], 0.0) * max(back, 0.0)
-        donor_up = donor_flux(flow[j - 1], flow[j], flow[j + 1], b)
+        smooth_low = max(-face_velocity[i], 0.0) * edges[0, i]
+        smooth_high = max(face_velocity[i + 1], 0.0) * edges[1, i]
         donor_down = donor_flux(-flow[j + 1], -flow[j], -flow[j - 1], b)
+        donor_up = donor_flux(flow[j - 1], flow[j], flow[j + 1], b)
         outflows[0, i] = (1.0 - b) * smooth_low + b * donor_down
         outflows[1, i] = (1.0 - b) * smooth_high + b * donor_up
     outflows[0, 0] = 0.0
     outflows[1, n - 1] = 0.0
+    return outflows
 
 
 class ZonalTransport(Transport):
@@ -103,21 +99,20 @@ class ZonalTransport(Transport):
 
 
 class DonorBlendedZonal(ZonalTransport):
-    """Donor blending with the fifth-order upwind face value in smooth regions."""
+    """Donor blending with limited sixth-order edge values in smooth regions."""
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
         velocity = attention[0] + self.grid.external_velocity[0]
-        result = np.empty((2, len(masses)))
+        density = self._extended(masses)
         share = self._blends(masses)
-        fifth_order_outflows(
-            self._extended(masses),
-            _odd(velocity, GHOSTS),
+        result = blended_outflows(
+            np.abs(density) * _odd(velocity, GHOSTS),
             self._face_velocity(moments),
+            edge_densities(density),
             share,
-            result,
         )
         return result, float(share[GHOSTS:-GHOSTS] @ masses)
 
