@@ -27,6 +27,7 @@ _LOADED_ON_USE = {
     "load": "mfpde.storage",
     "plot_density": "mfpde.plotting",
     "plot_energy": "mfpde.plotting",
+    "plot_globe": "mfpde.plotting",
     "plot_run": "mfpde.plotting",
     "plot_snapshots": "mfpde.plotting",
     "plot_space_time": "mfpde.plotting",

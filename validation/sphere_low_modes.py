@@ -33,7 +33,10 @@ def low_modes(measure: mfpde.Measure) -> np.ndarray:
 
 
 def solved(
-    equation: mfpde.MeanFieldEquation, nlat: int, transport: str, times: tuple[float, ...]
+    equation: mfpde.MeanFieldEquation,
+    nlat: int,
+    transport: str,
+    times: tuple[float, ...],
 ) -> tuple[np.ndarray, float]:
     sphere = mfpde.Sphere(nlat)
     begin = time.perf_counter()
