@@ -20,7 +20,12 @@ from mfpde.solve import solve
 from mfpde.stopping import SteadyState, StepLimit, WallTimeLimit
 from mfpde.terms import Attention, Perceptron, Potential
 from mfpde.version import __version__
-from mfpde.wasserstein import wasserstein
+from mfpde.wasserstein import (
+    WassersteinReport,
+    mollified_distance,
+    wasserstein,
+    wasserstein_report,
+)
 
 _LOADED_ON_USE = {
     "save": "mfpde.storage",
@@ -48,10 +53,12 @@ __all__ = [
     "SteadyState",
     "StepLimit",
     "WallTimeLimit",
+    "WassersteinReport",
     "Zonal",
     "__version__",
     "concentration",
     "label_density",
+    "mollified_distance",
     "perturbed_uniform",
     "quantized",
     "sampled",
@@ -59,6 +66,7 @@ __all__ = [
     "solve_particles",
     "uniform",
     "wasserstein",
+    "wasserstein_report",
     *_LOADED_ON_USE,
 ]
 

@@ -1,65 +1,147 @@
-r"""Wasserstein distances on the circle, exact for densities, atoms and their sums.
+r"""Wasserstein distances W1 and W2 between measures on spheres, for the geodesic distance.
 
-With the distribution functions F, G of two probabilities and their lifted quantiles
-(Q(u + 1) = Q(u) + 2 pi), for the arc length as distance,
+    W_p(mu, nu)^p = min over plans with marginals mu and nu of \int d(x, y)^p
 
-    W1   = min_a \int_0^{2 pi} |F - G - a| dx,
-    W2^2 = min_a \int_0^1 (Q_F(u) - Q_G(u + a))^2 du.
-
-Sources: Delon, Salomon & Sobolevski (2010), Fast transport optimization for Monge costs
-on the circle; Rabin, Delon & Gousseau (2011), Transportation distances on the circle.
-The integrals are exact because F, G and the quantiles are piecewise linear.
+- on the circle: exact, from the distribution functions (:mod:`mfpde.distances.circle`);
+- between zonal measures: exact, from the polar angles (:mod:`mfpde.distances.polar`);
+- elsewhere: transport of weighted points (:mod:`mfpde.distances.discrete`), which are
+  coarsened on S^2 where they are too many (:mod:`mfpde.distances.pieces`).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, IntArray
-from mfpde.circle_distribution import TURN, CircularDistribution, on_circle
-from mfpde.measure import AnyMeasure, Atoms, Density, Measure
+from mfpde.arrays import choice, whole_number
+from mfpde.circle_distribution import CircularDistribution, on_circle
+from mfpde.distances.circle import first_order, second_order
+from mfpde.distances.discrete import Cost, entropic_cost, exact_cost
+from mfpde.distances.mollified import mollified_distance
+from mfpde.distances.pieces import Pieces, coarsened, pieces_of
+from mfpde.distances.polar import polar_distance
+from mfpde.geometry import Sphere, Zonal
+from mfpde.measure import AnyMeasure, Atoms, Density, Measure, as_measure
+from mfpde.polar_distribution import PolarDistribution
 
+__all__ = [
+    "WassersteinReport",
+    "mollified_distance",
+    "wasserstein",
+    "wasserstein_report",
+]
+
+METHODS = ("auto", "exact", "entropic")
 MASS_TOLERANCE = 1e-8
-COST_TOLERANCE = 1e-17
-SHIFT_TOLERANCE = 2.0**-53
+ROUNDING = {1: 1e-14, 2: 1e-7}
+LARGEST_EXACT_PAIRS = 4_000_000
+DEFAULT_SUPPORT = 2000
+ON_AXIS = 1e-12
+NOTHING_LEFT = 1e-14
 
 
-def wasserstein(a: AnyMeasure, b: AnyMeasure, *, order: int = 1) -> float:
-    """Wasserstein distance W1 or W2 between two measures on the circle, in radians.
+@dataclass(frozen=True)
+class WassersteinReport:
+    """A Wasserstein distance, how it was found, and how far off it may be.
 
-    Both are scaled to mass 1.  The grids may differ, either argument may be atoms, and
-    a density is uniform in each cell.
+    Attributes
+    ----------
+    value
+        The distance in radians.
+    order
+        1 or 2.
+    method
+        ``"circle"``, ``"polar angle"``, ``"network simplex"`` or ``"entropic"``.
+    support_sizes
+        Numbers of points of the two measures in the transport problem that was solved, or
+        of breakpoints of their distribution functions.
+    error_bound
+        Bound of the value's error against measures that are uniform in each cell: cells
+        taken as points, coarsening, and the error of the transport cost.
+    """
+
+    value: float
+    order: int
+    method: str
+    support_sizes: tuple[int, int]
+    error_bound: float
+
+
+def wasserstein(
+    a: AnyMeasure,
+    b: AnyMeasure,
+    *,
+    order: int = 1,
+    method: str = "auto",
+    support: int | None = None,
+) -> float:
+    """Wasserstein distance W1 or W2 between two measures on a sphere, in radians.
+
+    Parameters and errors are those of :func:`wasserstein_report`, whose ``value`` this is;
+    on the circle and between zonal measures it is exact, elsewhere the report bounds its
+    error.
+    """
+    report = wasserstein_report(a, b, order=order, method=method, support=support)
+    return report.value
+
+
+def wasserstein_report(
+    a: AnyMeasure,
+    b: AnyMeasure,
+    *,
+    order: int = 1,
+    method: str = "auto",
+    support: int | None = None,
+) -> WassersteinReport:
+    """Wasserstein distance with the method that was used and a bound of its error.
+
+    Both measures are scaled to mass 1.  The grids may differ, either argument may be atoms,
+    and a density is uniform in each cell.  For W1 the mass that two densities on one sphere
+    have in common stays where it is, so that the bound shrinks with their difference.
 
     Parameters
     ----------
     a, b
-        Two measures of equal mass: densities on a Circle, atoms with d = 2, or both.
+        Two measures of equal mass: both on circles, on spheres or on zonal grids, or atoms
+        in any dimension.
     order
         1 or 2; W1 <= W2 <= sqrt(pi W1).
+    method
+        ``"exact"``: the network simplex where there is no formula; ``"entropic"``: the
+        debiased entropic cost (for supports beyond the default); ``"auto"``: exact.
+    support
+        Number of points to which each measure is coarsened where there is no formula; by
+        default 2000 on S^2 if the product of the numbers of points is above 4 million,
+        else none.
 
     Returns
     -------
-    The distance, between 0 and pi.  Rounding of the masses limits W1 to about 1e-15
-    and, as its square root, W2 to about 1e-7.
+    WassersteinReport, with a value between 0 and pi.  Rounding of the masses limits the
+    exact W1 to about 1e-15 and, as its square root, W2 to about 1e-7.
 
     Raises
     ------
     ValueError
-        If the order is not 1 or 2, the dimensions differ or are not 2, the masses
-        differ by more than 1e-8 relative, or a mass is zero.
+        If the order or the method is unknown, the dimensions or kinds of place differ, the
+        masses differ by more than 1e-8 relative or are zero, or there are too many atoms
+        in dimension 4 or more.
     """
     if order not in (1, 2):
         raise ValueError(f"order = {order!r} must be 1 or 2")
-    _check_places(a, b)
-    first, second = CircularDistribution.of(a), CircularDistribution.of(b)
-    _check_masses(first.total_mass, second.total_mass)
-    distance = _first_order if order == 1 else _second_order
-    return distance(first.normalized(), second.normalized())
+    method = choice("method", method, METHODS)
+    if support is not None:
+        support = whole_number("support", support, at_least=2)
+    _check_measures(a, b)
+    if on_circle(a):
+        return _on_circles(a, b, order)
+    if _on_zonal_grid(a) or _on_zonal_grid(b):
+        return _between_zonal(a, b, order)
+    return _between_points(a, b, _Choices(order, method, support))
 
 
-def _check_places(a: AnyMeasure, b: AnyMeasure) -> None:
+def _check_measures(a: AnyMeasure, b: AnyMeasure) -> None:
     for name, measure in (("a", a), ("b", b)):
         if not isinstance(measure, Density | Atoms | Measure):
             raise ValueError(
@@ -70,14 +152,7 @@ def _check_places(a: AnyMeasure, b: AnyMeasure) -> None:
             f"a lives in dimension d = {a.dimension} and b in d = {b.dimension}; both "
             "must lie on the same sphere"
         )
-    if not (on_circle(a) and on_circle(b)):
-        raise ValueError(
-            "the Wasserstein distance is available on the circle (d = 2) only; these "
-            f"measures live in dimension d = {a.dimension}"
-        )
-
-
-def _check_masses(first: float, second: float) -> None:
+    first, second = a.total_mass, b.total_mass
     for name, mass in (("a", first), ("b", second)):
         if mass <= 0:
             raise ValueError(
@@ -91,132 +166,93 @@ def _check_masses(first: float, second: float) -> None:
         )
 
 
-def _first_order(f: CircularDistribution, g: CircularDistribution) -> float:
-    """Integral of |F - G - a|, where a is the median of F - G over the circle."""
-    nodes = np.append(np.union1d(f.breakpoints, g.breakpoints), TURN)
-    widths = np.diff(nodes)
-    starts = f.cdf(nodes[:-1]) - g.cdf(nodes[:-1])
-    ends = f.left_limit(nodes[1:]) - g.left_limit(nodes[1:])
-    shift = _median_of_ramps(starts, ends, widths)
-    below, above = starts - shift, ends - shift
-    sizes = np.abs(below) + np.abs(above)
-    # A ramp from p < 0 to q > 0 makes two triangles: (p^2 + q^2) / 2(|p| + |q|).
-    crossing = below * above < 0
-    heights = np.where(
-        crossing, (below**2 + above**2) / np.where(crossing, sizes, 1.0), sizes
+def _on_circles(a: AnyMeasure, b: AnyMeasure, order: int) -> WassersteinReport:
+    first, second = (CircularDistribution.of(m).normalized() for m in (a, b))
+    distance = first_order if order == 1 else second_order
+    sizes = (len(first.breakpoints), len(second.breakpoints))
+    value = distance(first, second)
+    return WassersteinReport(value, order, "circle", sizes, ROUNDING[order])
+
+
+def _on_zonal_grid(measure: AnyMeasure) -> bool:
+    if isinstance(measure, Atoms):
+        return False
+    return isinstance(as_measure(measure).geometry, Zonal)
+
+
+def _between_zonal(a: AnyMeasure, b: AnyMeasure, order: int) -> WassersteinReport:
+    for name, measure in (("a", a), ("b", b)):
+        is_polar = isinstance(measure, Atoms) and bool(
+            (np.linalg.norm(measure.points[:, :-1], axis=1) < ON_AXIS).all()
+        )
+        if not (is_polar or _on_zonal_grid(measure)):
+            raise ValueError(
+                f"{name} is no zonal measure, but the other one is: compare atoms with "
+                "mfpde.quantized(zonal_measure, n), or rings of atoms as a Measure on a "
+                "Zonal grid"
+            )
+    first, second = PolarDistribution.of(a), PolarDistribution.of(b)
+    sizes = (len(first.levels), len(second.levels))
+    value = polar_distance(first, second, order)
+    return WassersteinReport(value, order, "polar angle", sizes, ROUNDING[order])
+
+
+@dataclass(frozen=True)
+class _Choices:
+    order: int
+    method: str
+    support: int | None
+
+
+def _between_points(
+    a: AnyMeasure, b: AnyMeasure, choices: _Choices
+) -> WassersteinReport:
+    order = choices.order
+    name = "entropic" if choices.method == "entropic" else "network simplex"
+    first, second, share = _pieces(a, b, order)
+    sizes = (len(first.masses), len(second.masses))
+    if min(sizes) == 0 or share < NOTHING_LEFT:
+        bound = np.pi * max(share, NOTHING_LEFT)
+        return WassersteinReport(0.0, order, name, sizes, bound)
+    first, second = first.normalized(), second.normalized()
+    moved = first.spread(order) + second.spread(order)
+    count = _support(choices.support, sizes, a.dimension)
+    if count is not None and count < max(sizes):
+        coarse = coarsened(first, second, order=order, count=count)
+        first, second = coarse.first, coarse.second
+        moved += coarse.first_displacement + coarse.second_displacement
+    solve = entropic_cost if choices.method == "entropic" else exact_cost
+    cost: Cost = solve(first, second, order)
+    value, error = cost.distance(order)
+    sizes = (len(first.masses), len(second.masses))
+    return WassersteinReport(share * value, order, name, sizes, share * (error + moved))
+
+
+def _pieces(a: AnyMeasure, b: AnyMeasure, order: int) -> tuple[Pieces, Pieces, float]:
+    """Both measures as points, and the share of the mass that they hold.
+
+    W1 depends on the difference of the two alone: what cells have in common cancels.
+    """
+    total = a.total_mass
+    grids: list[Any] = [
+        None if isinstance(m, Atoms) else as_measure(m).geometry for m in (a, b)
+    ]
+    if order != 1 or grids[0] != grids[1] or not isinstance(grids[0], Sphere):
+        return pieces_of(a), pieces_of(b), 1.0
+    cells, others = (as_measure(m).density.masses for m in (a, b))
+    common = np.minimum(cells, others)
+    first, second = pieces_of(a, cells - common), pieces_of(b, others - common)
+    return first, second, first.total_mass / total
+
+
+def _support(wanted: int | None, sizes: tuple[int, int], dimension: int) -> int | None:
+    """Number of points to coarsen to, None for all as they are."""
+    if wanted is not None or sizes[0] * sizes[1] <= LARGEST_EXACT_PAIRS:
+        return wanted
+    if dimension == 3:
+        return DEFAULT_SUPPORT
+    raise ValueError(
+        f"{sizes[0]} x {sizes[1]} atoms in dimension d = {dimension} are more than "
+        f"{LARGEST_EXACT_PAIRS} pairs: compare mfpde.quantized(atoms, n) with n at most "
+        "2000, or coarsen with support=2000 and look at the report's error_bound"
     )
-    return float((widths * heights).sum() / 2)
-
-
-def _median_of_ramps(starts: FloatArray, ends: FloatArray, widths: FloatArray) -> float:
-    """Median of a function that runs linearly from starts to ends over each width.
-
-    Its distribution, a mixture of uniform ones on [min, max], is linear between the
-    levels at which a ramp begins or ends: bisect over these, then interpolate.
-    """
-    low, high = np.minimum(starts, ends), np.maximum(starts, ends)
-    spans = np.where(high > low, high - low, 1.0)
-
-    def measure_below(level: float) -> float:
-        shares = np.where(level >= high, 1.0, np.maximum(level - low, 0.0) / spans)
-        return float((widths * shares).sum())
-
-    levels = np.sort(np.concatenate([low, high]))
-    half = float(widths.sum()) / 2
-    below, above = -1, len(levels) - 1
-    while above - below > 1:
-        middle = (below + above) // 2
-        if measure_below(float(levels[middle])) < half:
-            below = middle
-        else:
-            above = middle
-    if below < 0:
-        return float(levels[0])
-    # The value at the upper level may include a flat piece; its limit from the left is
-    # what the interpolation needs, and flat pieces end where they begin.
-    flat = float(widths[(low == high) & (low == levels[above])].sum())
-    before, after = (measure_below(float(levels[k])) for k in (below, above))
-    rise = after - flat - before
-    share = min((half - before) / rise, 1.0) if rise > 0 else 1.0
-    return float(levels[below] + share * (levels[above] - levels[below]))
-
-
-class _Coupling(NamedTuple):
-    """A monotone coupling: nodes (level, angle of f, angle of g), linear in between."""
-
-    levels: FloatArray
-    first: FloatArray
-    second: FloatArray
-
-    def cost(self) -> float:
-        """Integral of (Q_F - Q_G)^2 over the levels."""
-        gaps = self.first - self.second
-        squares = gaps[:-1] ** 2 + gaps[:-1] * gaps[1:] + gaps[1:] ** 2
-        return float((np.diff(self.levels) * squares).sum() / 3)
-
-    def slope(self) -> float:
-        """d cost / d shift, the integral of 2 (Q_G - Q_F) dQ_G.
-
-        A jump of Q_G is a pair of nodes at one level, so that it counts like the rest.
-        """
-        gaps = self.second - self.first
-        return float((np.diff(self.second) * (gaps[:-1] + gaps[1:])).sum())
-
-
-def _second_order(f: CircularDistribution, g: CircularDistribution) -> float:
-    """Root of the least cost over the shift: convex, so bisect on the slope's sign.
-
-    The best shift lies in [-1, 1]; by convexity the cost at an end of the bracket
-    exceeds the least one by at most |slope| times the width.  The cost of every shift
-    is an upper bound, so the least of all that were tried is taken.
-    """
-    angles, levels = f.graph
-    turns = np.arange(-1, 3)[:, np.newaxis]
-    lifted = ((levels + turns).ravel(), (angles + TURN * turns).ravel())
-    lower, upper = -1.0, 1.0
-    steepness_lower = steepness_upper = least = np.inf
-    while upper - lower > SHIFT_TOLERANCE:
-        if min(steepness_lower, steepness_upper) * (upper - lower) < COST_TOLERANCE:
-            break
-        middle = (lower + upper) / 2
-        merged = _coupled((lifted[0] + middle, lifted[1]), g)
-        slope, least = merged.slope(), min(least, merged.cost())
-        if slope < 0:
-            lower, steepness_lower = middle, -slope
-        else:
-            upper, steepness_upper = middle, slope
-    return float(np.sqrt(least))
-
-
-def _coupled(
-    lifted: tuple[FloatArray, FloatArray], g: CircularDistribution
-) -> _Coupling:
-    """Merge the nodes of both quantile functions over the levels 0 to 1 of g.
-
-    ``lifted`` holds levels and angles of f, over more than those levels.  Nodes keep
-    their own angles to the last digit; at a tie, those of f come first.
-    """
-    levels, angles = lifted
-    g_angles, g_levels = g.graph
-    start, stop = np.searchsorted(levels, [0.0, 1.0], side="right")
-    inner = levels[start:stop]
-    g_after = np.searchsorted(g_levels, inner, side="left")
-    f_after = np.searchsorted(levels, g_levels, side="right")
-    f_places = np.arange(len(inner)) + g_after
-    g_places = np.arange(len(g_levels)) + f_after - start
-    merged = _Coupling(*np.empty((3, len(inner) + len(g_levels))))
-    merged.levels[f_places], merged.levels[g_places] = inner, g_levels
-    merged.first[f_places] = angles[start:stop]
-    merged.first[g_places] = _between(lifted, f_after, g_levels)
-    merged.second[f_places] = _between((g_levels, g_angles), g_after, inner)
-    merged.second[g_places] = g_angles
-    return merged
-
-
-def _between(
-    nodes: tuple[FloatArray, FloatArray], after: IntArray, levels: FloatArray
-) -> FloatArray:
-    """Angles at ``levels``, each between the nodes ``after - 1`` and ``after``."""
-    heights, angles = nodes
-    shares = (levels - heights[after - 1]) / (heights[after] - heights[after - 1])
-    return np.asarray(angles[after - 1] + shares * (angles[after] - angles[after - 1]))

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 
 from mfpde.circle_distribution import TURN, CircularDistribution
-from mfpde.geometry import Circle
+from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measure import Atoms, Density, Measure, uniform
 from mfpde.sampling import quantized, sampled
-from mfpde.wasserstein import wasserstein
+from mfpde.wasserstein import mollified_distance, wasserstein
 
 
 @pytest.fixture(scope="module")
@@ -93,10 +94,11 @@ def test_points_share_the_total_mass_equally(make, bump):
 def test_errors_name_the_value_and_the_way_out(make, bump):
     with pytest.raises(ValueError, match="n = 0 must be a whole number of at least 1"):
         make(bump, 0)
-    with pytest.raises(ValueError, match=r"circle only.* d = 3: use a Circle"):
-        make(Atoms(np.eye(3)), 4)
     with pytest.raises(ValueError, match="total mass = 0 must be above 0"):
         make(Density(Circle(16), np.zeros(16)), 4)
+    for empty in (Density(Sphere(32), np.zeros((32, 64))), Atoms.none(5)):
+        with pytest.raises(ValueError, match="total mass = 0 must be above 0"):
+            make(empty, 4)
     with pytest.raises(ValueError, match="must be a Density, Atoms or a Measure"):
         make([1.0, 2.0], 4)
 
@@ -104,3 +106,149 @@ def test_errors_name_the_value_and_the_way_out(make, bump):
 def test_seed_must_be_a_number_so_that_nothing_is_hidden(bump):
     with pytest.raises(ValueError, match="seed = None must be a whole number"):
         sampled(bump, 4, seed=None)
+
+
+# --- the sphere ---------------------------------------------------------------
+
+AXIS = np.array([0.6, 0.0, 0.8])
+SHARPNESS = 4.0
+MEAN_COSINE = 1 / np.tanh(SHARPNESS) - 1 / SHARPNESS
+
+
+@pytest.fixture(scope="module")
+def cap():
+    """A von Mises-Fisher density, whose mean is (coth k - 1/k) a."""
+    return Density.from_function(Sphere(64), lambda x: np.exp(SHARPNESS * (x @ AXIS)))
+
+
+def fibonacci_lattice(n):
+    number = np.arange(n)
+    z = 1 - (2 * number + 1) / n
+    longitude = 2 * np.pi * np.mod(number * (np.sqrt(5) - 1) / 2, 1)
+    sine = np.sqrt(1 - z**2)
+    return np.stack([sine * np.cos(longitude), sine * np.sin(longitude), z], axis=-1)
+
+
+@pytest.mark.parametrize("n", [1, 10, 1001])
+def test_quantized_uniform_sphere_is_the_fibonacci_lattice(n):
+    points = quantized(uniform(Sphere(32)), n).points
+    np.testing.assert_allclose(points, fibonacci_lattice(n), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [200, 2000])
+def test_quantized_uniform_sphere_covers_it_almost_as_well_as_any_points(n):
+    points = quantized(uniform(Sphere(32)), n).points
+    gaps = cKDTree(points).query(Sphere(128).points.reshape(-1, 3))[0]
+    hexagons = np.sqrt(8 * np.pi / (3 * np.sqrt(3)) / n)
+    assert gaps.max() < 1.4 * hexagons
+
+
+def test_quantized_sphere_has_the_moments_of_the_density(cap):
+    sizes = np.array([100, 400, 1600, 6400])
+    means = [m.masses @ m.points for m in (quantized(cap, n) for n in sizes)]
+    errors = np.linalg.norm(np.array(means) - MEAN_COSINE * AXIS, axis=1)
+    assert (errors < 0.35 / sizes**0.8).all()
+
+
+def test_quantized_sphere_converges_in_the_transport_distance(cap):
+    """n points are at least n^{-1/2} apart from a density; here at most 1.5 n^{-1/2}."""
+    sizes = np.array([50, 200, 450])
+    errors = np.array([wasserstein(quantized(cap, n), cap) for n in sizes])
+    assert (errors * np.sqrt(sizes) < 1.5).all()
+    assert rate(sizes, errors) == pytest.approx(0.5, abs=0.1)
+
+
+def test_sampled_sphere_converges_like_one_over_root_n(cap):
+    sizes = np.array([64, 256, 1024, 4096])
+    errors = [
+        np.mean([mollified_distance(sampled(cap, n, seed), cap) for seed in range(8)])
+        for n in sizes
+    ]
+    assert rate(sizes, errors) == pytest.approx(0.5, abs=0.05)
+    better = [mollified_distance(quantized(cap, n), cap) for n in sizes]
+    assert (np.array(better) < np.array(errors) / [1.5, 3, 6, 12]).all()
+
+
+def test_sampled_sphere_passes_the_kolmogorov_smirnov_test(cap):
+    n = 20_000
+    heights = np.sort(sampled(cap, n, seed=3).points @ AXIS)
+    levels = np.expm1(SHARPNESS * (heights + 1)) / np.expm1(2 * SHARPNESS)
+    distance = np.abs(levels - (np.arange(n) + 0.5) / n).max()
+    assert distance < 1.95 / np.sqrt(n)  # exceeded with probability 1e-3
+
+
+def test_points_stay_in_the_cells_that_have_mass():
+    sphere = Sphere(32)
+    values = np.zeros(sphere.shape)
+    values[3, 0] = values[20, 5] = values[-1, -1] = 1.0
+    density = Density(sphere, values).normalized()
+    for atoms in (quantized(density, 500), sampled(density, 500)):
+        theta = np.arccos(atoms.points[:, 2])
+        rows = np.searchsorted(sphere.rings.face_colatitudes, theta) - 1
+        columns = np.arctan2(atoms.points[:, 1], atoms.points[:, 0])
+        columns = np.round(columns / sphere.longitude_step).astype(int) % 64
+        masses = np.zeros(sphere.shape)
+        np.add.at(masses, (rows, columns), atoms.masses)
+        assert masses[values > 0].sum() == pytest.approx(1.0)
+        np.testing.assert_allclose(masses, density.masses, atol=0.1)
+
+
+def test_atoms_on_the_sphere_keep_their_share(cap):
+    atoms = Atoms([AXIS, -AXIS], [0.3, 0.1])
+    measure = Measure(Density(cap.geometry, 0.6 * cap.values), atoms)
+    for n, slack in ((1000, 1), (7, 1)):
+        points = quantized(measure, n).points
+        for point, mass in zip(atoms.points, atoms.masses, strict=True):
+            hits = np.isclose(points, point, atol=1e-13).all(axis=1).sum()
+            assert hits == pytest.approx(n * mass, abs=slack)
+    points = sampled(measure, 10_000).points
+    hits = np.isclose(points, AXIS, atol=1e-13).all(axis=1).mean()
+    assert hits == pytest.approx(0.3, abs=4 * np.sqrt(0.21 / 10_000))
+
+
+@pytest.mark.parametrize("dimension", [3, 7])
+def test_equal_atoms_of_any_dimension_are_themselves(dimension, rng):
+    points = rng.standard_normal((12, dimension))
+    atoms = Atoms(points / np.linalg.norm(points, axis=1, keepdims=True))
+    for n in (12, 36):
+        new = quantized(atoms, n)
+        assert wasserstein(new, atoms) < 1e-12
+    drawn = sampled(atoms, 50).points
+    assert (cKDTree(atoms.points).query(drawn)[0] < 1e-12).all()
+
+
+# --- zonal grids --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dimension", [3, 4, 64])
+@pytest.mark.parametrize("make", [quantized, sampled])
+def test_zonal_points_have_the_polar_angles_and_even_directions(dimension, make):
+    n = 2000
+    zonal = Zonal(dimension, 200)
+    density = Density.from_function(zonal, lambda x: np.exp(3 * x[..., -1]))
+    points = make(density, n).points
+    assert points.shape == (n, dimension)
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0, atol=1e-14)
+    faces, cumulated = zonal.face_angles[1:-1], np.cumsum(density.masses)[:-1]
+    angles = np.arccos(points[:, -1])
+    shares = (angles[:, np.newaxis] <= faces).mean(axis=0)
+    across = points[:, :-1] / np.linalg.norm(points[:, :-1], axis=1, keepdims=True)
+    if make is quantized:
+        assert np.abs(shares - cumulated).max() <= 0.5 / n + 1e-12
+        assert np.linalg.norm(points[:, :-1].mean(axis=0)) < 1e-3
+    else:
+        assert np.abs(shares - cumulated).max() < 1.95 / np.sqrt(n)
+        assert np.linalg.norm(across.mean(axis=0)) < 3 / np.sqrt(n)
+    covariance = across.T @ across / n
+    even = np.eye(dimension - 1) / (dimension - 1)
+    assert np.abs(covariance - even).max() < 4 / np.sqrt(n) / np.sqrt(dimension - 1)
+
+
+def test_an_atom_of_a_zonal_measure_is_a_ring():
+    zonal = Zonal(3, 32)
+    atom = Atoms(zonal.points_at(np.array([1.0])), [0.5])
+    measure = Measure(Density(zonal, 0.5 * uniform(zonal).values), atom)
+    points = quantized(measure, 400).points
+    ring = points[np.abs(np.arccos(points[:, 2]) - 1.0) < 1e-9]
+    assert len(ring) == pytest.approx(200, abs=1)
+    assert np.abs(ring.mean(axis=0)[:2]).max() < 0.02

@@ -10,7 +10,7 @@ from mfpde.circle_distribution import TURN
 from mfpde.geometry import Circle
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measure import Atoms, Density, Measure, uniform
-from mfpde.wasserstein import wasserstein
+from mfpde.wasserstein import mollified_distance, wasserstein, wasserstein_report
 
 LAWS = settings(deadline=None, max_examples=50)
 ORDERS = pytest.mark.parametrize("order", [1, 2])
@@ -266,11 +266,33 @@ def test_errors_name_the_values_and_the_way_out():
         wasserstein(even, atoms, order=3)
     with pytest.raises(ValueError, match="a lives in dimension d = 2 and b in d = 3"):
         wasserstein(even, Atoms(np.eye(3)))
-    with pytest.raises(ValueError, match=r"circle \(d = 2\) only.* d = 3"):
-        wasserstein(Atoms(np.eye(3)), Atoms(np.eye(3)))
     with pytest.raises(ValueError, match=r"a has total mass 1 and b 0.5.*normalise"):
         wasserstein(even, half)
     with pytest.raises(ValueError, match="b has total mass 0"):
         wasserstein(even, Atoms.none(2))
     with pytest.raises(ValueError, match=r"b = \[1.0\] must be a Density, Atoms"):
         wasserstein(even, [1.0])
+
+
+@ORDERS
+def test_the_report_says_that_the_circle_is_exact(order):
+    even, atom = uniform(Circle(CELLS)), Atoms(points_at(np.array([1.0])))
+    report = wasserstein_report(even, atom, order=order)
+    assert (report.method, report.order) == ("circle", order)
+    assert report.value == wasserstein(even, atom, order=order)
+    assert report.error_bound <= 1e-7
+
+
+def test_mollified_distance_on_the_circle_is_that_of_the_heat_kernels():
+    """Two atoms, and an atom against the uniform density, by the series of the kernel."""
+    time, angle = 0.05, 0.7
+    a, b = (Atoms(points_at(np.array([x]))) for x in (0.3, 0.3 + angle))
+    k = np.arange(1, 60)
+    damping = np.exp(-2 * time * k**2)
+    pair = 2 * np.sqrt((damping * (1 - np.cos(k * angle))).sum())
+    assert mollified_distance(a, b, time=time) == pytest.approx(pair, rel=1e-9)
+    alone = np.sqrt(2 * damping.sum())
+    even = uniform(Circle(64))
+    assert mollified_distance(even, a, time=time) == pytest.approx(alone, rel=1e-9)
+    with pytest.raises(ValueError, match=r"Circle\(num_cells=64\).*longer time"):
+        mollified_distance(even, a, time=1e-4)

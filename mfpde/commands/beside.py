@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from mfpde.commands.zonal_beside import zonal_of, zonal_particles
 from mfpde.config import SettingsError
 from mfpde.measure import AnyMeasure, Atoms
 from mfpde.run import Run
@@ -35,13 +34,12 @@ def particle_run(
         obstacle = "it has no saved state after the start"
     if equation is None or obstacle:
         raise SettingsError(f"the run cannot be compared with particles: {obstacle}")
-    zonal = zonal_of(start) is not None
     return solve_particles(
         equation,
-        zonal_particles(start, count) if zonal else start,
+        start,
         t_end=run.final_time,
         save_at=run.times,
         method=method,
-        count=None if zonal else count,
+        count=count,
         progress=not quiet and sys.stderr.isatty(),
     )

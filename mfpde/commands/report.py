@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from mfpde.commands.text import say, spread, table
-from mfpde.commands.zonal_beside import zonal_distance, zonal_of
 from mfpde.config import Settings
 from mfpde.measure import Atoms, as_measure
 from mfpde.run import Run
@@ -92,10 +91,11 @@ def distance_table(run: Run, particles: Run, *, orders: tuple[int, ...] = (1,)) 
 
     On a zonal grid they are those of the polar angles.
     """
+    from mfpde.commands.zonal_beside import is_zonal, zonal_distance
     from mfpde.wasserstein import wasserstein
 
-    is_zonal = zonal_of(run.final) is not None
-    distance = zonal_distance if is_zonal else wasserstein
+    by_angles = is_zonal(run.final)
+    distance = zonal_distance if by_angles else wasserstein
     others = dict(zip(particles.times.tolist(), particles.states, strict=True))
     times = [time for time in run.times.tolist() if time in others]
     states = dict(zip(run.times.tolist(), run.states, strict=True))
@@ -104,7 +104,7 @@ def distance_table(run: Run, particles: Run, *, orders: tuple[int, ...] = (1,)) 
         [t, *(distance(states[t], others[t], order=order) for order in orders)]
         for t in shown
     ]
-    title = "between their polar angles:\n" if is_zonal else ""
+    title = "between their polar angles:\n" if by_angles else ""
     return title + table(["time", *(f"W{order}" for order in orders)], rows)
 
 

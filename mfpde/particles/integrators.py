@@ -92,7 +92,11 @@ class DormandPrince(Integrator):
 
 @dataclass(frozen=True)
 class RungeKutta(Integrator):
-    """Classical Runge-Kutta of order 4 with a fixed step; Kutta (1901)."""
+    """Classical Runge-Kutta of order 4 with a fixed step; Kutta (1901).
+
+    On a sphere it integrates u in the tangent space at the start of each step, where the
+    particles are Exp_x(u): order 4 without ever leaving the sphere; Munthe-Kaas (1999).
+    """
 
     step: float
 
@@ -116,11 +120,17 @@ class RungeKutta(Integrator):
 def _classical_step(
     velocity: CountedVelocity, state: FloatArray, step: float
 ) -> FloatArray:
+    system = velocity.system
+
+    def slope(tangent: FloatArray) -> FloatArray:
+        there = velocity(system.moved(state, tangent))
+        return system.pulled_back(state, tangent, there)
+
     first = velocity(state)
-    second = velocity(state + step / 2 * first)
-    third = velocity(state + step / 2 * second)
-    fourth = velocity(state + step * third)
-    return state + step / 6 * (first + 2 * second + 2 * third + fourth)
+    second = slope(step / 2 * first)
+    third = slope(step / 2 * second)
+    fourth = slope(step * third)
+    return system.moved(state, step / 6 * (first + 2 * second + 2 * third + fourth))
 
 
 def _flattened(

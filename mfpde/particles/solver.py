@@ -56,8 +56,9 @@ def solve_particles(
     equation
         The equation, without diffusion.
     start
-        Atoms are moved as they are; a density or measure is quantised into ``count``
-        particles, or with ``method="labels"`` turned into ``count`` labels.
+        Atoms are moved as they are; a density or measure, on any geometry, is quantised
+        into ``count`` particles, or with ``method="labels"`` turned into ``count``
+        labels.
     t_end
         End time, above 0.
     save_every, save_at
@@ -74,7 +75,8 @@ def solve_particles(
     rtol, atol
         Tolerances of the adaptive method (Dormand-Prince of order 8).
     time_step
-        Use classical Runge-Kutta of order 4 with this step instead.
+        Use classical Runge-Kutta of order 4 with this step instead, on a sphere in the
+        tangent spaces (a particle must move by less than pi in a step).
     progress
         Show a progress bar.
 

@@ -15,6 +15,7 @@ from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
 from mfpde.measure import Atoms
+from mfpde.particles.geodesics import exponential_map, inverse_differential
 from mfpde.particles.spectral import SpectralField
 
 
@@ -31,6 +32,16 @@ class ParticleSystem(ABC):
     @abstractmethod
     def normalized(self, state: FloatArray) -> FloatArray:
         """Return ``state`` put back on the sphere."""
+
+    @abstractmethod
+    def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
+        """Exp_state(step): the end of the geodesics that start along ``step``."""
+
+    @abstractmethod
+    def pulled_back(
+        self, state: FloatArray, step: FloatArray, velocity: FloatArray
+    ) -> FloatArray:
+        """Rate of change of ``step`` at which ``moved(state, step)`` has ``velocity``."""
 
     @abstractmethod
     def points(self, state: FloatArray) -> FloatArray:
@@ -93,6 +104,16 @@ class AngularSystem(ParticleSystem):
         """Return the angles as they are."""
         return state
 
+    def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
+        """Sum of angles."""
+        return state + step
+
+    def pulled_back(
+        self, state: FloatArray, step: FloatArray, velocity: FloatArray
+    ) -> FloatArray:
+        """Return the velocity itself: angles are flat."""
+        return velocity
+
     def points(self, state: FloatArray) -> FloatArray:
         """Points (n, 2) at the angles."""
         return points_at(state)
@@ -120,6 +141,16 @@ class AmbientSystem(ParticleSystem):
     def normalized(self, state: FloatArray) -> FloatArray:
         """Return the points scaled to unit length."""
         return np.asarray(state / np.linalg.norm(state, axis=1, keepdims=True))
+
+    def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
+        """Exp_x(u) = cos|u| x + sin|u| u / |u|, of unit length."""
+        return exponential_map(state, step)
+
+    def pulled_back(
+        self, state: FloatArray, step: FloatArray, velocity: FloatArray
+    ) -> FloatArray:
+        """(d Exp_x)_u^{-1} v, tangent vectors (n, d) at the state."""
+        return inverse_differential(state, step, velocity)
 
     def points(self, state: FloatArray) -> FloatArray:
         """Points (n, d) on the sphere."""

@@ -31,8 +31,8 @@ def kernel_sums(
     """
     many = len(points) * len(masses) >= FEWEST_PARALLEL_PAIRS
     sums = _parallel_sums if many and thread_count() > 1 else _serial_sums
-    arrays = (np.ascontiguousarray(a) for a in (points, atom_points, masses))
-    return sums(*arrays, beta)
+    targets, sources = np.ascontiguousarray(points), np.ascontiguousarray(atom_points)
+    return sums(targets, sources, np.ascontiguousarray(masses), beta)
 
 
 @compiled

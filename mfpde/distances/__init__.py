@@ -1,0 +1,1 @@
+"""Methods behind the distances between measures: one for each kind of place."""

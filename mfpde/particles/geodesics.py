@@ -1,0 +1,40 @@
+r"""Geodesics of S^(d-1) as coordinates around a point: the exponential map.
+
+With u tangent at x, r = |u| and e = u / r,
+
+    Exp_x(u) = cos r x + sin r e,
+    (d Exp_x)_u^{-1} v = (v.e_r) e + (r / sin r) (v - (v.e_r) e_r),   e_r = cos r e - sin r x
+
+for v tangent at Exp_x(u) and r < pi: lengths along the geodesic are kept, those across it
+shrink by sin r / r (do Carmo, 1992, chapter 5).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+
+
+def exponential_map(points: FloatArray, steps: FloatArray) -> FloatArray:
+    """Exp_x(u) for unit vectors x and tangent vectors u, all (n, d), of unit length."""
+    lengths = np.linalg.norm(steps, axis=1, keepdims=True)
+    ends = np.cos(lengths) * points + np.sinc(lengths / np.pi) * steps
+    return np.asarray(ends / np.linalg.norm(ends, axis=1, keepdims=True))
+
+
+def inverse_differential(
+    points: FloatArray, steps: FloatArray, vectors: FloatArray
+) -> FloatArray:
+    """(d Exp_x)_u^{-1} v for tangent vectors v at Exp_x(u), all (n, d).
+
+    Not finite where |u| is a multiple of pi.
+    """
+    lengths = np.linalg.norm(steps, axis=1, keepdims=True)
+    directions = steps / np.where(lengths > 0, lengths, 1.0)
+    radial = np.cos(lengths) * directions - np.sin(lengths) * points
+    along = np.einsum("ni,ni->n", vectors, radial)[:, np.newaxis]
+    with np.errstate(divide="ignore"):
+        stretch = 1 / np.sinc(lengths / np.pi)
+    # Where u = 0 there is no direction: everything is across, and stretched by 1.
+    return np.asarray(along * directions + stretch * (vectors - along * radial))
