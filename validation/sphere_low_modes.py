@@ -35,6 +35,7 @@ def low_modes(measure: mfpde.Measure) -> np.ndarray:
 def solved(
     equation: mfpde.MeanFieldEquation,
     nlat: int,
+    *,
     transport: str,
     times: tuple[float, ...],
 ) -> tuple[np.ndarray, float]:
@@ -60,10 +61,12 @@ def main(quick: bool = False) -> dict[str, float]:
             mfpde.Perceptron.random(3, 3, seed=111, activation=activation),
             direction=direction,
         )
-        reference, _ = solved(equation, 3 * nlat, "donor_blended", times)
+        reference, _ = solved(
+            equation, 3 * nlat, transport="donor_blended", times=times
+        )
         errors, prices = [], []
         for transport in ("donor_blended", "muscl"):
-            modes, price = solved(equation, nlat, transport, times)
+            modes, price = solved(equation, nlat, transport=transport, times=times)
             errors.append(np.abs(modes - reference).max(axis=1))
             prices.append(price)
         ratios.append(errors[0] / errors[1])
