@@ -215,13 +215,16 @@ def rotation(seed):
     return matrix * np.sign(np.linalg.det(matrix))
 
 
-@pytest.mark.parametrize("normalized", [False, True])
-def test_rotation_error_is_second_order(normalized):
-    """Rotate data and weights: the result must be the rotated one."""
+@pytest.mark.parametrize(("normalized", "largest"), [(False, 3e-4), (True, 6e-4)])
+def test_rotation_error_is_second_order(normalized, largest):
+    """Rotate data and weights: the result must be the rotated one.
+
+    Softmax divides by the mean kernel: in unit time it moves the data further.
+    """
     perceptron = Perceptron.random(3, 3, seed=111)
     centre = unit(0.2, -0.4, 0.6)
     errors = []
-    for nlat in (48, 96):
+    for nlat in (64, 128):
         sphere, fields = Sphere(nlat), []
         for turn in (np.eye(3), rotation(2)):
             equation = MeanFieldEquation(
@@ -240,8 +243,8 @@ def test_rotation_error_is_second_order(normalized):
             fields.append(sphere.synthesis_at(moments * smoothing, probes @ turn.T))
         difference = np.linalg.norm(fields[0] - fields[1])
         errors.append(difference / np.linalg.norm(fields[0]))
-    assert np.log2(errors[0] / errors[1]) >= 1.8
-    assert errors[1] <= 2e-3
+    assert np.log2(errors[0] / errors[1]) >= 1.9
+    assert errors[1] <= largest
 
 
 def test_energy_never_decreases_with_the_monotone_scheme():
