@@ -29,7 +29,7 @@ def test_exact_atoms_are_found_with_position_mass_and_rate() -> None:
     assert [a.kind for a in report.atoms] == ["atom"] * 3
     np.testing.assert_allclose([a.mass for a in report.atoms], masses, atol=1e-14)
     np.testing.assert_allclose([a.angle for a in report.atoms], angles, atol=1e-12)
-    # One cluster contracts at its mass exactly (exact.md 9); others are far away.
+    # One cluster contracts at its mass exactly; others are far away.
     np.testing.assert_allclose(
         [a.contraction_rate for a in report.atoms], masses, rtol=2e-3
     )
@@ -64,7 +64,7 @@ def test_descent_of_attention_alone_makes_no_atom(seed: int) -> None:
 
 
 def test_one_relu_neuron_makes_half_an_atom() -> None:
-    """Ascent (exact.md 3): half the mass collapses, the dead half stays uniform."""
+    """Ascent: half the mass collapses, the dead half stays uniform."""
     circle = mfpde.Circle(512)
     neuron = mfpde.Perceptron([[np.cos(1.0), np.sin(1.0)]], [1.0])
     equation = mfpde.MeanFieldEquation(neuron, direction="ascent")

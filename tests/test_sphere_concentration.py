@@ -77,7 +77,7 @@ def test_exact_atoms_are_found_in_any_orientation(seed, bare) -> None:
 
 @pytest.mark.parametrize("tilt", [0.0, 0.01, 0.03, 0.3, 1.5])
 def test_a_lone_atom_contracts_at_its_mass(tilt: float) -> None:
-    """All directions shrink at rate 1 per unit mass (exact.md 9), at a pole too."""
+    """All directions shrink at rate 1 per unit mass, at a pole too."""
     sphere = mfpde.Sphere(128)
     point = np.array([[np.sin(tilt) * 0.6, np.sin(tilt) * 0.8, np.cos(tilt)]])
     report = mfpde.concentration(atoms_on(sphere, point, [1.0]), attention(5.0))
@@ -140,7 +140,7 @@ def test_a_ring_is_no_atom(axis, beta: float, direction: str) -> None:
 
 @pytest.mark.parametrize("axis", AXES)
 def test_one_relu_neuron_makes_half_an_atom_and_half_at_rest(axis) -> None:
-    """Ascent (exact.md 3): half the mass collapses, the dead half stays."""
+    """Ascent: half the mass collapses, the dead half stays."""
     sphere = mfpde.Sphere(64)
     equation = mfpde.MeanFieldEquation(
         mfpde.Perceptron([axis], [1.0]), direction="ascent"

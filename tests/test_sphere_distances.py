@@ -16,7 +16,7 @@ from mfpde.wasserstein import mollified_distance, wasserstein, wasserstein_repor
 ORDERS = pytest.mark.parametrize("order", [1, 2])
 NORTH = np.array([0.0, 0.0, 1.0])
 AXIS = np.array([0.6, 0.0, 0.8])
-# exact.md: uniform to one atom on S^2; W2^2 is the mean of theta^2, (pi^2 - 4) / 2.
+# Uniform to one atom on S^2; W2^2 is the mean of theta^2, (pi^2 - 4) / 2.
 UNIFORM_TO_ATOM = {1: np.pi / 2, 2: np.sqrt((np.pi**2 - 4) / 2)}
 
 

@@ -86,7 +86,6 @@ def test_order_of_the_moebius_flow(case, transport):
         density = final(equation, start, 0.6, transport=transport)
         errors.append(distance(density, moebius(axis, centre, 0.6)))
     assert np.log2(errors[0] / errors[1]) >= 1.9
-    # sphere-numerics.md measured 7.8e-4 for MUSCL at 128, highorder-numerics.md 2.9e-4.
     assert errors[1] <= (5e-4 if transport == "muscl" else 2e-4)
 
 
