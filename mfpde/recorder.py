@@ -1,0 +1,77 @@
+"""What a run keeps: states, diagnostics, and whoever wants to see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mfpde.diagnostics import observed
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.measure import AnyMeasure, Atoms, Density, Measure
+from mfpde.run import Run
+from mfpde.stopping import StopReason
+from mfpde.transport import Flow, State
+
+Observer = Callable[[Measure], float]
+OnSave = Callable[[float, Measure, dict[str, float]], None]
+
+
+def measure_of(state: State, geometry: Geometry) -> Measure:
+    """The measure of a state on ``geometry``."""
+    density = Density(geometry, state.masses / geometry.areas)
+    return Measure(density, Atoms(state.points, state.atom_masses))
+
+
+@dataclass(eq=False)
+class Recorder:
+    """Keeps what is saved, and hands each save to the user's observers and storage."""
+
+    equation: MeanFieldEquation
+    geometry: Geometry
+    observers: dict[str, Observer]
+    on_save: OnSave | None
+    times: list[float] = field(default_factory=list)
+    states: list[AnyMeasure] = field(default_factory=list)
+    rows: list[dict[str, float]] = field(default_factory=list)
+
+    def save(self, at: float, state: State, *, flow: Flow, step: float) -> None:
+        """Keep the state at time ``at`` with its diagnostics."""
+        measure = measure_of(state, self.geometry)
+        row = observed(
+            self.equation,
+            self.geometry,
+            state=state,
+            flow=flow,
+            measure=measure,
+            step=step,
+        )
+        row |= {name: float(f(measure)) for name, f in self.observers.items()}
+        self.times.append(at)
+        self.states.append(measure)
+        self.rows.append(row)
+        if self.on_save is not None:
+            self.on_save(at, measure, row)
+
+    def run(
+        self,
+        reason: StopReason,
+        final: State,
+        final_time: float,
+        *,
+        statistics: dict[str, float | int | str],
+    ) -> Run:
+        """Everything that was kept, as the run's result."""
+        names = self.rows[0].keys() if self.rows else ()
+        return Run(
+            equation=self.equation,
+            times=np.array(self.times),
+            states=self.states,
+            diagnostics={n: np.array([row[n] for row in self.rows]) for n in names},
+            stop=reason,
+            final=measure_of(final, self.geometry),
+            final_time=final_time,
+            statistics=statistics,
+        )

@@ -1,0 +1,174 @@
+"""The time loop: steps from save to save, and the reasons to stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.recorder import Recorder
+from mfpde.stopping import (
+    StepRecord,
+    StoppingCondition,
+    StopReason,
+    interrupted,
+    not_finite,
+    reached_end,
+)
+from mfpde.time_stepping import StepResult, TimeStepper
+from mfpde.transport import Flow, State
+
+_RECENT_STEPS = 6
+_AT_REST = 1e-14
+# Below this share of the draining step, accuracy is the grid's matter, not the step's.
+_SMALLEST_SHARE = 1e-3
+
+
+class TimeLoop:
+    """Steps from save to save; holds the last finite state whatever happens."""
+
+    def __init__(
+        self,
+        stepper: TimeStepper,
+        recorder: Recorder,
+        *,
+        times: FloatArray,
+        t_end: float,
+        longest: float,
+        first: float,
+    ) -> None:
+        self.stepper = stepper
+        self.recorder = recorder
+        self.save_times = list(times)
+        self.t_end = t_end
+        self.longest = longest
+        self.accurate_step = first
+        self.report: Callable[..., None] | None = None
+        self.steps = 0
+        self.rejected = 0
+        self.last_step = 0.0
+        self.started_at = time.monotonic()
+        self.rates: list[float] = []
+
+    def run(
+        self, state: State, start_time: float, conditions: tuple[StoppingCondition, ...]
+    ) -> StopReason:
+        """Step until the end time, a stopping condition, or an interruption."""
+        self.state, self.time = state, start_time
+        self.first_mass = state.total_mass
+        try:
+            flow = self.stepper.transport.flow(state)
+            self._save_if_due(flow)
+            while self.time < self.t_end:
+                result = self._step(flow)
+                if result is None:
+                    return not_finite(self.time)
+                flow = result.flow
+                self._save_if_due(flow)
+                self._report(flow)
+                reason = self._stopped_by(conditions)
+                if reason is not None:
+                    return reason
+        except KeyboardInterrupt:
+            return interrupted(self.time)
+        return reached_end(self.time)
+
+    @property
+    def statistics(self) -> dict[str, float | int | str]:
+        """Counts and times of the steps taken."""
+        return {
+            "rtol": self.stepper.rtol,
+            "steps": self.steps,
+            "rejected": self.rejected,
+            "last_step": float(self.last_step),
+            "wall_seconds": time.monotonic() - self.started_at,
+        }
+
+    def _step(self, flow: Flow) -> StepResult | None:
+        """Take one step, repeated with smaller ones until it is accurate."""
+        draining = min(
+            self.stepper.transport.longest_step(self.state, flow), self.longest
+        )
+        target = self.save_times[0] if self.save_times else self.t_end
+        while True:
+            wanted = min(draining, self.accurate_step)
+            step, lands = _fitted(wanted, target - self.time)
+            result = self.stepper.step(self.state, flow, step)
+            if not np.isfinite(result.state.masses.sum() + result.accurate_step):
+                return None
+            # A step cut short by a save says nothing against a longer one after it.
+            cut_short = step < wanted
+            if not cut_short or result.accurate_step < step or not result.is_accurate:
+                self.accurate_step = result.accurate_step
+            smallest = _SMALLEST_SHARE * draining if np.isfinite(draining) else 0.0
+            if result.is_accurate or step <= smallest:
+                break
+            self.rejected += 1
+        moved = 0.5 * float(np.abs(result.state.masses - self.state.masses).sum())
+        moved += float(
+            self.state.atom_masses
+            @ np.linalg.norm(result.state.points - self.state.points, axis=-1)
+        )
+        self.rates = [*self.rates[-_RECENT_STEPS + 1 :], moved / step]
+        self.state = result.state
+        self.time = target if lands else self.time + step
+        self.last_step = step
+        self.steps += 1
+        return result
+
+    def _save_if_due(self, flow: Flow) -> None:
+        if self.save_times and self.time >= self.save_times[0]:
+            at = self.save_times.pop(0)
+            self.recorder.save(at, self.state, flow=flow, step=self.last_step)
+
+    def _stopped_by(
+        self, conditions: tuple[StoppingCondition, ...]
+    ) -> StopReason | None:
+        rates = self.rates
+        settled = len(rates) == _RECENT_STEPS and rates[-1] <= rates[0]
+        record = StepRecord(
+            steps=self.steps,
+            time=self.time,
+            change_rate=rates[-1],
+            slowing=settled or max(rates) < _AT_REST,
+            started_at=self.started_at,
+        )
+        for condition in conditions:
+            reason = condition.check(record)
+            if reason is not None:
+                return reason
+        return None
+
+    def _report(self, flow: Flow) -> None:
+        if self.report is None:
+            return
+        from mfpde.progress import Progress
+
+        grid = self.stepper.transport.grid
+        state = self.state
+        has_energy = self.recorder.equation.has_energy
+        atoms = (state.points, state.atom_masses)
+        self.report(
+            Progress(
+                time=self.time,
+                t_end=self.t_end,
+                step=self.last_step,
+                mass_drift=state.total_mass - self.first_mass,
+                energy=grid.energy(state.masses, atoms, flow.moments)
+                if has_energy
+                else None,
+                largest_density=float((state.masses / grid.geometry.areas).max()),
+                steps=self.steps,
+            )
+        )
+
+
+def _fitted(wanted: float, remaining: float) -> tuple[float, bool]:
+    """Fit a step to the time remaining to the next save: (step, whether it lands there)."""
+    if wanted >= remaining * (1 - 1e-12):
+        return remaining, True
+    if wanted > remaining / 2:
+        return remaining / 2, False
+    return wanted, False
