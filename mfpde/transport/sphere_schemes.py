@@ -11,7 +11,7 @@ from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
 from mfpde.transport import sphere_stage as stages
 from mfpde.transport.base import SAFE_SHARE, Flow, State, Transport
-from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
+from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
 from mfpde.transport.monotone import check_monotone
 from mfpde.transport.sphere_faces import faces_of
 
@@ -34,14 +34,7 @@ class SphereTransport(Transport):
         self.sphere = grid.geometry
         faces = faces_of(self.sphere)
         self._sizes = faces.sizes
-        self._meridional = (faces.areas, faces.south, faces.southward, faces.northward)
-        self._zonal = (
-            faces.areas,
-            faces.sizes.astype(np.float64),
-            faces.zonal,
-            faces.zonal_flux,
-            faces.flux_share,
-        )
+        self._tables = faces.tables
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Masses spread linearly within the groups near the poles."""
@@ -88,11 +81,10 @@ class SphereTransport(Transport):
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """As on any grid, from the draining time of whole groups."""
-        mass, total = self.pool.take(2, *self.sphere.shape)
-        stages.group_totals(state.masses, flow.outflows, self._sizes, mass, total)
+        times = flow.outflows[kernels.DRAINING_TIME]
         ignored = IGNORED_SHARE * state.total_mass
         return SAFE_SHARE * float(
-            draining_quantile(mass.ravel(), total.ravel(), ignored)
+            quantile_of_times(state.masses.ravel(), times.ravel(), ignored)
         )
 
     def _outflows(
@@ -102,18 +94,11 @@ class SphereTransport(Transport):
         at_faces: FloatArray,
         method: int,
     ) -> tuple[FloatArray, float]:
-        nlat, nlon = masses.shape
-        result = self.pool.take(4, nlat, nlon)
-        work = self.pool.take(3, nlat + 2, nlon)
-        kernels.fill_line_of_rings(masses, velocity[0], self._meridional[0], work)
-        density = work[0, 1:-1]
-        meridional = kernels.meridional_outflows(
-            work, velocity[0], at_faces[0], self._meridional, method, result[:2]
+        result = self.pool.take(5, *masses.shape)
+        unresolved = kernels.outflows_of(
+            masses, velocity, at_faces, self._tables, method, result
         )
-        zonal = kernels.zonal_outflows(
-            density, velocity[1], at_faces[1], self._zonal, method, result[2:]
-        )
-        return result, max(meridional, zonal)
+        return result, float(unresolved)
 
 
 class DonorBlendedSphere(SphereTransport):
@@ -122,7 +107,7 @@ class DonorBlendedSphere(SphereTransport):
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Outflows (4, nlat, nlon) to north, south, east, west, and unresolved mass."""
+        """Outflows (5, nlat, nlon), see the kernels, and unresolved mass."""
         velocity = self._total_velocity(attention)
         return self._outflows(masses, velocity, velocity, kernels.THIRD_ORDER)
 
@@ -142,7 +127,7 @@ class MusclSphere(SphereTransport):
             sphere.colatitudes[:, np.newaxis],
             sphere.longitudes + sphere.longitude_step / 2,
         )
-        self._external_at_faces = np.stack(
+        at_faces = np.stack(
             [
                 grid.external_velocity_along(
                     points_at(*faces), tangents_at(*faces)[direction]
@@ -150,14 +135,15 @@ class MusclSphere(SphereTransport):
                 for direction, faces in enumerate((south_faces, east_faces))
             ]
         )
+        # What the mean of two centres misses of the external velocity.
+        self._missing_at_faces = at_faces - _means_at_faces(grid.external_velocity)
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Outflows (4, nlat, nlon) to north, south, east, west, and unresolved mass."""
+        """Outflows (5, nlat, nlon), see the kernels, and unresolved mass."""
         velocity = self._total_velocity(attention)
-        at_faces = self._external_at_faces + _means_at_faces(attention)
-        return self._outflows(masses, velocity, at_faces, kernels.MUSCL)
+        return self._outflows(masses, velocity, self._missing_at_faces, kernels.MUSCL)
 
 
 class MonotoneSphere(SphereTransport):
@@ -180,7 +166,7 @@ class MonotoneSphere(SphereTransport):
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Outflows (4, nlat, nlon) to north, south, east, west, and unresolved mass."""
+        """Outflows (5, nlat, nlon), see the kernels, and unresolved mass."""
         potential = self.grid.sign * self.grid.first_variation(moments)
         at_faces = np.zeros((2, *masses.shape))
         at_faces[0, :-1] = np.diff(potential, axis=0) / self._distances
