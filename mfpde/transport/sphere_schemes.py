@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry.gauss_legendre import group_means, level, spread
+from mfpde.geometry.gauss_legendre import group_means, spread
 from mfpde.geometry.sphere import Sphere, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
@@ -14,10 +14,6 @@ from mfpde.transport.base import SAFE_SHARE, Flow, State, Transport
 from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
 from mfpde.transport.monotone import check_monotone
 from mfpde.transport.sphere_faces import faces_of
-
-# Of the time in which heat crosses a cell: errors of 1e-8 from length and from
-# rounding.
-_SHORT_TIME = 1e-6
 
 
 class SphereTransport(Transport):
@@ -56,28 +52,20 @@ class SphereTransport(Transport):
         stages.net_rate(outflows, self._sizes, result)
         return result
 
-    def moved_moments(
-        self, before: tuple[State, Flow], after: tuple[State, Flow]
-    ) -> ComplexArray:
-        """Change of the moments of groups without their profile.
+    def defect(
+        self,
+        masses: tuple[FloatArray, FloatArray],
+        rates: tuple[FloatArray, FloatArray],
+        step: float,
+    ) -> FloatArray:
+        """Defect of groups without their profile.
 
         The limited profile is not a smooth function of the masses, and says nothing
         about the error in time.
         """
-        moved = self.pool.take(*self.sphere.shape)
-        np.subtract(after[0].masses, before[0].masses, out=moved)
-        return self._moments_of_groups(moved)
-
-    def heat_rate(self, state: State, flow: Flow) -> ComplexArray:
-        """Rate of change of the same moments, from a very short heat flow, kappa = 1."""
-        time = _SHORT_TIME * self.sphere.spacing**2
-        moved = self.sphere.heat_flow(state.masses, time) - state.masses
-        return np.asarray(self._moments_of_groups(moved) / time)
-
-    def _moments_of_groups(self, masses: FloatArray) -> ComplexArray:
-        """Moments of ``masses``, which are levelled within groups."""
-        level(masses, self._sizes)
-        return self.sphere.moments(masses, self.grid.degree)
+        result = self.pool.take(*self.sphere.shape)
+        stages.defect(masses, rates, self._sizes, step, result)
+        return result
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """As on any grid, from the draining time of whole groups."""
@@ -105,10 +93,9 @@ class DonorBlendedSphere(SphereTransport):
     """Donor blending with the third-order upwind difference in smooth regions."""
 
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (5, nlat, nlon), see the kernels, and unresolved mass."""
-        velocity = self._total_velocity(attention)
         return self._outflows(masses, velocity, velocity, kernels.THIRD_ORDER)
 
 
@@ -139,10 +126,9 @@ class MusclSphere(SphereTransport):
         self._missing_at_faces = at_faces - _means_at_faces(grid.external_velocity)
 
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (5, nlat, nlon), see the kernels, and unresolved mass."""
-        velocity = self._total_velocity(attention)
         return self._outflows(masses, velocity, self._missing_at_faces, kernels.MUSCL)
 
 
@@ -164,7 +150,7 @@ class MonotoneSphere(SphereTransport):
         self._widths = widths[:, np.newaxis]
 
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (5, nlat, nlon), see the kernels, and unresolved mass."""
         potential = self.grid.sign * self.grid.first_variation(moments)
@@ -172,7 +158,7 @@ class MonotoneSphere(SphereTransport):
         at_faces[0, :-1] = np.diff(potential, axis=0) / self._distances
         means = group_means(potential, self._sizes)
         at_faces[1] = (np.roll(means, -1, axis=1) - means) / self._widths
-        return self._outflows(masses, attention, at_faces, kernels.FACE_VELOCITY)
+        return self._outflows(masses, velocity, at_faces, kernels.FACE_VELOCITY)
 
 
 def _means_at_faces(components: FloatArray) -> FloatArray:

@@ -123,3 +123,21 @@ def net_rate(outflows: FloatArray, sizes: IntArray, result: FloatArray) -> None:
         for j in range(nlon):
             row[j] += (from_west[j] + from_east[j]) + (above[j] + below[j])
         level_ring(row, size)
+
+
+@compiled
+def defect(
+    masses: tuple[FloatArray, FloatArray],
+    rates: tuple[FloatArray, FloatArray],
+    sizes: IntArray,
+    step: float,
+    result: FloatArray,
+) -> None:
+    """Fill in masses[1] - masses[0] - step / 2 (rates[0] + rates[1]), equal in groups."""
+    half = 0.5 * step
+    for i in range(len(sizes)):
+        old, new, first, last = masses[0][i], masses[1][i], rates[0][i], rates[1][i]
+        row = result[i]
+        for j in range(len(row)):
+            row[j] = (new[j] - old[j]) - half * (first[j] + last[j])
+        level_ring(row, sizes[i])
