@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray
+from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.transport import Flow, Scheme, State, Transport
 from mfpde.transport.base import normalised
 
@@ -124,8 +124,7 @@ class TimeStepper:
         self.diffusion = grid.diffusion
         if self.diffusion > 0:
             self._resolved_tolerance += transport.diffusion_tolerance
-        self._known_rates: tuple[Flow | None, tuple[ComplexArray, ComplexArray] | None]
-        self._known_rates = (None, None)
+        self._known_rate: tuple[Flow | None, FloatArray | None] = (None, None)
         degrees = grid.geometry.degrees(grid.degree)
         self._weights = np.where(degrees > 0, 1.0 / np.maximum(degrees, 1), 0.0)
         self._method = RUNGE_KUTTA[scheme.runge_kutta]
@@ -165,30 +164,35 @@ class TimeStepper:
         masses = geometry.heat_flow(state.masses, self.diffusion * time)
         return State(masses, state.points, state.atom_masses)
 
-    def _rates(self, state: State, flow: Flow) -> tuple[ComplexArray, ComplexArray]:
-        """Rates of the density's moments from transport, and from diffusion."""
-        known_flow, rates = self._known_rates
-        if flow is known_flow and rates is not None:
-            return rates
-        grid = self.transport.grid
-        rate = self.transport.net_rate(flow.outflows)
-        transported = grid.geometry.moments(rate, grid.degree)
-        if self.diffusion == 0:
-            return transported, np.zeros_like(transported)
-        diffused = self.transport.heat_rate(state, flow)
-        return transported, self.diffusion * diffused
+    def _rate(self, flow: Flow) -> FloatArray:
+        """Rate of change of the cell masses by transport."""
+        known_flow, rate = self._known_rate
+        if flow is known_flow and rate is not None:
+            return rate
+        return self.transport.net_rate(flow.outflows)
 
     def _error(self, before: Point, after: Point, step: float) -> tuple[float, float]:
         """Trapezoidal defect over the step, and the size of the rates of change."""
         (state, flow), (new, new_flow) = before, after
-        transport_rate, diffusion_rate = self._rates(state, flow)
-        new_rates = self._rates(new, new_flow)
+        grid, geometry = self.transport.grid, self.transport.grid.geometry
+        rates = self._rate(flow), self._rate(new_flow)
         # The end of this step is the start of the next.
-        self._known_rates = (new_flow, new_rates)
-        mean_rate = 0.5 * (transport_rate + diffusion_rate + sum(new_rates))
-        moved = self.transport.moved_moments(before, after)
-        error = self._norm(moved - step * mean_rate)
-        scale = self._norm(transport_rate) + self._norm(diffusion_rate)
+        self._known_rate = (new_flow, rates[1])
+        masses = self.transport.defect((state.masses, new.masses), rates, step)
+        missed = geometry.moments(masses, grid.degree)
+        moved = (new_flow.density_moments - flow.density_moments) / step
+        scale = 0.0
+        if self.diffusion > 0:
+            diffused, newly_diffused = (
+                self.diffusion
+                * geometry.heat_rate(s.masses, f.density_moments, grid.degree)
+                for s, f in (before, after)
+            )
+            missed -= 0.5 * step * (diffused + newly_diffused)
+            moved -= diffused
+            scale = self._norm(diffused)
+        error = self._norm(missed)
+        scale += self._norm(moved)
         if len(state.atom_masses):
             mean = 0.5 * (flow.atom_velocities + new_flow.atom_velocities)
             defect = np.linalg.norm(new.points - state.points - step * mean, axis=1)

@@ -90,6 +90,57 @@ def limited_difference(low: float, middle: float, high: float) -> float:
 
 
 @compiled
+def _sums(out: FloatArray, values: FloatArray, size: int) -> None:
+    for g in range(len(values) // size):
+        total = values[g * size]
+        for j in range(1, size):
+            total += values[g * size + j]
+        out[g] = total
+
+
+@compiled
+def _fill(out: FloatArray, values: FloatArray, size: int) -> None:
+    for g in range(len(out) // size):
+        value = values[g]
+        for j in range(size):
+            out[g * size + j] = value
+
+
+@compiled
+def _fill_profiles(
+    out: FloatArray, means: FloatArray, slopes: FloatArray, size: int
+) -> None:
+    share = 1.0 / size
+    for g in range(len(out) // size):
+        mean, slope = means[g], slopes[g]
+        for j in range(size):
+            out[g * size + j] = mean + slope * ((j + 0.5) * share - 0.5)
+
+
+# With a constant size the compiler unrolls the inner loops: most groups are small.
+@compiled
+def group_sums(out: FloatArray, values: FloatArray, size: int) -> None:
+    """Fill ``out`` (n / size,) with the sums of ``size`` consecutive values."""
+    if size == 2:
+        _sums(out, values, 2)
+    elif size == 4:
+        _sums(out, values, 4)
+    else:
+        _sums(out, values, size)
+
+
+@compiled
+def fill_groups(out: FloatArray, values: FloatArray, size: int) -> None:
+    """Fill each group of ``size`` cells of ``out`` with its entry of ``values``."""
+    if size == 2:
+        _fill(out, values, 2)
+    elif size == 4:
+        _fill(out, values, 4)
+    else:
+        _fill(out, values, size)
+
+
+@compiled
 def spread_ring(ring: FloatArray, size: int) -> None:
     """Replace each group of ``size`` cells by the limited linear profile of its mass.
 
@@ -97,17 +148,20 @@ def spread_ring(ring: FloatArray, size: int) -> None:
     mass is kept, and nothing becomes negative that was not.
     """
     count = len(ring) // size
-    totals = np.zeros(count)
+    means = np.empty(count + 2)
+    group_sums(means[1:], ring, size)
+    for g in range(1, count + 1):
+        means[g] /= size
+    means[0], means[count + 1] = means[count], means[1]
+    slopes = np.empty(count)
     for g in range(count):
-        for j in range(size):
-            totals[g] += ring[g * size + j]
-    for g in range(count):
-        below = totals[g - 1 if g > 0 else count - 1]
-        above = totals[g + 1 if g < count - 1 else 0]
-        mean = totals[g] / size
-        slope = limited_difference(below, totals[g], above) / size
-        for j in range(size):
-            ring[g * size + j] = mean + slope * ((j + 0.5) / size - 0.5)
+        slopes[g] = limited_difference(means[g], means[g + 1], means[g + 2])
+    if size == 2:
+        _fill_profiles(ring, means[1:], slopes, 2)
+    elif size == 4:
+        _fill_profiles(ring, means[1:], slopes, 4)
+    else:
+        _fill_profiles(ring, means[1:], slopes, size)
 
 
 @compiled
@@ -122,11 +176,11 @@ def spread(masses: FloatArray, sizes: IntArray) -> None:
 def level_ring(ring: FloatArray, size: int) -> None:
     """Give the cells of each group of ``size`` cells equal shares."""
     if size > 1:
-        for g in range(len(ring) // size):
-            total = 0.0
-            for j in range(g * size, (g + 1) * size):
-                total += ring[j]
-            ring[g * size : (g + 1) * size] = total / size
+        totals = np.empty(len(ring) // size)
+        group_sums(totals, ring, size)
+        for g in range(len(totals)):
+            totals[g] /= size
+        fill_groups(ring, totals, size)
 
 
 @compiled

@@ -72,25 +72,21 @@ class Transport(ABC):
             atom_velocities = grid.velocity_at(moments, points)
         else:
             atom_velocities = np.empty(state.points.shape)
-        attention = grid.attention_velocity(moments)
-        velocity = self._total_velocity(attention)
-        outflows, unresolved = self.outflows(state.masses, moments, attention)
+        velocity = grid.attention_velocity(moments)
+        velocity += grid.external_velocity
+        outflows, unresolved = self.outflows(state.masses, moments, velocity)
         return Flow(
             density_moments, moments, velocity, outflows, unresolved, atom_velocities
         )
 
-    def _total_velocity(self, attention: FloatArray) -> FloatArray:
-        result = self.pool.take(*attention.shape)
-        return np.add(attention, self.grid.external_velocity, out=result)
-
     @abstractmethod
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Mass per unit time that each cell sends through each side, and unresolved mass.
 
-        ``attention`` is the attention's part of the velocity at the centres; the
-        external part is the grid's.  The outflows have shape (sides, *shape).
+        ``velocity`` is that at the centres.  The outflows have shape (sides, *shape);
+        a scheme may add rows that its stages need.
         """
 
     def represented(self, masses: FloatArray) -> FloatArray:
@@ -107,16 +103,15 @@ class Transport(ABC):
     def net_rate(self, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, shape ``shape``."""
 
-    def heat_rate(self, state: State, flow: Flow) -> ComplexArray:
-        """Rate of change of the density's moments by diffusion, for kappa = 1."""
-        grid = self.grid
-        return grid.geometry.heat_rate(state.masses, flow.density_moments, grid.degree)
-
-    def moved_moments(
-        self, before: tuple[State, Flow], after: tuple[State, Flow]
-    ) -> ComplexArray:
-        """Change of the density's moments: the integral of both rates over the step."""
-        return after[1].density_moments - before[1].density_moments
+    def defect(
+        self,
+        masses: tuple[FloatArray, FloatArray],
+        rates: tuple[FloatArray, FloatArray],
+        step: float,
+    ) -> FloatArray:
+        """Defect of the trapezoidal rule in the cell masses, from rates at both ends."""
+        moved = masses[1] - masses[0]
+        return np.asarray(moved - 0.5 * step * (rates[0] + rates[1]))
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""

@@ -39,13 +39,12 @@ class DonorBlendedCircle(CircleTransport):
     """Donor blending with the fifth-order upwind difference in smooth regions."""
 
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
-        velocity = attention[0] + self.grid.external_velocity[0]
         result = np.empty((2, len(masses)))
         unresolved = kernels.fifth_order_outflows(
-            self._density(masses), velocity, result[0], result[1]
+            self._density(masses), velocity[0], result[0], result[1]
         )
         return result, unresolved * self.circle.spacing
 
@@ -60,22 +59,18 @@ class MusclCircle(CircleTransport):
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
         angles = self.circle.face_angles
-        self._external_at_faces = grid.external_velocity_along(
-            points_at(angles), tangents_at(angles)
-        )
+        at_faces = grid.external_velocity_along(points_at(angles), tangents_at(angles))
+        # What the cubic misses of the external velocity.
+        self._missing_at_faces = at_faces - _cubic_at_faces(grid.external_velocity[0])
 
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
-        inside = attention[0]
-        velocity = inside + self.grid.external_velocity[0]
-        next_to_face = inside + np.roll(inside, -1)
-        further = np.roll(inside, 1) + np.roll(inside, -2)
-        at_faces = (9 * next_to_face - further) / 16 + self._external_at_faces
+        at_faces = _cubic_at_faces(velocity[0]) + self._missing_at_faces
         result = np.empty((2, len(masses)))
         unresolved = kernels.muscl_outflows(
-            self._density(masses), velocity, at_faces, result[0], result[1]
+            self._density(masses), velocity[0], at_faces, result[0], result[1]
         )
         return result, unresolved * self.circle.spacing
 
@@ -93,7 +88,7 @@ class MonotoneCircle(CircleTransport):
         check_monotone(grid)
 
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
         potential = self.grid.first_variation(moments)
@@ -106,3 +101,10 @@ class MonotoneCircle(CircleTransport):
             result[1],
         )
         return result, unresolved * self.circle.spacing
+
+
+def _cubic_at_faces(values: FloatArray) -> FloatArray:
+    """Values at the upper faces, from the four centres next to each."""
+    next_to_face = values + np.roll(values, -1)
+    further = np.roll(values, 1) + np.roll(values, -2)
+    return np.asarray((9 * next_to_face - further) / 16)

@@ -17,18 +17,30 @@ _DROPPED_BITS = 49
 # Bins from 2^-64 to 2^64; faster and slower cells count in the first and last.
 _FIRST_BIN = (1023 - 64) * 8
 _BINS = 128 * 8
+_BLOCK = 256
 
 
 @compiled
 def draining_quantile(
     masses: FloatArray, outflow: FloatArray, ignored_mass: float
 ) -> float:
+    """Quantile of the draining times of cells with these masses and summed outflows."""
+    times = np.empty(len(masses))
+    for i in range(len(masses)):
+        times[i] = masses[i] / outflow[i] if outflow[i] > 0.0 else np.inf
+    return quantile_of_times(masses, times, ignored_mass)
+
+
+@compiled
+def quantile_of_times(
+    masses: FloatArray, times: FloatArray, ignored_mass: float
+) -> float:
     """Draining time below which cells of total mass ``ignored_mass`` lie.
 
     Parameters
     ----------
-    masses, outflow
-        Mass and summed outflow of each cell, flat arrays of one length.
+    masses, times
+        Mass and draining time of each cell, flat arrays of one length.
     ignored_mass
         Mass that may drain faster.
 
@@ -37,19 +49,33 @@ def draining_quantile(
     The lower edge of the histogram bin (8 an octave) that holds the quantile; inf if
     nothing flows.
     """
-    # The leading bits of a positive double are its octave and the eighth within it.
     mass_in_bin = np.zeros(_BINS)
-    times = np.empty(1)
-    bits = times.view(np.int64)
-    for i in range(len(masses)):
-        if outflow[i] > 0.0 and masses[i] > 0.0:
-            times[0] = masses[i] / outflow[i]
-            bin_index = (bits[0] >> _DROPPED_BITS) - _FIRST_BIN
-            mass_in_bin[min(max(bin_index, 0), _BINS - 1)] += masses[i]
-    passed = 0.0
-    for k in range(_BINS):
-        passed += mass_in_bin[k]
-        if passed > ignored_mass:
-            bits[0] = np.int64(k + _FIRST_BIN) << _DROPPED_BITS
-            return float(times[0])
-    return np.inf
+    edges = np.full(1, np.inf)
+    # The leading bits of a positive double are its octave and the eighth within it.
+    bits = edges.view(np.int64)
+    # The quantile of the cells so far lies in ``last``; slower cells cannot change it.
+    last, edge = _BINS, np.inf
+    counted = 0.0
+    for start in range(0, len(masses), _BLOCK):
+        mass, time = masses[start : start + _BLOCK], times[start : start + _BLOCK]
+        faster = 0
+        for i in range(len(mass)):
+            faster += 1 if time[i] < edge else 0
+        if faster == 0:
+            continue
+        for i in range(len(mass)):
+            if time[i] < edge and mass[i] > 0.0:
+                edges[0] = time[i]
+                k = min(max((bits[0] >> _DROPPED_BITS) - _FIRST_BIN, 0), _BINS - 1)
+                mass_in_bin[k] += mass[i]
+                counted += mass[i]
+        if counted > ignored_mass:
+            last, passed = 0, mass_in_bin[0]
+            while passed <= ignored_mass and last < _BINS - 1:
+                last += 1
+                passed += mass_in_bin[last]
+            if passed > ignored_mass:
+                counted = passed - mass_in_bin[last]
+                bits[0] = np.int64(last + _FIRST_BIN) << _DROPPED_BITS
+                edge = edges[0]
+    return float(edge)

@@ -77,7 +77,7 @@ def third_order_rise(low: float, middle: float, high: float) -> float:
     """
     back = middle - low
     ahead = high - middle
-    biased = (back + 2.0 * ahead) / 6.0
+    biased = (back + 2.0 * ahead) * (1.0 / 6.0)
     smallest = min(min(back, ahead), biased)
     largest = max(max(back, ahead), biased)
     return max(smallest, 0.0) + min(largest, 0.0)

@@ -26,6 +26,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.geometry.sphere import Sphere
+from mfpde.transport.sphere import Tables
 
 UPWIND = np.array([-1.0, 5.0, 2.0]) / 6.0
 CORRECTED_RINGS = 8
@@ -64,6 +65,20 @@ class Faces:
     southward: FloatArray
     northward: FloatArray
     flux_share: FloatArray
+
+    @property
+    def tables(self) -> Tables:
+        """The arrays for the kernels, in their order."""
+        return (
+            self.areas,
+            self.sizes,
+            self.south,
+            self.southward,
+            self.northward,
+            self.zonal,
+            self.zonal_flux,
+            self.flux_share,
+        )
 
 
 def faces_of(sphere: Sphere) -> Faces:

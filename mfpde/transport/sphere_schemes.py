@@ -5,19 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry.gauss_legendre import group_means, level, spread
+from mfpde.geometry.gauss_legendre import group_means, spread
 from mfpde.geometry.sphere import Sphere, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
 from mfpde.transport import sphere_stage as stages
 from mfpde.transport.base import SAFE_SHARE, Flow, State, Transport
-from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
+from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
 from mfpde.transport.monotone import check_monotone
 from mfpde.transport.sphere_faces import faces_of
-
-# Of the time in which heat crosses a cell: errors of 1e-8 from length and from
-# rounding.
-_SHORT_TIME = 1e-6
 
 
 class SphereTransport(Transport):
@@ -34,14 +30,7 @@ class SphereTransport(Transport):
         self.sphere = grid.geometry
         faces = faces_of(self.sphere)
         self._sizes = faces.sizes
-        self._meridional = (faces.areas, faces.south, faces.southward, faces.northward)
-        self._zonal = (
-            faces.areas,
-            faces.sizes.astype(np.float64),
-            faces.zonal,
-            faces.zonal_flux,
-            faces.flux_share,
-        )
+        self._tables = faces.tables
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Masses spread linearly within the groups near the poles."""
@@ -63,36 +52,27 @@ class SphereTransport(Transport):
         stages.net_rate(outflows, self._sizes, result)
         return result
 
-    def moved_moments(
-        self, before: tuple[State, Flow], after: tuple[State, Flow]
-    ) -> ComplexArray:
-        """Change of the moments of groups without their profile.
+    def defect(
+        self,
+        masses: tuple[FloatArray, FloatArray],
+        rates: tuple[FloatArray, FloatArray],
+        step: float,
+    ) -> FloatArray:
+        """Defect of groups without their profile.
 
         The limited profile is not a smooth function of the masses, and says nothing
         about the error in time.
         """
-        moved = self.pool.take(*self.sphere.shape)
-        np.subtract(after[0].masses, before[0].masses, out=moved)
-        return self._moments_of_groups(moved)
-
-    def heat_rate(self, state: State, flow: Flow) -> ComplexArray:
-        """Rate of change of the same moments, from a very short heat flow, kappa = 1."""
-        time = _SHORT_TIME * self.sphere.spacing**2
-        moved = self.sphere.heat_flow(state.masses, time) - state.masses
-        return np.asarray(self._moments_of_groups(moved) / time)
-
-    def _moments_of_groups(self, masses: FloatArray) -> ComplexArray:
-        """Moments of ``masses``, which are levelled within groups."""
-        level(masses, self._sizes)
-        return self.sphere.moments(masses, self.grid.degree)
+        result = self.pool.take(*self.sphere.shape)
+        stages.defect(masses, rates, self._sizes, step, result)
+        return result
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """As on any grid, from the draining time of whole groups."""
-        mass, total = self.pool.take(2, *self.sphere.shape)
-        stages.group_totals(state.masses, flow.outflows, self._sizes, mass, total)
+        times = flow.outflows[kernels.DRAINING_TIME]
         ignored = IGNORED_SHARE * state.total_mass
         return SAFE_SHARE * float(
-            draining_quantile(mass.ravel(), total.ravel(), ignored)
+            quantile_of_times(state.masses.ravel(), times.ravel(), ignored)
         )
 
     def _outflows(
@@ -102,28 +82,20 @@ class SphereTransport(Transport):
         at_faces: FloatArray,
         method: int,
     ) -> tuple[FloatArray, float]:
-        nlat, nlon = masses.shape
-        result = self.pool.take(4, nlat, nlon)
-        work = self.pool.take(3, nlat + 2, nlon)
-        kernels.fill_line_of_rings(masses, velocity[0], self._meridional[0], work)
-        density = work[0, 1:-1]
-        meridional = kernels.meridional_outflows(
-            work, velocity[0], at_faces[0], self._meridional, method, result[:2]
+        result = self.pool.take(5, *masses.shape)
+        unresolved = kernels.outflows_of(
+            masses, velocity, at_faces, self._tables, method, result
         )
-        zonal = kernels.zonal_outflows(
-            density, velocity[1], at_faces[1], self._zonal, method, result[2:]
-        )
-        return result, max(meridional, zonal)
+        return result, float(unresolved)
 
 
 class DonorBlendedSphere(SphereTransport):
     """Donor blending with the third-order upwind difference in smooth regions."""
 
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Outflows (4, nlat, nlon) to north, south, east, west, and unresolved mass."""
-        velocity = self._total_velocity(attention)
+        """Outflows (5, nlat, nlon), see the kernels, and unresolved mass."""
         return self._outflows(masses, velocity, velocity, kernels.THIRD_ORDER)
 
 
@@ -142,7 +114,7 @@ class MusclSphere(SphereTransport):
             sphere.colatitudes[:, np.newaxis],
             sphere.longitudes + sphere.longitude_step / 2,
         )
-        self._external_at_faces = np.stack(
+        at_faces = np.stack(
             [
                 grid.external_velocity_along(
                     points_at(*faces), tangents_at(*faces)[direction]
@@ -150,14 +122,14 @@ class MusclSphere(SphereTransport):
                 for direction, faces in enumerate((south_faces, east_faces))
             ]
         )
+        # What the mean of two centres misses of the external velocity.
+        self._missing_at_faces = at_faces - _means_at_faces(grid.external_velocity)
 
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Outflows (4, nlat, nlon) to north, south, east, west, and unresolved mass."""
-        velocity = self._total_velocity(attention)
-        at_faces = self._external_at_faces + _means_at_faces(attention)
-        return self._outflows(masses, velocity, at_faces, kernels.MUSCL)
+        """Outflows (5, nlat, nlon), see the kernels, and unresolved mass."""
+        return self._outflows(masses, velocity, self._missing_at_faces, kernels.MUSCL)
 
 
 class MonotoneSphere(SphereTransport):
@@ -178,15 +150,15 @@ class MonotoneSphere(SphereTransport):
         self._widths = widths[:, np.newaxis]
 
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Outflows (4, nlat, nlon) to north, south, east, west, and unresolved mass."""
+        """Outflows (5, nlat, nlon), see the kernels, and unresolved mass."""
         potential = self.grid.sign * self.grid.first_variation(moments)
         at_faces = np.zeros((2, *masses.shape))
         at_faces[0, :-1] = np.diff(potential, axis=0) / self._distances
         means = group_means(potential, self._sizes)
         at_faces[1] = (np.roll(means, -1, axis=1) - means) / self._widths
-        return self._outflows(masses, attention, at_faces, kernels.FACE_VELOCITY)
+        return self._outflows(masses, velocity, at_faces, kernels.FACE_VELOCITY)
 
 
 def _means_at_faces(components: FloatArray) -> FloatArray:

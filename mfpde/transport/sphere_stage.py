@@ -1,4 +1,4 @@
-"""Conservative Euler stages on the sphere, and the totals of groups."""
+"""Conservative Euler stages on the sphere."""
 
 from __future__ import annotations
 
@@ -8,38 +8,21 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry.gauss_legendre import level_ring, spread_ring
 from mfpde.transport.draining import FULL_DRAIN
+from mfpde.transport.sphere import DRAINING_TIME, EAST, NORTH, SOUTH, WEST
+
+Sides = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 @compiled
-def _fill_shares(
-    out: FloatArray,
-    masses: FloatArray,
-    outflows: FloatArray,
-    ring: int,
-    size: int,
-    step: float,
-) -> None:
-    """Fill min(step, draining time) of each cell's group in ``ring``."""
-    north, south = outflows[0, ring], outflows[1, ring]
-    east, west = outflows[2, ring], outflows[3, ring]
-    mass = masses[ring]
-    nlon = len(out)
-    for j in range(nlon):
-        out[j] = (north[j] + south[j]) + (east[j] + west[j])
-    if size == 1:
-        for j in range(nlon):
-            out[j] = min(step, mass[j] / max(out[j], 1e-300) * FULL_DRAIN)
-    else:
-        for g in range(nlon // size):
-            cells = slice(g * size, (g + 1) * size)
-            total = max(out[cells].sum(), 1e-300)
-            out[cells] = min(step, mass[cells].sum() / total * FULL_DRAIN)
+def _sides(outflows: FloatArray, i: int) -> Sides:
+    return outflows[NORTH, i], outflows[SOUTH, i], outflows[EAST, i], outflows[WEST, i]
 
 
 @compiled
-def _add_products(row: FloatArray, shares: FloatArray, outflow: FloatArray) -> None:
-    for j in range(len(row)):
-        row[j] += shares[j] * outflow[j]
+def _fill_shares(out: FloatArray, times: FloatArray, step: float) -> None:
+    """Time for which the cells of a ring send their outflows."""
+    for j in range(len(out)):
+        out[j] = min(step, times[j] * FULL_DRAIN)
 
 
 @compiled
@@ -55,96 +38,106 @@ def drained(
     Conservative, and never negative for any step.  The result is spread within groups.
     """
     nlat, nlon = masses.shape
-    sent_east = np.zeros(nlon)
-    sent_west = np.zeros(nlon)
-    before = np.zeros(nlon)
-    now = np.zeros(nlon)
-    after = np.zeros(nlon)
-    _fill_shares(now, masses, outflows, 0, sizes[0], step)
+    sent_east, sent_west = np.empty(2 * nlon), np.empty(2 * nlon)
+    before, now, after = np.zeros(nlon), np.zeros(nlon), np.zeros(nlon)
+    _fill_shares(now, outflows[DRAINING_TIME, 0], step)
     for i in range(nlat):
         size = sizes[i]
+        # Nothing comes from beyond the poles: there the shares are 0.
         if i < nlat - 1:
-            _fill_shares(after, masses, outflows, i + 1, sizes[i + 1], step)
-        row, mass = result[i], masses[i]
-        north, south = outflows[0, i], outflows[1, i]
-        east, west = outflows[2, i], outflows[3, i]
-        for j in range(nlon):
-            sent_east[j] = now[j] * east[j]
-        for j in range(nlon):
-            sent_west[j] = now[j] * west[j]
-        for j in range(nlon):
-            row[j] = now[j] * (north[j] + south[j])
-        for j in range(nlon):
-            row[j] = mass[j] - (row[j] + (sent_east[j] + sent_west[j]))
+            _fill_shares(after, outflows[DRAINING_TIME, i + 1], step)
+        else:
+            after[:] = 0.0
+        row = result[i]
+        _send(row, (sent_east, sent_west), now, masses[i], _sides(outflows, i), size)
         # What a group keeps is not negative, but its share of a single cell may be.
         level_ring(row, size)
-        for j in range(nlon):
-            row[j] = max(row[j], 0.0)
-        _receive(row, sent_east, sent_west, size)
-        if i > 0:
-            _add_products(row, before, outflows[1, i - 1])
-        if i < nlat - 1:
-            _add_products(row, after, outflows[0, i + 1])
+        _receive(
+            row,
+            (sent_east[:nlon], sent_west[size : size + nlon]),
+            (before, after),
+            (outflows[SOUTH, max(i - 1, 0)], outflows[NORTH, min(i + 1, nlat - 1)]),
+        )
         if size > 1:
             spread_ring(row, size)
         before, now, after = now, after, before
 
 
 @compiled
-def _receive(
-    row: FloatArray, from_west: FloatArray, from_east: FloatArray, size: int
+def _send(
+    kept: FloatArray,
+    sent: tuple[FloatArray, FloatArray],
+    shares: FloatArray,
+    masses: FloatArray,
+    outflows: Sides,
+    size: int,
 ) -> None:
-    """Add what flows east and west to the cells one group further."""
-    nlon = len(row)
+    """Fill what the cells of a ring keep and what they send.
+
+    ``sent[0][j]`` is what arrives in cell j from the west, ``sent[1][j + size]`` what
+    arrives from the east.
+    """
+    sent_east, sent_west = sent
+    north, south, east, west = outflows
+    nlon = len(masses)
+    from_west, from_east = sent_east[size : size + nlon], sent_west[:nlon]
+    for j in range(nlon):
+        to_east, to_west = shares[j] * east[j], shares[j] * west[j]
+        from_west[j] = to_east
+        from_east[j] = to_west
+        kept[j] = masses[j] - (shares[j] * (north[j] + south[j]) + (to_east + to_west))
     for j in range(size):
-        row[j] += from_west[j + nlon - size]
-    for j in range(size, nlon):
-        row[j] += from_west[j - size]
-    for j in range(nlon - size):
-        row[j] += from_east[j + size]
-    for j in range(nlon - size, nlon):
-        row[j] += from_east[j + size - nlon]
+        sent_east[j] = sent_east[j + nlon]
+        sent_west[j + nlon] = sent_west[j]
+
+
+@compiled
+def _receive(
+    row: FloatArray,
+    zonal: tuple[FloatArray, FloatArray],
+    shares: tuple[FloatArray, FloatArray],
+    meridional: tuple[FloatArray, FloatArray],
+) -> None:
+    """Add what arrives to what is kept, which rounding may have made negative."""
+    from_west, from_east = zonal
+    before, after = shares
+    from_north, from_south = meridional
+    for j in range(len(row)):
+        row[j] = (max(row[j], 0.0) + from_west[j] + from_east[j]) + (
+            before[j] * from_north[j] + after[j] * from_south[j]
+        )
 
 
 @compiled
 def net_rate(outflows: FloatArray, sizes: IntArray, result: FloatArray) -> None:
     """Fill the rate of change of each cell's mass, equal within groups."""
     _, nlat, nlon = outflows.shape
+    sent_east, sent_west = np.empty(2 * nlon), np.empty(2 * nlon)
+    none, one = np.zeros(nlon), np.ones(nlon)
     for i in range(nlat):
-        row = result[i]
-        north, south = outflows[0, i], outflows[1, i]
-        east, west = outflows[2, i], outflows[3, i]
+        row, size = result[i], sizes[i]
+        _send(row, (sent_east, sent_west), one, none, _sides(outflows, i), size)
+        above = outflows[SOUTH, i - 1] if i > 0 else none
+        below = outflows[NORTH, i + 1] if i < nlat - 1 else none
+        from_west, from_east = sent_east[:nlon], sent_west[size : size + nlon]
         for j in range(nlon):
-            row[j] = -((north[j] + south[j]) + (east[j] + west[j]))
-        _receive(row, east, west, sizes[i])
-        if i > 0:
-            _add(row, outflows[1, i - 1])
-        if i < nlat - 1:
-            _add(row, outflows[0, i + 1])
-        level_ring(row, sizes[i])
+            row[j] += (from_west[j] + from_east[j]) + (above[j] + below[j])
+        level_ring(row, size)
 
 
 @compiled
-def _add(row: FloatArray, other: FloatArray) -> None:
-    for j in range(len(row)):
-        row[j] += other[j]
-
-
-@compiled
-def group_totals(
-    masses: FloatArray,
-    outflows: FloatArray,
+def defect(
+    masses: tuple[FloatArray, FloatArray],
+    rates: tuple[FloatArray, FloatArray],
     sizes: IntArray,
-    mass: FloatArray,
-    total: FloatArray,
+    step: float,
+    result: FloatArray,
 ) -> None:
-    """Fill masses and summed outflows of groups, in equal shares of their cells."""
-    nlat, nlon = masses.shape
-    for i in range(nlat):
-        for j in range(nlon):
-            mass[i, j] = masses[i, j]
-        for j in range(nlon):
-            meridional = outflows[0, i, j] + outflows[1, i, j]
-            total[i, j] = meridional + (outflows[2, i, j] + outflows[3, i, j])
-        level_ring(mass[i], sizes[i])
-        level_ring(total[i], sizes[i])
+    """Fill in masses[1] - masses[0] - step / 2 (rates[0] + rates[1]), equal in groups."""
+    half = 0.5 * step
+    for i in range(len(sizes)):
+        old, new, first, last = masses[0][i], masses[1][i], rates[0][i], rates[1][i]
+        row = result[i]
+        for j in range(len(row)):
+            row[j] = (new[j] - old[j]) - half * (first[j] + last[j])
+        level_ring(row, sizes[i])

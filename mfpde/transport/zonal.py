@@ -102,14 +102,13 @@ class DonorBlendedZonal(ZonalTransport):
     """Donor blending with limited sixth-order edge values in smooth regions."""
 
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
-        velocity = attention[0] + self.grid.external_velocity[0]
         density = self._extended(masses)
         share = self._blends(masses)
         result = blended_outflows(
-            np.abs(density) * _odd(velocity, GHOSTS),
+            np.abs(density) * _odd(velocity[0], GHOSTS),
             self._face_velocity(moments),
             edge_densities(density),
             share,
@@ -121,15 +120,14 @@ class MusclZonal(ZonalTransport):
     """Donor blending with limited linear reconstruction in smooth regions."""
 
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
-        velocity = attention[0] + self.grid.external_velocity[0]
         # The circle's kernel around a line with ghost cells: its ends are cut off again.
         extended = np.empty((2, len(masses) + 2 * GHOSTS))
         kernels.muscl_outflows(
             np.abs(self._extended(masses)),
-            _odd(velocity, GHOSTS),
+            _odd(velocity[0], GHOSTS),
             _upper_faces(self._face_velocity(moments)),
             extended[0],
             extended[1],
@@ -150,7 +148,7 @@ class MonotoneZonal(ZonalTransport):
         check_monotone(grid)
 
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
         rise = np.diff(self.grid.energy_derivative(moments)) / self.zonal.spacing
@@ -175,13 +173,13 @@ class SemiLagrangianZonal(ZonalTransport):
     """
 
     def outflows(
-        self, masses: FloatArray, moments: ComplexArray, attention: FloatArray
+        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Rates of flow (2, n) through the lower and the upper face, and unresolved mass."""
-        velocity = self._face_velocity(moments) / self.zonal.spacing
+        at_faces = self._face_velocity(moments) / self.zonal.spacing
         result = edge_densities(self.zonal.mirrored(masses, GHOSTS))
-        result[0] *= np.maximum(-velocity[:-1], 0.0)
-        result[1] *= np.maximum(velocity[1:], 0.0)
+        result[0] *= np.maximum(-at_faces[:-1], 0.0)
+        result[1] *= np.maximum(at_faces[1:], 0.0)
         return result, float(self._blends(masses)[GHOSTS:-GHOSTS] @ masses)
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
