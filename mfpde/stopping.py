@@ -136,3 +136,13 @@ def not_finite(time_reached: float) -> StopReason:
         f"a value was not finite at t = {time_reached:.6g}; the last finite state is in "
         "run.final; look for overflowing weights or potentials, or lower max_step",
     )
+
+
+def step_too_small(time_reached: float, step: float) -> StopReason:
+    """Return the reason of a run whose steps became too small to reach its end."""
+    return StopReason(
+        "step_too_small",
+        f"at t = {time_reached:.6g} only steps of {step:.1e} are stable or accurate, which "
+        "would never reach the end; look for very large weights or potentials (with an "
+        "unshifted kernel time is shorter by e^-beta), or raise rtol",
+    )

@@ -16,6 +16,7 @@ from mfpde.stopping import (
     interrupted,
     not_finite,
     reached_end,
+    step_too_small,
 )
 from mfpde.time_stepping import StepResult, TimeStepper
 from mfpde.transport import Flow, State
@@ -24,6 +25,8 @@ _RECENT_STEPS = 6
 _AT_REST = 1e-14
 # Below this share of the draining step, accuracy is the grid's matter, not the step's.
 _SMALLEST_SHARE = 1e-3
+# A run of more steps than the inverse of this would never end.
+_SMALLEST_STEP = 1e-13
 
 
 class TimeLoop:
@@ -56,15 +59,15 @@ class TimeLoop:
         self, state: State, start_time: float, conditions: tuple[StoppingCondition, ...]
     ) -> StopReason:
         """Step until the end time, a stopping condition, or an interruption."""
-        self.state, self.time = state, start_time
+        self.state, self.time, self.start_time = state, start_time, start_time
         self.first_mass = state.total_mass
         try:
             flow = self.stepper.transport.flow(state)
             self._save_if_due(flow)
             while self.time < self.t_end:
                 result = self._step(flow)
-                if result is None:
-                    return not_finite(self.time)
+                if isinstance(result, StopReason):
+                    return result
                 flow = result.flow
                 self._save_if_due(flow)
                 self._report(flow)
@@ -86,7 +89,7 @@ class TimeLoop:
             "wall_seconds": time.monotonic() - self.started_at,
         }
 
-    def _step(self, flow: Flow) -> StepResult | None:
+    def _step(self, flow: Flow) -> StepResult | StopReason:
         """Take one step, repeated with smaller ones until it is accurate."""
         draining = min(
             self.stepper.transport.longest_step(self.state, flow), self.longest
@@ -94,10 +97,14 @@ class TimeLoop:
         target = self.save_times[0] if self.save_times else self.t_end
         while True:
             wanted = min(draining, self.accurate_step)
+            if wanted < _SMALLEST_STEP * (self.t_end - self.start_time):
+                if not np.isfinite(flow.outflows).all():
+                    return not_finite(self.time)
+                return step_too_small(self.time, wanted)
             step, lands = _fitted(wanted, target - self.time)
             result = self.stepper.step(self.state, flow, step)
             if not np.isfinite(result.state.masses.sum() + result.accurate_step):
-                return None
+                return not_finite(self.time)
             # A step cut short by a save says nothing against a longer one after it.
             cut_short = step < wanted
             if not cut_short or result.accurate_step < step or not result.is_accurate:

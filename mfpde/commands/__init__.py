@@ -8,7 +8,11 @@ BAD_SETTINGS = 2
 NUMERICAL_FAILURE = 3
 INTERRUPTED = 130
 
-_CODES = {"non_finite": NUMERICAL_FAILURE, "interrupted": INTERRUPTED}
+_CODES = {
+    "non_finite": NUMERICAL_FAILURE,
+    "step_too_small": NUMERICAL_FAILURE,
+    "interrupted": INTERRUPTED,
+}
 
 
 def exit_code(stop_kind: str) -> int:

@@ -20,7 +20,7 @@ def conclude(run: Run, settings: Settings, *, quiet: bool) -> None:
     """
     tell = _nothing if quiet else say
     tell(summary(run))
-    if run.stop.kind not in ("interrupted", "non_finite"):
+    if run.stop.kind not in ("interrupted", "non_finite", "step_too_small"):
         if settings.particles is not None:
             tell(_with_particles(run, settings, quiet=quiet))
         if settings.output.figure is not None:

@@ -16,7 +16,7 @@ from mfpde.stopping import reached_end
 from mfpde.storage import RunWriter, load
 from mfpde.store_places import stored_settings, stored_stop
 
-ENDED = ("t_end", "steady_state", "non_finite")
+ENDED = ("t_end", "steady_state", "non_finite", "step_too_small")
 
 
 def resume(arguments: argparse.Namespace) -> int:
