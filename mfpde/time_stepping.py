@@ -2,15 +2,16 @@ r"""One time step: Runge-Kutta stages of the transport, Strang-split diffusion, 
 
 The step size follows two bounds, and no other.  (1) The draining time of the cells, see
 ``mfpde.transport.draining``.  (2) A tolerance for the error in time, measured on the
-moments g_k = \int Y_k dmu that the interaction sees: with the full rate of change g' at
+moments g_k = \int Y_k dmu that the interaction sees: with the rate of change g' at
 both ends,
 
     error = || g(t+dt) - g(t) - dt/2 (g'(t) + g'(t+dt)) ||,
 
-the defect of the trapezoidal rule, is O(dt^3) for every method used here.  It sees the
-splitting error of the diffusion too (at a false fixed point of the splitting g' is not
-zero). A step is repeated if the error exceeds ``rtol`` times dt times the size of g'
-(more where the grid itself does not resolve the measure).
+the defect of the trapezoidal rule, is O(dt^3) for every method used here.  With
+diffusion, where heat flows exactly in time, the change by transport alone is compared
+with the transport's rates at both ends of the step: stiff heat costs no steps, and what
+is left is the splitting error. A step is repeated if the error exceeds ``rtol`` times
+dt times the size of g' (more where the grid itself does not resolve the measure).
 """
 
 from __future__ import annotations
@@ -90,7 +91,10 @@ def _combined(transport: Transport, states: tuple[State, State], share: float) -
 
 @dataclass(frozen=True, eq=False)
 class StepResult:
-    """A finished step: the new state, its flow, and the step that the error would allow."""
+    """A finished step: the new state, its flow, and the step that the error would allow.
+
+    That step is nan if the error is not finite.
+    """
 
     state: State
     flow: Flow
@@ -131,9 +135,12 @@ class TimeStepper:
 
     def step(self, state: State, flow: Flow, step: float) -> StepResult:
         """Try one step of size ``step`` from ``state`` with its ``flow``."""
-        new = self._advanced(state, flow, step)
+        start, moved, new = self._advanced((state, flow), step)
         new_flow = self.transport.flow(new)
-        error, scale = self._error((state, flow), (new, new_flow), step)
+        before, after = (state, flow), (new, new_flow)
+        error, scale = self._error((before, after), (start, moved), step)
+        if not np.isfinite(error):
+            return StepResult(new, new_flow, np.nan, False)
         unresolved = flow.unresolved_mass / state.total_mass
         tolerance = self._resolved_tolerance + _UNRESOLVED_TOLERANCE * unresolved
         allowed = tolerance * scale * step + _ROUNDING
@@ -141,58 +148,63 @@ class TimeStepper:
         ratio = 0.9 * np.sqrt(allowed / max(error, 1e-300))
         accurate_step = step * float(np.clip(ratio, 0.2, 2.0))
         is_accurate = error <= 2.0 * allowed
-        if self.watch_energy and self._energy_moves_wrong(
-            (state, flow), (new, new_flow)
-        ):
+        if self.watch_energy and self._energy_moves_wrong(before, after):
             return StepResult(new, new_flow, step / 2, False)
         return StepResult(new, new_flow, accurate_step, bool(is_accurate))
 
-    def _advanced(self, state: State, flow: Flow, step: float) -> State:
+    def _advanced(self, before: Point, step: float) -> tuple[Point, State, State]:
+        """Where transport starts, where it ends, and the new state."""
         if self.diffusion == 0:
-            new = self._method(self.transport, (state, flow), step)
-        else:
-            half = self._diffused(state, step / 2)
-            start = (half, self.transport.flow(half))
-            moved = self._method(self.transport, start, step)
-            new = self._diffused(moved, step / 2)
-        if len(new.atom_masses) == 0:
-            return new
-        return State(new.masses, normalised(new.points), new.atom_masses)
+            moved = self._method(self.transport, before, step)
+            if len(moved.atom_masses):
+                points = normalised(moved.points)
+                return before, moved, State(moved.masses, points, moved.atom_masses)
+            return before, moved, moved
+        half = self._diffused(before[0], step / 2)
+        start = (half, self.transport.flow(half))
+        moved = self._method(self.transport, start, step)
+        return start, moved, self._diffused(moved, step / 2)
 
     def _diffused(self, state: State, time: float) -> State:
         geometry = self.transport.grid.geometry
         masses = geometry.heat_flow(state.masses, self.diffusion * time)
         return State(masses, state.points, state.atom_masses)
 
-    def _rate(self, flow: Flow) -> FloatArray:
-        """Rate of change of the cell masses by transport."""
+    def _rate(self, state: State, flow: Flow) -> FloatArray:
+        """Rate of change of the cell masses by all that is not exact in time."""
         known_flow, rate = self._known_rate
         if flow is known_flow and rate is not None:
             return rate
-        return self.transport.net_rate(flow.outflows)
+        rate = self.transport.net_rate(flow.outflows)
+        if self.diffusion > 0:
+            heat = self.transport.grid.geometry.heat_rate(state.masses)
+            if heat is not None:
+                return np.asarray(rate + self.diffusion * heat)
+        return rate
 
-    def _error(self, before: Point, after: Point, step: float) -> tuple[float, float]:
-        """Trapezoidal defect over the step, and the size of the rates of change."""
-        (state, flow), (new, new_flow) = before, after
-        grid, geometry = self.transport.grid, self.transport.grid.geometry
-        rates = self._rate(flow), self._rate(new_flow)
+    def _error(
+        self, ends: tuple[Point, Point], transported: tuple[Point, State], step: float
+    ) -> tuple[float, float]:
+        """Trapezoidal defect of what is not exact, and the size of the rates of change.
+
+        ``transported`` is where transport alone started and ended.
+        """
+        (state, flow), (new, new_flow) = ends
+        start, end = transported
+        grid = self.transport.grid
+        rates = self._rate(state, flow), self._rate(new, new_flow)
         # The end of this step is the start of the next.
         self._known_rate = (new_flow, rates[1])
-        masses = self.transport.defect((state.masses, new.masses), rates, step)
-        missed = geometry.moments(masses, grid.degree)
+        masses = start[0].masses, end.masses
+        if self.diffusion > 0 and grid.geometry.heat_rate(masses[0]) is not None:
+            masses = state.masses, new.masses
+        missed = grid.geometry.moments(
+            self.transport.defect(masses, rates, step), grid.degree
+        )
+        diffused = (start[1].density_moments - flow.density_moments) * (2 / step)
         moved = (new_flow.density_moments - flow.density_moments) / step
-        scale = 0.0
-        if self.diffusion > 0:
-            diffused, newly_diffused = (
-                self.diffusion
-                * geometry.heat_rate(s.masses, f.density_moments, grid.degree)
-                for s, f in (before, after)
-            )
-            missed -= 0.5 * step * (diffused + newly_diffused)
-            moved -= diffused
-            scale = self._norm(diffused)
+        scale = self._norm(moved - diffused) + self._norm(diffused)
         error = self._norm(missed)
-        scale += self._norm(moved)
         if len(state.atom_masses):
             mean = 0.5 * (flow.atom_velocities + new_flow.atom_velocities)
             defect = np.linalg.norm(new.points - state.points - step * mean, axis=1)

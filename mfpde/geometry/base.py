@@ -17,8 +17,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Protocol
 
-import numpy as np
-
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 
 
@@ -141,11 +139,10 @@ class Geometry(ABC):
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Masses after the positive discrete heat flow of duration ``time``."""
 
-    def heat_rate(
-        self, masses: FloatArray, moments: ComplexArray, degree: int
-    ) -> ComplexArray:
-        """Rate of change, under the discrete heat flow, of the ``moments`` of ``masses``."""
-        return np.asarray(-self.heat_symbol(degree) * moments)
+    def heat_rate(self, masses: FloatArray) -> FloatArray | None:
+        """Rate of change under the heat flow; None if the flow makes no error in time."""
+        del masses
+        return None
 
     @abstractmethod
     def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:

@@ -264,14 +264,11 @@ class Zonal(Geometry):
         """Flow of the two-point Laplacian on the bands: positive and conservative."""
         return heat_step(masses, *self._heat_rates, time)
 
-    def heat_rate(
-        self, masses: FloatArray, moments: ComplexArray, degree: int
-    ) -> ComplexArray:
-        """Rate of change, under the grid's heat flow, of the ``moments`` of ``masses``."""
+    def heat_rate(self, masses: FloatArray) -> FloatArray:
+        """Rate of change under the two-point Laplacian, which the flow approximates."""
         rise, fall = self._heat_rates
         upward = rise[:-1] * masses[:-1] - fall[1:] * masses[1:]
-        rate = -np.diff(np.concatenate([[0.0], upward, [0.0]]))
-        return self.moments(rate, degree)
+        return np.asarray(-np.diff(np.concatenate([[0.0], upward, [0.0]])))
 
     def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
         """Monotone cubic in the cumulated mass: conservative, never negative."""
