@@ -363,3 +363,39 @@ def test_steps_of_the_two_atom_ascent():
     equation = MeanFieldEquation(Attention(8.0), direction="ascent")
     run = solve(equation, start, t_end=5.0, save_at=[5.0])
     assert run.statistics["steps"] <= 250
+
+
+# --- Nonlinear: against a reference on a grid four times as fine ------------------------
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("activation", [None, "gelu"])
+@pytest.mark.parametrize("transport", ["donor_blended", "muscl"])
+def test_nonlinear_order(normalized, activation, transport):
+    """beta = 8, t = 1, L1 against the reference's harmonics up to degree 60."""
+    terms = [Attention(8.0, normalized=normalized)]
+    if activation is not None:
+        terms.append(Perceptron.random(3, 3, seed=111, activation=activation))
+    equation = MeanFieldEquation(*terms, direction="ascent")
+
+    def start(x):
+        one, other = unit(0.2, -0.4, 0.6), unit(-0.5, 0.3, 0.2)
+        return 0.3 + von_mises(x, one, 2.0) + 0.5 * von_mises(x, other, 3.0)
+
+    def end(nlat, scheme):
+        density = Density.from_function(Sphere(nlat), start)
+        run = solve(
+            equation, density, t_end=1.0, save_at=[1.0], rtol=1e-5, transport=scheme
+        )
+        return run.final.density
+
+    reference = end(192, "donor_blended")
+    moments = reference.geometry.moments(reference.masses, 60)
+    errors = []
+    for nlat in (48, 96):
+        density = end(nlat, transport)
+        exact = reference.geometry.synthesis_at(
+            moments / (4 * np.pi), density.geometry.points
+        )
+        errors.append(np.sum(np.abs(density.values - exact) * density.geometry.areas))
+    assert np.log2(errors[0] / errors[1]) >= 1.8
