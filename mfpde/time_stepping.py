@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.compiled import compiled
 from mfpde.transport import Flow, Scheme, State, Transport
 from mfpde.transport.base import normalised
 
@@ -79,14 +80,23 @@ def _combined(transport: Transport, states: tuple[State, State], share: float) -
     """
     start, stage = states
     masses = transport.pool.take(*start.masses.shape)
-    kept = transport.pool.take(*start.masses.shape)
-    np.multiply(stage.masses, share, out=masses)
-    masses += np.multiply(start.masses, 1 - share, out=kept)
+    pair = (start.masses.ravel(), stage.masses.ravel())
+    _fill_mean(masses.ravel(), pair, share)
     return State(
         masses,
         (1 - share) * start.points + share * stage.points,
         start.atom_masses,
     )
+
+
+@compiled
+def _fill_mean(
+    out: FloatArray, values: tuple[FloatArray, FloatArray], share: float
+) -> None:
+    """Fill in (1 - share) first + share second, in one pass."""
+    first, second = values
+    for i in range(len(out)):
+        out[i] = second[i] * share + first[i] * (1.0 - share)
 
 
 @dataclass(frozen=True, eq=False)

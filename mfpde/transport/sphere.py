@@ -1,10 +1,9 @@
-"""Outflows of the cells of a sphere: the line kernels along meridians and rings.
+"""Fluxes between the cells of a sphere: the line kernels along meridians and rings.
 
-Outflows have shape (5, nlat, nlon): mass per unit time to the north, south, east and
-west, and the draining time, mass / sum of these four.  In a ring of groups the zonal
-outflow of a group is divided evenly among its cells, and goes to the cells of the next
-group evenly: to the cell that is one group size away; the draining time is that of the
-group.
+Fluxes have shape (3, nlat, nlon): net mass per unit time through the south and through
+the east face of each cell, and the draining time: the mass of a cell's group over the
+sum of its four outflows.  (A net flux is the difference of the outflows of the cells on
+either side.)
 
 One pass from north to south does it all, with the few rings that it needs at hand.
 """
@@ -15,21 +14,24 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
-from mfpde.geometry.gauss_legendre import fill_groups, group_sums
 from mfpde.transport.sphere_lines import (
     Pair,
-    blend_donor,
     limited_rows,
-    mix_density_rows,
     own_blends,
     shares_of,
     third_order_rows,
 )
+from mfpde.transport.sphere_ring import (
+    FACE_VELOCITY,
+    MUSCL,
+    PAD,
+    THIRD_ORDER,
+    ZONAL_ROWS,
+    fill_draining_times,
+    zonal_fluxes,
+)
 
-THIRD_ORDER, MUSCL, FACE_VELOCITY = 3, 2, 0
-NORTH, SOUTH, EAST, WEST, DRAINING_TIME = range(5)
-# Rows carry this many more cells from around the ring at each end.
-_PAD = 2
+SOUTHWARD, EASTWARD, DRAINING_TIME = range(3)
 # Rings at hand: one behind, the present one, and two ahead.
 _RINGS = 4
 
@@ -46,7 +48,7 @@ Tables = tuple[
 
 
 @compiled
-def outflows_of(
+def fill_fluxes(
     masses: FloatArray,
     velocity: FloatArray,
     at_faces: FloatArray,
@@ -54,7 +56,7 @@ def outflows_of(
     method: int,
     result: FloatArray,
 ) -> float:
-    """Fill in the outflows (5, nlat, nlon).
+    """Fill in the fluxes (3, nlat, nlon).
 
     Parameters
     ----------
@@ -77,13 +79,16 @@ def outflows_of(
     -------
     Sum of mass times blend: what the grid does not resolve.
     """
-    areas, sizes = tables[0], tables[1]
+    areas, sizes, lengths, southward, northward = tables[:5]
+    zonal_lengths, zonal_flux_lengths, flux_shares = tables[5:]
     nlat, nlon = masses.shape
     # Ring i is row i modulo 4; the ring beyond a pole lies over it.
     lines = np.empty((3, _RINGS, nlon))
     density, flow, own = lines[0], lines[1], lines[2]
     shares, above, below = np.empty(nlon), np.zeros(nlon), np.zeros(nlon)
-    ring = np.zeros((6, nlon + 2 * _PAD))
+    to_south, to_north, from_north = np.zeros(nlon), np.zeros(nlon), np.zeros(nlon)
+    outflow = np.empty(nlon)
+    work = np.zeros((ZONAL_ROWS, nlon + 2 * PAD))
     unresolved = np.zeros((2, nlon))
     for i in range(2):
         _fill_ring((density[i], flow[i]), masses[i], velocity[0, i], areas[i])
@@ -104,40 +109,45 @@ def outflows_of(
             own_blends(own[south], (density[here], density[south], density[beyond]))
         else:
             _over_the_pole(own[south], own[here], 1.0)
-        above, below = below, above
-        _fill_south_velocity(below, velocity[0], at_faces[0], i, method)
         blends = (own[north], own[here], own[south])
         shares_of(shares, blends, density[here], areas[i], unresolved[0])
-        densities = (density[north], density[here], density[south])
+        above, below = below, above
+        _fill_south_velocity(below, velocity[0], at_faces[0], i, method)
+        to_south, from_north = from_north, to_south
         flows = (flow[north], flow[here], flow[south])
-        to_south, to_north = result[SOUTH, i], result[NORTH, i]
-        lengths = (tables[2][i - 1] if i > 0 else 0.0, tables[2][i])
+        pair = (lengths[i - 1] if i > 0 else 0.0, lengths[i])
+        sides, faces = (to_north, to_south), (above, below)
         if method == THIRD_ORDER:
-            s, n = tables[3][i], tables[4][i]
+            s, n = southward[i], northward[i]
             weights = ((s[0], s[1], s[2]), (n[0], n[1], n[2]))
-            third_order_rows(to_south, to_north, flows, (above, below), weights)
+            third_order_rows(sides, shares, flows, faces, weights, pair)
         else:
-            limited_rows(to_south, to_north, densities, (above, below), lengths)
-        if method != FACE_VELOCITY:
-            blend_donor(to_south, to_north, shares, flows, lengths)
-        size = sizes[i]
-        _fill_zonal(
-            ring,
+            densities = (density[north], density[here], density[south])
+            if method == FACE_VELOCITY:
+                shares[:] = 0.0
+            limited_rows(sides, shares, (densities, flows), faces, pair)
+        if i > 0:
+            _subtract(result[SOUTHWARD, i - 1], from_north, to_north)
+        zonal_fluxes(
+            work,
             density[here],
             velocity[1, i],
             (at_faces[1, i], unresolved[1]),
-            (areas[i], tables[5][i], tables[6][i], tables[7][i]),
-            size,
+            (areas[i], zonal_lengths[i], zonal_flux_lengths[i], flux_shares[i]),
+            sizes[i],
             method,
-            (result[EAST, i], result[WEST, i]),
+            (result[EASTWARD, i], outflow),
         )
-        _fill_draining_times(
-            result[DRAINING_TIME, i],
-            masses[i],
-            (to_north, to_south, result[EAST, i], result[WEST, i]),
-            size,
-        )
+        times = result[DRAINING_TIME, i]
+        fill_draining_times(times, masses[i], outflow, sides, sizes[i])
+    result[SOUTHWARD, nlat - 1] = 0.0
     return float(max(unresolved[0].sum(), unresolved[1].sum()))
+
+
+@compiled
+def _subtract(out: FloatArray, first: FloatArray, second: FloatArray) -> None:
+    for j in range(len(out)):
+        out[j] = first[j] - second[j]
 
 
 @compiled
@@ -178,123 +188,3 @@ def _fill_south_velocity(
                 row[j] += more[j]
     else:
         row[:] = 0.0
-
-
-@compiled
-def _fill_zonal(
-    work: FloatArray,
-    density: FloatArray,
-    velocity: FloatArray,
-    others: Pair,
-    table: tuple[float, float, float, float],
-    size: int,
-    method: int,
-    result: Pair,
-) -> None:
-    """Fill the outflows of one ring to the east and to the west.
-
-    ``others`` are the velocities at the east faces, and the unresolved masses to add
-    to; ``table`` holds area, length of the faces, that in the third-order flux, and the
-    share of it that is reconstructed as one field; ``work`` has room for six rows.
-    """
-    at_faces, unresolved = others
-    area, length, flux_length, flux_share = table
-    n = len(density) // size
-    c = _PAD
-    r, f, own, u = work[0], work[1], work[2], work[3]
-    if size == 1:
-        for j in range(n):
-            r[c + j] = density[j]
-            f[c + j] = density[j] * velocity[j]
-    else:
-        flow = np.empty(len(density))
-        for j in range(len(density)):
-            flow[j] = density[j] * velocity[j]
-        group_sums(r[c:], density, size)
-        group_sums(f[c:], flow, size)
-        for g in range(c, c + n):
-            r[g] /= size
-            f[g] /= size
-    _wrap(r, n)
-    _wrap(f, n)
-    _fill_east_velocity(u, velocity, at_faces, size, method)
-    densities = (r[c - 1 : c - 1 + n], r[c : c + n], r[c + 1 : c + 1 + n])
-    flows = (f[c - 1 : c - 1 + n], f[c : c + n], f[c + 1 : c + 1 + n])
-    own_blends(own[c : c + n], densities)
-    _wrap(own, n)
-    blends = (own[c - 1 : c - 1 + n], own[c : c + n], own[c + 1 : c + 1 + n])
-    shares = work[4][:n]
-    shares_of(shares, blends, densities[1], area * size, unresolved)
-    faces = (u[:n], u[1 : n + 1])
-    # A row of groups is no longer than half a row of cells.
-    east = result[0] if size == 1 else work[5][:n]
-    west = result[1] if size == 1 else work[5][n : 2 * n]
-    if method == THIRD_ORDER:
-        weights = (-flux_length / 6.0, flux_length * 5.0 / 6.0, flux_length / 3.0)
-        third_order_rows(east, west, flows, faces, (weights, weights))
-        if flux_share < 1.0:
-            mix_density_rows(east, west, densities, faces, flux_share, flux_length)
-    else:
-        limited_rows(east, west, densities, faces, (length, length))
-    if method != FACE_VELOCITY:
-        blend_donor(east, west, shares, flows, (length, length))
-    if size > 1:
-        for g in range(2 * n):
-            work[5, g] /= size
-        fill_groups(result[0], east, size)
-        fill_groups(result[1], west, size)
-
-
-@compiled
-def _wrap(row: FloatArray, count: int) -> None:
-    for p in range(_PAD):
-        row[p] = row[p + count]
-        row[_PAD + count + p] = row[_PAD + p]
-
-
-@compiled
-def _fill_east_velocity(
-    row: FloatArray, velocity: FloatArray, at_faces: FloatArray, size: int, method: int
-) -> None:
-    """Fill in the velocity at the east face of each group, and the one before them."""
-    nlon = len(velocity)
-    count = nlon // size
-    if method == FACE_VELOCITY:
-        for g in range(count):
-            row[g + 1] = at_faces[(g + 1) * size - 1]
-    elif size == 1:
-        for g in range(count - 1):
-            row[g + 1] = 0.5 * (velocity[g] + velocity[g + 1])
-        row[count] = 0.5 * (velocity[count - 1] + velocity[0])
-    else:
-        for g in range(1, count):
-            row[g] = 0.5 * (velocity[g * size - 1] + velocity[g * size])
-        row[count] = 0.5 * (velocity[nlon - 1] + velocity[0])
-    if method == MUSCL:
-        for g in range(count):
-            row[g + 1] += at_faces[(g + 1) * size - 1]
-    row[0] = row[count]
-
-
-@compiled
-def _fill_draining_times(
-    out: FloatArray,
-    masses: FloatArray,
-    outflows: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
-    size: int,
-) -> None:
-    """Fill mass / outflow of the group of each cell; inf where nothing flows."""
-    north, south, east, west = outflows
-    if size == 1:
-        for j in range(len(out)):
-            total = (north[j] + south[j]) + (east[j] + west[j])
-            out[j] = masses[j] / total if total > 0.0 else np.inf
-    else:
-        for j in range(len(out)):
-            out[j] = (north[j] + south[j]) + (east[j] + west[j])
-        mass, total = np.empty(len(out) // size), np.empty(len(out) // size)
-        group_sums(total, out, size)
-        group_sums(mass, masses, size)
-        for g in range(len(mass)):
-            mass[g] = mass[g] / total[g] if total[g] > 0.0 else np.inf
-        fill_groups(out, mass, size)

@@ -1,9 +1,10 @@
 """Outflows of one row of cells through both of its sides, for rings of the sphere.
 
-The functions work on whole rows, so that meridians and rings share them: ``flows`` and
-``densities`` are the rows (low, here, high) along the line, ``high`` and ``low``
-receive what the cells send through their high and low faces, and ``faces`` are the
-velocities at the low and the high face, positive towards high.
+The functions work on whole rows, so that meridians and rings share them: ``flows`` (rho
+v) and ``densities`` are the rows (low, here, high) along the line, ``high`` and ``low``
+receive what the cells send through their high and low faces, ``faces`` are the
+velocities at the low and the high face, positive towards high, and ``lengths`` those of
+the two faces.  ``shares`` are the blends: the share of the donor flux.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def shares_of(
     area: float,
     unresolved: FloatArray,
 ) -> None:
-    """Largest of three rows of blends, the donor's share; and adds that share of the mass."""
+    """Largest of three rows of blends; adds that share of the mass to ``unresolved``."""
     low, here, high = blends
     for j in range(len(out)):
         out[j] = max(max(low[j], here[j]), high[j])
@@ -41,88 +42,107 @@ def shares_of(
 
 
 @compiled
-def third_order_rows(
-    high: FloatArray,
-    low: FloatArray,
-    flows: Rows,
-    faces: Pair,
-    weights: tuple[Weights, Weights],
-) -> None:
-    """Third-order upwind flux of rho v, towards high and towards low.
+def _donor(back: float, here: float, front: float, share: float) -> float:
+    """Share b times the donor flux: see :func:`mfpde.transport.line.donor_flux`.
 
-    ``weights``, which contain the lengths, are those of rho v behind, here and ahead.
+    It leaves a cell on one side only, that to which its own velocity points, and has
+    the sign of that velocity.
     """
-    back, here, front = flows
-    at_low, at_high = faces
-    (h0, h1, h2), (l0, l1, l2) = weights
-    for j in range(len(high)):
-        up = h0 * back[j] + h1 * here[j] + h2 * front[j]
-        high[j] = max(up, 0.0) if at_high[j] > 0.0 else 0.0
-        down = l0 * front[j] + l1 * here[j] + l2 * back[j]
-        low[j] = max(-down, 0.0) if at_low[j] < 0.0 else 0.0
+    up = here > 0.0
+    behind = back if up else -front
+    ahead = front if up else -back
+    flow = abs(here)
+    rise = third_order_rise(max(behind, 0.0), flow, max(ahead, 0.0))
+    donor = share * (flow + (1.0 - share) * rise)
+    return donor if up else -donor
 
 
 @compiled
-def mix_density_rows(
-    high: FloatArray,
-    low: FloatArray,
-    densities: Rows,
+def third_order_rows(
+    sides: Pair,
+    shares: FloatArray,
+    flows: Rows,
     faces: Pair,
-    share: float,
-    length: float,
+    weights: tuple[Weights, Weights],
+    lengths: tuple[float, float],
 ) -> None:
-    """Keep ``share`` of a flux; the rest becomes third-order density times velocity."""
-    back, here, front = densities
+    """Donor-blended outflows with the third-order upwind flux of rho v as smooth part.
+
+    ``sides`` are low and high; ``weights``, towards high and towards low, are those of
+    rho v behind, here and ahead, and contain the lengths.
+    """
+    low, high = sides
+    back, here, front = flows
     at_low, at_high = faces
-    factor = (1.0 - share) * length / 6.0
+    (h0, h1, h2), (l0, l1, l2) = weights
+    low_length, high_length = lengths
     for j in range(len(high)):
-        up = 5.0 * here[j] + 2.0 * front[j] - back[j]
-        high[j] = share * high[j] + max(factor * at_high[j] * up, 0.0)
-        down = 5.0 * here[j] + 2.0 * back[j] - front[j]
-        low[j] = share * low[j] + max(-factor * at_low[j] * down, 0.0)
+        kept = 1.0 - shares[j]
+        up = h0 * back[j] + h1 * here[j] + h2 * front[j]
+        up = max(up, 0.0) if at_high[j] > 0.0 else 0.0
+        down = -(l0 * front[j] + l1 * here[j] + l2 * back[j])
+        down = max(down, 0.0) if at_low[j] < 0.0 else 0.0
+        donor = _donor(back[j], here[j], front[j], shares[j])
+        high[j] = kept * up + high_length * max(donor, 0.0)
+        low[j] = kept * down + low_length * max(-donor, 0.0)
+
+
+@compiled
+def third_order_polar_rows(
+    sides: Pair,
+    shares: FloatArray,
+    lines: tuple[Rows, Rows],
+    faces: Pair,
+    flux_share: float,
+    lengths: tuple[float, float],
+) -> None:
+    """As ``third_order_rows``, on a ring of few groups.
+
+    There only ``flux_share`` of the smooth part is reconstructed as one field; the rest
+    is third-order density times velocity.  ``lines`` are densities and flows,
+    ``lengths`` that of the smooth flux and that of the donor flux.
+    """
+    low, high = sides
+    (r_back, r, r_front), (back, here, front) = lines
+    at_low, at_high = faces
+    flux_length, length = flux_share * lengths[0] / 6.0, lengths[1]
+    density_length = (1.0 - flux_share) * lengths[0] / 6.0
+    for j in range(len(high)):
+        kept = 1.0 - shares[j]
+        up = flux_length * (5.0 * here[j] + 2.0 * front[j] - back[j])
+        up = max(up, 0.0) if at_high[j] > 0.0 else 0.0
+        density = density_length * (5.0 * r[j] + 2.0 * r_front[j] - r_back[j])
+        up += max(at_high[j] * density, 0.0)
+        down = -flux_length * (5.0 * here[j] + 2.0 * back[j] - front[j])
+        down = max(down, 0.0) if at_low[j] < 0.0 else 0.0
+        density = density_length * (5.0 * r[j] + 2.0 * r_back[j] - r_front[j])
+        down += max(-at_low[j] * density, 0.0)
+        donor = _donor(back[j], here[j], front[j], shares[j])
+        high[j] = kept * up + length * max(donor, 0.0)
+        low[j] = kept * down + length * max(-donor, 0.0)
 
 
 @compiled
 def limited_rows(
-    high: FloatArray,
-    low: FloatArray,
-    densities: Rows,
+    sides: Pair,
+    shares: FloatArray,
+    lines: tuple[Rows, Rows],
     faces: Pair,
     lengths: tuple[float, float],
 ) -> None:
-    """Limited linear density at the face times velocity and length (low, high)."""
-    back, here, front = densities
+    """Donor-blended outflows with limited linear density times velocity as smooth part.
+
+    ``sides`` are low and high, ``lines`` densities and flows.
+    """
+    low, high = sides
+    (r_back, r, r_front), (back, here, front) = lines
     at_low, at_high = faces
     low_length, high_length = lengths
     for j in range(len(high)):
-        slope = half_slope(back[j], here[j], front[j])
-        up, down = max(here[j] + slope, 0.0), max(here[j] - slope, 0.0)
-        high[j] = max(high_length * at_high[j], 0.0) * up
-        low[j] = max(-low_length * at_low[j], 0.0) * down
-
-
-@compiled
-def blend_donor(
-    high: FloatArray,
-    low: FloatArray,
-    shares: FloatArray,
-    flows: Rows,
-    lengths: tuple[float, float],
-) -> None:
-    """Blend the donor flux into the smooth fluxes that ``high`` and ``low`` hold.
-
-    It is that of :func:`mfpde.transport.line.donor_flux`, and leaves a cell on one side
-    only: that to which its own velocity points.
-    """
-    back, here, front = flows
-    low_length, high_length = lengths
-    for j in range(len(high)):
-        up = here[j] > 0.0
-        behind = back[j] if up else -front[j]
-        ahead = front[j] if up else -back[j]
-        flow = abs(here[j])
         kept = 1.0 - shares[j]
-        rise = third_order_rise(max(behind, 0.0), flow, max(ahead, 0.0))
-        donor = shares[j] * (flow + kept * rise)
-        high[j] = kept * high[j] + (high_length * donor if up else 0.0)
-        low[j] = kept * low[j] + (0.0 if up else low_length * donor)
+        slope = half_slope(r_back[j], r[j], r_front[j])
+        up = max(at_high[j], 0.0) * max(r[j] + slope, 0.0)
+        down = max(-at_low[j], 0.0) * max(r[j] - slope, 0.0)
+        donor = _donor(back[j], here[j], front[j], shares[j])
+        high[j] = high_length * (kept * up + max(donor, 0.0))
+        low[j] = low_length * (kept * down + max(-donor, 0.0))

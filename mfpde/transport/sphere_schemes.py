@@ -9,6 +9,7 @@ from mfpde.geometry.gauss_legendre import group_means, spread
 from mfpde.geometry.sphere import Sphere, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
+from mfpde.transport import sphere_ring as methods
 from mfpde.transport import sphere_stage as stages
 from mfpde.transport.base import SAFE_SHARE, Flow, State, Transport
 from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
@@ -82,8 +83,8 @@ class SphereTransport(Transport):
         at_faces: FloatArray,
         method: int,
     ) -> tuple[FloatArray, float]:
-        result = self.pool.take(5, *masses.shape)
-        unresolved = kernels.outflows_of(
+        result = self.pool.take(3, *masses.shape)
+        unresolved = kernels.fill_fluxes(
             masses, velocity, at_faces, self._tables, method, result
         )
         return result, float(unresolved)
@@ -95,8 +96,8 @@ class DonorBlendedSphere(SphereTransport):
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Outflows (5, nlat, nlon), see the kernels, and unresolved mass."""
-        return self._outflows(masses, velocity, velocity, kernels.THIRD_ORDER)
+        """Fluxes (3, nlat, nlon), see the kernels, and unresolved mass."""
+        return self._outflows(masses, velocity, velocity, methods.THIRD_ORDER)
 
 
 class MusclSphere(SphereTransport):
@@ -128,8 +129,8 @@ class MusclSphere(SphereTransport):
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Outflows (5, nlat, nlon), see the kernels, and unresolved mass."""
-        return self._outflows(masses, velocity, self._missing_at_faces, kernels.MUSCL)
+        """Fluxes (3, nlat, nlon), see the kernels, and unresolved mass."""
+        return self._outflows(masses, velocity, self._missing_at_faces, methods.MUSCL)
 
 
 class MonotoneSphere(SphereTransport):
@@ -152,13 +153,13 @@ class MonotoneSphere(SphereTransport):
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Outflows (5, nlat, nlon), see the kernels, and unresolved mass."""
+        """Fluxes (3, nlat, nlon), see the kernels, and unresolved mass."""
         potential = self.grid.sign * self.grid.first_variation(moments)
         at_faces = np.zeros((2, *masses.shape))
         at_faces[0, :-1] = np.diff(potential, axis=0) / self._distances
         means = group_means(potential, self._sizes)
         at_faces[1] = (np.roll(means, -1, axis=1) - means) / self._widths
-        return self._outflows(masses, velocity, at_faces, kernels.FACE_VELOCITY)
+        return self._outflows(masses, velocity, at_faces, methods.FACE_VELOCITY)
 
 
 def _means_at_faces(components: FloatArray) -> FloatArray:

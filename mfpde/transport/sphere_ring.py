@@ -1,0 +1,158 @@
+"""Outflows along one ring of the sphere, whose cells may move in groups.
+
+The zonal outflow of a group is divided evenly among its cells, and goes to the cells of
+the next group evenly: to the cell that is one group size away.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.compiled import compiled
+from mfpde.geometry.gauss_legendre import fill_groups, group_sums
+from mfpde.transport.sphere_lines import (
+    Pair,
+    limited_rows,
+    own_blends,
+    shares_of,
+    third_order_polar_rows,
+    third_order_rows,
+)
+
+THIRD_ORDER, MUSCL, FACE_VELOCITY = 3, 2, 0
+ZONAL_ROWS = 8
+"""Rows of work that :func:`zonal_fluxes` needs, PAD cells longer at each end."""
+PAD = 2
+
+
+@compiled
+def zonal_fluxes(
+    work: FloatArray,
+    density: FloatArray,
+    velocity: FloatArray,
+    others: Pair,
+    table: tuple[float, float, float, float],
+    size: int,
+    method: int,
+    result: Pair,
+) -> None:
+    """Fill net fluxes through the east faces of one ring, and its groups' outflows.
+
+    ``result`` are the fluxes for each cell, and room for the total outflow of each
+    group to east and west; ``others`` are the velocities at the east faces, and the
+    unresolved masses to add to; ``table`` holds area, length of the faces, that in the
+    third-order flux, and the share of it that is reconstructed as one field.
+    """
+    at_faces, unresolved = others
+    eastward, outflow = result
+    area, length, flux_length, flux_share = table
+    n = len(density) // size
+    c = PAD
+    r, f, own, u = work[0], work[1], work[2], work[3]
+    shares, low, high = work[4][:n], work[5][:n], work[6][:n]
+    if size == 1:
+        for j in range(n):
+            r[c + j] = density[j]
+            f[c + j] = density[j] * velocity[j]
+    else:
+        flow = work[7][: len(density)]
+        share = 1.0 / size
+        for j in range(len(density)):
+            flow[j] = density[j] * velocity[j] * share
+        group_sums(f[c:], flow, size)
+        group_sums(r[c:], density, size)
+        for g in range(c, c + n):
+            r[g] *= share
+    _wrap(r, n)
+    _wrap(f, n)
+    _fill_east_velocity(u, velocity, at_faces, size, method)
+    densities = (r[c - 1 : c - 1 + n], r[c : c + n], r[c + 1 : c + 1 + n])
+    flows = (f[c - 1 : c - 1 + n], f[c : c + n], f[c + 1 : c + 1 + n])
+    own_blends(own[c : c + n], densities)
+    _wrap(own, n)
+    blends = (own[c - 1 : c - 1 + n], own[c : c + n], own[c + 1 : c + 1 + n])
+    shares_of(shares, blends, densities[1], area * size, unresolved)
+    faces = (u[:n], u[1 : n + 1])
+    lengths = (length, length)
+    if method == FACE_VELOCITY:
+        shares[:] = 0.0
+    if method != THIRD_ORDER:
+        limited_rows((low, high), shares, (densities, flows), faces, lengths)
+    elif flux_share < 1.0:
+        lines, pair = (densities, flows), (flux_length, length)
+        third_order_polar_rows((low, high), shares, lines, faces, flux_share, pair)
+    else:
+        weights = (-flux_length / 6.0, flux_length * 5.0 / 6.0, flux_length / 3.0)
+        pairs = (weights, weights)
+        third_order_rows((low, high), shares, flows, faces, pairs, lengths)
+    for g in range(n):
+        outflow[g] = low[g] + high[g]
+    if size == 1:
+        for j in range(n - 1):
+            eastward[j] = high[j] - low[j + 1]
+        eastward[n - 1] = high[n - 1] - low[0]
+    else:
+        first, per_cell = low[0], 1.0 / size
+        for g in range(n - 1):
+            high[g] = (high[g] - low[g + 1]) * per_cell
+        high[n - 1] = (high[n - 1] - first) * per_cell
+        fill_groups(eastward, high, size)
+
+
+@compiled
+def _wrap(row: FloatArray, count: int) -> None:
+    for p in range(PAD):
+        row[p] = row[p + count]
+        row[PAD + count + p] = row[PAD + p]
+
+
+@compiled
+def _fill_east_velocity(
+    row: FloatArray, velocity: FloatArray, at_faces: FloatArray, size: int, method: int
+) -> None:
+    """Fill in the velocity at the east face of each group, and the one before them."""
+    nlon = len(velocity)
+    count = nlon // size
+    if method == FACE_VELOCITY:
+        for g in range(count):
+            row[g + 1] = at_faces[(g + 1) * size - 1]
+    else:
+        if size == 1:
+            for g in range(1, count):
+                row[g] = 0.5 * (velocity[g - 1] + velocity[g])
+        else:
+            for g in range(1, count):
+                row[g] = 0.5 * (velocity[g * size - 1] + velocity[g * size])
+        row[count] = 0.5 * (velocity[nlon - 1] + velocity[0])
+    if method == MUSCL:
+        for g in range(count):
+            row[g + 1] += at_faces[(g + 1) * size - 1]
+    row[0] = row[count]
+
+
+@compiled
+def fill_draining_times(
+    out: FloatArray, masses: FloatArray, zonal: FloatArray, meridional: Pair, size: int
+) -> None:
+    """Fill mass / outflow of the group of each cell; inf where nothing flows.
+
+    The first entries of ``zonal`` are the outflows of the groups, ``meridional`` are
+    those of the cells.
+    """
+    north, south = meridional
+    if size == 1:
+        for j in range(len(out)):
+            total = zonal[j] + (north[j] + south[j])
+            out[j] = masses[j] / total if total > 0.0 else np.inf
+    else:
+        n = len(out) // size
+        for j in range(len(out)):
+            out[j] = north[j] + south[j]
+        total, mass = np.empty(n), np.empty(n)
+        group_sums(total, out, size)
+        group_sums(mass, masses, size)
+        for g in range(n):
+            outflow = total[g] + zonal[g]
+            total[g] = mass[g] / outflow if outflow > 0.0 else np.inf
+        fill_groups(out, total, size)
