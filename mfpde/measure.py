@@ -23,7 +23,9 @@ PERTURBED_DEGREE = 8
 class Atoms:
     """Point masses: ``points`` (n, d) on the unit sphere, ``masses`` (n,), all above zero.
 
-    Without ``masses`` each point gets 1/n.
+    Without ``masses`` each point gets 1/n.  An atom that a density has collapsed to keeps
+    its small width as a tangent covariance, ``covariances`` (n, d, d) in squared radians;
+    None for points without width.
 
     Raises
     ------
@@ -33,8 +35,14 @@ class Atoms:
 
     points: FloatArray
     masses: FloatArray
+    covariances: FloatArray | None
 
-    def __init__(self, points: ArrayLike, masses: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        points: ArrayLike,
+        masses: ArrayLike | None = None,
+        covariances: ArrayLike | None = None,
+    ) -> None:
         given = real_array("points", points)
         unit = (
             given
@@ -52,8 +60,17 @@ class Atoms:
         if (weights <= 0).any():
             where = int(np.argmax(weights <= 0))
             raise ValueError(f"masses[{where}] = {weights[where]} must be above 0")
+        widths = None if covariances is None else real_array("covariances", covariances)
+        if widths is not None and widths.shape != (*unit.shape, unit.shape[-1]):
+            raise ValueError(
+                f"covariances of shape {widths.shape} do not fit points of shape "
+                f"{unit.shape}: they must be (n, d, d)"
+            )
         object.__setattr__(self, "points", read_only(unit))
         object.__setattr__(self, "masses", read_only(weights))
+        object.__setattr__(
+            self, "covariances", None if widths is None else read_only(widths)
+        )
 
     @classmethod
     def none(cls, dimension: int) -> Atoms:

@@ -9,6 +9,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.concentration import concentration
 from mfpde.equation import MeanFieldEquation
+from mfpde.events import Event
 from mfpde.measure import AnyMeasure, Atoms, as_measure
 from mfpde.stopping import StopReason
 
@@ -37,6 +38,9 @@ class Run:
     statistics
         Numbers and names of how it was computed: ``method``, ``steps``, ``rejected``,
         ``evaluations``, ``wall_seconds``, ``last_step``, ``version``, ...
+    events
+        Births, merges, fissions and deaths of atoms, in their order, where the run
+        followed them.
     """
 
     equation: MeanFieldEquation | None
@@ -47,6 +51,7 @@ class Run:
     final: AnyMeasure
     final_time: float
     statistics: dict[str, float | int | str] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
 
     @property
     def energies(self) -> FloatArray:
