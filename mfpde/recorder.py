@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mfpde.atoms import atoms_of_state
 from mfpde.diagnostics import observed
 from mfpde.equation import MeanFieldEquation
+from mfpde.events import Event
 from mfpde.geometry import Geometry
-from mfpde.measure import AnyMeasure, Atoms, Density, Measure
+from mfpde.measure import AnyMeasure, Density, Measure
 from mfpde.run import Run
 from mfpde.stopping import StopReason
 from mfpde.transport import Flow, State
@@ -22,7 +24,7 @@ OnSave = Callable[[float, Measure, dict[str, float]], None]
 def measure_of(state: State, geometry: Geometry) -> Measure:
     """The measure of a state on ``geometry``."""
     density = Density(geometry, state.masses / geometry.areas)
-    return Measure(density, Atoms(state.points, state.atom_masses))
+    return Measure(density, atoms_of_state(state))
 
 
 @dataclass(eq=False)
@@ -62,6 +64,7 @@ class Recorder:
         final_time: float,
         *,
         statistics: dict[str, float | int | str],
+        events: tuple[Event, ...] = (),
     ) -> Run:
         """Everything that was kept, as the run's result."""
         names = self.rows[0].keys() if self.rows else ()
@@ -74,4 +77,5 @@ class Recorder:
             final=measure_of(final, self.geometry),
             final_time=final_time,
             statistics=statistics,
+            events=events,
         )

@@ -66,8 +66,10 @@ class Run:
     @property
     def mass_drift(self) -> float:
         """Largest deviation of the total mass from that of the first save."""
+        if len(self.times) == 0:
+            return 0.0
         masses = self.diagnostics["mass"]
-        return float(np.abs(masses - masses[0]).max()) if len(masses) else 0.0
+        return float(np.abs(masses - masses[0]).max())
 
     def __str__(self) -> str:
         equation = "user's own terms" if self.equation is None else str(self.equation)

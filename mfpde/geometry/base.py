@@ -77,6 +77,14 @@ class Geometry(ABC):
     def cells_for_degree(self, degree: int) -> str:
         """Say, for an error message, which grid represents ``degree``."""
 
+    @abstractmethod
+    def cells_within(self, point: FloatArray, radius: float) -> IntArray:
+        """Flat numbers of the cells with centres within ``radius`` of ``point`` (d,).
+
+        Cells that move together (groups near the poles of a sphere) are taken together;
+        on a zonal grid what counts is the polar angle.
+        """
+
     @property
     def axis(self) -> FloatArray | None:
         """Axis (d,) about which densities are symmetric; None if they need not be."""

@@ -114,6 +114,13 @@ class Circle(Geometry):
         """Arc lengths of the cells, shape (n,)."""
         return read_only(np.full(self.num_cells, self.spacing))
 
+    def cells_within(self, point: FloatArray, radius: float) -> IntArray:
+        """Numbers of the cells with centres within ``radius`` of ``point``."""
+        middle = float(angles_of(point)) / self.spacing - 0.5
+        reach = min(radius / self.spacing, (self.num_cells - 1) / 2)
+        cells = np.arange(np.ceil(middle - reach), np.floor(middle + reach) + 1)
+        return np.asarray(cells.astype(np.int64) % self.num_cells)
+
     @cached_property
     def tangents(self) -> FloatArray:
         """Unit tangents at the centres, shape (1, n, 2)."""

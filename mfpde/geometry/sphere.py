@@ -17,7 +17,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.geometry.base import Geometry
-from mfpde.geometry.gauss_legendre import Rings, rings, spread
+from mfpde.geometry.gauss_legendre import Rings, cells_near, rings, spread
 from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
 from mfpde.geometry.sphere_heat import two_point_heat_flow
 from mfpde.geometry.sphere_remap import remapped
@@ -122,6 +122,13 @@ class Sphere(Geometry):
         """Areas of the cells, shape (nlat, nlon)."""
         ring = self.rings.weights * self.longitude_step
         return read_only(np.repeat(ring[:, np.newaxis], self.nlon, axis=1))
+
+    def cells_within(self, point: FloatArray, radius: float) -> IntArray:
+        """Flat numbers of the cells whose groups have centres within ``radius``."""
+        grid = self.rings
+        return cells_near(
+            point, radius, (grid.colatitudes, grid.group_sizes, self.nlon)
+        )
 
     @cached_property
     def tangents(self) -> FloatArray:

@@ -101,6 +101,11 @@ class Zonal(Geometry):
         """Polar angles (n + 1,) of the faces, from 0 to pi."""
         return read_only(np.arange(self.num_cells + 1) * self.spacing)
 
+    def cells_within(self, point: FloatArray, radius: float) -> IntArray:
+        """Numbers of the cells with polar angles within ``radius`` of that of ``point``."""
+        angle = np.arctan2(np.linalg.norm(point[:-1]), point[-1])
+        return np.nonzero(np.abs(self.angles - angle) <= radius)[0]
+
     @cached_property
     def axis(self) -> FloatArray:
         """The axis e, the last basis vector (d,)."""
