@@ -126,14 +126,20 @@ class Geometry(ABC):
         """Gradient of a spectral field at the centres, (directions, *shape)."""
 
     @abstractmethod
+    def field_at(
+        self, coefficients: ComplexArray, points: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Values (...) and tangential gradient (..., d) of a field at ``points`` (..., d)."""
+
     def synthesis_at(
         self, coefficients: ComplexArray, points: FloatArray
     ) -> FloatArray:
         """Values of a spectral field at ``points`` (..., d), shape (...)."""
+        return self.field_at(coefficients, points)[0]
 
-    @abstractmethod
     def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
         """Tangential gradient of a spectral field at ``points``, shape (..., d)."""
+        return self.field_at(coefficients, points)[1]
 
     @abstractmethod
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:

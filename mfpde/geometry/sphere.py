@@ -184,17 +184,16 @@ class Sphere(Geometry):
         """Gradient's components to the south and to the east, (2, nlat, nlon)."""
         return self._transform_of(coefficients).gradient(coefficients)
 
-    def synthesis_at(
+    def field_at(
         self, coefficients: ComplexArray, points: FloatArray
-    ) -> FloatArray:
-        """Values of the field at ``points`` (..., 3)."""
-        return _field_at(coefficients, points)[0]
-
-    def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
-        """Tangential gradient of the field at ``points``, shape (..., 3)."""
-        gradient = _field_at(coefficients, points)[1]
-        radial = np.einsum("...i,...i->...", gradient, points)
-        return np.asarray(gradient - radial[..., np.newaxis] * points)
+    ) -> tuple[FloatArray, FloatArray]:
+        """Values (...) and tangential gradient (..., 3) of the field at ``points``."""
+        degree = degree_of(len(coefficients))
+        flat = np.ascontiguousarray(points.reshape(-1, 3))
+        values, gradients = field_at_points(
+            coefficients, flat, recurrence(degree), degree
+        )
+        return values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
 
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
         """Integral of the field against the measure (Parseval)."""
@@ -281,14 +280,3 @@ def _is_usable(count: int) -> bool:
         while count % prime == 0:
             count //= prime
     return count == 1
-
-
-def _field_at(
-    coefficients: ComplexArray, points: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    degree = degree_of(len(coefficients))
-    flat = np.ascontiguousarray(points.reshape(-1, 3))
-    values = np.empty(len(flat))
-    gradients = np.empty(flat.shape)
-    field_at_points(coefficients, flat, recurrence(degree), degree, values, gradients)
-    return values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
