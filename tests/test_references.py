@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
+import mfpde
 import validation.references
-from validation.references import two_atoms
+from validation.references import five_clusters, two_atoms
 
 SOLVER = ("mfpde.solve", "mfpde.transport", "mfpde.time_loop", "mfpde.time_stepping")
 
@@ -78,3 +79,78 @@ def test_a_bad_merge_time_names_its_argument(name: str, bad: float) -> None:
     arguments = {"beta": 5.0, "mass": 1.0, "start_angle": 1.0, "end_angle": 0.5}
     with pytest.raises(ValueError, match=name):
         two_atoms.merge_time(**{**arguments, name: bad})
+
+
+# --- five clusters ------------------------------------------------------------------
+
+
+def test_graded_labels_integrate_the_start() -> None:
+    """Mass 1 and exact moments, wherever the panels are refined."""
+    angles, masses = five_clusters.graded_labels(np.array([0.1, 1.0, 4.0]), 8)
+    assert np.diff(np.sort(angles)).min() >= 0
+    assert np.all(masses > 0)
+    moments = [masses @ np.exp(-1j * k * angles) for k in (0, 2, 5, 7)]
+    expected = [1, 0.05 / 1j, 0.15 * np.exp(0.3j), 0]
+    np.testing.assert_allclose(moments, expected, atol=1e-13)
+
+
+def test_labels_move_by_the_direct_sum(rng: np.random.Generator) -> None:
+    angles, masses = rng.uniform(0, 7, 40), rng.uniform(0, 1, 40)
+    field = five_clusters.LabelField(masses)
+    direct = five_clusters.atom_velocity(angles, masses)
+    np.testing.assert_allclose(field.velocity(angles), direct, atol=1e-13)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(five_clusters.BETA), direction="ascent"
+    )
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    tangents = np.stack([-np.sin(angles), np.cos(angles)], axis=1)
+    vectors = equation.velocity(mfpde.Atoms(points, masses))
+    np.testing.assert_allclose((vectors * tangents).sum(1), direct, atol=1e-13)
+
+
+def test_labels_part_where_the_separatrices_start() -> None:
+    """Every label between two separatrices ends between the same two unstable zeros."""
+    run = five_clusters.follow(five_clusters.even_labels(300), end=120.0, rtol=1e-8)
+    separatrices, zeros = run.separatrices(), np.sort(run.unstable_zeros())
+    assert len(zeros) == 5
+    starts = np.searchsorted(separatrices, run.path(0.0))
+    ends = np.searchsorted(zeros, run.final)
+    clear = np.abs(run.path(0.0)[:, None] - separatrices).min(axis=1) > 1e-3
+    np.testing.assert_array_equal(starts[clear], ends[clear])
+    centres, masses = run.clusters()
+    assert masses.sum() == pytest.approx(1.0, abs=1e-12)
+    assert np.all((masses > 0.18) & (masses < 0.22))
+    assert np.all(np.diff(centres) > 1.0)
+
+
+def test_the_jacobian_of_atoms_is_the_derivative_of_their_velocity(
+    rng: np.random.Generator,
+) -> None:
+    positions, masses, step = rng.uniform(0, 2, 6), rng.uniform(0, 1, 6), 1e-6
+    velocity = five_clusters.atom_velocity
+    columns = [
+        (velocity(positions + e, masses) - velocity(positions - e, masses)) / (2 * step)
+        for e in step * np.eye(6)
+    ]
+    jacobian = five_clusters.atom_jacobian(positions, masses)
+    np.testing.assert_allclose(jacobian, np.transpose(columns), atol=1e-8)
+
+
+@pytest.mark.parametrize("distance", [0.3, 1.5])
+def test_merges_of_two_and_three_atoms_take_the_exact_times(distance: float) -> None:
+    """Two atoms of any masses; then three, of which a far one hardly matters.
+
+    At distance 1.5 the time is 1e9, and the pull of the third, opposite the pair's centre,
+    e^{-25 (1 - cos 2.39)} against e^{-25 (1 - cos 1.5)}, below 1e-8 of theirs.
+    """
+    masses = np.array([0.3, 0.5])
+    exact = two_atoms.merge_time(25.0, 0.8, start_angle=distance, end_angle=1e-3)
+    (merge,) = five_clusters.merges(np.array([1.0, 1.0 + distance]), masses)
+    assert merge.time == pytest.approx(exact, rel=1e-9)
+    assert merge.position == pytest.approx(1.0 + distance * 5 / 8, abs=1e-11)
+    opposite = np.pi + 1.0 + distance / 2
+    first = five_clusters.merges(
+        np.array([1.0, 1.0 + distance, opposite]), np.append(masses, 0.2), until=1e11
+    )[0]
+    assert first.time == pytest.approx(exact, rel=1e-7)
+    assert first.members == ((0,), (1,))
