@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.stats import special_ortho_group
 
 import mfpde
 import validation.references
-from validation.references import five_clusters, two_atoms
+from validation.references import five_clusters, two_atoms, two_bumps
 
 SOLVER = ("mfpde.solve", "mfpde.transport", "mfpde.time_loop", "mfpde.time_stepping")
 
@@ -150,7 +152,76 @@ def test_merges_of_two_and_three_atoms_take_the_exact_times(distance: float) -> 
     assert merge.position == pytest.approx(1.0 + distance * 5 / 8, abs=1e-11)
     opposite = np.pi + 1.0 + distance / 2
     first = five_clusters.merges(
-        np.array([1.0, 1.0 + distance, opposite]), np.append(masses, 0.2), until=1e11
+        np.array([1.0, 1.0 + distance, opposite]),
+        np.append(masses, 0.2),
+        until=1.1 * exact,
+        rtol=1e-9,
     )[0]
     assert first.time == pytest.approx(exact, rel=1e-7)
     assert first.members == ((0,), (1,))
+
+
+# --- two bumps on the sphere --------------------------------------------------------
+
+TURNED = special_ortho_group(3, seed=5).rvs()
+UNEQUAL = two_bumps.TwoBumps(8.0, (0.7, 0.3), 1.2, 0.1)
+
+
+def test_the_bumps_are_a_probability_with_their_shares() -> None:
+    """On a grid of the sphere: mass 1, mean sum_b p_b (coth kappa - 1/kappa) c_b."""
+    sphere = mfpde.Sphere(96)
+    density = two_bumps.start_density(UNEQUAL, TURNED)(sphere.points)
+    masses = density * sphere.areas
+    assert masses.sum() == pytest.approx(1.0, abs=1e-10)
+    kappa = UNEQUAL.concentration
+    expected = (1 / np.tanh(kappa) - 1 / kappa) * np.array(UNEQUAL.shares)
+    expected = expected @ UNEQUAL.centres(TURNED)
+    mean = np.tensordot(masses, sphere.points, axes=2)
+    np.testing.assert_allclose(mean, expected, atol=1e-10)
+    points, weights = two_bumps.labels(UNEQUAL, rings=6, around=8, rotation=TURNED)
+    np.testing.assert_allclose(weights @ points, expected, atol=1e-8)
+    found = two_bumps.two_centres(
+        sphere.points.reshape(-1, 3), masses.ravel(), UNEQUAL.centres(TURNED)
+    )
+    np.testing.assert_allclose(found, UNEQUAL.centres(TURNED), atol=1e-6)
+
+
+@pytest.mark.parametrize("softmax", [False, True])
+def test_bumps_move_as_the_equation_says(softmax: bool) -> None:
+    case = dataclasses.replace(UNEQUAL, softmax=softmax)
+    points, masses = two_bumps.labels(case, rings=4, around=6)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(case.beta, normalized=softmax), direction="ascent"
+    )
+    expected = equation.velocity(mfpde.Atoms(points, masses))
+    np.testing.assert_allclose(
+        two_bumps.velocity(points, masses, case), expected, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("softmax", [False, True])
+def test_narrow_bumps_merge_as_two_atoms(softmax: bool) -> None:
+    """The times differ by O(sigma^2) from the closed form, and not with orientation."""
+    errors = []
+    for width in (0.04, 0.02):
+        case = two_bumps.TwoBumps(8.0, (0.5, 0.5), 1.2, width, softmax=softmax)
+        (reached,) = two_bumps.separation_times(
+            case, (0.1,), rings=3, around=6, rtol=1e-8
+        )
+        exact = two_atoms.merge_time(
+            8.0, start_angle=1.2, end_angle=0.1, softmax=softmax
+        )
+        errors.append(abs(reached / exact - 1))
+    assert errors[1] < 3e-3
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
+
+
+def test_merge_times_of_bumps_do_not_depend_on_their_orientation() -> None:
+    first, second = (
+        two_bumps.separation_times(
+            UNEQUAL, rings=4, around=6, rotation=rotation, rtol=1e-8
+        )
+        for rotation in (None, TURNED)
+    )
+    np.testing.assert_allclose(second, first, rtol=1e-6)
+    assert np.all(np.diff(first) > 0)
