@@ -15,7 +15,7 @@ from scipy.stats import special_ortho_group
 
 import mfpde
 import validation.references
-from validation.references import five_clusters, two_atoms, two_bumps
+from validation.references import five_clusters, ring, two_atoms, two_bumps
 
 SOLVER = ("mfpde.solve", "mfpde.transport", "mfpde.time_loop", "mfpde.time_stepping")
 
@@ -225,3 +225,73 @@ def test_merge_times_of_bumps_do_not_depend_on_their_orientation() -> None:
     )
     np.testing.assert_allclose(second, first, rtol=1e-6)
     assert np.all(np.diff(first) > 0)
+
+
+# --- a ring on the sphere -----------------------------------------------------------
+
+
+@given(
+    theta=st.floats(0.01, 3.1), angle=st.floats(0.01, 3.1), beta=st.floats(0.1, 60.0)
+)
+def test_the_pull_of_a_ring_is_the_mean_over_its_azimuth(
+    theta: float, angle: float, beta: float
+) -> None:
+    phi = 2 * np.pi * np.arange(128) / 128
+    cosines = np.cos(theta) * np.cos(angle) + np.sin(theta) * np.sin(angle) * np.cos(
+        phi
+    )
+    turned = np.cos(theta) * np.sin(angle) * np.cos(phi) - np.sin(theta) * np.cos(angle)
+    expected = np.mean(np.exp(beta * (cosines - 1)) * turned)
+    assert ring.ring_slope(theta, angle, beta) == pytest.approx(expected, abs=1e-12)
+
+
+def ring_equation(weight: float) -> mfpde.MeanFieldEquation:
+    neuron = mfpde.Perceptron(directions=[[0.0, 0.0, 1.0]], weights=[weight])
+    return mfpde.MeanFieldEquation(
+        mfpde.Attention(ring.BETA), neuron, direction="descent"
+    )
+
+
+def points_of_rings(angles: np.ndarray, count: int) -> np.ndarray:
+    theta, phi = np.meshgrid(
+        angles, 2 * np.pi * np.arange(count) / count, indexing="ij"
+    )
+    parts = [np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)]
+    return np.stack(parts, axis=-1).reshape(-1, 3)
+
+
+def test_rings_move_as_the_equation_says() -> None:
+    angles, masses = np.array([0.1, 0.3, 0.8, 2.0]), np.array([0.4, 0.3, 0.2, 0.1])
+    points = points_of_rings(angles, 60)
+    atoms = mfpde.Atoms(points, np.repeat(masses, 60) / 60)
+    vectors = ring_equation(-0.3).velocity(atoms).reshape(4, 60, 3)[:, 0]
+    southward = np.stack([np.cos(angles), 0 * angles, -np.sin(angles)], axis=1)
+    expected = (vectors * southward).sum(axis=1)
+    rates = ring.velocity(angles, masses, beta=ring.BETA, weight=-0.3)
+    np.testing.assert_allclose(rates, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [-0.9, -0.3, -0.15])
+def test_nothing_moves_on_the_ring_of_the_closed_form(weight: float) -> None:
+    angle = ring.ring_angle(ring.BETA, weight)
+    atoms = mfpde.Atoms(points_of_rings(np.array([angle]), 100))
+    assert np.abs(ring_equation(weight).velocity(atoms)).max() < 1e-13
+
+
+def test_a_strong_neuron_holds_an_atom_and_a_weak_one_no_ring() -> None:
+    assert ring.ring_angle(20.0, -1.0) == 0.0
+    assert ring.ring_angle(20.0, -0.5, mass=0.4) == 0.0
+    with pytest.raises(ValueError, match="too weak"):
+        ring.ring_angle(20.0, -0.001)
+    with pytest.raises(ValueError, match="below 0"):
+        ring.ring_angle(20.0, 0.5)
+
+
+def test_an_atom_opens_at_the_linear_rate_and_becomes_the_ring() -> None:
+    """Widths grow like e^{(1 - |w|) t} while small; the end is the closed form."""
+    small = 1e-5
+    radii = ring.rms_radii(*ring.opening((1.0, 3.0), width=small, nodes=6))
+    assert np.log(radii[1] / radii[0]) / 2 == pytest.approx(0.7, abs=1e-5)
+    assert radii[0] == pytest.approx(np.sqrt(2) * small * np.exp(0.7), rel=1e-3)
+    end = ring.rms_radii(*ring.opening((100.0,), nodes=4, rtol=1e-8))[0]
+    assert end == pytest.approx(ring.ring_angle(ring.BETA, ring.WEIGHT), rel=2e-4)
