@@ -31,8 +31,8 @@ OVERSHOOT = 0.25
 NEAR = 1.5
 BETWEEN = (0.5, NEAR)
 FAR = (2.5, 3.5, 4.5)
-EMPTY = 1e-3
-"""Below this share of the mean density there is nothing that could jump."""
+EMPTY = 1e-2
+"""A step below this share of the mean density is none."""
 _DILATIONS = 2
 
 
@@ -135,9 +135,8 @@ def _steps(
     is_jump = (
         (varies <= PLATEAU * step)
         & (sticks_out <= OVERSHOOT * step)
-        & (step > LEAST_STEP * (high + low))
+        & (step > np.maximum(LEAST_STEP * (high + low), floor))
         & (within >= STEEP * step)
-        & (np.maximum(low, high) > floor)
     )
     return np.where(is_jump, step, 0.0)
 

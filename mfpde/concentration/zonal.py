@@ -23,7 +23,13 @@ from mfpde.concentration.balls import (
     profile_radii,
 )
 from mfpde.concentration.coarse import coarse_differences, coarsened
-from mfpde.concentration.decision import FROZEN_SPEED, Signals, decide
+from mfpde.concentration.decision import (
+    FROZEN_SPEED,
+    LEAST_EXCESS,
+    LEAST_SHARE,
+    Signals,
+    decide,
+)
 from mfpde.concentration.field import BoolArray, VelocityField, at_rest
 from mfpde.concentration.jumps import jump_angles
 from mfpde.concentration.report import (
@@ -299,9 +305,9 @@ class _Search:
         coarse_change = np.nan
         if self.coarse is not None:
             coarse_change = abs(self.coarse.mass_around(core.angle) - mass) / mass
-        contracts_across = -rate < 0 and excess > 2
+        stands_out = excess > LEAST_EXCESS
         is_ring = not core.at_pole and (
-            is_exact or (excess > 2 and (width <= NARROW_RING or contracts_across))
+            is_exact or (stands_out and (width <= NARROW_RING or self._converges(core)))
         )
         speeds = np.abs(flow.velocity[flow.inside(basin)[: len(flow.signs)]])
         inside = narrow.inside[: self.zonal.num_cells]
@@ -326,6 +332,12 @@ class _Search:
             has_jump=bool(((self.jumps >= basin[0]) & (self.jumps <= basin[1])).any()),
         )
 
+    def _converges(self, core: _Core) -> bool:
+        """Whether the velocity points inwards at both edges of a core."""
+        edges = core.angle + self.core_radius * np.array([-1.0, 1.0])
+        below, above = self._speed(np.clip(edges, 0.0, np.pi))
+        return bool(below > 0 > above)
+
     def _core(self, basin: Basin, radius: float) -> _Core:
         angle = self._densest(basin, radius)
         window = self._window(angle, basin, radius)
@@ -335,11 +347,23 @@ class _Search:
                 break
             angle = mean
             window = self._window(angle, basin, radius)
+        band = self._measured(window, angle, at_pole=False)
         pole = 0.0 if angle < np.pi / 2 else np.pi
-        if abs(angle - pole) < radius and self.flow.attracts(pole, basin):
-            near = self.flow.inside(basin) & (np.abs(self.flow.angles - pole) < radius)
-            return self._measured(near, pole, at_pole=True)
-        return self._measured(window, angle, at_pole=False)
+        near = self.flow.inside(basin) & (np.abs(self.flow.angles - pole) < radius)
+        cap = self._measured(near, pole, at_pole=True)
+        return cap if self._is_better(cap, band, basin) else band
+
+    def _is_better(self, cap: _Core, band: _Core, basin: Basin) -> bool:
+        """Whether mass gathers at the pole rather than on a ring: it is denser there.
+
+        Mass per angle has its maximum beside the pole also for a bump about the pole.
+        """
+        reaches = cap.angle in basin and cap.mass > LEAST_SHARE * band.mass
+        if not reaches:
+            return False
+        if self.flow.attracts(cap.angle, basin) and band.area == 0:
+            return True
+        return cap.mass * band.area >= band.mass * cap.area
 
     def _measured(self, window: BoolArray, centre: float, *, at_pole: bool) -> _Core:
         """Core of the mass in ``window`` about ``centre``."""
