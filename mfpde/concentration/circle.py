@@ -1,14 +1,9 @@
-r"""Concentration on the circle: arcs between unstable zeros of the velocity.
-
-A basin lies between two angles where v changes from - to +: what is in it flows together.
-A stretch at rest into which mass flows from both ends has an attractor at either end, and
-is cut in the middle too.
-"""
+"""Concentration on the circle: the cores of the basins, and the indicators for each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,9 +11,16 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.circle_distribution import CircularDistribution
 from mfpde.concentration.balls import ball_radius, largest_ball_masses, profile_radii
+from mfpde.concentration.circle_flow import (
+    PROBES,
+    AngularField,
+    Basin,
+    Flow,
+    moments_between,
+    within,
+)
 from mfpde.concentration.coarse import coarse_differences, coarsened
 from mfpde.concentration.decision import FROZEN_SPEED, Signals, decide
-from mfpde.concentration.field import BoolArray, VelocityField, at_rest
 from mfpde.concentration.jumps import jump_angles
 from mfpde.concentration.report import (
     REST,
@@ -28,23 +30,14 @@ from mfpde.concentration.report import (
 )
 from mfpde.concentration.strip import strip_width
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle
-from mfpde.geometry.circle import angles_of, points_at, tangents_at
-from mfpde.measure import AnyMeasure, Atoms, Density, Measure, as_measure
+from mfpde.geometry.circle import angles_of, points_at
+from mfpde.measure import AnyMeasure, Atoms, as_measure
 
-PROBES = 4096
-REACH = 0.7
-"""Slopes are differences over so many cells to both sides; kinks then count in full."""
-REACH_WITHOUT_GRID = 1e-3
 NARROW_WITHOUT_GRID = 1e-3
 """Largest rms radius of an atom, in radians, where there are no cells."""
 LEAST_CORE_CELLS = 4.0
 WINDOW_CELLS = 6.0
-LONG_REST = 3
-"""Stretches at rest of at least so many cells are places of their own."""
 _CORE_STEPS = 20
-
-Basin = tuple[float, float]
 
 
 def circle_report(
@@ -78,124 +71,6 @@ def circle_report(
     )
 
 
-class _AngularField:
-    """Velocity along the circle, by angle, for a fixed measure."""
-
-    def __init__(self, equation: MeanFieldEquation, measure: AnyMeasure) -> None:
-        self.field = VelocityField(equation, measure)
-        self.measure = measure
-        if isinstance(measure, Atoms):
-            self.spacing = np.nan
-            self.probes = Circle(PROBES).angles
-        else:
-            geometry = as_measure(measure).geometry
-            assert isinstance(geometry, Circle)
-            self.spacing = geometry.spacing
-            self.probes = geometry.angles
-        self.values = self.at(self.probes)
-        # Rounding has no direction.
-        self.signs = np.where(
-            np.abs(self.values) <= self.field.rest_speed(self.values),
-            0,
-            np.sign(self.values),
-        )
-
-    def at(self, angles: FloatArray) -> FloatArray:
-        """Velocity (counter-clockwise) at ``angles`` (n,)."""
-        vectors = self.field.at(points_at(angles))
-        return np.asarray(np.einsum("...i,...i->...", vectors, tangents_at(angles)))
-
-    def slope(self, angle: float) -> float:
-        """Slope of the velocity at ``angle``."""
-        has_grid = np.isfinite(self.spacing)
-        reach = REACH * self.spacing if has_grid else REACH_WITHOUT_GRID
-        speeds = self.at(np.array([angle - reach, angle + reach]))
-        return float(speeds[1] - speeds[0]) / (2 * reach)
-
-    def moving_part(self) -> AnyMeasure:
-        """The measure without what is at rest and stays alone."""
-        signs = np.concatenate([self.signs[-1:], self.signs, self.signs[:1]])
-        frozen = at_rest(signs)
-        if not frozen.any():
-            return self.measure
-        if isinstance(self.measure, Atoms):
-            return _kept(self.measure, frozen)
-        whole = as_measure(self.measure)
-        values = np.where(frozen, 0.0, whole.density.values)
-        return Measure(Density(whole.geometry, values), _kept(whole.atoms, frozen))
-
-    def basins(self) -> list[Basin]:
-        """Intervals (from, to) between neighbouring unstable zeros."""
-        moving = np.nonzero(self.signs)[0]
-        if len(moving) == 0:
-            return []
-        following = np.roll(moving, -1)
-        pairs = zip(moving.tolist(), following.tolist(), strict=True)
-        cuts = np.sort([self._cut(i, j) for i, j in pairs if self._separates(i, j)])
-        if len(cuts) == 0:
-            return []
-        return list(pairwise([*cuts.tolist(), float(cuts[0]) + 2 * np.pi]))
-
-    def _separates(self, before: int, after: int) -> bool:
-        """Whether flows part between two neighbouring probes that move, or end apart."""
-        parts = self.signs[before] < 0 < self.signs[after]
-        between = (after - before) % len(self.probes) - 1
-        ends_apart = self.signs[before] > 0 > self.signs[after]
-        return bool(parts or (ends_apart and between >= LONG_REST))
-
-    def _cut(self, before: int, after: int) -> float:
-        """Interpolated zero between the probes ``before`` and ``after``."""
-        low = self.probes[before]
-        high = self.probes[after] + (2 * np.pi if after <= before else 0.0)
-        if after == (before + 1) % len(self.probes):
-            v_low, v_high = self.values[before], self.values[after]
-            return float(low - v_low * (high - low) / (v_high - v_low))
-        # A stretch at rest between the two: cut it in the middle.
-        return float((low + high) / 2)
-
-
-def _kept(atoms: Atoms, frozen: BoolArray) -> Atoms:
-    """Atoms whose nearest probe is not frozen."""
-    count = len(frozen)
-    nearest = np.floor(angles_of(atoms.points) * count / (2 * np.pi)).astype(int)
-    kept = ~frozen[nearest % count]
-    return Atoms(atoms.points[kept], atoms.masses[kept])
-
-
-@dataclass(frozen=True)
-class _Flow:
-    """Basins of a measure, and the distribution of what moves, in shares of the whole."""
-
-    field: _AngularField
-    distribution: CircularDistribution
-    total: float
-    basins: list[Basin]
-
-    @classmethod
-    def of(cls, measure: AnyMeasure, equation: MeanFieldEquation) -> _Flow:
-        field = _AngularField(equation, measure)
-        whole = CircularDistribution.of(measure)
-        moving = CircularDistribution.of(field.moving_part())
-        basins = field.basins() if moving.total_mass > REST * whole.total_mass else []
-        return cls(field, moving, whole.total_mass, basins)
-
-    def mass_in(self, basin: Basin) -> float:
-        """Moving mass of a basin."""
-        cumulated = self.distribution.cdf(np.array(basin))
-        return float(cumulated[1] - cumulated[0]) / self.total
-
-    def heavy_basins(self) -> list[Basin]:
-        """The basins that hold moving mass."""
-        return [basin for basin in self.basins if self.mass_in(basin) > REST]
-
-    def mass_around(self, angle: float) -> float:
-        """Mass of the basin that holds ``angle``; 0 if there is none."""
-        for low, high in self.basins:
-            if (angle - low) % (2 * np.pi) <= high - low:
-                return self.mass_in((low, high))
-        return 0.0
-
-
 @dataclass(frozen=True)
 class _Core:
     """Angle, mass and variance of a core, and the interval that it was taken from."""
@@ -210,8 +85,8 @@ class _Core:
 class _Search:
     """A measure with its basins, those of its coarsened density, and its jumps."""
 
-    flow: _Flow
-    coarse: _Flow | None
+    flow: Flow
+    coarse: Flow | None
     whole: CircularDistribution
     core_radius: float
     jumps: FloatArray
@@ -220,7 +95,7 @@ class _Search:
 
     @classmethod
     def of(cls, measure: AnyMeasure, equation: MeanFieldEquation) -> _Search:
-        flow = _Flow.of(measure, equation)
+        flow = Flow.of(measure, equation)
         whole = CircularDistribution.of(measure)
         radius = ball_radius(equation)
         if isinstance(measure, Atoms):
@@ -230,7 +105,7 @@ class _Search:
         coarse = coarsened(held)
         return cls(
             flow,
-            None if coarse is None else _Flow.of(coarse, equation),
+            None if coarse is None else Flow.of(coarse, equation),
             whole,
             max(radius, LEAST_CORE_CELLS * flow.field.spacing),
             jump_angles(held),
@@ -239,7 +114,7 @@ class _Search:
         )
 
     @property
-    def field(self) -> _AngularField:
+    def field(self) -> AngularField:
         """The velocity."""
         return self.flow.field
 
@@ -287,7 +162,7 @@ class _Search:
     def _exact_region(
         self, part: Basin, number: int, angle: float
     ) -> ConcentratedRegion:
-        held = _moments_between(self.flow.distribution, *self._around(angle, part))
+        held = moments_between(self.flow.distribution, *self._around(angle, part))
         covariances = self.exact.covariances
         variance = 0.0 if covariances is None else float(np.trace(covariances[number]))
         core = _Core(angle, held[0] / self.flow.total, variance, part)
@@ -305,8 +180,7 @@ class _Search:
             [self.whole.ball_mass(core.angle, r) / self.flow.total for r in radii]
         ).reshape(len(radii))
         signals = self._signals(basin, core, slope=slope, balls=balls)
-        if is_exact:
-            signals = _as_exact(signals)
+        signals = replace(signals, is_exact=is_exact)
         kind, reason = decide(signals)
         coarse_mass = np.nan
         if self.coarse is not None:
@@ -352,14 +226,14 @@ class _Search:
             core_share=core.mass / mass,
             excess=excess,
             eigenvalues=np.array([slope]),
-            inflow=self._inflow(core, slope),
+            inflow=self.field.inflow(core.interval, core.angle, slope=slope),
             width=float(np.sqrt(max(narrow.variance, 0.0))) / self.cell,
             exponent=float(exponents[1]) if len(exponents) else np.nan,
             rival=self._rival(basin, narrow),
-            largest_speed=self._largest_speed(basin),
+            largest_speed=self.field.largest_speed(basin) / self.cell,
             coarse_difference=self._lost_share(narrow),
             coarse_mass_change=coarse_change,
-            has_jump=bool(self._within(self.jumps, basin).any()),
+            has_jump=bool(within(self.jumps, basin).any()),
         )
 
     def _core(self, basin: Basin, radius: float) -> _Core:
@@ -368,7 +242,7 @@ class _Search:
         mass, variance, interval = 0.0, 0.0, basin
         for _ in range(_CORE_STEPS):
             interval = self._around(angle, basin, radius)
-            mass, mean, variance = _moments_between(self.flow.distribution, *interval)
+            mass, mean, variance = moments_between(self.flow.distribution, *interval)
             if abs(mean - angle) < 1e-12:
                 break
             angle = mean
@@ -403,37 +277,10 @@ class _Search:
         count = int(np.ceil(4 * (basin[1] - basin[0]) / radius))
         return np.linspace(*basin, int(np.clip(count, 512, PROBES)) + 1)
 
-    def _within(self, angles: FloatArray, interval: Basin) -> BoolArray:
-        """Which of the ``angles`` lie in an interval."""
-        return np.asarray(
-            np.mod(angles - interval[0], 2 * np.pi) <= interval[1] - interval[0]
-        )
-
-    def _inflow(self, core: _Core, slope: float) -> float:
-        """Velocity-position covariance of the core's cells over their variance."""
-        if not np.isfinite(self.field.spacing):
-            return slope
-        inside = self._within(self.field.probes, core.interval)
-        masses = as_measure(self.field.measure).density.masses[inside]
-        total = masses.sum()
-        if total <= REST:
-            return slope
-        away = np.mod(self.field.probes[inside] - core.angle + np.pi, 2 * np.pi) - np.pi
-        away = away - masses @ away / total
-        variance = masses @ away**2 / total
-        if variance < (0.3 * self.field.spacing) ** 2:
-            return slope
-        return float(masses @ (away * self.field.values[inside]) / total / variance)
-
-    def _largest_speed(self, basin: Basin) -> float:
-        inside = self._within(self.field.probes, basin)
-        speeds = np.abs(self.field.values[inside])
-        return float(speeds.max(initial=0.0)) / self.cell
-
     def _lost_share(self, core: _Core) -> float:
         if not np.isfinite(self.field.spacing):
             return np.nan
-        inside = self._within(self.field.probes, core.interval)
+        inside = within(self.field.probes, core.interval)
         held = as_measure(self.field.measure).density.masses[inside].sum()
         return float(self.lost[inside].sum() / held) if held > REST else 0.0
 
@@ -443,34 +290,6 @@ class _Search:
         for region in regions:
             if region.kind in ("atom", "forming"):
                 reach = (region.angle - self.window, region.angle + self.window)
-                frozen &= ~self._within(self.field.probes, reach)
+                frozen &= ~within(self.field.probes, reach)
         masses = as_measure(self.field.measure).density.masses
         return float(masses[frozen].sum()) / self.flow.total
-
-
-def _as_exact(signals: Signals) -> Signals:
-    from dataclasses import replace
-
-    return replace(signals, is_exact=True)
-
-
-def _moments_between(
-    distribution: CircularDistribution, low: float, high: float
-) -> tuple[float, float, float]:
-    """Mass, mean and variance of the mass in [low, high], by integrating the cdf exactly."""
-    angles, levels = distribution.graph
-    turns = np.arange(np.floor(low / (2 * np.pi)), np.floor(high / (2 * np.pi)) + 1)
-    nodes = (angles + 2 * np.pi * turns[:, np.newaxis]).ravel()
-    heights = (levels + distribution.total_mass * turns[:, np.newaxis]).ravel()
-    inside = (nodes > low) & (nodes < high)
-    x = np.concatenate([[low], nodes[inside], [high]])
-    ends = distribution.cdf(np.array([low, high]))
-    f = np.concatenate([[ends[0]], heights[inside], [ends[1]]])
-    masses = np.diff(f)
-    total = float(masses.sum())
-    if total <= 0:
-        return 0.0, (low + high) / 2, 0.0
-    centre = (x[1:] + x[:-1]) / 2
-    mean = float((masses * centre).sum() / total)
-    spread = (centre - mean) ** 2 + np.diff(x) ** 2 / 12
-    return total, mean, float((masses * spread).sum() / total)

@@ -30,7 +30,7 @@ from mfpde.concentration.decision import (
     Signals,
     decide,
 )
-from mfpde.concentration.field import BoolArray, VelocityField, at_rest
+from mfpde.concentration.field import BoolArray
 from mfpde.concentration.jumps import jump_angles
 from mfpde.concentration.report import (
     REST,
@@ -39,18 +39,15 @@ from mfpde.concentration.report import (
     local_exponents,
 )
 from mfpde.concentration.strip import strip_width
+from mfpde.concentration.zonal_flow import REACH, Basin, Flow
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Zonal
 from mfpde.measure import Atoms, Measure
 
-REACH = 0.7
 WINDOW_CELLS = 6.0
 NARROW_RING = 1.6
 """Largest rms width of a ring, in cells, that the grid cannot tell from a curve."""
-LONG_REST = 3
 _CORE_STEPS = 20
-
-Basin = tuple[float, float]
 
 
 def zonal_report(measure: Measure, equation: MeanFieldEquation) -> ConcentrationReport:
@@ -95,98 +92,11 @@ class _Core:
 
 
 @dataclass(frozen=True)
-class _Flow:
-    """Moving mass by polar angle (as shares of the whole), and the velocity's signs."""
-
-    zonal: Zonal
-    field: VelocityField
-    angles: FloatArray
-    masses: FloatArray
-    velocity: FloatArray
-    signs: FloatArray
-
-    @classmethod
-    def of(cls, measure: Measure, equation: MeanFieldEquation) -> _Flow:
-        zonal = measure.geometry
-        assert isinstance(zonal, Zonal)
-        field = VelocityField(equation, measure)
-        velocity = field.components()[0]
-        still = np.abs(velocity) <= field.rest_speed(velocity)
-        signs = np.where(still, 0, np.sign(velocity))
-        # Across a pole lies the same band, with the opposite direction.
-        mirrored = np.concatenate([-signs[:1], signs, -signs[-1:]])
-        moving = ~at_rest(mirrored)
-        rings = polar_angles(measure.atoms)
-        bands = np.minimum((rings / zonal.spacing).astype(int), zonal.num_cells - 1)
-        masses = np.concatenate(
-            [measure.density.masses * moving, measure.atoms.masses * moving[bands]]
-        )
-        return cls(
-            zonal,
-            field,
-            np.concatenate([zonal.angles, rings]),
-            masses / measure.total_mass,
-            velocity,
-            signs,
-        )
-
-    def basins(self) -> list[Basin]:
-        """Intervals (from, to) between neighbouring unstable zeros or the poles."""
-        moving = np.nonzero(self.signs)[0]
-        if len(moving) == 0:
-            return []
-        before, after = moving[:-1], moving[1:]
-        leaves = (self.signs[before] < 0) & (self.signs[after] > 0)
-        arrives = (self.signs[before] > 0) & (self.signs[after] < 0)
-        # A long stretch at rest has an attractor at either end.
-        parts = leaves | (arrives & (after - before > LONG_REST))
-        low, high = before[parts], after[parts]
-        # Interpolated between neighbours; a stretch at rest is cut in the middle.
-        speeds = self.velocity[low], self.velocity[high]
-        share = np.where(high == low + 1, speeds[0] / (speeds[0] - speeds[1]), 0.5)
-        angles = self.zonal.angles
-        zeros = angles[low] + share * (angles[high] - angles[low])
-        edges = np.concatenate([[0.0], zeros, [np.pi]]).tolist()
-        return list(pairwise(edges))
-
-    def inside(self, interval: Basin) -> BoolArray:
-        """Which of the angles an interval holds."""
-        above = self.angles >= interval[0]
-        # An atom at the south pole belongs to the last basin.
-        below = (self.angles < interval[1]) | (interval[1] >= np.pi)
-        return np.asarray(above & below)
-
-    def mass_in(self, basin: Basin) -> float:
-        """Mass of a basin."""
-        return float(self.masses[self.inside(basin)].sum())
-
-    def heavy_basins(self) -> list[Basin]:
-        """The basins that hold moving mass."""
-        return [basin for basin in self.basins() if self.mass_in(basin) > REST]
-
-    def mass_around(self, angle: float) -> float:
-        """Mass of the basin that holds ``angle``; 0 if there is none."""
-        for low, high in self.basins():
-            if low <= angle <= high:
-                return self.mass_in((low, high))
-        return 0.0
-
-    def attracts(self, pole: float, basin: Basin) -> bool:
-        """Whether the basin reaches the pole and flows to it there."""
-        moving = self.signs[(self.signs != 0) & self.inside(basin)[: len(self.signs)]]
-        if len(moving) == 0:
-            return False
-        if pole == 0.0:
-            return bool(basin[0] == 0.0 and moving[0] < 0)
-        return bool(basin[1] == np.pi and moving[-1] > 0)
-
-
-@dataclass(frozen=True)
 class _Search:
     """A measure with its basins, those of its coarsened density, and its jumps."""
 
-    flow: _Flow
-    coarse: _Flow | None
+    flow: Flow
+    coarse: Flow | None
     core_radius: float
     jumps: FloatArray
     lost: FloatArray
@@ -196,8 +106,8 @@ class _Search:
     def of(cls, measure: Measure, equation: MeanFieldEquation) -> _Search:
         coarse = coarsened(measure)
         return cls(
-            _Flow.of(measure, equation),
-            None if coarse is None else _Flow.of(coarse, equation),
+            Flow.of(measure, equation),
+            None if coarse is None else Flow.of(coarse, equation),
             ball_radius(equation),
             jump_angles(measure),
             coarse_differences(measure) / measure.total_mass,
@@ -233,7 +143,7 @@ class _Search:
     ) -> ConcentratedRegion:
         """The region of one basin."""
         spacing = self.zonal.spacing
-        eigenvalues = self._eigenvalues(core)
+        eigenvalues = self.flow.eigenvalues(core.angle, at_pole=core.at_pole)
         directions = self.zonal.dimension - 1
         if core.at_pole:
             radii = np.full(directions, core.radius / np.sqrt(directions))
@@ -244,8 +154,8 @@ class _Search:
             radii = np.zeros(directions)
             radii[0] = core.radius
             position = self.zonal.points_at(np.array([core.angle]))[0]
-            rate = -self._slope(core.angle)
-        balls = self._ball_masses(core)
+            rate = -self.flow.slope(core.angle)
+        balls = self.flow.ball_masses(core.angle)
         signals = self._signals(basin, core, rate=rate, balls=balls, is_exact=is_exact)
         kind, reason = decide(signals)
         on_grid_only = kind == "atom" and not is_exact
@@ -272,17 +182,6 @@ class _Search:
             is_exact=is_exact and core.at_pole,
             basin=basin,
         )
-
-    def _ball_masses(self, core: _Core) -> FloatArray:
-        """Mass of bands about the core's angle, or of balls about a pole."""
-        away = np.abs(self.flow.angles - core.angle)
-        radii = profile_radii(self.zonal.spacing)
-        # A band belongs to a ball in the share of it that the ball covers.
-        half = np.where(
-            np.arange(len(away)) < self.zonal.num_cells, self.zonal.spacing / 2, 1e-12
-        )
-        shares = np.clip((radii[:, np.newaxis] - away + half) / (2 * half), 0.0, 1.0)
-        return np.asarray(shares @ self.flow.masses)
 
     def _signals(
         self,
@@ -335,7 +234,7 @@ class _Search:
     def _converges(self, core: _Core) -> bool:
         """Whether the velocity points inwards at both edges of a core."""
         edges = core.angle + self.core_radius * np.array([-1.0, 1.0])
-        below, above = self._speed(np.clip(edges, 0.0, np.pi))
+        below, above = self.flow.speed(np.clip(edges, 0.0, np.pi))
         return bool(below > 0 > above)
 
     def _core(self, basin: Basin, radius: float) -> _Core:
@@ -397,25 +296,6 @@ class _Search:
         held = self.flow.field.measure
         assert isinstance(held, Measure)
         return float(held.density.masses[frozen].sum()) / held.total_mass
-
-    def _speed(self, angles: FloatArray) -> FloatArray:
-        vectors = self.flow.field.at(self.zonal.points_at(angles))
-        return np.asarray((vectors * self.zonal.tangents_at(angles)).sum(axis=-1))
-
-    def _slope(self, angle: float) -> float:
-        """Derivative of the velocity in theta."""
-        reach = REACH * self.zonal.spacing
-        speeds = self._speed(angle + reach * np.array([-1.0, 1.0]))
-        return float(speeds[1] - speeds[0]) / (2 * reach)
-
-    def _eigenvalues(self, core: _Core) -> FloatArray:
-        """Eigenvalues (d - 1,) of the velocity's gradient, increasing."""
-        across = self._slope(core.angle)
-        directions = self.zonal.dimension - 1
-        if core.at_pole:
-            return np.full(directions, across)
-        along = float(self._speed(np.array([core.angle]))[0]) / np.tan(core.angle)
-        return np.sort(np.append(np.full(directions - 1, along), across))
 
 
 def _mean(values: FloatArray, weights: FloatArray) -> float:
