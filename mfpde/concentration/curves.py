@@ -17,7 +17,6 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.concentration.tangent import coordinates_about
 
 SAMPLES = 64
 CENTRING, SMALL, LARGE = 2.5, 2.0, 4.0
@@ -51,23 +50,27 @@ class Curves:
 
     def _piece(self, start: FloatArray) -> float | None:
         """Length per mass of the curve here, 0 where there is none, None where it is thin."""
+        least = CONCENTRATED * (SMALL * self.spacing) ** 2 / 4
+        if self.masses[self._within(start, 2 * SMALL)].sum() < least:
+            return None
         centre = start
         for _ in range(2):
             near = self._within(centre, CENTRING)
             total = self.masses[near] @ self.points[near]
             centre = total / np.linalg.norm(total)
         near = self._within(centre, LARGE)
-        offsets = coordinates_about(centre, self.points[near]) / self.spacing
+        # Chords: in a ball of 4 cells they are tangents to O(h^2).
+        chords = (self.points[near] - centre) / self.spacing
         weights = self.masses[near]
         large = float(weights.sum())
-        inner = np.linalg.norm(offsets, axis=1) <= SMALL
+        inner = np.einsum("ni,ni->n", chords, chords) <= SMALL**2
         small = float(weights[inner].sum())
-        uniform_share = (SMALL * self.spacing) ** 2 / 4
-        if small < CONCENTRATED * uniform_share:
+        if small < least:
             return None
-        offsets = offsets - weights @ offsets / large
-        covariance = (weights[:, np.newaxis] * offsets).T @ offsets / large
-        second, first = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance), 0.0))
+        chords -= weights @ chords / large
+        covariance = (weights[:, np.newaxis] * chords).T @ chords / large
+        squares = np.linalg.eigvalsh(covariance)
+        second, first = np.sqrt(np.maximum(squares[1:], 0.0))
         dimension = np.log2(large / small)
         is_piece = (
             second < NARROW

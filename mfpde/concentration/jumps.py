@@ -2,9 +2,10 @@ r"""Jumps of a density: steps that the grid does not resolve, between two platea
 
 Across a place, along one line, take the densities at 2.5, 3.5 and 4.5 cells to either side.
 It is a jump if both triples are plateaus (they vary by at most 15 % of the step between
-their means), the step is more than 15 % of the sum of the means, at least three quarters of
-it take place within 1.5 cells, and nothing in between sticks out by a quarter of it.  A
-flank of a resolved bump has no plateaus as close as that, and a peak sticks out.
+their means), the step is more than 15 % of the sum of the means, at least 70 % of it take
+place within one cell to either side, and nothing in between sticks out by a quarter of it.
+A flank of a resolved bump has no plateaus as close as that (a sine of wavelength 12 cells
+has 54 %), and a peak sticks out.
 
 On S^2 the line follows the gradient, and the length of the jumps is
 
@@ -26,7 +27,7 @@ from mfpde.measure import Measure
 
 PLATEAU = 0.15
 LEAST_STEP = 0.15
-STEEP = 0.75
+STEEP = 0.7
 OVERSHOOT = 0.25
 NEAR = 1.5
 BETWEEN = (0.5, NEAR)
@@ -124,7 +125,9 @@ def _steps(
     low, high = (side.mean(axis=0) for side in sides)
     step = np.abs(high - low)
     varies = np.max([np.ptp(side, axis=0) for side in sides], axis=0)
-    within = (sampled[NEAR] - sampled[-NEAR]) * np.sign(high - low)
+    # Linear between half a cell and one and a half, on either side.
+    rises = [sampled[cells] - sampled[-cells] for cells in BETWEEN]
+    within = (rises[0] + rises[1]) / 2 * np.sign(high - low)
     between = np.stack([sampled[side * cells] for side in (-1, 1) for cells in BETWEEN])
     if beside is not None:
         between = np.concatenate([between, beside])

@@ -10,6 +10,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.concentration.decision import Kind
 from mfpde.concentration.strip import StripWidth
+from mfpde.measure import AnyMeasure
 
 Place = Literal["circle", "sphere", "zonal"]
 Verdict = Literal[
@@ -156,7 +157,7 @@ class ConcentrationReport:
     jump_length: float
     strip: StripWidth
     coarse_basins: int | None
-    measure: object
+    measure: AnyMeasure
 
     @property
     def atoms(self) -> tuple[ConcentratedRegion, ...]:
