@@ -30,6 +30,7 @@ from mfpde.wasserstein import (
 _LOADED_ON_USE = {
     "save": "mfpde.storage",
     "load": "mfpde.storage",
+    "plot_concentration": "mfpde.plotting",
     "plot_density": "mfpde.plotting",
     "plot_energy": "mfpde.plotting",
     "plot_globe": "mfpde.plotting",

@@ -4,6 +4,7 @@ Every function draws on figures of its own (or on the axes it is given) without 
 global state of pyplot, so that it works without a display and leaves nothing open.
 """
 
+from mfpde.plotting.concentration import plot_concentration
 from mfpde.plotting.density import plot_density
 from mfpde.plotting.energy import plot_energy
 from mfpde.plotting.files import save_figure
@@ -13,6 +14,7 @@ from mfpde.plotting.snapshots import plot_snapshots
 from mfpde.plotting.space_time import plot_space_time
 
 __all__ = [
+    "plot_concentration",
     "plot_density",
     "plot_energy",
     "plot_globe",
