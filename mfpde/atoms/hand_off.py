@@ -7,7 +7,7 @@ nothing of the direction of the flow:
 - **merge** atoms that have met;
 - **release** an atom as a Gaussian where the flow expands (an eigenvalue of s Hess F is
   positive, own mass included) and it has become wider than 1.5 cells;
-- **absorb** cells within 2 cells of an atom, keeping mass, mean and covariance;
+- **absorb** what approaches an atom within 2 cells, keeping mass, mean and covariance;
 - **create** an atom at a peak of the density if the mass in a window about it is narrow,
   all eigenvalues of s Hess F there are negative, and no atom is near.  It swallows the
   middle of the window only: swallowing all of it would turn steep edges into atoms.
@@ -35,9 +35,9 @@ from mfpde.measure import Atoms
 from mfpde.transport import Flow, State, Transport
 
 ABSORBED_CELLS = 2.0
-WINDOW_CELLS = 8.0
-WIDEST_CELLS = 3.0
-SWALLOWED_CELLS = 4.0
+WINDOW_CELLS = 6.0
+WIDEST_CELLS = 2.2
+SWALLOWED_CELLS = 3.0
 ALONE_CELLS = 8.0
 RELEASED_CELLS = 1.5
 RELEASE_SMOOTHING = 0.3
@@ -102,12 +102,11 @@ class HandOff:
 
         The very same state is returned if nothing was to do.
         """
-        exchange = _Exchange(
-            _held(atoms_of_state(state)), Cells.of(self.geometry, state.masses), time
-        )
+        cells = Cells.of(self.geometry, state.masses, flow.velocity)
+        exchange = _Exchange(_held(atoms_of_state(state)), cells, time)
         self._merge(exchange)
         is_smooth = self._release(exchange, flow)
-        is_same = not self._absorb(exchange)
+        is_same = not self._absorb(exchange, flow)
         self._create(exchange, flow)
         if is_same and not exchange.events:
             return state, ()
@@ -158,11 +157,13 @@ class HandOff:
         exchange.held = kept
         return is_smooth
 
-    def _absorb(self, exchange: _Exchange) -> bool:
+    def _absorb(self, exchange: _Exchange, flow: Flow) -> bool:
         changed = False
         for index, atom in enumerate(exchange.held):
             mass, mean, covariance = exchange.cells.taken(
-                atom.position, ABSORBED_CELLS * self.spacing
+                atom.position,
+                ABSORBED_CELLS * self.spacing,
+                self._velocity(atom.position, flow),
             )
             if mass > 0:
                 exchange.held[index] = atom.joined(mass, mean, covariance)
@@ -179,7 +180,11 @@ class HandOff:
                 or self._rates(centre, flow).max() >= 0
             ):
                 continue
-            atom = HeldAtom(*cells.taken(centre, SWALLOWED_CELLS * self.spacing))
+            drift = self._velocity(centre, flow)
+            taken = cells.taken(centre, SWALLOWED_CELLS * self.spacing, drift)
+            if taken[0] < SMALLEST_MASS:
+                continue
+            atom = HeldAtom(*taken)
             exchange.held.append(atom)
             exchange.record("birth", atom)
 
@@ -196,6 +201,10 @@ class HandOff:
             return None
         mass = cells.within(centre, SWALLOWED_CELLS * self.spacing)[0]
         return centre if mass >= SMALLEST_MASS else None
+
+    def _velocity(self, position: FloatArray, flow: Flow) -> FloatArray:
+        grid = self.transport.grid
+        return grid.velocity_at(flow.moments, position[np.newaxis])[0]
 
     def _rates(self, position: FloatArray, flow: Flow) -> FloatArray:
         grid = self.transport.grid

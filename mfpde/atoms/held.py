@@ -46,17 +46,29 @@ class HeldAtom:
 
 @dataclass
 class Cells:
-    """Cell masses, flat, of which atoms take some; ``points`` (cells, d) are the centres."""
+    """Cell masses of which atoms take some, flat.
+
+    ``points`` (cells, d) are the centres, ``velocity`` (directions, cells) is along
+    ``tangents`` (directions, cells, d).
+    """
 
     geometry: Geometry
     points: FloatArray
+    tangents: FloatArray
     masses: FloatArray
+    velocity: FloatArray
 
     @classmethod
-    def of(cls, geometry: Geometry, masses: FloatArray) -> Cells:
+    def of(cls, geometry: Geometry, masses: FloatArray, velocity: FloatArray) -> Cells:
         """The cells of ``geometry`` with a copy of ``masses``."""
-        points = geometry.points.reshape(-1, geometry.dimension)
-        return cls(geometry, points, masses.ravel().copy())
+        dimension, directions = geometry.dimension, len(velocity)
+        return cls(
+            geometry,
+            geometry.points.reshape(-1, dimension),
+            geometry.tangents.reshape(directions, -1, dimension),
+            masses.ravel().copy(),
+            velocity.reshape(directions, -1),
+        )
 
     def within(
         self, centre: FloatArray, radius: float
@@ -65,10 +77,20 @@ class Cells:
         return self._moments(centre, self.geometry.cells_within(centre, radius))
 
     def taken(
-        self, centre: FloatArray, radius: float
+        self, centre: FloatArray, radius: float, drift: FloatArray
     ) -> tuple[float, FloatArray, FloatArray]:
-        """Empty the cells within ``radius``; return the mass, mean and covariance they had."""
-        cells = self.geometry.cells_within(centre, radius)
+        """Empty the cells within ``radius`` whose mass approaches ``centre``.
+
+        ``drift`` (d,) is the velocity of the centre.  What flows away, across a kink or
+        a separatrix that the cells do not resolve, stays.  Returns the mass, mean and
+        covariance of what was taken.
+        """
+        near = self.geometry.cells_within(centre, radius)
+        velocities = np.einsum(
+            "an,ani->ni", self.velocity[:, near], self.tangents[:, near]
+        )
+        approach = np.einsum("ni,ni->n", velocities - drift, centre - self.points[near])
+        cells = near[approach >= 0]
         moments = self._moments(centre, cells)
         self.masses[cells] = 0.0
         return moments
