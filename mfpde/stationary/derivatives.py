@@ -128,7 +128,8 @@ def _of_perceptron(
     gradients -= radial[:, np.newaxis, np.newaxis] * np.eye(frames.shape[1])
     strengths = np.linalg.norm(vectors, axis=1)
     lengths = np.linalg.norm(term.directions, axis=1)
-    scales = (np.abs(outputs) + np.abs(steepest) * lengths) @ strengths
+    largest = np.maximum(np.abs(left), np.abs(right))
+    scales = (np.abs(outputs) + largest * lengths) @ strengths
     return gradients, np.asarray(scales)
 
 

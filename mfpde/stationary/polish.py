@@ -24,11 +24,13 @@ from mfpde.stationary.hessian import has_wasserstein_hessian, linear_rates
 from mfpde.stationary.newton import NewtonEnd, newton, positive_scales
 from mfpde.stationary.result import PolishedAtoms
 from mfpde.stationary.symmetry import rotation_modes
-from mfpde.stationary.tangent_frames import distances, tangent_frames
+from mfpde.stationary.tangent_frames import tangent_frames
 
 TOLERANCE = 1e-14
 LARGEST_SYSTEM = 4000
-FARTHEST = 0.5
+REACH = 0.25
+"""Share of the nearest distance and of 1/sqrt(beta) that an atom may move."""
+LARGEST_MERGE = 0.5
 ANALYTIC_ROUNDING = 1e-12
 DIFFERENCED_ROUNDING = 1e-9
 
@@ -52,11 +54,11 @@ def polish(
     equation
         The equation, without diffusion.
     atoms
-        The start: atoms, or what ``concentration(...).atoms`` found (with the masses of
-        their basins).
+        The start: atoms, or what ``concentration(...).atoms`` found, with the masses of
+        their basins.  Mass that is not in these atoms is left out of the equation.
     max_move
-        How far an atom may move, in radians.  By default a third of the distance to its
-        nearest neighbour, and at most 1/sqrt(beta) and 0.5.
+        How far an atom may move, in radians.  By default a quarter of the distance to its
+        nearest neighbour, at most 1/(4 sqrt(max(beta, 1))).
     merge_within
         Atoms linked by distances up to this, in radians, are united to one at their mean
         first: raise it for particles that have gathered in clusters.
@@ -96,10 +98,7 @@ def _as_atoms(atoms: Atoms | Sequence[ConcentratedRegion]) -> Atoms:
     elif isinstance(given, Sequence) and all(
         isinstance(region, ConcentratedRegion) for region in given
     ):
-        if any(region.kind == "ring" for region in given):
-            raise ValueError("atoms: a ring is no atom; polish moves points only")
-        points = np.array([region.position for region in given])
-        found = Atoms(points.reshape(len(given), -1), [r.mass for r in given])
+        found = _of_regions(given)
     else:
         raise ValueError(
             f"atoms = {given!r} must be Atoms, or the atoms of a concentration report: "
@@ -110,8 +109,16 @@ def _as_atoms(atoms: Atoms | Sequence[ConcentratedRegion]) -> Atoms:
     return found
 
 
+def _of_regions(regions: Sequence[ConcentratedRegion]) -> Atoms:
+    if any(region.kind == "ring" for region in regions):
+        raise ValueError("atoms: a ring is no atom; polish moves points only")
+    if not regions:
+        return Atoms.none(2)
+    return Atoms([r.position for r in regions], [r.mass for r in regions])
+
+
 def _check(equation: MeanFieldEquation, atoms: Atoms, merge_within: float) -> None:
-    real_number("merge_within", merge_within, at_least=0.0, at_most=FARTHEST)
+    real_number("merge_within", merge_within, at_least=0.0, at_most=LARGEST_MERGE)
     if equation.diffusion > 0:
         raise ValueError(
             f"diffusion = {equation.diffusion:g}: atoms dissolve at once, none is "
@@ -148,11 +155,11 @@ def _reach(
     if max_move is not None:
         return np.full(count, real_number("max_move", max_move, above=0.0))
     beta = max([a.beta for a in equation.attentions], default=0.0)
-    reach = np.full(count, min(FARTHEST, 1 / np.sqrt(max(beta, 1.0))))
+    reach = np.full(count, REACH / np.sqrt(max(beta, 1.0)))
     if count == 1:
         return reach
     chords, _ = cKDTree(atoms.points).query(atoms.points, k=2)
-    return np.asarray(np.minimum(reach, chords[:, 1] / 3))
+    return np.asarray(np.minimum(reach, REACH * chords[:, 1]))
 
 
 def _result(
@@ -160,41 +167,46 @@ def _result(
 ) -> PolishedAtoms:
     speeds = np.linalg.norm(end.field.gradient, axis=1)
     relative = float((speeds / positive_scales(end.field)).max())
-    moves = distances(start.points, end.points)
     converged = relative <= TOLERANCE and end.reason != "left"
     modes = rotation_modes(equation, end.points, tangent_frames(end.points))
     found = linear_rates(equation, end.field, start.masses, modes=modes)
     differenced = any(is_differenced(term) for term in equation.externals)
+    share = DIFFERENCED_ROUNDING if differenced else ANALYTIC_ROUNDING
+    largest = float(end.field.scales.max())
     return PolishedAtoms(
         equation=equation,
         atoms=Atoms(end.points, start.masses),
         converged=converged,
-        message=_message(end, relative, int(np.argmax(moves))),
+        message=_message(end, relative),
         residual=float(speeds.max()),
         relative_residual=relative,
         iterations=end.iterations,
-        moved=float(moves.max()),
+        moved=float(end.moves.max()),
         merged=merged,
         shift_rates=found.shifts,
         split_rates=found.splits,
         symmetry_dimension=modes.shape[1],
         on_kinks=count_on_kinks(equation, end.points),
         has_hessian=has_wasserstein_hessian(equation),
-        rounding=DIFFERENCED_ROUNDING if differenced else ANALYTIC_ROUNDING,
+        shift_rounding=share * largest,
+        split_rounding=share * max(largest, float(np.abs(found.splits).max())),
     )
 
 
-def _message(end: NewtonEnd, relative: float, farthest: int) -> str:
+def _message(end: NewtonEnd, relative: float) -> str:
     if end.reason == "left":
+        excess = end.moves / end.reach
+        atom = int(np.argmax(excess))
         return (
-            f"atom {farthest} moved further than it may: there is no stationary state "
-            "beside the start that Newton's method can reach; let the run go on, unite "
-            "close atoms by merge_within, or allow more by max_move"
+            f"atom {atom} moved by {end.moves[atom]:.3g}, further than it may "
+            f"({end.reach[atom]:.3g}): Newton's method finds no stationary state beside "
+            "the start; let the run go on, unite close atoms by merge_within, or allow "
+            "more by max_move"
         )
     if relative <= TOLERANCE:
         return "stationary to rounding"
     ended = "after the last step" if end.reason == "iterations" else "and falls no more"
     return (
-        f"the relative residual is {relative:.1e} {ended}: the start is too far from a "
-        "stationary state with these masses; let the run go on or use a finer grid"
+        f"the relative residual is {relative:.1e} {ended}: Newton's method finds no "
+        "stationary state beside the start; let the run go on or use a finer grid"
     )

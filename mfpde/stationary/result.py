@@ -54,8 +54,9 @@ class PolishedAtoms:
     has_hessian
         Whether the Wasserstein Hessian of E describes the flow (unnormalised attention,
         gradient terms).
-    rounding
-        Rates below this share of the largest have no sign.
+    shift_rounding, split_rounding
+        Rates smaller than this have no sign: 1e-12 of the largest contributions to them,
+        or 1e-9 where second derivatives come from differences.
     """
 
     equation: MeanFieldEquation
@@ -72,7 +73,8 @@ class PolishedAtoms:
     symmetry_dimension: int
     on_kinks: int
     has_hessian: bool
-    rounding: float
+    shift_rounding: float
+    split_rounding: float
 
     @property
     def hessian_eigenvalues(self) -> FloatArray | None:
@@ -106,12 +108,12 @@ class PolishedAtoms:
     @property
     def neutral_dimension(self) -> int:
         """Number of modes, besides the rotations, whose rate is zero to rounding."""
-        return int((np.abs(self.shift_rates.real) <= self._least_shift).sum())
+        return int((np.abs(self.shift_rates.real) <= self.shift_rounding).sum())
 
     @property
     def is_second_order(self) -> bool:
         """No shift of whole atoms grows (paper, eq. 2.3; for softmax: of the Jacobian)."""
-        return self.converged and self.second_order_margin >= -self._least_shift
+        return self.converged and self.second_order_margin >= -self.shift_rounding
 
     @property
     def is_strict(self) -> bool:
@@ -119,26 +121,28 @@ class PolishedAtoms:
 
         This is the paper's eq. 2.4 if ``symmetry_dimension`` is 0.
         """
-        return self.converged and self.strict_margin > self._least_shift
+        return self.converged and self.strict_margin > self.shift_rounding
 
     @property
     def is_split_stable(self) -> bool:
         """Every atom holds together as the limit of a density: s Hess F(x_i) < 0."""
-        least = self.rounding * float(np.abs(self.split_rates).max())
-        return self.converged and self.split_margin > least
-
-    @property
-    def _least_shift(self) -> float:
-        return self.rounding * float(np.max(np.abs(self.shift_rates), initial=0.0))
+        return self.converged and self.split_margin > self.split_rounding
 
     def __str__(self) -> str:
+        merged = f", {self.merged} merged before" if self.merged else ""
         lines = [
             f"{self.equation}, {self.equation.convention}",
             ("polished: " if self.converged else "NOT polished: ") + self.message,
             f"{len(self.atoms)} atoms of total mass {self.atoms.total_mass:.9g}; residual "
             f"{self.residual:.1e} (relative {self.relative_residual:.1e}) after "
-            f"{self.iterations} steps, moved at most {self.moved:.2e}"
-            + (f", {self.merged} merged before" if self.merged else ""),
+            f"{self.iterations} steps, moved at most {self.moved:.2e}{merged}",
+        ]
+        if self.converged:
+            lines += self._stability()
+        return "\n".join(lines + self._table())
+
+    def _stability(self) -> list[str]:
+        lines = [
             self._stability_line("second order", self.is_second_order)
             + f"margin {self.second_order_margin:.4e}",
             self._stability_line("strict", self.is_strict)
@@ -154,7 +158,7 @@ class PolishedAtoms:
                 f"{self.on_kinks} times an atom sits on a neuron's kink; rates there are "
                 "those of the less stable side"
             )
-        return "\n".join(lines + self._table())
+        return lines
 
     def _stability_line(self, name: str, holds: bool) -> str:
         return f"{name:>12}: {'yes' if holds else 'no':<4}"

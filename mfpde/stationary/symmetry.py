@@ -17,6 +17,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from scipy.linalg import qr
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
@@ -45,27 +46,45 @@ def rotation_modes(
     -------
     Columns of tangent coordinates, (n (d - 1), k); k = 0 without symmetry.
     """
-    generators = _generators(equation, points)
-    velocities = np.einsum("gij,nj->gni", generators, points, optimize=True)
-    modes = np.einsum("nai,gni->nag", frames, velocities, optimize=True)
-    return _span(modes.reshape(len(points) * frames.shape[1], len(generators)))
-
-
-def _generators(equation: MeanFieldEquation, points: FloatArray) -> FloatArray:
-    """Antisymmetric matrices (g, d, d) that span the symmetries, as far as they move points."""
-    dimension = points.shape[1]
     neurons = [t for t in equation.externals if isinstance(t, Perceptron)]
     if len(neurons) < len(equation.externals):
-        return _searched(equation, dimension)
-    fixed = [np.empty((0, dimension)), *map(_vectors, neurons)]
+        found = _searched(equation, points.shape[1])
+        return _span(_displacements(found, points, frames))
+    fixed = [np.empty((0, points.shape[1])), *map(_vectors, neurons)]
     free = _complement(_span(np.concatenate(fixed).T))
-    # What fixes the neurons and the points moves nothing: one of each pair meets a point.
-    meeting = _span(free @ (free.T @ points.T))
-    rest = _complement(np.concatenate([_complement(free), meeting], axis=1))
-    basis = np.concatenate([meeting, rest], axis=1)
-    first, second = np.triu_indices(basis.shape[1], k=1)
-    kept = first < meeting.shape[1]
-    return np.asarray(_planes(basis[:, first[kept]], basis[:, second[kept]]))
+    met, rest = _met_by(points, free)
+    inner, outer = np.triu_indices(met.shape[1], k=1)
+    within = _planes(met[:, inner], met[:, outer])
+    first, second = np.indices((met.shape[1], rest.shape[1])).reshape(2, -1)
+    across = _planes(met[:, first], rest[:, second])
+    # A plane with one direction in each part moves atoms along the other part alone, by
+    # their coordinates in this one: such modes are orthogonal as they are.
+    apart = _displacements(across, points, frames)
+    apart /= np.linalg.norm(apart, axis=0)
+    return np.concatenate(
+        [_span(_displacements(within, points, frames)), apart], axis=1
+    )
+
+
+def _displacements(
+    generators: FloatArray, points: FloatArray, frames: FloatArray
+) -> FloatArray:
+    """Omega x_i in tangent coordinates, one column for each Omega, (n (d - 1), g)."""
+    velocities = np.einsum("gij,nj->gni", generators, points, optimize=True)
+    modes = np.einsum("nai,gni->nag", frames, velocities, optimize=True)
+    return np.asarray(modes.reshape(frames.shape[0] * frames.shape[1], len(generators)))
+
+
+def _met_by(points: FloatArray, free: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Split the span of ``free`` (d, f): what the points have a part in, and the rest.
+
+    The first are principal axes of the points' parts, on which their coordinates are
+    orthogonal.
+    """
+    _, sizes, rows = np.linalg.svd(points @ free)
+    rank = int((sizes > INDEPENDENT).sum())
+    axes = free @ rows.T
+    return axes[:, :rank], axes[:, rank:]
 
 
 def _vectors(term: Perceptron) -> FloatArray:
@@ -109,8 +128,9 @@ def _span(columns: FloatArray) -> FloatArray:
     """Orthonormal basis (d, r) of the span of ``columns`` (d, g), whose lengths are about 1."""
     if columns.size == 0:
         return np.empty((len(columns), 0))
-    left, sizes, _ = np.linalg.svd(columns, full_matrices=False)
-    return np.asarray(left[:, sizes > INDEPENDENT * max(1.0, float(sizes[0]))])
+    basis, triangle, _ = qr(columns, mode="economic", pivoting=True)
+    sizes = np.abs(np.diagonal(triangle))
+    return np.asarray(basis[:, sizes > INDEPENDENT * max(1.0, float(sizes[0]))])
 
 
 def _complement(basis: FloatArray) -> FloatArray:
