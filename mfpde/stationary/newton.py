@@ -146,4 +146,6 @@ def _damped(
 
 
 def _merit(field: FieldDerivatives, scales: FloatArray) -> float:
-    return float(np.linalg.norm(field.gradient / scales[:, np.newaxis]))
+    # Where forces are e^-700 a step can change them beyond what a ratio can hold.
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(field.gradient / scales[:, np.newaxis]))
