@@ -17,6 +17,7 @@ from mfpde.particles import label_density, solve_particles
 from mfpde.run import Run
 from mfpde.sampling import quantized, sampled
 from mfpde.solve import solve
+from mfpde.stationary import PolishedAtoms, polish
 from mfpde.stopping import SteadyState, StepLimit, WallTimeLimit
 from mfpde.terms import Attention, Perceptron, Potential
 from mfpde.version import __version__
@@ -48,6 +49,7 @@ __all__ = [
     "MeanFieldEquation",
     "Measure",
     "Perceptron",
+    "PolishedAtoms",
     "Potential",
     "Run",
     "Sphere",
@@ -61,6 +63,7 @@ __all__ = [
     "label_density",
     "mollified_distance",
     "perturbed_uniform",
+    "polish",
     "quantized",
     "sampled",
     "solve",

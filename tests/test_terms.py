@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import eval_gegenbauer, gammaln, ive
 
 import mfpde
-from mfpde.terms.activations import ACTIVATIONS
+from mfpde.terms.activations import ACTIVATIONS, find_activation
 from mfpde.terms.funk_hecke import band_limit, eigenvalues
 
 
@@ -71,6 +71,23 @@ def test_primitive_has_the_activation_as_derivative(name: str) -> None:
     )
     np.testing.assert_allclose(slope, activation.sigma(z), atol=1e-9)
     assert activation.primitive(np.zeros(1))[0] == pytest.approx(0.0, abs=1e-16)
+
+
+@pytest.mark.parametrize("name", sorted(ACTIVATIONS))
+def test_slopes_are_derivatives_of_the_activation_on_either_side(name: str) -> None:
+    activation = ACTIVATIONS[name]
+    z = np.linspace(-4, 4, 401)
+    for side, slope in zip((-1, 1), activation.slopes(z), strict=True):
+        step = 1e-5 * side
+        # One-sided, of second order.
+        ahead, beyond = activation.sigma(z + step), activation.sigma(z + 2 * step)
+        expected = (4 * ahead - beyond - 3 * activation.sigma(z)) / (2 * step)
+        np.testing.assert_allclose(slope, expected, atol=1e-9)
+    unknown = find_activation((activation.sigma, activation.primitive))
+    z = z[np.abs(z) > 1e-3]
+    np.testing.assert_allclose(
+        unknown.slopes(z)[0], activation.slopes(z)[0], atol=1e-10
+    )
 
 
 @given(

@@ -20,17 +20,45 @@ from scipy.special import ndtr
 from mfpde.arrays import FloatArray, choice
 
 LEAKY_SLOPE = 0.01
+ON_KINK = 1e-10
+"""An argument this close to a kink of sigma lies on it."""
+_STEP = 1e-4
 
 ScalarFunction = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
 class Activation:
-    """An activation ``sigma`` with its ``primitive`` Phi, both elementwise on arrays."""
+    """An activation ``sigma`` with its ``primitive`` Phi, both elementwise on arrays.
+
+    ``derivative`` is sigma' away from the ``kinks``, the arguments where it jumps; None
+    if it is not known.
+    """
 
     name: str
     sigma: ScalarFunction
     primitive: ScalarFunction
+    derivative: ScalarFunction | None = None
+    kinks: tuple[float, ...] = ()
+
+    def slopes(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Left and right derivatives of sigma at ``z``, each of its shape.
+
+        They differ within 1e-10 of a kink only.  Where sigma' is not known both are the
+        five-point central difference of sigma with step 1e-4.
+        """
+        if self.derivative is None:
+            near = np.asarray(self.sigma(z + _STEP) - self.sigma(z - _STEP))
+            far = np.asarray(self.sigma(z + 2 * _STEP) - self.sigma(z - 2 * _STEP))
+            both = (8 * near - far) / (12 * _STEP)
+            return both, both
+        left = right = np.asarray(self.derivative(z))
+        for kink in self.kinks:
+            on_kink = np.abs(z - kink) <= ON_KINK
+            beside = np.full_like(z, 2 * ON_KINK)
+            left = np.where(on_kink, self.derivative(kink - beside), left)
+            right = np.where(on_kink, self.derivative(kink + beside), right)
+        return left, right
 
 
 AnyActivation = str | Activation | tuple[ScalarFunction, ScalarFunction]
@@ -46,20 +74,35 @@ def _leaky_relu(z: FloatArray) -> FloatArray:
     return np.maximum(z, LEAKY_SLOPE * z)
 
 
+def _gelu_derivative(z: FloatArray) -> FloatArray:
+    return np.asarray(ndtr(z) + z * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))
+
+
 ACTIVATIONS: dict[str, Activation] = {
     activation.name: activation
     for activation in (
         Activation(
-            "relu", lambda z: np.maximum(z, 0.0), lambda z: np.maximum(z, 0.0) ** 2 / 2
+            "relu",
+            lambda z: np.maximum(z, 0.0),
+            lambda z: np.maximum(z, 0.0) ** 2 / 2,
+            lambda z: np.where(z > 0, 1.0, 0.0),
+            kinks=(0.0,),
         ),
-        Activation("leaky_relu", _leaky_relu, lambda z: z * _leaky_relu(z) / 2),
-        Activation("gelu", lambda z: z * ndtr(z), _gelu_primitive),
+        Activation(
+            "leaky_relu",
+            _leaky_relu,
+            lambda z: z * _leaky_relu(z) / 2,
+            lambda z: np.where(z > 0, 1.0, LEAKY_SLOPE),
+            kinks=(0.0,),
+        ),
+        Activation("gelu", lambda z: z * ndtr(z), _gelu_primitive, _gelu_derivative),
         Activation(
             "tanh",
             np.tanh,
             lambda z: np.logaddexp(z, -z) - np.log(2.0),
+            lambda z: 1 - np.tanh(z) ** 2,
         ),
-        Activation("linear", lambda z: z, lambda z: z**2 / 2),
+        Activation("linear", lambda z: z, lambda z: z**2 / 2, np.ones_like),
     )
 }
 

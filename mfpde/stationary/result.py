@@ -1,0 +1,188 @@
+"""What :func:`polish` found: the atoms, how well they rest, and whether they are stable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.equation import MeanFieldEquation
+from mfpde.measure import Atoms
+
+
+@dataclass(frozen=True, eq=False)
+class PolishedAtoms:
+    """Atoms after Newton's method, and their stability.
+
+    All rates are per unit of the equation's own time and convention; positive means away
+    from the state.  A flag is True only if ``converged``.
+
+    Attributes
+    ----------
+    equation
+        The equation.
+    atoms
+        The polished atoms, points without width.
+    converged, message
+        Whether ``relative_residual`` is at most 1e-14; what happened, and what to do.
+    residual
+        Largest speed |v(x_i)|, in the equation's own convention (without the self-force,
+        which is exactly zero).
+    relative_residual
+        Largest |v(x_i)| as a share of the sizes of all contributions to v(x_i) and of
+        their change over one radian: forces of 1e-7 are balanced to 1e-21.
+    iterations
+        Newton steps.
+    moved
+        Largest distance between an atom's start and its end, in radians.
+    merged
+        How many atoms were united with another one before.
+    shift_rates
+        Rates of all modes of motion of the atoms but the rotations, largest real part
+        first, (n (d - 1) - symmetry_dimension,): eigenvalues of the velocity's Jacobian.
+        Real for unnormalised attention with gradient terms.
+    split_rates
+        Rates at which a small part of each atom would leave it, (n, d - 1), decreasing:
+        eigenvalues of s Hess F(x_i), own mass included (real parts for a general drift).
+    symmetry_dimension
+        Number of independent motions of the atoms by rotations that leave the equation
+        as it is.
+    on_kinks
+        How many pairs of an atom and a neuron sit on a kink of the activation.  There the
+        side is taken that is less stable.
+    has_hessian
+        Whether the Wasserstein Hessian of E describes the flow (unnormalised attention,
+        gradient terms).
+    shift_rounding, split_rounding
+        Rates smaller than this have no sign: 1e-12 of the largest contributions to them,
+        or 1e-9 where second derivatives come from differences.
+    """
+
+    equation: MeanFieldEquation
+    atoms: Atoms
+    converged: bool
+    message: str
+    residual: float
+    relative_residual: float
+    iterations: int
+    moved: float
+    merged: int
+    shift_rates: FloatArray | ComplexArray
+    split_rates: FloatArray
+    symmetry_dimension: int
+    on_kinks: int
+    has_hessian: bool
+    shift_rounding: float
+    split_rounding: float
+
+    @property
+    def hessian_eigenvalues(self) -> FloatArray | None:
+        """Eigenvalues of Hess E in L^2(mu), increasing, (n (d - 1),); zero for rotations.
+
+        Those of M^{-1/2} Hess E M^{-1/2} with the sign of E itself: at least 0 at a
+        second-order point of descent (a minimiser), at most 0 in ascent.  None for
+        softmax and for drifts without potential, whose flow they would not describe.
+        """
+        if not self.has_hessian:
+            return None
+        values = self.equation.sign * self.shift_rates.real
+        return np.sort(np.concatenate([values, np.zeros(self.symmetry_dimension)]))
+
+    @property
+    def strict_margin(self) -> float:
+        """Slowest rate of return over all motions but the rotations; infinite without any."""
+        return float(np.min(-self.shift_rates.real, initial=np.inf))
+
+    @property
+    def second_order_margin(self) -> float:
+        """Slowest rate of return over all motions; rotations count as 0."""
+        rotations = 0.0 if self.symmetry_dimension else np.inf
+        return min(self.strict_margin, rotations)
+
+    @property
+    def split_margin(self) -> float:
+        """Slowest rate at which parts of an atom come back to it, own mass included."""
+        return float(np.min(-self.split_rates))
+
+    @property
+    def neutral_dimension(self) -> int:
+        """Number of modes, besides the rotations, whose rate is zero to rounding."""
+        return int((np.abs(self.shift_rates.real) <= self.shift_rounding).sum())
+
+    @property
+    def is_second_order(self) -> bool:
+        """No shift of whole atoms grows (paper, eq. 2.3; for softmax: of the Jacobian)."""
+        return self.converged and self.second_order_margin >= -self.shift_rounding
+
+    @property
+    def is_strict(self) -> bool:
+        """Every shift of whole atoms decays, but for rotations of the equation.
+
+        This is the paper's eq. 2.4 if ``symmetry_dimension`` is 0.
+        """
+        return self.converged and self.strict_margin > self.shift_rounding
+
+    @property
+    def is_split_stable(self) -> bool:
+        """Every atom holds together as the limit of a density: s Hess F(x_i) < 0."""
+        return self.converged and self.split_margin > self.split_rounding
+
+    def __str__(self) -> str:
+        merged = f", {self.merged} merged before" if self.merged else ""
+        lines = [
+            f"{self.equation}, {self.equation.convention}",
+            ("polished: " if self.converged else "NOT polished: ") + self.message,
+            f"{len(self.atoms)} atoms of total mass {self.atoms.total_mass:.9g}; residual "
+            f"{self.residual:.1e} (relative {self.relative_residual:.1e}) after "
+            f"{self.iterations} steps, moved at most {self.moved:.2e}{merged}",
+        ]
+        if self.converged:
+            lines += self._stability()
+        return "\n".join(lines + self._table())
+
+    def _stability(self) -> list[str]:
+        lines = [
+            self._stability_line("second order", self.is_second_order)
+            + f"margin {self.second_order_margin:.4e}",
+            self._stability_line("strict", self.is_strict)
+            + f"margin {self.strict_margin:.4e}; rotation modes "
+            f"{self.symmetry_dimension}, neutral modes {self.neutral_dimension}",
+            self._stability_line("split-stable", self.is_split_stable)
+            + f"margin {self.split_margin:.4e}",
+        ]
+        if not self.has_hessian:
+            lines.append("rates are those of the velocity's Jacobian, not of a Hessian")
+        if self.on_kinks:
+            lines.append(
+                f"{self.on_kinks} times an atom sits on a neuron's kink; rates there are "
+                "those of the less stable side"
+            )
+        return lines
+
+    def _stability_line(self, name: str, holds: bool) -> str:
+        return f"{name:>12}: {'yes' if holds else 'no':<4}"
+
+    def _table(self) -> list[str]:
+        title, places = _places(self.atoms.points)
+        header = f"{'atom':>4} {title} {'mass':>11} {'split rate':>12}"
+        rows = [
+            f"{index:4d} {place} {mass:11.8f} {rate:12.4e}"
+            for index, (place, mass, rate) in enumerate(
+                zip(places, self.atoms.masses, self.split_rates[:, 0], strict=True)
+            )
+        ]
+        return [header, *rows]
+
+
+def _places(points: FloatArray) -> tuple[str, list[str]]:
+    """Heading and position of each atom: angle / pi on S^1, else up to 3 coordinates."""
+    if points.shape[1] == 2:
+        turns = np.mod(np.arctan2(points[:, 1], points[:, 0]) / np.pi, 2.0)
+        return f"{'angle/pi':>12}", [f"{turn:12.9f}" for turn in turns]
+    shown = points[:, :3]
+    title = " ".join(f"{f'x{k + 1}':>10}" for k in range(shown.shape[1]))
+    # Adding zero turns a rounded -0.0 into 0.0.
+    return title, [
+        " ".join(f"{round(float(x), 7) + 0.0:10.7f}" for x in row) for row in shown
+    ]
