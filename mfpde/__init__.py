@@ -19,6 +19,7 @@ from mfpde.sampling import quantized, sampled
 from mfpde.solve import solve
 from mfpde.stopping import SteadyState, StepLimit, WallTimeLimit
 from mfpde.terms import Attention, Perceptron, Potential
+from mfpde.tracking import Concentration
 from mfpde.version import __version__
 from mfpde.wasserstein import (
     WassersteinReport,
@@ -30,6 +31,9 @@ from mfpde.wasserstein import (
 _LOADED_ON_USE = {
     "save": "mfpde.storage",
     "load": "mfpde.storage",
+    "plot_atom_paths": "mfpde.plotting",
+    "plot_atom_tree": "mfpde.plotting",
+    "plot_cluster_counts": "mfpde.plotting",
     "plot_density": "mfpde.plotting",
     "plot_energy": "mfpde.plotting",
     "plot_globe": "mfpde.plotting",
@@ -43,6 +47,7 @@ __all__ = [
     "Atoms",
     "Attention",
     "Circle",
+    "Concentration",
     "Density",
     "MeanFieldEquation",
     "Measure",
