@@ -3,7 +3,7 @@ r"""Which atom of a save is which of the save before: pure functions on position
 An atom a of the earlier save, carried by the flow to the time of the later one, may have
 become b if it ends in the basin of b or within ``reach`` of it.  Among such pairs
 
-    cost = distance / reach + |m_a - m_b| / (m_a + m_b),
+    cost = distance / reach + |m_a - m_b| / (m_a + m_b) + (1 outside of the basin),
 
 and the assignment of least total cost, with as many pairs as possible, says which atoms
 go on.  What is left over merges into, or splits from, the atoms that go on where masses add
@@ -15,7 +15,9 @@ Source of the assignment: D. F. Crouse, IEEE Trans. Aerosp. Electron. Syst. 52 (
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +27,35 @@ from mfpde.arrays import FloatArray
 from mfpde.tracking.flow import angles_between
 
 _FORBIDDEN = 1e6
+_OUT_OF_BASIN = 1.0
+_MOST_TRIED = 8
+PART_REACHES = 3.0
+"""Parts may be farther from their whole, by this factor: basins unite at two reaches."""
 _CLEARLY_NEAR, _CLEARLY_APART = 0.25, 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """All pairs of an earlier and a later atom.
+
+    Attributes
+    ----------
+    costs
+        Cost (n, m) of calling the two the same; infinite where they cannot be.
+    costs_of_parts
+        Cost (n, m) of calling one a part of the other; infinite where it cannot be.
+    in_basin
+        Whether the earlier one arrives in the basin of the later, (n, m).
+    """
+
+    costs: FloatArray
+    costs_of_parts: FloatArray
+    in_basin: NDArray[np.bool_]
+
+    @property
+    def reversed(self) -> Pairs:
+        """The same pairs, looked at from the later atoms."""
+        return Pairs(self.costs.T, self.costs_of_parts.T, self.in_basin.T)
 
 
 @dataclass(frozen=True)
@@ -52,7 +82,7 @@ class Matching:
 
 
 def matched(
-    costs: FloatArray,
+    pairs: Pairs,
     masses: tuple[FloatArray, FloatArray],
     *,
     tolerance: float,
@@ -61,31 +91,27 @@ def matched(
 
     Parameters
     ----------
-    costs
-        Cost (n, m) of each pair, infinite where a cannot be b (:func:`pair_costs`).
+    pairs
+        What speaks for and against each pair (:func:`pairs_of`).
     masses
         Earlier (n,) and later (m,).
     tolerance
         Atoms merge or split if masses add up within this share of the whole.
     """
     earlier, later = masses
-    pairs = assigned(costs)
-    lost = [a for a in range(len(earlier)) if a not in pairs]
-    found = [b for b in range(len(later)) if b not in pairs.values()]
-    partners = {b: a for a, b in pairs.items()}
-    merged = _joined(
-        costs.T, (later, earlier), partners, left_over=lost, tolerance=tolerance
-    )
-    split = _joined(
-        costs, (earlier, later), pairs, left_over=found, tolerance=tolerance
-    )
+    partners = assigned(pairs.costs)
+    lost = [a for a in range(len(earlier)) if a not in partners]
+    found = [b for b in range(len(later)) if b not in partners.values()]
+    back = {b: a for a, b in partners.items()}
+    merged = _Joining(pairs.reversed, later, earlier, tolerance).joined(back, lost)
+    split = _Joining(pairs, earlier, later, tolerance).joined(partners, found)
     in_merges = {a for group in merged.values() for a in group}
     # One that splits while others merge into it is too much for two saves to tell.
     split = {a: group for a, group in split.items() if a not in in_merges}
     in_splits = {b for group in split.values() for b in group}
     return Matching(
         continued=tuple(
-            (a, b) for a, b in pairs.items() if b not in merged and a not in split
+            (a, b) for a, b in partners.items() if b not in merged and a not in split
         ),
         merged=merged,
         split=split,
@@ -94,48 +120,59 @@ def matched(
     )
 
 
-def _joined(
-    costs: FloatArray,
-    masses: tuple[FloatArray, FloatArray],
-    partners: dict[int, int],
-    *,
-    left_over: list[int],
-    tolerance: float,
-) -> dict[int, tuple[int, ...]]:
-    """By whole, the parts that add up to it: its partner and others left over.
+@dataclass(frozen=True, eq=False)
+class _Joining:
+    """Looks for parts that add up to a whole: ``pairs`` of wholes and parts."""
 
-    Each part left over goes with the whole that it costs least to be.
-    """
-    wholes, parts = masses
-    joined: dict[int, tuple[int, ...]] = {}
-    for whole, partner in partners.items():
-        near = [
-            p
-            for p in left_over
-            if np.isfinite(costs[whole, p]) and np.argmin(costs[:, p]) == whole
-        ]
-        group = _adding_up(wholes[whole], parts, (partner, near), tolerance=tolerance)
-        if group:
-            joined[whole] = tuple(sorted((partner, *group)))
-    return joined
+    pairs: Pairs
+    wholes: FloatArray
+    parts: FloatArray
+    tolerance: float
+
+    def joined(
+        self, partners: dict[int, int], left_over: list[int]
+    ) -> dict[int, tuple[int, ...]]:
+        """By whole, its partner and those left over that add up to it.
+
+        Each part left over goes with the whole that it costs least to be.
+        """
+        costs = self.pairs.costs_of_parts
+        joined: dict[int, tuple[int, ...]] = {}
+        for whole, partner in partners.items():
+            near = [
+                p
+                for p in left_over
+                if np.isfinite(costs[whole, p]) and np.argmin(costs[:, p]) == whole
+            ]
+            group = self._explaining(whole, partner, near)
+            if group:
+                joined[whole] = tuple(sorted((partner, *group)))
+        return joined
+
+    def _explaining(self, whole: int, partner: int, near: list[int]) -> list[int]:
+        """Those that explain the whole's mass best; none if nothing does.
+
+        Parts in its basin belong to it.  Others have to explain its mass better than it
+        is without them: a light atom near a heavy one may as well be out of sight.
+        """
+        sure = [p for p in near if self.pairs.in_basin[whole, p]]
+        for certain in (sure, []):
+            others = [p for p in near if p not in certain][:_MOST_TRIED]
+            missing = self.wholes[whole] - self.parts[[partner, *certain]].sum()
+            best = min(_subsets(others), key=lambda s: abs(self._left(missing, s)))
+            group = [*certain, *best]
+            left = abs(self._left(missing, best))
+            if group and left <= self.tolerance * self.wholes[whole]:
+                return group
+        return []
+
+    def _left(self, missing: float, group: tuple[int, ...]) -> float:
+        return float(missing - self.parts[list(group)].sum())
 
 
-def _adding_up(
-    whole: float,
-    parts: FloatArray,
-    candidates: tuple[int, list[int]],
-    *,
-    tolerance: float,
-) -> list[int]:
-    """Those candidates that, with the partner, add up to the whole; heaviest first out."""
-    partner, near = candidates
-    group = sorted(near, key=lambda p: parts[p])
-    while group:
-        total = parts[partner] + parts[group].sum()
-        if abs(total - whole) <= tolerance * whole:
-            break
-        group.pop()
-    return group
+def _subsets(items: list[int]) -> Iterator[tuple[int, ...]]:
+    """All subsets, the smallest first."""
+    return chain.from_iterable(combinations(items, k) for k in range(len(items) + 1))
 
 
 def assigned(costs: FloatArray) -> dict[int, int]:
@@ -145,14 +182,14 @@ def assigned(costs: FloatArray) -> dict[int, int]:
     return {int(a): int(b) for a, b in zip(rows, columns, strict=True) if allowed[a, b]}
 
 
-def pair_costs(
+def pairs_of(
     distances: FloatArray,
     in_basin: NDArray[np.bool_],
     masses: tuple[FloatArray, FloatArray],
     *,
     reach: float,
-) -> FloatArray:
-    """Cost (n, m) of calling an earlier and a later atom the same; infinite if they are not.
+) -> Pairs:
+    """All pairs with their costs.
 
     Parameters
     ----------
@@ -169,7 +206,13 @@ def pair_costs(
     mismatch = np.abs(earlier[:, np.newaxis] - later)
     mismatch = mismatch / (earlier[:, np.newaxis] + later)
     allowed = in_basin | (distances <= reach)
-    return np.where(allowed, distances / reach + mismatch, np.inf)
+    costs = distances / reach + mismatch + np.where(in_basin, 0.0, _OUT_OF_BASIN)
+    may_be_part = in_basin | (distances <= PART_REACHES * reach)
+    return Pairs(
+        costs=np.where(allowed, costs, np.inf),
+        costs_of_parts=np.where(may_be_part, costs, np.inf),
+        in_basin=in_basin,
+    )
 
 
 def is_obvious(

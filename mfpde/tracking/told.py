@@ -9,7 +9,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.events import Event
 from mfpde.tracking.flow import angles_between
-from mfpde.tracking.matching import assigned, pair_costs
+from mfpde.tracking.matching import assigned, pairs_of
 from mfpde.tracking.open_paths import (
     OpenPath,
     OpenPaths,
@@ -98,7 +98,7 @@ class SolverEvents:
         distances = angles_between(expected, at.points)
         masses = (np.array([path.mass for path in paths]), at.masses)
         nowhere = np.zeros(distances.shape, dtype=bool)
-        return pair_costs(distances, nowhere, masses, reach=self.reach)
+        return pairs_of(distances, nowhere, masses, reach=self.reach).costs
 
 
 def _sighting(event: Event) -> Sighting:

@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.arrays import IntArray
 from mfpde.events import Event, EventKind
 from mfpde.tracking.flow import Motion, angles_between
-from mfpde.tracking.matching import Matching, is_obvious, matched, pair_costs
+from mfpde.tracking.matching import Matching, is_obvious, matched, pairs_of
 from mfpde.tracking.open_paths import (
     OpenPath,
     OpenPaths,
@@ -114,13 +114,13 @@ class Tree:
         ends = motion.settled(np.concatenate([arrived, sighting.points]))
         own, others = ends[: len(arrived)], ends[len(arrived) :]
         masses = (self._open.masses, sighting.masses)
-        costs = pair_costs(
+        pairs = pairs_of(
             angles_between(arrived, sighting.points),
             angles_between(own, others) <= SAME_ATTRACTOR * self.reach,
             masses,
             reach=self.reach,
         )
-        return matched(costs, masses, tolerance=self.settings.mass_tolerance)
+        return matched(pairs, masses, tolerance=self.settings.mass_tolerance)
 
     def _apply(
         self,
