@@ -124,17 +124,11 @@ class _Band:
         return float(np.interp(time, self.times, (self.low + self.high) / 2))
 
 
-def lifetime(path: Path) -> tuple[float, float]:
-    """From the event that began a path to the one that ended it."""
-    start = path.times[0] if path.birth is None else path.birth.event.time
-    end = path.times[-1] if path.end is None else path.end.event.time
-    return float(start), float(end)
-
-
 def _steps(track: Track) -> tuple[FloatArray, FloatArray]:
     """Times at which the number of atoms changes, with both ends, and it from there on."""
-    lives = np.array([lifetime(path) for path in track.paths.values()]).reshape(-1, 2)
-    ended = np.array([path.end is not None for path in track.paths.values()], bool)
+    paths = track.paths.values()
+    lives = np.array([(path.begins, path.ends) for path in paths]).reshape(-1, 2)
+    ended = np.array([path.end is not None for path in paths], dtype=bool)
     changes = np.concatenate([track.times[[0, -1]], lives[:, 0], lives[ended, 1]])
     times = np.unique(changes)
     begun = (lives[:, 0] <= times[:, np.newaxis]).sum(axis=1)
@@ -179,8 +173,9 @@ def _lay_out(
             taken=taken,
             place=(family, base + below),
         )
-    start, end = lifetime(path)
-    times = np.unique(np.clip([start, *path.times, end], start, end))
+    times = np.unique(
+        np.clip([path.begins, *path.times, path.ends], path.begins, path.ends)
+    )
     low = np.full(len(times), base)
     high = base + np.interp(times, path.times, path.masses)
     bands.append(_Band(path, family, times, low, high))

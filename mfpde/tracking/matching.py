@@ -1,7 +1,7 @@
 r"""Which atom of a save is which of the save before: pure functions on positions and masses.
 
 An atom a of the earlier save, carried by the flow to the time of the later one, may have
-become b if it ends in the basin of b or within ``reach`` of it.  Among such pairs
+become b if it arrives within ``reach`` of it, or within four in its basin.  Among such pairs
 
     cost = distance / reach + |m_a - m_b| / (m_a + m_b) + (1 outside of the basin),
 
@@ -16,7 +16,7 @@ Source of the assignment: D. F. Crouse, IEEE Trans. Aerosp. Electron. Syst. 52 (
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 import numpy as np
@@ -29,8 +29,11 @@ from mfpde.tracking.flow import angles_between
 _FORBIDDEN = 1e6
 _OUT_OF_BASIN = 1.0
 _MOST_TRIED = 8
-PART_REACHES = 3.0
-"""Parts may be farther from their whole, by this factor: basins unite at two reaches."""
+FARTHEST = 4.0
+"""Within so many reaches of one another two may be the same: the basins of equal atoms
+unite at two, a light one's with a heavy one's a little earlier."""
+ARRIVED = 0.5
+"""What the flow has brought this near to an atom, in reaches, and in its basin, is in it."""
 _CLEARLY_NEAR, _CLEARLY_APART = 0.25, 2.0
 
 
@@ -46,16 +49,26 @@ class Pairs:
         Cost (n, m) of calling one a part of the other; infinite where it cannot be.
     in_basin
         Whether the earlier one arrives in the basin of the later, (n, m).
+    has_arrived
+        Whether it arrives at the later one itself, (n, m).
     """
 
     costs: FloatArray
     costs_of_parts: FloatArray
     in_basin: NDArray[np.bool_]
+    has_arrived: NDArray[np.bool_]
 
     @property
     def reversed(self) -> Pairs:
         """The same pairs, looked at from the later atoms."""
-        return Pairs(self.costs.T, self.costs_of_parts.T, self.in_basin.T)
+        return Pairs(
+            self.costs.T, self.costs_of_parts.T, self.in_basin.T, self.has_arrived.T
+        )
+
+    @property
+    def without_arrivals(self) -> Pairs:
+        """The same pairs where only masses tell what is a part of what."""
+        return replace(self, has_arrived=np.zeros_like(self.has_arrived))
 
 
 @dataclass(frozen=True)
@@ -104,7 +117,8 @@ def matched(
     found = [b for b in range(len(later)) if b not in partners.values()]
     back = {b: a for a, b in partners.items()}
     merged = _Joining(pairs.reversed, later, earlier, tolerance).joined(back, lost)
-    split = _Joining(pairs, earlier, later, tolerance).joined(partners, found)
+    apart = pairs.without_arrivals
+    split = _Joining(apart, earlier, later, tolerance).joined(partners, found)
     in_merges = {a for group in merged.values() for a in group}
     # One that splits while others merge into it is too much for two saves to tell.
     split = {a: group for a, group in split.items() if a not in in_merges}
@@ -150,13 +164,15 @@ class _Joining:
         return joined
 
     def _explaining(self, whole: int, partner: int, near: list[int]) -> list[int]:
-        """Those that explain the whole's mass best; none if nothing does.
+        """Those that have arrived, and others that explain the whole's mass best.
 
-        Parts in its basin belong to it.  Others have to explain its mass better than it
-        is without them: a light atom near a heavy one may as well be out of sight.
+        Parts in its basin belong to it if masses add up.  Others have to explain its mass
+        better than it is without them: a light atom near a heavy one may as well be out of
+        sight.
         """
+        arrived = [p for p in near if self.pairs.has_arrived[whole, p]]
         sure = [p for p in near if self.pairs.in_basin[whole, p]]
-        for certain in (sure, []):
+        for certain in (sure, arrived):
             others = [p for p in near if p not in certain][:_MOST_TRIED]
             missing = self.wholes[whole] - self.parts[[partner, *certain]].sum()
             best = min(_subsets(others), key=lambda s: abs(self._left(missing, s)))
@@ -164,7 +180,7 @@ class _Joining:
             left = abs(self._left(missing, best))
             if group and left <= self.tolerance * self.wholes[whole]:
                 return group
-        return []
+        return arrived
 
     def _left(self, missing: float, group: tuple[int, ...]) -> float:
         return float(missing - self.parts[list(group)].sum())
@@ -205,13 +221,15 @@ def pairs_of(
     earlier, later = (np.asarray(m) for m in masses)
     mismatch = np.abs(earlier[:, np.newaxis] - later)
     mismatch = mismatch / (earlier[:, np.newaxis] + later)
-    allowed = in_basin | (distances <= reach)
+    # A basin may reach far: what rests in its outskirts has not become its atom yet.
+    may_be_part = distances <= FARTHEST * reach
+    allowed = (in_basin & may_be_part) | (distances <= reach)
     costs = distances / reach + mismatch + np.where(in_basin, 0.0, _OUT_OF_BASIN)
-    may_be_part = in_basin | (distances <= PART_REACHES * reach)
     return Pairs(
         costs=np.where(allowed, costs, np.inf),
         costs_of_parts=np.where(may_be_part, costs, np.inf),
         in_basin=in_basin,
+        has_arrived=in_basin & (distances <= ARRIVED * reach),
     )
 
 

@@ -89,6 +89,16 @@ class Path:
     end: Junction | None
 
     @property
+    def begins(self) -> float:
+        """Time of the event that began it, else of the first sighting."""
+        return float(self.times[0]) if self.birth is None else self.birth.event.time
+
+    @property
+    def ends(self) -> float:
+        """Time of the event that ended it, else of the last sighting."""
+        return float(self.times[-1]) if self.end is None else self.end.event.time
+
+    @property
     def parents(self) -> tuple[int, ...]:
         """Identities of the atoms that became this one."""
         return () if self.birth is None else self.birth.parents
@@ -153,14 +163,17 @@ class Track:
 
     @cached_property
     def counts(self) -> IntArray:
-        """Number of atoms at each save, (saves,); those unseen for a while are counted."""
+        """Number of atoms at each save, (saves,), between the times of their events.
+
+        Those unseen for a while are counted; in the very moment of a merge its parents
+        are gone.
+        """
         counts = np.zeros(len(self.times), dtype=np.int64)
         for path in self.paths.values():
-            lives = (self.times >= path.times[0]) & (self.times <= path.times[-1])
-            # At the very time of a merge its parents are gone.
-            if path.end is not None and path.end.is_exact:
-                lives &= self.times < path.times[-1]
-            counts += lives
+            is_over = self.times >= path.ends
+            if path.end is None:
+                is_over = self.times > path.ends
+            counts += (self.times >= path.begins) & ~is_over
         return counts
 
     def __str__(self) -> str:
