@@ -34,6 +34,7 @@ _LOADED_ON_USE = {
     "plot_atom_paths": "mfpde.plotting",
     "plot_atom_tree": "mfpde.plotting",
     "plot_cluster_counts": "mfpde.plotting",
+    "plot_concentration": "mfpde.plotting",
     "plot_density": "mfpde.plotting",
     "plot_energy": "mfpde.plotting",
     "plot_globe": "mfpde.plotting",

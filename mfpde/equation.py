@@ -184,13 +184,15 @@ class MeanFieldEquation:
         if not self.has_energy:
             return None
         if isinstance(measure, Atoms):
-            atoms = (measure.points, measure.masses)
+            acting = measure.without_widths
+            atoms = (acting.points, acting.masses)
             total = sum(a.energy_of_atoms(atoms) for a in self.attentions)
             for term in self.externals:
-                total += float(measure.masses @ term.value(measure.points))
+                total += float(acting.masses @ term.value(acting.points))
             return total
         grid, whole, moments = self._evaluated(measure)
-        atoms = (whole.atoms.points, whole.atoms.masses)
+        acting = whole.atoms.without_widths
+        atoms = (acting.points, acting.masses)
         return grid.energy(whole.density.masses, atoms, moments)
 
     def lyapunov_function(self, measure: AnyMeasure) -> float | None:
@@ -214,7 +216,8 @@ class MeanFieldEquation:
     def _evaluated(self, measure: AnyMeasure) -> tuple[GridEquation, Any, Any]:
         whole = as_measure(measure)
         grid = self.on(whole.geometry)
-        atoms = (whole.atoms.points, whole.atoms.masses)
+        acting = whole.atoms.without_widths
+        atoms = (acting.points, acting.masses)
         return grid, whole, grid.moments(whole.density.masses, atoms)
 
     def _fields_of_atoms(
@@ -224,8 +227,10 @@ class MeanFieldEquation:
         flat = np.ascontiguousarray(targets.reshape(-1, atoms.dimension))
         values = np.zeros(len(flat))
         gradient = np.zeros(flat.shape)
+        acting = atoms.without_widths
+        sources = (acting.points, acting.masses)
         for attention in self.attentions:
-            value, slope = attention.field_of_atoms(flat, (atoms.points, atoms.masses))
+            value, slope = attention.field_of_atoms(flat, sources)
             values += value
             gradient += slope
         for term in self.externals:

@@ -73,6 +73,10 @@ class GridEquation:
         return tuple(pair for pair in pairs if pair[0].needs_values)
 
     @cached_property
+    def _has_linear_attention(self) -> bool:
+        return len(self._softmaxes) < len(self.attentions)
+
+    @cached_property
     def external_potential(self) -> FloatArray:
         """V at the cell centres, shape ``geometry.shape``."""
         return self._external_potential_at(self.geometry.points)
@@ -133,16 +137,17 @@ class GridEquation:
 
     def velocity_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Velocity at ``points`` (..., d), tangent vectors (..., d)."""
-        geometry = self.geometry
-        velocity = geometry.gradient_at(self._summed_spectrum * moments, points)
+        velocity = self.sign * self._external_drift_at(points)
+        if self._has_linear_attention:
+            velocity += self.geometry.gradient_at(
+                self._summed_spectrum * moments, points
+            )
         for attention, spectrum in self._softmaxes:
-            coefficients = spectrum * moments
-            values = geometry.synthesis_at(coefficients, points)
-            gradient = geometry.gradient_at(coefficients, points)
+            values, gradient = self.geometry.field_at(spectrum * moments, points)
             velocity += self.sign * attention.gradient_from(
                 gradient, values[..., np.newaxis]
             )
-        return np.asarray(velocity + self.sign * self._external_drift_at(points))
+        return np.asarray(velocity)
 
     def first_variation(self, moments: ComplexArray) -> FloatArray:
         """F = A[mu] + V at the cell centres."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, read_only, real_array, real_number, unit_vectors
+from mfpde.clouds import cloud_points
 from mfpde.geometry import Geometry
 
 PERTURBED_DEGREE = 8
@@ -89,6 +90,16 @@ class Atoms:
     def total_mass(self) -> float:
         """Sum of the masses."""
         return float(self.masses.sum())
+
+    @cached_property
+    def without_widths(self) -> Atoms:
+        """Points that act as these atoms do: the clouds of those with a covariance."""
+        if self.covariances is None or len(self) == 0:
+            return self
+        clouds = cloud_points(self.points, self.covariances)
+        size = clouds.shape[1]
+        points = clouds.reshape(-1, self.dimension)
+        return Atoms(points, np.repeat(self.masses / size, size))
 
 
 @dataclass(frozen=True, eq=False)

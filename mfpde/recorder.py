@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mfpde.atoms import atoms_of_state
 from mfpde.diagnostics import observed
 from mfpde.equation import MeanFieldEquation
 from mfpde.events import Event
 from mfpde.geometry import Geometry
-from mfpde.measure import AnyMeasure, Atoms, Density, Measure
+from mfpde.measure import AnyMeasure, Density, Measure
 from mfpde.run import Run
 from mfpde.stopping import StopReason
 from mfpde.tracking import Tracker
@@ -25,7 +26,7 @@ OnTrack = Callable[[Tracker], None]
 def measure_of(state: State, geometry: Geometry) -> Measure:
     """The measure of a state on ``geometry``."""
     density = Density(geometry, state.masses / geometry.areas)
-    return Measure(density, Atoms(state.points, state.atom_masses))
+    return Measure(density, atoms_of_state(state))
 
 
 @dataclass(eq=False)

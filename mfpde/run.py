@@ -71,8 +71,10 @@ class Run:
     @property
     def mass_drift(self) -> float:
         """Largest deviation of the total mass from that of the first save."""
+        if len(self.times) == 0:
+            return 0.0
         masses = self.diagnostics["mass"]
-        return float(np.abs(masses - masses[0]).max()) if len(masses) else 0.0
+        return float(np.abs(masses - masses[0]).max())
 
     def tracked(self, settings: Concentration | None = None) -> Run:
         """Return the run with the track of its saved states, and events if it had none.

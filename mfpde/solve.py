@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import real_number
+from mfpde.arrays import choice, real_number
+from mfpde.atoms import ExactAtoms, state_of
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle, Sphere
 from mfpde.measure import AnyMeasure, Measure, as_measure
 from mfpde.recorder import Observer, OnSave, OnTrack, Recorder
 from mfpde.run import Run
@@ -22,6 +26,10 @@ from mfpde.transport import State, Transport, scheme_for
 from mfpde.version import __version__
 
 DEFAULT_SAVES = 50
+# Largest h sqrt(beta) at which exact atoms form where they should: 100 sqrt(beta) cells on
+# the circle, 64 rings at beta = 32 on the sphere.
+COARSEST_CIRCLE = 2 * np.pi / 100
+COARSEST_SPHERE = np.pi / 64 * np.sqrt(32)
 
 
 def solve(
@@ -33,6 +41,7 @@ def solve(
     save_at: ArrayLike | None = None,
     stop: Sequence[StoppingCondition] = (),
     transport: str | None = None,
+    atoms: Literal["grid", "exact"] = "grid",
     rtol: float = 1e-4,
     max_step: float | None = None,
     observe: Mapping[str, Observer] | None = None,
@@ -66,6 +75,12 @@ def solve(
         ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned), or
         on zonal grids ``"semi_lagrangian"`` (no limit by cells, least diffusive).  By
         default the last on zonal grids of dimension above 30, else the first.
+    atoms
+        ``"grid"``: atoms form and move on the grid, to about a cell.  ``"exact"`` (circle
+        and sphere, without diffusion): a cluster a few cells wide leaves the grid and goes
+        on as a point with a covariance; it absorbs its tails, merges, and is given back
+        where the flow expands; ``run.events`` lists what happened.  Once nearly all mass is
+        in atoms, a stiff integrator moves them alone, over any time.
     rtol
         Error in time that a step may make, relative to how far it moves the moments
         that the interaction sees.  The step follows this and the draining time of the
@@ -125,12 +140,14 @@ def solve(
             )
     tracker = _tracker(track, equation)
     scheme = scheme_for(transport, measure.geometry)
+    _check_atoms(atoms, equation, measure)
     stepper = TimeStepper(
         scheme.transport(equation.on(measure.geometry)),
         scheme,
         rtol=rtol,
         watch_energy=scheme.keeps_energy_monotone and equation.energy_is_lyapunov,
     )
+    exact = ExactAtoms(equation, stepper.transport) if atoms == "exact" else None
     record = Recorder(
         equation,
         measure.geometry,
@@ -138,6 +155,8 @@ def solve(
         on_save,
         tracker=tracker,
         on_track=on_track,
+        # The very list that the exact atoms write to.
+        events=[] if exact is None else exact.events,
     )
     # Adding the start again must not move the last save past the end.
     save_times_from_start = np.minimum(times + start_time, t_end)
@@ -148,10 +167,11 @@ def solve(
         t_end=t_end,
         longest=longest,
         first=first,
+        atoms=exact,
     )
     with ExitStack() as stack:
         loop.report = _reporter(progress, stack)
-        state = _state_of(measure, stepper.transport)
+        state = _state_of(measure, stepper.transport, exact is not None)
         reason = loop.run(state, start_time, tuple(stop))
     statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
     return record.run(reason, loop.state, loop.time, statistics=statistics)
@@ -185,8 +205,46 @@ def _tracker(
     return Tracker(given, equation)
 
 
-def _state_of(measure: Measure, transport: Transport) -> State:
+def _check_atoms(atoms: str, equation: MeanFieldEquation, measure: Measure) -> None:
+    """Refuse exact atoms where they make no sense, and warn of a grid too coarse for them."""
+    if choice("atoms", atoms, ("grid", "exact")) == "grid":
+        return
+    geometry = measure.geometry
+    if not isinstance(geometry, Circle | Sphere):
+        raise ValueError(
+            f"atoms = 'exact' works on a Circle or a Sphere, not on {geometry!r}: mass "
+            "away from the poles of a zonal grid lies on rings, not in points"
+        )
+    if equation.diffusion > 0:
+        raise ValueError(
+            f"atoms = 'exact' with diffusion = {equation.diffusion:g}: diffusion dissolves "
+            "atoms at once; use atoms='grid'"
+        )
+    if measure.density.total_mass == 0:
+        return
+    beta = max((attention.beta for attention in equation.attentions), default=0.0)
+    coarsest = COARSEST_CIRCLE if isinstance(geometry, Circle) else COARSEST_SPHERE
+    if geometry.spacing * np.sqrt(beta) > coarsest * (1 + 1e-9):
+        least = int(
+            np.ceil(np.sqrt(beta) / coarsest * geometry.spacing * _cells(geometry))
+        )
+        warnings.warn(
+            f"the grid is coarse for exact atoms at beta = {beta:g}: {geometry!r} has "
+            f"cells of {geometry.spacing:.3g} against a kernel of width "
+            f"{beta**-0.5:.3g}; atoms may form at the wrong place or not at all; use at "
+            f"least {least} {'cells' if isinstance(geometry, Circle) else 'rings'}",
+            stacklevel=3,
+        )
+
+
+def _cells(geometry: Circle | Sphere) -> int:
+    return geometry.num_cells if isinstance(geometry, Circle) else geometry.nlat
+
+
+def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:
     masses = transport.represented(measure.density.masses)
+    if exact:
+        return state_of(masses, measure.atoms)
     return State(masses, measure.atoms.points.copy(), measure.atoms.masses)
 
 

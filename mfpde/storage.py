@@ -32,6 +32,7 @@ from mfpde.equation_record import (
     geometry_from_dict,
     geometry_to_dict,
 )
+from mfpde.events import Event
 from mfpde.geometry import Geometry
 from mfpde.growing_store import TIME, GrowingStore, complete_records, read_dataset
 from mfpde.measure import AnyMeasure, Atoms, as_measure
@@ -52,13 +53,14 @@ from mfpde.store_places import (
     stop_of,
 )
 from mfpde.track_record import (
+    all_events,
     events_json,
     junctions_json,
     stored_events,
     stored_track,
     track_variables,
 )
-from mfpde.tracking import Junction, SeenAtoms, Tracker
+from mfpde.tracking import Track, Tracker
 from mfpde.version import __version__
 
 if TYPE_CHECKING:
@@ -127,15 +129,17 @@ class RunWriter:
         self._group = group
         self._records = GrowingStore(group)
         self._tracked = track_variables(None, "")
+        self._earlier: tuple[Event, ...] = ()
 
     @classmethod
-    def resumed(cls, path: str | Path) -> RunWriter:
-        """Open the store of an interrupted run to append to it.
+    def resumed(cls, path: str | Path, events: Sequence[Event] = ()) -> RunWriter:
+        """Open the store of an interrupted run to append to it, with its ``events``.
 
         Its record is cut to the complete saves; the reason of the end is taken back.
         """
         writer = cls.__new__(cls)
         writer._open(zarr.open_group(existing_store(path), mode="r+"))
+        writer._earlier = tuple(events)
         kept = {n: v for n, v in writer._group.attrs.items() if n not in _CLOSING}
         writer._group.attrs.put(kept)
         if FINAL in writer._group:
@@ -158,17 +162,12 @@ class RunWriter:
         self._records.append(time, record | self._tracked)
         self._tracked = track_variables(None, "")
 
-    def follow(self, tracker: Tracker) -> None:
-        """Take what ``tracker`` saw last into the next record."""
-        self._follow(tracker.seen[-1], tracker.verdicts[-1], tracker.junctions)
-
-    def _follow(
-        self, seen: SeenAtoms, verdict: str, junctions: Sequence[Junction]
-    ) -> None:
-        text = junctions_json(junctions)
+    def follow(self, track: Tracker | Track, index: int = -1) -> None:
+        """Take what was seen at a save, the last one by default, into the next record."""
+        text = junctions_json(track.junctions)
         if self._group.attrs.get(_JUNCTIONS) != text:
             self._group.attrs[_JUNCTIONS] = text
-        self._tracked = track_variables(seen, verdict)
+        self._tracked = track_variables(track.seen[index], track.verdicts[index])
 
     def finish(self, run: Run) -> None:
         """Write why the run ended, its statistics, and its last state if not saved."""
@@ -181,7 +180,7 @@ class RunWriter:
                 "stop_message": run.stop.message,
                 "final_time": float(run.final_time),
                 "statistics": json.dumps(run.statistics, default=_plain),
-                "events": events_json(run.events),
+                "events": events_json(all_events(self._earlier, run.events, run.track)),
             }
         )
 
@@ -211,8 +210,7 @@ def save(
     for index, (time, state) in enumerate(zip(run.times, run.states, strict=True)):
         row = {name: values[index] for name, values in run.diagnostics.items()}
         if track is not None and float(time) in places:
-            at = places[float(time)]
-            writer._follow(track.seen[at], track.verdicts[at], track.junctions)
+            writer.follow(track, places[float(time)])
         writer.save(float(time), state, row)
     writer.finish(run)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.atoms import ExactAtoms
 from mfpde.recorder import Recorder
 from mfpde.stopping import (
     StepRecord,
@@ -21,6 +22,8 @@ from mfpde.stopping import (
 from mfpde.time_stepping import StepResult, TimeStepper
 from mfpde.transport import Flow, State
 
+HAND_OFF_EVERY = 4
+"""Steps between two hand-offs of mass between density and atoms."""
 _RECENT_STEPS = 6
 _AT_REST = 1e-14
 # Below this share of the draining step, accuracy is the grid's matter, not the step's.
@@ -41,9 +44,11 @@ class TimeLoop:
         t_end: float,
         longest: float,
         first: float,
+        atoms: ExactAtoms | None = None,
     ) -> None:
         self.stepper = stepper
         self.recorder = recorder
+        self.atoms = atoms
         self.save_times = list(times)
         self.t_end = t_end
         self.longest = longest
@@ -54,6 +59,7 @@ class TimeLoop:
         self.last_step = 0.0
         self.started_at = time.monotonic()
         self.rates: list[float] = []
+        self.steps_since_hand_off = 0
 
     def run(
         self, state: State, start_time: float, conditions: tuple[StoppingCondition, ...]
@@ -65,10 +71,13 @@ class TimeLoop:
             flow = self.stepper.transport.flow(state)
             self._save_if_due(flow)
             while self.time < self.t_end:
-                result = self._step(flow)
-                if isinstance(result, StopReason):
-                    return result
-                flow = result.flow
+                if self.atoms is not None and self.atoms.are_alone(self.state, flow):
+                    flow = self._atoms_moved(self.atoms)
+                else:
+                    result = self._step(flow)
+                    if isinstance(result, StopReason):
+                        return result
+                    flow = self._handed_off(result.flow)
                 self._save_if_due(flow)
                 self._report(flow)
                 reason = self._stopped_by(conditions)
@@ -91,13 +100,11 @@ class TimeLoop:
 
     def _step(self, flow: Flow) -> StepResult | StopReason:
         """Take one step, repeated with smaller ones until it is accurate."""
-        draining = min(
-            self.stepper.transport.longest_step(self.state, flow), self.longest
-        )
+        draining = min(self.stepper.longest_step(self.state, flow), self.longest)
         target = self.save_times[0] if self.save_times else self.t_end
         while True:
             wanted = min(draining, self.accurate_step)
-            if wanted < _SMALLEST_STEP * (self.t_end - self.start_time):
+            if wanted < _SMALLEST_STEP * self._horizon():
                 if not np.isfinite(flow.outflows).all():
                     return not_finite(self.time)
                 return step_too_small(self.time, wanted)
@@ -124,6 +131,40 @@ class TimeLoop:
         self.last_step = step
         self.steps += 1
         return result
+
+    def _horizon(self) -> float:
+        """Time that the steps have to cross: with exact atoms, not the atoms' time alone."""
+        if self.atoms is None:
+            return self.t_end - self.start_time
+        return max(self.time - self.start_time, 1.0)
+
+    def _handed_off(self, flow: Flow) -> Flow:
+        """Let mass pass between density and atoms, at every save and every few steps."""
+        if self.atoms is None:
+            return flow
+        self.steps_since_hand_off += 1
+        is_due = bool(self.save_times) and self.time >= self.save_times[0]
+        if self.steps_since_hand_off < HAND_OFF_EVERY and not is_due:
+            return flow
+        self.steps_since_hand_off = 0
+        state = self.atoms.handed_off(self.state, flow, self.time)
+        if state is self.state:
+            return flow
+        self.state = state
+        return self.stepper.transport.flow(state)
+
+    def _atoms_moved(self, atoms: ExactAtoms) -> Flow:
+        """Move the atoms, which hold all the mass, to the next save."""
+        target = self.save_times[0] if self.save_times else self.t_end
+        before = self.state
+        self.state = atoms.moved_alone(before, (self.time, target))
+        flow = self.stepper.transport.flow(self.state)
+        speeds = np.linalg.norm(flow.atom_velocities, axis=1)
+        self.rates = [float(self.state.atom_masses @ speeds)] * _RECENT_STEPS
+        self.last_step = target - self.time
+        self.time = target
+        self.steps += 1
+        return flow
 
     def _save_if_due(self, flow: Flow) -> None:
         if self.save_times and self.time >= self.save_times[0]:

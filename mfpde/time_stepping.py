@@ -24,7 +24,6 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
 from mfpde.transport import Flow, Scheme, State, Transport
-from mfpde.transport.base import normalised
 
 Point = tuple[State, Flow]
 """A state and its flow."""
@@ -34,6 +33,11 @@ _ROUNDING = 1e-14
 # following its internal motion in time to rtol would cost ten times the steps for the
 # same digits.
 _UNRESOLVED_TOLERANCE = 1e-2
+_NEGLIGIBLE_RATE = 1e-8
+# A cloud shrinks or grows in a step by this share of an e-fold at most.
+_CLOUD_SHARE = 0.5
+# Below this width of a cloud the rate at which it changes is rounding.
+_SMALLEST_WIDTH = 1e-9
 _ENERGY_ROUNDING = 1e-15
 
 
@@ -82,11 +86,29 @@ def _combined(transport: Transport, states: tuple[State, State], share: float) -
     masses = transport.pool.take(*start.masses.shape)
     pair = (start.masses.ravel(), stage.masses.ravel())
     _fill_mean(masses.ravel(), pair, share)
-    return State(
-        masses,
-        (1 - share) * start.points + share * stage.points,
-        start.atom_masses,
-    )
+    return start.moved(masses, (1 - share) * start.points + share * stage.points)
+
+
+def _motion(state: State, vectors: FloatArray) -> float:
+    """Mass times the length of each atom's mean vector, of ``vectors`` (points, d).
+
+    How a cloud of points changes its width is no motion: see :func:`_fastest_rate`.
+    """
+    dimension = vectors.shape[1]
+    means = vectors.reshape(-1, state.cloud_size, dimension).mean(axis=1)
+    masses = state.atom_masses[:: state.cloud_size] * state.cloud_size
+    return float(masses @ np.linalg.norm(means, axis=1))
+
+
+def _fastest_rate(state: State, flow: Flow) -> float:
+    """Fastest rate at which the two points of a pair in a cloud approach or part."""
+    dimension = state.points.shape[1]
+    apart = np.diff(state.points.reshape(-1, 2, dimension), axis=1)[:, 0]
+    faster = np.diff(flow.atom_velocities.reshape(-1, 2, dimension), axis=1)[:, 0]
+    widths = np.linalg.norm(apart, axis=1)
+    speeds = np.linalg.norm(faster, axis=1)[widths > _SMALLEST_WIDTH]
+    rates = speeds / widths[widths > _SMALLEST_WIDTH]
+    return float(rates.max(initial=1e-300))
 
 
 @compiled
@@ -143,17 +165,26 @@ class TimeStepper:
         self._weights = np.where(degrees > 0, 1.0 / np.maximum(degrees, 1), 0.0)
         self._method = RUNGE_KUTTA[scheme.runge_kutta]
 
+    def longest_step(self, state: State, flow: Flow) -> float:
+        """Largest step by the draining time of the cells and the rates of the clouds."""
+        draining = self.transport.longest_step(state, flow)
+        if state.cloud_size == 1 or len(state.atom_masses) == 0:
+            return draining
+        return min(draining, _CLOUD_SHARE / _fastest_rate(state, flow))
+
     def step(self, state: State, flow: Flow, step: float) -> StepResult:
         """Try one step of size ``step`` from ``state`` with its ``flow``."""
         start, moved, new = self._advanced((state, flow), step)
         new_flow = self.transport.flow(new)
         before, after = (state, flow), (new, new_flow)
-        error, scale = self._error((before, after), (start, moved), step)
+        error, motion, atom_motion = self._error((before, after), (start, moved), step)
         if not np.isfinite(error):
             return StepResult(new, new_flow, np.nan, False)
-        unresolved = flow.unresolved_mass / state.total_mass
+        # Atoms are resolved whatever the grid.
+        unresolved = flow.unresolved_mass / max(float(state.masses.sum()), 1e-300)
         tolerance = self._resolved_tolerance + _UNRESOLVED_TOLERANCE * unresolved
-        allowed = tolerance * scale * step + _ROUNDING
+        size = tolerance * motion + self._resolved_tolerance * atom_motion
+        allowed = (size + self._negligible_rate(state)) * step + _ROUNDING
         # The error is O(dt^3), what is allowed O(dt).
         ratio = 0.9 * np.sqrt(allowed / max(error, 1e-300))
         accurate_step = step * float(np.clip(ratio, 0.2, 2.0))
@@ -162,14 +193,19 @@ class TimeStepper:
             return StepResult(new, new_flow, step / 2, False)
         return StepResult(new, new_flow, accurate_step, bool(is_accurate))
 
+    def _negligible_rate(self, state: State) -> float:
+        """Error per unit time that does not matter beside exact atoms.
+
+        The tails that they have not yet absorbed soon hold less mass than that; their
+        motion need not be followed to a share of itself.
+        """
+        return _NEGLIGIBLE_RATE if state.cloud_size > 1 else 0.0
+
     def _advanced(self, before: Point, step: float) -> tuple[Point, State, State]:
         """Where transport starts, where it ends, and the new state."""
         if self.diffusion == 0:
             moved = self._method(self.transport, before, step)
-            if len(moved.atom_masses):
-                points = normalised(moved.points)
-                return before, moved, State(moved.masses, points, moved.atom_masses)
-            return before, moved, moved
+            return before, moved, moved.in_regular_form()
         half = self._diffused(before[0], step / 2)
         start = (half, self.transport.flow(half))
         moved = self._method(self.transport, start, step)
@@ -178,7 +214,7 @@ class TimeStepper:
     def _diffused(self, state: State, time: float) -> State:
         geometry = self.transport.grid.geometry
         masses = geometry.heat_flow(state.masses, self.diffusion * time)
-        return State(masses, state.points, state.atom_masses)
+        return state.moved(masses, state.points)
 
     def _rate(self, state: State, flow: Flow) -> FloatArray:
         """Rate of change of the cell masses by all that is not exact in time."""
@@ -194,8 +230,8 @@ class TimeStepper:
 
     def _error(
         self, ends: tuple[Point, Point], transported: tuple[Point, State], step: float
-    ) -> tuple[float, float]:
-        """Trapezoidal defect of what is not exact, and the size of the rates of change.
+    ) -> tuple[float, float, float]:
+        """Trapezoidal defect of what is not exact, and how fast density and atoms move.
 
         ``transported`` is where transport alone started and ended.
         """
@@ -213,15 +249,14 @@ class TimeStepper:
         )
         diffused = (start[1].density_moments - flow.density_moments) * (2 / step)
         moved = (new_flow.density_moments - flow.density_moments) / step
-        scale = self._norm(moved - diffused) + self._norm(diffused)
-        error = self._norm(missed)
+        motion = self._norm(moved - diffused) + self._norm(diffused)
+        error, atom_motion = self._norm(missed), 0.0
         if len(state.atom_masses):
+            # Clouds end a step in another form, but with the same means.
             mean = 0.5 * (flow.atom_velocities + new_flow.atom_velocities)
-            defect = np.linalg.norm(new.points - state.points - step * mean, axis=1)
-            speed = np.linalg.norm(flow.atom_velocities, axis=1)
-            error += float(state.atom_masses @ defect)
-            scale += float(state.atom_masses @ speed)
-        return error, scale
+            error += _motion(state, new.points - state.points - step * mean)
+            atom_motion = _motion(state, flow.atom_velocities)
+        return error, motion, atom_motion
 
     def _norm(self, moments: ComplexArray) -> float:
         return float(np.linalg.norm(self._weights * moments))

@@ -113,6 +113,19 @@ def events_json(events: Sequence[Event]) -> str:
     return json.dumps([event_to_dict(event) for event in events])
 
 
+def all_events(
+    earlier: Sequence[Event], later: Sequence[Event], track: Track | None
+) -> tuple[Event, ...]:
+    """Return the events of a run that was resumed.
+
+    A track goes on from the first part of the run and has all of them already; the solver
+    tells only of what came after.
+    """
+    if track is not None and tuple(later) == track.events:
+        return tuple(later)
+    return (*earlier, *later)
+
+
 def stored_events(text: str | None, track: Track | None) -> tuple[Event, ...]:
     """Return the events of :func:`events_json`; where there is no text, the track's."""
     if text is None:

@@ -82,7 +82,9 @@ def test_uniform_state_is_at_rest() -> None:
     equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="ascent")
     report = mfpde.concentration(mfpde.uniform(mfpde.Circle(128)), equation)
     assert report.regions == ()
-    assert "at rest" in report.verdict
+    assert report.verdict == "frozen"
+    assert report.frozen_mass == pytest.approx(1.0)
+    assert "at rest" in report.summary
 
 
 def test_atoms_turn_with_the_measure() -> None:
@@ -124,8 +126,8 @@ def test_a_report_prints_a_table() -> None:
     equation = mfpde.MeanFieldEquation(mfpde.Attention(20.0), direction="ascent")
     text = str(mfpde.concentration(bumps(circle, [1.0], 0.01), equation))
     assert "mass" in text
-    assert "contraction" in text
-    assert "1 atoms" in text
+    assert "contracts" in text
+    assert "1 atom," in text
 
 
 def test_a_dead_stretch_is_at_rest_and_in_no_basin() -> None:
@@ -137,7 +139,8 @@ def test_a_dead_stretch_is_at_rest_and_in_no_basin() -> None:
     assert report.resting_mass == pytest.approx(0.5, abs=2 / 512)
     total = report.resting_mass + sum(region.mass for region in report.regions)
     assert total == pytest.approx(1.0, abs=1e-13)
-    assert "at rest" in report.verdict
+    assert report.frozen_mass == pytest.approx(report.resting_mass, abs=2 / 512)
+    assert "frozen" in report.summary
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,10 @@ from circle_cases import (
     wrapped,
 )
 from scipy.integrate import solve_ivp
-from scipy.special import exp1, expi, ive
+from scipy.special import ive
 
 import mfpde
+from validation.references.two_atoms import merge_time
 
 CELLS = [256, 512, 1024]
 
@@ -130,23 +131,13 @@ def test_one_relu_neuron_moves_half_the_mass(direction: str) -> None:
     assert errors[-1] < 2.5e-5
 
 
-def two_atom_time(beta: float, start: float, end: float) -> float:
-    """Time of two atoms of total mass 1 from angle ``start`` to ``end``, ascent, shifted."""
-    c0, c1 = np.cos(start), np.cos(end)
-    approach = expi(beta * (1 - c0)) - expi(beta * (1 - c1))
-    recede = exp1(beta * (1 + c0)) - exp1(beta * (1 + c1))
-    return float(approach + np.exp(2 * beta) * recede) / 2
-
-
 @pytest.mark.parametrize("normalized", [False, True])
 def test_two_exact_atoms_beside_an_empty_density_close_in_time(
     normalized: bool,
 ) -> None:
     """Atoms of a Measure move by the same stages; total mass 1."""
     beta, begin, end = 8.0, 1.2, 0.3
-    time = two_atom_time(beta, begin, end)
-    if normalized:
-        time = (time + np.log(np.tan(begin / 2) / np.tan(end / 2))) / 2
+    time = merge_time(beta, start_angle=begin, end_angle=end, softmax=normalized)
     circle = mfpde.Circle(128)
     points = [[np.cos(x), np.sin(x)] for x in (2.0, 2.0 + begin)]
     start = mfpde.Measure(

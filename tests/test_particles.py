@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from scipy.special import exp1, expi
 from scipy.stats import special_ortho_group
 
 import mfpde.particles
@@ -17,6 +16,7 @@ from mfpde.particles import label_density, solve_particles
 from mfpde.particles.labels import labels_of
 from mfpde.particles.systems import particle_system
 from mfpde.terms import Attention, Perceptron, Potential
+from validation.references.two_atoms import merge_time
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}
 DIRECTIONS = [[1.0, 0.0], [0.6, 0.8]]
@@ -162,25 +162,12 @@ def test_jacobian_of_equispaced_atoms_on_the_circle():
 # --- exact trajectories -------------------------------------------------------
 
 
-def closing_time(beta, before, after):
-    """Time in which two atoms of total mass 1 approach, shifted kernel (case 6)."""
-    c0, c1 = np.cos(before), np.cos(after)
-    return (
-        expi(beta * (1 - c0))
-        - expi(beta * (1 - c1))
-        + np.exp(2 * beta) * (exp1(beta * (1 + c0)) - exp1(beta * (1 + c1)))
-    ) / 2
-
-
 @pytest.mark.parametrize("beta", [2.0, 8.0])
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("method", ["direct", "spectral"])
 def test_two_atoms_close_in_the_exact_time(beta, normalized, method):
     before, after = 0.8, 0.1
-    duration = closing_time(beta, before, after)
-    if normalized:
-        duration += np.log(np.tan(before / 2) / np.tan(after / 2))
-        duration /= 2
+    duration = merge_time(beta, start_angle=before, end_angle=after, softmax=normalized)
     run = solve_particles(
         ascent(Attention(beta, normalized)),
         atoms_at([1.0, 1.0 + before]),

@@ -86,7 +86,7 @@ def found_atoms(monkeypatch):
         atom = SimpleNamespace(
             position=top, mass=0.5, radius=0.1, contraction_rate=-1.0
         )
-        return SimpleNamespace(atoms=(atom,), rings=())
+        return SimpleNamespace(atoms=(atom,), curves=(), place="circle")
 
     monkeypatch.setattr("mfpde.plotting.found_atoms.concentration", concentration)
     return looked_at

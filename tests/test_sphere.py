@@ -85,6 +85,24 @@ def test_fields_at_points_are_those_on_the_grid():
     )
 
 
+@pytest.mark.parametrize("grid", [GRID, Circle(64)], ids=repr)
+@pytest.mark.parametrize("degree", [0, 1, 2, 5, 9])
+def test_points_are_evaluated_one_by_one_whatever_their_number(grid, degree):
+    rng = np.random.default_rng(degree)
+    points = rng.standard_normal((19, grid.dimension))
+    points[0] = np.eye(grid.dimension)[-1]
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    masses = rng.random(19)
+    moments = grid.atom_moments(points, masses, degree)
+    alone = [grid.atom_moments(points[[k]], masses[[k]], degree) for k in range(19)]
+    np.testing.assert_allclose(moments, sum(alone), atol=1e-13 * degree + 1e-14)
+    values, gradients = grid.field_at(moments, points)
+    for count in (0, 1, 7, 8, 9, 16):
+        some = grid.field_at(moments, points[:count])
+        np.testing.assert_array_equal(some[0], values[:count])
+        np.testing.assert_array_equal(some[1], gradients[:count])
+
+
 def test_gradient_is_the_slope_along_great_circles_at_the_poles_too():
     atoms = random_atoms(10, seed=3)
     moments = GRID.atom_moments(atoms.points, atoms.masses, 12)

@@ -4,7 +4,6 @@ import numba
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from scipy.special import exp1, expi
 from scipy.stats import special_ortho_group
 
 from mfpde.equation import MeanFieldEquation
@@ -15,6 +14,7 @@ from mfpde.particles.geodesics import exponential_map, inverse_differential
 from mfpde.terms import Attention, Perceptron, direct_sum
 from mfpde.terms.direct_sum import kernel_sums
 from mfpde.terms.exponential import exponential
+from validation.references.two_atoms import merge_time
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}
 FIXED = {"time_step": 0.02}
@@ -136,14 +136,6 @@ def test_fixed_steps_are_equivariant_under_rotations(normalized):
 # --- exact trajectories -------------------------------------------------------------
 
 
-def closing_time(beta, before, after):
-    """Time in which two atoms of total mass 1 approach, shifted kernel (case 6)."""
-    c0, c1 = np.cos(before), np.cos(after)
-    integrals = expi(beta * (1 - c0)) - expi(beta * (1 - c1))
-    tails = exp1(beta * (1 + c0)) - exp1(beta * (1 + c1))
-    return (integrals + np.exp(2 * beta) * tails) / 2
-
-
 @pytest.mark.parametrize("chosen", [TIGHT, FIXED], ids=["adaptive", "fixed"])
 def test_two_atoms_close_as_their_equation_says(chosen):
     """D' = -e^{beta (cos D - 1)} sin D (case 6), on a great circle in any direction."""
@@ -153,7 +145,8 @@ def test_two_atoms_close_as_their_equation_says(chosen):
         return -np.exp(beta * (np.cos(angle) - 1)) * np.sin(angle)
 
     exact = solve_ivp(slope, (0, duration), [before], rtol=1e-12, atol=1e-13).y[0, -1]
-    assert closing_time(beta, before, exact) == pytest.approx(duration, abs=1e-8)
+    time = merge_time(beta, start_angle=before, end_angle=exact)
+    assert time == pytest.approx(duration, abs=1e-8)
     pair = [[1.0, 0.0, 0.0], [np.cos(before), np.sin(before), 0.0]]
     rotation = special_ortho_group(3, seed=3).rvs()
     start = Atoms(np.array(pair) @ rotation)

@@ -82,11 +82,11 @@ def found(monkeypatch):
 
     def concentration(measure, equation):
         if isinstance(measure, Atoms):
-            return SimpleNamespace(atoms=(), rings=())
+            return SimpleNamespace(atoms=(), curves=(), place="circle")
         density = measure.density if isinstance(measure, Measure) else measure
         place = np.unravel_index(density.values.argmax(), density.values.shape)
         atom = SimpleNamespace(position=density.geometry.points[place], mass=0.25)
-        return SimpleNamespace(atoms=(atom,), rings=())
+        return SimpleNamespace(atoms=(atom,), curves=(), place="circle")
 
     monkeypatch.setattr("mfpde.plotting.found_atoms.concentration", concentration)
 

@@ -15,6 +15,7 @@ from mfpde.config import SettingsError, read_settings
 from mfpde.events import Event
 from mfpde.stopping import reached_end
 from mfpde.storage import RunWriter, load, open_dataset, save
+from mfpde.track_record import all_events
 from mfpde.tracking import Concentration
 
 BUMPS = """
@@ -251,6 +252,14 @@ def test_a_resumed_run_has_the_tree_of_one_that_was_not(config, saves, monkeypat
         assert np.array_equal(one.identities, other.identities)
         np.testing.assert_allclose(one.points, other.points, atol=1e-3)
     np.testing.assert_array_equal(resumed.track.counts, whole.track.counts)
+
+
+def test_events_of_a_resumed_run_are_not_told_twice(run):
+    one = (Event("birth", 1.0, np.eye(2)[:1], np.array([0.5])),)
+    two = (Event("birth", 2.0, np.eye(2)[1:], np.array([0.5])),)
+    # What the solver tells begins anew; a track goes on.
+    assert all_events(one, two, None) == (*one, *two)
+    assert all_events(run.events[:1], run.events, run.track) == run.events
 
 
 def test_a_store_of_before_can_be_read(config, capsys, tmp_path):

@@ -57,10 +57,10 @@ def _continued(earlier: Run, settings: Settings, arguments: argparse.Namespace) 
             track=earlier.track,
             states=earlier.states,
         )
-    writer = RunWriter.resumed(arguments.store)
+    writer = RunWriter.resumed(arguments.store, earlier.events)
     if at >= t_end:
         # It was killed after its last save, before it could say that it was done.
-        ended = replace(earlier, stop=reached_end(at))
+        ended = replace(earlier, stop=reached_end(at), events=())
         writer.finish(ended)
         return ended
     # Times may end before t_end where they were given one by one.

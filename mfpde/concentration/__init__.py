@@ -13,6 +13,8 @@ from mfpde.concentration.balls import ball_radius, largest_ball_mass
 from mfpde.concentration.circle import circle_report
 from mfpde.concentration.report import ConcentratedRegion, ConcentrationReport
 from mfpde.concentration.sphere import sphere_report
+from mfpde.concentration.strip import StripWidth, strip_width
+from mfpde.concentration.threshold import threshold_clusters, threshold_distance
 from mfpde.concentration.zonal import zonal_report
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Zonal
@@ -21,16 +23,25 @@ from mfpde.measure import AnyMeasure, Atoms, Measure, as_measure
 __all__ = [
     "ConcentratedRegion",
     "ConcentrationReport",
+    "StripWidth",
     "ball_radius",
     "concentration",
     "largest_ball_mass",
+    "strip_width",
+    "threshold_clusters",
+    "threshold_distance",
 ]
 
 
 def concentration(
     measure: AnyMeasure, equation: MeanFieldEquation
 ) -> ConcentrationReport:
-    """Find the basins of the velocity field and the cores in them.
+    """Say whether a density collapses to atoms: where, with what masses, and how it shows.
+
+    Counts and masses are those of basins of the velocity field.  What a basin holds is
+    decided from several indicators, never from one (:mod:`mfpde.concentration.decision`):
+    contraction by the velocity's gradient and by the flow, widths in cells, growth of the
+    mass in balls, agreement with the 2:1 coarsened density, jumps, speed.
 
     Parameters
     ----------
@@ -43,8 +54,9 @@ def concentration(
     Returns
     -------
     ConcentrationReport
-        Basins, atoms (position, mass, rms radius, contraction rate), mass at rest and a
-        verdict.
+        ``verdict`` in one word, ``summary`` in a sentence, ``atoms`` (position, mass, rms
+        radius, contraction rate, ...), ``curves``, ``regions``, frozen mass, jumps, and the
+        largest masses in balls; printed, a table.
 
     Raises
     ------

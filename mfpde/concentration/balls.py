@@ -21,6 +21,8 @@ from mfpde.geometry import Sphere, Zonal
 from mfpde.measure import Atoms, Measure
 
 LARGEST_RADIUS = np.pi / 6
+LEAST_RADII = 4
+LARGEST_OF_PROFILE = np.pi / 4
 
 
 def ball_radius(equation: MeanFieldEquation) -> float:
@@ -32,6 +34,20 @@ def ball_radius(equation: MeanFieldEquation) -> float:
     betas = [attention.beta for attention in equation.attentions]
     largest = max(betas, default=0.0)
     return min(0.5 / np.sqrt(largest), LARGEST_RADIUS) if largest else LARGEST_RADIUS
+
+
+def profile_radii(spacing: float) -> FloatArray:
+    """Radii h, 2h, 4h, 8h and on up to pi/4; none without a grid (NaN)."""
+    if not np.isfinite(spacing):
+        return np.empty(0)
+    doublings = int(np.log2(LARGEST_OF_PROFILE / spacing))
+    return np.asarray(spacing * 2.0 ** np.arange(max(doublings + 1, LEAST_RADII)))
+
+
+def largest_ball_masses(measure: Measure, radii: FloatArray) -> FloatArray:
+    """Q(r) = sup_x mu(B(x, r)) for each radius, as shares of the whole."""
+    masses = [largest_ball_mass(measure, float(radius)) for radius in radii]
+    return np.array(masses) / measure.total_mass
 
 
 def largest_ball_mass(measure: Measure, radius: float) -> float:
@@ -92,7 +108,7 @@ def _on_sphere(measure: Measure, sphere: Sphere, radius: float) -> float:
     return float(max(balls.max(), about_atoms.max()))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def _half_widths(sphere: Sphere, radius: float) -> IntArray:
     """Cells to either side that a ball about ring i covers of ring j, (nlat, nlat).
 

@@ -1,33 +1,42 @@
-r"""Concentration on the circle: arcs between unstable zeros of the velocity.
-
-A basin lies between two angles where v changes from - to +: what is in it flows together.
-"""
+"""Concentration on the circle: the cores of the basins, and the indicators for each."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.circle_distribution import CircularDistribution
-from mfpde.concentration.balls import ball_radius
-from mfpde.concentration.field import BoolArray, VelocityField, at_rest
+from mfpde.concentration.balls import ball_radius, largest_ball_masses, profile_radii
+from mfpde.concentration.circle_flow import (
+    PROBES,
+    AngularField,
+    Basin,
+    Flow,
+    moments_between,
+    within,
+)
+from mfpde.concentration.coarse import coarse_differences, coarsened
+from mfpde.concentration.decision import FROZEN_SPEED, Signals, decide
+from mfpde.concentration.jumps import jump_angles
 from mfpde.concentration.report import (
     REST,
     ConcentratedRegion,
     ConcentrationReport,
-    kind_of,
+    local_exponents,
 )
+from mfpde.concentration.strip import strip_width
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle
-from mfpde.geometry.circle import angles_of, points_at, tangents_at
-from mfpde.measure import AnyMeasure, Atoms, Density, Measure, as_measure
+from mfpde.geometry.circle import angles_of, points_at
+from mfpde.measure import AnyMeasure, Atoms, as_measure
 
-PROBES = 4096
-REACH = 0.7
-"""Slopes are differences over so many cells to both sides; kinks then count in full."""
-REACH_WITHOUT_GRID = 1e-3
+NARROW_WITHOUT_GRID = 1e-3
+"""Largest rms radius of an atom, in radians, where there are no cells."""
+LEAST_CORE_CELLS = 4.0
+WINDOW_CELLS = 6.0
 _CORE_STEPS = 20
 
 
@@ -35,182 +44,252 @@ def circle_report(
     measure: AnyMeasure, equation: MeanFieldEquation
 ) -> ConcentrationReport:
     """Find the basins and cores of a density on a Circle, of atoms with d = 2, or of both."""
-    core_radius = ball_radius(equation)
-    field = _AngularField(equation, measure)
-    whole = CircularDistribution.of(measure)
-    moving = CircularDistribution.of(field.moving_part())
-    share = moving.total_mass / whole.total_mass
-    resting = max(1 - share, 0.0)
-    if share <= REST:
-        return ConcentrationReport((), core_radius, resting, "circle")
-    search = _Search(field, moving.normalized(), core_radius, share)
+    search = _Search.of(measure, equation)
     regions = tuple(
-        search.region(basin)
-        for basin in field.basins()
-        if search.basin_mass(basin) > REST
+        region
+        for basin in search.basins
+        if search.mass_in(basin) > REST
+        for region in search.regions(basin)
     )
-    return ConcentrationReport(regions, core_radius, resting, "circle")
+    radii = profile_radii(search.field.spacing)
+    has_grid = not isinstance(measure, Atoms)
+    frozen = search.frozen_mass(regions) if has_grid else search.resting
+    return ConcentrationReport(
+        regions,
+        search.core_radius,
+        search.resting,
+        frozen,
+        "circle",
+        search.field.spacing,
+        radii,
+        largest_ball_masses(as_measure(measure), radii) if has_grid else np.empty(0),
+        points_at(search.jumps),
+        0.0,
+        strip_width(measure, equation),
+        None if search.coarse is None else len(search.coarse.heavy_basins()),
+        measure,
+    )
 
 
-class _AngularField:
-    """Velocity along the circle, by angle, for a fixed measure."""
+@dataclass(frozen=True)
+class _Core:
+    """Angle, mass and variance of a core, and the interval that it was taken from."""
 
-    def __init__(self, equation: MeanFieldEquation, measure: AnyMeasure) -> None:
-        self.field = VelocityField(equation, measure)
-        self.measure = measure
-        if isinstance(measure, Atoms):
-            self.spacing = np.nan
-            self.probes = Circle(PROBES).angles
-        else:
-            geometry = as_measure(measure).geometry
-            assert isinstance(geometry, Circle)
-            self.spacing = geometry.spacing
-            self.probes = geometry.angles
-        self.values = self.at(self.probes)
-        # Rounding has no direction.
-        self.signs = np.where(
-            np.abs(self.values) <= self.field.rest_speed(self.values),
-            0,
-            np.sign(self.values),
-        )
-
-    def at(self, angles: FloatArray) -> FloatArray:
-        """Velocity (counter-clockwise) at ``angles`` (n,)."""
-        vectors = self.field.at(points_at(angles))
-        return np.asarray(np.einsum("...i,...i->...", vectors, tangents_at(angles)))
-
-    def slope(self, angle: float) -> float:
-        """Slope of the velocity at ``angle``."""
-        has_grid = np.isfinite(self.spacing)
-        reach = REACH * self.spacing if has_grid else REACH_WITHOUT_GRID
-        speeds = self.at(np.array([angle - reach, angle + reach]))
-        return float(speeds[1] - speeds[0]) / (2 * reach)
-
-    def moving_part(self) -> AnyMeasure:
-        """The measure without what is at rest and stays alone."""
-        signs = np.concatenate([self.signs[-1:], self.signs, self.signs[:1]])
-        frozen = at_rest(signs)
-        if not frozen.any():
-            return self.measure
-        if isinstance(self.measure, Atoms):
-            return _kept(self.measure, frozen)
-        whole = as_measure(self.measure)
-        values = np.where(frozen, 0.0, whole.density.values)
-        return Measure(Density(whole.geometry, values), _kept(whole.atoms, frozen))
-
-    def basins(self) -> list[tuple[float, float]]:
-        """Intervals (from, to) between neighbouring unstable zeros."""
-        moving = np.nonzero(self.signs)[0]
-        if len(moving) == 0:
-            return []
-        following = np.roll(moving, -1)
-        leaves = (self.signs[moving] < 0) & (self.signs[following] > 0)
-        zeros = np.sort(
-            [
-                self._zero(int(i), int(j))
-                for i, j in zip(moving[leaves], following[leaves], strict=True)
-            ]
-        )
-        if len(zeros) == 0:
-            return []
-        return list(zip(zeros, np.append(zeros[1:], zeros[0] + 2 * np.pi), strict=True))
-
-    def _zero(self, before: int, after: int) -> float:
-        """Interpolated zero between the probes ``before`` and ``after``."""
-        low = self.probes[before]
-        high = self.probes[after] + (2 * np.pi if after <= before else 0.0)
-        if after == (before + 1) % len(self.probes):
-            v_low, v_high = self.values[before], self.values[after]
-            return float(low - v_low * (high - low) / (v_high - v_low))
-        # A stretch at rest between the two: cut it in the middle.
-        return float((low + high) / 2)
-
-
-def _kept(atoms: Atoms, frozen: BoolArray) -> Atoms:
-    """Atoms whose nearest probe is not frozen."""
-    count = len(frozen)
-    nearest = np.floor(angles_of(atoms.points) * count / (2 * np.pi)).astype(int)
-    kept = ~frozen[nearest % count]
-    return Atoms(atoms.points[kept], atoms.masses[kept])
+    angle: float
+    mass: float
+    variance: float
+    interval: Basin
 
 
 @dataclass(frozen=True)
 class _Search:
-    """The moving part of a measure, scaled to mass 1, and its share of the whole."""
+    """A measure with its basins, those of its coarsened density, and its jumps."""
 
-    field: _AngularField
-    distribution: CircularDistribution
+    flow: Flow
+    coarse: Flow | None
+    whole: CircularDistribution
     core_radius: float
-    share: float
+    jumps: FloatArray
+    lost: FloatArray
+    exact: Atoms
 
-    def basin_mass(self, basin: tuple[float, float]) -> float:
-        """Mass of a basin as a share of the moving part."""
-        cumulated = self.distribution.cdf(np.array(basin))
-        return float(cumulated[1] - cumulated[0])
-
-    def region(self, basin: tuple[float, float]) -> ConcentratedRegion:
-        """The region of one basin."""
-        angle, core_mass, variance = self._core(basin)
-        slope = self.field.slope(angle)
-        radius = float(np.sqrt(max(variance, 0.0)))
-        kind = kind_of(
-            radius,
-            self.core_radius / np.sqrt(3),
-            cell=self.field.spacing,
-            eigenvalues=[slope],
+    @classmethod
+    def of(cls, measure: AnyMeasure, equation: MeanFieldEquation) -> _Search:
+        flow = Flow.of(measure, equation)
+        whole = CircularDistribution.of(measure)
+        radius = ball_radius(equation)
+        if isinstance(measure, Atoms):
+            nothing = np.empty(0)
+            return cls(flow, None, whole, radius, nothing, nothing, Atoms.none(2))
+        held = as_measure(measure)
+        coarse = coarsened(held)
+        return cls(
+            flow,
+            None if coarse is None else Flow.of(coarse, equation),
+            whole,
+            max(radius, LEAST_CORE_CELLS * flow.field.spacing),
+            jump_angles(held),
+            coarse_differences(held),
+            held.atoms,
         )
+
+    @property
+    def field(self) -> AngularField:
+        """The velocity."""
+        return self.flow.field
+
+    @property
+    def basins(self) -> list[Basin]:
+        """Intervals between unstable zeros."""
+        return self.flow.basins
+
+    @property
+    def resting(self) -> float:
+        """Share of the mass in stretches at rest."""
+        return max(1 - self.flow.distribution.total_mass / self.whole.total_mass, 0.0)
+
+    @property
+    def cell(self) -> float:
+        """The grid's cell, or what stands for it without a grid."""
+        spacing = self.field.spacing
+        return spacing if np.isfinite(spacing) else NARROW_WITHOUT_GRID / 1.2
+
+    @property
+    def window(self) -> float:
+        """Radius of the window in which the grid sees a core."""
+        has_grid = np.isfinite(self.field.spacing)
+        limit = WINDOW_CELLS * self.cell if has_grid else self.core_radius
+        return min(limit, self.core_radius)
+
+    def mass_in(self, basin: Basin) -> float:
+        """Moving mass of a basin, as a share of the whole."""
+        return self.flow.mass_in(basin)
+
+    def regions(self, basin: Basin) -> Iterator[ConcentratedRegion]:
+        """One region, or one for each exact atom in the basin, split half-way."""
+        low, high = basin
+        places = low + np.mod(angles_of(self.exact.points) - low, 2 * np.pi)
+        inside = np.nonzero(places < high)[0]
+        if len(inside) == 0:
+            yield self._region(basin, self._core(basin, self.core_radius))
+            return
+        order = inside[np.argsort(places[inside])]
+        middles = (places[order][1:] + places[order][:-1]) / 2
+        edges = [low, *middles.tolist(), high]
+        for number, part in zip(order.tolist(), pairwise(edges), strict=True):
+            yield self._exact_region(part, number, float(places[number]))
+
+    def _exact_region(
+        self, part: Basin, number: int, angle: float
+    ) -> ConcentratedRegion:
+        held = moments_between(self.flow.distribution, *self._around(angle, part))
+        covariances = self.exact.covariances
+        variance = 0.0 if covariances is None else float(np.trace(covariances[number]))
+        core = _Core(angle, held[0] / self.flow.total, variance, part)
+        return self._region(part, core, is_exact=True)
+
+    def _region(
+        self, basin: Basin, core: _Core, *, is_exact: bool = False
+    ) -> ConcentratedRegion:
+        slope = self.field.slope(core.angle)
+        mass = self.mass_in(basin)
+        radius = float(np.sqrt(max(core.variance, 0.0)))
+        spacing = self.field.spacing
+        radii = profile_radii(spacing)
+        balls = np.array(
+            [self.whole.ball_mass(core.angle, r) / self.flow.total for r in radii]
+        ).reshape(len(radii))
+        signals = self._signals(basin, core, slope=slope, balls=balls)
+        signals = replace(signals, is_exact=is_exact)
+        kind, reason = decide(signals)
+        coarse_mass = np.nan
+        if self.coarse is not None:
+            coarse_mass = self.coarse.mass_around(core.angle)
+        pins = kind == "atom" and not is_exact and np.isfinite(spacing)
         return ConcentratedRegion(
-            position=points_at(np.array(angle)),
-            mass=self.basin_mass(basin) * self.share,
-            core_mass=core_mass * self.share,
+            position=points_at(np.array(core.angle)),
+            mass=mass,
+            core_mass=core.mass,
             principal_radii=np.array([radius]),
             radius=radius,
-            radius_in_cells=radius / self.field.spacing,
+            radius_in_cells=radius / spacing,
+            widths_in_cells=np.array([signals.width])
+            if np.isfinite(spacing)
+            else np.array([np.nan]),
             eigenvalues=np.array([slope]),
             contraction_rate=-slope,
+            growth_rate=-slope,
             kind=kind,
+            reason=reason,
+            ball_masses=balls,
+            exponents=local_exponents(radii, balls),
+            coarse_difference=signals.coarse_difference,
+            coarse_mass=coarse_mass,
+            pinning_force=core.mass * spacing / 2 if pins else None,
+            is_exact=is_exact,
             basin=(float(basin[0]), float(basin[1])),
         )
 
-    def _core(self, basin: tuple[float, float]) -> tuple[float, float, float]:
-        """Angle, mass and variance of the core, by mean shift from the densest ball."""
-        angle = self._densest(basin)
-        core_mass, variance = 0.0, 0.0
+    def _signals(
+        self, basin: Basin, core: _Core, *, slope: float, balls: FloatArray
+    ) -> Signals:
+        mass = self.mass_in(basin)
+        length = core.interval[1] - core.interval[0]
+        excess = (core.mass / length) / (mass / (basin[1] - basin[0]))
+        narrow = self._core(basin, self.window)
+        exponents = local_exponents(profile_radii(self.field.spacing), balls)
+        coarse_change = np.nan
+        if self.coarse is not None:
+            coarse_change = abs(self.coarse.mass_around(core.angle) - mass) / mass
+        return Signals(
+            core_mass=core.mass,
+            core_share=core.mass / mass,
+            excess=excess,
+            eigenvalues=np.array([slope]),
+            inflow=self.field.inflow(core.interval, core.angle, slope=slope),
+            width=float(np.sqrt(max(narrow.variance, 0.0))) / self.cell,
+            exponent=float(exponents[1]) if len(exponents) else np.nan,
+            rival=self._rival(basin, narrow),
+            largest_speed=self.field.largest_speed(basin) / self.cell,
+            coarse_difference=self._lost_share(narrow),
+            coarse_mass_change=coarse_change,
+            has_jump=bool(within(self.jumps, basin).any()),
+        )
+
+    def _core(self, basin: Basin, radius: float) -> _Core:
+        """Core by mean shift from the densest ball of ``radius``."""
+        angle = self._densest(basin, radius)
+        mass, variance, interval = 0.0, 0.0, basin
         for _ in range(_CORE_STEPS):
-            low = max(angle - self.core_radius, basin[0])
-            high = min(angle + self.core_radius, basin[1])
-            core_mass, mean, variance = _moments_between(self.distribution, low, high)
+            interval = self._around(angle, basin, radius)
+            mass, mean, variance = moments_between(self.flow.distribution, *interval)
             if abs(mean - angle) < 1e-12:
                 break
             angle = mean
-        return angle, core_mass, variance
+        return _Core(angle, mass / self.flow.total, variance, interval)
 
-    def _densest(self, basin: tuple[float, float]) -> float:
+    def _around(self, angle: float, basin: Basin, radius: float | None = None) -> Basin:
+        reach = self.core_radius if radius is None else radius
+        return max(angle - reach, basin[0]), min(angle + reach, basin[1])
+
+    def _held(self, centres: FloatArray, basin: Basin, radius: float) -> FloatArray:
+        low = np.maximum(centres - radius, basin[0])
+        high = np.minimum(centres + radius, basin[1])
+        distribution = self.flow.distribution
+        return np.asarray(distribution.cdf(high) - distribution.cdf(low))
+
+    def _densest(self, basin: Basin, radius: float) -> float:
         """Centre of a ball within the basin that holds the most of its mass."""
-        centres = np.linspace(basin[0], basin[1], 513)
-        low = np.maximum(centres - self.core_radius, basin[0])
-        high = np.minimum(centres + self.core_radius, basin[1])
-        held = self.distribution.cdf(high) - self.distribution.cdf(low)
-        return float(centres[np.argmax(held)])
+        centres = self._centres(basin, radius)
+        return float(centres[np.argmax(self._held(centres, basin, radius))])
 
+    def _rival(self, basin: Basin, narrow: _Core) -> float:
+        """Mass of the densest window apart from the core, as a share of the core's."""
+        centres = self._centres(basin, self.window)
+        apart = np.abs(centres - narrow.angle) > 2 * self.window
+        if not apart.any():
+            return 0.0
+        most = self._held(centres[apart], basin, self.window).max()
+        return float(most) / self.flow.total / narrow.mass
 
-def _moments_between(
-    distribution: CircularDistribution, low: float, high: float
-) -> tuple[float, float, float]:
-    """Mass, mean and variance of the mass in [low, high], by integrating the cdf exactly."""
-    angles, levels = distribution.graph
-    turns = np.arange(np.floor(low / (2 * np.pi)), np.floor(high / (2 * np.pi)) + 1)
-    nodes = (angles + 2 * np.pi * turns[:, np.newaxis]).ravel()
-    heights = (levels + distribution.total_mass * turns[:, np.newaxis]).ravel()
-    inside = (nodes > low) & (nodes < high)
-    x = np.concatenate([[low], nodes[inside], [high]])
-    ends = distribution.cdf(np.array([low, high]))
-    f = np.concatenate([[ends[0]], heights[inside], [ends[1]]])
-    masses = np.diff(f)
-    total = float(masses.sum())
-    if total <= 0:
-        return 0.0, (low + high) / 2, 0.0
-    centre = (x[1:] + x[:-1]) / 2
-    mean = float((masses * centre).sum() / total)
-    spread = (centre - mean) ** 2 + np.diff(x) ** 2 / 12
-    return total, mean, float((masses * spread).sum() / total)
+    @staticmethod
+    def _centres(basin: Basin, radius: float) -> FloatArray:
+        count = int(np.ceil(4 * (basin[1] - basin[0]) / radius))
+        return np.linspace(*basin, int(np.clip(count, 512, PROBES)) + 1)
+
+    def _lost_share(self, core: _Core) -> float:
+        if not np.isfinite(self.field.spacing):
+            return np.nan
+        inside = within(self.field.probes, core.interval)
+        held = as_measure(self.field.measure).density.masses[inside].sum()
+        return float(self.lost[inside].sum() / held) if held > REST else 0.0
+
+    def frozen_mass(self, regions: tuple[ConcentratedRegion, ...]) -> float:
+        """Mass with |v| < 1e-3 h outside the cores of atoms."""
+        frozen = np.abs(self.field.values) < FROZEN_SPEED * self.cell
+        for region in regions:
+            if region.kind in ("atom", "forming"):
+                reach = (region.angle - self.window, region.angle + self.window)
+                frozen &= ~within(self.field.probes, reach)
+        masses = as_measure(self.field.measure).density.masses
+        return float(masses[frozen].sum()) / self.flow.total

@@ -27,7 +27,8 @@ class VelocityField:
     def _on_grid(self) -> tuple[GridEquation, ComplexArray]:
         whole = as_measure(self.measure)
         grid = self.equation.on(whole.geometry)
-        atoms = (whole.atoms.points, whole.atoms.masses)
+        acting = whole.atoms.without_widths
+        atoms = (acting.points, acting.masses)
         return grid, grid.moments(whole.density.masses, atoms)
 
     def at(self, points: FloatArray) -> FloatArray:

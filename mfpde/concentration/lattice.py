@@ -48,6 +48,12 @@ class Lattice:
         return float(np.pi / self.nlat)
 
     @cached_property
+    def areas(self) -> FloatArray:
+        """Areas (n,) of the cells."""
+        rings = -np.diff(np.cos(self.face_colatitudes)) * 2 * np.pi / self.nlon
+        return read_only(np.repeat(rings, self.nlon))
+
+    @cached_property
     def neighbours(self) -> IntArray:
         """Numbers (8, n) of the neighbours of each cell."""
         rows, columns = np.indices((self.nlat, self.nlon))

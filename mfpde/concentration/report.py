@@ -1,27 +1,27 @@
-"""What a search for concentrations reports, and what it calls an atom."""
+"""What a search for concentrations reports."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.concentration.decision import Kind
+from mfpde.concentration.strip import StripWidth
+from mfpde.measure import AnyMeasure
 
-Kind = Literal["atom", "forming", "ring", "spread"]
 Place = Literal["circle", "sphere", "zonal"]
+Verdict = Literal[
+    "atoms", "forming", "curve", "unresolved", "jump", "frozen", "resolved"
+]
 
-NARROW = 1.2
-"""An atom's rms radius in each direction, in cells, is at most this."""
-PEAKED = 0.7
-"""A core is a peak if its rms radius is below this share of that of evenly spread mass."""
-NARROW_WITHOUT_GRID = 1e-3
-"""Largest rms radius of an atom, in radians, where there are no cells."""
 REST = 1e-12
 """Speeds below this, in units of the largest (at least 1), have no direction."""
-_NEUTRAL = 1e-6
+ALL_FROZEN = 0.99
+LIGHT = 1e-3
+"""A region that holds less decides nothing about the whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,28 +31,49 @@ class ConcentratedRegion:
     Attributes
     ----------
     position
-        Mean of the core, a unit vector (d,).  On a zonal grid: the pole, or one point of
-        the ring.
+        Mean of the core, a unit vector (d,); an exact atom's own position.  On a zonal
+        grid: the pole, or one point of the ring.
     mass, core_mass
         Mass of the basin, and of the core: the part within ``core_radius`` of its mean.
         Mass at rest belongs to no basin.
     principal_radii
         Root mean square extents of the core along its principal directions, in radians,
-        largest first, (d - 1,).
+        largest first, (d - 1,); those of its covariance for an exact atom.
     radius, radius_in_cells
         Root mean square distance of the core from its mean, in radians and in cells
-        (NaN for atoms without a grid).  Of a ring: across it.
+        (NaN for atoms without a grid).  Of a ring on a zonal grid: across it.
+    widths_in_cells
+        The principal rms radii again, of what lies within 6 cells of the mean and in
+        cells: without the tails, as the grid sees it, (1,) or (2,); NaN without a grid.
     eigenvalues
         Of the velocity's gradient at the mean, own mass included, increasing, (d - 1,):
         those of s Hess F for a gradient drift, else their real parts.  Negative: lengths
         shrink at this rate.
     contraction_rate
         Minus the largest eigenvalue, so that all lengths shrink at least at this rate; of
-        a ring, minus the one across it.  Negative: mass there spreads.
+        a ring on a zonal grid, minus the one across it.  Negative: mass there spreads.
+    growth_rate
+        -div v at the mean, the rate at which the density there grows: its e-folding rate
+        while an atom forms.
     kind
-        ``"atom"`` (contracting, at most 1.2 cells wide in each direction), ``"forming"``
-        (contracting and a clear peak within the core), ``"ring"`` (the same around the
-        axis of a zonal grid, away from the poles) or ``"spread"``.
+        ``"atom"``, ``"forming"``, ``"curve"`` (mass on a line of S^2, or on a ring of a
+        zonal grid), ``"frozen"``, ``"unresolved"``, ``"jump"`` or ``"resolved"``.
+    reason
+        Why, in words.
+    ball_masses, exponents
+        mu(B(x, r)) about the mean for the report's radii (n,), as shares of the whole, and
+        d log mu(B) / d log r between them (n - 1,): d - 1 for a density, 0 for an atom,
+        1 on a curve in S^2.  On a zonal grid about a pole, or of bands about a ring.
+    coarse_difference, coarse_mass
+        L1 difference between the core and what the 2:1 coarsened grid makes of it, as a
+        share; mass of the basin there that the coarsened density has.  NaN without a grid.
+    pinning_force
+        Of an atom that exists on the grid only: the outside force m h/2 below which a
+        scheme with face velocities would hold it fixed (m its core's mass).  Else None.
+    is_exact
+        Whether it is an atom of ``Measure.atoms``.
+    length
+        Length of a curve on S^2, in radians; else None.
     basin
         Angles (from, to) of the unstable zeros around it, to > from; None on the sphere.
     """
@@ -63,9 +84,19 @@ class ConcentratedRegion:
     principal_radii: FloatArray
     radius: float
     radius_in_cells: float
+    widths_in_cells: FloatArray
     eigenvalues: FloatArray
     contraction_rate: float
+    growth_rate: float
     kind: Kind
+    reason: str
+    ball_masses: FloatArray
+    exponents: FloatArray
+    coarse_difference: float
+    coarse_mass: float
+    pinning_force: float | None = None
+    is_exact: bool = False
+    length: float | None = None
     basin: tuple[float, float] | None = None
 
     @property
@@ -80,116 +111,116 @@ class ConcentratedRegion:
 
 @dataclass(frozen=True, eq=False)
 class ConcentrationReport:
-    """What :func:`concentration` found: all basins, and among them the atoms.
+    """What :func:`concentration` found: all basins, and the verdict on the whole.
 
     Attributes
     ----------
     regions
-        One for each basin that holds mass: by angle on the circle and on zonal grids,
-        heaviest first on the sphere.
+        One for each basin that holds mass (for each exact atom of one): by angle on the
+        circle and on zonal grids, heaviest first on the sphere.
     core_radius
-        Radius of a core in radians, min(1/(2 sqrt beta), pi/6); on a sphere's grid at
-        least 4 cells, so that a line is longer than an atom is wide.
+        Radius of a core in radians, min(1/(2 sqrt beta), pi/6); on a grid of S^1 and S^2
+        at least 4 cells.
     resting_mass
         Mass in stretches where the velocity vanishes and into which nothing flows.
+    frozen_mass
+        Mass in cells with |v| < 1e-3 h per unit time (h the cell width), outside the cores
+        of atoms: it needs a thousand units of time for a cell.
     place
         ``"circle"``, ``"sphere"`` or ``"zonal"``.
+    spacing
+        Cell width h; NaN for atoms without a grid.
+    radii, largest_ball_masses
+        r = h, 2h, 4h, ... (n,) and Q(r) = sup_x mu(B(x, r)) as shares of the whole (n,).
+    jumps
+        Points (k, d) where the density jumps: on the circle and on zonal grids the places,
+        on the sphere the centres of the cells.
+    jump_length
+        Length of the jumps on the sphere, in radians; 0 elsewhere.
+    strip
+        Width of the strip of analyticity, or why there is none.
+    coarse_basins
+        Number of basins with mass on the 2:1 coarsened density; None without one.
+    measure
+        What was looked at.
     """
 
     regions: tuple[ConcentratedRegion, ...]
     core_radius: float
     resting_mass: float
+    frozen_mass: float
     place: Place
+    spacing: float
+    radii: FloatArray
+    largest_ball_masses: FloatArray
+    jumps: FloatArray
+    jump_length: float
+    strip: StripWidth
+    coarse_basins: int | None
+    measure: AnyMeasure
 
     @property
     def atoms(self) -> tuple[ConcentratedRegion, ...]:
         """The regions of kind ``"atom"`` or ``"forming"``, heaviest first."""
-        return self._of_kinds("atom", "forming")
+        return self.of_kinds("atom", "forming")
 
     @property
-    def rings(self) -> tuple[ConcentratedRegion, ...]:
-        """The regions of kind ``"ring"``, heaviest first; on zonal grids only."""
-        return self._of_kinds("ring")
+    def curves(self) -> tuple[ConcentratedRegion, ...]:
+        """The regions of kind ``"curve"``, heaviest first."""
+        return self.of_kinds("curve")
 
-    def _of_kinds(self, *kinds: Kind) -> tuple[ConcentratedRegion, ...]:
+    def of_kinds(self, *kinds: Kind) -> tuple[ConcentratedRegion, ...]:
+        """Regions of these kinds, heaviest first."""
         found = (region for region in self.regions if region.kind in kinds)
         return tuple(sorted(found, key=lambda region: -region.mass))
 
     @property
-    def verdict(self) -> str:
+    def exponents(self) -> FloatArray:
+        """D log Q / d log r between the radii (n - 1,)."""
+        return local_exponents(self.radii, self.largest_ball_masses)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The strongest finding.
+
+        The first that is true of: ``"atoms"``, ``"forming"``, ``"curve"`` (a region that
+        holds 1e-3 of the mass), ``"frozen"`` (99 % of the mass at rest),
+        ``"unresolved"`` (such a region), ``"jump"`` (anywhere), ``"frozen"`` (most of
+        the mass), ``"resolved"``.
+        """
+        strong: tuple[tuple[Kind, Verdict], ...] = (
+            ("atom", "atoms"),
+            ("forming", "forming"),
+            ("curve", "curve"),
+        )
+        for kind, verdict in strong:
+            if self._mass_of(kind) > LIGHT:
+                return verdict
+        if self.frozen_mass >= ALL_FROZEN:
+            return "frozen"
+        if self._mass_of("unresolved") > LIGHT:
+            return "unresolved"
+        if len(self.jumps):
+            return "jump"
+        return "frozen" if self.frozen_mass > 0.5 else "resolved"
+
+    def _mass_of(self, kind: Kind) -> float:
+        return max((region.mass for region in self.of_kinds(kind)), default=0.0)
+
+    @property
+    def summary(self) -> str:
         """The finding in one sentence."""
-        if self.resting_mass >= 1 - REST:
-            return "at rest: the velocity vanishes everywhere"
-        counted: tuple[Kind, ...] = ("atom", "forming", "spread")
-        if self.place == "zonal":
-            counted = ("atom", "forming", "ring", "spread")
-        names = {"atom": "atoms", "ring": "rings"}
-        counts = ", ".join(
-            f"{len(self._of_kinds(kind))} {names.get(kind, kind)}" for kind in counted
-        )
-        held = sum(region.mass for region in self.atoms)
-        text = (
-            f"{counts} (basins of the velocity field); mass {held:.6f} in atoms and "
-            "forming regions"
-        )
-        if self.rings:
-            text += f", {sum(ring.mass for ring in self.rings):.6f} in rings"
-        if self.resting_mass > REST:
-            text += f", {self.resting_mass:.6f} at rest"
-        return text
+        from mfpde.concentration.table import sentence
+
+        return sentence(self)
 
     def __str__(self) -> str:
-        listed = self.atoms + self.rings
-        if not listed:
-            return self.verdict
-        title, position = _POSITIONS[self.place]
-        header = (
-            f"{'kind':>8} {title} {'mass':>9} {'in core':>9} "
-            f"{'rms radius':>11} {'in cells':>9} {'contraction':>12}"
-        )
-        rows = [
-            f"{r.kind:>8} {position(r)} {r.mass:9.6f} {r.core_mass:9.6f} "
-            f"{r.radius:11.3e} {r.radius_in_cells:9.2f} {r.contraction_rate:12.4e}"
-            for r in listed
-        ]
-        return "\n".join([self.verdict, header, *rows])
+        from mfpde.concentration.table import table
+
+        return table(self)
 
 
-def _coordinates(region: ConcentratedRegion) -> str:
-    # Adding zero turns a rounded -0.0 into 0.0.
-    return " ".join(f"{round(float(x), 5) + 0.0:9.5f}" for x in region.position)
-
-
-def _angle(region: ConcentratedRegion) -> str:
-    return f"{region.angle / np.pi:9.5f}"
-
-
-_POSITIONS: dict[Place, tuple[str, Callable[[ConcentratedRegion], str]]] = {
-    "circle": (f"{'angle/pi':>9}", _angle),
-    "sphere": (f"{'x':>9} {'y':>9} {'z':>9}", _coordinates),
-    "zonal": (f"{'theta/pi':>9}", _angle),
-}
-
-
-def kind_of(
-    width: float, spread_width: float, *, cell: float, eigenvalues: Iterable[float]
-) -> Kind:
-    """``"atom"``, ``"forming"`` or ``"spread"``.
-
-    Parameters
-    ----------
-    width
-        Rms radius of the core in its widest direction.
-    spread_width
-        What it would be for mass spread evenly over the core.
-    cell
-        Cell width; NaN without a grid.
-    eigenvalues
-        Eigenvalues of the velocity's gradient.
-    """
-    rates = np.asarray(list(eigenvalues))
-    contracts = rates.max() < -_NEUTRAL * np.abs(rates).max()
-    if not contracts or width > PEAKED * spread_width:
-        return "spread"
-    narrow = NARROW * cell if np.isfinite(cell) else NARROW_WITHOUT_GRID
-    return "atom" if width <= narrow else "forming"
+def local_exponents(radii: FloatArray, masses: FloatArray) -> FloatArray:
+    """D log mass / d log r between neighbouring radii; NaN where there is no mass."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.diff(np.log(masses)) / np.diff(np.log(radii)))

@@ -9,126 +9,141 @@ cot(theta) v, which vanishes at a zero, along it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.concentration.balls import ball_radius, polar_angles
-from mfpde.concentration.field import BoolArray, VelocityField, at_rest
+from mfpde.concentration.balls import (
+    ball_radius,
+    largest_ball_masses,
+    polar_angles,
+    profile_radii,
+)
+from mfpde.concentration.coarse import coarse_differences, coarsened
+from mfpde.concentration.decision import (
+    FROZEN_SPEED,
+    LEAST_EXCESS,
+    LEAST_SHARE,
+    Signals,
+    decide,
+)
+from mfpde.concentration.field import BoolArray
+from mfpde.concentration.jumps import jump_angles
 from mfpde.concentration.report import (
     REST,
     ConcentratedRegion,
     ConcentrationReport,
-    Kind,
-    kind_of,
+    local_exponents,
 )
+from mfpde.concentration.strip import strip_width
+from mfpde.concentration.zonal_flow import REACH, Basin, Flow
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Zonal
-from mfpde.measure import Measure
+from mfpde.measure import Atoms, Measure
 
-REACH = 0.7
+WINDOW_CELLS = 6.0
+NARROW_RING = 1.6
+"""Largest rms width of a ring, in cells, that the grid cannot tell from a curve."""
 _CORE_STEPS = 20
 
 
 def zonal_report(measure: Measure, equation: MeanFieldEquation) -> ConcentrationReport:
     """Find the basins and cores of a measure on a Zonal grid."""
-    core_radius = ball_radius(equation)
-    search = _Search.of(measure, equation, core_radius)
+    search = _Search.of(measure, equation)
     regions = tuple(
-        search.region(basin)
-        for basin in search.basins()
-        if search.mass_in(basin) > REST
+        region
+        for basin in search.flow.basins()
+        if search.flow.mass_in(basin) > REST
+        for region in search.regions(basin)
     )
-    resting = max(1 - float(search.masses.sum()), 0.0)
-    return ConcentrationReport(regions, core_radius, resting, "zonal")
+    zonal = search.flow.zonal
+    radii = profile_radii(zonal.spacing)
+    coarse = search.coarse
+    return ConcentrationReport(
+        regions,
+        search.core_radius,
+        max(1 - float(search.flow.masses.sum()), 0.0),
+        search.frozen_mass(regions),
+        "zonal",
+        zonal.spacing,
+        radii,
+        largest_ball_masses(measure, radii),
+        zonal.points_at(search.jumps),
+        0.0,
+        strip_width(measure, equation),
+        None if coarse is None else len(coarse.heavy_basins()),
+        measure,
+    )
 
 
 @dataclass(frozen=True)
 class _Core:
-    """Mass, rms distance and mean angle of a core, and what the distance could be.
-
-    ``spread_radius`` is the rms distance of mass spread evenly over the core.
-    """
+    """Mass, rms distance and mean angle of a core, and the share of areas it covers."""
 
     mass: float
     radius: float
     angle: float
-    spread_radius: float
+    area: float
+    inside: BoolArray
     at_pole: bool
 
 
 @dataclass(frozen=True)
 class _Search:
-    """Moving mass by polar angle (as shares of the whole), and the velocity's signs."""
+    """A measure with its basins, those of its coarsened density, and its jumps."""
 
-    zonal: Zonal
-    field: VelocityField
+    flow: Flow
+    coarse: Flow | None
     core_radius: float
-    angles: FloatArray
-    masses: FloatArray
-    velocity: FloatArray
-    signs: FloatArray
+    jumps: FloatArray
+    lost: FloatArray
+    exact: Atoms
 
     @classmethod
-    def of(
-        cls, measure: Measure, equation: MeanFieldEquation, core_radius: float
-    ) -> _Search:
-        zonal = measure.geometry
-        assert isinstance(zonal, Zonal)
-        field = VelocityField(equation, measure)
-        velocity = field.components()[0]
-        still = np.abs(velocity) <= field.rest_speed(velocity)
-        signs = np.where(still, 0, np.sign(velocity))
-        # Across a pole lies the same band, with the opposite direction.
-        mirrored = np.concatenate([-signs[:1], signs, -signs[-1:]])
-        moving = ~at_rest(mirrored)
-        rings = polar_angles(measure.atoms)
-        bands = np.minimum((rings / zonal.spacing).astype(int), zonal.num_cells - 1)
-        masses = np.concatenate(
-            [measure.density.masses * moving, measure.atoms.masses * moving[bands]]
-        )
+    def of(cls, measure: Measure, equation: MeanFieldEquation) -> _Search:
+        coarse = coarsened(measure)
         return cls(
-            zonal,
-            field,
-            core_radius,
-            np.concatenate([zonal.angles, rings]),
-            masses / measure.total_mass,
-            velocity,
-            signs,
+            Flow.of(measure, equation),
+            None if coarse is None else Flow.of(coarse, equation),
+            ball_radius(equation),
+            jump_angles(measure),
+            coarse_differences(measure) / measure.total_mass,
+            measure.atoms,
         )
 
-    def basins(self) -> list[tuple[float, float]]:
-        """Intervals (from, to) between neighbouring unstable zeros or the poles."""
-        moving = np.nonzero(self.signs)[0]
-        if len(moving) == 0:
-            return []
-        before, after = moving[:-1], moving[1:]
-        leaves = (self.signs[before] < 0) & (self.signs[after] > 0)
-        low, high = before[leaves], after[leaves]
-        # Interpolated between neighbours; a stretch at rest is cut in the middle.
-        speeds = self.velocity[low], self.velocity[high]
-        share = np.where(high == low + 1, speeds[0] / (speeds[0] - speeds[1]), 0.5)
-        angles = self.zonal.angles
-        zeros = angles[low] + share * (angles[high] - angles[low])
-        edges = np.concatenate([[0.0], zeros, [np.pi]]).tolist()
-        return list(pairwise(edges))
+    @property
+    def zonal(self) -> Zonal:
+        """The grid."""
+        return self.flow.zonal
 
-    def mass_in(self, basin: tuple[float, float]) -> float:
-        """Mass of a basin."""
-        return float(self.masses[self._inside(basin)].sum())
+    @property
+    def window(self) -> float:
+        """Radius of the window in which the grid sees a core."""
+        return min(WINDOW_CELLS * self.zonal.spacing, self.core_radius)
 
-    def _inside(self, interval: tuple[float, float]) -> BoolArray:
-        above = self.angles >= interval[0]
-        # An atom at the south pole belongs to the last basin.
-        below = (self.angles < interval[1]) | (interval[1] >= np.pi)
-        return np.asarray(above & below)
+    def regions(self, basin: Basin) -> Iterator[ConcentratedRegion]:
+        """One region, or one for each angle of exact atoms in the basin, split half-way."""
+        places = np.unique(polar_angles(self.exact))
+        held = places[(places >= basin[0]) & (places <= basin[1])]
+        if len(held) == 0:
+            yield self._region(basin, self._core(basin, self.core_radius))
+            return
+        edges = [basin[0], *((held[1:] + held[:-1]) / 2).tolist(), basin[1]]
+        for angle, part in zip(held.tolist(), pairwise(edges), strict=True):
+            at_pole = min(angle, np.pi - angle) < REACH * self.zonal.spacing
+            near = self._window(angle, part, self.core_radius)
+            core = self._measured(near, angle, at_pole=at_pole)
+            yield self._region(part, core, is_exact=True)
 
-    def region(self, basin: tuple[float, float]) -> ConcentratedRegion:
+    def _region(
+        self, basin: Basin, core: _Core, *, is_exact: bool = False
+    ) -> ConcentratedRegion:
         """The region of one basin."""
-        core = self._core(basin)
-        eigenvalues = self._eigenvalues(core)
+        spacing = self.zonal.spacing
+        eigenvalues = self.flow.eigenvalues(core.angle, at_pole=core.at_pole)
         directions = self.zonal.dimension - 1
         if core.at_pole:
             radii = np.full(directions, core.radius / np.sqrt(directions))
@@ -139,100 +154,148 @@ class _Search:
             radii = np.zeros(directions)
             radii[0] = core.radius
             position = self.zonal.points_at(np.array([core.angle]))[0]
-            rate = -self._slope(core.angle)
+            rate = -self.flow.slope(core.angle)
+        balls = self.flow.ball_masses(core.angle)
+        signals = self._signals(basin, core, rate=rate, balls=balls, is_exact=is_exact)
+        kind, reason = decide(signals)
+        on_grid_only = kind == "atom" and not is_exact
         return ConcentratedRegion(
             position=position,
-            mass=self.mass_in(basin),
+            mass=self.flow.mass_in(basin),
             core_mass=core.mass,
             principal_radii=radii,
             radius=core.radius,
-            radius_in_cells=core.radius / self.zonal.spacing,
+            radius_in_cells=core.radius / spacing,
+            widths_in_cells=np.array([signals.width]),
             eigenvalues=eigenvalues,
             contraction_rate=rate,
-            kind=self._kind(core, rate),
+            growth_rate=-float(eigenvalues.sum()),
+            kind=kind,
+            reason=reason,
+            ball_masses=balls,
+            exponents=local_exponents(profile_radii(spacing), balls),
+            coarse_difference=signals.coarse_difference,
+            coarse_mass=np.nan
+            if self.coarse is None
+            else self.coarse.mass_around(core.angle),
+            pinning_force=core.mass * spacing / 2 if on_grid_only else None,
+            is_exact=is_exact and core.at_pole,
             basin=basin,
         )
 
-    def _kind(self, core: _Core, rate: float) -> Kind:
+    def _signals(
+        self,
+        basin: Basin,
+        core: _Core,
+        *,
+        rate: float,
+        balls: FloatArray,
+        is_exact: bool,
+    ) -> Signals:
+        flow, spacing = self.flow, self.zonal.spacing
+        mass = flow.mass_in(basin)
+        basin_area = self.zonal.area_shares[flow.inside(basin)[: len(flow.signs)]].sum()
+        narrow = self._core(basin, self.window)
         # Two directions as on the sphere: the grid has cells in theta only, and a narrow
         # atom in high dimension is many times its principal radius away from the pole.
         per_direction = np.sqrt(2.0) if core.at_pole else 1.0
-        kind = kind_of(
-            core.radius / per_direction,
-            core.spread_radius / per_direction,
-            cell=self.zonal.spacing,
-            eigenvalues=[-rate],
+        width = narrow.radius / per_direction / spacing
+        excess = (core.mass / mass) / (core.area / basin_area) if core.area > 0 else 1e9
+        coarse_change = np.nan
+        if self.coarse is not None:
+            coarse_change = abs(self.coarse.mass_around(core.angle) - mass) / mass
+        stands_out = excess > LEAST_EXCESS
+        is_ring = not core.at_pole and (
+            is_exact or (stands_out and (width <= NARROW_RING or self._converges(core)))
         )
-        return kind if core.at_pole or kind == "spread" else "ring"
+        speeds = np.abs(flow.velocity[flow.inside(basin)[: len(flow.signs)]])
+        inside = narrow.inside[: self.zonal.num_cells]
+        return Signals(
+            core_mass=core.mass,
+            core_share=core.mass / mass,
+            excess=excess,
+            eigenvalues=np.array([-rate]),
+            inflow=-rate,
+            width=width,
+            exponent=float(local_exponents(profile_radii(spacing), balls)[1])
+            if core.at_pole
+            else np.nan,
+            rival=0.0,
+            largest_speed=float(speeds.max(initial=0.0)) / spacing,
+            coarse_difference=float(self.lost[inside].sum() / narrow.mass)
+            if narrow.mass > REST
+            else 0.0,
+            coarse_mass_change=coarse_change,
+            is_exact=is_exact and core.at_pole,
+            is_curve=is_ring,
+            has_jump=bool(((self.jumps >= basin[0]) & (self.jumps <= basin[1])).any()),
+        )
 
-    def _core(self, basin: tuple[float, float]) -> _Core:
-        angle = self._densest(basin)
-        window = self._window(angle, basin)
+    def _converges(self, core: _Core) -> bool:
+        """Whether the velocity points inwards at both edges of a core."""
+        edges = core.angle + self.core_radius * np.array([-1.0, 1.0])
+        below, above = self.flow.speed(np.clip(edges, 0.0, np.pi))
+        return bool(below > 0 > above)
+
+    def _core(self, basin: Basin, radius: float) -> _Core:
+        angle = self._densest(basin, radius)
+        window = self._window(angle, basin, radius)
         for _ in range(_CORE_STEPS):
-            mean = _mean(self.angles[window], self.masses[window])
+            mean = _mean(self.flow.angles[window], self.flow.masses[window])
             if abs(mean - angle) < 1e-12:
                 break
             angle = mean
-            window = self._window(angle, basin)
+            window = self._window(angle, basin, radius)
+        band = self._measured(window, angle, at_pole=False)
         pole = 0.0 if angle < np.pi / 2 else np.pi
-        if abs(angle - pole) < self.core_radius and self._attracts(pole, basin):
-            near = self._inside(basin) & (np.abs(self.angles - pole) < self.core_radius)
-            return self._measured(near, pole, at_pole=True)
-        return self._measured(window, angle, at_pole=False)
+        near = self.flow.inside(basin) & (np.abs(self.flow.angles - pole) < radius)
+        cap = self._measured(near, pole, at_pole=True)
+        return cap if self._is_better(cap, band, basin) else band
+
+    def _is_better(self, cap: _Core, band: _Core, basin: Basin) -> bool:
+        """Whether mass gathers at the pole rather than on a ring: it is denser there.
+
+        Mass per angle has its maximum beside the pole also for a bump about the pole.
+        """
+        reaches = cap.angle in basin and cap.mass > LEAST_SHARE * band.mass
+        if not reaches:
+            return False
+        if self.flow.attracts(cap.angle, basin) and band.area == 0:
+            return True
+        return cap.mass * band.area >= band.mass * cap.area
 
     def _measured(self, window: BoolArray, centre: float, *, at_pole: bool) -> _Core:
         """Core of the mass in ``window`` about ``centre``."""
-        distances, masses = self.angles[window] - centre, self.masses[window]
-        cells = window[: self.zonal.num_cells]
-        shares = self.zonal.area_shares[cells]
-        held = self.zonal.angles[cells]
-        spread = self.core_radius / np.sqrt(3)
-        if shares.sum() > 0:
-            middle = centre if at_pole else _mean(held, shares)
-            spread = np.sqrt(_mean((held - middle) ** 2, shares))
-        radius = float(np.sqrt(_mean(distances**2, masses)))
-        return _Core(float(masses.sum()), radius, centre, float(spread), at_pole)
+        distances, masses = self.flow.angles[window] - centre, self.flow.masses[window]
+        total = float(masses.sum())
+        radius = float(np.sqrt(_mean(distances**2, masses))) if total > 0 else 0.0
+        area = float(self.zonal.area_shares[window[: self.zonal.num_cells]].sum())
+        return _Core(total, radius, centre, area, window, at_pole)
 
-    def _densest(self, basin: tuple[float, float]) -> float:
+    def _densest(self, basin: Basin, radius: float) -> float:
         """Middle of a window within the basin that holds the most of its mass."""
-        inside = self._inside(basin)
-        order = np.argsort(self.angles[inside])
-        angles = self.angles[inside][order]
-        cumulated = np.concatenate([[0.0], np.cumsum(self.masses[inside][order])])
+        inside = self.flow.inside(basin)
+        order = np.argsort(self.flow.angles[inside])
+        angles = self.flow.angles[inside][order]
+        cumulated = np.concatenate([[0.0], np.cumsum(self.flow.masses[inside][order])])
         centres = np.concatenate([np.linspace(*basin, 513), angles])
-        low = np.searchsorted(angles, centres - self.core_radius, side="left")
-        high = np.searchsorted(angles, centres + self.core_radius, side="right")
+        low = np.searchsorted(angles, centres - radius, side="left")
+        high = np.searchsorted(angles, centres + radius, side="right")
         return float(centres[np.argmax(cumulated[high] - cumulated[low])])
 
-    def _window(self, angle: float, basin: tuple[float, float]) -> BoolArray:
-        near = np.abs(self.angles - angle) <= self.core_radius
-        return np.asarray(near & self._inside(basin))
+    def _window(self, angle: float, basin: Basin, radius: float) -> BoolArray:
+        near = np.abs(self.flow.angles - angle) <= radius
+        return np.asarray(near & self.flow.inside(basin))
 
-    def _attracts(self, pole: float, basin: tuple[float, float]) -> bool:
-        """Whether the basin reaches the pole and flows to it there."""
-        moving = self.signs[(self.signs != 0) & self._inside(basin)[: len(self.signs)]]
-        if pole == 0.0:
-            return bool(basin[0] == 0.0 and moving[0] < 0)
-        return bool(basin[1] == np.pi and moving[-1] > 0)
-
-    def _speed(self, angles: FloatArray) -> FloatArray:
-        vectors = self.field.at(self.zonal.points_at(angles))
-        return np.asarray((vectors * self.zonal.tangents_at(angles)).sum(axis=-1))
-
-    def _slope(self, angle: float) -> float:
-        """Derivative of the velocity in theta."""
-        reach = REACH * self.zonal.spacing
-        speeds = self._speed(angle + reach * np.array([-1.0, 1.0]))
-        return float(speeds[1] - speeds[0]) / (2 * reach)
-
-    def _eigenvalues(self, core: _Core) -> FloatArray:
-        """Eigenvalues (d - 1,) of the velocity's gradient, increasing."""
-        across = self._slope(core.angle)
-        directions = self.zonal.dimension - 1
-        if core.at_pole:
-            return np.full(directions, across)
-        along = float(self._speed(np.array([core.angle]))[0]) / np.tan(core.angle)
-        return np.sort(np.append(np.full(directions - 1, along), across))
+    def frozen_mass(self, regions: tuple[ConcentratedRegion, ...]) -> float:
+        """Mass with |v| < 1e-3 h outside the cores of atoms."""
+        frozen = np.abs(self.flow.velocity) < FROZEN_SPEED * self.zonal.spacing
+        for region in regions:
+            if region.kind in ("atom", "forming"):
+                frozen &= np.abs(self.zonal.angles - region.angle) > self.window
+        held = self.flow.field.measure
+        assert isinstance(held, Measure)
+        return float(held.density.masses[frozen].sum()) / held.total_mass
 
 
 def _mean(values: FloatArray, weights: FloatArray) -> float:

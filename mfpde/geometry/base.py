@@ -77,6 +77,14 @@ class Geometry(ABC):
     def cells_for_degree(self, degree: int) -> str:
         """Say, for an error message, which grid represents ``degree``."""
 
+    @abstractmethod
+    def cells_within(self, point: FloatArray, radius: float) -> IntArray:
+        """Flat numbers of the cells with centres within ``radius`` of ``point`` (d,).
+
+        Cells that move together (groups near the poles of a sphere) are taken together;
+        on a zonal grid what counts is the polar angle.
+        """
+
     @property
     def axis(self) -> FloatArray | None:
         """Axis (d,) about which densities are symmetric; None if they need not be."""
@@ -118,14 +126,20 @@ class Geometry(ABC):
         """Gradient of a spectral field at the centres, (directions, *shape)."""
 
     @abstractmethod
+    def field_at(
+        self, coefficients: ComplexArray, points: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Values (...) and tangential gradient (..., d) of a field at ``points`` (..., d)."""
+
     def synthesis_at(
         self, coefficients: ComplexArray, points: FloatArray
     ) -> FloatArray:
         """Values of a spectral field at ``points`` (..., d), shape (...)."""
+        return self.field_at(coefficients, points)[0]
 
-    @abstractmethod
     def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
         """Tangential gradient of a spectral field at ``points``, shape (..., d)."""
+        return self.field_at(coefficients, points)[1]
 
     @abstractmethod
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:

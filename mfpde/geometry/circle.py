@@ -17,6 +17,7 @@ from scipy.interpolate import PchipInterpolator
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.geometry.base import Geometry
+from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms
 
 MINIMUM_CELLS = 16
 
@@ -114,6 +115,13 @@ class Circle(Geometry):
         """Arc lengths of the cells, shape (n,)."""
         return read_only(np.full(self.num_cells, self.spacing))
 
+    def cells_within(self, point: FloatArray, radius: float) -> IntArray:
+        """Numbers of the cells with centres within ``radius`` of ``point``."""
+        middle = float(angles_of(point)) / self.spacing - 0.5
+        reach = min(radius / self.spacing, (self.num_cells - 1) / 2)
+        cells = np.arange(np.ceil(middle - reach), np.floor(middle + reach) + 1)
+        return np.asarray(cells.astype(np.int64) % self.num_cells)
+
     @cached_property
     def tangents(self) -> FloatArray:
         """Unit tangents at the centres, shape (1, n, 2)."""
@@ -167,8 +175,8 @@ class Circle(Geometry):
         self, points: FloatArray, masses: FloatArray, degree: int
     ) -> ComplexArray:
         """Fourier moments sum m e^{-ik theta} of atoms, k = 0..degree."""
-        waves = np.exp(-1j * np.outer(np.arange(degree + 1), angles_of(points)))
-        return np.asarray(waves @ masses)
+        flat = np.ascontiguousarray(points)
+        return moments_of_atoms(flat, np.ascontiguousarray(masses), degree)
 
     def _inverse(self, coefficients: ComplexArray, symbol: ComplexArray) -> FloatArray:
         transform = self._transform()
@@ -186,17 +194,13 @@ class Circle(Geometry):
         """Slope of the field by the angle at the centres, shape (1, n)."""
         return self._inverse(coefficients, self._gradient_symbol)[np.newaxis]
 
-    def synthesis_at(
+    def field_at(
         self, coefficients: ComplexArray, points: FloatArray
-    ) -> FloatArray:
-        """Values of the field at ``points`` (..., 2)."""
-        return _fourier_sum(coefficients, angles_of(points))
-
-    def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
-        """Tangential gradient of the field at ``points``, shape (..., 2)."""
-        angles = angles_of(points)
-        slopes = _fourier_sum(1j * np.arange(len(coefficients)) * coefficients, angles)
-        return np.asarray(slopes[..., np.newaxis] * tangents_at(angles))
+    ) -> tuple[FloatArray, FloatArray]:
+        """Values (...) and tangential gradient (..., 2) of the field at ``points``."""
+        flat = np.ascontiguousarray(points.reshape(-1, 2))
+        values, gradients = field_at_points(coefficients, flat)
+        return values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
 
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
         """Integral of the field against the measure (Parseval)."""
@@ -253,12 +257,3 @@ class Circle(Geometry):
     def _is_resolved(coefficients: ComplexArray) -> bool:
         tail = np.abs(coefficients[-len(coefficients) // 8 :]).max()
         return bool(tail <= 1e-8 * np.abs(coefficients[0]))
-
-
-def _fourier_sum(coefficients: ComplexArray, angles: FloatArray) -> FloatArray:
-    """Re(c_0 + 2 sum_{k>=1} c_k e^{ik angle}) by Horner's rule in e^{i angle}."""
-    wave = np.exp(1j * angles)
-    total = np.zeros(np.shape(angles), dtype=np.complex128)
-    for coefficient in coefficients[:0:-1]:
-        total = (total + coefficient) * wave
-    return np.asarray(coefficients[0].real + 2 * total.real)

@@ -196,3 +196,37 @@ def group_means(values: FloatArray, sizes: IntArray) -> FloatArray:
     result = values.copy()
     level(result, sizes)
     return result
+
+
+@compiled
+def cells_near(
+    point: FloatArray, radius: float, grid: tuple[FloatArray, IntArray, int]
+) -> IntArray:
+    """Flat numbers of the cells whose groups have centres within ``radius`` of ``point``.
+
+    ``grid`` holds the colatitudes and group sizes of the rings, and the cells of a ring.
+    """
+    colatitudes, sizes, nlon = grid
+    across = np.sqrt(point[0] ** 2 + point[1] ** 2)
+    colatitude = np.arctan2(across, point[2])
+    longitude = np.arctan2(point[1], point[0])
+    nearest = np.cos(radius)
+    step = 2 * np.pi / nlon
+    found = []
+    for i in range(len(colatitudes)):
+        if abs(colatitudes[i] - colatitude) > radius:
+            continue
+        sine, cosine = np.sin(colatitudes[i]), np.cos(colatitudes[i])
+        size, groups = sizes[i], nlon // sizes[i]
+        flat = nearest - cosine * point[2]
+        if flat > sine * across:
+            continue
+        reach = np.pi if flat <= -sine * across else np.arccos(flat / (sine * across))
+        width, offset = size * step, 0.5 * (size - 1) * step
+        first = int(np.ceil((longitude - reach - offset) / width))
+        last = int(np.floor((longitude + reach - offset) / width))
+        for g in range(first, min(last, first + groups - 1) + 1):
+            start = i * nlon + (g % groups) * size
+            for k in range(size):
+                found.append(start + k)
+    return np.array(found, dtype=np.int64)

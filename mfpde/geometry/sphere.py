@@ -17,7 +17,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.geometry.base import Geometry
-from mfpde.geometry.gauss_legendre import Rings, rings, spread
+from mfpde.geometry.gauss_legendre import Rings, cells_near, rings, spread
 from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
 from mfpde.geometry.sphere_heat import two_point_heat_flow
 from mfpde.geometry.sphere_remap import remapped
@@ -123,6 +123,13 @@ class Sphere(Geometry):
         ring = self.rings.weights * self.longitude_step
         return read_only(np.repeat(ring[:, np.newaxis], self.nlon, axis=1))
 
+    def cells_within(self, point: FloatArray, radius: float) -> IntArray:
+        """Flat numbers of the cells whose groups have centres within ``radius``."""
+        grid = self.rings
+        return cells_near(
+            point, radius, (grid.colatitudes, grid.group_sizes, self.nlon)
+        )
+
     @cached_property
     def tangents(self) -> FloatArray:
         """Unit tangents to the south and to the east, shape (2, nlat, nlon, 3)."""
@@ -177,17 +184,16 @@ class Sphere(Geometry):
         """Gradient's components to the south and to the east, (2, nlat, nlon)."""
         return self._transform_of(coefficients).gradient(coefficients)
 
-    def synthesis_at(
+    def field_at(
         self, coefficients: ComplexArray, points: FloatArray
-    ) -> FloatArray:
-        """Values of the field at ``points`` (..., 3)."""
-        return _field_at(coefficients, points)[0]
-
-    def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
-        """Tangential gradient of the field at ``points``, shape (..., 3)."""
-        gradient = _field_at(coefficients, points)[1]
-        radial = np.einsum("...i,...i->...", gradient, points)
-        return np.asarray(gradient - radial[..., np.newaxis] * points)
+    ) -> tuple[FloatArray, FloatArray]:
+        """Values (...) and tangential gradient (..., 3) of the field at ``points``."""
+        degree = degree_of(len(coefficients))
+        flat = np.ascontiguousarray(points.reshape(-1, 3))
+        values, gradients = field_at_points(
+            coefficients, flat, recurrence(degree), degree
+        )
+        return values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
 
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
         """Integral of the field against the measure (Parseval)."""
@@ -274,14 +280,3 @@ def _is_usable(count: int) -> bool:
         while count % prime == 0:
             count //= prime
     return count == 1
-
-
-def _field_at(
-    coefficients: ComplexArray, points: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    degree = degree_of(len(coefficients))
-    flat = np.ascontiguousarray(points.reshape(-1, 3))
-    values = np.empty(len(flat))
-    gradients = np.empty(flat.shape)
-    field_at_points(coefficients, flat, recurrence(degree), degree, values, gradients)
-    return values.reshape(points.shape[:-1]), gradients.reshape(points.shape)

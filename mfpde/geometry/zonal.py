@@ -101,6 +101,11 @@ class Zonal(Geometry):
         """Polar angles (n + 1,) of the faces, from 0 to pi."""
         return read_only(np.arange(self.num_cells + 1) * self.spacing)
 
+    def cells_within(self, point: FloatArray, radius: float) -> IntArray:
+        """Numbers of the cells with polar angles within ``radius`` of that of ``point``."""
+        angle = np.arctan2(np.linalg.norm(point[:-1]), point[-1])
+        return np.nonzero(np.abs(self.angles - angle) <= radius)[0]
+
     @cached_property
     def axis(self) -> FloatArray:
         """The axis e, the last basis vector (d,)."""
@@ -217,25 +222,22 @@ class Zonal(Geometry):
         """Derivative of sum_l c_l M_l by the cell masses, shape (n,)."""
         return np.asarray(coefficients.real @ self._moment_table(len(coefficients) - 1))
 
-    def synthesis_at(
+    def field_at(
         self, coefficients: ComplexArray, points: FloatArray
-    ) -> FloatArray:
-        """Values of the field at ``points`` (..., d)."""
-        cosines = points[..., -1]
-        table = zonal_harmonics(self.dimension, len(coefficients) - 1, cosines.ravel())
-        return np.asarray((coefficients.real @ table).reshape(cosines.shape))
-
-    def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
-        """Tangential gradient f'(z) (e - z x) of the field at ``points``, (..., d)."""
+    ) -> tuple[FloatArray, FloatArray]:
+        """Values (...) and tangential gradient f'(z) (e - z x), (..., d), at ``points``."""
         cosines = points[..., -1]
         d = self.dimension
+        flat = cosines.ravel()
+        values = coefficients.real @ zonal_harmonics(d, len(coefficients) - 1, flat)
         slopes = np.zeros(cosines.size)
         if len(coefficients) > 1:
             l = np.arange(1, len(coefficients))
             factors = l * (l + d - 2) / (d - 1) * coefficients.real[1:]
-            slopes = factors @ zonal_harmonics(d + 2, len(l) - 1, cosines.ravel())
+            slopes = factors @ zonal_harmonics(d + 2, len(l) - 1, flat)
         towards = self.axis - cosines[..., np.newaxis] * points
-        return np.asarray(slopes.reshape(cosines.shape)[..., np.newaxis] * towards)
+        gradient = slopes.reshape(cosines.shape)[..., np.newaxis] * towards
+        return values.reshape(cosines.shape), np.asarray(gradient)
 
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
         """Integral of the field against the measure, sum_l c_l M_l."""

@@ -12,10 +12,11 @@ from mfpde.measure import AnyMeasure, Atoms
 def atoms_found(measure: AnyMeasure, equation: MeanFieldEquation) -> Atoms:
     """Positions and masses of the atoms of :func:`mfpde.concentration`, then its rings.
 
-    Rings are found on zonal grids only; a point on one stands for it.
+    A ring of a zonal grid is shown by one point; a curve on S^2 by none.
     """
     report = concentration(measure, equation)
-    found = [*report.atoms, *report.rings]
+    rings = report.curves if report.place == "zonal" else ()
+    found = [*report.atoms, *rings]
     if not found:
         return Atoms.none(measure.dimension)
     positions = np.stack([np.asarray(atom.position) for atom in found])

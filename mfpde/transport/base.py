@@ -9,6 +9,7 @@ import numpy as np
 
 from mfpde.array_pool import ArrayPool
 from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.clouds import regular
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
 
@@ -17,11 +18,28 @@ SAFE_SHARE = 0.8
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What evolves: cell masses, and atoms with points (n, d) and constant masses (n,)."""
+    """What evolves: cell masses, and points (n, d) with constant masses (n,).
+
+    Each ``cloud_size`` consecutive points are one atom: 1 for atoms without width.
+    """
 
     masses: FloatArray
     points: FloatArray
     atom_masses: FloatArray
+    cloud_size: int = 1
+
+    def moved(self, masses: FloatArray, points: FloatArray) -> State:
+        """The same atoms at other points, with other cell masses."""
+        return State(masses, points, self.atom_masses, self.cloud_size)
+
+    def in_regular_form(self) -> State:
+        """Points on the sphere, and clouds as ``mfpde.clouds`` wants them."""
+        if len(self.atom_masses) == 0:
+            return self
+        if self.cloud_size == 1:
+            return self.moved(self.masses, normalised(self.points))
+        clouds = self.points.reshape(-1, self.cloud_size, self.points.shape[1])
+        return self.moved(self.masses, regular(clouds).reshape(self.points.shape))
 
     @property
     def total_mass(self) -> float:
@@ -116,9 +134,7 @@ class Transport(ABC):
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""
         masses = self.drained(state.masses, flow.outflows, step)
-        return State(
-            masses, state.points + step * flow.atom_velocities, state.atom_masses
-        )
+        return state.moved(masses, state.points + step * flow.atom_velocities)
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """0.8 times the mass-weighted 1e-5-quantile of the draining time; inf at rest."""

@@ -190,9 +190,7 @@ class SemiLagrangianZonal(ZonalTransport):
         densities = edge_densities(self.zonal.mirrored(state.masses, GHOSTS))
         masses = remapped(state.masses, densities, positions)
         masses *= state.masses.sum() / masses.sum()
-        return State(
-            masses, state.points + step * flow.atom_velocities, state.atom_masses
-        )
+        return state.moved(masses, state.points + step * flow.atom_velocities)
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """0.5 / max |dv/dtheta| over all faces; inf at rest."""

@@ -1,0 +1,84 @@
+"""What the time loop asks of exact atoms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.atoms.alone import AtomMotion
+from mfpde.atoms.hand_off import (
+    MEETING_DISTANCE,
+    HandOff,
+    atoms_of_state,
+    state_of,
+)
+from mfpde.atoms.held import HeldAtom
+from mfpde.clouds import logarithms
+from mfpde.equation import MeanFieldEquation
+from mfpde.events import Event
+from mfpde.measure import Atoms
+from mfpde.transport import Flow, State, Transport
+
+NEGLIGIBLE_MASS = 1e-7
+"""A density of less mass than this is added to the atoms, which then move alone."""
+NARROW_CELLS = 1e-3
+"""Width, in cells, below which an atom may go on as a point."""
+
+
+class ExactAtoms:
+    """Hands mass over between density and atoms, and moves atoms that are left alone.
+
+    Attributes
+    ----------
+    events
+        Births, merges and fissions so far, in their order.
+    """
+
+    def __init__(self, equation: MeanFieldEquation, transport: Transport) -> None:
+        self.transport = transport
+        self.hand_off = HandOff(transport)
+        self.motion = AtomMotion(equation, MEETING_DISTANCE)
+        self.events: list[Event] = []
+
+    def handed_off(self, state: State, flow: Flow, time: float) -> State:
+        """The state after the hand-off (the same object if nothing was to do)."""
+        new, events = self.hand_off.apply(state, flow, time)
+        self.events += events
+        return new
+
+    def are_alone(self, state: State, flow: Flow) -> bool:
+        """Whether the density is negligible and the atoms act as points."""
+        if len(state.atom_masses) == 0:
+            return False
+        if state.masses.sum() > NEGLIGIBLE_MASS * state.total_mass:
+            return False
+        return self.hand_off.act_as_points(state, flow, NARROW_CELLS)
+
+    def moved_alone(self, state: State, times: tuple[float, float]) -> State:
+        """The state after the atoms moved alone; what density is left joins them first."""
+        atoms = _with_remains(state, self.transport)
+        points, masses, events = self.motion.advanced(atoms.points, atoms.masses, times)
+        self.events += events
+        return state_of(np.zeros_like(state.masses), Atoms(points, masses))
+
+
+def _with_remains(state: State, transport: Transport) -> Atoms:
+    """The atoms as points, with the mass of each cell at the nearest of them."""
+    atoms = atoms_of_state(state)
+    if state.masses.sum() == 0:
+        return atoms
+    geometry = transport.grid.geometry
+    centres = geometry.points.reshape(-1, geometry.dimension)
+    masses = state.masses.ravel()
+    nearest = np.argmax(centres @ atoms.points.T, axis=1)
+    positions, weights = atoms.points.copy(), atoms.masses.copy()
+    nothing = np.zeros((geometry.dimension, geometry.dimension))
+    for index in range(len(atoms)):
+        own = (nearest == index) & (masses > 0)
+        mass = float(masses[own].sum())
+        if mass == 0:
+            continue
+        shift = masses[own] @ logarithms(positions[index], centres[own]) / mass
+        held = HeldAtom(weights[index], positions[index], nothing)
+        joined = held.shifted(mass, shift)
+        positions[index], weights[index] = joined.position, joined.mass
+    return Atoms(positions, weights)

@@ -1,0 +1,228 @@
+r"""The hand-off between density and atoms.
+
+A cluster that has become a few cells wide leaves the grid and goes on as an atom with a
+covariance; its tails stay density and are absorbed as they arrive.  The rules know
+nothing of the direction of the flow:
+
+- **merge** atoms that have met;
+- **release** an atom as a Gaussian where the flow expands (an eigenvalue of s Hess F is
+  positive, own mass included) and it has become wider than 1.5 cells;
+- **absorb** cells within 2 cells of an atom, keeping mass, mean and covariance;
+- **create** an atom at a peak of the density if the mass in a window about it is narrow,
+  all eigenvalues of s Hess F there are negative, and no atom is near.  It swallows the
+  middle of the window only: swallowing all of it would turn steep edges into atoms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.atoms.held import Cells, HeldAtom
+from mfpde.atoms.peaks import peaks
+from mfpde.atoms.rates import contraction_rates
+from mfpde.clouds import (
+    POINT_WIDTH,
+    cloud_points,
+    cloud_size,
+    means_and_covariances,
+    principal_axes,
+)
+from mfpde.events import Event, EventKind
+from mfpde.measure import Atoms
+from mfpde.transport import Flow, State, Transport
+
+ABSORBED_CELLS = 2.0
+WINDOW_CELLS = 8.0
+WIDEST_CELLS = 3.0
+SWALLOWED_CELLS = 4.0
+ALONE_CELLS = 8.0
+RELEASED_CELLS = 1.5
+RELEASE_SMOOTHING = 0.3
+SMALLEST_MASS = 1e-4
+MEETING_DISTANCE = 1e-6
+"""Atoms closer than this, in radians, are one."""
+REACH_CELLS = 0.7
+_WINDOW_STEPS = 4
+
+
+def state_of(masses: FloatArray, atoms: Atoms) -> State:
+    """State of cell masses and atoms, each atom as its cloud."""
+    dimension = atoms.dimension
+    size = cloud_size(dimension)
+    points = cloud_points(atoms.points, _widths(atoms)).reshape(-1, dimension)
+    return State(masses, points, np.repeat(atoms.masses / size, size), size)
+
+
+def atoms_of_state(state: State) -> Atoms:
+    """The atoms of a state, with their covariances where they are clouds."""
+    if state.cloud_size == 1:
+        return Atoms(state.points, state.atom_masses)
+    clouds = state.points.reshape(-1, state.cloud_size, state.points.shape[1])
+    positions, covariances = means_and_covariances(clouds)
+    masses = state.atom_masses.reshape(-1, state.cloud_size).sum(axis=1)
+    return Atoms(positions, masses, covariances)
+
+
+@dataclass
+class _Exchange:
+    """A hand-off under way: atoms, cells, and what has happened so far."""
+
+    held: list[HeldAtom]
+    cells: Cells
+    time: float
+    events: list[Event] = field(default_factory=list)
+
+    def record(self, kind: EventKind, *atoms: HeldAtom) -> None:
+        """Note an event of these atoms."""
+        points = np.stack([atom.position for atom in atoms])
+        masses = np.array([atom.mass for atom in atoms])
+        self.events.append(Event(kind, self.time, points, masses))
+
+    def is_near_atom(self, centre: FloatArray, reach: float) -> bool:
+        """Whether an atom lies within ``reach`` of ``centre``."""
+        cosine = np.cos(reach)
+        return any(float(atom.position @ centre) > cosine for atom in self.held)
+
+
+class HandOff:
+    """Moves mass between the cells and the atoms of a state, by the rules above."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self.geometry = transport.grid.geometry
+        self.spacing = self.geometry.spacing
+
+    def apply(
+        self, state: State, flow: Flow, time: float
+    ) -> tuple[State, tuple[Event, ...]]:
+        """Return the state after the rules, and what happened.
+
+        The very same state is returned if nothing was to do.
+        """
+        exchange = _Exchange(
+            _held(atoms_of_state(state)), Cells.of(self.geometry, state.masses), time
+        )
+        self._merge(exchange)
+        is_smooth = self._release(exchange, flow)
+        is_same = not self._absorb(exchange)
+        self._create(exchange, flow)
+        if is_same and not exchange.events:
+            return state, ()
+        masses = exchange.cells.masses.reshape(state.masses.shape)
+        if not is_smooth:
+            masses = self.transport.represented(masses)
+        atoms = _atoms(exchange.held, self.geometry.dimension)
+        return state_of(masses, atoms), tuple(exchange.events)
+
+    def act_as_points(self, state: State, flow: Flow, widest_cells: float) -> bool:
+        """Whether every atom is a point, or narrower than that and contracting."""
+        for atom in _held(atoms_of_state(state)):
+            width = principal_axes(atom.position, atom.covariance)[0].max()
+            if width > widest_cells * self.spacing:
+                return False
+            if width > POINT_WIDTH and self._rates(atom.position, flow).max() >= 0:
+                return False
+        return True
+
+    def _merge(self, exchange: _Exchange) -> None:
+        held: list[HeldAtom] = []
+        for atom in exchange.held:
+            for index, other in enumerate(held):
+                apart = np.linalg.norm(atom.position - other.position)
+                if apart < MEETING_DISTANCE:
+                    exchange.record("merge", other, atom)
+                    held[index] = other.joined(
+                        atom.mass, atom.position, atom.covariance
+                    )
+                    break
+            else:
+                held.append(atom)
+        exchange.held = held
+
+    def _release(self, exchange: _Exchange, flow: Flow) -> bool:
+        """Return wide atoms to the cells where the flow expands; whether there were none."""
+        kept = []
+        for atom in exchange.held:
+            widest = float(principal_axes(atom.position, atom.covariance)[0].max())
+            is_wide = widest > RELEASED_CELLS * self.spacing
+            if is_wide and self._rates(atom.position, flow).max() > 0:
+                smoothing = (RELEASE_SMOOTHING * self.spacing) ** 2
+                exchange.cells.put(atom, smoothing, 6 * widest)
+                exchange.record("fission", atom)
+            else:
+                kept.append(atom)
+        is_smooth = len(kept) == len(exchange.held)
+        exchange.held = kept
+        return is_smooth
+
+    def _absorb(self, exchange: _Exchange) -> bool:
+        changed = False
+        for index, atom in enumerate(exchange.held):
+            mass, mean, covariance = exchange.cells.taken(
+                atom.position, ABSORBED_CELLS * self.spacing
+            )
+            if mass > 0:
+                exchange.held[index] = atom.joined(mass, mean, covariance)
+                changed = True
+        return changed
+
+    def _create(self, exchange: _Exchange, flow: Flow) -> None:
+        cells = exchange.cells
+        for cell in peaks(self.geometry, cells.masses, SMALLEST_MASS):
+            centre = self._centre_of_narrow_mass(cells, cells.points[cell])
+            if (
+                centre is None
+                or exchange.is_near_atom(centre, ALONE_CELLS * self.spacing)
+                or self._rates(centre, flow).max() >= 0
+            ):
+                continue
+            atom = HeldAtom(*cells.taken(centre, SWALLOWED_CELLS * self.spacing))
+            exchange.held.append(atom)
+            exchange.record("birth", atom)
+
+    def _centre_of_narrow_mass(
+        self, cells: Cells, start: FloatArray
+    ) -> FloatArray | None:
+        """Mean of the mass in a window about ``start``; None if it is light or wide."""
+        centre = start
+        for _ in range(_WINDOW_STEPS):
+            window = cells.within(centre, WINDOW_CELLS * self.spacing)
+            _, centre, covariance = window
+        widest = principal_axes(centre, covariance)[0].max()
+        if widest > WIDEST_CELLS * self.spacing:
+            return None
+        mass = cells.within(centre, SWALLOWED_CELLS * self.spacing)[0]
+        return centre if mass >= SMALLEST_MASS else None
+
+    def _rates(self, position: FloatArray, flow: Flow) -> FloatArray:
+        grid = self.transport.grid
+        return contraction_rates(
+            lambda points: grid.velocity_at(flow.moments, points),
+            position,
+            REACH_CELLS * self.spacing,
+        )
+
+
+def _widths(atoms: Atoms) -> FloatArray:
+    if atoms.covariances is not None:
+        return atoms.covariances
+    count, dimension = atoms.points.shape
+    return np.zeros((count, dimension, dimension))
+
+
+def _held(atoms: Atoms) -> list[HeldAtom]:
+    rows = zip(atoms.masses, atoms.points, _widths(atoms), strict=True)
+    return [HeldAtom(float(mass), point, width) for mass, point, width in rows]
+
+
+def _atoms(held: list[HeldAtom], dimension: int) -> Atoms:
+    if not held:
+        return Atoms.none(dimension)
+    return Atoms(
+        np.stack([atom.position for atom in held]),
+        np.array([atom.mass for atom in held]),
+        np.stack([atom.covariance for atom in held]),
+    )

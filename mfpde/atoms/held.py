@@ -1,0 +1,101 @@
+"""Atoms in the making: a list that takes mass from cells, merges and gives mass back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, IntArray
+from mfpde.clouds import logarithms, moments_about, moved_to
+from mfpde.geometry import Geometry
+
+_SHIFTS = 4
+
+
+@dataclass
+class HeldAtom:
+    """One atom: mass, position (d,), tangent covariance (d, d)."""
+
+    mass: float
+    position: FloatArray
+    covariance: FloatArray
+
+    def joined(self, mass: float, mean: FloatArray, covariance: FloatArray) -> HeldAtom:
+        """The atom and other mass together; mass, mean and covariance are those of both.
+
+        Means are taken in the tangent plane at this atom.
+        """
+        step = logarithms(self.position, mean[np.newaxis])[0]
+        total = self.mass + mass
+        share = mass / total
+        spread = self.covariance + share * (covariance - self.covariance)
+        spread = spread + share * (1 - share) * np.outer(step, step)
+        return HeldAtom(total, moved_to(self.position, share * step), spread)
+
+    def shifted(self, mass: float, step: FloatArray) -> HeldAtom:
+        """The atom and other mass, whose mean lies ``step`` (d,) away in its tangent plane.
+
+        The covariance stays: for negligible mass from far away.
+        """
+        total = self.mass + mass
+        return HeldAtom(
+            total, moved_to(self.position, mass / total * step), self.covariance
+        )
+
+
+@dataclass
+class Cells:
+    """Cell masses, flat, of which atoms take some; ``points`` (cells, d) are the centres."""
+
+    geometry: Geometry
+    points: FloatArray
+    masses: FloatArray
+
+    @classmethod
+    def of(cls, geometry: Geometry, masses: FloatArray) -> Cells:
+        """The cells of ``geometry`` with a copy of ``masses``."""
+        points = geometry.points.reshape(-1, geometry.dimension)
+        return cls(geometry, points, masses.ravel().copy())
+
+    def within(
+        self, centre: FloatArray, radius: float
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Mass, mean and covariance of the cells with centres within ``radius``."""
+        return self._moments(centre, self.geometry.cells_within(centre, radius))
+
+    def taken(
+        self, centre: FloatArray, radius: float
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Empty the cells within ``radius``; return the mass, mean and covariance they had."""
+        cells = self.geometry.cells_within(centre, radius)
+        moments = self._moments(centre, cells)
+        self.masses[cells] = 0.0
+        return moments
+
+    def _moments(
+        self, centre: FloatArray, cells: IntArray
+    ) -> tuple[float, FloatArray, FloatArray]:
+        return moments_about(centre, self.points[cells], self.masses[cells])
+
+    def put(self, atom: HeldAtom, smoothing: float, reach: float) -> None:
+        """Add the atom's mass as a Gaussian, cut at ``reach``.
+
+        Its covariance is the atom's plus ``smoothing``; it is shifted until its mean on the
+        grid is the atom's position.
+        """
+        position = atom.position
+        flat = np.eye(len(position)) - np.outer(position, position)
+        inverse = np.linalg.pinv(atom.covariance + smoothing * flat, hermitian=True)
+        cells = self.geometry.cells_within(position, reach)
+        points, areas = self.points[cells], self.geometry.areas.ravel()[cells]
+        centre = position
+        for _ in range(_SHIFTS):
+            steps = logarithms(centre, points)
+            exponents = np.einsum("ni,ij,nj->n", steps, inverse, steps)
+            weights = areas * np.exp(-0.5 * exponents)
+            weights *= atom.mass / weights.sum()
+            _, mean, _ = moments_about(position, points, weights)
+            off = logarithms(position, mean[np.newaxis])[0]
+            centre = moved_to(centre, -off)
+        self.masses[cells] += weights

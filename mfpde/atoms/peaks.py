@@ -1,0 +1,103 @@
+"""Peaks of a density: where an atom might form."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, IntArray
+from mfpde.compiled import compiled
+from mfpde.geometry import Circle, Geometry, Sphere
+
+# A window whose rms radius is within the limit falls at least so much within 4 cells.
+AWAY_CELLS = 4
+HIGHEST_AWAY = 0.8
+# The peak cell holds at least this share of a mass that is narrow enough.
+LEAST_SHARE = 1e-2
+
+Rings = tuple[FloatArray, FloatArray, IntArray]
+"""Masses (nlat, nlon), cell areas (nlat,), and cells of a group (nlat,), by ring."""
+
+
+def peaks(geometry: Geometry, masses: FloatArray, smallest_mass: float) -> IntArray:
+    """Cells (flat numbers) where the density is largest among neighbours, densest first.
+
+    Only those that stand out from their surroundings, and that can hold
+    ``smallest_mass`` in a few cells.
+
+    Parameters
+    ----------
+    geometry
+        A Circle or a Sphere.
+    masses
+        Cell masses, flat.
+    smallest_mass
+        Least mass of an atom.
+    """
+    least = LEAST_SHARE * smallest_mass
+    if isinstance(geometry, Circle):
+        rings, sizes = masses[np.newaxis], np.ones(1, dtype=np.int64)
+        areas = np.ones(1)
+    elif isinstance(geometry, Sphere):
+        rings = masses.reshape(geometry.shape)
+        sizes, areas = geometry.rings.group_sizes, geometry.areas[:, 0]
+    else:
+        raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
+    widest = float(areas.max())
+    found = _peaks((rings, areas, sizes), least / widest)
+    densities = (rings / areas[:, np.newaxis]).ravel()[found]
+    return np.asarray(found[np.argsort(-densities, kind="stable")])
+
+
+@compiled
+def _peaks(rings: Rings, least: float) -> IntArray:
+    masses, areas, sizes = rings
+    nlat, nlon = masses.shape
+    found = []
+    for i in range(nlat):
+        size = sizes[i]
+        far = min(AWAY_CELLS * size, nlon // 4)
+        for j in range(nlon):
+            here = masses[i, j] / areas[i]
+            if here < least:
+                continue
+            around = np.inf
+            if _is_highest(rings, (i, j, size)):
+                around = _mean_of_four(rings, (i, j), (AWAY_CELLS, far))
+            if around <= HIGHEST_AWAY * here:
+                found.append(i * nlon + j)
+    return np.array(found, dtype=np.int64)
+
+
+@compiled
+def _is_highest(rings: Rings, cell: tuple[int, int, int]) -> bool:
+    """Whether a cell is as dense as its four neighbours (next groups of ``size``)."""
+    i, j, size = cell
+    here = _density(rings, i, j)
+    if _density(rings, i, j - size) > here or _density(rings, i, j + size) >= here:
+        return False
+    if len(rings[1]) == 1:
+        return True
+    return bool(_density(rings, i - 1, j) <= here and _density(rings, i + 1, j) < here)
+
+
+@compiled
+def _mean_of_four(rings: Rings, cell: tuple[int, int], away: tuple[int, int]) -> float:
+    """Mean density so many rings, and cells of the ring, away (of two on a circle)."""
+    (i, j), (down, right) = cell, away
+    along = 0.5 * (_density(rings, i, j - right) + _density(rings, i, j + right))
+    if len(rings[1]) == 1:
+        return along
+    across = 0.5 * (_density(rings, i - down, j) + _density(rings, i + down, j))
+    return 0.5 * (along + across)
+
+
+@compiled
+def _density(rings: Rings, i: int, j: int) -> float:
+    """Density of cell j of ring i; rings go on over the poles."""
+    masses, areas, _ = rings
+    nlat, nlon = masses.shape
+    if i < 0:
+        i, j = -1 - i, j + nlon // 2
+    elif i >= nlat:
+        i, j = 2 * nlat - 1 - i, j + nlon // 2
+    return float(masses[i, j % nlon] / areas[i])

@@ -1,0 +1,324 @@
+"""The verdict: atom, forming, curve, jump, frozen, resolved or unresolved, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from circle_cases import density_of, poisson
+
+import mfpde
+from mfpde.concentration import strip_width, threshold_clusters, threshold_distance
+from mfpde.concentration.coarse import coarse_differences, coarsened
+from validation import verdict_cases, verdict_second
+from validation import verdict_shapes as shapes
+
+
+def attention(beta, direction="ascent", **options):
+    return mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, **options), direction=direction
+    )
+
+
+def kuramoto_states(num_cells, widths_in_cells, *, start=0.3):
+    """Runs of the Kuramoto model to the times at which -log r is so many cells."""
+    circle = mfpde.Circle(num_cells)
+    radii = np.exp(-np.array(widths_in_cells) * circle.spacing)
+    times = np.log(radii**2 / (1 - radii**2) * (1 - start**2) / start**2)
+    equation = attention(0.0)
+    run = mfpde.solve(
+        equation,
+        density_of(circle, poisson(circle.angles, start, 1.0)),
+        t_end=times[-1],
+        save_at=times,
+    )
+    return equation, run.states, radii
+
+
+@pytest.mark.parametrize("num_cells", [256, 512, 1024])
+def test_strip_of_the_kuramoto_model_is_minus_log_r(num_cells: int) -> None:
+    widths = [8.0, 4.9, 4.0, 3.0, 2.0, 1.5, 1.35, 0.9]
+    equation, states, radii = kuramoto_states(num_cells, widths)
+    strips = [strip_width(state, equation) for state in states]
+    assert strips[0].width is None
+    assert "above 5 h" in strips[0].note
+    assert strips[-1].width is None
+    for strip, r in zip(strips[1:-1], radii[1:-1], strict=True):
+        assert strip.width == pytest.approx(-np.log(r), rel=0.1)
+
+
+@pytest.mark.parametrize("num_cells", [256, 1024])
+def test_kuramoto_ball_masses_are_those_of_the_closed_form(num_cells: int) -> None:
+    circle = mfpde.Circle(num_cells)
+    for width in (20.0, 5.0, 3.0, 2.0):
+        r = np.exp(-width * circle.spacing)
+        density = density_of(circle, poisson(circle.angles, r, 1.0))
+        report = mfpde.concentration(density, attention(0.0))
+        np.testing.assert_allclose(report.radii[:2], circle.spacing * np.array([1, 2]))
+        growth = (1 + r) / (1 - r) * np.tan(report.radii / 2)
+        np.testing.assert_allclose(
+            report.largest_ball_masses[1:], 2 / np.pi * np.arctan(growth)[1:], rtol=0.01
+        )
+    equation, states, radii = kuramoto_states(num_cells, [20.0, 5.0, 3.0])
+    for state, r in zip(states, radii, strict=True):
+        report = mfpde.concentration(state, equation)
+        growth = (1 + r) / (1 - r) * np.tan(report.radii / 2)
+        np.testing.assert_allclose(
+            report.largest_ball_masses[1:], 2 / np.pi * np.arctan(growth)[1:], rtol=0.01
+        )
+
+
+def test_a_forming_atom_reports_the_growth_of_its_density() -> None:
+    """Kuramoto: d/dt log max rho = r, the order parameter."""
+    circle = mfpde.Circle(512)
+    equation = attention(0.0)
+    start = density_of(circle, poisson(circle.angles, 0.5, 1.0))
+    run = mfpde.solve(equation, start, t_end=1.2, save_at=[0.9, 1.0, 1.1])
+    peaks = [np.log(state.density.values.max()) for state in run.states]
+    report = mfpde.concentration(run.states[1], equation)
+    assert report.verdict == "forming"
+    (atom,) = report.atoms
+    assert atom.growth_rate == pytest.approx((peaks[2] - peaks[0]) / 0.2, rel=0.01)
+    mean = run.states[1].density.masses @ circle.points
+    assert atom.growth_rate == pytest.approx(np.linalg.norm(mean), rel=1e-3)
+
+
+def test_on_the_sphere_a_forming_density_grows_by_both_eigenvalues() -> None:
+    """Kuramoto on S^2 contracts at |mean| in both directions."""
+    sphere = mfpde.Sphere(64)
+    axis = shapes.unit([1.0, -2.0, 0.5])
+    density = mfpde.Density(
+        sphere, 1 / (np.cosh(1.5) - np.sinh(1.5) * (sphere.points @ axis)) ** 2
+    ).normalized()
+    report = mfpde.concentration(density, attention(0.0))
+    mean = np.tensordot(density.masses, sphere.points, axes=2)
+    (atom,) = report.atoms
+    assert atom.kind == "forming"
+    assert atom.growth_rate == pytest.approx(2 * np.linalg.norm(mean), rel=1e-3)
+    # The cap of radius r about the axis was one of tan(R/2) = e^c tan(r/2).
+    grown = (np.exp(1.5) * np.tan(report.radii / 2)) ** 2
+    expected = grown / (1 + grown)
+    np.testing.assert_allclose(report.largest_ball_masses[2:], expected[2:], rtol=0.05)
+
+
+@pytest.mark.parametrize("size", [64, 256])
+def test_one_relu_neuron_is_half_an_atom_half_frozen_with_a_jump(size: int) -> None:
+    if size == 64:
+        axis = shapes.unit([0.3, -0.5, 0.8])
+        geometry = mfpde.Sphere(size)
+    else:
+        axis = shapes.on_circle(1.0)
+        geometry = mfpde.Circle(size)
+    equation = shapes.neuron(axis, 1.0)
+    run = mfpde.solve(equation, mfpde.uniform(geometry), t_end=7.0)
+    report = mfpde.concentration(run.final, equation)
+    assert report.verdict == "atoms"
+    (atom,) = report.atoms
+    assert atom.kind == "atom"
+    assert atom.mass == pytest.approx(0.5, abs=0.02)
+    assert report.frozen_mass == pytest.approx(0.5, abs=0.02)
+    assert atom.pinning_force == pytest.approx(atom.core_mass * geometry.spacing / 2)
+    if size == 64:
+        assert report.jump_length == pytest.approx(2 * np.pi, rel=0.15)
+    else:
+        places = np.sort(np.mod(np.arctan2(*report.jumps.T[::-1]), 2 * np.pi))
+        expected = np.sort(np.mod([1.0 + np.pi / 2, 1.0 - np.pi / 2], 2 * np.pi))
+        np.testing.assert_allclose(places, expected, atol=2 * geometry.spacing)
+
+
+def test_a_jump_alone_is_no_atom() -> None:
+    """The uniform density on half a circle, in descent and without any velocity there."""
+    circle = mfpde.Circle(300)
+    half = np.where(np.abs(shapes.offset(circle, 2.0)) < np.pi / 2, 1.0, 0.2)
+    density = density_of(circle, half)
+    for equation, verdict in (
+        (attention(4.0, "descent"), "jump"),
+        (shapes.neuron(-shapes.on_circle(2.0), 1.0), None),
+    ):
+        report = mfpde.concentration(density, equation)
+        assert report.of_kinds("atom") == ()
+        assert len(report.jumps) == 2
+        assert verdict in (None, report.verdict)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("geometry", [mfpde.Circle(200), mfpde.Sphere(48)])
+def test_descent_of_attention_alone_is_never_called_an_atom(seed, geometry) -> None:
+    equation = attention(4.0, "descent")
+    start = mfpde.perturbed_uniform(geometry, 0.9, seed=seed)
+    run = mfpde.solve(equation, start, t_end=8.0, save_every=4.0)
+    for state in run.states:
+        assert mfpde.concentration(state, equation).verdict in ("resolved", "frozen")
+
+
+@pytest.mark.parametrize("angle", [0.25, 0.7, np.pi / 2])
+def test_a_ring_is_a_curve_of_its_length(angle: float) -> None:
+    sphere = mfpde.Sphere(96)
+    axis = shapes.unit([0.4, 0.5, 0.9])
+    ring = mfpde.Density(
+        sphere, shapes.ring(sphere, axis, angle, width=0.6 * sphere.spacing)
+    ).normalized()
+    report = mfpde.concentration(ring, attention(10.0, "descent"))
+    assert report.verdict == "curve"
+    assert report.atoms == ()
+    total = sum(curve.length for curve in report.curves)
+    assert total == pytest.approx(2 * np.pi * np.sin(angle), rel=0.1)
+    assert report.exponents[1] == pytest.approx(1.0, abs=0.15)
+
+
+def test_exact_atoms_are_atoms_whatever_the_flow() -> None:
+    """In descent an atom spreads as a density would; an exact one is one all the same."""
+    widths = np.array([0.02, 0.05])
+    for geometry in (mfpde.Circle(256), mfpde.Sphere(48)):
+        points = np.eye(geometry.dimension)[:2]
+        tangential = np.eye(geometry.dimension) - points[:, :, None] * points[:, None]
+        atoms = mfpde.Atoms(points, [0.3, 0.2], widths[:, None, None] ** 2 * tangential)
+        density = mfpde.Density(geometry, 0.5 * mfpde.uniform(geometry).values)
+        report = mfpde.concentration(
+            mfpde.Measure(density, atoms), attention(5.0, "descent")
+        )
+        assert report.verdict == "atoms"
+        found = report.of_kinds("atom")
+        assert len(found) == 2
+        assert all(atom.is_exact and atom.pinning_force is None for atom in found)
+        for atom in found:
+            nearest = int(np.argmax(points @ atom.position))
+            np.testing.assert_allclose(atom.position, points[nearest], atol=1e-12)
+            np.testing.assert_allclose(
+                atom.principal_radii, widths[nearest], rtol=1e-10
+            )
+            assert atom.core_mass >= atoms.masses[nearest]
+
+
+def test_an_exact_atom_at_rest_is_an_atom() -> None:
+    """In the dead zone of a neuron nothing moves."""
+    for geometry in (mfpde.Circle(128), mfpde.Sphere(32), mfpde.Zonal(3, 64)):
+        axis = np.eye(geometry.dimension)[-1]
+        half = mfpde.Density(geometry, 0.5 * mfpde.uniform(geometry).values)
+        measure = mfpde.Measure(half, mfpde.Atoms(-axis[None], [0.5]))
+        report = mfpde.concentration(measure, shapes.neuron(axis, 1.0))
+        (atom,) = report.of_kinds("atom")
+        np.testing.assert_allclose(atom.position, -axis, atol=1e-12)
+        assert atom.is_exact
+
+
+def test_two_peaks_in_one_basin_are_still_forming() -> None:
+    circle = mfpde.Circle(512)
+    values = shapes.gaussian(circle, 1.0, 0.6 * circle.spacing) + shapes.gaussian(
+        circle, 1.4, 0.6 * circle.spacing
+    )
+    report = mfpde.concentration(density_of(circle, values), attention(3.0))
+    assert report.verdict == "forming"
+    assert "second peak" in report.atoms[0].reason
+
+
+def test_coarsening_keeps_mass_and_mean_and_its_error_is_of_third_order() -> None:
+    errors = []
+    for count in (64, 128, 256):
+        circle = mfpde.Circle(count)
+        density = density_of(circle, np.exp(np.cos(circle.angles - 0.3)))
+        measure = mfpde.Measure(density)
+        rough = coarsened(measure)
+        assert rough is not None
+        assert rough.total_mass == pytest.approx(1.0, abs=1e-14)
+        errors.append(coarse_differences(measure).sum())
+    orders = -np.diff(np.log2(errors))
+    assert (orders > 1.9).all()
+    for geometry in (mfpde.Sphere(48), mfpde.Zonal(5, 64)):
+        measure = mfpde.Measure(mfpde.perturbed_uniform(geometry, 0.2))
+        rough = coarsened(measure)
+        assert rough is not None
+        assert rough.total_mass == pytest.approx(1.0, abs=1e-13)
+        assert coarse_differences(measure).sum() < 0.02
+    assert coarsened(mfpde.Measure(mfpde.uniform(mfpde.Circle(65)))) is None
+
+
+def test_a_report_turns_with_the_measure() -> None:
+    circle = mfpde.Circle(240)
+    shift = 77
+    values = shapes.gaussian(circle, 2.0, 0.7 * circle.spacing) + 0.1
+    values = values + (np.abs(shapes.offset(circle, 4.5)) < 0.5)
+    reports = [
+        mfpde.concentration(density_of(circle, np.roll(values, n)), attention(8.0))
+        for n in (0, shift)
+    ]
+    one, other = reports
+    assert one.verdict == other.verdict == "atoms"
+    np.testing.assert_allclose(
+        one.largest_ball_masses, other.largest_ball_masses, rtol=1e-12
+    )
+    turn = shift * circle.spacing
+    turned = np.sort(np.mod(np.arctan2(*one.jumps.T[::-1]) + turn, 2 * np.pi))
+    found = np.sort(np.mod(np.arctan2(*other.jumps.T[::-1]), 2 * np.pi))
+    np.testing.assert_allclose(turned, found, atol=1e-9)
+    assert one.frozen_mass == pytest.approx(other.frozen_mass, abs=1e-12)
+
+
+def test_the_printed_report_says_how_it_knows() -> None:
+    circle = mfpde.Circle(256)
+    density = density_of(circle, shapes.gaussian(circle, 1.0, 0.5 * circle.spacing))
+    text = str(mfpde.concentration(density, attention(9.0)))
+    for words in ("verdict: atoms", "width/h", "exponents", "Q(r)", "pins", "2:1"):
+        assert words in text
+
+
+@pytest.mark.parametrize("beta", [25.0, 100.0, 400.0])
+def test_the_threshold_rule_counts_clusters_in_the_uniform_density(beta) -> None:
+    """4 pi sqrt(beta) of them, where basins report none."""
+    uniform = mfpde.uniform(mfpde.Circle(4096))
+    clusters = threshold_clusters(uniform, threshold_distance(beta, 2))
+    assert len(clusters) == pytest.approx(4 * np.pi * np.sqrt(beta), rel=0.05)
+    assert clusters.total_mass == pytest.approx(1.0)
+    assert mfpde.concentration(uniform, attention(beta)).regions == ()
+
+
+def test_threshold_clusters_of_separate_points_are_the_points() -> None:
+    points = shapes.unit([[1, 0, 0], [1, 0.01, 0], [0, 1, 0], [0, 0, 1]])
+    clusters = threshold_clusters(mfpde.Atoms(points), 0.1)
+    np.testing.assert_allclose(np.sort(clusters.masses), [0.25, 0.25, 0.5])
+    heavy = threshold_clusters(mfpde.Atoms(points), 0.1, least_mass=0.3)
+    assert len(heavy) == 1
+    on_sphere = threshold_clusters(mfpde.uniform(mfpde.Sphere(32)), 0.2)
+    assert len(on_sphere) == 1
+
+
+@pytest.mark.parametrize(
+    ("measure", "distance", "message"),
+    [
+        (mfpde.Atoms(np.eye(4)), 0.1, "d = 2 or 3"),
+        (mfpde.uniform(mfpde.Zonal(3, 32)), 0.1, "Circle or a Sphere"),
+        (mfpde.uniform(mfpde.Circle(32)), 0.0, "distance = 0.0"),
+    ],
+)
+def test_what_the_threshold_rule_cannot_count_is_named(
+    measure, distance, message
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        threshold_clusters(measure, distance)
+
+
+@pytest.mark.parametrize(("beta", "time"), [(5.0, 60.0), (10.0, 60.0), (25.0, 150.0)])
+def test_counts_from_basins_do_not_depend_on_the_grid(beta: float, time: float) -> None:
+    """On three grids and from three starts; those of the threshold rule do."""
+    equation = attention(beta)
+    for seed in range(3):
+        basins, masses, clusters = [], [], []
+        for num_cells in (256, 512, 1024):
+            start = mfpde.perturbed_uniform(mfpde.Circle(num_cells), 0.3, seed=seed)
+            run = mfpde.solve(equation, start, t_end=time, save_at=[time])
+            atoms = mfpde.concentration(run.final, equation).atoms
+            basins.append(len(atoms))
+            masses.append([atom.mass for atom in atoms])
+            found = threshold_clusters(run.final, threshold_distance(beta, 2))
+            clusters.append(len(found))
+        assert len(set(basins)) == 1
+        np.testing.assert_allclose(masses[0], masses[2], atol=2e-4)
+        assert sum(masses[0]) == pytest.approx(1.0, abs=1e-9)
+        assert len(set(clusters)) > 1
+        assert min(clusters) > 5 * basins[0]
+
+
+def test_nine_in_ten_of_the_cases_written_down_first_are_right() -> None:
+    for cases in (verdict_cases, verdict_second):
+        score = cases.main(quick=True)
+        assert score["right"] >= 0.9 * score["rows"]
+        assert score["false_atoms"] == 0
