@@ -20,6 +20,7 @@ from mfpde.solve import solve
 from mfpde.stationary import PolishedAtoms, polish
 from mfpde.stopping import SteadyState, StepLimit, WallTimeLimit
 from mfpde.terms import Attention, Perceptron, Potential
+from mfpde.tracking import Concentration
 from mfpde.version import __version__
 from mfpde.wasserstein import (
     WassersteinReport,
@@ -31,6 +32,9 @@ from mfpde.wasserstein import (
 _LOADED_ON_USE = {
     "save": "mfpde.storage",
     "load": "mfpde.storage",
+    "plot_atom_paths": "mfpde.plotting",
+    "plot_atom_tree": "mfpde.plotting",
+    "plot_cluster_counts": "mfpde.plotting",
     "plot_concentration": "mfpde.plotting",
     "plot_density": "mfpde.plotting",
     "plot_energy": "mfpde.plotting",
@@ -45,6 +49,7 @@ __all__ = [
     "Atoms",
     "Attention",
     "Circle",
+    "Concentration",
     "Density",
     "MeanFieldEquation",
     "Measure",

@@ -14,6 +14,8 @@
                                   widths, masses, background
     [solve]       t_end, save_every or save_at, transport, rtol, max_step,
                   steady_state, max_steps, wall_time_limit
+    [concentration]  track, smallest_mass, mass_tolerance, longest_gap, forming
+                                                                            (optional)
     [particles]   count, method                                             (optional)
     [output]      store, figure                                             (optional)
 
@@ -44,6 +46,7 @@ from mfpde.config_errors import SettingsError, noted, raise_all, settings_lines
 from mfpde.config_geometry import GEOMETRY_KINDS, GeometrySection
 from mfpde.config_sections import (
     AttentionSection,
+    ConcentrationSection,
     EquationSection,
     OutputSection,
     ParticlesSection,
@@ -56,6 +59,7 @@ from mfpde.geometry import Geometry
 from mfpde.measure import Density
 from mfpde.stopping import StoppingCondition
 from mfpde.terms import Attention, Perceptron
+from mfpde.tracking import Concentration
 from mfpde.transport import scheme_for
 
 __all__ = ["Settings", "SettingsError", "read_settings", "settings_from_dict"]
@@ -79,6 +83,7 @@ class Settings(BaseModel):
         SerializeAsAny[StartSection], BeforeValidator(of_kind(START_KINDS))
     ]
     solve: SolveSection
+    concentration: ConcentrationSection | None = None
     particles: ParticlesSection | None = None
     output: OutputSection = OutputSection()
 
@@ -111,7 +116,12 @@ class Settings(BaseModel):
             "transport": self.solve.transport,
             "rtol": self.solve.rtol,
             "max_step": self.solve.max_step,
+            "track": self._tracking(),
         }
+
+    def _tracking(self) -> Concentration | None:
+        section = self.concentration
+        return section.build() if section is not None and section.track else None
 
     def to_json(self) -> str:
         """Return the settings as JSON, for :func:`settings_from_dict`."""

@@ -20,6 +20,7 @@ from mfpde.save_times import save_times
 from mfpde.solve import DEFAULT_SAVES
 from mfpde.stopping import SteadyState, StepLimit, StoppingCondition, WallTimeLimit
 from mfpde.terms import Attention, Perceptron
+from mfpde.tracking import Concentration
 
 
 class AttentionSection(Section):
@@ -176,6 +177,26 @@ class SolveSection(Section):
         with noted(lines):
             self.stopping_conditions()
         raise_all(lines)
+
+
+class ConcentrationSection(Section):
+    """[concentration]: the settings of :class:`Concentration`, and whether to follow."""
+
+    track: bool = True
+    smallest_mass: Real = 1e-3
+    mass_tolerance: Real = 0.1
+    longest_gap: Whole = 5
+    forming: SkipValidation[bool] = True
+
+    def build(self) -> Concentration:
+        """Return what is followed."""
+        return Concentration(
+            self.smallest_mass, self.mass_tolerance, self.longest_gap, self.forming
+        )
+
+    def check(self) -> None:
+        """Let the constructor judge."""
+        self.build()
 
 
 class ParticlesSection(Section):

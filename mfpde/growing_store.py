@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 import zarr
+from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray
 
@@ -25,9 +26,12 @@ _MOST_RECORDS_IN_CHUNK = 1024
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """One record's values of a variable, with the names of their dimensions."""
+    """One record's values of a variable, with the names of their dimensions.
 
-    values: FloatArray
+    Real numbers, or bytes (uint8) of a text.
+    """
+
+    values: FloatArray | NDArray[np.uint8]
     dimensions: tuple[str, ...] = ()
     attributes: dict[str, str] = field(default_factory=dict)
 
@@ -36,7 +40,8 @@ class GrowingStore:
     """Appends records to a zarr group.
 
     Dimensions other than time may grow from record to record (as the number of atoms
-    does); what is not given in a record is NaN.
+    does), in all arrays that have them; what is not given in a record is NaN (of bytes:
+    zero).
     """
 
     def __init__(self, group: zarr.Group) -> None:
@@ -87,18 +92,28 @@ class GrowingStore:
         for name, variable in record.items():
             if name not in self._arrays:
                 self._create(name, variable)
+        sizes = self._sizes(record)
         for name, array in self._arrays.items():
             given = record.get(name)
-            size = (0,) * (array.ndim - 1) if given is None else given.values.shape
-            grown = tuple(map(max, array.shape[1:], size))
+            grown = tuple(sizes[dimension] for dimension in _dimensions(array)[1:])
             array.resize((at + 1, *grown))
             # All of the row: a record that was cut away may have left numbers there.
-            row = np.full(grown, np.nan)
+            row = np.full(grown, array.fill_value, dtype=array.dtype)
             if given is not None:
-                row[tuple(map(slice, size))] = given.values
+                row[tuple(map(slice, given.values.shape))] = given.values
             array[at] = row
         self._times.resize((at + 1,))
         self._times[at] = time
+
+    def _sizes(self, record: Mapping[str, Variable]) -> dict[str, int]:
+        """Sizes of all dimensions but time once ``record`` is written."""
+        held = [(_dimensions(a)[1:], a.shape[1:]) for a in self._arrays.values()]
+        held += [(v.dimensions, v.values.shape) for v in record.values()]
+        sizes: dict[str, int] = {}
+        for dimensions, shape in held:
+            for dimension, size in zip(dimensions, shape, strict=True):
+                sizes[dimension] = max(size, sizes.get(dimension, 0))
+        return sizes
 
     def _create(self, name: str, variable: Variable) -> None:
         shape = variable.values.shape
@@ -108,8 +123,8 @@ class GrowingStore:
             name,
             shape=(0, *shape),
             chunks=(records, *(max(size, 1) for size in shape)),
-            dtype="float64",
-            fill_value=np.nan,
+            dtype=variable.values.dtype,
+            fill_value=0 if variable.values.dtype == np.uint8 else np.nan,
             dimension_names=(TIME, *variable.dimensions),
             attributes=dict(variable.attributes),
         )

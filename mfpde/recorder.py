@@ -15,10 +15,12 @@ from mfpde.geometry import Geometry
 from mfpde.measure import AnyMeasure, Density, Measure
 from mfpde.run import Run
 from mfpde.stopping import StopReason
+from mfpde.tracking import Tracker
 from mfpde.transport import Flow, State
 
 Observer = Callable[[Measure], float]
 OnSave = Callable[[float, Measure, dict[str, float]], None]
+OnTrack = Callable[[Tracker], None]
 
 
 def measure_of(state: State, geometry: Geometry) -> Measure:
@@ -29,15 +31,21 @@ def measure_of(state: State, geometry: Geometry) -> Measure:
 
 @dataclass(eq=False)
 class Recorder:
-    """Keeps what is saved, and hands each save to the user's observers and storage."""
+    """Keeps what is saved, and hands each save to the user's observers and storage.
+
+    ``events`` are those that the solver itself tells of, in their order.
+    """
 
     equation: MeanFieldEquation
     geometry: Geometry
     observers: dict[str, Observer]
     on_save: OnSave | None
+    tracker: Tracker | None = None
+    on_track: OnTrack | None = None
     times: list[float] = field(default_factory=list)
     states: list[AnyMeasure] = field(default_factory=list)
     rows: list[dict[str, float]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
 
     def save(self, at: float, state: State, *, flow: Flow, step: float) -> None:
         """Keep the state at time ``at`` with its diagnostics."""
@@ -54,8 +62,16 @@ class Recorder:
         self.times.append(at)
         self.states.append(measure)
         self.rows.append(row)
+        self._track(at, measure)
         if self.on_save is not None:
             self.on_save(at, measure, row)
+
+    def _track(self, at: float, measure: Measure) -> None:
+        if self.tracker is None:
+            return
+        self.tracker.observe(at, measure, self.events)
+        if self.on_track is not None:
+            self.on_track(self.tracker)
 
     def run(
         self,
@@ -64,10 +80,11 @@ class Recorder:
         final_time: float,
         *,
         statistics: dict[str, float | int | str],
-        events: tuple[Event, ...] = (),
     ) -> Run:
         """Everything that was kept, as the run's result."""
         names = self.rows[0].keys() if self.rows else ()
+        track = None if self.tracker is None else self.tracker.track
+        found = () if track is None else track.events
         return Run(
             equation=self.equation,
             times=np.array(self.times),
@@ -77,5 +94,6 @@ class Recorder:
             final=measure_of(final, self.geometry),
             final_time=final_time,
             statistics=statistics,
-            events=events,
+            events=tuple(self.events) or found,
+            track=track,
         )

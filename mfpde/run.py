@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.events import Event
 from mfpde.measure import AnyMeasure, Atoms, as_measure
 from mfpde.stopping import StopReason
+from mfpde.tracking import Concentration, Track, followed
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +40,11 @@ class Run:
         Numbers and names of how it was computed: ``method``, ``steps``, ``rejected``,
         ``evaluations``, ``wall_seconds``, ``last_step``, ``version``, ...
     events
-        Births, merges, fissions and deaths of atoms, in their order, where the run
-        followed them.
+        Births, merges, fissions and deaths of atoms, in their order: what the solver
+        told of exact atoms, else what the track found between saves.
+    track
+        The atoms in time, with their identities and their tree, where the run was asked
+        to follow them (``solve(..., track=Concentration())``) or :meth:`tracked`.
     """
 
     equation: MeanFieldEquation | None
@@ -52,6 +56,7 @@ class Run:
     final_time: float
     statistics: dict[str, float | int | str] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
+    track: Track | None = None
 
     @property
     def energies(self) -> FloatArray:
@@ -71,6 +76,27 @@ class Run:
         masses = self.diagnostics["mass"]
         return float(np.abs(masses - masses[0]).max())
 
+    def tracked(self, settings: Concentration | None = None) -> Run:
+        """Return the run with the track of its saved states, and events if it had none.
+
+        Parameters
+        ----------
+        settings
+            What is followed; by default ``Concentration()``.
+
+        Raises
+        ------
+        ValueError
+            If the run has no equation, or nothing was saved.
+        """
+        if self.equation is None or not len(self.times):
+            missing = "no equation" if self.equation is None else "no saved states"
+            raise ValueError(f"the run has {missing}: its atoms cannot be followed")
+        saves = zip(self.times, self.states, strict=True)
+        chosen = Concentration() if settings is None else settings
+        track = followed(self.equation, saves, chosen, events=self.events)
+        return replace(self, track=track, events=self.events or track.events)
+
     def __str__(self) -> str:
         equation = "user's own terms" if self.equation is None else str(self.equation)
         convention = "" if self.equation is None else f", {self.equation.convention}"
@@ -88,6 +114,8 @@ class Run:
             lines.append(f"energy {self.energies[0]:.10g} -> {self.energies[-1]:.10g}")
         if self.equation is not None and _is_searchable(self.final):
             lines.append(str(concentration(self.final, self.equation)))
+        if self.track is not None:
+            lines.append(str(self.track))
         if numbers.get("method") == "monotone":
             lines.append(
                 "note: monotone transport pins an atom of mass m once the outside pull is "

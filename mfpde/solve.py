@@ -15,12 +15,13 @@ from mfpde.atoms import ExactAtoms, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere
 from mfpde.measure import AnyMeasure, Measure, as_measure
-from mfpde.recorder import Observer, OnSave, Recorder
+from mfpde.recorder import Observer, OnSave, OnTrack, Recorder
 from mfpde.run import Run
 from mfpde.save_times import save_times
 from mfpde.stopping import StoppingCondition
 from mfpde.time_loop import TimeLoop
 from mfpde.time_stepping import TimeStepper
+from mfpde.tracking import Concentration, Tracker
 from mfpde.transport import State, Transport, scheme_for
 from mfpde.version import __version__
 
@@ -46,6 +47,8 @@ def solve(
     observe: Mapping[str, Observer] | None = None,
     progress: bool | Callable[..., None] = False,
     on_save: OnSave | None = None,
+    track: Concentration | Tracker | None = None,
+    on_track: OnTrack | None = None,
     start_time: float = 0.0,
     first_step: float | None = None,
 ) -> Run:
@@ -91,6 +94,11 @@ def solve(
         :class:`mfpde.progress.Progress` after every step.
     on_save
         Called with time, measure and diagnostics at every save (as storage does).
+    track
+        Follow the atoms from save to save with these settings: ``run.track``.  A
+        :class:`mfpde.tracking.Tracker` goes on from an earlier run.
+    on_track
+        Called with the tracker at every save, before ``on_save``.
     start_time, first_step
         Time of ``start`` and first step to try: to continue an earlier run.
 
@@ -130,6 +138,7 @@ def solve(
             raise ValueError(
                 f"stop holds {condition!r}; it takes SteadyState, StepLimit and WallTimeLimit"
             )
+    tracker = _tracker(track, equation)
     scheme = scheme_for(transport, measure.geometry)
     _check_atoms(atoms, equation, measure)
     stepper = TimeStepper(
@@ -138,10 +147,19 @@ def solve(
         rtol=rtol,
         watch_energy=scheme.keeps_energy_monotone and equation.energy_is_lyapunov,
     )
-    record = Recorder(equation, measure.geometry, dict(observe or {}), on_save)
+    exact = ExactAtoms(equation, stepper.transport) if atoms == "exact" else None
+    record = Recorder(
+        equation,
+        measure.geometry,
+        dict(observe or {}),
+        on_save,
+        tracker=tracker,
+        on_track=on_track,
+        # The very list that the exact atoms write to.
+        events=[] if exact is None else exact.events,
+    )
     # Adding the start again must not move the last save past the end.
     save_times_from_start = np.minimum(times + start_time, t_end)
-    exact = ExactAtoms(equation, stepper.transport) if atoms == "exact" else None
     loop = TimeLoop(
         stepper,
         record,
@@ -156,13 +174,7 @@ def solve(
         state = _state_of(measure, stepper.transport, exact is not None)
         reason = loop.run(state, start_time, tuple(stop))
     statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
-    return record.run(
-        reason,
-        loop.state,
-        loop.time,
-        statistics=statistics,
-        events=() if exact is None else tuple(exact.events),
-    )
+    return record.run(reason, loop.state, loop.time, statistics=statistics)
 
 
 def _check_start(measure: Measure, equation: MeanFieldEquation) -> None:
@@ -176,6 +188,21 @@ def _check_start(measure: Measure, equation: MeanFieldEquation) -> None:
             f"start has atoms and the equation diffusion = {equation.diffusion:g}, which "
             "dissolves atoms at once; start from a density"
         )
+
+
+def _tracker(
+    track: Concentration | Tracker | None, equation: MeanFieldEquation
+) -> Tracker | None:
+    if track is None or isinstance(track, Tracker):
+        return track
+    # Users hand over other things too.
+    given: object = track
+    if not isinstance(given, Concentration):
+        raise ValueError(
+            f"track = {given!r} must be Concentration(...), the settings of what is "
+            "followed, or None"
+        )
+    return Tracker(given, equation)
 
 
 def _check_atoms(atoms: str, equation: MeanFieldEquation, measure: Measure) -> None:

@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, read_only
 from mfpde.diagnostics import DIAGNOSTICS
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.growing_store import TIME, Variable
 from mfpde.measure import AnyMeasure, Atoms, Density, Measure, as_measure, atoms_of
+from mfpde.track_record import TRACK_VARIABLES
 
-STATE_VARIABLES = ("density", "atom_points", "atom_masses")
+STATE_VARIABLES = ("density", "atom_points", "atom_masses", "atom_covariances")
 COORDINATES = ("angle", "colatitude", "longitude", "polar_angle")
-RESERVED = (*STATE_VARIABLES, TIME, *COORDINATES)
+RESERVED = (*STATE_VARIABLES, *TRACK_VARIABLES, TIME, *COORDINATES)
 
 
 def coordinates(geometry: Geometry) -> dict[str, Variable]:
@@ -74,6 +76,12 @@ def state_variables(measure: AnyMeasure) -> dict[str, Variable]:
         variables["atom_masses"] = Variable(
             atoms.masses, ("atom",), {"long_name": "masses of the atoms", "units": "1"}
         )
+    if len(atoms) and atoms.covariances is not None:
+        variables["atom_covariances"] = Variable(
+            atoms.covariances,
+            ("atom", "axis", "axis2"),
+            {"long_name": "tangent covariances of the atoms", "units": "rad^2"},
+        )
     return variables
 
 
@@ -110,10 +118,20 @@ def stored_states(dataset: xr.Dataset, geometry: Geometry | None) -> list[AnyMea
 
 def stored_diagnostics(dataset: xr.Dataset) -> dict[str, FloatArray]:
     """Return the diagnostics by name, the known ones in their usual order."""
-    names = sorted(str(n) for n in dataset.data_vars if n not in STATE_VARIABLES)
+    names = sorted(str(n) for n in dataset.data_vars if n not in RESERVED)
     usual = [name for name in DIAGNOSTICS if name in names]
     others = [name for name in names if name not in DIAGNOSTICS]
     return {name: np.asarray(dataset[name].values) for name in usual + others}
+
+
+def _stored_covariances(
+    row: Mapping[str, FloatArray], there: NDArray[np.bool_]
+) -> FloatArray | None:
+    """Return the covariances (n, d, d) of the atoms, None where they have no width."""
+    if "atom_covariances" not in row:
+        return None
+    covariances = row["atom_covariances"][there]
+    return None if np.isnan(covariances).any() or not len(covariances) else covariances
 
 
 def _stored_atoms(row: Mapping[str, FloatArray]) -> Atoms | None:
@@ -121,7 +139,7 @@ def _stored_atoms(row: Mapping[str, FloatArray]) -> Atoms | None:
         return None
     there = ~np.isnan(row["atom_masses"])
     points = row["atom_points"][there]
-    atoms = Atoms(points, row["atom_masses"][there])
+    atoms = Atoms(points, row["atom_masses"][there], _stored_covariances(row, there))
     # The constructor scales points to unit length again, which may change the last bit.
     object.__setattr__(atoms, "points", read_only(points))
     return atoms

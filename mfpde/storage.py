@@ -5,17 +5,19 @@
     density(time, polar_angle)                  on a zonal grid, per surface area
     atom_points(time, atom, axis),
     atom_masses(time, atom)                     NaN beyond the atoms of that time
+    atom_covariances(time, atom, axis, axis2)   where atoms have a width
     mass(time), energy(time), ...               the diagnostics, by name
+    tracked_masses(time, tracked_atom), ...     atoms followed in time (mfpde.track_record)
 
 with equation, geometry, settings, kernel convention and the reason of the end as
-attributes.  A group ``particles`` holds a particle run beside; a group ``final`` the
-last state where that is not the last saved one.
+attributes; so are events and the tree of the atoms.  A group ``particles`` holds a
+particle run beside; a group ``final`` the last state where that is not the last saved one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,7 @@ from mfpde.equation_record import (
     geometry_from_dict,
     geometry_to_dict,
 )
+from mfpde.events import Event
 from mfpde.geometry import Geometry
 from mfpde.growing_store import TIME, GrowingStore, complete_records, read_dataset
 from mfpde.measure import AnyMeasure, Atoms, as_measure
@@ -49,6 +52,15 @@ from mfpde.store_places import (
     opened_group,
     stop_of,
 )
+from mfpde.track_record import (
+    all_events,
+    events_json,
+    junctions_json,
+    stored_events,
+    stored_track,
+    track_variables,
+)
+from mfpde.tracking import Track, Tracker
 from mfpde.version import __version__
 
 if TYPE_CHECKING:
@@ -57,13 +69,15 @@ if TYPE_CHECKING:
 __all__ = ["PARTICLES", "RunWriter", "StoreError", "load", "open_dataset", "save"]
 
 FINAL = "final"
-_CLOSING = ("stop_kind", "stop_message", "final_time", "statistics")
+_CLOSING = ("stop_kind", "stop_message", "final_time", "statistics", "events")
+_JUNCTIONS = "junctions"
 
 
 class RunWriter:
     """Writes a run as it goes: ``solve(..., on_save=writer.save)``, then ``finish``.
 
-    What was saved before a process was killed can be loaded, and the run continued.
+    What was saved before a process was killed can be loaded, and the run continued.  The
+    track of a run's atoms is written too with ``solve(..., on_track=writer.follow)``.
 
     Parameters
     ----------
@@ -114,15 +128,18 @@ class RunWriter:
     def _open(self, group: zarr.Group) -> None:
         self._group = group
         self._records = GrowingStore(group)
+        self._tracked = track_variables(None, "")
+        self._earlier: tuple[Event, ...] = ()
 
     @classmethod
-    def resumed(cls, path: str | Path) -> RunWriter:
-        """Open the store of an interrupted run to append to it.
+    def resumed(cls, path: str | Path, events: Sequence[Event] = ()) -> RunWriter:
+        """Open the store of an interrupted run to append to it, with its ``events``.
 
         Its record is cut to the complete saves; the reason of the end is taken back.
         """
         writer = cls.__new__(cls)
         writer._open(zarr.open_group(existing_store(path), mode="r+"))
+        writer._earlier = tuple(events)
         kept = {n: v for n, v in writer._group.attrs.items() if n not in _CLOSING}
         writer._group.attrs.put(kept)
         if FINAL in writer._group:
@@ -142,7 +159,15 @@ class RunWriter:
         record = state_variables(measure)
         for name, value in diagnostics.items():
             record[name] = diagnostic_variable(name, value)
-        self._records.append(time, record)
+        self._records.append(time, record | self._tracked)
+        self._tracked = track_variables(None, "")
+
+    def follow(self, track: Tracker | Track, index: int = -1) -> None:
+        """Take what was seen at a save, the last one by default, into the next record."""
+        text = junctions_json(track.junctions)
+        if self._group.attrs.get(_JUNCTIONS) != text:
+            self._group.attrs[_JUNCTIONS] = text
+        self._tracked = track_variables(track.seen[index], track.verdicts[index])
 
     def finish(self, run: Run) -> None:
         """Write why the run ended, its statistics, and its last state if not saved."""
@@ -155,6 +180,7 @@ class RunWriter:
                 "stop_message": run.stop.message,
                 "final_time": float(run.final_time),
                 "statistics": json.dumps(run.statistics, default=_plain),
+                "events": events_json(all_events(self._earlier, run.events, run.track)),
             }
         )
 
@@ -179,8 +205,12 @@ def save(
     """
     geometry = None if isinstance(run.final, Atoms) else as_measure(run.final).geometry
     writer = RunWriter(path, run.equation, geometry, overwrite=overwrite, group=group)
+    track = run.track
+    places = {} if track is None else {t: i for i, t in enumerate(track.times.tolist())}
     for index, (time, state) in enumerate(zip(run.times, run.states, strict=True)):
         row = {name: values[index] for name, values in run.diagnostics.items()}
+        if track is not None and float(time) in places:
+            writer.follow(track, places[float(time)])
         writer.save(float(time), state, row)
     writer.finish(run)
 
@@ -222,6 +252,9 @@ def load(path: str | Path, *, group: str | None = None) -> Run:
     if not lasts:
         raise StoreError(f"{path} holds no saved state: the run ended before its first")
     final_time, final = lasts[-1]
+    track = stored_track(
+        dataset, str(attributes.get(_JUNCTIONS, "[]")), dimension=final.dimension
+    )
     return Run(
         equation=equation_from_dict(json.loads(attributes["equation"])),
         times=times,
@@ -231,6 +264,8 @@ def load(path: str | Path, *, group: str | None = None) -> Run:
         final=final,
         final_time=float(attributes.get("final_time", final_time)),
         statistics=json.loads(attributes.get("statistics", "{}")),
+        events=stored_events(attributes.get("events"), track),
+        track=track,
     )
 
 

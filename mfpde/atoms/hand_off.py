@@ -204,7 +204,7 @@ class HandOff:
 
     def _velocity(self, position: FloatArray, flow: Flow) -> FloatArray:
         grid = self.transport.grid
-        return grid.velocity_at(flow.moments, position[np.newaxis])[0]
+        return np.asarray(grid.velocity_at(flow.moments, position[np.newaxis])[0])
 
     def _rates(self, position: FloatArray, flow: Flow) -> FloatArray:
         grid = self.transport.grid

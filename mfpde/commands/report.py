@@ -39,6 +39,8 @@ def summary(run: Run) -> str:
         from mfpde.concentration import concentration
 
         parts.append(str(concentration(run.final, run.equation)))
+    if run.track is not None:
+        parts.append(str(run.track))
     return "\n\n".join(part for part in parts if part)
 
 

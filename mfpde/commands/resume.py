@@ -15,6 +15,7 @@ from mfpde.run import Run
 from mfpde.stopping import reached_end
 from mfpde.storage import RunWriter, load
 from mfpde.store_places import stored_settings, stored_stop
+from mfpde.tracking import Tracker
 
 ENDED = ("t_end", "steady_state", "non_finite", "step_too_small")
 
@@ -49,10 +50,17 @@ def _continued(earlier: Run, settings: Settings, arguments: argparse.Namespace) 
     times, t_end = wanted["save_at"], wanted["t_end"]
     ahead = times[times > earlier.times[-1]] if len(earlier.times) else times
     state, at = _latest(earlier, ahead, t_end)
-    writer = RunWriter.resumed(arguments.store)
+    if earlier.track is not None and wanted["track"] is not None:
+        wanted["track"] = Tracker.resumed(
+            wanted["track"],
+            settings.build_equation(),
+            track=earlier.track,
+            states=earlier.states,
+        )
+    writer = RunWriter.resumed(arguments.store, earlier.events)
     if at >= t_end:
         # It was killed after its last save, before it could say that it was done.
-        ended = replace(earlier, stop=reached_end(at))
+        ended = replace(earlier, stop=reached_end(at), events=())
         writer.finish(ended)
         return ended
     # Times may end before t_end where they were given one by one.
@@ -67,6 +75,7 @@ def _continued(earlier: Run, settings: Settings, arguments: argparse.Namespace) 
         first_step=float(steps[-1]) if len(steps) and steps[-1] > 0 else None,
         progress=not arguments.quiet,
         on_save=writer.save,
+        on_track=writer.follow,
     )
     writer.finish(result)
     return result

@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         **settings.solve_arguments(),
         progress=not arguments.quiet,
         on_save=None if writer is None else writer.save,
+        on_track=None if writer is None else writer.follow,
     )
     if writer is not None:
         writer.finish(result)

@@ -4,6 +4,8 @@ Every function draws on figures of its own (or on the axes it is given) without 
 global state of pyplot, so that it works without a display and leaves nothing open.
 """
 
+from mfpde.plotting.atom_paths import plot_atom_paths
+from mfpde.plotting.atom_tree import plot_atom_tree, plot_cluster_counts
 from mfpde.plotting.concentration import plot_concentration
 from mfpde.plotting.density import plot_density
 from mfpde.plotting.energy import plot_energy
@@ -14,6 +16,9 @@ from mfpde.plotting.snapshots import plot_snapshots
 from mfpde.plotting.space_time import plot_space_time
 
 __all__ = [
+    "plot_atom_paths",
+    "plot_atom_tree",
+    "plot_cluster_counts",
     "plot_concentration",
     "plot_density",
     "plot_energy",

@@ -8,21 +8,29 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import AnyMeasure
+from mfpde.measure import AnyMeasure, Density
 from mfpde.plotting.domain import domain_of
+from mfpde.plotting.junctions import mark_handles, path_handle
 from mfpde.plotting.projections import Orthographic
 from mfpde.plotting.sphere_atoms import draw_atoms, marked_atoms
 from mfpde.plotting.sphere_field import add_colour_bar, colours_for, density_of
 from mfpde.plotting.sphere_frame import prepare_axes
 from mfpde.plotting.sphere_map import draw_ground, legend_handles
 from mfpde.plotting.sphere_neurons import draw_directions, draw_neurons, sphere_neurons
+from mfpde.plotting.sphere_paths import draw_paths
 from mfpde.plotting.style import LANDSCAPE, styled
+from mfpde.tracking import Track
+
+Side = tuple[Orthographic, str]
 
 TILT = np.pi / 9
 AREA_PER_MASS = 260.0
 FRONT = Orthographic(0.0, TILT)
 BACK = Orthographic(np.pi, -TILT)
-SIDES = ((FRONT, "front: φ = 0, north pole"), (BACK, "back: φ = π, south pole"))
+SIDES: tuple[Side, Side] = (
+    (FRONT, "front: φ = 0, north pole"),
+    (BACK, "back: φ = π, south pole"),
+)
 
 
 @styled
@@ -68,18 +76,29 @@ def plot_globe(
     norm = colours_for([density] if density is not None else [])
     pair = draw_globes(figure, measure, equation, norm=norm)
     if density is not None and norm is not None:
-        add_colour_bar(
-            figure,
-            norm,
-            [density],
-            ax=pair,
-            orientation="horizontal",
-            aspect=40,
-            fraction=0.05,
-            shrink=0.6,
-            pad=0.03,
-        )
+        add_globe_bar(figure, density, norm=norm, pair=pair)
     return figure
+
+
+def add_globe_bar(
+    figure: Figure | SubFigure,
+    density: Density,
+    *,
+    norm: Normalize,
+    pair: list[Axes],
+) -> None:
+    """Add the colour bar below both views."""
+    add_colour_bar(
+        figure,
+        norm,
+        [density],
+        ax=pair,
+        orientation="horizontal",
+        aspect=40,
+        fraction=0.05,
+        shrink=0.6,
+        pad=0.03,
+    )
 
 
 def draw_globes(
@@ -88,19 +107,28 @@ def draw_globes(
     equation: MeanFieldEquation | None,
     *,
     norm: Normalize | None,
+    track: Track | None = None,
+    sides: tuple[Side, Side] = SIDES,
 ) -> list[Axes]:
-    """Fill ``figure`` with both views and a legend, in the colours of ``norm``."""
+    """Fill ``figure`` with both views and a legend, in the colours of ``norm``.
+
+    With a ``track`` the paths that led to the atoms are drawn too.
+    """
     marked = marked_atoms(measure, equation)
     neurons = sphere_neurons(equation)
     pair = list(figure.subplots(1, 2))
-    for ax, (projection, name) in zip(pair, SIDES, strict=True):
+    for ax, (projection, name) in zip(pair, sides, strict=True):
         prepare_axes(ax, projection)
         draw_ground(ax, projection, measure, norm=norm)
         draw_neurons(ax, projection, neurons)
         draw_directions(ax, projection, neurons)
+        if track is not None:
+            draw_paths(ax, projection, track)
         draw_atoms(ax, projection, marked, area_per_mass=AREA_PER_MASS, labels=True)
         ax.set_title(name, pad=5, color=LANDSCAPE)
     handles = legend_handles(neurons, marked)
+    if track is not None:
+        handles += [path_handle("paths"), *mark_handles(track.junctions)]
     if handles:
         figure.legend(
             handles=handles,

@@ -23,7 +23,8 @@ def plot_run(run: Run) -> Figure:
 
     On the circle and on Zonal grids: on the left five saved densities over the landscape,
     on the right the map over time and angle, the energy and the largest density against
-    the same time.  On a Sphere: five maps in a strip with one colour bar, below them the
+    the same time, and the tree of the atoms where the run has a track.  On a Sphere: five
+    maps in a strip with one colour bar, below them the
     last saved state in the same colours on a globe from two sides, the energy and the
     largest density.  Above, the equation with its direction and kernel convention;
     below, why the run stopped and how far the total mass drifted.
@@ -98,7 +99,7 @@ def _compose_globes(figure: Figure, run: Run) -> None:
         draw_time_panels(time, run, panels)
     else:
         globes = lower
-    draw_globes(globes, run.states[-1], run.equation, norm=norm)
+    draw_globes(globes, run.states[-1], run.equation, norm=norm, track=run.track)
 
 
 _COMPOSERS = {

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.measure import Atoms, atoms_of
+from mfpde.plotting.angle_paths import draw_tree
 from mfpde.plotting.angle_view import AngleView, Curve, view_of
 from mfpde.plotting.domain import domain_of_run
 from mfpde.plotting.found_atoms import atoms_found
@@ -37,7 +39,8 @@ def plot_space_time(run: Run, *, ax: Axes | None = None) -> Axes:
     Colours span the largest density down to 1e-4 of it (or to 1e-2 of the mean if that
     is lower).  The discs are the atoms that :func:`mfpde.concentration` finds at up to
     30 of the saves, their areas proportional to their masses; a run without an equation
-    shows the atoms that its states carry.  Up to 200 particles are
+    shows the atoms that its states carry.  A run with a track shows the paths of its atoms
+    instead, with births, merges, fissions and deaths.  Up to 200 particles are
     drawn as dots without colours.  Time is logarithmic if the saves are spaced so.
 
     Parameters
@@ -66,7 +69,9 @@ def plot_space_time(run: Run, *, ax: Axes | None = None) -> Axes:
     columns = [curve for curve in curves if curve is not None]
     if len(columns) == len(curves):
         _draw_map(ax, view, columns, times=run.times)
-    if not isinstance(run.states[0], Atoms):
+    if run.track is not None:
+        _add_legend(ax, draw_tree(ax, view, run.track))
+    elif not isinstance(run.states[0], Atoms):
         _draw_discs(ax, _tracks(run, view))
     elif not columns:
         thinned = regularly_thinned(len(run.times), MOST_DOTS)
@@ -180,12 +185,15 @@ def _draw_dots(ax: Axes, tracks: Tracks) -> None:
         _add_legend(ax)
 
 
-def _add_legend(ax: Axes) -> None:
+def _add_legend(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
     """Put the legend on the upper edge, outside of the picture."""
     ax.legend(
+        handles=handles,
+        ncols=1 if handles is None else max(len(handles), 1),
+        columnspacing=1.0,
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),
         borderaxespad=0.1,
         borderpad=0.1,
-        handletextpad=0.2,
+        handletextpad=0.2 if handles is None else 0.5,
     )

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure, SubFigure
 from mfpde.arrays import FloatArray
 from mfpde.measure import as_measure
 from mfpde.plotting.angle_view import view_of
+from mfpde.plotting.atom_tree import plot_atom_tree
 from mfpde.plotting.domain import domain_of_run
 from mfpde.plotting.energy import plot_energy
 from mfpde.plotting.scales import set_decades, set_time_axis
@@ -20,8 +21,10 @@ from mfpde.run import Run
 
 
 def available_panels(run: Run) -> list[tuple[str, float]]:
-    """Names and relative heights of the panels that the run's diagnostics allow."""
+    """Names and relative heights of the panels that the run's track and diagnostics allow."""
     panels = []
+    if run.track is not None and run.track.paths:
+        panels.append(("atoms", 1.2))
     if "energy" in run.diagnostics:
         panels.append(("energy", 1.0))
     if np.isfinite(run.diagnostics.get("largest_density", np.nan)).any():
@@ -71,6 +74,7 @@ def _largest_density(run: Run) -> tuple[FloatArray, str]:
 
 _TIME_PAINTERS = {
     "map": lambda run, ax: plot_space_time(run, ax=ax),
+    "atoms": lambda run, ax: plot_atom_tree(run, ax=ax),
     "energy": lambda run, ax: plot_energy(run, ax=ax),
     "largest density": _draw_largest_density,
 }

@@ -1,0 +1,75 @@
+"""The paths of a run's atoms on the globe."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure, SubFigure
+
+from mfpde.plotting.domain import domain_of_run
+from mfpde.plotting.globe import SIDES, Side, add_globe_bar, draw_globes
+from mfpde.plotting.junctions import drawn_nodes, track_of
+from mfpde.plotting.projections import Orthographic
+from mfpde.plotting.sphere_field import colours_for, density_of
+from mfpde.plotting.style import styled
+from mfpde.run import Run
+from mfpde.tracking import Track
+
+CLEAR_MEAN = 0.3
+NEAR_A_POLE = 0.1
+
+
+@styled
+def plot_atom_paths(
+    run: Run, *, figure: Figure | SubFigure | None = None
+) -> Figure | SubFigure:
+    """Draw the paths of a run's atoms on the globe, over the last saved state.
+
+    Seen from two sides, first from where most of the paths are.  Lines are as wide as
+    atoms are heavy; births, merges, fissions and deaths are marked.
+
+    Parameters
+    ----------
+    run
+        A run on the sphere with a track.
+    figure
+        Figure or subfigure to fill; by default a new one.
+
+    Raises
+    ------
+    ValueError
+        If the run has no track, or is not on the sphere S^2.
+    """
+    track = track_of(run, picture="plot_atom_paths")
+    if domain_of_run(run, picture="plot_atom_paths") != "sphere":
+        raise ValueError(
+            "plot_atom_paths draws on the sphere S^2, where this run is not: "
+            "plot_space_time draws the paths of angles against time"
+        )
+    if figure is None:
+        figure = Figure(figsize=(7.0, 4.0), layout="constrained")
+    last = run.states[-1]
+    density = density_of(last)
+    norm = colours_for([density] if density is not None else [])
+    pair = draw_globes(
+        figure, last, run.equation, norm=norm, track=track, sides=sides_of(track)
+    )
+    if density is not None and norm is not None:
+        add_globe_bar(figure, density, norm=norm, pair=pair)
+    return figure
+
+
+def sides_of(track: Track) -> tuple[Side, Side]:
+    """Two opposite views, the first onto the middle of the paths where they have one."""
+    nodes = [drawn_nodes(path)[1] for path in track.paths.values()]
+    mean = np.concatenate(nodes).mean(axis=0) if nodes else np.zeros(3)
+    if np.linalg.norm(mean) < CLEAR_MEAN:
+        return SIDES
+    polar = float(np.arctan2(np.hypot(mean[0], mean[1]), mean[2]))
+    longitude = float(np.arctan2(mean[1], mean[0]))
+    where = f"θ = {polar / np.pi:.2f} π, φ = {longitude / np.pi:.2f} π"
+    if min(polar, np.pi - polar) < NEAR_A_POLE:
+        # There the longitude is that of rounding.
+        longitude, where = 0.0, f"the {'north' if polar < 1 else 'south'} pole"
+    front = Orthographic(longitude, np.pi / 2 - polar)
+    back = Orthographic(longitude + np.pi, polar - np.pi / 2)
+    return (front, f"seen from {where}"), (back, "seen from the other side")

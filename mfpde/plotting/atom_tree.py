@@ -1,0 +1,227 @@
+"""Masses and number of the atoms against time, for any geometry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from mfpde.arrays import FloatArray
+from mfpde.plotting.junctions import draw_mark, mark_handles, track_of
+from mfpde.plotting.scales import set_time_axis
+from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, NEURONS, axes_or_new, styled
+from mfpde.run import Run
+from mfpde.tracking import Path, Track
+
+LEAST_LABELLED_MASS = 0.04
+BAND_STRENGTH = 0.55
+
+
+@styled
+def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Axes:
+    """Draw the atoms as bands, as high as their masses, that join where atoms merge.
+
+    Atoms that are one in the end have one colour; the number at the right is the mass of
+    each.  What is missing to 1 is mass in no atom.  Time is logarithmic if the saves are
+    spaced so.
+
+    Parameters
+    ----------
+    run
+        A run with a track, of any geometry.
+    ax
+        Axes to draw on; by default those of a new figure.
+
+    Raises
+    ------
+    ValueError
+        If the run has no track.
+    """
+    track = track_of(run, picture="plot_atom_tree")
+    ax = axes_or_new(ax, size=(6.5, 3.2))
+    bands = _bands(track)
+    for number, band in enumerate(bands):
+        colour = NEURONS[band.family % len(NEURONS)]
+        ax.fill_between(
+            band.times,
+            band.low,
+            band.high,
+            facecolor=colour,
+            alpha=BAND_STRENGTH,
+            edgecolor="white",
+            linewidth=0.6,
+            gid=f"atom {band.path.identity}",
+            zorder=2 + 0.001 * number,
+        )
+    _mark_junctions(ax, bands)
+    _label_masses(ax, track, bands)
+    ax.set_ylim(0.0, max([1.0, *(band.high.max() for band in bands)]))
+    ax.set_ylabel("mass in atoms")
+    ax.spines["right"].set_visible(False)
+    set_time_axis(ax, track.times)
+    _add_legend(ax, track)
+    return ax
+
+
+@styled
+def plot_cluster_counts(run: Run, *, ax: Axes | None = None) -> Axes:
+    """Draw the number of atoms against time, in steps.
+
+    A bar at a step is the interval in which it happened, where that is known only as
+    between two saves.
+
+    Parameters
+    ----------
+    run
+        A run with a track, of any geometry.
+    ax
+        Axes to draw on; by default those of a new figure.
+
+    Raises
+    ------
+    ValueError
+        If the run has no track.
+    """
+    track = track_of(run, picture="plot_cluster_counts")
+    ax = axes_or_new(ax, size=(6.0, 2.4))
+    times, counts = _steps(track)
+    ax.step(times, counts, where="post", color=ATOM, gid="counts")
+    for junction in track.junctions:
+        where = int(np.searchsorted(times, junction.event.time))
+        if junction.is_exact or where == 0:
+            continue
+        middle = (counts[where - 1] + counts[where]) / 2
+        ax.hlines(
+            middle,
+            junction.earliest,
+            junction.latest,
+            color=MUTED,
+            linewidth=1.0,
+            gid="interval",
+        )
+    ax.set_ylim(0.0, max(int(counts.max()), 1) + 0.5)
+    ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    ax.set_ylabel("number of atoms")
+    ax.spines["right"].set_visible(False)
+    set_time_axis(ax, track.times)
+    return ax
+
+
+@dataclass(frozen=True, eq=False)
+class _Band:
+    """One atom's band: between ``low`` and ``high`` (n,) at ``times`` (n,)."""
+
+    path: Path
+    family: int
+    times: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    def middle_at(self, time: float) -> float:
+        """Height of the band's middle."""
+        return float(np.interp(time, self.times, (self.low + self.high) / 2))
+
+
+def _steps(track: Track) -> tuple[FloatArray, FloatArray]:
+    """Times at which the number of atoms changes, with both ends, and it from there on."""
+    paths = track.paths.values()
+    lives = np.array([(path.begins, path.ends) for path in paths]).reshape(-1, 2)
+    ended = np.array([path.end is not None for path in paths], dtype=bool)
+    changes = np.concatenate([track.times[[0, -1]], lives[:, 0], lives[ended, 1]])
+    times = np.unique(changes)
+    begun = (lives[:, 0] <= times[:, np.newaxis]).sum(axis=1)
+    gone = (lives[ended, 1] <= times[:, np.newaxis]).sum(axis=1)
+    return times, np.asarray(begun - gone, dtype=np.float64)
+
+
+def _bands(track: Track) -> list[_Band]:
+    """A band for each atom; those that will join lie beside each other."""
+    roots = [path for path in track.paths.values() if not path.children]
+    roots.sort(key=lambda path: -path.masses[-1])
+    bands: list[_Band] = []
+    taken: set[int] = set()
+    base = 0.0
+    for family, root in enumerate(roots):
+        base += _lay_out(track, root, bands, taken=taken, place=(family, base))
+    return bands
+
+
+def _lay_out(
+    track: Track,
+    path: Path,
+    bands: list[_Band],
+    *,
+    taken: set[int],
+    place: tuple[int, float],
+) -> float:
+    """Add the bands of a path and of its ancestors from a base on; return their height.
+
+    There is room for the largest mass of each, so that no band ever has to give way.
+    """
+    if path.identity in taken:
+        return 0.0
+    taken.add(path.identity)
+    family, base = place
+    below = 0.0
+    for parent in path.parents:
+        below += _lay_out(
+            track,
+            track.paths[parent],
+            bands,
+            taken=taken,
+            place=(family, base + below),
+        )
+    times = np.unique(
+        np.clip([path.begins, *path.times, path.ends], path.begins, path.ends)
+    )
+    low = np.full(len(times), base)
+    high = base + np.interp(times, path.times, path.masses)
+    bands.append(_Band(path, family, times, low, high))
+    return max(below, float(path.masses.max()))
+
+
+def _mark_junctions(ax: Axes, bands: list[_Band]) -> None:
+    for band in bands:
+        birth, end = band.path.birth, band.path.end
+        if birth is not None and birth.event.kind != "fission":
+            time = birth.event.time
+            draw_mark(ax, birth.event.kind, (time, band.middle_at(time)))
+        if end is not None and end.event.kind in ("fission", "death"):
+            time = end.event.time
+            draw_mark(ax, end.event.kind, (time, band.middle_at(time)))
+
+
+def _label_masses(ax: Axes, track: Track, bands: list[_Band]) -> None:
+    for band in bands:
+        mass = band.path.masses[-1]
+        if band.times[-1] < track.times[-1] or mass < LEAST_LABELLED_MASS:
+            continue
+        ax.annotate(
+            f"{mass:.3f}",
+            (1.0, (band.low[-1] + band.high[-1]) / 2),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            color=LANDSCAPE,
+            annotation_clip=False,
+            gid="mass",
+        )
+
+
+def _add_legend(ax: Axes, track: Track) -> None:
+    handles = mark_handles(track.junctions)
+    if handles:
+        ax.legend(
+            handles=handles,
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            ncols=len(handles),
+            borderaxespad=0.1,
+            borderpad=0.1,
+            handletextpad=0.1,
+            columnspacing=1.0,
+        )

@@ -1,0 +1,103 @@
+"""Paths of atoms as lines and their junctions as marks, for all pictures of a track."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import AbstractPathEffect, Normal, Stroke
+
+from mfpde.arrays import FloatArray
+from mfpde.plotting.style import ATOM, LANDSCAPE
+from mfpde.run import Run
+from mfpde.tracking import Junction, Path, Track
+from mfpde.tracking.track import joined
+
+MARKS = {"birth": "o", "merge": "D", "fission": "s", "death": "X"}
+THINNEST, WIDTH_PER_MASS = 0.9, 2.4
+
+
+def track_of(run: Run, *, picture: str) -> Track:
+    """Return the run's track.
+
+    Raises
+    ------
+    ValueError
+        If it has none, or nothing was saved.
+    """
+    if run.track is None or not len(run.track.times):
+        raise ValueError(
+            f"{picture} needs run.track, but the atoms of this run were not followed: "
+            "give track=Concentration() when solving, or take run.tracked()"
+        )
+    return run.track
+
+
+def drawn_nodes(path: Path) -> tuple[FloatArray, FloatArray]:
+    """Times (n,) and points (n, d) of a path, from junction to junction."""
+    times, points = list(path.times), list(path.points)
+    if path.birth is not None and path.parents:
+        times.insert(0, path.birth.event.time)
+        points.insert(0, place_of(path.birth))
+    if path.end is not None and path.children:
+        times.append(path.end.event.time)
+        points.append(place_of(path.end))
+    return np.array(times), np.stack(points)
+
+
+def place_of(junction: Junction) -> FloatArray:
+    """Where an event happened: between the atoms that it concerns."""
+    return joined(junction.event.points, junction.event.masses)[0]
+
+
+def line_width(path: Path) -> float:
+    """Width in points, growing with the mass."""
+    return THINNEST + WIDTH_PER_MASS * float(path.masses.max())
+
+
+def halo(width: float) -> list[AbstractPathEffect]:
+    """Outline that keeps a line of this width legible on any colour."""
+    return [Stroke(linewidth=width + 1.2, foreground="white"), Normal()]
+
+
+def draw_mark(
+    ax: Axes, kind: str, place: tuple[float, float], **options: float
+) -> None:
+    """Mark a junction of this kind at ``place``."""
+    ax.plot(
+        *place,
+        linestyle="",
+        gid=kind,
+        clip_on=False,
+        **{"zorder": 6, **_look(kind), **options},
+    )
+
+
+def mark_handles(junctions: Sequence[Junction]) -> list[Artist]:
+    """Explain the marks that are used."""
+    used = {junction.event.kind for junction in junctions}
+    return [
+        Line2D([], [], linestyle="", label=kind, **_look(kind))
+        for kind in MARKS
+        if kind in used
+    ]
+
+
+def path_handle(name: str) -> Artist:
+    """Explain the lines."""
+    return Line2D([], [], color=ATOM, linewidth=1.8, label=name)
+
+
+def _look(kind: str) -> dict[str, Any]:
+    is_hollow = kind == "birth"
+    return {
+        "marker": MARKS[kind],
+        "markersize": 4.5 if is_hollow else 5.5,
+        "markerfacecolor": "white" if is_hollow else ATOM,
+        "markeredgecolor": LANDSCAPE,
+        "markeredgewidth": 0.7,
+    }

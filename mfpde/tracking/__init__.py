@@ -1,0 +1,20 @@
+"""Atoms in time: the same atom from save to save, and what became of each.
+
+Atoms of two saves are matched through the flow between them (``flow``, ``matching``); what
+the solver tells of its own atoms comes first (``told``).  Births, merges, fissions and
+deaths form a tree (``tree``, ``track``).
+"""
+
+from mfpde.tracking.settings import Concentration
+from mfpde.tracking.track import Junction, Path, SeenAtoms, Track
+from mfpde.tracking.tracker import Tracker, followed
+
+__all__ = [
+    "Concentration",
+    "Junction",
+    "Path",
+    "SeenAtoms",
+    "Track",
+    "Tracker",
+    "followed",
+]

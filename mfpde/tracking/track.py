@@ -1,0 +1,232 @@
+"""The atoms of a run in time: what was seen at each save, and the tree that it forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mfpde.arrays import FloatArray, IntArray
+from mfpde.events import Event
+from mfpde.tracking.flow import unit
+
+
+@dataclass(frozen=True, eq=False)
+class SeenAtoms:
+    """The atoms of one save, heaviest first.
+
+    Attributes
+    ----------
+    points, masses
+        Unit vectors (n, d) and masses (n,).
+    is_forming
+        Which are wider than an atom still, (n,).
+    identities
+        Whole numbers from 1, (n,): the same atom has the same one at all saves.
+    """
+
+    points: FloatArray
+    masses: FloatArray
+    is_forming: NDArray[np.bool_]
+    identities: IntArray
+
+    def __len__(self) -> int:
+        return len(self.masses)
+
+
+@dataclass(frozen=True, eq=False)
+class Junction:
+    """An event with its place in the tree.
+
+    Attributes
+    ----------
+    event
+        What happened; its time is the middle of the interval that is known.
+    earliest, latest
+        The interval: two saves, or twice the same where the solver knows the time.
+    parents, children
+        Identities of the atoms that ended and that began.
+    """
+
+    event: Event
+    earliest: float
+    latest: float
+    parents: tuple[int, ...] = ()
+    children: tuple[int, ...] = ()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the time is the solver's, not one between two saves."""
+        return self.earliest == self.latest
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """One atom from its first to its last sighting.
+
+    Attributes
+    ----------
+    identity
+        Its number.
+    times, points, masses
+        When it was seen (at saves, and at events whose times are exact), (n,), where,
+        (n, d), and with what mass, (n,).
+    parents, children
+        Identities of the atoms that merged or split into it, and that it became.
+    birth, end
+        The junctions at its two ends; None for an atom of the first save, or one that is
+        there at the last.
+    """
+
+    identity: int
+    times: FloatArray
+    points: FloatArray
+    masses: FloatArray
+    birth: Junction | None
+    end: Junction | None
+
+    @property
+    def begins(self) -> float:
+        """Time of the event that began it, else of the first sighting."""
+        return float(self.times[0]) if self.birth is None else self.birth.event.time
+
+    @property
+    def ends(self) -> float:
+        """Time of the event that ended it, else of the last sighting."""
+        return float(self.times[-1]) if self.end is None else self.end.event.time
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """Identities of the atoms that became this one."""
+        return () if self.birth is None else self.birth.parents
+
+    @property
+    def children(self) -> tuple[int, ...]:
+        """Identities of the atoms that this one became."""
+        return () if self.end is None else self.end.children
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """Atoms of a run with their identities, and the tree of births, merges and deaths.
+
+    An atom that merges or splits ends; what comes of it begins, with a new identity.  An
+    atom is born when it is first seen, forming or narrow; those of the first save have no
+    birth.
+
+    Attributes
+    ----------
+    times
+        Times of the saves, (saves,).
+    seen
+        The atoms of each save.
+    verdicts
+        The verdict of :func:`mfpde.concentration` on each save.
+    junctions
+        Births, merges, fissions and deaths in their order.
+    """
+
+    times: FloatArray
+    seen: tuple[SeenAtoms, ...]
+    verdicts: tuple[str, ...]
+    junctions: tuple[Junction, ...]
+
+    def atoms_at(self, index: int) -> SeenAtoms:
+        """The atoms of the save ``index``."""
+        return self.seen[index]
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events of all junctions, in their order."""
+        return tuple(junction.event for junction in self.junctions)
+
+    @cached_property
+    def paths(self) -> dict[int, Path]:
+        """The path of each atom, by its identity."""
+        births = {c: j for j in self.junctions for c in j.children}
+        ends = {p: j for j in self.junctions for p in j.parents}
+        nodes: dict[int, dict[float, tuple[FloatArray, float]]] = {}
+        for identity, time, node in self._nodes():
+            nodes.setdefault(identity, {})[time] = node
+        return {
+            identity: _path(
+                identity,
+                nodes[identity],
+                birth=births.get(identity),
+                end=ends.get(identity),
+            )
+            for identity in sorted(nodes)
+        }
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """Number of atoms at each save, (saves,), between the times of their events.
+
+        Those unseen for a while are counted; in the very moment of a merge its parents
+        are gone.
+        """
+        counts = np.zeros(len(self.times), dtype=np.int64)
+        for path in self.paths.values():
+            is_over = self.times >= path.ends
+            if path.end is None:
+                is_over = self.times > path.ends
+            counts += (self.times >= path.begins) & ~is_over
+        return counts
+
+    def __str__(self) -> str:
+        from mfpde.tracking.text import tree_text
+
+        return tree_text(self)
+
+    def _nodes(self) -> Iterator[tuple[int, float, tuple[FloatArray, float]]]:
+        for time, atoms in zip(self.times, self.seen, strict=True):
+            for identity, point, mass in zip(
+                atoms.identities, atoms.points, atoms.masses, strict=True
+            ):
+                yield int(identity), float(time), (point, float(mass))
+        for junction in self.junctions:
+            if junction.is_exact:
+                yield from _exact_nodes(junction)
+
+
+def _exact_nodes(
+    junction: Junction,
+) -> Iterator[tuple[int, float, tuple[FloatArray, float]]]:
+    event = junction.event
+    whose = junction.children if event.kind == "birth" else junction.parents
+    for identity, point, mass in zip(whose, event.points, event.masses, strict=True):
+        yield identity, event.time, (point, float(mass))
+    if event.kind == "merge":
+        for child in junction.children:
+            yield child, event.time, joined(event.points, event.masses)
+
+
+def joined(points: FloatArray, masses: FloatArray) -> tuple[FloatArray, float]:
+    """Centre and mass of atoms that become one."""
+    return unit(masses @ points), float(masses.sum())
+
+
+def _path(
+    identity: int,
+    nodes: dict[float, tuple[FloatArray, float]],
+    *,
+    birth: Junction | None,
+    end: Junction | None,
+) -> Path:
+    times = sorted(nodes)
+    return Path(
+        identity=identity,
+        times=np.array(times),
+        points=np.stack([nodes[time][0] for time in times]),
+        masses=np.array([nodes[time][1] for time in times]),
+        birth=birth,
+        end=end,
+    )
+
+
+def in_order(junctions: Iterable[Junction]) -> tuple[Junction, ...]:
+    """Return junctions by the times of their events."""
+    return tuple(sorted(junctions, key=lambda junction: junction.event.time))

@@ -1,0 +1,215 @@
+"""Watching a run: at each save the verdict, the atoms, and their place in the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.concentration import ConcentrationReport, ball_radius, concentration
+from mfpde.concentration.field import VelocityField
+from mfpde.equation import MeanFieldEquation
+from mfpde.events import Event
+from mfpde.geometry import Zonal
+from mfpde.measure import AnyMeasure, Atoms, Measure
+from mfpde.tracking.flow import FlowBetween, Motion, Resting, angles_between
+from mfpde.tracking.open_paths import Sighting
+from mfpde.tracking.settings import Concentration
+from mfpde.tracking.track import Junction, SeenAtoms, Track, in_order
+from mfpde.tracking.tree import Tree
+
+CORE_RADII = 3.0
+"""A region this close to a carried atom, in its own radii, is that atom."""
+
+
+class Tracker:
+    """Follows atoms from save to save; :attr:`track` is what it has seen so far.
+
+    Parameters
+    ----------
+    settings
+        What is followed.
+    equation
+        The equation of the run.
+    """
+
+    def __init__(self, settings: Concentration, equation: MeanFieldEquation) -> None:
+        self.settings = settings
+        self.equation = equation
+        self.times: list[float] = []
+        self.seen: list[SeenAtoms] = []
+        self.verdicts: list[str] = []
+        self._core = ball_radius(equation)
+        # In ascent two basins are never closer than two of these.
+        self._reach = 2 * self._core
+        self._tree = Tree(settings, reach=self._reach)
+        self._before: AnyMeasure | None = None
+        self._events_taken = 0
+
+    @property
+    def track(self) -> Track:
+        """What was seen so far."""
+        return Track(
+            times=np.array(self.times),
+            seen=tuple(self.seen),
+            verdicts=tuple(self.verdicts),
+            junctions=self.junctions,
+        )
+
+    @property
+    def junctions(self) -> tuple[Junction, ...]:
+        """The junctions found so far, in their order."""
+        return in_order(self._tree.junctions)
+
+    def observe(
+        self, time: float, measure: AnyMeasure, events: Sequence[Event] = ()
+    ) -> None:
+        """Look at the next save.
+
+        Parameters
+        ----------
+        time, measure
+            The save.
+        events
+            All events that the solver has told of so far, in their order.
+        """
+        if self.times and time <= self.times[-1]:
+            # A run that goes on from a save starts with that very save.
+            return
+        report = concentration(measure, self.equation)
+        sighting = sighting_of(measure, report, self.settings, core=self._core)
+        told = [event for event in events[self._events_taken :] if event.time <= time]
+        self._events_taken += len(told)
+        self._add(time, measure, sighting, told=told)
+        self.verdicts.append(report.verdict)
+
+    def _add(
+        self,
+        time: float,
+        measure: AnyMeasure,
+        sighting: Sighting,
+        *,
+        told: Iterable[Event],
+    ) -> None:
+        if not self.times:
+            identities = self._tree.begin(time, sighting)
+        else:
+            interval = (self.times[-1], time)
+            motion = self._motion(measure, interval)
+            identities = self._tree.advance(
+                interval, sighting, motion=motion, events=told
+            )
+        seen = SeenAtoms(
+            sighting.points, sighting.masses, sighting.is_forming, identities
+        )
+        self.times.append(time)
+        self.seen.append(seen)
+        self._before = measure
+
+    def _motion(self, measure: AnyMeasure, times: tuple[float, float]) -> Motion:
+        before = self._before
+        assert before is not None
+        if isinstance(measure, Measure) and isinstance(measure.geometry, Zonal):
+            # Atoms of a zonal measure lie at the poles and stay there.
+            return Resting()
+        fields = (
+            VelocityField(self.equation, before),
+            VelocityField(self.equation, measure),
+        )
+        return FlowBetween(fields, times, reach=self._core)
+
+    @classmethod
+    def resumed(
+        cls,
+        settings: Concentration,
+        equation: MeanFieldEquation,
+        *,
+        track: Track,
+        states: Sequence[AnyMeasure],
+    ) -> Tracker:
+        """Go on where an earlier run was left.
+
+        Parameters
+        ----------
+        settings, equation
+            Those of the earlier run.
+        track
+            What was seen in it.
+        states
+            Its saved states, one for each time of the track.
+
+        Raises
+        ------
+        ValueError
+            If there is not one state for each time.
+        """
+        if len(states) != len(track.times):
+            raise ValueError(
+                f"states has {len(states)} entries for the {len(track.times)} times of "
+                "the track: there must be one for each"
+            )
+        tracker = cls(settings, equation)
+        exact = [j.event for j in track.junctions if j.is_exact]
+        last = -np.inf
+        for time, state, seen in zip(track.times, states, track.seen, strict=True):
+            told = [event for event in exact if last < event.time <= time]
+            sighting = Sighting(seen.points, seen.masses, seen.is_forming)
+            tracker._add(float(time), state, sighting, told=told)
+            last = float(time)
+        tracker.verdicts = list(track.verdicts)
+        return tracker
+
+
+def followed(
+    equation: MeanFieldEquation,
+    saves: Iterable[tuple[float, AnyMeasure]],
+    settings: Concentration,
+    *,
+    events: Sequence[Event] = (),
+) -> Track:
+    """Follow the atoms of saved states, times and measures in their order."""
+    tracker = Tracker(settings, equation)
+    for time, measure in saves:
+        tracker.observe(float(time), measure, events)
+    return tracker.track
+
+
+def sighting_of(
+    measure: AnyMeasure,
+    report: ConcentrationReport,
+    settings: Concentration,
+    *,
+    core: float,
+) -> Sighting:
+    """Atoms that a measure carries, and those found in its density, heaviest first.
+
+    Where a region of the report lies within ``core`` of a carried atom (or within three
+    of its own radii) it is that atom, seen with its surroundings.
+    """
+    own = _carried(measure)
+    regions = [
+        region
+        for region in report.atoms
+        if (settings.forming or region.kind == "atom")
+        and not _is_near(region.position, own, max(core, CORE_RADII * region.radius))
+    ]
+    points = np.concatenate(
+        [own.points, *(region.position[np.newaxis] for region in regions)]
+    )
+    masses = np.concatenate([own.masses, [region.mass for region in regions]])
+    forming = [False] * len(own) + [region.kind == "forming" for region in regions]
+    heaviest = np.argsort(-masses, kind="stable")
+    kept = heaviest[masses[heaviest] >= settings.smallest_mass]
+    return Sighting(points[kept], masses[kept], np.array(forming, dtype=bool)[kept])
+
+
+def _carried(measure: AnyMeasure) -> Atoms:
+    """The atoms beside a density; bare atoms are particles, whose crowds are searched."""
+    if isinstance(measure, Measure):
+        return measure.atoms
+    return Atoms.none(measure.dimension)
+
+
+def _is_near(point: FloatArray, atoms: Atoms, distance: float) -> bool:
+    return bool((angles_between(point[np.newaxis], atoms.points) <= distance).any())

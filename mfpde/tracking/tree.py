@@ -1,0 +1,210 @@
+"""The tree as it grows: from save to save, atoms go on, merge, split, end or begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mfpde.arrays import IntArray
+from mfpde.events import Event, EventKind
+from mfpde.tracking.flow import Motion, angles_between
+from mfpde.tracking.matching import Matching, is_obvious, matched, pairs_of
+from mfpde.tracking.open_paths import (
+    OpenPath,
+    OpenPaths,
+    Sighting,
+    identities_of,
+)
+from mfpde.tracking.settings import Concentration
+from mfpde.tracking.told import SolverEvents
+from mfpde.tracking.track import Junction
+
+SAME_ATTRACTOR = 0.1
+"""Points whose attractors are closer than this share of ``reach`` are in one basin."""
+
+Interval = tuple[float, float]
+
+
+class Tree:
+    """Gives atoms their identities and records the junctions.
+
+    Parameters
+    ----------
+    settings
+        Tolerances.
+    reach
+        Distance (radians) within which two sightings may be one atom.
+    """
+
+    def __init__(self, settings: Concentration, *, reach: float) -> None:
+        self.settings = settings
+        self.reach = reach
+        self.junctions: list[Junction] = []
+        self._open = OpenPaths()
+        self._solver = SolverEvents(settings.smallest_mass, reach)
+
+    def begin(self, time: float, sighting: Sighting) -> IntArray:
+        """Take the atoms of the first save; return their identities (n,)."""
+        self._open.paths = [
+            self._open.opened(time, sighting, index)
+            for index in range(len(sighting.masses))
+        ]
+        return self._open.identities
+
+    def advance(
+        self,
+        interval: Interval,
+        sighting: Sighting,
+        *,
+        motion: Motion,
+        events: Iterable[Event] = (),
+    ) -> IntArray:
+        """Take the atoms of the next save.
+
+        Parameters
+        ----------
+        interval
+            Time of the save before and of this one.
+        sighting
+            The atoms of this one.
+        motion
+            What happens to points in between.
+        events
+            What the solver knows to have happened in between, at exact times.
+
+        Returns
+        -------
+        Identities (n,) of the atoms of this save.
+        """
+        told = sorted(events, key=lambda event: event.time)
+        if not told:
+            identities = self._obvious(interval[1], sighting)
+            if identities is not None:
+                return identities
+        start, end = interval
+        for event in told:
+            self._open.carry(motion, start, event.time)
+            start = max(start, event.time)
+            self._solver.take(event, self._open, self.junctions)
+        self._open.carry(motion, start, end)
+        matching = self._matching(sighting, motion)
+        splits = [event for event in told if event.kind == "fission"]
+        return self._apply(matching, interval, sighting, splits=splits)
+
+    def _obvious(self, time: float, sighting: Sighting) -> IntArray | None:
+        """Identities where each atom is so near its old place that no flow is needed."""
+        if self._open.some_missing:
+            return None
+        expected = self._open.expected(sighting.points.shape[-1])
+        partners = is_obvious(expected, sighting.points, reach=self.reach)
+        if partners is None:
+            return None
+        self._open.paths = [
+            path.seen(time, sighting, int(partner))
+            for path, partner in zip(self._open.paths, partners, strict=True)
+        ]
+        identities = np.zeros(len(partners), dtype=np.int64)
+        identities[partners] = self._open.identities
+        return identities
+
+    def _matching(self, sighting: Sighting, motion: Motion) -> Matching:
+        arrived = self._open.expected(sighting.points.shape[-1])
+        ends = motion.settled(np.concatenate([arrived, sighting.points]))
+        own, others = ends[: len(arrived)], ends[len(arrived) :]
+        masses = (self._open.masses, sighting.masses)
+        pairs = pairs_of(
+            angles_between(arrived, sighting.points),
+            angles_between(own, others) <= SAME_ATTRACTOR * self.reach,
+            masses,
+            reach=self.reach,
+        )
+        return matched(pairs, masses, tolerance=self.settings.mass_tolerance)
+
+    def _apply(
+        self,
+        matching: Matching,
+        interval: Interval,
+        sighting: Sighting,
+        *,
+        splits: Sequence[Event],
+    ) -> IntArray:
+        """Turn a matching into paths that go on, and junctions."""
+        earlier, end = self._open.paths, interval[1]
+        kept: list[OpenPath] = []
+        identities = np.zeros(len(sighting.masses), dtype=np.int64)
+
+        def keep(path: OpenPath, b: int) -> OpenPath:
+            kept.append(path)
+            identities[b] = path.identity
+            return path
+
+        for a, b in matching.continued:
+            keep(earlier[a].seen(end, sighting, b), b)
+        for b, group in matching.merged.items():
+            whole = keep(self._open.opened(end, sighting, b), b)
+            self._join("merge", [earlier[a] for a in group], [whole], latest=end)
+        for a, group in matching.split.items():
+            parts = [keep(self._open.opened(end, sighting, b), b) for b in group]
+            self._join("fission", [earlier[a]], parts, latest=end)
+        for b in matching.found:
+            path = keep(self._open.opened(end, sighting, b), b)
+            self._found(path, interval, splits)
+        kept += self._missed([earlier[a] for a in matching.lost], end)
+        self._open.paths = kept
+        return identities
+
+    def _found(
+        self, path: OpenPath, interval: Interval, splits: Sequence[Event]
+    ) -> None:
+        """Record where a new atom comes from: one that split, or nowhere."""
+        times = {event.time for event in splits}
+        for index, junction in enumerate(self.junctions):
+            if junction.event.kind != "fission" or junction.event.time not in times:
+                continue
+            away = angles_between(junction.event.points, path.point[np.newaxis])
+            if away.min() <= self.reach:
+                children = (*junction.children, path.identity)
+                self.junctions[index] = replace(junction, children=children)
+                return
+        event = _event("birth", interval, [path])
+        self.junctions.append(Junction(event, *interval, children=(path.identity,)))
+
+    def _missed(self, paths: Sequence[OpenPath], time: float) -> list[OpenPath]:
+        """Keep those that may come back; others died when they were first missed."""
+        kept = []
+        for path in paths:
+            missed = (*path.missed_at, time)
+            if len(missed) <= self.settings.longest_gap:
+                kept.append(replace(path, missed_at=missed))
+            else:
+                self._join("death", [path], [], latest=missed[0])
+        return kept
+
+    def _join(
+        self,
+        kind: EventKind,
+        parents: Sequence[OpenPath],
+        children: Sequence[OpenPath],
+        *,
+        latest: float,
+    ) -> None:
+        interval = (min(path.seen_at for path in parents), latest)
+        self.junctions.append(
+            Junction(
+                _event(kind, interval, parents),
+                *interval,
+                parents=tuple(identities_of(parents).tolist()),
+                children=tuple(identities_of(children).tolist()),
+            )
+        )
+
+
+def _event(kind: EventKind, interval: Interval, paths: Sequence[OpenPath]) -> Event:
+    return Event(
+        kind,
+        (interval[0] + interval[1]) / 2,
+        np.stack([path.point for path in paths]),
+        np.array([path.mass for path in paths]),
+    )

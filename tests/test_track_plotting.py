@@ -1,0 +1,214 @@
+"""Pictures of a track: paths where the atoms are, bands as high as their masses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import mfpde
+from mfpde.events import Event
+from mfpde.plotting import (
+    plot_atom_paths,
+    plot_atom_tree,
+    plot_cluster_counts,
+    plot_run,
+    plot_space_time,
+)
+from mfpde.plotting.atom_paths import sides_of
+from mfpde.plotting.projections import Orthographic
+from mfpde.plotting.sphere_paths import along_great_circles
+from mfpde.stopping import reached_end
+from mfpde.tracking import Junction, SeenAtoms, Track
+
+TIMES = np.arange(6.0)
+# Atoms 1 and 2 merge into 4 between 2 and 3, over the angle 0; 3 is born, and dies.
+ANGLES = {1: [0.3, 0.2, 0.1], 2: [-0.3, -0.2, -0.1], 3: [2.0, 2.0, 2.0], 4: [0.0] * 3}
+MASSES = {1: 0.3, 2: 0.3, 3: 0.2, 4: 0.6}
+FIRST = {1: 0, 2: 0, 3: 1, 4: 3}
+
+
+def placed(angles, dimension):
+    flat = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    return flat if dimension == 2 else flat @ np.array([[0.6, 0, 0.8], [0, 1.0, 0]])
+
+
+def event(kind, time, identities, *, dimension, at):
+    angles = np.array([ANGLES[i][at] for i in identities])
+    masses = np.array([MASSES[i] for i in identities])
+    return Event(kind, time, placed(angles, dimension), masses)
+
+
+def known_track(dimension):
+    """Return a track with a birth, a merge and a death."""
+    seen = []
+    for index in range(len(TIMES)):
+        held = [i for i in ANGLES if FIRST[i] <= index < FIRST[i] + 3]
+        angles = np.array([ANGLES[i][index - FIRST[i]] for i in held])
+        masses = np.array([MASSES[i] for i in held])
+        forming = np.zeros(len(held), dtype=bool)
+        points = placed(angles, dimension)
+        seen.append(SeenAtoms(points, masses, forming, np.array(held)))
+    junctions = (
+        Junction(
+            event("birth", 0.5, [3], dimension=dimension, at=0), 0.0, 1.0, (), (3,)
+        ),
+        Junction(
+            event("merge", 2.5, [1, 2], dimension=dimension, at=2),
+            2.0,
+            3.0,
+            (1, 2),
+            (4,),
+        ),
+        Junction(
+            event("death", 3.5, [3], dimension=dimension, at=2), 3.0, 4.0, (3,), ()
+        ),
+    )
+    return Track(TIMES, tuple(seen), ("",) * len(TIMES), junctions)
+
+
+def known_run(geometry):
+    neuron = mfpde.Perceptron(np.eye(1, geometry.dimension), [0.1])
+    equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
+    states = [mfpde.Measure(mfpde.uniform(geometry))] * len(TIMES)
+    diagnostics = {"mass": np.ones(len(TIMES)), "energy": TIMES}
+    track = known_track(geometry.dimension)
+    return mfpde.Run(
+        equation,
+        TIMES,
+        states,
+        diagnostics,
+        reached_end(5.0),
+        states[-1],
+        5.0,
+        events=track.events,
+        track=track,
+    )
+
+
+@pytest.fixture
+def circle_run():
+    return known_run(mfpde.Circle(64))
+
+
+@pytest.fixture
+def sphere_run():
+    return known_run(mfpde.Sphere(32))
+
+
+def by_gid(ax, gid):
+    return [artist for artist in ax.get_children() if artist.get_gid() == gid]
+
+
+def test_paths_run_over_the_map_and_across_its_edge(circle_run):
+    ax = plot_space_time(circle_run)
+    (upper,) = by_gid(ax, "path 1")
+    assert upper.get_xdata().tolist() == [0.0, 1.0, 2.0, 2.5]
+    np.testing.assert_allclose(upper.get_ydata(), [0.3, 0.2, 0.1, 0.0], atol=1e-12)
+    lower = by_gid(ax, "path 2")
+    # It ends at the angle 0, which is an edge: all of it lies at the other.
+    shown = [line.get_ydata() for line in lower]
+    assert any(
+        np.allclose(angles[:3], 2 * np.pi - np.array([0.3, 0.2, 0.1]))
+        for angles in shown
+    )
+    assert len(by_gid(ax, "birth")) == len(by_gid(ax, "death")) == 1
+    (merge,) = by_gid(ax, "merge")
+    assert merge.get_xdata()[0] == 2.5
+    assert np.mod(merge.get_ydata()[0] + 1, 2 * np.pi) == pytest.approx(1.0)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["atoms (width ∝ mass)", "birth", "merge", "death"]
+
+
+def test_bands_are_as_high_as_masses_and_never_overlap(circle_run):
+    ax = plot_atom_tree(circle_run)
+    boxes = {}
+    for identity, mass in MASSES.items():
+        (band,) = by_gid(ax, f"atom {identity}")
+        vertices = band.get_paths()[0].vertices
+        boxes[identity] = (vertices.min(axis=0), vertices.max(axis=0))
+        low, high = boxes[identity]
+        assert high[1] - low[1] == pytest.approx(mass)
+    # From event to event: parents end where what they become begins, on the same base.
+    assert boxes[1][1][0] == boxes[2][1][0] == boxes[4][0][0] == 2.5
+    assert (boxes[3][0][0], boxes[3][1][0]) == (0.5, 3.5)
+    assert min(boxes[1][0][1], boxes[2][0][1]) == pytest.approx(boxes[4][0][1])
+    assert max(boxes[1][1][1], boxes[2][1][1]) == pytest.approx(boxes[4][1][1])
+    identities = list(boxes)
+    for i, one in enumerate(identities):
+        for other in identities[i + 1 :]:
+            (low, high), (bottom, top) = boxes[one], boxes[other]
+            overlap = np.minimum(high, top) - np.maximum(low, bottom)
+            assert (overlap < 1e-12).any()
+
+
+def test_steps_of_the_counts_are_those_of_the_track(circle_run):
+    ax = plot_cluster_counts(circle_run)
+    (line,) = by_gid(ax, "counts")
+    times, counts = line.get_xdata(), line.get_ydata()
+    shown = counts[np.searchsorted(times, TIMES, side="right") - 1]
+    np.testing.assert_array_equal(shown, circle_run.track.counts)
+    spans = [bar.get_segments()[0][:, 0].tolist() for bar in by_gid(ax, "interval")]
+    assert spans == [[0.0, 1.0], [2.0, 3.0], [3.0, 4.0]]
+
+
+def test_paths_on_the_globe_are_seen_from_where_they_are(sphere_run):
+    figure = plot_atom_paths(sphere_run)
+    front, _ = (ax for ax in figure.axes if by_gid(ax, "path 1"))
+    (line,) = by_gid(front, "path 1")
+    assert np.isfinite(line.get_xdata()).all()
+    # The merge is marked where the projection puts it.
+    (projection, _), _ = sides_of(sphere_run.track)
+    assert isinstance(projection, Orthographic)
+    (mark,) = by_gid(front, "merge")
+    expected = projection.project(placed(np.array(0.0), 3))
+    np.testing.assert_allclose(np.ravel(mark.get_data()), expected, atol=1e-12)
+
+
+def test_great_circles_join_the_points(rng):
+    points = rng.standard_normal((4, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    line = along_great_circles(points)
+    np.testing.assert_allclose(np.linalg.norm(line, axis=1), 1.0, atol=1e-12)
+    steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
+    assert steps.max() < 0.04
+    angles = [np.arccos(a @ b) for a, b in pairwise(points)]
+    chords = 2 * np.arcsin(steps / 2)
+    assert chords.sum() == pytest.approx(sum(angles), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["circle_run", "sphere_run"])
+def test_the_overview_has_the_tree(name, request):
+    run = request.getfixturevalue(name)
+    figure = plot_run(run)
+    assert isinstance(figure, Figure)
+    assert any(ax.get_ylabel() == "mass in atoms" for ax in figure.axes)
+    assert any(by_gid(ax, "path 4") for ax in figure.axes)
+
+
+def test_a_track_without_atoms_can_be_drawn(circle_run):
+    nothing = SeenAtoms(
+        np.empty((0, 2)), np.empty(0), np.empty(0, bool), np.empty(0, int)
+    )
+    empty = Track(TIMES, (nothing,) * 6, ("",) * 6, ())
+    run = replace(circle_run, track=empty, events=())
+    plot_space_time(run)
+    plot_atom_tree(run)
+    (line,) = by_gid(plot_cluster_counts(run), "counts")
+    assert not line.get_ydata().any()
+
+
+@pytest.mark.parametrize(
+    "picture", [plot_atom_tree, plot_cluster_counts, plot_atom_paths]
+)
+def test_a_run_without_a_track_says_what_to_do(picture, sphere_run):
+    with pytest.raises(ValueError, match=r"track=Concentration\(\)"):
+        picture(replace(sphere_run, track=None))
+
+
+def test_paths_on_the_globe_need_a_sphere(circle_run):
+    with pytest.raises(ValueError, match="plot_space_time draws the paths"):
+        plot_atom_paths(circle_run)

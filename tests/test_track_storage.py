@@ -1,0 +1,275 @@
+"""The track on disk: to the bit, as the run goes, after a kill, resumed, from settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import zarr
+from test_cli import TEXT, interrupted_after
+
+import mfpde
+from mfpde.cli import main
+from mfpde.config import SettingsError, read_settings
+from mfpde.events import Event
+from mfpde.stopping import reached_end
+from mfpde.storage import RunWriter, load, open_dataset, save
+from mfpde.track_record import all_events
+from mfpde.tracking import Concentration
+
+BUMPS = """
+[geometry]
+kind = "circle"
+cells = 256
+
+[attention]
+beta = 25.0
+
+[equation]
+direction = "ascent"
+
+[start]
+kind = "bumps"
+angles = [0.3, 0.8, 3.0]
+widths = [0.03, 0.03, 0.03]
+masses = [0.32, 0.28, 0.4]
+
+[solve]
+t_end = 30.0
+save_every = 3.0
+
+[concentration]
+track = true
+smallest_mass = 0.01
+"""
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """Return a settings file whose run has births and a merge."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.toml").write_text(BUMPS)
+    return "run.toml"
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Return such a run with the settings' own arguments."""
+    circle = mfpde.Circle(256)
+    angles = circle.angles
+    values = sum(
+        m * np.exp(-((angles - c) ** 2) / (2 * 0.03**2))
+        for c, m in ((0.3, 0.3), (0.8, 0.3), (3.0, 0.4))
+    )
+    return mfpde.solve(
+        mfpde.MeanFieldEquation(mfpde.Attention(25.0), direction="ascent"),
+        mfpde.Density(circle, values).normalized(),
+        t_end=30.0,
+        save_every=2.0,
+        track=Concentration(),
+    )
+
+
+def assert_same_events(one, other):
+    assert len(one) == len(other)
+    for a, b in zip(one, other, strict=True):
+        assert (a.kind, a.time) == (b.kind, b.time)
+        assert np.array_equal(a.points, b.points)
+        assert np.array_equal(a.masses, b.masses)
+
+
+def assert_same_tracks(one, other):
+    """Require two tracks to be equal to the bit."""
+    assert np.array_equal(one.times, other.times)
+    assert one.verdicts == other.verdicts
+    for a, b in zip(one.seen, other.seen, strict=True):
+        assert np.array_equal(a.points, b.points)
+        assert np.array_equal(a.masses, b.masses)
+        assert np.array_equal(a.identities, b.identities)
+        assert np.array_equal(a.is_forming, b.is_forming)
+    assert_same_events(one.events, other.events)
+    for a, b in zip(one.junctions, other.junctions, strict=True):
+        assert (a.earliest, a.latest) == (b.earliest, b.latest)
+        assert (a.parents, a.children) == (b.parents, b.children)
+
+
+def test_the_run_merges(run):
+    assert [event.kind for event in run.events].count("merge") == 1
+
+
+def test_a_track_comes_back_to_the_bit(run, tmp_path):
+    save(run, tmp_path / "run.zarr")
+    loaded = load(tmp_path / "run.zarr")
+    assert_same_tracks(loaded.track, run.track)
+    assert_same_events(loaded.events, run.events)
+    assert list(loaded.diagnostics) == list(run.diagnostics)
+
+
+def test_a_track_is_written_as_the_run_goes(run, tmp_path):
+    """Nothing but the saves so far: the run is never finished."""
+    path = tmp_path / "run.zarr"
+    writer = RunWriter(path, run.equation, run.states[0].geometry)
+    kept = []
+
+    def stop_after_12(time, measure, row):
+        if len(kept) == 12:
+            raise KeyboardInterrupt
+        writer.save(time, measure, row)
+        kept.append(time)
+
+    mfpde.solve(
+        run.equation,
+        run.states[0],
+        t_end=30.0,
+        save_every=2.0,
+        track=Concentration(),
+        on_save=stop_after_12,
+        on_track=writer.follow,
+    )
+    loaded = load(path)
+    assert loaded.stop.kind == "interrupted"
+    assert loaded.track.times.tolist() == kept
+    # What is not yet in a complete record is not there.
+    assert all(junction.latest <= kept[-1] for junction in loaded.track.junctions)
+    assert_same_events(
+        loaded.track.events,
+        [j.event for j in run.track.junctions if j.latest <= kept[-1]],
+    )
+
+
+def test_a_run_without_a_track_has_none(run, tmp_path):
+    save(replace(run, track=None, events=()), tmp_path / "run.zarr")
+    loaded = load(tmp_path / "run.zarr")
+    assert loaded.track is None
+    assert loaded.events == ()
+    assert "verdict" not in open_dataset(tmp_path / "run.zarr")
+
+
+def test_a_run_without_atoms_has_an_empty_track(tmp_path):
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="descent")
+    start = mfpde.perturbed_uniform(mfpde.Circle(64), 0.3)
+    run = mfpde.solve(equation, start, t_end=1.0, save_every=0.5, track=Concentration())
+    save(run, tmp_path / "run.zarr")
+    loaded = load(tmp_path / "run.zarr")
+    assert_same_tracks(loaded.track, run.track)
+    assert loaded.track.paths == {}
+    assert loaded.track.atoms_at(0).points.shape == (0, 2)
+
+
+def test_events_of_the_solver_are_kept_without_a_track(run, tmp_path):
+    events = (
+        Event("birth", 0.1 + 0.2, np.eye(2)[:1], np.array([1 / 3])),
+        Event("merge", 1.7, np.eye(2), np.array([1 / 3, 2 / 3])),
+    )
+    save(replace(run, track=None, events=events), tmp_path / "run.zarr")
+    assert_same_events(load(tmp_path / "run.zarr").events, events)
+
+
+@pytest.mark.parametrize("which", [[True] * 4, [False, True, False, True]])
+def test_covariances_come_back_to_the_bit(which, tmp_path, rng):
+    """Also where some saves have more atoms without them than others with them."""
+    sphere = mfpde.Sphere(32)
+    states = []
+    for index, has_widths in enumerate(which):
+        count = 5 - index
+        points = rng.standard_normal((count, 3))
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        widths = rng.random((count, 3, 3)) if has_widths else None
+        atoms = mfpde.Atoms(points, np.full(count, 0.5 / count), widths)
+        half = mfpde.Density(sphere, mfpde.uniform(sphere).values / 2)
+        states.append(mfpde.Measure(half, atoms))
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
+    times = np.arange(4.0)
+    mass = {"mass": np.ones(4)}
+    run = mfpde.Run(equation, times, states, mass, reached_end(3.0), states[-1], 3.0)
+    save(run, tmp_path / "run.zarr")
+    for one, other in zip(load(tmp_path / "run.zarr").states, states, strict=True):
+        assert np.array_equal(one.atoms.points, other.atoms.points)
+        assert np.array_equal(one.atoms.masses, other.atoms.masses)
+        if other.atoms.covariances is None:
+            assert one.atoms.covariances is None
+        else:
+            assert np.array_equal(one.atoms.covariances, other.atoms.covariances)
+
+
+def test_the_dataset_has_names_and_equal_dimensions(run, tmp_path):
+    save(run, tmp_path / "run.zarr")
+    dataset = open_dataset(tmp_path / "run.zarr")
+    masses = dataset["tracked_masses"]
+    assert masses.dims == ("time", "tracked_atom")
+    np.testing.assert_allclose(masses[-1].sum(), 1.0, atol=1e-6)
+    assert (
+        bytes(dataset["verdict"].values[-1]).rstrip(b"\0").decode()
+        == (run.track.verdicts[-1])
+    )
+
+
+# --- the command line ----------------------------------------------------------------
+
+
+def test_settings_ask_for_a_track(config):
+    settings = read_settings(config)
+    assert settings.solve_arguments()["track"] == Concentration(smallest_mass=0.01)
+    without = read_settings(config, ["concentration.track=false"])
+    assert without.solve_arguments()["track"] is None
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("concentration.smalest_mass=0.1", "did you mean 'smallest_mass'"),
+        ("concentration.smallest_mass=2", "smallest_mass = 2 must be"),
+        ("concentration.track=1", "track"),
+    ],
+)
+def test_wrong_settings_are_named(config, override, message):
+    with pytest.raises(SettingsError, match=message):
+        read_settings(config, [override])
+
+
+def test_a_run_from_settings_stores_and_shows_its_tree(config, capsys):
+    assert main(["run", config, "--out", "x.zarr", "--quiet"]) == 0
+    stored = load("x.zarr")
+    assert [e.kind for e in stored.events].count("merge") == 1
+    capsys.readouterr()
+    assert main(["show", "x.zarr"]) == 0
+    assert str(stored.track) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("saves", [1, 5])
+def test_a_resumed_run_has_the_tree_of_one_that_was_not(config, saves, monkeypatch):
+    assert main(["run", config, "--out", "whole.zarr", "--quiet"]) == 0
+    with monkeypatch.context() as patched:
+        interrupted_after(patched, saves)
+        assert main(["run", config, "--out", "cut.zarr", "--quiet"]) == 130
+    assert len(load("cut.zarr").track.times) == saves
+    assert main(["resume", "cut.zarr", "--quiet"]) == 0
+    whole, resumed = load("whole.zarr"), load("cut.zarr")
+    assert np.array_equal(resumed.track.times, whole.track.times)
+    assert [e.kind for e in resumed.events] == [e.kind for e in whole.events]
+    for one, other in zip(resumed.track.seen, whole.track.seen, strict=True):
+        assert np.array_equal(one.identities, other.identities)
+        np.testing.assert_allclose(one.points, other.points, atol=1e-3)
+    np.testing.assert_array_equal(resumed.track.counts, whole.track.counts)
+
+
+def test_events_of_a_resumed_run_are_not_told_twice(run):
+    one = (Event("birth", 1.0, np.eye(2)[:1], np.array([0.5])),)
+    two = (Event("birth", 2.0, np.eye(2)[1:], np.array([0.5])),)
+    # What the solver tells begins anew; a track goes on.
+    assert all_events(one, two, None) == (*one, *two)
+    assert all_events(run.events[:1], run.events, run.track) == run.events
+
+
+def test_a_store_of_before_can_be_read(config, capsys, tmp_path):
+    """A store without any of the new arrays and attributes."""
+    (tmp_path / "plain.toml").write_text(TEXT)
+    assert main(["run", "plain.toml", "--out", "x.zarr", "--quiet"]) == 0
+    group = zarr.open_group("x.zarr", mode="r+")
+    kept = {n: v for n, v in group.attrs.items() if n != "events"}
+    group.attrs.put(kept)
+    old = load("x.zarr")
+    assert old.track is None
+    assert old.events == ()
+    assert main(["show", "x.zarr"]) == 0

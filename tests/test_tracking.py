@@ -1,0 +1,577 @@
+"""Atoms in time: trees that are known come back, and runs merge when they must."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from circle_cases import density_of, wrapped
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.optimize import brentq
+
+import mfpde
+from mfpde.concentration.field import VelocityField
+from mfpde.events import Event
+from mfpde.tracking import Concentration, Track, Tracker, followed
+from mfpde.tracking.flow import (
+    FlowBetween,
+    Resting,
+    angles_between,
+    attractors_of,
+    unit,
+)
+from mfpde.tracking.matching import matched, pairs_of
+from mfpde.tracking.open_paths import Sighting
+from mfpde.tracking.track import SeenAtoms, in_order
+from mfpde.tracking.tree import Tree
+
+REACH = 0.2
+STEP = 0.02
+
+
+@dataclass(frozen=True)
+class Node:
+    """An atom of a made-up tree: where and when it begins and ends, which leaves it holds."""
+
+    leaves: frozenset[int]
+    mass: float
+    begins: tuple[float, float]
+    ends: tuple[float, float]
+
+    def at(self, time: float) -> float:
+        """Place on the line at ``time``."""
+        (start, a), (end, b) = self.begins, self.ends
+        share = 0.0 if end == start else (time - start) / (end - start)
+        return a + share * (b - a)
+
+
+@st.composite
+def merge_trees(draw: st.DrawFn) -> list[Node]:
+    """Neighbours on a line that merge, two at a time, at their common centre."""
+    count = draw(st.integers(2, 5))
+    masses = draw(st.lists(st.floats(0.05, 1.0), min_size=count, max_size=count))
+    gaps = draw(st.lists(st.floats(0.5, 0.9), min_size=count, max_size=count))
+    total = sum(masses)
+    alive = [
+        Node(frozenset([i]), m / total, (0.0, place), (0.0, place))
+        for i, (m, place) in enumerate(zip(masses, np.cumsum(gaps), strict=True))
+    ]
+    done: list[Node] = []
+    time = 0.0
+    for _ in range(draw(st.integers(0, count - 1))):
+        time += draw(st.floats(1.0, 2.0))
+        left = draw(st.integers(0, len(alive) - 2))
+        pair = alive[left : left + 2]
+        mass = pair[0].mass + pair[1].mass
+        place = sum(n.mass * n.begins[1] for n in pair) / mass
+        done += [replace(node, ends=(time, place)) for node in pair]
+        whole = Node(
+            pair[0].leaves | pair[1].leaves, mass, (time, place), (time, place)
+        )
+        alive[left : left + 2] = [whole]
+    end = time + 1.0
+    return done + [replace(node, ends=(end, node.begins[1])) for node in alive]
+
+
+def placed(angles: np.ndarray, dimension: int) -> np.ndarray:
+    """Points on the circle, or on a great circle through both poles of the sphere."""
+    flat = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    return flat if dimension == 2 else flat @ np.array([[0.6, 0.8, 0.0], [0, 0, 1.0]])
+
+
+def seen_at(nodes: list[Node], time: float, dimension: int) -> Sighting:
+    held = [n for n in nodes if n.begins[0] <= time < n.ends[0]]
+    masses = np.array([node.mass for node in held])
+    points = placed(np.array([node.at(time) for node in held]), dimension)
+    order = np.argsort(-masses, kind="stable")
+    return Sighting(points[order], masses[order], np.zeros(len(order), dtype=bool))
+
+
+def grown(
+    times: np.ndarray, sightings: list[Sighting], events: list[Event], **options: int
+) -> Track:
+    tree = Tree(Concentration(**options), reach=REACH)
+    identities = [tree.begin(float(times[0]), sightings[0])]
+    for (start, end), sighting in zip(pairwise(times), sightings[1:], strict=True):
+        told = [event for event in events if start < event.time <= end]
+        interval = (float(start), float(end))
+        identities.append(
+            tree.advance(interval, sighting, motion=Resting(), events=told)
+        )
+    return Track(
+        times=times,
+        seen=tuple(
+            SeenAtoms(s.points, s.masses, s.is_forming, i)
+            for s, i in zip(sightings, identities, strict=True)
+        ),
+        verdicts=("",) * len(times),
+        junctions=in_order(tree.junctions),
+    )
+
+
+def leaves_of(track: Track, identity: int) -> frozenset[int]:
+    """The atoms of the first save that an atom is made of, by their identities."""
+    parents = track.paths[identity].parents
+    if not parents:
+        return frozenset([identity])
+    return frozenset().union(*(leaves_of(track, parent) for parent in parents))
+
+
+def assert_is_tree(track: Track, nodes: list[Node]) -> None:
+    """Require the merges of a made-up tree, and nothing else, within their intervals."""
+    first = track.atoms_at(0)
+    starts = sorted((n for n in nodes if n.begins[0] == 0.0), key=lambda n: -n.mass)
+    names = {
+        next(iter(node.leaves)): int(identity)
+        for node, identity in zip(starts, first.identities, strict=True)
+    }
+    wholes = {
+        frozenset(names[leaf] for leaf in node.leaves): node
+        for node in nodes
+        if len(node.leaves) > 1
+    }
+    assert [event.kind for event in track.events] == ["merge"] * len(wholes)
+    for junction in track.junctions:
+        (child,) = junction.children
+        node = wholes.pop(leaves_of(track, child))
+        assert junction.earliest <= node.begins[0] <= junction.latest
+        assert junction.event.masses.sum() == pytest.approx(node.mass, rel=1e-12)
+        assert track.paths[child].masses == pytest.approx(node.mass, rel=1e-12)
+    assert not wholes
+    alive = [sum(n.begins[0] <= t < n.ends[0] for n in nodes) for t in track.times]
+    is_known = np.ones(len(track.times), dtype=bool)
+    for junction in track.junctions:
+        before, after = track.times <= junction.earliest, track.times >= junction.latest
+        is_known &= before | after
+    np.testing.assert_array_equal(track.counts[is_known], np.array(alive)[is_known])
+
+
+def save_times(nodes: list[Node], step: float) -> np.ndarray:
+    return np.arange(0.0, max(node.ends[0] for node in nodes), step)
+
+
+@settings(max_examples=40, deadline=None)
+@given(merge_trees(), st.sampled_from([2, 3]))
+def test_a_merge_tree_is_found_from_its_samples(nodes, dimension) -> None:
+    times = save_times(nodes, STEP)
+    sightings = [seen_at(nodes, time, dimension) for time in times]
+    assert_is_tree(grown(times, sightings, []), nodes)
+
+
+@settings(max_examples=25, deadline=None)
+@given(merge_trees(), st.integers(0, 2**32 - 1))
+def test_atoms_unseen_for_a_while_are_the_same_atoms(nodes, seed) -> None:
+    """Sightings that are left out change no identity: what is not seen is expected back."""
+    times = save_times(nodes, STEP)
+    generator = np.random.default_rng(seed)
+    sightings = []
+    for index, time in enumerate(times):
+        whole = seen_at(nodes, time, 2)
+        kept = np.ones(len(whole.masses), dtype=bool)
+        # Atoms that are about to merge are seen: unseen, they would be one already.
+        apart = angles_between(whole.points, whole.points) + 9 * np.eye(len(kept))
+        if index % 3 == 1 and apart.min() > REACH and time < times[-1]:
+            kept = generator.random(len(kept)) < 0.7
+        sightings.append(
+            Sighting(whole.points[kept], whole.masses[kept], whole.is_forming[kept])
+        )
+    assert_is_tree(grown(times, sightings, [], longest_gap=2), nodes)
+
+
+@settings(max_examples=25, deadline=None)
+@given(merge_trees(), st.floats(1.5, 4.0))
+def test_what_the_solver_tells_is_exact_whatever_the_saves(nodes, step) -> None:
+    """Several merges between two saves, with atoms that no save ever sees."""
+    times = save_times(nodes, step)
+    sightings = [seen_at(nodes, time, 2) for time in times]
+    events = []
+    for whole in (n for n in nodes if len(n.leaves) > 1 and n.begins[0] <= times[-1]):
+        time = whole.begins[0]
+        parents = [n for n in nodes if n.ends == whole.begins]
+        at = np.array([node.at(time - 1e-9) for node in parents])
+        events.append(
+            Event("merge", time, placed(at, 2), np.array([n.mass for n in parents]))
+        )
+    told = [e.time for e in sorted(events, key=lambda event: event.time)]
+    tree = Tree(Concentration(), reach=0.5)
+    motion = Moving(nodes)
+    tree.begin(0.0, sightings[0])
+    for (start, end), sighting in zip(pairwise(times), sightings[1:], strict=True):
+        between = [e for e in events if start < e.time <= end]
+        interval = (float(start), float(end))
+        tree.advance(interval, sighting, motion=motion, events=between)
+    junctions = in_order(tree.junctions)
+    assert [j.event.time for j in junctions] == told
+    assert all(j.is_exact and len(j.parents) == 2 for j in junctions)
+    identities = [i for j in junctions for i in (*j.parents, *j.children)]
+    # Each atom ends in one merge at most and comes from one at most.
+    assert len({p for j in junctions for p in j.parents}) == 2 * len(junctions)
+    assert max(identities, default=0) <= len(nodes)
+
+
+class Moving(Resting):
+    """The true motion of a made-up tree."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
+
+    def carried(self, points: np.ndarray, start: float, end: float) -> np.ndarray:
+        moved = []
+        for point in points:
+            angle = np.mod(np.arctan2(point[1], point[0]), 2 * np.pi)
+            alive = [n for n in self.nodes if n.begins[0] <= start <= n.ends[0]]
+            node = min(alive, key=lambda n: (abs(n.at(start) - angle), -n.begins[0]))
+            moved.append(node.at(min(end, node.ends[0])))
+        return placed(np.array(moved), 2)
+
+
+# --- matching ------------------------------------------------------------------------
+
+
+def circle_pairs(earlier, later, masses):
+    one, other = placed(np.array(earlier), 2), placed(np.array(later), 2)
+    distances = angles_between(one, other)
+    masses = tuple(np.array(m, dtype=float) for m in masses)
+    return pairs_of(distances, distances < 0, masses, reach=REACH), masses
+
+
+def test_the_best_assignment_is_not_the_greedy_one() -> None:
+    """The nearest pair of all, (1, 0), would leave atom 0 without a partner."""
+    pairs, masses = circle_pairs([0.0, 0.16], [0.11, 0.3], ([0.5, 0.5], [0.5, 0.5]))
+    assert pairs.costs.argmin() == 2
+    found = matched(pairs, masses, tolerance=0.1)
+    assert found.continued == ((0, 0), (1, 1))
+
+
+def test_masses_decide_where_places_do_not() -> None:
+    pairs, masses = circle_pairs([0.0, 0.02], [0.01, 0.011], ([0.7, 0.3], [0.3, 0.7]))
+    found = matched(pairs, masses, tolerance=0.1)
+    assert found.continued == ((0, 1), (1, 0))
+
+
+def test_what_does_not_add_up_is_no_merge() -> None:
+    pairs, masses = circle_pairs([0.0, 0.1], [0.05], ([0.5, 0.4], [0.5]))
+    found = matched(pairs, masses, tolerance=0.1)
+    assert found.merged == {}
+    assert found.lost == (1,)
+    merged = matched(pairs, (masses[0], np.array([0.88])), tolerance=0.1)
+    assert merged.merged == {0: (0, 1)}
+
+
+def test_a_light_atom_out_of_sight_has_not_merged() -> None:
+    """It is within the tolerance of the heavy one's mass, which did not grow by it."""
+    pairs, masses = circle_pairs([0.0, 0.15], [0.0], ([0.6, 0.03], [0.6]))
+    found = matched(pairs, masses, tolerance=0.1)
+    assert found.continued == ((0, 0),)
+    assert found.lost == (1,)
+
+
+def test_what_the_flow_has_brought_to_an_atom_is_in_it() -> None:
+    """Unseen for a while, it adds nothing now: its mass was counted before."""
+    arrived, later = placed(np.array([1.0, 1.05]), 2), placed(np.array([1.0]), 2)
+    distances = angles_between(arrived, later)
+    masses = (np.array([0.6, 0.03]), np.array([0.6]))
+    pairs = pairs_of(distances, distances < 1.0, masses, reach=REACH)
+    assert matched(pairs, masses, tolerance=0.1).merged == {0: (0, 1)}
+
+
+def test_a_basin_that_reaches_far_swallows_nothing_that_rests_in_it() -> None:
+    """Masses add up, but the second atom is far away still: it may be seen again."""
+    arrived, later = placed(np.array([1.0, 2.5]), 2), placed(np.array([1.0]), 2)
+    distances = angles_between(arrived, later)
+    masses = (np.array([0.5, 0.13]), np.array([0.63]))
+    pairs = pairs_of(distances, distances < 3.0, masses, reach=REACH)
+    found = matched(pairs, masses, tolerance=0.1)
+    assert found.continued == ((0, 0),)
+    assert found.lost == (1,)
+
+
+def test_one_that_becomes_three_splits() -> None:
+    pairs, masses = circle_pairs(
+        [1.0], [0.9, 1.0, 1.1, 3.0], ([0.6], [0.2, 0.2, 0.2, 0.4])
+    )
+    found = matched(pairs, masses, tolerance=0.1)
+    assert found.split == {0: (0, 1, 2)}
+    assert found.found == (3,)
+
+
+def test_an_atom_gone_for_longer_than_the_gap_has_died() -> None:
+    there = Sighting(np.eye(2), np.array([0.6, 0.4]), np.zeros(2, dtype=bool))
+    alone = Sighting(np.eye(2)[:1], np.array([0.6]), np.zeros(1, dtype=bool))
+    times = np.arange(6.0)
+    sightings = [there, there, alone, alone, alone, there]
+    died = grown(times, sightings, [], longest_gap=2)
+    assert [event.kind for event in died.events] == ["death", "birth"]
+    death = died.junctions[0]
+    assert (death.earliest, death.latest, death.parents) == (1.0, 2.0, (2,))
+    assert died.atoms_at(5).identities.tolist() == [1, 3]
+    np.testing.assert_array_equal(died.counts, [2, 2, 1, 1, 1, 2])
+    back = grown(times, sightings, [], longest_gap=3)
+    assert back.events == ()
+    np.testing.assert_array_equal(back.counts, [2] * 6)
+
+
+def test_the_solvers_birth_dates_a_region_that_was_forming() -> None:
+    wide = Sighting(np.eye(2)[:1], np.array([0.6]), np.ones(1, dtype=bool))
+    narrow = replace(wide, is_forming=np.zeros(1, dtype=bool))
+    nothing = Sighting(np.empty((0, 2)), np.empty(0), np.empty(0, dtype=bool))
+    birth = Event("birth", 2.25, np.eye(2)[:1], np.array([0.55]))
+    track = grown(np.arange(4.0), [nothing, wide, wide, narrow], [birth])
+    (junction,) = track.junctions
+    assert junction.event.time == 2.25
+    assert junction.children == (1,)
+    assert track.paths[1].times.tolist() == [1.0, 2.0, 2.25, 3.0]
+
+
+def test_a_released_atom_is_the_parent_of_what_forms_in_its_place() -> None:
+    one = Sighting(np.eye(2)[:1], np.array([0.6]), np.zeros(1, dtype=bool))
+    angles = np.array([-0.1, 0.1])
+    two = Sighting(placed(angles, 2), np.array([0.3, 0.3]), np.ones(2, dtype=bool))
+    fission = Event("fission", 0.5, np.eye(2)[:1], np.array([0.6]))
+    track = grown(np.arange(2.0), [one, two], [fission])
+    (junction,) = track.junctions
+    assert (junction.parents, junction.children) == ((1,), (2, 3))
+    assert [track.paths[i].parents for i in (2, 3)] == [(1,), (1,)]
+
+
+# --- the flow between two saves ------------------------------------------------------
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_points_settle_at_the_attractor_of_their_basin(dimension, rng) -> None:
+    """V = (a.x)^2 / 2 in ascent: everything flows to a or to -a, by its hemisphere."""
+    axis = unit(rng.standard_normal(dimension))
+    points = unit(rng.standard_normal((50, dimension)))
+
+    def velocity(x: np.ndarray) -> np.ndarray:
+        along = x @ axis
+        return along[:, np.newaxis] * (axis - along[:, np.newaxis] * x)
+
+    ends = attractors_of(points, velocity, reach=0.1)
+    expected = np.sign(points @ axis)[:, np.newaxis] * axis
+    np.testing.assert_allclose(ends, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("elapsed", [0.3, 3.0, 300.0])
+def test_points_are_carried_along_the_exact_flow(elapsed) -> None:
+    """V = a.x does not depend on the measure: tan(theta / 2) = e^-t tan(theta_0 / 2)."""
+    circle = mfpde.Circle(64)
+    axis = np.array([0.6, 0.8])
+    potential = mfpde.Potential(
+        lambda x: x @ axis, lambda x: np.broadcast_to(axis, x.shape), dimension=2
+    )
+    equation = mfpde.MeanFieldEquation(potential, direction="ascent")
+    field = VelocityField(equation, mfpde.uniform(circle))
+    flow = FlowBetween((field, field), (0.0, elapsed), reach=0.1)
+    phase = np.arctan2(axis[1], axis[0])
+    angles = np.array([-2.5, -1.0, 0.2, 1.5])
+    moved = flow.carried(placed(phase + angles, 2), 0.0, elapsed)
+    expected = 2 * np.arctan(np.exp(-elapsed) * np.tan(angles / 2))
+    np.testing.assert_allclose(moved, placed(phase + expected, 2), atol=2e-3)
+
+
+# --- runs ----------------------------------------------------------------------------
+
+
+def time_between(beta: float, start: float, end: float) -> float:
+    """Time in which two atoms of total mass 1 come from angle ``start`` to ``end``."""
+
+    def rate(d: float) -> float:
+        return np.exp(beta * (1 - np.cos(d))) / np.sin(d)
+
+    return float(quad(rate, end, start)[0])
+
+
+def basins_unite(beta: float) -> float:
+    """Distance of two equal atoms below which the point between them attracts.
+
+    There beta sin^2(D/2) = cos(D/2): the second derivative of F along the arc vanishes.
+    """
+
+    def curvature(d: float) -> float:
+        return beta * np.sin(d / 2) ** 2 - np.cos(d / 2)
+
+    return float(brentq(curvature, 1e-3, np.pi / 2))
+
+
+def assert_merges_once(run: mfpde.Run, *, expected: tuple[float, float]) -> None:
+    """Require two atoms that become one between the two expected times."""
+    track = run.track
+    kinds = [event.kind for event in run.events]
+    assert [kind for kind in kinds if kind != "birth"] == ["merge"]
+    (merge,) = [j for j in track.junctions if j.event.kind == "merge"]
+    # Two bumps have a width, the atoms of the formula none: 2 % of the time.
+    early, late = expected
+    assert merge.earliest <= 1.02 * late
+    assert merge.latest >= 0.98 * early
+    assert merge.latest - merge.earliest < 0.25 * late
+    assert merge.event.masses == pytest.approx([0.5, 0.5], abs=1e-3)
+    (child,) = merge.children
+    assert track.paths[child].masses == pytest.approx(1.0, abs=1e-3)
+    assert track.atoms_at(-1).identities.tolist() == [child]
+    assert track.counts[-1] == 1
+    assert track.counts.max() == 2
+
+
+@pytest.fixture(scope="module")
+def circle_run() -> tuple[mfpde.Run, float]:
+    beta, distance = 25.0, 0.6
+    circle = mfpde.Circle(512)
+    values = sum(
+        np.exp(-(wrapped(circle.angles - c) ** 2) / (2 * 0.02**2))
+        for c in (-distance / 2, distance / 2)
+    )
+    expected = time_between(beta, distance, basins_unite(beta))
+    run = mfpde.solve(
+        mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent"),
+        density_of(circle, values),
+        t_end=1.6 * expected,
+        save_every=expected / 20,
+        track=Concentration(),
+    )
+    return run, expected
+
+
+def test_two_bumps_on_the_circle_merge_in_the_exact_time(circle_run) -> None:
+    run, expected = circle_run
+    assert_merges_once(run, expected=(expected, expected))
+
+
+def test_few_saves_show_the_same_tree(circle_run) -> None:
+    """Between saves far apart atoms are still told apart: the flow carries them."""
+    run, expected = circle_run
+    saves = list(zip(run.times, run.states, strict=True))
+    track = followed(run.equation, [saves[2], saves[-1]], Concentration())
+    (merge,) = track.junctions
+    assert merge.event.kind == "merge"
+    assert merge.earliest < expected < merge.latest
+
+
+def test_a_run_can_be_followed_afterwards(circle_run) -> None:
+    run, _ = circle_run
+    bare = replace(run, track=None, events=())
+    again = bare.tracked()
+    assert str(again.track) == str(run.track)
+    assert len(again.events) == len(run.events)
+    assert bare.tracked(Concentration(smallest_mass=0.9)).track.counts.max() == 1
+
+
+def test_the_tree_is_printed(circle_run) -> None:
+    run, _ = circle_run
+    lines = str(run.track).splitlines()
+    assert lines[0].startswith("atoms: ")
+    assert "1 merge" in lines[0]
+    assert "mass 1.000000" in lines[1]
+    assert "merged at t = " in lines[1]
+    assert [line[:2] for line in lines[2:]] == ["├─", "└─"]
+    assert str(run.track) in str(run)
+
+
+def test_two_bumps_on_the_sphere_merge_in_the_exact_time() -> None:
+    beta, distance, width = 8.0, 1.0, 0.07
+    sphere = mfpde.Sphere(64)
+    centres = [
+        [side * np.sin(distance / 2), 0.0, np.cos(distance / 2)] for side in (-1, 1)
+    ]
+    start = mfpde.Density.from_function(
+        sphere, lambda x: sum(np.exp((x @ c - 1) / width**2) for c in centres)
+    )
+    unite = basins_unite(beta)
+    # The search calls basins one a little early: when the ridge is lost between cells.
+    early, late = (
+        time_between(beta, distance, unite + gap) for gap in (2 * sphere.spacing, 0.0)
+    )
+    run = mfpde.solve(
+        mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent"),
+        start,
+        t_end=late + 8.0,
+        save_every=late / 10,
+        track=Concentration(),
+    )
+    assert_merges_once(run, expected=(early, late))
+
+
+def test_carried_atoms_keep_their_masses_beside_a_density() -> None:
+    """Three exact atoms, two of them in one basin: the report sees two, the track three."""
+    circle = mfpde.Circle(256)
+    atoms = mfpde.Atoms(placed(np.array([0.0, 0.3, 2.0]), 2), [0.3, 0.3, 0.4])
+    measure = mfpde.Measure(mfpde.Density(circle, np.zeros(256)), atoms)
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(25.0), direction="ascent")
+    run = mfpde.solve(
+        equation, measure, t_end=0.5, save_every=0.25, track=Concentration()
+    )
+    assert len(mfpde.concentration(measure, equation).atoms) == 2
+    for seen in run.track.seen:
+        np.testing.assert_array_equal(np.sort(seen.masses), [0.3, 0.3, 0.4])
+        assert sorted(seen.identities.tolist()) == [1, 2, 3]
+    assert run.events == ()
+
+
+def test_atoms_do_not_depend_on_where_the_circle_begins() -> None:
+    """A whole number of cells is a symmetry of the grid; identities and masses stay."""
+    circle = mfpde.Circle(256)
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(20.0), direction="ascent")
+    tracks = []
+    for turn in (0, 57):
+        values = 1 + 0.5 * np.cos(3 * circle.angles) + 0.2 * np.sin(circle.angles)
+        start = density_of(circle, np.roll(values, turn))
+        run = mfpde.solve(equation, start, t_end=40.0, track=Concentration())
+        tracks.append(run.track)
+    one, other = tracks
+    assert [e.kind for e in one.events] == [e.kind for e in other.events]
+    assert [e.time for e in one.events] == pytest.approx([e.time for e in other.events])
+    np.testing.assert_array_equal(one.counts, other.counts)
+    assert one.counts[-1] == 3
+
+
+def test_descent_of_attention_alone_has_no_atoms() -> None:
+    circle = mfpde.Circle(128)
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="descent")
+    start = mfpde.perturbed_uniform(circle, 0.8, seed=1)
+    run = mfpde.solve(equation, start, t_end=5.0, track=Concentration())
+    assert run.track.paths == {}
+    assert run.events == ()
+    assert len(run.track.verdicts) == len(run.times)
+
+
+def test_a_tracker_that_is_resumed_gives_the_same_tree(circle_run) -> None:
+    run, _ = circle_run
+    saves = list(zip(run.times, run.states, strict=True))
+    for cut in (1, 5, 19, 22):
+        first = followed(run.equation, saves[:cut], Concentration())
+        tracker = Tracker.resumed(
+            Concentration(), run.equation, track=first, states=run.states[:cut]
+        )
+        for time, state in saves[cut - 1 :]:
+            tracker.observe(time, state)
+        assert str(tracker.track) == str(run.track)
+        for one, other in zip(tracker.track.seen, run.track.seen, strict=True):
+            np.testing.assert_array_equal(one.identities, other.identities)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"smallest_mass": -0.1}, "smallest_mass = -0.1"),
+        ({"mass_tolerance": 2.0}, "mass_tolerance = 2.0"),
+        ({"longest_gap": 1.5}, "longest_gap = 1.5"),
+        ({"forming": "yes"}, "forming = 'yes' must be True or False"),
+    ],
+)
+def test_wrong_settings_are_named(options, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        Concentration(**options)
+
+
+def test_what_cannot_be_followed_is_named(circle_run) -> None:
+    run, _ = circle_run
+    with pytest.raises(ValueError, match="the run has no equation"):
+        replace(run, equation=None).tracked()
+    with pytest.raises(ValueError, match="track = True must be Concentration"):
+        mfpde.solve(run.equation, run.states[0], t_end=1.0, track=True)
+    with pytest.raises(ValueError, match="states has 0 entries"):
+        Tracker.resumed(Concentration(), run.equation, track=run.track, states=[])
