@@ -110,8 +110,11 @@ def _as_atoms(atoms: Atoms | Sequence[ConcentratedRegion]) -> Atoms:
 
 
 def _of_regions(regions: Sequence[ConcentratedRegion]) -> Atoms:
-    if any(region.kind == "ring" for region in regions):
-        raise ValueError("atoms: a ring is no atom; polish moves points only")
+    for region in regions:
+        if region.kind not in ("atom", "forming"):
+            raise ValueError(
+                f"atoms: a region of kind {region.kind!r} is no atom; polish moves points only"
+            )
     if not regions:
         return Atoms.none(2)
     return Atoms([r.position for r in regions], [r.mass for r in regions])
