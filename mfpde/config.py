@@ -12,7 +12,7 @@
                   kind = "perturbed_uniform", amplitude, seed
                   kind = "bumps", angles (circle, zonal) or centres (sphere),
                                   widths, masses, background
-    [solve]       t_end, save_every or save_at, transport, rtol, max_step,
+    [solve]       t_end, save_every or save_at, transport, atoms, rtol, max_step,
                   steady_state, max_steps, wall_time_limit
     [concentration]  track, smallest_mass, mass_tolerance, longest_gap, forming
                                                                             (optional)
@@ -41,6 +41,7 @@ from pydantic import (
 )
 
 from mfpde.arrays import FloatArray
+from mfpde.atoms import check_atoms
 from mfpde.config_base import of_kind
 from mfpde.config_errors import SettingsError, noted, raise_all, settings_lines
 from mfpde.config_geometry import GEOMETRY_KINDS, GeometrySection
@@ -114,6 +115,7 @@ class Settings(BaseModel):
             "save_at": self.save_times(),
             "stop": self.stopping_conditions(),
             "transport": self.solve.transport,
+            "atoms": self.solve.atoms,
             "rtol": self.solve.rtol,
             "max_step": self.solve.max_step,
             "track": self._tracking(),
@@ -155,6 +157,8 @@ class Settings(BaseModel):
             self.build_start()
         with noted(lines, "[solve]"):
             scheme_for(self.solve.transport, self._geometry)
+        with noted(lines, "[solve]"):
+            check_atoms(self.solve.atoms, self._equation, self._geometry)
         if self.particles is not None and not lines:
             with noted(lines, "[particles]"):
                 self.particles.check_fits(self._equation, self._geometry)

@@ -135,6 +135,7 @@ class SolveSection(Section):
     save_every: Real | None = None
     save_at: SkipValidation[list[float]] | None = None
     transport: Word | None = None
+    atoms: Word = "grid"
     rtol: Real = 1e-4
     max_step: Real | None = None
     steady_state: Real | None = None

@@ -10,10 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import choice, real_number
-from mfpde.atoms import ExactAtoms, state_of
+from mfpde.arrays import real_number
+from mfpde.atoms import ExactAtoms, check_atoms, coarseness, state_of
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Sphere
 from mfpde.measure import AnyMeasure, Measure, as_measure
 from mfpde.recorder import Observer, OnSave, OnTrack, Recorder
 from mfpde.run import Run
@@ -26,10 +25,6 @@ from mfpde.transport import State, Transport, scheme_for
 from mfpde.version import __version__
 
 DEFAULT_SAVES = 50
-# Largest h sqrt(beta) at which exact atoms form where they should: 100 sqrt(beta) cells on
-# the circle, 64 rings at beta = 32 on the sphere.
-COARSEST_CIRCLE = 2 * np.pi / 100
-COARSEST_SPHERE = np.pi / 64 * np.sqrt(32)
 
 
 def solve(
@@ -111,8 +106,13 @@ def solve(
     ------
     ValueError
         Before any work, for wrong times, an unknown transport, terms that do not fit
-        the geometry, a grid too coarse for beta, a mass that is not 1, or atoms with
-        diffusion.
+        the geometry, a grid too coarse for beta, a mass that is not 1, atoms with
+        diffusion, or exact atoms on a zonal grid.
+
+    Warns
+    -----
+    UserWarning
+        If the grid is too coarse for exact atoms to form at the right place.
     """
     measure = as_measure(start)
     _check_start(measure, equation)
@@ -140,7 +140,9 @@ def solve(
             )
     tracker = _tracker(track, equation)
     scheme = scheme_for(transport, measure.geometry)
-    _check_atoms(atoms, equation, measure)
+    check_atoms(atoms, equation, measure.geometry)
+    if atoms == "exact":
+        _warn_of_coarse_grid(equation, measure)
     stepper = TimeStepper(
         scheme.transport(equation.on(measure.geometry)),
         scheme,
@@ -205,40 +207,11 @@ def _tracker(
     return Tracker(given, equation)
 
 
-def _check_atoms(atoms: str, equation: MeanFieldEquation, measure: Measure) -> None:
-    """Refuse exact atoms where they make no sense, and warn of a grid too coarse for them."""
-    if choice("atoms", atoms, ("grid", "exact")) == "grid":
-        return
-    geometry = measure.geometry
-    if not isinstance(geometry, Circle | Sphere):
-        raise ValueError(
-            f"atoms = 'exact' works on a Circle or a Sphere, not on {geometry!r}: mass "
-            "away from the poles of a zonal grid lies on rings, not in points"
-        )
-    if equation.diffusion > 0:
-        raise ValueError(
-            f"atoms = 'exact' with diffusion = {equation.diffusion:g}: diffusion dissolves "
-            "atoms at once; use atoms='grid'"
-        )
-    if measure.density.total_mass == 0:
-        return
-    beta = max((attention.beta for attention in equation.attentions), default=0.0)
-    coarsest = COARSEST_CIRCLE if isinstance(geometry, Circle) else COARSEST_SPHERE
-    if geometry.spacing * np.sqrt(beta) > coarsest * (1 + 1e-9):
-        least = int(
-            np.ceil(np.sqrt(beta) / coarsest * geometry.spacing * _cells(geometry))
-        )
-        warnings.warn(
-            f"the grid is coarse for exact atoms at beta = {beta:g}: {geometry!r} has "
-            f"cells of {geometry.spacing:.3g} against a kernel of width "
-            f"{beta**-0.5:.3g}; atoms may form at the wrong place or not at all; use at "
-            f"least {least} {'cells' if isinstance(geometry, Circle) else 'rings'}",
-            stacklevel=3,
-        )
-
-
-def _cells(geometry: Circle | Sphere) -> int:
-    return geometry.num_cells if isinstance(geometry, Circle) else geometry.nlat
+def _warn_of_coarse_grid(equation: MeanFieldEquation, measure: Measure) -> None:
+    if measure.density.total_mass > 0:
+        message = coarseness(equation, measure.geometry)
+        if message is not None:
+            warnings.warn(message, stacklevel=3)
 
 
 def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:
