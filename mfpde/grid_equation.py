@@ -133,7 +133,9 @@ class GridEquation:
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """S grad F at the cell centres, (directions, *shape)."""
-        return self.attention_velocity(moments) + self.external_velocity
+        velocity = self.attention_velocity(moments)
+        velocity += self.external_velocity
+        return velocity
 
     def velocity_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Velocity at ``points`` (..., d), tangent vectors (..., d)."""

@@ -19,7 +19,7 @@ from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
 
 GHOSTS = 3
-FOOT_GHOSTS = 1
+FOOT_GHOSTS = 2
 
 
 @compiled
@@ -87,57 +87,89 @@ def edge_densities(masses: FloatArray) -> FloatArray:
 
 
 @compiled
-def _cubic(values: FloatArray, position: float) -> float:
-    """Four-point Lagrange interpolation at ``position``; value k has index k + 1."""
-    last = len(values) - 4
+def _quintic(values: FloatArray, position: float) -> float:
+    """Six-point Lagrange interpolation at ``position``; value k has index k + 2."""
+    last = len(values) - 2 * FOOT_GHOSTS - 2
     k = min(max(int(np.floor(position)), 0), last)
     t = position - k
-    a = values[k]
-    b = values[k + 1]
-    c = values[k + 2]
-    d = values[k + 3]
-    left = -t * (t - 1.0) * (t - 2.0) / 6.0 * a
-    middle = (t + 1.0) * (t - 1.0) * (t - 2.0) / 2.0 * b
-    right = -(t + 1.0) * t * (t - 2.0) / 2.0 * c
-    return float(left + middle + right + (t + 1.0) * t * (t - 1.0) / 6.0 * d)
+    a = t + 2.0
+    b = t + 1.0
+    d = t - 1.0
+    e = t - 2.0
+    f = t - 3.0
+    outer = t * d * (b * e * (values[k + 5] * a - values[k] * f) / 120.0)
+    inner = t * d * (a * f * (values[k + 1] * e - values[k + 4] * b) / 24.0)
+    middle = a * b * e * f * (values[k + 3] * t - values[k + 2] * d) / 12.0
+    return float(outer + inner + middle)
 
 
 @compiled
 def _velocity_at(velocity: FloatArray, position: float, periodic: bool) -> float:
     n = len(velocity) - 1 - 2 * FOOT_GHOSTS
     if periodic:
-        return _cubic(velocity, position - n * np.floor(position / n))
-    return _cubic(velocity, min(max(position, 0.0), float(n)))
+        return _quintic(velocity, position - n * np.floor(position / n))
+    return _quintic(velocity, min(max(position, 0.0), float(n)))
 
 
 @compiled
-def feet(velocity: FloatArray, step: float, periodic: bool) -> FloatArray:
-    """Feet X(0..n), in cells from face 0, of the faces after ``step`` in a frozen velocity.
+def _with_ghosts(
+    velocities: FloatArray, weights: FloatArray, periodic: bool
+) -> FloatArray:
+    """Weighted sum of face velocities (stages, n + 1) with ghost faces, (n + 5,).
+
+    Beyond an end that is not periodic velocities are odd.
+    """
+    n = velocities.shape[1] - 1
+    result = np.zeros(n + 1 + 2 * FOOT_GHOSTS)
+    for s in range(len(weights)):
+        if weights[s] != 0.0:
+            for j in range(n + 1):
+                result[j + FOOT_GHOSTS] += weights[s] * velocities[s, j]
+    for g in range(1, FOOT_GHOSTS + 1):
+        if periodic:
+            result[FOOT_GHOSTS - g] = result[FOOT_GHOSTS + n - g]
+            result[FOOT_GHOSTS + n + g] = result[FOOT_GHOSTS + g]
+        else:
+            result[FOOT_GHOSTS - g] = -result[FOOT_GHOSTS + g]
+            result[FOOT_GHOSTS + n + g] = -result[FOOT_GHOSTS + n - g]
+    return result
+
+
+@compiled
+def feet(velocities: FloatArray, weights: FloatArray, periodic: bool) -> FloatArray:
+    """Feet X(0..n), in cells from face 0, of the faces after flows in frozen velocities.
 
     Parameters
     ----------
-    velocity
-        In cells per unit time at the faces 0..n, with one ghost face at each end, (n + 3,).
-    step
-        Time step; one step of the classical Runge-Kutta method backwards.
+    velocities
+        In cells per unit time at the faces 0..n, one row for each stage, (stages, n + 1).
+    weights
+        One row for each flow in the order of time, (flows, stages): the flow of duration 1
+        in the velocity sum_s weights[s] velocities[s].  Each is traced backwards by one
+        step of the classical Runge-Kutta method.
     periodic
         Whether face n is face 0; otherwise faces 0 and n do not move.
     """
-    n = len(velocity) - 1 - 2 * FOOT_GHOSTS
+    n = velocities.shape[1] - 1
     result = np.empty(n + 1)
     for j in range(n + 1):
-        k1 = velocity[j + FOOT_GHOSTS]
-        k2 = _velocity_at(velocity, j - step / 2 * k1, periodic)
-        k3 = _velocity_at(velocity, j - step / 2 * k2, periodic)
-        k4 = _velocity_at(velocity, j - step * k3, periodic)
-        result[j] = j - step / 6 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
-    if not periodic:
+        result[j] = j
+    for leg in range(len(weights) - 1, -1, -1):
+        velocity = _with_ghosts(velocities, weights[leg], periodic)
+        for j in range(n + 1):
+            x = result[j]
+            k1 = _velocity_at(velocity, x, periodic)
+            k2 = _velocity_at(velocity, x - 0.5 * k1, periodic)
+            k3 = _velocity_at(velocity, x - 0.5 * k2, periodic)
+            k4 = _velocity_at(velocity, x - k3, periodic)
+            result[j] = x - (k1 + 2.0 * k2 + 2.0 * k3 + k4) / 6.0
+    if periodic:
+        result[n] = result[0] + n
+    else:
         result[0] = 0.0
         result[n] = n
     for j in range(n):
-        result[j + 1] = max(result[j + 1], result[j])
-        if not periodic:
-            result[j + 1] = min(result[j + 1], float(n))
+        result[j + 1] = min(max(result[j + 1], result[j]), result[n])
     return result
 
 

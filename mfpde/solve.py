@@ -138,7 +138,7 @@ def solve(
         state = _state_of(measure, stepper.transport)
         reason = loop.run(state, start_time, tuple(stop))
     statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
-    return record.run(reason, loop.state, loop.time, statistics=statistics)
+    return record.run(reason, loop.measured, loop.time, statistics=statistics)
 
 
 def _check_start(measure: Measure, equation: MeanFieldEquation) -> None:

@@ -79,6 +79,12 @@ class TimeLoop:
         return reached_end(self.time)
 
     @property
+    def measured(self) -> State:
+        """The state, its masses those of a density on the grid."""
+        masses = self.stepper.transport.restored(self.state.masses)
+        return State(masses, self.state.points, self.state.atom_masses)
+
+    @property
     def statistics(self) -> dict[str, float | int | str]:
         """Counts and times of the steps taken."""
         return {
@@ -128,7 +134,7 @@ class TimeLoop:
     def _save_if_due(self, flow: Flow) -> None:
         if self.save_times and self.time >= self.save_times[0]:
             at = self.save_times.pop(0)
-            self.recorder.save(at, self.state, flow=flow, step=self.last_step)
+            self.recorder.save(at, self.measured, flow=flow, step=self.last_step)
 
     def _stopped_by(
         self, conditions: tuple[StoppingCondition, ...]

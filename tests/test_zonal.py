@@ -259,7 +259,7 @@ class TestUniformState:
         scheme = scheme_for(transport, grid).transport(equation.on(grid))
         masses = perturbed(grid, degree, 1e-5)
         state = State(masses, np.empty((0, dimension)), np.empty(0))
-        rates = scheme.net_rate(scheme.flow(state).outflows)
+        rates = scheme.rate(state.masses, scheme.flow(state).outflows)
         growth = (grid.moments(rates, degree) / grid.moments(masses, degree))[degree]
         expected = degree * (degree + dimension - 2) / beta
         expected *= eigenvalue(beta, dimension, degree)
