@@ -16,18 +16,18 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled
+from mfpde.compiled import compiled, inlined
 
 GHOSTS = 3
 FOOT_GHOSTS = 2
 
 
-@compiled
+@inlined
 def _median(value: float, low: float, high: float) -> float:
     return min(max(value, min(low, high)), max(low, high))
 
 
-@compiled
+@inlined
 def _common(a: float, b: float, c: float, d: float) -> float:
     """Minmod of four: the smallest if all have one sign, else 0."""
     smallest = min(min(a, b), min(c, d))
@@ -35,7 +35,7 @@ def _common(a: float, b: float, c: float, d: float) -> float:
     return max(smallest, 0.0) + min(largest, 0.0)
 
 
-@compiled
+@inlined
 def _edge(m: FloatArray, k: int, side: int) -> float:
     """Mass density of cell k at its face towards ``side`` (1 or -1), sixth order, limited.
 
@@ -82,37 +82,13 @@ def edge_densities(masses: FloatArray) -> FloatArray:
     result = np.empty((2, n))
     for i in range(n):
         result[0, i] = _edge(masses, i + GHOSTS, -1)
+    for i in range(n):
         result[1, i] = _edge(masses, i + GHOSTS, 1)
     return result
 
 
 @compiled
-def _quintic(values: FloatArray, position: float) -> float:
-    """Six-point Lagrange interpolation at ``position``; value k has index k + 2."""
-    last = len(values) - 2 * FOOT_GHOSTS - 2
-    k = min(max(int(np.floor(position)), 0), last)
-    t = position - k
-    a = t + 2.0
-    b = t + 1.0
-    d = t - 1.0
-    e = t - 2.0
-    f = t - 3.0
-    outer = t * d * (b * e * (values[k + 5] * a - values[k] * f) / 120.0)
-    inner = t * d * (a * f * (values[k + 1] * e - values[k + 4] * b) / 24.0)
-    middle = a * b * e * f * (values[k + 3] * t - values[k + 2] * d) / 12.0
-    return float(outer + inner + middle)
-
-
-@compiled
-def _velocity_at(velocity: FloatArray, position: float, periodic: bool) -> float:
-    n = len(velocity) - 1 - 2 * FOOT_GHOSTS
-    if periodic:
-        return _quintic(velocity, position - n * np.floor(position / n))
-    return _quintic(velocity, min(max(position, 0.0), float(n)))
-
-
-@compiled
-def _with_ghosts(
+def _summed(
     velocities: FloatArray, weights: FloatArray, periodic: bool
 ) -> FloatArray:
     """Weighted sum of face velocities (stages, n + 1) with ghost faces, (n + 5,).
@@ -122,9 +98,10 @@ def _with_ghosts(
     n = velocities.shape[1] - 1
     result = np.zeros(n + 1 + 2 * FOOT_GHOSTS)
     for s in range(len(weights)):
-        if weights[s] != 0.0:
+        weight = weights[s]
+        if weight != 0.0:
             for j in range(n + 1):
-                result[j + FOOT_GHOSTS] += weights[s] * velocities[s, j]
+                result[j + FOOT_GHOSTS] += weight * velocities[s, j]
     for g in range(1, FOOT_GHOSTS + 1):
         if periodic:
             result[FOOT_GHOSTS - g] = result[FOOT_GHOSTS + n - g]
@@ -133,6 +110,71 @@ def _with_ghosts(
             result[FOOT_GHOSTS - g] = -result[FOOT_GHOSTS + g]
             result[FOOT_GHOSTS + n + g] = -result[FOOT_GHOSTS + n - g]
     return result
+
+
+@compiled
+def _interpolant(values: FloatArray) -> FloatArray:
+    """Quintics through the six faces around each cell, (n, 6), from (n + 5,) face values.
+
+    Coefficients of even and odd part about the cell's middle, each in Newton's form with
+    nodes 1/4, 9/4 (and 25/4) of the squared distance.
+    """
+    n = len(values) - 1 - 2 * FOOT_GHOSTS
+    result = np.empty((n, 6))
+    for i in range(n):
+        even1 = 0.5 * (values[i + 2] + values[i + 3])
+        even2 = 0.5 * (values[i + 1] + values[i + 4])
+        even3 = 0.5 * (values[i] + values[i + 5])
+        odd1 = values[i + 3] - values[i + 2]
+        odd2 = (values[i + 4] - values[i + 1]) * (1.0 / 3.0)
+        odd3 = (values[i + 5] - values[i]) * 0.2
+        result[i, 0] = even1
+        result[i, 1] = 0.5 * (even2 - even1)
+        result[i, 2] = (even3 - 3.0 * even2 + 2.0 * even1) * (1.0 / 24.0)
+        result[i, 3] = odd1
+        result[i, 4] = 0.5 * (odd2 - odd1)
+        result[i, 5] = (odd3 - 3.0 * odd2 + 2.0 * odd1) * (1.0 / 24.0)
+    return result
+
+
+@compiled
+def _fill_values(
+    values: FloatArray, pieces: FloatArray, positions: FloatArray, periodic: bool
+) -> None:
+    """Interpolated values at ``positions`` (m,), one loop: each is independent of the last."""
+    n = len(pieces)
+    for j in range(len(positions)):
+        position = positions[j]
+        if not periodic:
+            position = min(max(position, 0.0), float(n))
+        below = np.floor(position)
+        i = int(below)
+        if i < 0 or i >= n:
+            i = i % n if periodic else n - 1
+            below = below if periodic else n - 1.0
+        u = position - below - 0.5
+        square = u * u
+        near = square - 0.25
+        far = square - 2.25
+        even = pieces[i, 0] + near * (pieces[i, 1] + far * pieces[i, 2])
+        odd = pieces[i, 3] + near * (pieces[i, 4] + far * pieces[i, 5])
+        values[j] = even + u * odd
+
+
+@compiled
+def _trace(positions: FloatArray, pieces: FloatArray, periodic: bool) -> None:
+    """Move ``positions`` back along the flow of duration 1, one step of classical RK4."""
+    n = len(positions)
+    stage = positions.copy()
+    slope = np.empty(n)
+    total = np.zeros(n)
+    for weight, ahead in ((1.0, 0.5), (2.0, 0.5), (2.0, 1.0), (1.0, 0.0)):
+        _fill_values(slope, pieces, stage, periodic)
+        for j in range(n):
+            total[j] += weight * slope[j]
+            stage[j] = positions[j] - ahead * slope[j]
+    for j in range(n):
+        positions[j] -= total[j] * (1.0 / 6.0)
 
 
 @compiled
@@ -155,14 +197,8 @@ def feet(velocities: FloatArray, weights: FloatArray, periodic: bool) -> FloatAr
     for j in range(n + 1):
         result[j] = j
     for leg in range(len(weights) - 1, -1, -1):
-        velocity = _with_ghosts(velocities, weights[leg], periodic)
-        for j in range(n + 1):
-            x = result[j]
-            k1 = _velocity_at(velocity, x, periodic)
-            k2 = _velocity_at(velocity, x - 0.5 * k1, periodic)
-            k3 = _velocity_at(velocity, x - 0.5 * k2, periodic)
-            k4 = _velocity_at(velocity, x - k3, periodic)
-            result[j] = x - (k1 + 2.0 * k2 + 2.0 * k3 + k4) / 6.0
+        pieces = _interpolant(_summed(velocities, weights[leg], periodic))
+        _trace(result, pieces, periodic)
     if periodic:
         result[n] = result[0] + n
     else:
@@ -200,20 +236,27 @@ def remapped(masses: FloatArray, densities: FloatArray, feet: FloatArray) -> Flo
     n = len(masses)
     count = len(feet) - 1
     result = np.empty(count)
+    start = feet[0]
+    k = int(np.floor(start))
+    i = k % n
+    below = start - k
+    last = k + n
     for j in range(count):
-        start = feet[j]
         end = feet[j + 1]
-        first = int(np.floor(start))
-        # A foot on a face belongs to the cell below it.
-        last = max(int(np.ceil(end)) - 1, first)
-        total = 0.0
-        for k in range(first, last + 1):
-            i = k % n
-            low = start - k if k == first else 0.0
-            high = end - k if k == last else 1.0
-            if low > 0.0 or high < 1.0:
-                total += _part(masses[i], densities[0, i], densities[1, i], low, high)
-            else:
-                total += masses[i]
-        result[j] = total
+        if end <= k + 1.0:
+            above = end - k
+            result[j] = _part(masses[i], densities[0, i], densities[1, i], below, above)
+            below = above
+            continue
+        total = _part(masses[i], densities[0, i], densities[1, i], below, 1.0)
+        k += 1
+        i = i + 1 if i < n - 1 else 0
+        while end > k + 1.0 and k < last:
+            total += masses[i]
+            k += 1
+            i = i + 1 if i < n - 1 else 0
+        below = end - k
+        result[j] = total + _part(
+            masses[i], densities[0, i], densities[1, i], 0.0, below
+        )
     return result

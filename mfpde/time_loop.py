@@ -120,10 +120,11 @@ class TimeLoop:
                 break
             self.rejected += 1
         moved = 0.5 * float(np.abs(result.state.masses - self.state.masses).sum())
-        moved += float(
-            self.state.atom_masses
-            @ np.linalg.norm(result.state.points - self.state.points, axis=-1)
-        )
+        if len(self.state.atom_masses):
+            moved += float(
+                self.state.atom_masses
+                @ np.linalg.norm(result.state.points - self.state.points, axis=-1)
+            )
         self.rates = [*self.rates[-_RECENT_STEPS + 1 :], moved / step]
         self.state = result.state
         self.time = target if lands else self.time + step

@@ -166,7 +166,7 @@ class TimeStepper:
         allowed = tolerance * scale * step + _ROUNDING
         # The error is O(dt^3), what is allowed O(dt).
         ratio = 0.9 * np.sqrt(allowed / max(error, 1e-300))
-        accurate_step = step * float(np.clip(ratio, 0.2, 2.0))
+        accurate_step = step * min(max(float(ratio), 0.2), 2.0)
         is_accurate = error <= 2.0 * allowed
         if self.watch_energy and self._energy_moves_wrong(before, after):
             return StepResult(new, new_flow, step / 2, False)
