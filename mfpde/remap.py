@@ -112,12 +112,30 @@ def _summed(
     return result
 
 
+@inlined
+def _smoothness(v: FloatArray, i: int) -> float:
+    """1 where the six values from v[i] are smooth, 0 where there is a kink among them.
+
+    By the second differences of their second differences: (k h)^2 of these in a wave, at
+    least as large as the largest of them at a kink.
+    """
+    a = v[i] - 2.0 * v[i + 1] + v[i + 2]
+    b = v[i + 1] - 2.0 * v[i + 2] + v[i + 3]
+    c = v[i + 2] - 2.0 * v[i + 3] + v[i + 4]
+    d = v[i + 3] - 2.0 * v[i + 4] + v[i + 5]
+    largest = max(max(abs(a), abs(b)), max(abs(c), abs(d)))
+    change = max(abs(a - 2.0 * b + c), abs(b - 2.0 * c + d))
+    return min(max(2.0 - 2.0 * change / max(largest, 1e-300), 0.0), 1.0)
+
+
 @compiled
 def _interpolant(values: FloatArray) -> FloatArray:
     """Quintics through the six faces around each cell, (n, 6), from (n + 5,) face values.
 
     Coefficients of even and odd part about the cell's middle, each in Newton's form with
-    nodes 1/4, 9/4 (and 25/4) of the squared distance.
+    nodes 1/4, 9/4 (and 25/4) of the squared distance.  The first of each are those of the
+    linear interpolant, which is taken at kinks: there a quintic would make cells denser
+    and thinner in turn.
     """
     n = len(values) - 1 - 2 * FOOT_GHOSTS
     result = np.empty((n, 6))
@@ -128,12 +146,13 @@ def _interpolant(values: FloatArray) -> FloatArray:
         odd1 = values[i + 3] - values[i + 2]
         odd2 = (values[i + 4] - values[i + 1]) * (1.0 / 3.0)
         odd3 = (values[i + 5] - values[i]) * 0.2
+        share = _smoothness(values, i)
         result[i, 0] = even1
-        result[i, 1] = 0.5 * (even2 - even1)
-        result[i, 2] = (even3 - 3.0 * even2 + 2.0 * even1) * (1.0 / 24.0)
+        result[i, 1] = share * 0.5 * (even2 - even1)
+        result[i, 2] = share * (even3 - 3.0 * even2 + 2.0 * even1) * (1.0 / 24.0)
         result[i, 3] = odd1
-        result[i, 4] = 0.5 * (odd2 - odd1)
-        result[i, 5] = (odd3 - 3.0 * odd2 + 2.0 * odd1) * (1.0 / 24.0)
+        result[i, 4] = share * 0.5 * (odd2 - odd1)
+        result[i, 5] = share * (odd3 - 3.0 * odd2 + 2.0 * odd1) * (1.0 / 24.0)
     return result
 
 
