@@ -216,6 +216,8 @@ def feet(velocities: FloatArray, weights: FloatArray, periodic: bool) -> FloatAr
     for j in range(n + 1):
         result[j] = j
     for leg in range(len(weights) - 1, -1, -1):
+        if not np.any(weights[leg]):
+            continue
         pieces = _interpolant(_summed(velocities, weights[leg], periodic))
         _trace(result, pieces, periodic)
     if periodic:

@@ -65,11 +65,7 @@ def commutator_free(transport: Transport, start: Point, step: float) -> Advanced
     """Order 4 from flows in frozen velocities: see ``mfpde.transport.semi_lagrangian``."""
     if not isinstance(transport, SemiLagrangian):
         raise TypeError(f"{transport!r} does not move measures along flows")
-    state, flow = start
-    flows = [flow]
-    for _ in range(3):
-        flows.append(transport.flow(transport.carried(state, flows, step)))
-    return transport.carried(state, flows, step), flows[-1]
+    return transport.advanced(*start, step)
 
 
 RUNGE_KUTTA: dict[str, Callable[[Transport, Point, float], Advanced]] = {

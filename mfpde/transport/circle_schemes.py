@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
-from mfpde.transport.base import Transport
+from mfpde.transport.base import Flow, State, Transport
 from mfpde.transport.circle_means import cell_means, centre_values
+from mfpde.transport.circle_tables import CircleTables, fits
 from mfpde.transport.monotone import check_monotone
 from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
 
@@ -119,13 +122,21 @@ class SemiLagrangianCircle(SemiLagrangian):
         if not isinstance(grid.geometry, Circle):
             raise ValueError(f"geometry = {grid.geometry!r} must be a Circle")
         self.circle = grid.geometry
-        angles = self.circle.face_angles
-        self._external_at_faces = grid.external_velocity_along(
-            points_at(angles), tangents_at(angles)
+        angles = np.concatenate([[0.0], self.circle.face_angles])
+        angles[-1] = 0.0
+        # In cells per unit time, like all velocities below.
+        self._external_at_faces = (
+            grid.external_velocity_along(points_at(angles), tangents_at(angles))
+            / self.circle.spacing
         )
         waves = np.arange(grid.degree + 1)
         # Averaging over a cell multiplies wave k by sin(k h / 2) / (k h / 2).
         self._from_means = 1.0 / np.sinc(waves / self.circle.num_cells)
+        self._tables = (
+            CircleTables(grid, self.circle, self._external_at_faces)
+            if fits(grid, self.circle)
+            else None
+        )
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Masses of the cells from those at their centres."""
@@ -137,6 +148,8 @@ class SemiLagrangianCircle(SemiLagrangian):
 
     def density_moments(self, masses: FloatArray) -> ComplexArray:
         """Moments of the density whose cells have these masses."""
+        if self._tables is not None:
+            return self._tables.moments(masses)
         moments = self.circle.moments(masses, self.grid.degree)
         moments *= self._from_means
         return moments
@@ -147,12 +160,19 @@ class SemiLagrangianCircle(SemiLagrangian):
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """Velocity at the faces 0..n in cells per unit time, (1, n + 1)."""
-        attention = self.grid.attention_velocity(moments, self.circle.faces)
-        result = np.empty((1, self.circle.num_cells + 1))
-        np.add(attention, self._external_at_faces, out=result[:, 1:])
-        result /= self.circle.spacing
-        result[0, 0] = result[0, -1]
-        return result
+        if self._tables is not None:
+            return self._tables.velocity(moments)
+        attention = self.grid.attention_velocity(moments, self.circle.faces)[0]
+        velocity = np.concatenate([attention[-1:], attention]) / self.circle.spacing
+        return np.asarray((velocity + self._external_at_faces)[np.newaxis])
+
+    def advanced(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
+        """State after a step, and the flow of its last stage."""
+        if self._tables is None or len(state.atom_masses):
+            return super().advanced(state, flow, step)
+        masses, last = self._tables.advanced(state.masses, flow.velocity, step)
+        moved = State(masses, state.points, state.atom_masses)
+        return moved, replace(flow, velocity=last, outflows=last)
 
     def unresolved_mass(self, masses: FloatArray) -> float:
         """Mass in structures of a cell or two."""

@@ -29,16 +29,17 @@ from mfpde.transport.line import blends
 # Feet keep their order below 1.
 _LARGEST_COMPRESSION = 0.5
 
-FLOWS = tuple(
-    read_only(np.array(weights))
-    for weights in (
-        [[1 / 2]],
-        [[0, 1 / 2]],
-        [[1 / 2, 0, 0], [-1 / 2, 0, 1]],
-        [[1 / 4, 1 / 6, 1 / 6, -1 / 12], [-1 / 12, 1 / 6, 1 / 6, 1 / 4]],
+FLOWS = read_only(
+    np.array(
+        [
+            [[1 / 2, 0, 0, 0], [0, 0, 0, 0]],
+            [[0, 1 / 2, 0, 0], [0, 0, 0, 0]],
+            [[1 / 2, 0, 0, 0], [-1 / 2, 0, 1, 0]],
+            [[1 / 4, 1 / 6, 1 / 6, -1 / 12], [-1 / 12, 1 / 6, 1 / 6, 1 / 4]],
+        ]
     )
 )
-"""Weights of F_1, F_2, ... in each of the flows, in the order of time, of every stage."""
+"""Weights of F_1..F_4 in both flows, in the order of time, that end in each stage."""
 
 
 class SemiLagrangian(Transport):
@@ -64,20 +65,23 @@ class SemiLagrangian(Transport):
         """The face velocity, and the unresolved mass."""
         return velocity, self.unresolved_mass(masses)
 
-    def carried(self, state: State, flows: Sequence[Flow], step: float) -> State:
+    def advanced(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
+        """State after a step of the method, and the flow of its last stage."""
+        flows = [flow]
+        for _ in range(3):
+            flows.append(self.flow(self._carried(state, flows, step)))
+        return self._carried(state, flows, step), flows[-1]
+
+    def _carried(self, state: State, flows: Sequence[Flow], step: float) -> State:
         """Stage ``len(flows) + 1`` of the method, or the new state after four."""
-        weights = FLOWS[len(flows) - 1]
+        count = len(flows)
+        weights = step * FLOWS[count - 1, :, :count]
         velocities = np.concatenate([flow.velocity for flow in flows])
-        masses = _carried(
-            state.masses,
-            self.extended(state.masses),
-            velocities,
-            step * weights,
-            self.periodic,
-        )
+        extended = self.extended(state.masses)
+        masses = _moved(state.masses, extended, (velocities, weights), self.periodic)
         points = state.points
         if len(state.atom_masses):
-            shares = step * weights.sum(axis=0)
+            shares = weights.sum(axis=0)
             points = points + sum(
                 share * flow.atom_velocities
                 for share, flow in zip(shares, flows, strict=True)
@@ -92,26 +96,32 @@ class SemiLagrangian(Transport):
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
         """Masses after a flow of duration ``step`` in the velocity ``outflows``."""
-        weights = np.full((1, 1), step)
-        return _carried(
-            masses, self.extended(masses), outflows, weights, self.periodic
-        )
+        flow = outflows, np.full((1, 1), step)
+        return _moved(masses, self.extended(masses), flow, self.periodic)
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """0.5 / max |dv/dtheta| over all faces; inf at rest."""
-        steepest = float(np.abs(np.diff(flow.velocity[0])).max())
+        steepest = _steepest(flow.velocity[0])
         return _LARGEST_COMPRESSION / steepest if steepest > 0 else np.inf
 
 
 @compiled
-def _carried(
+def _steepest(velocity: FloatArray) -> float:
+    largest = 0.0
+    for j in range(len(velocity) - 1):
+        largest = max(largest, abs(velocity[j + 1] - velocity[j]))
+    return largest
+
+
+@compiled
+def _moved(
     masses: FloatArray,
     extended: FloatArray,
-    velocities: FloatArray,
-    weights: FloatArray,
+    flows: tuple[FloatArray, FloatArray],
     periodic: bool,
 ) -> FloatArray:
-    """Masses moved along flows in frozen velocities; the total is that of before."""
+    """Masses moved along flows (velocities, weights); the total is that of before."""
+    velocities, weights = flows
     positions = feet(velocities, weights, periodic)
     result = remapped(masses, edge_densities(extended), positions)
     scale = masses.sum() / result.sum()
