@@ -35,9 +35,9 @@ T_END = 5.0
 TARGET = 1e-4
 POINTS = (32, 48, 64, 96, 128, 192, 256)
 STEPS = (1.25, 1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.125, 0.09, 0.0625)
-CELLS = (48, 64, 96, 128, 192, 256)
+CELLS = (48, 64, 96, 128, 192, 256, 384)
 TOLERANCES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5)
-NEURONS = ([[np.cos(a), np.sin(a)] for a in (0.3, 2.1)], [0.8, -0.5])
+NEURONS = ([[np.cos(a), np.sin(a)] for a in (0.3, 2.1)], [0.4, -0.25])
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from mfpde.remap import GHOSTS, edge_densities, feet, remapped
 from mfpde.transport.base import Flow, State, Transport
 from mfpde.transport.line import blends
 
-# Feet keep their order below 1.
-_LARGEST_COMPRESSION = 0.5
+# The flows keep their order below about 1.
+_LARGEST_COMPRESSION = 1.0
 
 FLOWS = read_only(
     np.array(
@@ -100,7 +100,7 @@ class SemiLagrangian(Transport):
         return _moved(masses, self.extended(masses), flow, self.periodic)
 
     def longest_step(self, state: State, flow: Flow) -> float:
-        """0.5 / max |dv/dtheta| over all faces; inf at rest."""
+        """1 / max |dv/dtheta| over all faces; inf at rest."""
         steepest = _steepest(flow.velocity[0])
         return _LARGEST_COMPRESSION / steepest if steepest > 0 else np.inf
 
