@@ -22,7 +22,7 @@ GHOSTS = 3
 FOOT_GHOSTS = 2
 # Largest difference of velocities at neighbouring faces, in cells per step of a trace: the
 # error of a step is its fifth power over 120.
-_COMPRESSION_OF_A_STEP = 0.3
+_COMPRESSION_OF_A_STEP = 0.1
 
 
 @inlined
