@@ -50,6 +50,7 @@ class Case:
 
     @property
     def equation(self) -> mfpde.MeanFieldEquation:
+        """For mfpde."""
         terms: list[mfpde.Perceptron] = []
         if self.neurons:
             terms = [mfpde.Perceptron(*NEURONS, activation="gelu")]
@@ -58,6 +59,7 @@ class Case:
 
     @property
     def problem(self) -> SpectralProblem:
+        """For the pseudo-spectral code."""
         sign = 1 if self.direction == "ascent" else -1
         slope = gelu_slope if self.neurons else None
         return SpectralProblem(self.beta, sign, slope)
@@ -154,7 +156,9 @@ def cheapest(
     grid: tuple[tuple[int, ...], tuple[float, ...]],
 ) -> tuple[int, float]:
     """The setting that reaches the target soonest."""
-    reference = modes(filtered_spectral(case.problem, start(angles(1024)), t_end=T_END, step=0.01))
+    reference = modes(
+        filtered_spectral(case.problem, start(angles(1024)), t_end=T_END, step=0.01)
+    )
     found: list[tuple[float, int, float]] = []
     for count in grid[0]:
         for setting in grid[1]:
@@ -171,19 +175,27 @@ def cheapest(
 
 
 def main() -> None:
-    print("problem                     semi-Lagrangian    steps     call    spectral           time    steps/spectral  call/spectral")
+    print(
+        "problem                 semi-Lagrangian     steps      call      spectral "
+        "            time   steps/spectral  call/spectral"
+    )
     for beta in (5.0, 10.0):
         for direction in ("ascent", "descent"):
             for neurons in (False, True):
                 case = Case(beta, direction, neurons)
                 ours = cheapest(steps_alone, case, (CELLS, TOLERANCES))
                 theirs = cheapest(spectral, case, (POINTS, STEPS))
-                runs = (steps_alone(case, *ours), whole_call(case, *ours), spectral(case, *theirs))
+                runs = (
+                    steps_alone(case, *ours),
+                    whole_call(case, *ours),
+                    spectral(case, *theirs),
+                )
                 times = [min(seconds(run) for _ in range(5)) for run in runs]
                 print(
                     f"{case}  {ours[0]:4d} cells {ours[1]:7.0e} {1e3 * times[0]:6.2f} ms "
                     f"{1e3 * times[1]:6.2f} ms   {theirs[0]:4d} points {theirs[1]:6.3g} "
-                    f"{1e3 * times[2]:6.2f} ms {times[0] / times[2]:8.2f} {times[1] / times[2]:12.2f}",
+                    f"{1e3 * times[2]:6.2f} ms "
+                    f"{times[0] / times[2]:8.2f} {times[1] / times[2]:12.2f}",
                     flush=True,
                 )
 

@@ -5,7 +5,8 @@ that ends at the face came from),
 
     new mass of cell j = C(X(j+1)) - C(X(j)),
 
-C a monotone piecewise cubic whose slopes are the cells' mass densities at their faces.
+C a piecewise quintic with the mass densities at the faces as slopes and theirs as second
+derivatives (White & Adcroft 2008); where those are limited, a monotone cubic.
 There is no limit on the distance that the feet move, only on their order (time step times
 velocity gradient below 1).  Mass is summed cell by cell from foot to foot, never as a
 difference of prefix sums: so it is positive also where it is small.
@@ -22,7 +23,7 @@ GHOSTS = 3
 FOOT_GHOSTS = 2
 # Largest difference of velocities at neighbouring faces, in cells per step of a trace: the
 # error of a step is its fifth power over 120.
-_COMPRESSION_OF_A_STEP = 0.1
+_COMPRESSION_OF_A_STEP = 0.07
 
 
 @inlined
@@ -67,9 +68,23 @@ def _edge(m: FloatArray, k: int, side: int) -> float:
     return float(min(max(limited, 0.0), 3.0 * here))
 
 
+@inlined
+def _face(m: FloatArray, k: int) -> float:
+    """Mass density at the lower face of cell k, sixth order."""
+    value = 37.0 * (m[k - 1] + m[k]) - 8.0 * (m[k - 2] + m[k + 1])
+    return float((value + m[k - 3] + m[k + 2]) / 60.0)
+
+
+@inlined
+def _face_slope(m: FloatArray, k: int) -> float:
+    """Slope of the mass density at the lower face of cell k, sixth order."""
+    slope = 245.0 * (m[k] - m[k - 1]) - 25.0 * (m[k + 1] - m[k - 2])
+    return float((slope + 2.0 * (m[k + 2] - m[k - 3])) / 180.0)
+
+
 @compiled
 def edge_densities(masses: FloatArray) -> FloatArray:
-    """Mass densities (per cell) of each cell at its lower and its upper face.
+    """Mass densities (per cell) of each cell at its lower and its upper face, and slopes.
 
     Parameters
     ----------
@@ -78,22 +93,35 @@ def edge_densities(masses: FloatArray) -> FloatArray:
 
     Returns
     -------
-    Shape (2, n), between 0 and three times the cell's mass: then the cubic with these end
-    slopes is monotone (Fritsch & Carlson 1980).
+    Shape (4, n).  Densities between 0 and three times the cell's mass: then the cubic with
+    these end slopes is monotone (Fritsch & Carlson 1980).  Rows 2 and 3: by how much the
+    density's slopes at the faces exceed those of the parabola with the cell's mass and its
+    densities at the faces; 0 where those are limited, and limited by the densities.
     """
     n = len(masses) - 2 * GHOSTS
-    result = np.empty((2, n))
+    result = np.empty((4, n))
     for i in range(n):
         result[0, i] = _edge(masses, i + GHOSTS, -1)
     for i in range(n):
         result[1, i] = _edge(masses, i + GHOSTS, 1)
+    for i in range(n):
+        k = i + GHOSTS
+        low = result[0, i]
+        high = result[1, i]
+        bend = 3.0 * (low + high - 2.0 * masses[k])
+        excess_low = _face_slope(masses, k) - (high - low) + bend
+        excess_high = _face_slope(masses, k + 1) - (high - low) - bend
+        limited = abs(low - _face(masses, k)) + abs(high - _face(masses, k + 1))
+        largest = 0.1 * (abs(excess_low) + abs(excess_high))
+        share = min(min(min(low, high), masses[k]) / max(largest, 1e-300), 1.0)
+        smooth = share if limited <= 1e-13 * masses[k] else 0.0
+        result[2, i] = max(smooth, 0.0) * excess_low
+        result[3, i] = max(smooth, 0.0) * excess_high
     return result
 
 
 @compiled
-def _summed(
-    velocities: FloatArray, weights: FloatArray, periodic: bool
-) -> FloatArray:
+def _summed(velocities: FloatArray, weights: FloatArray, periodic: bool) -> FloatArray:
     """Weighted sum of face velocities (stages, n + 1) with ghost faces, (n + 5,).
 
     Beyond an end that is not periodic velocities are odd.
@@ -128,7 +156,7 @@ def _smoothness(v: FloatArray, i: int) -> float:
     d = v[i + 3] - 2.0 * v[i + 4] + v[i + 5]
     largest = max(max(abs(a), abs(b)), max(abs(c), abs(d)))
     change = max(abs(a - 2.0 * b + c), abs(b - 2.0 * c + d))
-    return min(max(2.0 - 2.0 * change / max(largest, 1e-300), 0.0), 1.0)
+    return float(min(max(2.0 - 2.0 * change / max(largest, 1e-300), 0.0), 1.0))
 
 
 @compiled
@@ -244,14 +272,19 @@ def feet(velocities: FloatArray, weights: FloatArray, periodic: bool) -> FloatAr
 
 
 @compiled
-def _part(mass: float, low: float, high: float, start: float, end: float) -> float:
-    """Mass between ``start`` and ``end`` in [0, 1] of a cell with face densities given."""
+def _part(mass: float, edges: FloatArray, start: float, end: float) -> float:
+    """Mass between ``start`` and ``end`` in [0, 1] of a cell with its edge densities (4,)."""
+    low, high, excess_low, excess_high = edges[0], edges[1], edges[2], edges[3]
     second = 3.0 * mass - 2.0 * low - high
     third = low + high - 2.0 * mass
     sum1 = start + end
     sum2 = start * start + start * end + end * end
     part = (end - start) * (low + second * sum1 + third * sum2)
-    return min(max(part, 0.0), mass)
+    square_end = 0.5 * (end * (1.0 - end)) ** 2
+    square_start = 0.5 * (start * (1.0 - start)) ** 2
+    part += square_end * (excess_low * (1.0 - end) + excess_high * end)
+    part -= square_start * (excess_low * (1.0 - start) + excess_high * start)
+    return float(min(max(part, 0.0), mass))
 
 
 @compiled
@@ -263,7 +296,7 @@ def remapped(masses: FloatArray, densities: FloatArray, feet: FloatArray) -> Flo
     masses
         Cell masses (n,); positions outside [0, n] are taken around the circle.
     densities
-        Result of :func:`edge_densities`, (2, n).
+        Result of :func:`edge_densities`, (4, n).
     feet
         Nondecreasing positions in cells from face 0.
     """
@@ -279,10 +312,10 @@ def remapped(masses: FloatArray, densities: FloatArray, feet: FloatArray) -> Flo
         end = feet[j + 1]
         if end <= k + 1.0:
             above = end - k
-            result[j] = _part(masses[i], densities[0, i], densities[1, i], below, above)
+            result[j] = _part(masses[i], densities[:, i], below, above)
             below = above
             continue
-        total = _part(masses[i], densities[0, i], densities[1, i], below, 1.0)
+        total = _part(masses[i], densities[:, i], below, 1.0)
         k += 1
         i = i + 1 if i < n - 1 else 0
         while end > k + 1.0 and k < last:
@@ -290,7 +323,5 @@ def remapped(masses: FloatArray, densities: FloatArray, feet: FloatArray) -> Flo
             k += 1
             i = i + 1 if i < n - 1 else 0
         below = end - k
-        result[j] = total + _part(
-            masses[i], densities[0, i], densities[1, i], 0.0, below
-        )
+        result[j] = total + _part(masses[i], densities[:, i], 0.0, below)
     return result

@@ -240,7 +240,9 @@ class TimeStepper:
         moved = new_flow.density_moments - flow.density_moments
         scale = self._norm(moved) / step
         if len(new.atom_masses):
-            lag = np.linalg.norm(last.atom_velocities - new_flow.atom_velocities, axis=1)
+            lag = np.linalg.norm(
+                last.atom_velocities - new_flow.atom_velocities, axis=1
+            )
             speed = np.linalg.norm(flow.atom_velocities, axis=1)
             error += weight * float(new.atom_masses @ lag)
             scale += float(new.atom_masses @ speed)

@@ -87,7 +87,7 @@ def modes(values: Array, largest: int = 8) -> NDArray[np.complex128]:
 
 
 def main(quick: bool = False) -> dict[str, float]:
-    """Both solvers on a smooth problem: modes up to 8 agree, while the minimum tells them apart."""
+    """Both solvers on a smooth problem: modes up to 8 agree."""
     import mfpde
 
     count = 256 if quick else 1024

@@ -48,7 +48,8 @@ def _is_smooth(r: FloatArray, j: int) -> bool:
     here = r[j - 1] - 2.0 * r[j] + r[j + 1]
     beside = r[j] - 2.0 * r[j + side] + r[j + 2 * side]
     smaller = min(abs(here), abs(beside))
-    return here * beside > 0.0 and _SMOOTH * smaller >= max(abs(here), abs(beside))
+    larger = max(abs(here), abs(beside))
+    return bool(here * beside > 0.0 and _SMOOTH * smaller >= larger)
 
 
 @compiled
@@ -62,9 +63,7 @@ def _room(r: FloatArray, j: int) -> tuple[float, float]:
 
 
 @compiled
-def _converted(
-    values: FloatArray, factors: tuple[float, float, float]
-) -> FloatArray:
+def _converted(values: FloatArray, factors: tuple[float, float, float]) -> FloatArray:
     n = len(values)
     r = wrapped(values)
     passed = _passed(r, factors)

@@ -32,7 +32,9 @@ Maps = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 class CircleTables:
     """Dense maps from cell masses to moments, and from moments to the face velocity."""
 
-    def __init__(self, grid: GridEquation, circle: Circle, external: FloatArray) -> None:
+    def __init__(
+        self, grid: GridEquation, circle: Circle, external: FloatArray
+    ) -> None:
         degree = grid.degree
         self._moments = moment_map(circle, degree)
         values = value_map(circle, degree)
@@ -60,7 +62,7 @@ class CircleTables:
         self, masses: FloatArray, velocity: FloatArray, step: float
     ) -> tuple[FloatArray, FloatArray]:
         """Masses after a step, and the velocity of its last stage (1, n + 1)."""
-        moved, last = _advanced(masses, velocity[0], step, self.maps)
+        moved, last = _advanced(masses, velocity[0], step * FLOWS, self.maps)
         return moved, last[np.newaxis]
 
 
@@ -117,7 +119,7 @@ def _interleaved(symbols: ComplexArray) -> FloatArray:
 @compiled
 def _face_velocity(moments: FloatArray, maps: Maps) -> FloatArray:
     _, linear, over, under, external = maps
-    velocity = np.dot(linear, moments)
+    velocity: FloatArray = np.dot(linear, moments)
     for j in range(len(velocity)):
         velocity[j] += external[j]
     for a in range(len(over)):
@@ -130,7 +132,7 @@ def _face_velocity(moments: FloatArray, maps: Maps) -> FloatArray:
 
 @compiled
 def _advanced(
-    masses: FloatArray, first: FloatArray, step: float, maps: Maps
+    masses: FloatArray, first: FloatArray, weights: FloatArray, maps: Maps
 ) -> tuple[FloatArray, FloatArray]:
     edges = edge_densities(wrapped(masses))
     total = masses.sum()
@@ -138,7 +140,7 @@ def _advanced(
     velocities[0] = first
     moved = masses
     for stage in range(4):
-        positions = feet(velocities, step * FLOWS[stage], True)
+        positions = feet(velocities, weights[stage], True)
         moved = remapped(masses, edges, positions)
         scale = total / moved.sum()
         for i in range(len(moved)):
