@@ -61,7 +61,8 @@ def solve(
         atoms move on the grid),
         ``"muscl"`` (second order, no overshoot: for discontinuous starts, and as a check),
         ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned), or
-        on zonal grids ``"semi_lagrangian"`` (no limit by cells, least diffusive).  By
+        on the circle and zonal grids ``"semi_lagrangian"`` (steps that no cell limits, of
+        fourth order in time, least diffusive: for smooth densities; atoms are pinned).  By
         default the last on zonal grids of dimension above 30, else the first.
     rtol
         Error in time that a step may make, relative to how far it moves the moments

@@ -89,16 +89,16 @@ def test_linear_potential_is_of_third_order_and_better() -> None:
     assert errors[-1] < 1e-7
 
 
-@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize(
+    "attention", [mfpde.Attention(0.0), mfpde.Attention(4.0, normalized=True)]
+)
 @pytest.mark.parametrize("with_atom", [False, True])
 def test_order_four_in_time_of_density_and_atoms(
-    *, normalized: bool, with_atom: bool
+    *, attention: mfpde.Attention, with_atom: bool
 ) -> None:
     """Against the same grid with small steps: the spatial error drops out."""
     circle = mfpde.Circle(512)
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(4.0, normalized=normalized), WEAK, direction="ascent"
-    )
+    equation = mfpde.MeanFieldEquation(attention, WEAK, direction="ascent")
     atoms = mfpde.Atoms([[np.cos(2.5), np.sin(2.5)]], [0.3])
     density = smooth_start(circle)
     start = (
@@ -122,16 +122,16 @@ def test_order_four_in_time_of_density_and_atoms(
     fine = end(1 / 64)
     waves = np.exp(-1j * np.outer(np.arange(1, 7), circle.angles))
     errors, atom_errors = [], []
-    for step in (0.5, 0.25):
+    for step in (0.25, 0.125):
         measure = end(step)
         masses = measure.density.masses - fine.density.masses
         errors.append(float(np.abs(waves @ masses).max()))
         if with_atom:
             offset = measure.atoms.points - fine.atoms.points
             atom_errors.append(float(np.linalg.norm(offset)))
-    assert (orders(errors) >= 3.6).all()
+    assert (orders(errors) >= 3.5).all()
     if with_atom:
-        assert (orders(atom_errors) >= 3.6).all()
+        assert (orders(atom_errors) >= 3.9).all()
 
 
 @pytest.mark.parametrize("direction", ["ascent", "descent"])
