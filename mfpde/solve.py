@@ -68,7 +68,8 @@ def solve(
         atoms move on the grid),
         ``"muscl"`` (second order, no overshoot: for discontinuous starts, and as a check),
         ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned), or
-        on zonal grids ``"semi_lagrangian"`` (no limit by cells, least diffusive).  By
+        on the circle and zonal grids ``"semi_lagrangian"`` (steps that no cell limits, of
+        fourth order in time, least diffusive: for smooth densities; atoms are pinned).  By
         default the last on zonal grids of dimension above 30, else the first.
     atoms
         ``"grid"``: atoms form and move on the grid, to about a cell.  ``"exact"`` (circle
@@ -176,7 +177,7 @@ def solve(
         state = _state_of(measure, stepper.transport, exact is not None)
         reason = loop.run(state, start_time, tuple(stop))
     statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
-    return record.run(reason, loop.state, loop.time, statistics=statistics)
+    return record.run(reason, loop.measured, loop.time, statistics=statistics)
 
 
 def _check_start(measure: Measure, equation: MeanFieldEquation) -> None:

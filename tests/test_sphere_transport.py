@@ -184,7 +184,7 @@ def test_a_stage_keeps_mass_and_sign_for_any_step(transport):
         stage = scheme.stage(state, scheme.flow(state), step)
         assert stage.masses.min() >= 0
         assert stage.masses.sum() == pytest.approx(1, abs=1e-13)
-    rate = scheme.net_rate(scheme.flow(state).outflows)
+    rate = scheme.rate(state.masses, scheme.flow(state).outflows)
     assert abs(rate.sum()) <= 1e-13 * np.abs(rate).sum()
 
 
