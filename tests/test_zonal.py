@@ -9,8 +9,9 @@ from scipy.special import betainc, roots_jacobi, roots_legendre
 
 import mfpde
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Potential, Zonal
+from mfpde.feet import feet
 from mfpde.geometry.gegenbauer import zonal_harmonics
-from mfpde.remap import GHOSTS, edge_densities, feet, remapped
+from mfpde.remap import GHOSTS, edge_densities, remapped
 from mfpde.transport import State, default_scheme, scheme_for
 
 DIMENSIONS = (3, 5, 64, 2048)

@@ -16,9 +16,10 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only
 from mfpde.compiled import compiled
+from mfpde.feet import feet
 from mfpde.geometry.circle import Circle
 from mfpde.grid_equation import GridEquation
-from mfpde.remap import edge_densities, feet, remapped
+from mfpde.remap import edge_densities, remapped
 from mfpde.terms.attention import SOFTMAX_FLOOR
 from mfpde.transport.circle import wrapped
 from mfpde.transport.semi_lagrangian import FLOWS
@@ -85,9 +86,8 @@ def _waves(circle: Circle, degree: int) -> ComplexArray:
 def moment_map(circle: Circle, degree: int) -> FloatArray:
     """Matrix (2 degree + 2, n) from the masses of cells to moments.
 
-    (1/h) int e^{-ik theta} over a cell is that at its centre times sin(kh/2)/(kh/2); the mean
-    density of the cells is taken for one that has no such factor, to O(h^2) a cell and
-    exactly for resolved ones.
+    Sums over the centres, divided by sin(kh/2)/(kh/2), which averaging over cells multiplies
+    wave k by.
     """
     waves = _waves(circle, degree)
     k = np.arange(degree + 1)

@@ -1,8 +1,8 @@
 r"""Conservative semi-Lagrangian transport, of fourth order in time.
 
 A stage moves the cell masses of the step's start along flows of frozen velocities, traced
-back from the faces (``mfpde.remap``): no limit by cells, and only one remap between the
-ends of a step.  The velocity depends on the measure; the flows are combined by the
+back from the faces (``mfpde.feet``, ``mfpde.remap``): no limit by cells, and only one remap
+between the ends of a step.  The velocity depends on the measure; the flows are combined by the
 commutator-free Lie group method of order 4 (Celledoni, Marthinsen & Owren 2003),
 
     mu_2 = exp(F_1/2) mu,   mu_3 = exp(F_2/2) mu,   mu_4 = exp(F_3 - F_1/2) exp(F_1/2) mu,
@@ -22,7 +22,8 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only
 from mfpde.compiled import compiled
-from mfpde.remap import GHOSTS, edge_densities, feet, remapped
+from mfpde.feet import feet
+from mfpde.remap import GHOSTS, edge_densities, remapped
 from mfpde.transport.base import Flow, State, Transport
 from mfpde.transport.line import blends
 
