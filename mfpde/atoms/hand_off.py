@@ -7,7 +7,7 @@ nothing of the direction of the flow:
 - **merge** atoms that have met;
 - **release** an atom as a Gaussian where the flow expands (an eigenvalue of s Hess F is
   positive, own mass included) and it has become wider than 1.5 cells;
-- **absorb** what approaches an atom within 2 cells, keeping mass, mean and covariance;
+- **absorb** what approaches an atom within 3 cells, keeping mass, mean and covariance;
 - **create** an atom at a peak of the density if the mass in a window about it is narrow,
   all eigenvalues of s Hess F there are negative, and no atom is near.  It swallows the
   middle of the window only: swallowing all of it would turn steep edges into atoms.
@@ -34,7 +34,7 @@ from mfpde.events import Event, EventKind
 from mfpde.measure import Atoms
 from mfpde.transport import Flow, State, Transport
 
-ABSORBED_CELLS = 2.0
+ABSORBED_CELLS = 3.0
 WINDOW_CELLS = 6.0
 WIDEST_CELLS = 2.2
 SWALLOWED_CELLS = 3.0
