@@ -174,7 +174,7 @@ def principal_axes(
 ) -> tuple[FloatArray, FloatArray]:
     """Widths (d - 1,), and orthonormal axes (d - 1, d), of a tangent covariance (d, d)."""
     axes = tangents_of(position)
-    count, dimension = axes.shape
+    count = len(axes)
     for _ in range(_SWEEPS if count > 2 else 1):
         for a in range(count):
             for b in range(a):
