@@ -65,7 +65,7 @@ def separation(measure: mfpde.Measure) -> float:
 
 
 def merging(
-    name: str, nlat: int, rotation: Array, times: Array
+    name: str, nlat: int, rotation: Array, *, times: Array
 ) -> tuple[Array, mfpde.Run]:
     """Relative errors of the times at which the separation passes the thresholds.
 
@@ -114,7 +114,7 @@ def merging_pairs(
         times = two_bumps.separation_times(case)
         for nlat in sizes:
             for turn, rotation in list(orientations(case.distance).items())[:turns]:
-                errors, run = merging(name, nlat, rotation, times)
+                errors, run = merging(name, nlat, rotation, times=times)
                 kinds = [event.kind for event in run.events]
                 fall = max(0.0, -float(np.diff(run.energies).min()))
                 shown = " ".join(f"{100 * error:+.3f} %" for error in errors)
