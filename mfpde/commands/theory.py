@@ -55,8 +55,12 @@ class TheorySettings(Section):
     def equation(self, direction: str) -> MeanFieldEquation:
         """Return the equation in this direction."""
         attention = Attention(self.beta, self.normalized, self.kernel)  # type: ignore[arg-type]
-        terms = [attention, *self.perceptrons()]
-        return MeanFieldEquation(*terms, direction=direction, diffusion=self.diffusion)
+        return MeanFieldEquation(
+            attention,
+            *self.perceptrons(),
+            direction=direction,
+            diffusion=self.diffusion,
+        )
 
     def perceptrons(self) -> list[Perceptron]:
         """Return the perceptron, if there is one."""

@@ -109,7 +109,7 @@ def strict_stability(equation: MeanFieldEquation, points: ArrayLike) -> StrictSt
         if is_there:
             raise ValueError(
                 f"equation has {name}; Remark 5.6 is about descent of unnormalised "
-                "attention with gradient terms"
+                "attention with gradient terms, without diffusion"
             )
     unit = unit_vectors("points", points)
     if unit.ndim != 2 or len(unit) == 0:
