@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from mfpde import theory
 from mfpde.concentration import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
@@ -73,6 +74,7 @@ __all__ = [
     "sampled",
     "solve",
     "solve_particles",
+    "theory",
     "uniform",
     "wasserstein",
     "wasserstein_report",
