@@ -486,6 +486,7 @@ def test_no_bound_is_claimed_where_none_holds() -> None:
     for words, (equation, options) in cases.items():
         bound = theory.anti_concentration_bound(equation, **options)
         assert bound.published is bound.derived is bound.derived_single_atom is None
+        assert words in bound.single_atom_obstacle
         assert words in bound.published_obstacle
         assert words in bound.derived_obstacle
         assert theory.cluster_count_bound(equation, 0.1, **options) is None
@@ -759,6 +760,10 @@ def test_clusters_far_apart_live_exponentially_long() -> None:
     assert np.diff(np.log(lives)) / [20, 40] == pytest.approx([1.5, 1.5], rel=0.05)
     assert theory.equispaced_lifetime(5.0, 40, direction="descent") == np.inf
     assert theory.equispaced_lifetime(5.0, 1) == np.inf
+    # At beta = 0 only the degree-1 shifts move at all.
+    for count in (4, 5, 6, 7, 8):
+        rates = theory.equispaced_rates(0.0, count, direction="ascent")
+        assert np.nonzero(rates)[0].tolist() == [1, count - 1]
 
 
 # The inverse of the interaction
