@@ -63,11 +63,11 @@ def equispaced_rates(
     waves = 2 * np.sin(np.pi * (np.outer(j, j) % count) / count) ** 2
     rates = waves @ kernel_second_derivative(attention.beta, angles) / count
     # Where terms of size up to (1 + beta) K cancel, only rounding is left.
-    kernel = np.exp(-2 * attention.beta * np.sin(angles / 2) ** 2)
-    sizes = (1 + attention.beta) * (waves @ kernel) / count
+    pulls = np.exp(-2 * attention.beta * np.sin(angles / 2) ** 2)
+    sizes = (1 + attention.beta) * (waves @ pulls) / count
     rates[np.abs(rates) <= ROUNDING * sizes] = 0.0
     if normalized:
-        rates /= kernel.mean()
+        rates /= pulls.mean()
     return np.asarray(sign * attention.amplitude * rates)
 
 
