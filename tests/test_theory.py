@@ -426,6 +426,26 @@ def test_an_atom_above_the_bound_dissolves(
     assert masses @ curvature(beta, angles - angles[0]) + alone < 1e-6
 
 
+@pytest.mark.parametrize("beta", [1.0, 5.0, 40.0])
+def test_the_derived_bounds_are_sharp(beta: float) -> None:
+    """All other mass where K'' is largest: one atom is marginal at its bound, a pair near it."""
+    bound = theory.anti_concentration_bound(descent(beta))
+    angles = np.linspace(0, np.pi, 200_001)
+    steepest = angles[np.argmax(curvature(beta, angles))]
+
+    def pull(mass: float, pair: Array) -> float:
+        """Hess F at the middle one of ``pair`` and beside it."""
+        others = np.array([steepest, -steepest])
+        far = curvature(beta, pair[:, np.newaxis] - others).mean()
+        near = curvature(beta, pair[0] - pair[-1])
+        return float(mass * near + (1 - mass) * far)
+
+    alone = np.zeros(1)
+    assert pull(bound.derived_single_atom, alone) == pytest.approx(0, abs=1e-9)
+    pair = np.array([-0.25, 0.25]) * bound.diameter * 2
+    assert pull(bound.derived, pair) < 0 < pull(0.8 * bound.derived, pair)
+
+
 @pytest.mark.parametrize(("beta", "count"), [(3.0, 16), (12.0, 24)])
 def test_runs_never_violate_the_bounds(beta: float, count: int) -> None:
     """Particles of unequal masses in descent, polished: windows obey both bounds."""
@@ -486,6 +506,7 @@ def test_no_bound_is_claimed_where_none_holds() -> None:
     for words, (equation, options) in cases.items():
         bound = theory.anti_concentration_bound(equation, **options)
         assert bound.published is bound.derived is bound.derived_single_atom is None
+        assert words in bound.single_atom_obstacle
         assert words in bound.published_obstacle
         assert words in bound.derived_obstacle
         assert theory.cluster_count_bound(equation, 0.1, **options) is None
@@ -759,6 +780,10 @@ def test_clusters_far_apart_live_exponentially_long() -> None:
     assert np.diff(np.log(lives)) / [20, 40] == pytest.approx([1.5, 1.5], rel=0.05)
     assert theory.equispaced_lifetime(5.0, 40, direction="descent") == np.inf
     assert theory.equispaced_lifetime(5.0, 1) == np.inf
+    # At beta = 0 only the degree-1 shifts move at all.
+    for count in (4, 5, 6, 7, 8):
+        rates = theory.equispaced_rates(0.0, count, direction="ascent")
+        assert np.nonzero(rates)[0].tolist() == [1, count - 1]
 
 
 # The inverse of the interaction

@@ -69,6 +69,8 @@ class AntiConcentrationBound:
         Bound on one atom that must not dissolve, derived here.
     derived_obstacle
         Why there is no derived bound on a cluster; empty if there is one.
+    single_atom_obstacle
+        Why there is no bound on one atom; empty if there is one.
     """
 
     diameter: float
@@ -79,6 +81,7 @@ class AntiConcentrationBound:
     derived: float | None
     derived_single_atom: float | None
     derived_obstacle: str
+    single_atom_obstacle: str
 
     @property
     def excludes_single_cluster(self) -> bool:
@@ -87,7 +90,7 @@ class AntiConcentrationBound:
 
     def __str__(self) -> str:
         cluster = f"two or more atoms within {self.diameter:.4g}"
-        single = _shown(self.derived_single_atom, self.derived_obstacle)
+        single = _shown(self.derived_single_atom, self.single_atom_obstacle)
         return "\n".join(
             [
                 f"anti-concentration, {self.convention}:",
@@ -126,37 +129,30 @@ def anti_concentration_bound(
         )
     attention = equation.attentions[0]
     shared = _shared_obstacle(equation)
-    # Of the two kernels' peaks: what V'' has to be compared with.
-    peak = attention.energy_amplitude
     wide = curvature_constant(equation, lipschitz, published=True)
     sharp = curvature_constant(equation, lipschitz, published=False)
     unknown = "give lipschitz=, the steepest slope of the user's activation"
-    obstacle = shared or (unknown if wide is None else _published_obstacle(equation))
+    missing = shared or (unknown if sharp is None else "")
     constants = kernel_curvature(attention.beta)
     published, published_obstacle = _bound(
-        None if wide is None else wide / peak,
+        wide,
         (PUBLISHED_INWARD, PUBLISHED_OUTWARD),
-        obstacle,
+        missing or _published_obstacle(equation),
     )
     derived, derived_obstacle = _bound(
-        None if sharp is None else sharp / peak,
-        (constants.inward, constants.outward),
-        shared or (unknown if sharp is None else ""),
+        sharp, (constants.inward, constants.outward), missing
     )
-    single, _ = _bound(
-        None if sharp is None else sharp / peak,
-        (1.0, constants.outward),
-        shared or (unknown if sharp is None else ""),
-    )
+    single, single_obstacle = _bound(sharp, (1.0, constants.outward), missing)
     return AntiConcentrationBound(
         diameter=concavity_angle(attention.beta) / 2,
         convention=equation.convention,
-        constant=None if wide is None else wide / peak,
+        constant=wide,
         published=published,
         published_obstacle=published_obstacle,
         derived=derived,
         derived_single_atom=single,
         derived_obstacle=derived_obstacle,
+        single_atom_obstacle=single_obstacle,
     )
 
 
@@ -170,9 +166,10 @@ def cluster_count_bound(
     r"""Largest number of atoms of mass >= m in a stable state of descent on the circle.
 
     N_m <= max(1, M / m) \sum_k ceil(l_k / (theta_beta / 2)), with M the published bound of
-    :func:`anti_concentration_bound` (paper, Theorem 3.6): an arc of length theta_beta / 2
-    holds one atom, or a cluster of mass at most M.  Where that takes more than one arc it is
-    weaker than N_m <= 1 / m, which holds for any probability.
+    :func:`anti_concentration_bound` (paper, 3.6, with the constants that its
+    argument gives): an arc of length theta_beta / 2 holds one atom, or a cluster of mass
+    at most M.  Where that takes more than one arc it is weaker than N_m <= 1 / m, which
+    holds for any probability.
 
     Parameters
     ----------

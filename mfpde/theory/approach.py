@@ -1,8 +1,8 @@
 r"""How long atoms that attract each other take, in closed form.
 
 n equal atoms of total mass M with the same angle D between any two of them, in ascent with
-the shifted kernel, keep equal angles; with y = 1 - cos D (n = 3 on S^2: Geshkovski, Letrouit,
-Polyanskiy & Rigollet, arXiv 2312.10794, for start at right angles)
+the shifted kernel, keep equal angles; with y = 1 - cos D (Geshkovski, Letrouit, Polyanskiy &
+Rigollet, arXiv 2312.10794, for starts at right angles)
 
     y' = -(2 M / n) e^(-beta y) y (n - (n - 1) y)                     unnormalised
     y' = -2 e^(-beta y) y (n - (n - 1) y) / (1 + (n - 1) e^(-beta y))  softmax

@@ -18,6 +18,8 @@ from mfpde.arrays import FloatArray, whole_number
 from mfpde.theory.arguments import checked_attention, sign_of
 from mfpde.theory.curvature import kernel_second_derivative
 
+ROUNDING = 1e-14
+
 
 def equispaced_rates(
     beta: float,
@@ -44,7 +46,8 @@ def equispaced_rates(
 
     Returns
     -------
-    Rates per unit of time, shape (n,); above 0 means that the shift grows.
+    Rates per unit of time, shape (n,); above 0 means that the shift grows.  What is below
+    1e-14 of the terms of the sum is 0.
 
     Raises
     ------
@@ -59,8 +62,12 @@ def equispaced_rates(
     # Products j q are reduced modulo n, so that large ones cost no digits.
     waves = 2 * np.sin(np.pi * (np.outer(j, j) % count) / count) ** 2
     rates = waves @ kernel_second_derivative(attention.beta, angles) / count
+    # Where terms of size up to (1 + beta) K cancel, only rounding is left.
+    pulls = np.exp(-2 * attention.beta * np.sin(angles / 2) ** 2)
+    sizes = (1 + attention.beta) * (waves @ pulls) / count
+    rates[np.abs(rates) <= ROUNDING * sizes] = 0.0
     if normalized:
-        rates /= np.exp(-2 * attention.beta * np.sin(angles / 2) ** 2).mean()
+        rates /= pulls.mean()
     return np.asarray(sign * attention.amplitude * rates)
 
 
@@ -79,7 +86,7 @@ def equispaced_lifetime(
 
     Returns
     -------
-    1 / (largest rate), or inf if no shift grows.
+    1 / (largest rate), or inf if no shift grows at a rate above the smallest number.
 
     Raises
     ------

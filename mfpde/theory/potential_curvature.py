@@ -42,7 +42,7 @@ def curvature_constant(
     Parameters
     ----------
     equation
-        The equation; with vector weights their lengths count.
+        An equation with an attention; with vector weights their lengths count.
     lipschitz
         L for a user's activation.
     published
@@ -50,11 +50,14 @@ def curvature_constant(
 
     Returns
     -------
-    The bound, or None if the Lipschitz constant of an activation is not known.
+    The bound in units of the kernel's peak, or None if the Lipschitz constant of an
+    activation is not known.
     """
     given = (
         None if lipschitz is None else real_number("lipschitz", lipschitz, at_least=0.0)
     )
+    # In units of the kernel's peak, e^beta or 1.
+    peak = equation.attentions[0].energy_amplitude
     total = 0.0
     for perceptron in perceptrons_of(equation):
         slope = _lipschitz_constant(perceptron, given)
@@ -64,7 +67,7 @@ def curvature_constant(
             np.abs(_gradient_weights(perceptron))
             @ _unit_constants(perceptron, slope, published)
         )
-    return total
+    return total / peak
 
 
 def _unit_constants(
