@@ -159,11 +159,13 @@ class HandOff:
 
     def _absorb(self, exchange: _Exchange, flow: Flow) -> bool:
         changed = False
+        if not exchange.held:
+            return changed
+        positions = np.stack([atom.position for atom in exchange.held])
+        drifts = self.transport.grid.velocity_at(flow.moments, positions)
         for index, atom in enumerate(exchange.held):
             mass, mean, covariance = exchange.cells.taken(
-                atom.position,
-                ABSORBED_CELLS * self.spacing,
-                self._velocity(atom.position, flow),
+                atom.position, ABSORBED_CELLS * self.spacing, drifts[index]
             )
             if mass > 0:
                 exchange.held[index] = atom.joined(mass, mean, covariance)
@@ -172,15 +174,20 @@ class HandOff:
 
     def _create(self, exchange: _Exchange, flow: Flow) -> None:
         cells = exchange.cells
+        alone = ALONE_CELLS * self.spacing
         for cell in peaks(self.geometry, cells.masses, SMALLEST_MASS):
+            # Around an atom that has emptied its cells there are many.
+            if exchange.is_near_atom(cells.points[cell], alone):
+                continue
             centre = self._centre_of_narrow_mass(cells, cells.points[cell])
             if (
                 centre is None
-                or exchange.is_near_atom(centre, ALONE_CELLS * self.spacing)
+                or exchange.is_near_atom(centre, alone)
                 or self._rates(centre, flow).max() >= 0
             ):
                 continue
-            drift = self._velocity(centre, flow)
+            grid = self.transport.grid
+            drift = grid.velocity_at(flow.moments, centre[np.newaxis])[0]
             taken = cells.taken(centre, SWALLOWED_CELLS * self.spacing, drift)
             if taken[0] < SMALLEST_MASS:
                 continue
@@ -201,10 +208,6 @@ class HandOff:
             return None
         mass = cells.within(centre, SWALLOWED_CELLS * self.spacing)[0]
         return centre if mass >= SMALLEST_MASS else None
-
-    def _velocity(self, position: FloatArray, flow: Flow) -> FloatArray:
-        grid = self.transport.grid
-        return np.asarray(grid.velocity_at(flow.moments, position[np.newaxis])[0])
 
     def _rates(self, position: FloatArray, flow: Flow) -> FloatArray:
         grid = self.transport.grid
