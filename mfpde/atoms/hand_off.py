@@ -37,6 +37,8 @@ from mfpde.transport import Flow, State, Transport
 ABSORBED_CELLS = 2.0
 WINDOW_CELLS = 6.0
 WIDEST_CELLS = 2.2
+# A window about the peak that is so much wider will not become narrow about its mean.
+HOPELESS_SHARE = 1.25
 SWALLOWED_CELLS = 3.0
 ALONE_CELLS = 8.0
 RELEASED_CELLS = 1.5
@@ -199,12 +201,14 @@ class HandOff:
         self, cells: Cells, start: FloatArray
     ) -> FloatArray | None:
         """Mean of the mass in a window about ``start``; None if it is light or wide."""
-        centre = start
-        for _ in range(_WINDOW_STEPS):
+        centre, widest = start, np.inf
+        for step in range(_WINDOW_STEPS):
             window = cells.within(centre, WINDOW_CELLS * self.spacing)
             _, centre, covariance = window
-        widest = principal_axes(centre, covariance)[0].max()
-        if widest > WIDEST_CELLS * self.spacing:
+            widest = principal_axes(centre, covariance)[0].max() / self.spacing
+            if step == 0 and widest > HOPELESS_SHARE * WIDEST_CELLS:
+                return None
+        if widest > WIDEST_CELLS:
             return None
         mass = cells.within(centre, SWALLOWED_CELLS * self.spacing)[0]
         return centre if mass >= SMALLEST_MASS else None
