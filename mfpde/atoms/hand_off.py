@@ -37,6 +37,8 @@ from mfpde.transport import Flow, State, Transport
 ABSORBED_CELLS = 3.0
 WINDOW_CELLS = 6.0
 WIDEST_CELLS = 2.2
+# A window about the peak that is so much wider will not become narrow about its mean.
+HOPELESS_SHARE = 1.25
 SWALLOWED_CELLS = 3.0
 ALONE_CELLS = 8.0
 RELEASED_CELLS = 1.5
@@ -174,11 +176,15 @@ class HandOff:
 
     def _create(self, exchange: _Exchange) -> None:
         cells = exchange.cells
+        alone = ALONE_CELLS * self.spacing
         for cell in peaks(self.geometry, cells.masses, SMALLEST_MASS):
+            # Around an atom that has emptied its cells there are many.
+            if exchange.is_near_atom(cells.points[cell], alone):
+                continue
             centre = self._centre_of_narrow_mass(cells, cells.points[cell])
             if (
                 centre is None
-                or exchange.is_near_atom(centre, ALONE_CELLS * self.spacing)
+                or exchange.is_near_atom(centre, alone)
                 or self._rates(centre, cells.velocity_at).max() >= 0
             ):
                 continue
@@ -193,12 +199,14 @@ class HandOff:
         self, cells: Cells, start: FloatArray
     ) -> FloatArray | None:
         """Mean of the mass in a window about ``start``; None if it is light or wide."""
-        centre = start
-        for _ in range(_WINDOW_STEPS):
+        centre, widest = start, np.inf
+        for step in range(_WINDOW_STEPS):
             window = cells.within(centre, WINDOW_CELLS * self.spacing)
             _, centre, covariance = window
-        widest = principal_axes(centre, covariance)[0].max()
-        if widest > WIDEST_CELLS * self.spacing:
+            widest = principal_axes(centre, covariance)[0].max() / self.spacing
+            if step == 0 and widest > HOPELESS_SHARE * WIDEST_CELLS:
+                return None
+        if widest > WIDEST_CELLS:
             return None
         mass = cells.within(centre, SWALLOWED_CELLS * self.spacing)[0]
         return centre if mass >= SMALLEST_MASS else None
