@@ -13,6 +13,7 @@
                   kind = "bumps", angles (circle, zonal) or centres (sphere),
                                   widths, masses, background
     [solve]       t_end, save_every or save_at, transport, rtol, max_step,
+                  atoms, refine, refine_tolerance, max_cells,
                   steady_state, max_steps, wall_time_limit
     [concentration]  track, smallest_mass, mass_tolerance, longest_gap, forming
                                                                             (optional)
@@ -116,7 +117,9 @@ class Settings(BaseModel):
             "transport": self.solve.transport,
             "rtol": self.solve.rtol,
             "max_step": self.solve.max_step,
+            "atoms": self.solve.atoms,
             "track": self._tracking(),
+            **self.solve.refinement(self._geometry, self._equation),
         }
 
     def _tracking(self) -> Concentration | None:
@@ -155,6 +158,8 @@ class Settings(BaseModel):
             self.build_start()
         with noted(lines, "[solve]"):
             scheme_for(self.solve.transport, self._geometry)
+        with noted(lines, "[solve]"):
+            self.solve.refinement(self._geometry, self._equation)
         if self.particles is not None and not lines:
             with noted(lines, "[particles]"):
                 self.particles.check_fits(self._equation, self._geometry)
