@@ -49,6 +49,8 @@ def means_and_covariances(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     for i in range(count):
         centre = points[i].sum(axis=0)
         centre /= np.sqrt((centre * centre).sum())
+        # Again about the mean: a covariance belongs to one tangent plane.
+        _, centre, _ = moments_about(centre, points[i], shares)
         _, positions[i], covariances[i] = moments_about(centre, points[i], shares)
     return positions, covariances
 

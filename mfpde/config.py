@@ -12,8 +12,8 @@
                   kind = "perturbed_uniform", amplitude, seed
                   kind = "bumps", angles (circle, zonal) or centres (sphere),
                                   widths, masses, background
-    [solve]       t_end, save_every or save_at, transport, rtol, max_step,
-                  atoms, refine, refine_tolerance, max_cells,
+    [solve]       t_end, save_every or save_at, transport, atoms, rtol, max_step,
+                  refine, refine_tolerance, max_cells,
                   steady_state, max_steps, wall_time_limit
     [concentration]  track, smallest_mass, mass_tolerance, longest_gap, forming
                                                                             (optional)
@@ -42,6 +42,7 @@ from pydantic import (
 )
 
 from mfpde.arrays import FloatArray
+from mfpde.atoms import check_atoms
 from mfpde.config_base import of_kind
 from mfpde.config_errors import SettingsError, noted, raise_all, settings_lines
 from mfpde.config_geometry import GEOMETRY_KINDS, GeometrySection
@@ -115,9 +116,9 @@ class Settings(BaseModel):
             "save_at": self.save_times(),
             "stop": self.stopping_conditions(),
             "transport": self.solve.transport,
+            "atoms": self.solve.atoms,
             "rtol": self.solve.rtol,
             "max_step": self.solve.max_step,
-            "atoms": self.solve.atoms,
             "track": self._tracking(),
             **self.solve.refinement(self._geometry, self._equation),
         }
@@ -160,6 +161,8 @@ class Settings(BaseModel):
             scheme_for(self.solve.transport, self._geometry)
         with noted(lines, "[solve]"):
             self.solve.refinement(self._geometry, self._equation)
+        with noted(lines, "[solve]"):
+            check_atoms(self.solve.atoms, self._equation, self._geometry)
         if self.particles is not None and not lines:
             with noted(lines, "[particles]"):
                 self.particles.check_fits(self._equation, self._geometry)

@@ -137,9 +137,9 @@ class SolveSection(Section):
     save_every: Real | None = None
     save_at: SkipValidation[list[float]] | None = None
     transport: Word | None = None
+    atoms: Word = "grid"
     rtol: Real = 1e-4
     max_step: Real | None = None
-    atoms: Word = "grid"
     refine: SkipValidation[bool] = False
     refine_tolerance: Real | None = None
     max_cells: Whole | None = None
@@ -200,8 +200,6 @@ class SolveSection(Section):
         with noted(lines):
             if self.max_step is not None:
                 real_number("max_step", self.max_step, above=0.0)
-        with noted(lines):
-            choice("atoms", self.atoms, ("grid", "exact"))
         with noted(lines):
             self.stopping_conditions()
         raise_all(lines)

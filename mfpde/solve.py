@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import real_number
-from mfpde.atoms import state_of
+from mfpde.atoms import check_atoms, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.measure import AnyMeasure, Measure, as_measure
 from mfpde.recorder import Observer, OnSave, OnTrack, Recorder
@@ -20,12 +20,12 @@ from mfpde.refinement.criterion import DEFAULT_TOLERANCE
 from mfpde.run import Run
 from mfpde.save_times import save_times
 from mfpde.solve_checks import (
-    check_atoms,
     check_refine,
     check_start,
     check_stop,
     positive_or_infinite,
     tracker_of,
+    warn_of_coarse_grid,
 )
 from mfpde.stopping import StoppingCondition
 from mfpde.time_loop import TimeLoop
@@ -130,8 +130,13 @@ def solve(
     ------
     ValueError
         Before any work, for wrong times, an unknown transport, terms that do not fit
-        the geometry, a grid too coarse for beta, a mass that is not 1, or atoms with
-        diffusion.
+        the geometry, a grid too coarse for beta, a mass that is not 1, atoms with
+        diffusion, or exact atoms on a zonal grid.
+
+    Warns
+    -----
+    UserWarning
+        If the grid is too coarse for exact atoms to form at the right place.
     """
     measure = as_measure(start)
     geometry = measure.geometry
@@ -152,7 +157,9 @@ def solve(
     tracker = tracker_of(track, equation)
     scheme = scheme_for(transport, geometry)
     finest = largest_grid(geometry, equation, max_cells) if refine else geometry
-    check_atoms(atoms, equation, measure, finest=finest)
+    check_atoms(atoms, equation, geometry)
+    if atoms == "exact" and measure.density.total_mass > 0:
+        warn_of_coarse_grid(equation, finest)
     discretization = Discretization(equation, scheme, rtol, atoms == "exact")
     stepper, exact = discretization.on(geometry)
     record = Recorder(

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfpde.arrays import choice, real_number, whole_number
-from mfpde.atoms.resolution import beta_of, least_cells
+from mfpde.arrays import real_number, whole_number
+from mfpde.atoms import coarseness
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.geometry import Geometry
 from mfpde.measure import Measure
 from mfpde.refinement import cell_count, doubled
 from mfpde.stopping import StoppingCondition
@@ -91,33 +91,8 @@ def check_refine(
         )
 
 
-def check_atoms(
-    atoms: str, equation: MeanFieldEquation, measure: Measure, *, finest: Geometry
-) -> None:
-    """Refuse exact atoms where they make no sense; warn if ``finest`` is too coarse."""
-    if choice("atoms", atoms, ("grid", "exact")) == "grid":
-        return
-    geometry = measure.geometry
-    if not isinstance(geometry, Circle | Sphere):
-        raise ValueError(
-            f"atoms = 'exact' works on a Circle or a Sphere, not on {geometry!r}: mass "
-            "away from the poles of a zonal grid lies on rings, not in points"
-        )
-    if equation.diffusion > 0:
-        raise ValueError(
-            f"atoms = 'exact' with diffusion = {equation.diffusion:g}: diffusion dissolves "
-            "atoms at once; use atoms='grid'"
-        )
-    if measure.density.total_mass == 0:
-        return
-    beta = beta_of(equation)
-    least = least_cells(finest, beta)
-    if finest.shape[0] * (1 + 1e-9) < least:
-        warnings.warn(
-            f"the grid is coarse for exact atoms at beta = {beta:g}: {finest!r} has "
-            f"cells of {finest.spacing:.3g} against a kernel of width "
-            f"{beta**-0.5:.3g}; atoms may form at the wrong place or not at all; use at "
-            f"least {int(np.ceil(least))} "
-            f"{'cells' if isinstance(finest, Circle) else 'rings'}",
-            stacklevel=3,
-        )
+def warn_of_coarse_grid(equation: MeanFieldEquation, finest: Geometry) -> None:
+    """Warn the caller of ``solve`` if its ``finest`` grid is too coarse for exact atoms."""
+    message = coarseness(equation, finest)
+    if message is not None:
+        warnings.warn(message, stacklevel=3)

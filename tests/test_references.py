@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.stats import special_ortho_group
 import mfpde
 import validation.references
 from validation.references import (
+    circle_atoms,
     five_clusters,
     particle_clusters,
     ring,
@@ -105,7 +107,7 @@ def test_graded_labels_integrate_the_start() -> None:
 def test_labels_move_by_the_direct_sum(rng: np.random.Generator) -> None:
     angles, masses = rng.uniform(0, 7, 40), rng.uniform(0, 1, 40)
     field = five_clusters.LabelField(masses)
-    direct = five_clusters.atom_velocity(angles, masses)
+    direct = circle_atoms.atom_velocity(angles, masses, five_clusters.BETA)
     np.testing.assert_allclose(field.velocity(angles), direct, atol=1e-13)
     equation = mfpde.MeanFieldEquation(
         mfpde.Attention(five_clusters.BETA), direction="ascent"
@@ -135,12 +137,12 @@ def test_the_jacobian_of_atoms_is_the_derivative_of_their_velocity(
     rng: np.random.Generator,
 ) -> None:
     positions, masses, step = rng.uniform(0, 2, 6), rng.uniform(0, 1, 6), 1e-6
-    velocity = five_clusters.atom_velocity
+    velocity = functools.partial(circle_atoms.atom_velocity, beta=25.0)
     columns = [
         (velocity(positions + e, masses) - velocity(positions - e, masses)) / (2 * step)
         for e in step * np.eye(6)
     ]
-    jacobian = five_clusters.atom_jacobian(positions, masses)
+    jacobian = circle_atoms.atom_jacobian(positions, masses, 25.0)
     np.testing.assert_allclose(jacobian, np.transpose(columns), atol=1e-8)
 
 
@@ -153,13 +155,16 @@ def test_merges_of_two_and_three_atoms_take_the_exact_times(distance: float) -> 
     """
     masses = np.array([0.3, 0.5])
     exact = two_atoms.merge_time(25.0, 0.8, start_angle=distance, end_angle=1e-3)
-    (merge,) = five_clusters.merges(np.array([1.0, 1.0 + distance]), masses, rtol=1e-10)
+    (merge,) = circle_atoms.merges(
+        np.array([1.0, 1.0 + distance]), masses, beta=25.0, rtol=1e-10
+    )
     assert merge.time == pytest.approx(exact, rel=1e-8)
     assert merge.position == pytest.approx(1.0 + distance * 5 / 8, abs=1e-10)
     opposite = np.pi + 1.0 + distance / 2
-    first = five_clusters.merges(
+    first = circle_atoms.merges(
         np.array([1.0, 1.0 + distance, opposite]),
         np.append(masses, 0.2),
+        beta=25.0,
         until=1.1 * exact,
         rtol=1e-8,
     )[0]

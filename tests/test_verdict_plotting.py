@@ -5,19 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.table import Cell
+from matplotlib.text import Text
 
 import mfpde
 from validation import verdict_shapes as shapes
 
 
 def drawn(figure: Figure) -> list[str]:
-    """All texts; the one of a table's cell is an object of its own."""
+    """All texts; those of a table's cells are not among its artists."""
     figure.canvas.draw()
-    found = [
-        artist.get_text()
-        for artist in figure.findobj(lambda artist: hasattr(artist, "get_text"))
-    ]
-    return [text if isinstance(text, str) else text.get_text() for text in found]
+    cells = [cell.get_text() for cell in figure.findobj(Cell)]
+    return [text.get_text() for text in [*figure.findobj(Text), *cells]]
 
 
 def atom_and_dead_half(geometry):

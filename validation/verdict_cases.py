@@ -1,8 +1,10 @@
 """Score of the verdict of ``mfpde.concentration`` on cases whose answers are known.
 
 The expectations below were written down before the verdict was run on any of them, and
-its thresholds were set on other cases (validation/verdict_tuning.py).  Every case is run
-on two grids; a row is right if the verdict, the number of atoms and, where they are
+its thresholds were set on other cases (validation/verdict_tuning.py).  The first run gave
+111 of 118 rows and no false atom; what was mended after it is scored by fresh cases
+(validation/verdict_second.py), so that a higher score here is no longer a test.  Every case
+is run on two grids; a row is right if the verdict, the number of atoms and, where they are
 given, masses, frozen mass, curves and jumps are all as expected.
 
 A note on some expectations.  A bump in ascent contracts and becomes an atom: "forming"

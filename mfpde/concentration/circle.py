@@ -20,7 +20,7 @@ from mfpde.concentration.circle_flow import (
     within,
 )
 from mfpde.concentration.coarse import coarse_differences, coarsened
-from mfpde.concentration.decision import FROZEN_SPEED, Signals, decide
+from mfpde.concentration.decision import Signals, decide
 from mfpde.concentration.jumps import jump_angles
 from mfpde.concentration.report import (
     REST,
@@ -286,7 +286,7 @@ class _Search:
 
     def frozen_mass(self, regions: tuple[ConcentratedRegion, ...]) -> float:
         """Mass with |v| < 1e-3 h outside the cores of atoms."""
-        frozen = np.abs(self.field.values) < FROZEN_SPEED * self.cell
+        frozen = self.field.field.is_frozen(self.field.values, self.cell)
         for region in regions:
             if region.kind in ("atom", "forming"):
                 reach = (region.angle - self.window, region.angle + self.window)

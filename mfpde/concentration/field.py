@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.concentration.decision import FROZEN_SPEED
 from mfpde.concentration.report import REST
 from mfpde.equation import MeanFieldEquation
 from mfpde.grid_equation import GridEquation
@@ -57,6 +58,11 @@ class VelocityField:
         amplitudes = [attention.amplitude for attention in self.equation.attentions]
         scale = max([1.0, *amplitudes])
         return np.inf if largest <= REST * scale else REST * max(scale, largest)
+
+    def is_frozen(self, speeds: FloatArray, cell: float) -> BoolArray:
+        """Where ``speeds`` (or signed velocities) are below 1e-3 cells or rounding."""
+        limit = max(FROZEN_SPEED * cell, self.rest_speed(speeds))
+        return np.asarray(np.abs(speeds) < limit)
 
 
 def at_rest(signs: FloatArray) -> BoolArray:

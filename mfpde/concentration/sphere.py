@@ -16,7 +16,7 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.concentration.balls import largest_ball_masses, profile_radii
 from mfpde.concentration.coarse import coarse_differences, coarsened
 from mfpde.concentration.curves import Curves
-from mfpde.concentration.decision import FROZEN_SPEED, Signals, decide
+from mfpde.concentration.decision import Signals, decide
 from mfpde.concentration.field import BoolArray
 from mfpde.concentration.jumps import jump_cells
 from mfpde.concentration.report import (
@@ -281,7 +281,7 @@ class _Search:
         """Mass with |v| < 1e-3 h outside the cores of atoms."""
         assert isinstance(self.measure, Measure)
         speeds = np.linalg.norm(self.flow.velocity, axis=1)
-        frozen = speeds < FROZEN_SPEED * self.cell
+        frozen = self.flow.field.is_frozen(speeds, self.cell)
         for region in regions:
             if region.kind in ("atom", "forming"):
                 cosines = self.flow.lattice.points @ region.position

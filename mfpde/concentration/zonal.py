@@ -24,7 +24,6 @@ from mfpde.concentration.balls import (
 )
 from mfpde.concentration.coarse import coarse_differences, coarsened
 from mfpde.concentration.decision import (
-    FROZEN_SPEED,
     LEAST_EXCESS,
     LEAST_SHARE,
     Signals,
@@ -289,7 +288,7 @@ class _Search:
 
     def frozen_mass(self, regions: tuple[ConcentratedRegion, ...]) -> float:
         """Mass with |v| < 1e-3 h outside the cores of atoms."""
-        frozen = np.abs(self.flow.velocity) < FROZEN_SPEED * self.zonal.spacing
+        frozen = self.flow.field.is_frozen(self.flow.velocity, self.zonal.spacing)
         for region in regions:
             if region.kind in ("atom", "forming"):
                 frozen &= np.abs(self.zonal.angles - region.angle) > self.window

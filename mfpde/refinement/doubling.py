@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from mfpde.atoms.resolution import beta_of, least_cells
+from mfpde.atoms.fits import least_cells
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measure import Density
@@ -58,7 +58,7 @@ def largest_grid(
             finest = doubled(finest)
         return finest
     margin = _CIRCLE_MARGIN if isinstance(geometry, Circle) else _SPHERE_MARGIN
-    wanted = margin * least_cells(geometry, beta_of(equation))
+    wanted = margin * least_cells(equation, geometry)
     around = geometry.shape[0]
     doublings = math.ceil(math.log2(max(wanted / around, 1.0)))
     finest = geometry

@@ -5,9 +5,8 @@ Ascent, attention without softmax, shifted kernel, beta = 25, from
     rho_0 = (1 + 0.3 cos(5 x + 0.3) + 0.1 sin 2 x) / (2 pi).
 
 Five clusters form within t ~ 40 and meet one by one, at rates e^{-beta (1 - cos D)}.  A merge
-time is the time at which the distance of two clusters falls below ``MERGED``; the two are
-then one cluster, at their centre of mass.  (From distance 0.1 to 0.001 takes a time of 10 to
-20, that is 1e-5 of the first merge time: quote the angle.)
+time is the time at which the distance of two clusters falls below ``MERGED``.  (From distance 0.1
+to 0.001 takes a time of 10 to 20, that is 1e-5 of the first merge time: quote the angle.)
 
 1. Labels: mu_t = sum_i m_i delta(phi_t(x_i)) where x_i, m_i / rho_0(x_i) are the nodes and
    weights of Gauss-Legendre rules on panels.  The flow map phi_t steepens at separatrices,
@@ -16,14 +15,12 @@ then one cluster, at their centre of mass.  (From distance 0.1 to 0.001 takes a 
    backwards (where they attract), first in a run with evenly spread labels.
 2. What is left between clusters decays at a rate of about 0.025; at t = 1200 every
    cluster is a point to rounding.
-3. Atoms: the positions obey a stiff ordinary differential equation (Radau, analytic
-   Jacobian).  Forces e^{-2 beta sin^2(D/2)} keep their digits however small they are.
+3. The clusters go on as atoms (``circle_atoms``).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -33,13 +30,13 @@ from scipy.integrate import OdeSolution, solve_ivp
 from scipy.special import ive
 
 from mfpde.particles.spectral import fourier_series, power_sums
+from validation.references.circle_atoms import MERGED, merges
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 BETA = 25.0
 COLLAPSED = 1200.0
-MERGED = 1e-3
 SMALLEST_PANEL = 1e-13
 LARGEST_PANEL = 0.1
 
@@ -205,100 +202,6 @@ def collapse(
     return run
 
 
-# --- atoms ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Merge:
-    """Two neighbouring clusters, numbered as they started, become one."""
-
-    time: float
-    members: tuple[tuple[int, ...], tuple[int, ...]]
-    position: float
-    mass: float
-
-
-def merges(
-    positions: Array,
-    masses: Array,
-    *,
-    start: float = 0.0,
-    until: float = 1e14,
-    merged: float = MERGED,
-    beta: float = BETA,
-    rtol: float = 1e-12,
-) -> list[Merge]:
-    """Every merge of atoms on S^1 in ascent up to the time ``until``.
-
-    Parameters
-    ----------
-    positions, masses
-        Of the atoms, in the order of their angles within one turn, (n,).
-    start
-        Time of the positions.
-    merged
-        Angle below which two atoms become one at their centre of mass.
-    """
-    found: list[Merge] = []
-    names: list[tuple[int, ...]] = [(k,) for k in range(len(masses))]
-    now = start
-    while len(masses) > 1 and now < until:
-        result = solve_ivp(
-            lambda _, x, m=masses: atom_velocity(x, m, beta),
-            (now, until),
-            positions,
-            method="Radau",
-            jac=lambda _, x, m=masses: atom_jacobian(x, m, beta),
-            events=_closest_pair(merged),
-            rtol=rtol,
-            atol=1e-15,
-        )
-        if not len(result.t_events[0]):
-            break
-        now, positions = float(result.t_events[0][0]), result.y_events[0][0]
-        one = int(np.argmin(_gaps(positions)))
-        other = (one + 1) % len(masses)
-        mass = masses[one] + masses[other]
-        share = masses[other] / mass
-        positions[one] += share * _gaps(positions)[one]
-        found.append(Merge(now, (names[one], names[other]), positions[one], mass))
-        names[one] += names[other]
-        masses = np.delete(np.where(np.arange(len(masses)) == one, mass, masses), other)
-        positions = np.delete(positions, other)
-        del names[other]
-    return found
-
-
-def atom_velocity(positions: Array, masses: Array, beta: float = BETA) -> Array:
-    """Velocity sum_j m_j e^{-2 beta sin^2(D/2)} sin D, D = x_j - x_i."""
-    between = positions[None, :] - positions[:, None]
-    kernel = np.exp(-2 * beta * np.sin(between / 2) ** 2)
-    return np.asarray((kernel * np.sin(between)) @ masses)
-
-
-def atom_jacobian(positions: Array, masses: Array, beta: float = BETA) -> Array:
-    """Matrix of derivatives of :func:`atom_velocity`."""
-    between = positions[None, :] - positions[:, None]
-    kernel = np.exp(-2 * beta * np.sin(between / 2) ** 2)
-    matrix = kernel * (np.cos(between) - beta * np.sin(between) ** 2) * masses
-    np.fill_diagonal(matrix, 0.0)
-    np.fill_diagonal(matrix, -matrix.sum(axis=1))
-    return np.asarray(matrix)
-
-
-def _gaps(positions: Array) -> Array:
-    """Angle from each atom to the next one around the circle."""
-    return np.append(np.diff(positions), positions[0] + 2 * np.pi - positions[-1])
-
-
-def _closest_pair(merged: float) -> Callable[[float, Array], float]:
-    def event(_time: float, positions: Array) -> float:
-        return float(np.log(np.abs(_gaps(positions)).min() / merged))
-
-    event.terminal = True  # type: ignore[attr-defined]
-    return event
-
-
 # --- the reference ----------------------------------------------------------------------
 
 
@@ -308,11 +211,11 @@ def main(quick: bool = False) -> dict[str, float]:
     for nodes in (6, 8) if quick else (6, 8, 12, 16):
         began = time.perf_counter()
         run = collapse(nodes)
-        found = merges(*run.clusters(), start=run.end)
+        found = merges(*run.clusters(), beta=BETA, start=run.end)
         times = np.array([merge.time for merge in found])
         history.append(times[:3])
         print(
-            f"{len(run.field.masses)} labels: "
+            f"{len(run.field.masses)} labels, merged below {MERGED:g}: "
             + " ".join(f"{t:.10e}" for t in times)
             + f"  ({time.perf_counter() - began:.1f} s)"
         )

@@ -1,0 +1,121 @@
+"""Clouds: points with a given mean and covariance."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from mfpde import Atoms, Attention, MeanFieldEquation
+from mfpde.atoms.held import HeldAtom
+from mfpde.clouds import (
+    cloud_points,
+    logarithms,
+    means_and_covariances,
+    moments_about,
+    moved_to,
+    regular,
+    tangents_of,
+)
+
+DIMENSIONS = st.integers(2, 5)
+SEEDS = st.integers(0, 10_000)
+WIDTHS = st.floats(1e-7, 0.2)
+
+
+def random_points(generator, count, dimension):
+    points = generator.standard_normal((count, dimension))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def random_covariances(generator, positions, width):
+    result = []
+    for position in positions:
+        basis = tangents_of(position)
+        factor = width * generator.standard_normal((len(basis), len(basis)))
+        result.append(basis.T @ factor @ factor.T @ basis)
+    return np.array(result)
+
+
+@settings(deadline=None)
+@given(DIMENSIONS, SEEDS, WIDTHS)
+def test_a_cloud_has_its_mean_and_covariance(dimension, seed, width):
+    generator = np.random.default_rng(seed)
+    positions = random_points(generator, 3, dimension)
+    covariances = random_covariances(generator, positions, width)
+    points = cloud_points(positions, covariances)
+    assert points.shape == (3, 2 * (dimension - 1), dimension)
+    assert np.linalg.norm(points, axis=2) == pytest.approx(1, abs=1e-14)
+    means, found = means_and_covariances(points)
+    # Widths come from squares of distances that are known to 1e-16.
+    reach = 20 * np.sqrt(np.abs(covariances).max())
+    if reach < 3:
+        assert np.abs(means - positions).max() <= 1e-14
+        assert np.abs(found - covariances).max() <= 1e-14 * reach + 1e-30
+
+
+@settings(deadline=None)
+@given(DIMENSIONS, SEEDS, WIDTHS)
+def test_the_regular_form_keeps_mean_and_covariance(dimension, seed, width):
+    generator = np.random.default_rng(seed)
+    size = 2 * (dimension - 1)
+    centres = random_points(generator, 2, dimension)
+    steps = 0.3 * width * generator.standard_normal((2, size, dimension))
+    points = centres[:, np.newaxis] + steps
+    points /= np.linalg.norm(points, axis=2, keepdims=True)
+    before, after = (
+        means_and_covariances(points),
+        means_and_covariances(regular(points)),
+    )
+    assert np.abs(before[0] - after[0]).max() <= 1e-13
+    assert np.abs(before[1] - after[1]).max() <= 1e-8 * width**2 + 1e-15 * width
+
+
+def test_a_point_stays_a_point():
+    points = np.repeat(np.eye(3)[:, np.newaxis], 4, axis=1)
+    assert (np.ptp(regular(points), axis=1) == 0).all()
+
+
+@settings(deadline=None)
+@given(DIMENSIONS, SEEDS)
+def test_logarithm_and_exponential_are_inverse(dimension, seed):
+    generator = np.random.default_rng(seed)
+    start, *ends = random_points(generator, 5, dimension)
+    steps = logarithms(start, np.array(ends))
+    assert np.abs(steps @ start).max() <= 1e-12
+    for step, end in zip(steps, ends, strict=True):
+        # Towards the antipode every direction leads to the same point.
+        assume(start @ end > -0.9)
+        assert moved_to(start, step) == pytest.approx(end, abs=1e-13)
+
+
+@settings(deadline=None)
+@given(DIMENSIONS, SEEDS, WIDTHS)
+def test_joining_keeps_mass_mean_and_covariance(dimension, seed, width):
+    generator = np.random.default_rng(seed)
+    centre = random_points(generator, 1, dimension)[0]
+    points = centre + 0.1 * width * generator.standard_normal((12, dimension))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    masses = generator.uniform(0.1, 1, 12)
+    atom = HeldAtom(*moments_about(centre, points[:7], masses[:7]))
+    joined = atom.joined(*moments_about(centre, points[7:], masses[7:]))
+    mass, mean, covariance = moments_about(centre, points, masses)
+    assert joined.mass == pytest.approx(mass, rel=1e-14)
+    # Tangent planes at different points of the cloud differ in third order.
+    assert np.abs(joined.position - mean).max() <= 2 * width**3 + 1e-15
+    assert np.abs(joined.covariance - covariance).max() <= 2 * width**3 + 1e-20
+
+
+def test_atoms_with_a_width_act_as_their_clouds():
+    equation = MeanFieldEquation(Attention(4.0), direction="ascent")
+    covariance = np.diag([0.01, 0.04, 0.0])
+    wide = Atoms([[0, 0, 1]], [1.0], [covariance])
+    spread = Atoms(
+        [moved_to(np.eye(3)[2], np.sqrt(2) * s * w * e) for s in (1, -1) for w, e in
+         ((0.1, np.eye(3)[0]), (0.2, np.eye(3)[1]))],
+        np.full(4, 0.25),
+    )  # fmt: skip
+    points = np.eye(3)
+    assert equation.energy(wide) == pytest.approx(equation.energy(spread), rel=1e-14)
+    assert equation.velocity(wide, points) == pytest.approx(
+        equation.velocity(spread, points), abs=1e-14
+    )

@@ -1,0 +1,262 @@
+"""Density with exact atoms: the motion of atoms, and the hand-off of mass."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mfpde
+from mfpde import (
+    Atoms,
+    Attention,
+    Circle,
+    Density,
+    MeanFieldEquation,
+    Measure,
+    Perceptron,
+    Potential,
+    Sphere,
+    Zonal,
+    solve,
+    uniform,
+)
+from mfpde.atoms.hand_off import HandOff, atoms_of_state, state_of
+from mfpde.transport import scheme_for
+from validation.references.two_atoms import merge_time
+
+
+def angles(atoms):
+    return np.arctan2(atoms.points[:, 1], atoms.points[:, 0])
+
+
+def at_angles(values, masses):
+    return Atoms(np.stack([np.cos(values), np.sin(values)], axis=1), masses)
+
+
+def empty(geometry, atoms):
+    return Measure(Density(geometry, np.zeros(geometry.shape)), atoms)
+
+
+def pull(strength):
+    """V = strength cos(theta)."""
+    axis = np.array([strength, 0.0])
+    return Potential(
+        lambda x: x @ axis, lambda x: axis - (x @ axis)[..., np.newaxis] * x
+    )
+
+
+def bumps(geometry, *, centres, masses, width):
+    """Wrapped Gaussians on the circle."""
+
+    def density(points):
+        theta = np.arctan2(points[..., 1], points[..., 0])
+        total = np.zeros(theta.shape)
+        for centre, mass in zip(centres, masses, strict=True):
+            away = np.angle(np.exp(1j * (theta - centre)))
+            total += mass * np.exp(-((away / width) ** 2) / 2)
+        return total
+
+    return Density.from_function(geometry, density)
+
+
+# --- Atoms alone ----------------------------------------------------------------------
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.floats(0, 100), st.floats(-3, 3), st.floats(-1, 1))
+def test_an_atom_slides_as_if_alone(beta, start, strength):
+    direction = "ascent" if strength > 0 else "descent"
+    equation = MeanFieldEquation(
+        Attention(beta), pull(abs(strength)), direction=direction
+    )
+    run = solve(
+        equation,
+        empty(Circle(256), at_angles(np.array([start]), [1.0])),
+        t_end=5.0,
+        save_every=1.0,
+        atoms="exact",
+    )
+    for time, state in zip(run.times, run.states, strict=True):
+        exact = 2 * np.arctan(np.tan(start / 2) * np.exp(-strength * time))
+        assert np.angle(np.exp(1j * (angles(state.atoms)[0] - exact))) == pytest.approx(
+            0, abs=1e-6
+        )
+
+
+@pytest.mark.parametrize("softmax", [False, True])
+@pytest.mark.parametrize("beta", [1.0, 8.0, 25.0])
+def test_two_atoms_merge_when_they_should(beta, softmax):
+    equation = MeanFieldEquation(
+        Attention(beta, normalized=softmax), direction="ascent"
+    )
+    start = at_angles(np.array([0.3, 1.1]), [0.5, 0.5])
+    run = solve(
+        equation, empty(Circle(256), start), t_end=1e4, save_at=[1e4], atoms="exact"
+    )
+    (merge,) = run.events
+    assert merge.kind == "merge"
+    apart = np.linalg.norm(merge.points[0] - merge.points[1])
+    expected = merge_time(beta, 1.0, start_angle=0.8, end_angle=apart, softmax=softmax)
+    assert merge.time == pytest.approx(expected, rel=1e-4)
+    assert angles(run.final.atoms) == pytest.approx(0.7, abs=1e-6)
+    assert run.final.total_mass == 1.0
+
+
+def test_light_and_heavy_atoms_keep_their_mean():
+    # Forces are opposite, so that sum m theta stays for the even interaction.
+    equation = MeanFieldEquation(Attention(10.0), direction="ascent")
+    start = at_angles(np.array([0.0, 0.5, 0.9]), [0.6, 0.3, 0.1])
+    run = solve(
+        equation, empty(Circle(256), start), t_end=1e3, save_at=[1e3], atoms="exact"
+    )
+    assert [event.kind for event in run.events] == ["merge", "merge"]
+    assert angles(run.final.atoms) == pytest.approx(
+        0.6 * 0 + 0.3 * 0.5 + 0.09, abs=1e-5
+    )
+
+
+# --- From density to atoms ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("softmax", [False, True])
+def test_two_bumps_become_atoms_and_merge(softmax):
+    equation = MeanFieldEquation(
+        Attention(25.0, normalized=softmax), direction="ascent"
+    )
+    start = bumps(Circle(512), centres=(0.3, 1.1), masses=(1, 1), width=0.05)
+    run = solve(equation, start, t_end=250.0, save_every=2.0, atoms="exact")
+    assert [event.kind for event in run.events] == ["birth", "birth", "merge"]
+    # Label particles of the bumps, moved without any grid.
+    labels = mfpde.solve_particles(
+        equation, mfpde.quantized(start, 400), t_end=250.0, save_every=2.0, rtol=1e-7
+    )
+    for time in (40.0, 80.0):
+        index = int(np.argmin(np.abs(run.times - time)))
+        atoms = run.states[index].atoms
+        split = angles(labels.states[index]) > 0.7
+        exact = [angles(labels.states[index])[side].mean() for side in (~split, split)]
+        assert np.sort(angles(atoms)) == pytest.approx(exact, abs=2e-4)
+    assert run.final.density.total_mass == 0
+    assert run.mass_drift <= 1e-14
+    assert np.diff(run.energies).min() >= -1e-14
+
+
+def test_energy_moves_one_way_and_the_check_sees_a_reversed_flow():
+    neurons = Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5])
+    rises = {}
+    for direction in ("ascent", "descent"):
+        equation = MeanFieldEquation(Attention(10.0), neurons, direction=direction)
+        run = solve(
+            equation, uniform(Circle(512)), t_end=40.0, save_every=0.5, atoms="exact"
+        )
+        assert run.events
+        assert run.mass_drift <= 1e-13
+        assert run.diagnostics["minimum"].min() >= 0
+        rises[direction] = np.diff(run.energies)
+    assert rises["ascent"].min() >= -1e-13
+    assert rises["descent"].max() <= 1e-13
+    assert rises["ascent"].max() > 1e-4
+
+
+def test_pure_descent_makes_no_atoms():
+    equation = MeanFieldEquation(Attention(10.0), direction="descent")
+    start = bumps(Circle(512), centres=(0.0, 1.0, 3.0), masses=(1, 2, 1), width=0.03)
+    run = solve(equation, start, t_end=20.0, save_every=5.0, atoms="exact")
+    assert run.events == ()
+    assert len(run.final.atoms) == 0
+
+
+# --- The hand-off ---------------------------------------------------------------------
+
+
+def handed_off(measure, equation):
+    geometry = measure.geometry
+    scheme = scheme_for(None, geometry)
+    transport = scheme.transport(equation.on(geometry))
+    state = state_of(transport.represented(measure.density.masses), measure.atoms)
+    return state, *HandOff(transport).apply(state, transport.flow(state), 0.0)
+
+
+def mean_point(state, geometry):
+    points = geometry.points.reshape(-1, geometry.dimension)
+    return state.masses.ravel() @ points + state.atom_masses @ state.points
+
+
+@pytest.mark.parametrize("geometry", [Circle(256), Sphere(64)], ids=["S1", "S2"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_hand_off_keeps_mass_and_first_moment(geometry, seed):
+    generator = np.random.default_rng(seed)
+    centre = generator.standard_normal(geometry.dimension)
+    centre /= np.linalg.norm(centre)
+    width = 1.5 * geometry.spacing
+
+    def bump(points):
+        return np.exp((points @ centre - 1) / width**2) + 1e-3
+
+    equation = MeanFieldEquation(Attention(4.0), direction="ascent")
+    density = Density.from_function(geometry, bump)
+    before, after, events = handed_off(Measure(density), equation)
+    assert [event.kind for event in events] == ["birth"]
+    assert after.total_mass == pytest.approx(1, abs=1e-14)
+    moved = mean_point(after, geometry) - mean_point(before, geometry)
+    # Means are taken in the tangent plane: lengths differ in fourth order.
+    assert np.linalg.norm(moved) <= 5 * width**4
+    # What lies beyond three cells stays, and that edge is ragged by a cell.
+    (atom,) = atoms_of_state(after).points
+    assert np.linalg.norm(atom - centre) <= 0.2 * geometry.spacing
+    # Again: nothing is left to do.
+    transport = scheme_for(None, geometry).transport(equation.on(geometry))
+    same, no_events = HandOff(transport).apply(after, transport.flow(after), 0.0)
+    assert no_events == ()
+    assert same.total_mass == pytest.approx(1, abs=1e-14)
+
+
+@pytest.mark.parametrize("geometry", [Circle(256), Sphere(64)], ids=["S1", "S2"])
+def test_a_wide_atom_is_released_where_the_flow_expands(geometry):
+    dimension = geometry.dimension
+    position = np.ones(dimension) / np.sqrt(dimension)
+    width = 2.0 * geometry.spacing
+    flat = np.eye(dimension) - np.outer(position, position)
+    atoms = Atoms([position], [1.0], [width**2 * flat])
+    equation = MeanFieldEquation(Attention(4.0), direction="descent")
+    _, after, events = handed_off(empty(geometry, atoms), equation)
+    assert [event.kind for event in events] == ["fission"]
+    assert len(after.atom_masses) == 0
+    assert after.total_mass == pytest.approx(1, abs=1e-14)
+    mean = mean_point(after, geometry)
+    assert mean / np.linalg.norm(mean) == pytest.approx(position, abs=1e-9)
+    away = np.arccos(np.clip(geometry.points @ position, -1, 1))
+    expected = (dimension - 1) * (width**2 + (0.3 * geometry.spacing) ** 2)
+    assert (after.masses * away**2).sum() == pytest.approx(expected, rel=0.01)
+
+
+def test_a_narrow_atom_stays_where_the_flow_expands():
+    position = np.array([0.6, 0.8])
+    atoms = Atoms([position], [1.0], np.zeros((1, 2, 2)))
+    equation = MeanFieldEquation(Attention(4.0), direction="descent")
+    _, after, events = handed_off(empty(Circle(256), atoms), equation)
+    assert events == ()
+    assert atoms_of_state(after).points[0] == pytest.approx(position, abs=1e-15)
+
+
+# --- Bad input ------------------------------------------------------------------------
+
+
+def test_only_circle_and_sphere_without_diffusion():
+    ascent = MeanFieldEquation(Attention(4.0), direction="ascent")
+    with pytest.raises(ValueError, match="'exact' works on a Circle or a Sphere"):
+        solve(ascent, uniform(Zonal(5, 64)), t_end=1.0, atoms="exact")
+    noisy = MeanFieldEquation(Attention(4.0), direction="ascent", diffusion=0.1)
+    with pytest.raises(ValueError, match="diffusion dissolves"):
+        solve(noisy, uniform(Circle(256)), t_end=1.0, atoms="exact")
+    with pytest.raises(ValueError, match="did you mean 'exact'"):
+        solve(ascent, uniform(Circle(256)), t_end=1.0, atoms="exakt")
+
+
+@pytest.mark.parametrize(
+    ("geometry", "beta"), [(Circle(128), 4.0), (Sphere(64), 50.0)], ids=["S1", "S2"]
+)
+def test_a_coarse_grid_is_named_before_the_run(geometry, beta):
+    equation = MeanFieldEquation(Attention(beta), direction="ascent")
+    with pytest.warns(UserWarning, match="the grid is coarse for exact atoms"):
+        solve(equation, uniform(geometry), t_end=0.01, save_at=[0.01], atoms="exact")
