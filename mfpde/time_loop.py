@@ -202,6 +202,8 @@ class TimeLoop:
         if self.save_times and self.time >= self.save_times[0]:
             at = self.save_times.pop(0)
             self.recorder.save(at, self.state, flow=flow, step=self.last_step)
+            # At every save: a run that is resumed from one refines when the whole run does.
+            self.next_check = self.steps
 
     def _stopped_by(
         self, conditions: tuple[StoppingCondition, ...]
