@@ -3,8 +3,7 @@
     density(time, angle)                        on a circle, per radian
     density(time, colatitude, longitude)        on a sphere, per steradian
     density(time, polar_angle)                  on a zonal grid, per surface area
-    density_2(time, angle_2)                    on the second grid of a refined run; NaN
-                                                where a state lies on another grid
+    density_2(time, angle_2)                    on a refined run's second grid, else NaN
     atom_points(time, atom, axis),
     atom_masses(time, atom)                     NaN beyond the atoms of that time
     atom_covariances(time, atom, axis, axis2)   where atoms have a width
@@ -225,10 +224,9 @@ def load(path: str | Path, *, group: str | None = None) -> Run:
 
     Parameters
     ----------
-    path
-        A store written by :func:`save` or :class:`RunWriter`.
-    group
-        ``"particles"`` for the particle run beside.
+    path, group
+        A store written by :func:`save` or :class:`RunWriter`; ``"particles"`` for the
+        particle run beside.
 
     Returns
     -------
