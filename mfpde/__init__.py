@@ -11,6 +11,7 @@ from typing import Any
 
 from mfpde import theory
 from mfpde.concentration import concentration
+from mfpde.convergence import AtomConvergence, convergence_to_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measure import Atoms, Density, Measure, perturbed_uniform, uniform
@@ -37,6 +38,7 @@ _LOADED_ON_USE = {
     "plot_atom_tree": "mfpde.plotting",
     "plot_cluster_counts": "mfpde.plotting",
     "plot_concentration": "mfpde.plotting",
+    "plot_convergence": "mfpde.plotting",
     "plot_density": "mfpde.plotting",
     "plot_energy": "mfpde.plotting",
     "plot_globe": "mfpde.plotting",
@@ -47,6 +49,7 @@ _LOADED_ON_USE = {
 }
 
 __all__ = [
+    "AtomConvergence",
     "Atoms",
     "Attention",
     "Circle",
@@ -66,6 +69,7 @@ __all__ = [
     "Zonal",
     "__version__",
     "concentration",
+    "convergence_to_atoms",
     "label_density",
     "mollified_distance",
     "perturbed_uniform",

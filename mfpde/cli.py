@@ -1,4 +1,4 @@
-"""The command line: ``mfpde run``, ``resume``, ``show``, ``plot``, ``compare``, ``theory``.
+"""The command line: ``mfpde run``, ``resume``, ``study``, ``show``, ``plot``, ``theory``.
 
 Exit codes: 0 done, 2 bad settings (one message on stderr), 3 numerical failure, 130
 interrupted (what was saved is kept).
@@ -17,6 +17,7 @@ from mfpde.version import __version__
 
 _PLACES = {
     "run": "mfpde.commands.run",
+    "study": "mfpde.commands.study",
     "resume": "mfpde.commands.resume",
     "show": "mfpde.commands.show",
     "plot": "mfpde.commands.show",
@@ -71,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_run(commands)
     _add_resume(commands)
+    _add_study(commands)
     _add_stored(commands)
     _add_theory(commands)
     return parser
@@ -78,20 +80,45 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     run = commands.add_parser("run", help="solve what a settings file describes")
-    run.add_argument("config", metavar="CONFIG.toml", help="the settings")
-    run.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="SECTION.KEY=VALUE",
-        help="change one setting; may be given several times",
-    )
+    _add_settings(run)
     run.add_argument("--out", dest="store", metavar="X.zarr", help="where to store it")
     run.add_argument("--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)")
     run.add_argument(
         "--overwrite", action="store_true", help="replace a store that is there"
     )
     _add_quiet(run)
+
+
+def _add_settings(command: argparse.ArgumentParser) -> None:
+    command.add_argument("config", metavar="CONFIG.toml", help="the settings")
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SECTION.KEY=VALUE",
+        help="change one setting; may be given several times",
+    )
+
+
+def _add_study(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    study = commands.add_parser(
+        "study", help="run on several grids, and say which digits of the atoms hold"
+    )
+    _add_settings(study)
+    study.add_argument(
+        "--cells",
+        metavar="N,N,N",
+        help="cells of circles or rings of spheres; by default the settings' grid, half "
+        "and a quarter of it",
+    )
+    study.add_argument("--atoms", choices=("exact", "grid"), default="exact")
+    study.add_argument(
+        "--particles", type=int, metavar="N", help="to compare with; 0 for none"
+    )
+    study.add_argument("--rtol", type=float, help="error in time; by default 1e-5")
+    study.add_argument("--csv", metavar="T.csv", help="where to write the table")
+    study.add_argument("--figure", metavar="F.pdf", help="where to draw (PDF and PNG)")
+    _add_quiet(study)
 
 
 def _add_resume(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

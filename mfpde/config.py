@@ -13,6 +13,7 @@
                   kind = "bumps", angles (circle, zonal) or centres (sphere),
                                   widths, masses, background
     [solve]       t_end, save_every or save_at, transport, atoms, rtol, max_step,
+                  refine, refine_tolerance, max_cells,
                   steady_state, max_steps, wall_time_limit
     [concentration]  track, smallest_mass, mass_tolerance, longest_gap, forming
                                                                             (optional)
@@ -119,6 +120,7 @@ class Settings(BaseModel):
             "rtol": self.solve.rtol,
             "max_step": self.solve.max_step,
             "track": self._tracking(),
+            **self.solve.refinement(self._geometry, self._equation),
         }
 
     def _tracking(self) -> Concentration | None:
@@ -157,6 +159,8 @@ class Settings(BaseModel):
             self.build_start()
         with noted(lines, "[solve]"):
             scheme_for(self.solve.transport, self._geometry)
+        with noted(lines, "[solve]"):
+            self.solve.refinement(self._geometry, self._equation)
         with noted(lines, "[solve]"):
             check_atoms(self.solve.atoms, self._equation, self._geometry)
         if self.particles is not None and not lines:

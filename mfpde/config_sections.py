@@ -16,8 +16,10 @@ from mfpde.config_errors import noted, raise_all, renamed
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry
 from mfpde.particles.solver import METHODS
+from mfpde.refinement import cell_count, largest_grid
 from mfpde.save_times import save_times
 from mfpde.solve import DEFAULT_SAVES
+from mfpde.solve_checks import check_refine
 from mfpde.stopping import SteadyState, StepLimit, StoppingCondition, WallTimeLimit
 from mfpde.terms import Attention, Perceptron
 from mfpde.tracking import Concentration
@@ -138,6 +140,9 @@ class SolveSection(Section):
     atoms: Word = "grid"
     rtol: Real = 1e-4
     max_step: Real | None = None
+    refine: SkipValidation[bool] = False
+    refine_tolerance: Real | None = None
+    max_cells: Whole | None = None
     steady_state: Real | None = None
     max_steps: Whole | None = None
     wall_time_limit: Real | None = None
@@ -164,6 +169,26 @@ class SolveSection(Section):
             if self.wall_time_limit is not None:
                 made.append(WallTimeLimit(self.wall_time_limit))
         return made
+
+    def refinement(
+        self, geometry: Geometry, equation: MeanFieldEquation
+    ) -> dict[str, Any]:
+        """Return the arguments of :func:`mfpde.solve.solve` that are about refinement.
+
+        What a refined run may reach is counted from ``geometry``, its first grid: a run
+        that is resumed from a finer one goes no further.
+        """
+        most = self.max_cells
+        check_refine(
+            self.refine, geometry, tolerance=self.refine_tolerance, max_cells=most
+        )
+        if self.refine and most is None:
+            most = cell_count(largest_grid(geometry, equation, None))
+        return {
+            "refine": self.refine,
+            "refine_tolerance": self.refine_tolerance,
+            "max_cells": most,
+        }
 
     def check(self) -> None:
         """Let times and conditions judge themselves."""

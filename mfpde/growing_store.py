@@ -68,12 +68,16 @@ class GrowingStore:
         return float(np.asarray(self._times[-1])) if len(self) else -np.inf
 
     def coordinate(self, name: str, variable: Variable) -> None:
-        """Write a coordinate: an array without time, named like its dimension."""
+        """Write a coordinate: an array without time, named like its dimension.
+
+        One that is there, from a process that was killed, is replaced.
+        """
         self.group.create_array(
             name,
             data=variable.values,
             dimension_names=variable.dimensions,
             attributes=dict(variable.attributes),
+            overwrite=True,
         )
 
     def append(self, time: float, record: Mapping[str, Variable]) -> None:

@@ -13,7 +13,8 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.events import Event
 from mfpde.geometry import Geometry
 from mfpde.measure import AnyMeasure, Density, Measure
-from mfpde.run import Run
+from mfpde.refinement_record import Refinement
+from mfpde.run import HELD_BACK, Run
 from mfpde.stopping import StopReason
 from mfpde.tracking import Tracker
 from mfpde.transport import Flow, State
@@ -33,7 +34,9 @@ def measure_of(state: State, geometry: Geometry) -> Measure:
 class Recorder:
     """Keeps what is saved, and hands each save to the user's observers and storage.
 
-    ``events`` are those that the solver itself tells of, in their order.
+    ``events`` are those that the solver itself tells of, in their order; ``geometry`` is
+    the present grid, ``refinements`` how it came to be, and ``held_back`` what a finer
+    one was wanted for in vain.
     """
 
     equation: MeanFieldEquation
@@ -46,6 +49,8 @@ class Recorder:
     states: list[AnyMeasure] = field(default_factory=list)
     rows: list[dict[str, float]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    refinements: list[Refinement] = field(default_factory=list)
+    held_back: str = ""
 
     def save(self, at: float, state: State, *, flow: Flow, step: float) -> None:
         """Keep the state at time ``at`` with its diagnostics."""
@@ -82,6 +87,8 @@ class Recorder:
         statistics: dict[str, float | int | str],
     ) -> Run:
         """Everything that was kept, as the run's result."""
+        if self.held_back:
+            statistics = statistics | {HELD_BACK: self.held_back}
         names = self.rows[0].keys() if self.rows else ()
         track = None if self.tracker is None else self.tracker.track
         found = () if track is None else track.events
@@ -96,4 +103,5 @@ class Recorder:
             statistics=statistics,
             events=tuple(self.events) or found,
             track=track,
+            refinements=tuple(self.refinements),
         )

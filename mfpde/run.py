@@ -11,8 +11,12 @@ from mfpde.concentration import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.events import Event
 from mfpde.measure import AnyMeasure, Atoms, as_measure
+from mfpde.refinement_record import Refinement
 from mfpde.stopping import StopReason
 from mfpde.tracking import Concentration, Track, followed
+
+HELD_BACK = "held_back"
+"""Name of the statistic that says which refinement max_cells did not allow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +49,10 @@ class Run:
     track
         The atoms in time, with their identities and their tree, where the run was asked
         to follow them (``solve(..., track=Concentration())``) or :meth:`tracked`.
+    refinements
+        The doublings of the grid, where the run was asked for them (``refine=True``): time,
+        grid before and after, reason.  Saved states before and after one lie on different
+        grids.
     """
 
     equation: MeanFieldEquation | None
@@ -57,6 +65,7 @@ class Run:
     statistics: dict[str, float | int | str] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     track: Track | None = None
+    refinements: tuple[Refinement, ...] = ()
 
     @property
     def energies(self) -> FloatArray:
@@ -97,6 +106,13 @@ class Run:
         track = followed(self.equation, saves, chosen, events=self.events)
         return replace(self, track=track, events=self.events or track.events)
 
+    @property
+    def refinement_lines(self) -> list[str]:
+        """What is to be said of the run's grids: one line for each refinement."""
+        lines = [f"refined at {refinement}" for refinement in self.refinements]
+        held_back = self.statistics.get(HELD_BACK)
+        return [*lines, f"not refined: {held_back}"] if held_back else lines
+
     def __str__(self) -> str:
         equation = "user's own terms" if self.equation is None else str(self.equation)
         convention = "" if self.equation is None else f", {self.equation.convention}"
@@ -112,6 +128,7 @@ class Run:
             lines[-1] += f", smallest density {self.diagnostics['minimum'].min():.3e}"
         if len(self.times):
             lines.append(f"energy {self.energies[0]:.10g} -> {self.energies[-1]:.10g}")
+        lines += self.refinement_lines
         if self.equation is not None and _is_searchable(self.final):
             lines.append(str(concentration(self.final, self.equation)))
         if self.track is not None:

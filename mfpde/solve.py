@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Literal
@@ -11,15 +10,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import real_number
-from mfpde.atoms import ExactAtoms, check_atoms, coarseness, state_of
+from mfpde.atoms import check_atoms, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.measure import AnyMeasure, Measure, as_measure
 from mfpde.recorder import Observer, OnSave, OnTrack, Recorder
+from mfpde.refined_loop import Discretization, OnRefine, Refiner
+from mfpde.refinement import RefinementCriterion, cell_count, largest_grid
+from mfpde.refinement.criterion import DEFAULT_TOLERANCE
 from mfpde.run import Run
 from mfpde.save_times import save_times
+from mfpde.solve_checks import (
+    check_refine,
+    check_start,
+    check_stop,
+    positive_or_infinite,
+    tracker_of,
+    warn_of_coarse_grid,
+)
 from mfpde.stopping import StoppingCondition
 from mfpde.time_loop import TimeLoop
-from mfpde.time_stepping import TimeStepper
 from mfpde.tracking import Concentration, Tracker
 from mfpde.transport import State, Transport, scheme_for
 from mfpde.version import __version__
@@ -39,11 +48,15 @@ def solve(
     atoms: Literal["grid", "exact"] = "grid",
     rtol: float = 1e-4,
     max_step: float | None = None,
+    refine: bool = False,
+    refine_tolerance: float | None = None,
+    max_cells: int | None = None,
     observe: Mapping[str, Observer] | None = None,
     progress: bool | Callable[..., None] = False,
     on_save: OnSave | None = None,
     track: Concentration | Tracker | None = None,
     on_track: OnTrack | None = None,
+    on_refine: OnRefine | None = None,
     start_time: float = 0.0,
     first_step: float | None = None,
 ) -> Run:
@@ -83,6 +96,15 @@ def solve(
         cells.
     max_step
         Largest step; none by default.
+    refine
+        Double the grid (circle and sphere), with the same mass and atoms, whenever a core
+        that forms is narrower than 4 cells, or the W1 distance of the density to what its
+        2:1 coarsened grid makes of it exceeds ``refine_tolerance`` (radians, by default
+        1e-4).  ``run.refinements`` tells when and why.
+    max_cells
+        Total number of cells, nlat * nlon on a sphere, that no grid exceeds; by default
+        that of the first doubling with 400 sqrt(beta) cells around a circle, or 23
+        sqrt(beta) rings on a sphere.
     observe
         Functions of the measure by name, recorded at every save.
     progress
@@ -95,6 +117,8 @@ def solve(
         :class:`mfpde.tracking.Tracker` goes on from an earlier run.
     on_track
         Called with the tracker at every save, before ``on_save``.
+    on_refine
+        Called with the :class:`mfpde.refinement_record.Refinement` at each one.
     start_time, first_step
         Time of ``start`` and first step to try: to continue an earlier run.
 
@@ -116,7 +140,8 @@ def solve(
         If the grid is too coarse for exact atoms to form at the right place.
     """
     measure = as_measure(start)
-    _check_start(measure, equation)
+    geometry = measure.geometry
+    check_start(measure, equation)
     start_time = real_number("start_time", start_time)
     t_end = real_number("t_end", t_end, above=start_time)
     times = save_times(
@@ -126,34 +151,21 @@ def solve(
         default_saves=DEFAULT_SAVES,
     )
     rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
-    longest = (
-        np.inf if max_step is None else real_number("max_step", max_step, above=0.0)
-    )
-    first = (
-        np.inf
-        if first_step is None
-        else real_number("first_step", first_step, above=0.0)
-    )
-    for condition in stop:
-        if not isinstance(condition, StoppingCondition):
-            raise ValueError(
-                f"stop holds {condition!r}; it takes SteadyState, StepLimit and WallTimeLimit"
-            )
-    tracker = _tracker(track, equation)
-    scheme = scheme_for(transport, measure.geometry)
-    check_atoms(atoms, equation, measure.geometry)
-    if atoms == "exact":
-        _warn_of_coarse_grid(equation, measure)
-    stepper = TimeStepper(
-        scheme.transport(equation.on(measure.geometry)),
-        scheme,
-        rtol=rtol,
-        watch_energy=scheme.keeps_energy_monotone and equation.energy_is_lyapunov,
-    )
-    exact = ExactAtoms(equation, stepper.transport) if atoms == "exact" else None
+    longest = positive_or_infinite("max_step", max_step)
+    first = positive_or_infinite("first_step", first_step)
+    check_stop(stop)
+    check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
+    tracker = tracker_of(track, equation)
+    scheme = scheme_for(transport, geometry)
+    finest = largest_grid(geometry, equation, max_cells) if refine else geometry
+    check_atoms(atoms, equation, geometry)
+    if atoms == "exact" and measure.density.total_mass > 0:
+        warn_of_coarse_grid(equation, finest)
+    discretization = Discretization(equation, scheme, rtol, atoms == "exact")
+    stepper, exact = discretization.on(geometry)
     record = Recorder(
         equation,
-        measure.geometry,
+        geometry,
         dict(observe or {}),
         on_save,
         tracker=tracker,
@@ -161,12 +173,11 @@ def solve(
         # The very list that the exact atoms write to.
         events=[] if exact is None else exact.events,
     )
-    # Adding the start again must not move the last save past the end.
-    save_times_from_start = np.minimum(times + start_time, t_end)
     loop = TimeLoop(
         stepper,
         record,
-        times=save_times_from_start,
+        # Adding the start again must not move the last save past the end.
+        times=np.minimum(times + start_time, t_end),
         t_end=t_end,
         longest=longest,
         first=first,
@@ -175,44 +186,24 @@ def solve(
     with ExitStack() as stack:
         loop.report = _reporter(progress, stack)
         state = _state_of(measure, stepper.transport, exact is not None)
-        reason = loop.run(state, start_time, tuple(stop))
+        if not refine:
+            reason = loop.run(state, start_time, tuple(stop))
+        else:
+            tolerance = (
+                DEFAULT_TOLERANCE if refine_tolerance is None else refine_tolerance
+            )
+            refiner = Refiner(
+                discretization,
+                RefinementCriterion(tolerance),
+                most_cells=cell_count(finest) if max_cells is None else max_cells,
+                on_refine=on_refine,
+                record=record,
+            )
+            reason = refiner.run(
+                loop, state, start_time=start_time, conditions=tuple(stop)
+            )
     statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
     return record.run(reason, loop.measured, loop.time, statistics=statistics)
-
-
-def _check_start(measure: Measure, equation: MeanFieldEquation) -> None:
-    if abs(measure.total_mass - 1.0) > 1e-8:
-        raise ValueError(
-            f"start has total mass {measure.total_mass:.12g}; a probability has 1 "
-            "(Density.normalized() scales it)"
-        )
-    if len(measure.atoms) and equation.diffusion > 0:
-        raise ValueError(
-            f"start has atoms and the equation diffusion = {equation.diffusion:g}, which "
-            "dissolves atoms at once; start from a density"
-        )
-
-
-def _tracker(
-    track: Concentration | Tracker | None, equation: MeanFieldEquation
-) -> Tracker | None:
-    if track is None or isinstance(track, Tracker):
-        return track
-    # Users hand over other things too.
-    given: object = track
-    if not isinstance(given, Concentration):
-        raise ValueError(
-            f"track = {given!r} must be Concentration(...), the settings of what is "
-            "followed, or None"
-        )
-    return Tracker(given, equation)
-
-
-def _warn_of_coarse_grid(equation: MeanFieldEquation, measure: Measure) -> None:
-    if measure.density.total_mass > 0:
-        message = coarseness(equation, measure.geometry)
-        if message is not None:
-            warnings.warn(message, stacklevel=3)
 
 
 def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,25 @@ from mfpde.growing_store import TIME, Variable
 from mfpde.measure import AnyMeasure, Atoms, Density, Measure, as_measure, atoms_of
 from mfpde.track_record import TRACK_VARIABLES
 
-STATE_VARIABLES = ("density", "atom_points", "atom_masses", "atom_covariances")
+ATOM_VARIABLES = ("atom_points", "atom_masses", "atom_covariances")
+STATE_VARIABLES = ("density", *ATOM_VARIABLES)
 COORDINATES = ("angle", "colatitude", "longitude", "polar_angle")
 RESERVED = (*STATE_VARIABLES, *TRACK_VARIABLES, TIME, *COORDINATES)
 
 
-def coordinates(geometry: Geometry) -> dict[str, Variable]:
-    """Return the coordinates of the cells, by dimension.
+def on_grid(name: str, grid: int) -> str:
+    """Return the name of a variable or dimension on the run's ``grid``, counted from 1."""
+    return name if grid == 1 else f"{name}_{grid}"
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a name is that of a state's variable or a coordinate, on any grid."""
+    stem, _, number = name.rpartition("_")
+    return name in RESERVED or (stem in ("density", *COORDINATES) and number.isdigit())
+
+
+def coordinates(geometry: Geometry, grid: int = 1) -> dict[str, Variable]:
+    """Return the coordinates of the cells of a run's ``grid``, by dimension.
 
     Raises
     ------
@@ -41,9 +53,10 @@ def coordinates(geometry: Geometry) -> dict[str, Variable]:
             axes = {"polar_angle": (geometry.angles, "angle from the axis")}
         case _:
             raise ValueError(f"densities on {geometry!r} cannot be stored")
+    named = {on_grid(name, grid): axis for name, axis in axes.items()}
     return {
         name: Variable(values, (name,), {"long_name": meaning, "units": "rad"})
-        for name, (values, meaning) in axes.items()
+        for name, (values, meaning) in named.items()
     }
 
 
@@ -56,14 +69,17 @@ def density_attributes(geometry: Geometry) -> dict[str, str]:
     return {"long_name": "density per surface area", "units": units}
 
 
-def state_variables(measure: AnyMeasure) -> dict[str, Variable]:
-    """Return one state as variables: ``density``, and atoms where there are any."""
+def state_variables(measure: AnyMeasure, grid: int = 1) -> dict[str, Variable]:
+    """Return one state as variables: ``density``, and atoms where there are any.
+
+    On a run's second grid the density is ``density_2``, and so on.
+    """
     variables: dict[str, Variable] = {}
     if not isinstance(measure, Atoms):
         density = as_measure(measure).density
-        variables["density"] = Variable(
+        variables[on_grid("density", grid)] = Variable(
             density.values,
-            tuple(coordinates(density.geometry)),
+            tuple(coordinates(density.geometry, grid)),
             density_attributes(density.geometry),
         )
     atoms = atoms_of(measure)
@@ -93,7 +109,7 @@ def diagnostic_variable(name: str, value: Any) -> Variable:
     ValueError
         If its name is that of a state's variable or a coordinate.
     """
-    if name in RESERVED:
+    if is_reserved(name):
         raise ValueError(f"a diagnostic named {name!r} cannot be stored: rename it")
     values = np.asarray(value, dtype=np.float64)
     dimensions = tuple(f"{name}_{axis}" for axis in range(values.ndim))
@@ -102,23 +118,33 @@ def diagnostic_variable(name: str, value: Any) -> Variable:
     return Variable(values, dimensions, {"long_name": meaning, "units": unit})
 
 
-def stored_states(dataset: xr.Dataset, geometry: Geometry | None) -> list[AnyMeasure]:
+def stored_states(
+    dataset: xr.Dataset, geometries: Sequence[Geometry]
+) -> list[AnyMeasure]:
     """Return the measures of all records, to the bit (atoms if there is no grid)."""
-    arrays = {n: np.asarray(dataset[n].values) for n in STATE_VARIABLES if n in dataset}
+    arrays = {n: np.asarray(dataset[n].values) for n in ATOM_VARIABLES if n in dataset}
+    names = [on_grid("density", k + 1) for k in range(len(geometries))]
+    # A grid may have been noted just before the process was killed.
+    grids = {n: g for n, g in zip(names, geometries, strict=True) if n in dataset}
+    densities = {n: np.asarray(dataset[n].values) for n in grids}
     states: list[AnyMeasure] = []
     for index in range(dataset.sizes[TIME]):
-        row = {name: values[index] for name, values in arrays.items()}
-        atoms = _stored_atoms(row)
-        if geometry is None:
+        atoms = _stored_atoms({name: values[index] for name, values in arrays.items()})
+        row = {n: v[index] for n, v in densities.items() if _is_there(v[index])}
+        if not row:
             states.append(Atoms.none(2) if atoms is None else atoms)
-        else:
-            states.append(Measure(Density(geometry, row["density"]), atoms))
+        for name, values in row.items():
+            states.append(Measure(Density(grids[name], values), atoms))
     return states
+
+
+def _is_there(values: FloatArray) -> bool:
+    return not bool(np.isnan(values.flat[0]))
 
 
 def stored_diagnostics(dataset: xr.Dataset) -> dict[str, FloatArray]:
     """Return the diagnostics by name, the known ones in their usual order."""
-    names = sorted(str(n) for n in dataset.data_vars if n not in RESERVED)
+    names = sorted(str(n) for n in dataset.data_vars if not is_reserved(str(n)))
     usual = [name for name in DIAGNOSTICS if name in names]
     others = [name for name in names if name not in DIAGNOSTICS]
     return {name: np.asarray(dataset[name].values) for name in usual + others}

@@ -3,6 +3,7 @@
     density(time, angle)                        on a circle, per radian
     density(time, colatitude, longitude)        on a sphere, per steradian
     density(time, polar_angle)                  on a zonal grid, per surface area
+    density_2(time, angle_2)                    on a refined run's second grid, else NaN
     atom_points(time, atom, axis),
     atom_masses(time, atom)                     NaN beyond the atoms of that time
     atom_covariances(time, atom, axis, axis2)   where atoms have a width
@@ -26,19 +27,14 @@ import xarray as xr
 import zarr
 
 from mfpde.equation import MeanFieldEquation
-from mfpde.equation_record import (
-    equation_from_dict,
-    equation_to_dict,
-    geometry_from_dict,
-    geometry_to_dict,
-)
+from mfpde.equation_record import equation_from_dict, equation_to_dict
 from mfpde.events import Event
 from mfpde.geometry import Geometry
 from mfpde.growing_store import TIME, GrowingStore, complete_records, read_dataset
 from mfpde.measure import AnyMeasure, Atoms, as_measure
+from mfpde.refinement_record import Refinement
 from mfpde.run import Run
 from mfpde.state_record import (
-    coordinates,
     diagnostic_variable,
     state_variables,
     stored_diagnostics,
@@ -52,6 +48,7 @@ from mfpde.store_places import (
     opened_group,
     stop_of,
 )
+from mfpde.stored_grids import StoredGrids, stored_geometries, stored_refinements
 from mfpde.track_record import (
     all_events,
     events_json,
@@ -115,19 +112,17 @@ class RunWriter:
             "mfpde_version": __version__,
             "convention": equation.convention if equation is not None else "unknown",
             "equation": json.dumps(equation_to_dict(equation) if equation else None),
-            "geometry": json.dumps(geometry_to_dict(geometry) if geometry else None),
         }
         if settings is not None:
             attributes["settings"] = settings.to_json()
         self._open(created_group(path, group, overwrite))
         self._group.attrs.update(attributes)
-        if geometry is not None:
-            for name, coordinate in coordinates(geometry).items():
-                self._records.coordinate(name, coordinate)
+        self._grids.begin(geometry)
 
     def _open(self, group: zarr.Group) -> None:
         self._group = group
         self._records = GrowingStore(group)
+        self._grids = StoredGrids(group, self._records)
         self._tracked = track_variables(None, "")
         self._earlier: tuple[Event, ...] = ()
 
@@ -140,6 +135,8 @@ class RunWriter:
         writer = cls.__new__(cls)
         writer._open(zarr.open_group(existing_store(path), mode="r+"))
         writer._earlier = tuple(events)
+        reached = writer._group.attrs.get("final_time", writer._records.last_time)
+        writer._grids.forget_after(float(str(reached)))
         kept = {n: v for n, v in writer._group.attrs.items() if n not in _CLOSING}
         writer._group.attrs.put(kept)
         if FINAL in writer._group:
@@ -156,7 +153,7 @@ class RunWriter:
         ValueError
             If ``time`` is not after that of the last save.
         """
-        record = state_variables(measure)
+        record = state_variables(measure, self._grids.number_of(measure))
         for name, value in diagnostics.items():
             record[name] = diagnostic_variable(name, value)
         self._records.append(time, record | self._tracked)
@@ -169,11 +166,16 @@ class RunWriter:
             self._group.attrs[_JUNCTIONS] = text
         self._tracked = track_variables(track.seen[index], track.verdicts[index])
 
+    def refined(self, refinement: Refinement) -> None:
+        """Note a refinement: ``solve(..., on_refine=writer.refined)``."""
+        self._grids.add(refinement)
+
     def finish(self, run: Run) -> None:
         """Write why the run ended, its statistics, and its last state if not saved."""
         if run.final_time > self._records.last_time:
             final = GrowingStore(self._group.create_group(FINAL, overwrite=True))
-            final.append(run.final_time, state_variables(run.final))
+            grid = self._grids.number_of(run.final)
+            final.append(run.final_time, state_variables(run.final, grid))
         self._group.attrs.update(
             {
                 "stop_kind": run.stop.kind,
@@ -193,8 +195,7 @@ def save(
     Parameters
     ----------
     run
-        The run; states are all densities on one geometry (perhaps with atoms), or all
-        atoms.
+        The run; states are all densities (perhaps with atoms), or all atoms.
     path, overwrite, group
         As for :class:`RunWriter`.
 
@@ -203,7 +204,8 @@ def save(
     FileExistsError
         If there is something at ``path``, and ``overwrite`` is not set.
     """
-    geometry = None if isinstance(run.final, Atoms) else as_measure(run.final).geometry
+    first = run.states[0] if run.states else run.final
+    geometry = None if isinstance(first, Atoms) else as_measure(first).geometry
     writer = RunWriter(path, run.equation, geometry, overwrite=overwrite, group=group)
     track = run.track
     places = {} if track is None else {t: i for i, t in enumerate(track.times.tolist())}
@@ -212,6 +214,8 @@ def save(
         if track is not None and float(time) in places:
             writer.follow(track, places[float(time)])
         writer.save(float(time), state, row)
+    for refinement in run.refinements:
+        writer.refined(refinement)
     writer.finish(run)
 
 
@@ -220,10 +224,9 @@ def load(path: str | Path, *, group: str | None = None) -> Run:
 
     Parameters
     ----------
-    path
-        A store written by :func:`save` or :class:`RunWriter`.
-    group
-        ``"particles"`` for the particle run beside.
+    path, group
+        A store written by :func:`save` or :class:`RunWriter`; ``"particles"`` for the
+        particle run beside.
 
     Returns
     -------
@@ -240,15 +243,14 @@ def load(path: str | Path, *, group: str | None = None) -> Run:
     """
     stored = opened_group(path, group)
     attributes: dict[str, Any] = dict(stored.attrs)
-    record = json.loads(attributes["geometry"])
-    geometry = None if record is None else geometry_from_dict(record)
+    geometries = stored_geometries(attributes)
     dataset = read_dataset(stored)
     times = np.asarray(dataset[TIME].values, dtype=np.float64)
-    states = stored_states(dataset, geometry)
+    states = stored_states(dataset, geometries)
     lasts = [(float(t), s) for t, s in zip(times[-1:], states[-1:], strict=True)]
     if FINAL in stored:
         last = read_dataset(zarr.open_group(stored.store_path / FINAL, mode="r"))
-        lasts += [(float(last[TIME][0]), s) for s in stored_states(last, geometry)]
+        lasts += [(float(last[TIME][0]), s) for s in stored_states(last, geometries)]
     if not lasts:
         raise StoreError(f"{path} holds no saved state: the run ended before its first")
     final_time, final = lasts[-1]
@@ -266,6 +268,7 @@ def load(path: str | Path, *, group: str | None = None) -> Run:
         statistics=json.loads(attributes.get("statistics", "{}")),
         events=stored_events(attributes.get("events"), track),
         track=track,
+        refinements=stored_refinements(attributes, final_time),
     )
 
 

@@ -24,6 +24,10 @@ from mfpde.transport import Flow, State
 
 HAND_OFF_EVERY = 4
 """Steps between two hand-offs of mass between density and atoms."""
+CHECKED_EVERY = 8
+"""Steps between two looks at whether the grid is fine enough."""
+FINER_GRID = "finer_grid"
+"""Kind of the reason with which the loop hands over to a finer grid."""
 _RECENT_STEPS = 6
 _AT_REST = 1e-14
 # Below this share of the draining step, accuracy is the grid's matter, not the step's.
@@ -60,6 +64,8 @@ class TimeLoop:
         self.started_at = time.monotonic()
         self.rates: list[float] = []
         self.steps_since_hand_off = 0
+        self.finer_grid_wanted: Callable[[TimeLoop, Flow], str | None] | None = None
+        self.next_check = 0
 
     def run(
         self, state: State, start_time: float, conditions: tuple[StoppingCondition, ...]
@@ -67,10 +73,29 @@ class TimeLoop:
         """Step until the end time, a stopping condition, or an interruption."""
         self.state, self.time, self.start_time = state, start_time, start_time
         self.first_mass = state.total_mass
+        return self.go_on(conditions)
+
+    def change_grid(
+        self, stepper: TimeStepper, atoms: ExactAtoms | None, state: State
+    ) -> None:
+        """Take the state on another grid, with what steps it there, to go on from."""
+        self.stepper, self.atoms, self.state = stepper, atoms, state
+        self.recorder.geometry = stepper.transport.grid.geometry
+        if atoms is not None:
+            atoms.events = self.recorder.events
+        # Rates are counted in cells.
+        self.rates = []
+        self.next_check = self.steps
+
+    def go_on(self, conditions: tuple[StoppingCondition, ...]) -> StopReason:
+        """Step on from where the loop is."""
         try:
-            flow = self.stepper.transport.flow(state)
+            flow = self.stepper.transport.flow(self.state)
             self._save_if_due(flow)
             while self.time < self.t_end:
+                wanted = self._reason_for_finer_grid(flow)
+                if wanted is not None:
+                    return wanted
                 if self.atoms is not None and self.atoms.are_alone(self.state, flow):
                     flow = self._atoms_moved(self.atoms)
                 else:
@@ -160,6 +185,13 @@ class TimeLoop:
         self.state = state
         return self.stepper.transport.flow(state)
 
+    def _reason_for_finer_grid(self, flow: Flow) -> StopReason | None:
+        if self.finer_grid_wanted is None or self.steps < self.next_check:
+            return None
+        self.next_check = self.steps + CHECKED_EVERY
+        reason = self.finer_grid_wanted(self, flow)
+        return None if reason is None else StopReason(FINER_GRID, reason)
+
     def _atoms_moved(self, atoms: ExactAtoms) -> Flow:
         """Move the atoms, which hold all the mass, to the next save."""
         target = self.save_times[0] if self.save_times else self.t_end
@@ -177,6 +209,8 @@ class TimeLoop:
         if self.save_times and self.time >= self.save_times[0]:
             at = self.save_times.pop(0)
             self.recorder.save(at, self.measured, flow=flow, step=self.last_step)
+            # At every save: a run that is resumed from one refines when the whole run does.
+            self.next_check = self.steps
 
     def _stopped_by(
         self, conditions: tuple[StoppingCondition, ...]

@@ -37,18 +37,27 @@ def check_atoms(atoms: str, equation: MeanFieldEquation, geometry: Geometry) -> 
         )
 
 
+def beta_of(equation: MeanFieldEquation) -> float:
+    """Return the largest beta of an equation's attentions, 0 without any."""
+    return max((attention.beta for attention in equation.attentions), default=0.0)
+
+
+def least_cells(equation: MeanFieldEquation, geometry: Geometry) -> float:
+    """Return how many cells of a circle, or rings of a sphere, exact atoms need."""
+    root = np.sqrt(beta_of(equation))
+    if isinstance(geometry, Circle):
+        return float(2 * np.pi * root / COARSEST_CIRCLE)
+    return float(np.pi * root / COARSEST_SPHERE)
+
+
 def coarseness(equation: MeanFieldEquation, geometry: Geometry) -> str | None:
     """Say, for a warning, that the grid is too coarse for exact atoms; None if it is not."""
-    beta = max((attention.beta for attention in equation.attentions), default=0.0)
-    is_circle = isinstance(geometry, Circle)
-    coarsest = COARSEST_CIRCLE if is_circle else COARSEST_SPHERE
-    if geometry.spacing * np.sqrt(beta) <= coarsest * (1 + 1e-9):
+    least, beta = least_cells(equation, geometry), beta_of(equation)
+    if geometry.shape[0] * (1 + 1e-9) >= least:
         return None
-    length = 2 * np.pi if is_circle else np.pi
-    least = int(np.ceil(length * np.sqrt(beta) / coarsest))
     return (
         f"the grid is coarse for exact atoms at beta = {beta:g}: {geometry!r} has cells of "
         f"{geometry.spacing:.3g} against a kernel of width {beta**-0.5:.3g}; atoms may form "
-        f"at the wrong place or not at all; use at least {least} "
-        f"{'cells' if is_circle else 'rings'}"
+        f"at the wrong place or not at all; use at least {int(np.ceil(least))} "
+        f"{'cells' if isinstance(geometry, Circle) else 'rings'}"
     )

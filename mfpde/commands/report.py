@@ -34,6 +34,7 @@ def summary(run: Run) -> str:
     ending = f"stopped:    {run.reason}"
     if "mass" in run.diagnostics:
         ending += f"\nmass drift: {run.mass_drift:.1e}"
+    ending = "\n".join([ending, *run.refinement_lines])
     parts = [f"{head(run)}\n{ending}", diagnostics_table(run)]
     if run.equation is not None and not isinstance(run.final, Atoms):
         from mfpde.concentration import concentration

@@ -13,10 +13,10 @@ from functools import cache, cached_property
 
 import numpy as np
 import pyfftw
-from scipy.interpolate import PchipInterpolator
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.geometry.base import Geometry
+from mfpde.geometry.circle_remap import finer_values
 from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms
 
 MINIMUM_CELLS = 16
@@ -230,7 +230,7 @@ class Circle(Geometry):
         return np.asarray(flowed * (masses.sum() / flowed.sum()))
 
     def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
-        """Trigonometric interpolant where it stays nonnegative, else monotone cubic in the CDF.
+        """Trigonometric interpolant where it stays nonnegative, else a monotone remapping.
 
         The first is spectrally accurate for smooth data, the second keeps the sign of
         rough data; both keep the mass.
@@ -244,20 +244,7 @@ class Circle(Geometry):
         smooth = finer.synthesis(coefficients)
         if smooth.min() >= min(0.0, values.min()) and self._is_resolved(coefficients):
             return smooth
-        cumulated = np.concatenate([[0.0], np.cumsum(values * self.spacing)])
-        faces = np.concatenate([[0.0], self.face_angles])
-        # Two turns more than needed, so that the interpolant is periodic where it is
-        # used.
-        total = cumulated[-1]
-        wrapped = np.concatenate(
-            [cumulated[:-1] - total, cumulated[:-1], cumulated + total]
-        )
-        unrolled = np.concatenate(
-            [faces[:-1] - 2 * np.pi, faces[:-1], faces + 2 * np.pi]
-        )
-        cdf = PchipInterpolator(unrolled, wrapped)
-        finer_faces = np.concatenate([[0.0], finer.face_angles])
-        return np.asarray(np.maximum(np.diff(cdf(finer_faces)), 0.0) / finer.spacing)
+        return finer_values(values, finer.num_cells)
 
     @staticmethod
     def _is_resolved(coefficients: ComplexArray) -> bool:

@@ -7,6 +7,7 @@ global state of pyplot, so that it works without a display and leaves nothing op
 from mfpde.plotting.atom_paths import plot_atom_paths
 from mfpde.plotting.atom_tree import plot_atom_tree, plot_cluster_counts
 from mfpde.plotting.concentration import plot_concentration
+from mfpde.plotting.convergence import plot_convergence
 from mfpde.plotting.density import plot_density
 from mfpde.plotting.energy import plot_energy
 from mfpde.plotting.files import save_figure
@@ -20,6 +21,7 @@ __all__ = [
     "plot_atom_tree",
     "plot_cluster_counts",
     "plot_concentration",
+    "plot_convergence",
     "plot_density",
     "plot_energy",
     "plot_globe",

@@ -1,0 +1,85 @@
+"""``mfpde study``: the run of a settings file on a ladder of grids."""
+
+from __future__ import annotations
+
+import argparse
+
+from mfpde.commands import DONE
+from mfpde.commands.text import say
+from mfpde.config import Settings, SettingsError, read_settings
+from mfpde.convergence import AtomConvergence
+from mfpde.geometry import Circle, Sphere
+from mfpde.run import Run
+
+RUNGS = 3
+
+
+def study(arguments: argparse.Namespace) -> int:
+    """Check everything, solve on each grid, and print, write and draw what was found."""
+    settings = read_settings(arguments.config, arguments.set)
+    if not arguments.quiet:
+        found = _found(settings, arguments, tell=True)
+        say(str(found))
+    else:
+        found = _found(settings, arguments, tell=False)
+    if arguments.csv is not None:
+        found.write_csv(arguments.csv)
+    if arguments.figure is not None:
+        from mfpde.plotting import plot_convergence, save_figure
+
+        pdf, png = save_figure(plot_convergence(found), arguments.figure)
+        if not arguments.quiet:
+            say(f"drawn in {pdf} and {png}")
+    return DONE
+
+
+def _found(
+    settings: Settings, arguments: argparse.Namespace, *, tell: bool
+) -> AtomConvergence:
+    from mfpde.convergence import study as ladder_of_runs
+
+    grids = _grids(settings, arguments.cells)
+    wanted = settings.solve_arguments()
+    options = {name: wanted[name] for name in ("stop", "transport", "max_step")}
+    if arguments.rtol is not None:
+        options["rtol"] = arguments.rtol
+    try:
+        return ladder_of_runs.convergence_of_starts(
+            settings.build_equation(),
+            [settings.start.build(grid) for grid in grids],
+            t_end=wanted["t_end"],
+            atoms=arguments.atoms,
+            particles=arguments.particles,
+            on_run=_say_done if tell else None,
+            **options,
+        )
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+
+
+def _grids(settings: Settings, given: str | None) -> list[Circle | Sphere]:
+    """Return the grids of ``--cells``, or a quarter, half and all of the settings'."""
+    geometry = settings.build_geometry()
+    if not isinstance(geometry, Circle | Sphere):
+        raise SettingsError(
+            f"[geometry] atoms are studied on a circle or a sphere, not on {geometry!r}"
+        )
+    finest = geometry.shape[0]
+    text = given or ",".join(str(finest >> k) for k in reversed(range(RUNGS)))
+    try:
+        counts = [int(word) for word in text.split(",")]
+        kind = type(geometry)
+        return [kind(count) for count in counts]
+    except ValueError as error:
+        raise SettingsError(
+            f"--cells {text!r} must be whole numbers with commas, cells of a circle or "
+            f"rings of a sphere, as in 256,512,1024: {error}"
+        ) from error
+
+
+def _say_done(run: Run) -> None:
+    numbers = run.statistics
+    say(
+        f"{run.final.geometry!r}: {numbers['steps']} steps, "  # type: ignore[union-attr]
+        f"{float(numbers['wall_seconds']):.1f} s"
+    )

@@ -1,0 +1,104 @@
+"""Which atom and which merge of one grid is which of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.concentration import ball_radius, concentration
+from mfpde.convergence.centres import centre_near, weighted_points
+from mfpde.equation import MeanFieldEquation
+from mfpde.events import Event
+from mfpde.measure import AnyMeasure, Atoms
+from mfpde.run import Run
+from mfpde.tracking.flow import angles_between
+from mfpde.tracking.matching import assigned
+
+NEAR_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Merges:
+    """Merges of a run: times (k,), where (k, d), and masses of what came of them (k,)."""
+
+    times: FloatArray
+    points: FloatArray
+    masses: FloatArray
+
+
+def final_atoms(
+    measure: AnyMeasure, equation: MeanFieldEquation, smallest_mass: float
+) -> Atoms:
+    """Centres of the atoms that a measure holds or that form in it, heaviest first.
+
+    Their masses are those of their basins.
+    """
+    found = [
+        region
+        for region in concentration(measure, equation).atoms
+        if region.mass >= smallest_mass
+    ]
+    if not found:
+        return Atoms.none(measure.dimension)
+    seen = np.array([region.position for region in found])
+    points, masses = weighted_points(measure)
+    centres = [
+        centre_near(position, points, masses, radius=radius)
+        for position, radius in zip(seen, _windows(seen, equation), strict=True)
+    ]
+    return Atoms(centres, [region.mass for region in found])
+
+
+def _windows(points: FloatArray, equation: MeanFieldEquation) -> FloatArray:
+    """Radii (n,) in which an atom at each of the points is not mixed up with another."""
+    apart = angles_between(points, points)
+    np.fill_diagonal(apart, np.inf)
+    return np.asarray(np.minimum(2 * ball_radius(equation), apart.min(axis=1) / 2))
+
+
+def merges_of(run: Run, smallest_mass: float) -> Merges:
+    """Merges of a run between atoms that are heavy enough, in their order.
+
+    Particles and grids tell of them by their track, exact atoms themselves.
+    """
+    found = [
+        event
+        for event in run.events
+        if event.kind == "merge" and np.sort(event.masses)[-2] >= smallest_mass
+    ]
+    dimension = run.final.dimension
+    return Merges(
+        np.array([event.time for event in found]),
+        np.array([_centre(event) for event in found]).reshape(-1, dimension),
+        np.array([event.masses.sum() for event in found]),
+    )
+
+
+def matched(
+    one: tuple[FloatArray, FloatArray],
+    other: tuple[FloatArray, FloatArray],
+    reach: float,
+) -> dict[int, int]:
+    """Indices of ``one`` by those of ``other``: the assignment of least cost.
+
+    Cost = distance / reach + |difference of masses| / their sum, none beyond ``reach``.
+
+    Parameters
+    ----------
+    one, other
+        Points (n, d) and masses (n,).
+    reach
+        Radians.
+    """
+    apart = angles_between(other[0], one[0])
+    heavier = other[1][:, np.newaxis] + one[1]
+    costs = apart / reach + np.abs(other[1][:, np.newaxis] - one[1]) / heavier
+    # Distances by arc cosine are rounded.
+    return assigned(np.where(apart <= reach + NEAR_ROUNDING, costs, np.inf))
+
+
+def _centre(event: Event) -> FloatArray:
+    mean = event.masses @ event.points
+    return np.asarray(mean / np.linalg.norm(mean))

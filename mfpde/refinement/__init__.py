@@ -1,0 +1,12 @@
+"""Automatic refinement: when a run asks for a finer grid, and what it gets."""
+
+from mfpde.refinement.criterion import RefinementCriterion
+from mfpde.refinement.doubling import cell_count, doubled, doubled_state, largest_grid
+
+__all__ = [
+    "RefinementCriterion",
+    "cell_count",
+    "doubled",
+    "doubled_state",
+    "largest_grid",
+]

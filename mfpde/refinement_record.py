@@ -1,0 +1,30 @@
+"""What a run tells of a refinement of its grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mfpde.geometry import Geometry
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """One doubling of a run's grid.
+
+    Attributes
+    ----------
+    time
+        When it happened.
+    before, after
+        The grids.
+    reason
+        Why, in words with the numbers that decided.
+    """
+
+    time: float
+    before: Geometry
+    after: Geometry
+    reason: str
+
+    def __str__(self) -> str:
+        return f"t = {self.time:.6g}: {self.before!r} -> {self.after!r}: {self.reason}"

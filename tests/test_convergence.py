@@ -1,0 +1,287 @@
+"""Convergence studies: orders, digits that hold, and those that do not."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde import starts
+from mfpde.cli import main
+from mfpde.convergence.centres import centre_near
+from mfpde.convergence.ladder import final_atoms, matched
+from mfpde.convergence.quantity import judged, observed_orders
+from mfpde.convergence.starts import ladder, start_on
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.measure import Density
+from mfpde.particles import label_density
+from mfpde.terms import Attention, Perceptron
+
+ASCENT = MeanFieldEquation(Attention(6.0), direction="ascent")
+
+
+def two_waves(points):
+    """Return a smooth density that collapses to two clusters."""
+    angles = np.arctan2(points[..., 1], points[..., 0])
+    return 1 + 0.6 * np.cos(2 * angles + 0.4) + 0.15 * np.sin(angles)
+
+
+@pytest.fixture(scope="module")
+def study():
+    return mfpde.convergence_to_atoms(
+        ASCENT, two_waves, cells=[128, 256, 512], t_end=20.0
+    )
+
+
+def total_error(study, errors):
+    """Root mean square over the atoms of their positions' errors, on each grid."""
+    return np.sqrt(
+        np.mean([getattr(q, errors) ** 2 for q in study.of_kind("position")], axis=0)
+    )
+
+
+def test_positions_of_exact_atoms_converge_with_order_above_one_and_a_half(study):
+    errors = total_error(study, "particle_errors")
+    assert len(study.of_kind("position")) == 2
+    assert (-np.diff(np.log2(errors)) >= 1.5).all()
+    assert errors[-1] <= 5e-5
+    for quantity in study.of_kind("position"):
+        assert quantity.particle_uncertainty <= 0.1 * errors[-1]
+
+
+def test_what_is_said_to_hold_holds(study):
+    assert study.converged
+    for quantity in (*study.of_kind("position"), *study.of_kind("mass")):
+        assert quantity.digits >= 3
+        allowed = quantity.error + 2 * quantity.particle_uncertainty
+        assert quantity.particle_errors[-1] <= max(allowed, 10.0**-quantity.digits)
+
+
+def test_a_study_is_printed_written_and_drawn(study, tmp_path):
+    text = str(study)
+    assert "position of atom 2" in text
+    assert "converged to" in text
+    assert "particles: 2048 (labels)" in text
+    study.write_csv(tmp_path / "study.csv")
+    with (tmp_path / "study.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 3 * len(study.quantities)
+    masses = [float(row["value"]) for row in rows if row["kind"] == "mass"]
+    assert sum(masses[2::3]) == pytest.approx(1.0, abs=1e-9)
+    figure = mfpde.plot_convergence(study)
+    assert [ax.get_ylabel() for ax in figure.axes] == [
+        "change of position / rad",
+        "change of mass",
+    ]
+    drawn = figure.axes[0].lines[0].get_ydata()
+    np.testing.assert_array_equal(drawn, study.of_kind("position")[0].differences)
+
+
+def test_an_under_resolved_case_is_not_converged():
+    equation = MeanFieldEquation(
+        Attention(25.0), Perceptron([[1.0, 0.0]], [0.5]), direction="descent"
+    )
+    study = mfpde.convergence_to_atoms(
+        equation, two_waves, cells=[72, 128, 256], t_end=60.0, particles=0
+    )
+    assert not study.converged
+    assert "NOT converged" in str(study)
+    assert "the grid is coarse" in str(study)
+
+
+def test_the_merge_time_of_two_bumps_is_that_of_two_points_but_for_their_width():
+    def bumps(points):
+        angles = np.arctan2(points[..., 1], points[..., 0])
+        return np.exp(100 * (np.cos(angles - 1) - 1)) + np.exp(
+            100 * (np.cos(angles - 2.1) - 1)
+        )
+
+    equation = MeanFieldEquation(Attention(10.0), direction="ascent")
+    study = mfpde.convergence_to_atoms(
+        equation, bumps, cells=[256, 512, 1024], t_end=80.0, particles=0, rtol=1e-4
+    )
+    (merge,) = study.of_kind("merge time")
+    assert merge.converged
+    centres = [[np.cos(angle), np.sin(angle)] for angle in (1.0, 2.1)]
+    nothing = Density(Circle(64), np.zeros(64))
+    points = mfpde.solve(
+        equation,
+        mfpde.Measure(nothing, mfpde.Atoms(centres)),
+        t_end=80.0,
+        atoms="exact",
+    )
+    # Bumps of width 0.1 merge a little earlier: exp(-beta (1 - cos d)) is convex there.
+    earlier = 1 - merge.values[-1] / points.events[0].time
+    assert 0 < earlier < 10 * 0.1**2
+    # Equal by symmetry: the atom ends where both have the same way to go.
+    (place,) = study.of_kind("position")
+    assert abs(np.arctan2(*place.values[-1][::-1]) - 1.55) <= 1e-3
+
+
+def test_a_pair_on_the_sphere():
+    start = starts.bumps(
+        Sphere(64),
+        centres=[[1.2, 0.3], [1.9, 2.0]],
+        widths=[0.35, 0.35],
+        masses=[0.6, 0.4],
+    )
+    equation = MeanFieldEquation(Attention(4.0), direction="ascent")
+    grids = [Sphere(32), Sphere(48), Sphere(64)]
+    study = mfpde.convergence_to_atoms(
+        equation, start, cells=grids, t_end=12.0, particles=0, rtol=1e-4
+    )
+    assert len(study.of_kind("position")) == 2
+    changes = total_error(study, "differences")
+    assert observed_orders(changes, study.spacings)[0] >= 1.5
+    assert study.converged
+
+
+def test_atoms_about_to_merge_are_kept_apart():
+    circle = Circle(256)
+    nothing = Density(circle, np.zeros(256))
+    angles = np.array([1.0, 1.2])
+    centres = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    found = final_atoms(
+        mfpde.Measure(nothing, mfpde.Atoms(centres, [0.6, 0.4])), ASCENT, 1e-2
+    )
+    np.testing.assert_allclose(found.points, centres, atol=1e-14)
+
+
+@pytest.mark.parametrize("order", [0.7, 1.0, 2.0, 3.0])
+def test_the_estimated_error_bounds_that_of_a_power_law(order):
+    spacings = 0.1 / 2.0 ** np.arange(4)
+    values = 1.0 + 0.3 * spacings**order
+    _, orders, error, digits, _ = judged("mass", values, spacings)
+    np.testing.assert_allclose(orders, order, rtol=1e-6)
+    assert abs(values[-1] - 1.0) <= error <= 20 * abs(values[-1] - 1.0)
+    assert digits == int(np.floor(-np.log10(error)))
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ([0.5, 0.4], "fewer than 3"),
+        ([0.5, np.nan, 0.4], "not there"),
+        ([0.5, 0.4, 0.3], "do not fall"),
+        ([0.1, 0.5, 0.4], "too large"),
+    ],
+)
+def test_what_has_not_converged_is_said_so(values, why):
+    spacings = 0.1 / 2.0 ** np.arange(len(values))
+    _, _, _, digits, reason = judged("mass", np.array(values), spacings)
+    assert digits < 2
+    assert why in reason
+
+
+def test_a_last_difference_that_is_small_by_accident_is_not_believed():
+    spacings = np.array([0.4, 0.2, 0.1])
+    values = np.array([1.0, 1.01, 1.01 + 1e-9])
+    error = judged("mass", values, spacings)[2]
+    assert error >= 0.01 / 16 / 3
+
+
+def test_the_centre_does_not_depend_on_how_the_mass_is_held():
+    def lump(points):
+        angles = np.arctan2(points[..., 1], points[..., 0])
+        return np.exp(200 * (np.cos(angles - 1.234) - 1)) * (
+            1 + 0.5 * np.sin(3 * (angles - 1.234))
+        )
+
+    centres = []
+    for cells in (256, 1024):
+        density = Density.from_function(Circle(cells), lump)
+        points = density.geometry.points
+        centres.append(centre_near(points[50], points, density.masses, radius=0.5))
+    labels = mfpde.particles.labels.labels_of(Density.from_function(Circle(256), lump))
+    assert label_density(labels, Circle(256)).total_mass == pytest.approx(1.0)
+    centres.append(centre_near(points[200], labels.points, labels.masses, radius=0.5))
+    np.testing.assert_allclose(centres, centres[0][np.newaxis].repeat(3, 0), atol=1e-9)
+
+
+def test_matching_is_independent_of_the_order():
+    generator = np.random.default_rng(0)
+    angles, masses = np.arange(5) * 1.2, generator.uniform(0.1, 0.3, 5)
+    shuffled = generator.permutation(5)
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    moved = np.stack([np.cos(angles + 0.02), np.sin(angles + 0.02)], axis=1)
+    found = matched((moved[shuffled], masses[shuffled]), (points, masses), 0.1)
+    assert found == {int(k): i for i, k in enumerate(shuffled)}
+
+
+@pytest.mark.parametrize("cells", [128, 512])
+def test_a_density_is_taken_to_any_grid(cells):
+    start = Density.from_function(Circle(256), two_waves)
+    wanted = Density.from_function(Circle(cells), two_waves)
+    np.testing.assert_allclose(
+        start_on(start, Circle(cells)).values, wanted.values, rtol=1e-10
+    )
+
+
+def test_a_density_is_taken_to_a_coarser_sphere():
+    def smooth(points):
+        return np.exp(points @ [0.5, -0.3, 0.8])
+
+    coarse = start_on(Density.from_function(Sphere(64), smooth), Sphere(32))
+    wanted = Density.from_function(Sphere(32), smooth)
+    np.testing.assert_allclose(coarse.values, wanted.values, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"cells": [64]}, "two grids"),
+        ({"cells": [128, 64]}, "increase"),
+        ({"cells": [Circle(64), Sphere(64)]}, "mixes"),
+        ({"cells": [Zonal(5, 64), Zonal(5, 128)]}, "Circle or a Sphere"),
+        ({"cells": [64, 128], "atoms": "all"}, "atoms"),
+        ({"cells": [64, 128], "particles": -1}, "particles"),
+        ({"cells": [64, 128], "smallest_mass": 0.0}, "smallest_mass"),
+        ({"cells": [64, 128], "t_end": -1.0}, "t_end"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        mfpde.convergence_to_atoms(ASCENT, two_waves, **{"t_end": 1.0, **arguments})
+    assert len(ladder([64, 128], two_waves)) == 2
+
+
+def test_diffusion_is_refused():
+    equation = MeanFieldEquation(Attention(2.0), direction="ascent", diffusion=0.1)
+    with pytest.raises(ValueError, match=r"diffusion = 0\.1"):
+        mfpde.convergence_to_atoms(equation, two_waves, cells=[64, 128], t_end=1.0)
+
+
+TEXT = """
+[geometry]
+kind = "circle"
+cells = 256
+[attention]
+beta = 6.0
+[equation]
+direction = "ascent"
+[start]
+kind = "bumps"
+angles = [1.0, 4.0]
+widths = [0.4, 0.4]
+masses = [0.6, 0.4]
+background = 0.1
+[solve]
+t_end = 10.0
+"""
+
+
+def test_the_command_prints_writes_and_draws(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.toml").write_text(TEXT)
+    arguments = ["study", "run.toml", "--particles", "0", "--rtol", "1e-4"]
+    assert main([*arguments, "--csv", "s.csv", "--figure", "s.pdf"]) == 0
+    told = capsys.readouterr().out
+    assert "Circle(num_cells=64)" in told
+    assert "number of atoms" in told
+    for name in ("s.csv", "s.pdf", "s.png"):
+        assert (tmp_path / name).stat().st_size > 0
+    assert main([*arguments, "--cells", "64,lots"]) == 2
+    assert "--cells '64,lots'" in capsys.readouterr().err
+    assert main([*arguments, "--cells", "256,128"]) == 2
+    assert "increase" in capsys.readouterr().err
