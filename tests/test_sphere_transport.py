@@ -292,6 +292,37 @@ def test_diffusion_alone_decays_as_the_harmonics_do():
     np.testing.assert_allclose(after, expected, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("normalized", "direction", "activation"),
+    [(False, "descent", "relu"), (True, "ascent", "relu"), (True, "descent", "gelu")],
+)
+def test_weak_diffusion_costs_no_steps(normalized, direction, activation):
+    """Heat is exact in time, and smooths what transport must follow.
+
+    With the Courant number 0.8, groups of at least half a ring's width and the three
+    lengths per step of a diagonal move, transport at speed S takes at most
+    3 S t / (0.8 h) steps.
+    """
+    sphere, time, steps = Sphere(64), 3.0, []
+    start = perturbed_uniform(sphere, 0.3, seed=1)
+    for diffusion in (0.0, 1e-3):
+        equation = MeanFieldEquation(
+            Attention(8.0, normalized=normalized),
+            Perceptron.random(3, 3, seed=111, activation=activation),
+            direction=direction,
+            diffusion=diffusion,
+        )
+        run = solve(equation, start, t_end=time, save_at=[time])
+        steps.append(run.statistics["steps"])
+    grid = equation.on(sphere)
+    speed = max(
+        np.linalg.norm(grid.velocity(sphere.moments(masses, grid.degree)), axis=0).max()
+        for masses in (start.masses, run.final.density.masses)
+    )
+    assert steps[1] <= steps[0]
+    assert steps[1] <= 3 * speed * time / (0.8 * sphere.spacing)
+
+
 def test_gibbs_state_of_a_linear_potential():
     kappa, sphere = 0.5, Sphere(48)
     axis = unit(1.0, 0.5, 0.7)
