@@ -198,6 +198,7 @@ def _judged(
             np.array([grid.spacing for grid in grids]),
             reach=2 * ball_radius(equation),
             witnesses=[Seen(w.atoms, w.merges) for w in witnesses],
+            grain=1 / max(particles, 1),
             polished=None if polished is None else polished.atoms,
         ),
         particles=witnesses[0].run if witnesses else None,
