@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from mfpde import theory
 from mfpde.concentration import concentration
 from mfpde.convergence import AtomConvergence, convergence_to_atoms
 from mfpde.equation import MeanFieldEquation
@@ -77,6 +78,7 @@ __all__ = [
     "sampled",
     "solve",
     "solve_particles",
+    "theory",
     "uniform",
     "wasserstein",
     "wasserstein_report",

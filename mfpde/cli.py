@@ -1,4 +1,4 @@
-"""The command line: ``mfpde run``, ``resume``, ``study``, ``show``, ``plot``, ...
+"""The command line: ``mfpde run``, ``resume``, ``study``, ``show``, ``plot``, ``theory``.
 
 Exit codes: 0 done, 2 bad settings (one message on stderr), 3 numerical failure, 130
 interrupted (what was saved is kept).
@@ -22,6 +22,7 @@ _PLACES = {
     "show": "mfpde.commands.show",
     "plot": "mfpde.commands.show",
     "compare": "mfpde.commands.show",
+    "theory": "mfpde.commands.theory",
 }
 
 
@@ -73,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_resume(commands)
     _add_study(commands)
     _add_stored(commands)
+    _add_theory(commands)
     return parser
 
 
@@ -140,6 +142,20 @@ def _add_stored(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         type=int,
         metavar="N",
         help="by default those stored beside the run, else 2000",
+    )
+
+
+def _add_theory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    theory = commands.add_parser(
+        "theory", help="print what is known in closed form, as in: theory beta=5"
+    )
+    theory.add_argument(
+        "settings",
+        nargs="+",
+        metavar="KEY=VALUE",
+        help="beta (needed), dimension, normalized, kernel, diffusion, degrees, "
+        "directions, weights, biases, activation, mass, start_angle, end_angle, atoms, "
+        "least_mass",
     )
 
 

@@ -8,6 +8,9 @@ points
 each with the same share of its mass: they have exactly that mean and covariance.  The
 points move with the flow like any other mass; a step ends by giving them the form above
 again, with the mean and the covariance that they have come to.
+
+Kernels are plain loops: array expressions and linear algebra inside them would take the
+compiler most of a minute, for vectors of two or three numbers.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from mfpde.compiled import compiled
 
 # A narrower cloud is a point, and stays one: below this there is only rounding.
 POINT_WIDTH = 1e-14
+# Of Jacobi's method; on the sphere one is exact.
+_SWEEPS = 8
 
 
 def cloud_size(dimension: int) -> int:
@@ -47,11 +52,18 @@ def means_and_covariances(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     positions = np.empty((count, dimension))
     covariances = np.empty((count, dimension, dimension))
     for i in range(count):
-        centre = points[i].sum(axis=0)
-        centre /= np.sqrt((centre * centre).sum())
+        centre = np.zeros(dimension)
+        for p in range(size):
+            for a in range(dimension):
+                centre[a] += points[i, p, a]
+        _normalise(centre)
         # Again about the mean: a covariance belongs to one tangent plane.
         _, centre, _ = moments_about(centre, points[i], shares)
-        _, positions[i], covariances[i] = moments_about(centre, points[i], shares)
+        _, mean, covariance = moments_about(centre, points[i], shares)
+        for a in range(dimension):
+            positions[i, a] = mean[a]
+            for b in range(dimension):
+                covariances[i, a, b] = covariance[a, b]
     return positions, covariances
 
 
@@ -69,13 +81,20 @@ def regular(points: FloatArray) -> FloatArray:
 @compiled
 def logarithms(centre: FloatArray, points: FloatArray) -> FloatArray:
     """Tangents (n, d) at ``centre`` (d,) whose great arcs end at ``points`` (n, d)."""
-    steps = np.empty(points.shape)
-    for p in range(len(points)):
-        cosine = (points[p] * centre).sum()
-        step = points[p] - cosine * centre
-        sine = np.sqrt((step * step).sum())
+    count, dimension = points.shape
+    steps = np.empty((count, dimension))
+    for p in range(count):
+        cosine = 0.0
+        for i in range(dimension):
+            cosine += points[p, i] * centre[i]
+        squared = 0.0
+        for i in range(dimension):
+            steps[p, i] = points[p, i] - cosine * centre[i]
+            squared += steps[p, i] ** 2
+        sine = np.sqrt(squared)
         stretch = np.arctan2(sine, cosine) / sine if sine > 0.0 else 1.0
-        steps[p] = stretch * step
+        for i in range(dimension):
+            steps[p, i] *= stretch
     return steps
 
 
@@ -88,24 +107,42 @@ def moments_about(
     The mean is taken in the tangent plane at ``centre``, next to which the points lie;
     the covariance is that about the mean.  Without mass: ``centre`` and zeros.
     """
-    steps = logarithms(centre, points)
-    total = masses.sum()
+    count, dimension = points.shape
+    shift = np.zeros(dimension)
+    covariance = np.zeros((dimension, dimension))
+    total = 0.0
+    for p in range(count):
+        total += masses[p]
     if total <= 0.0:
-        return 0.0, centre.copy(), np.zeros((len(centre), len(centre)))
-    weighted = steps.T.copy() * (masses / total)
-    shift = weighted.sum(axis=1)
-    second = weighted @ steps
-    covariance = 0.5 * (second + second.T) - np.outer(shift, shift)
+        return 0.0, moved_to(centre, shift), covariance
+    steps = logarithms(centre, points)
+    for p in range(count):
+        share = masses[p] / total
+        for i in range(dimension):
+            shift[i] += share * steps[p, i]
+            for j in range(i + 1):
+                covariance[i, j] += share * steps[p, i] * steps[p, j]
+    for i in range(dimension):
+        for j in range(i + 1):
+            covariance[i, j] -= shift[i] * shift[j]
+            covariance[j, i] = covariance[i, j]
     return total, moved_to(centre, shift), covariance
 
 
 @compiled
 def moved_to(start: FloatArray, step: FloatArray) -> FloatArray:
     """End exp_x(step) of the great arc that starts at ``start`` (d,) with ``step`` (d,)."""
-    length = np.sqrt((step * step).sum())
+    squared = 0.0
+    for i in range(len(step)):
+        squared += step[i] ** 2
+    length = np.sqrt(squared)
+    cosine = np.cos(length)
     ratio = np.sin(length) / length if length > 1e-8 else 1.0
-    end = np.cos(length) * start + ratio * step
-    return np.asarray(end / np.sqrt((end * end).sum()))
+    end = np.empty(len(start))
+    for i in range(len(start)):
+        end[i] = cosine * start[i] + ratio * step[i]
+    _normalise(end)
+    return end
 
 
 @compiled
@@ -115,21 +152,21 @@ def tangents_of(position: FloatArray) -> FloatArray:
     The coordinate axis closest to the position is left out.
     """
     dimension = len(position)
-    skipped = np.argmax(np.abs(position))
-    basis = np.empty((dimension - 1, dimension))
-    row = 0
+    skipped = 0
     for axis in range(dimension):
-        if axis == skipped:
-            continue
-        vector = -position[axis] * position
-        vector[axis] += 1.0
+        if abs(position[axis]) > abs(position[skipped]):
+            skipped = axis
+    basis = np.empty((dimension - 1, dimension))
+    for row in range(dimension - 1):
+        axis = row if row < skipped else row + 1
+        for i in range(dimension):
+            basis[row, i] = -position[axis] * position[i]
+        basis[row, axis] += 1.0
         for other in range(row):
-            along = 0.0
+            along = _product(basis[other], basis[row])
             for i in range(dimension):
-                along += basis[other, i] * vector[i]
-            vector -= along * basis[other]
-        basis[row] = vector / np.sqrt((vector * vector).sum())
-        row += 1
+                basis[row, i] -= along * basis[other, i]
+        _normalise(basis[row])
     return basis
 
 
@@ -137,11 +174,57 @@ def tangents_of(position: FloatArray) -> FloatArray:
 def principal_axes(
     position: FloatArray, covariance: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Widths (d - 1,), increasing, and axes (d - 1, d) of a tangent covariance (d, d)."""
-    basis = tangents_of(position)
-    flat = basis @ covariance @ basis.T
-    variances, turns = np.linalg.eigh(flat)
-    return np.sqrt(np.maximum(variances, 0.0)), turns.T.copy() @ basis
+    """Widths (d - 1,), and orthonormal axes (d - 1, d), of a tangent covariance (d, d)."""
+    axes = tangents_of(position)
+    count = len(axes)
+    for _ in range(_SWEEPS if count > 2 else 1):
+        for a in range(count):
+            for b in range(a):
+                _rotate(axes, (a, b), covariance)
+    widths = np.empty(count)
+    for a in range(count):
+        widths[a] = np.sqrt(max(_form(axes[a], covariance, axes[a]), 0.0))
+    return widths, axes
+
+
+@compiled
+def _rotate(axes: FloatArray, pair: tuple[int, int], matrix: FloatArray) -> None:
+    """Turn two of the ``axes`` in their plane until ``matrix`` does not couple them."""
+    a, b = pair
+    coupling = _form(axes[a], matrix, axes[b])
+    if coupling == 0.0:
+        return
+    difference = _form(axes[a], matrix, axes[a]) - _form(axes[b], matrix, axes[b])
+    angle = 0.5 * np.arctan2(2.0 * coupling, difference)
+    cosine, sine = np.cos(angle), np.sin(angle)
+    for i in range(axes.shape[1]):
+        first, second = axes[a, i], axes[b, i]
+        axes[a, i] = cosine * first + sine * second
+        axes[b, i] = cosine * second - sine * first
+
+
+@compiled
+def _form(left: FloatArray, matrix: FloatArray, right: FloatArray) -> float:
+    total = 0.0
+    for i in range(len(left)):
+        for j in range(len(right)):
+            total += left[i] * matrix[i, j] * right[j]
+    return total
+
+
+@compiled
+def _product(one: FloatArray, other: FloatArray) -> float:
+    total = 0.0
+    for i in range(len(one)):
+        total += one[i] * other[i]
+    return total
+
+
+@compiled
+def _normalise(vector: FloatArray) -> None:
+    length = np.sqrt(_product(vector, vector))
+    for i in range(len(vector)):
+        vector[i] /= length
 
 
 @compiled
@@ -152,6 +235,9 @@ def _fill_cloud(
     reach = np.sqrt(1.0 * len(widths))
     for a in range(len(widths)):
         width = widths[a] if widths[a] > POINT_WIDTH else 0.0
-        step = reach * width * axes[a]
-        points[2 * a] = moved_to(position, step)
-        points[2 * a + 1] = moved_to(position, -step)
+        for sign in range(2):
+            length = (1 - 2 * sign) * reach * width
+            for i in range(len(position)):
+                end = np.cos(length) * position[i] + np.sin(length) * axes[a, i]
+                points[2 * a + sign, i] = end
+            _normalise(points[2 * a + sign])

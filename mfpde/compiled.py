@@ -25,6 +25,15 @@ def compiled(function: Function) -> Function:
     return cast(Function, numba.njit(cache=True, error_model="numpy")(function))
 
 
+def inlined(function: Function) -> Function:
+    """Compile ``function`` into every kernel that calls it.
+
+    The compiler leaves long functions as calls, and a loop with a call is not vectorised.
+    """
+    kernel = numba.njit(cache=True, error_model="numpy", inline="always")
+    return cast(Function, kernel(function))
+
+
 def compiled_sum(function: Function) -> Function:
     """Compile ``function`` so that its sums may be taken in any order, hence vectorised.
 

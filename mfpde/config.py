@@ -235,10 +235,10 @@ def _override(data: dict[str, Any], override: str) -> None:
         table = table.setdefault(key, {})
         if not isinstance(table, dict):
             raise SettingsError(f"override {override!r}: {key} is not a table")
-    table[keys[-1]] = _value(text.strip())
+    table[keys[-1]] = setting_value(text.strip())
 
 
-def _value(text: str) -> Any:
+def setting_value(text: str) -> Any:
     """Read ``text`` as TOML; what is none is a string without quotes."""
     try:
         return tomllib.loads(f"value = {text}")["value"]

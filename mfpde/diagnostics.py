@@ -61,7 +61,7 @@ def observed(
         if equation.has_energy
         else np.nan
     )
-    speed_squared = (flow.velocity**2).sum(axis=0)
+    speed_squared = (grid.velocity(flow.moments) ** 2).sum(axis=0)
     atom_speed_squared = (flow.atom_velocities**2).sum(axis=-1)
     dissipation = (state.masses * speed_squared).sum() + (
         state.atom_masses @ atom_speed_squared

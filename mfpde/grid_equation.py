@@ -59,7 +59,7 @@ class GridEquation:
         )
 
     @cached_property
-    def _summed_spectrum(self) -> FloatArray:
+    def summed_spectrum(self) -> FloatArray:
         """One symbol for all attentions without softmax, amplitude and sign included."""
         total = np.zeros(len(self.geometry.degrees(self.degree)))
         for attention, spectrum in zip(self.attentions, self._spectra, strict=True):
@@ -68,13 +68,14 @@ class GridEquation:
         return total
 
     @cached_property
-    def _softmaxes(self) -> tuple[tuple[Attention, FloatArray], ...]:
+    def softmaxes(self) -> tuple[tuple[Attention, FloatArray], ...]:
+        """The softmax attentions with their symbols, in shifted form and without the sign."""
         pairs = zip(self.attentions, self._spectra, strict=True)
         return tuple(pair for pair in pairs if pair[0].needs_values)
 
     @cached_property
     def _has_linear_attention(self) -> bool:
-        return len(self._softmaxes) < len(self.attentions)
+        return len(self.softmaxes) < len(self.attentions)
 
     @cached_property
     def external_potential(self) -> FloatArray:
@@ -123,8 +124,8 @@ class GridEquation:
     ) -> FloatArray:
         """s grad A[mu] at the cell centres or ``where`` else, (directions, ...)."""
         fields = self.geometry if where is None else where
-        velocity = fields.gradient(self._summed_spectrum * moments)
-        for attention, spectrum in self._softmaxes:
+        velocity = fields.gradient(self.summed_spectrum * moments)
+        for attention, spectrum in self.softmaxes:
             coefficients = spectrum * moments
             values = fields.synthesis(coefficients)
             gradient = fields.gradient(coefficients)
@@ -133,16 +134,18 @@ class GridEquation:
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """S grad F at the cell centres, (directions, *shape)."""
-        return self.attention_velocity(moments) + self.external_velocity
+        velocity = self.attention_velocity(moments)
+        velocity += self.external_velocity
+        return velocity
 
     def velocity_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Velocity at ``points`` (..., d), tangent vectors (..., d)."""
         velocity = self.sign * self._external_drift_at(points)
         if self._has_linear_attention:
             velocity += self.geometry.gradient_at(
-                self._summed_spectrum * moments, points
+                self.summed_spectrum * moments, points
             )
-        for attention, spectrum in self._softmaxes:
+        for attention, spectrum in self.softmaxes:
             values, gradient = self.geometry.field_at(spectrum * moments, points)
             velocity += self.sign * attention.gradient_from(
                 gradient, values[..., np.newaxis]

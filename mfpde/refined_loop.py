@@ -102,7 +102,7 @@ class Refiner:
     def _double(self, loop: TimeLoop, reason: str) -> None:
         before = loop.stepper.transport.grid.geometry
         stepper, atoms = self.discretization.on(doubled(before))
-        state = doubled_state(loop.state, before, stepper.transport)
+        state = doubled_state(loop.measured, before, stepper.transport)
         loop.change_grid(stepper, atoms, state)
         after = stepper.transport.grid.geometry
         refinement = Refinement(loop.time, before, after, reason)

@@ -5,7 +5,8 @@ that ends at the face came from),
 
     new mass of cell j = C(X(j+1)) - C(X(j)),
 
-C a monotone piecewise cubic whose slopes are the cells' mass densities at their faces.
+C a piecewise quintic with the mass densities at the faces as slopes and theirs as second
+derivatives (White & Adcroft 2008); where those are limited, a monotone cubic.
 There is no limit on the distance that the feet move, only on their order (time step times
 velocity gradient below 1).  Mass is summed cell by cell from foot to foot, never as a
 difference of prefix sums: so it is positive also where it is small.
@@ -16,18 +17,17 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled
+from mfpde.compiled import compiled, inlined
 
 GHOSTS = 3
-FOOT_GHOSTS = 1
 
 
-@compiled
+@inlined
 def _median(value: float, low: float, high: float) -> float:
     return min(max(value, min(low, high)), max(low, high))
 
 
-@compiled
+@inlined
 def _common(a: float, b: float, c: float, d: float) -> float:
     """Minmod of four: the smallest if all have one sign, else 0."""
     smallest = min(min(a, b), min(c, d))
@@ -35,7 +35,7 @@ def _common(a: float, b: float, c: float, d: float) -> float:
     return max(smallest, 0.0) + min(largest, 0.0)
 
 
-@compiled
+@inlined
 def _edge(m: FloatArray, k: int, side: int) -> float:
     """Mass density of cell k at its face towards ``side`` (1 or -1), sixth order, limited.
 
@@ -64,9 +64,23 @@ def _edge(m: FloatArray, k: int, side: int) -> float:
     return float(min(max(limited, 0.0), 3.0 * here))
 
 
+@inlined
+def _face(m: FloatArray, k: int) -> float:
+    """Mass density at the lower face of cell k, sixth order."""
+    value = 37.0 * (m[k - 1] + m[k]) - 8.0 * (m[k - 2] + m[k + 1])
+    return float((value + m[k - 3] + m[k + 2]) / 60.0)
+
+
+@inlined
+def _face_slope(m: FloatArray, k: int) -> float:
+    """Slope of the mass density at the lower face of cell k, sixth order."""
+    slope = 245.0 * (m[k] - m[k - 1]) - 25.0 * (m[k + 1] - m[k - 2])
+    return float((slope + 2.0 * (m[k + 2] - m[k - 3])) / 180.0)
+
+
 @compiled
 def edge_densities(masses: FloatArray) -> FloatArray:
-    """Mass densities (per cell) of each cell at its lower and its upper face.
+    """Mass densities (per cell) of each cell at its lower and its upper face, and slopes.
 
     Parameters
     ----------
@@ -75,81 +89,47 @@ def edge_densities(masses: FloatArray) -> FloatArray:
 
     Returns
     -------
-    Shape (2, n), between 0 and three times the cell's mass: then the cubic with these end
-    slopes is monotone (Fritsch & Carlson 1980).
+    Shape (4, n).  Densities between 0 and three times the cell's mass: then the cubic with
+    these end slopes is monotone (Fritsch & Carlson 1980).  Rows 2 and 3: by how much the
+    density's slopes at the faces exceed those of the parabola with the cell's mass and its
+    densities at the faces; 0 where those are limited, and limited by the densities.
     """
     n = len(masses) - 2 * GHOSTS
-    result = np.empty((2, n))
+    result = np.empty((4, n))
     for i in range(n):
         result[0, i] = _edge(masses, i + GHOSTS, -1)
+    for i in range(n):
         result[1, i] = _edge(masses, i + GHOSTS, 1)
+    for i in range(n):
+        k = i + GHOSTS
+        low = result[0, i]
+        high = result[1, i]
+        bend = 3.0 * (low + high - 2.0 * masses[k])
+        excess_low = _face_slope(masses, k) - (high - low) + bend
+        excess_high = _face_slope(masses, k + 1) - (high - low) - bend
+        limited = abs(low - _face(masses, k)) + abs(high - _face(masses, k + 1))
+        largest = 0.1 * (abs(excess_low) + abs(excess_high))
+        share = min(min(min(low, high), masses[k]) / max(largest, 1e-300), 1.0)
+        smooth = share if limited <= 1e-13 * masses[k] else 0.0
+        result[2, i] = max(smooth, 0.0) * excess_low
+        result[3, i] = max(smooth, 0.0) * excess_high
     return result
 
 
 @compiled
-def _cubic(values: FloatArray, position: float) -> float:
-    """Four-point Lagrange interpolation at ``position``; value k has index k + 1."""
-    last = len(values) - 4
-    k = min(max(int(np.floor(position)), 0), last)
-    t = position - k
-    a = values[k]
-    b = values[k + 1]
-    c = values[k + 2]
-    d = values[k + 3]
-    left = -t * (t - 1.0) * (t - 2.0) / 6.0 * a
-    middle = (t + 1.0) * (t - 1.0) * (t - 2.0) / 2.0 * b
-    right = -(t + 1.0) * t * (t - 2.0) / 2.0 * c
-    return float(left + middle + right + (t + 1.0) * t * (t - 1.0) / 6.0 * d)
-
-
-@compiled
-def _velocity_at(velocity: FloatArray, position: float, periodic: bool) -> float:
-    n = len(velocity) - 1 - 2 * FOOT_GHOSTS
-    if periodic:
-        return _cubic(velocity, position - n * np.floor(position / n))
-    return _cubic(velocity, min(max(position, 0.0), float(n)))
-
-
-@compiled
-def feet(velocity: FloatArray, step: float, periodic: bool) -> FloatArray:
-    """Feet X(0..n), in cells from face 0, of the faces after ``step`` in a frozen velocity.
-
-    Parameters
-    ----------
-    velocity
-        In cells per unit time at the faces 0..n, with one ghost face at each end, (n + 3,).
-    step
-        Time step; one step of the classical Runge-Kutta method backwards.
-    periodic
-        Whether face n is face 0; otherwise faces 0 and n do not move.
-    """
-    n = len(velocity) - 1 - 2 * FOOT_GHOSTS
-    result = np.empty(n + 1)
-    for j in range(n + 1):
-        k1 = velocity[j + FOOT_GHOSTS]
-        k2 = _velocity_at(velocity, j - step / 2 * k1, periodic)
-        k3 = _velocity_at(velocity, j - step / 2 * k2, periodic)
-        k4 = _velocity_at(velocity, j - step * k3, periodic)
-        result[j] = j - step / 6 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
-    if not periodic:
-        result[0] = 0.0
-        result[n] = n
-    for j in range(n):
-        result[j + 1] = max(result[j + 1], result[j])
-        if not periodic:
-            result[j + 1] = min(result[j + 1], float(n))
-    return result
-
-
-@compiled
-def _part(mass: float, low: float, high: float, start: float, end: float) -> float:
-    """Mass between ``start`` and ``end`` in [0, 1] of a cell with face densities given."""
+def _part(mass: float, edges: FloatArray, start: float, end: float) -> float:
+    """Mass between ``start`` and ``end`` in [0, 1] of a cell with its edge densities (4,)."""
+    low, high, excess_low, excess_high = edges[0], edges[1], edges[2], edges[3]
     second = 3.0 * mass - 2.0 * low - high
     third = low + high - 2.0 * mass
     sum1 = start + end
     sum2 = start * start + start * end + end * end
     part = (end - start) * (low + second * sum1 + third * sum2)
-    return min(max(part, 0.0), mass)
+    square_end = 0.5 * (end * (1.0 - end)) ** 2
+    square_start = 0.5 * (start * (1.0 - start)) ** 2
+    part += square_end * (excess_low * (1.0 - end) + excess_high * end)
+    part -= square_start * (excess_low * (1.0 - start) + excess_high * start)
+    return float(min(max(part, 0.0), mass))
 
 
 @compiled
@@ -161,27 +141,32 @@ def remapped(masses: FloatArray, densities: FloatArray, feet: FloatArray) -> Flo
     masses
         Cell masses (n,); positions outside [0, n] are taken around the circle.
     densities
-        Result of :func:`edge_densities`, (2, n).
+        Result of :func:`edge_densities`, (4, n).
     feet
         Nondecreasing positions in cells from face 0.
     """
     n = len(masses)
     count = len(feet) - 1
     result = np.empty(count)
+    start = feet[0]
+    k = int(np.floor(start))
+    i = k % n
+    below = start - k
+    last = k + n
     for j in range(count):
-        start = feet[j]
         end = feet[j + 1]
-        first = int(np.floor(start))
-        # A foot on a face belongs to the cell below it.
-        last = max(int(np.ceil(end)) - 1, first)
-        total = 0.0
-        for k in range(first, last + 1):
-            i = k % n
-            low = start - k if k == first else 0.0
-            high = end - k if k == last else 1.0
-            if low > 0.0 or high < 1.0:
-                total += _part(masses[i], densities[0, i], densities[1, i], low, high)
-            else:
-                total += masses[i]
-        result[j] = total
+        if end <= k + 1.0:
+            above = end - k
+            result[j] = _part(masses[i], densities[:, i], below, above)
+            below = above
+            continue
+        total = _part(masses[i], densities[:, i], below, 1.0)
+        k += 1
+        i = i + 1 if i < n - 1 else 0
+        while end > k + 1.0 and k < last:
+            total += masses[i]
+            k += 1
+            i = i + 1 if i < n - 1 else 0
+        below = end - k
+        result[j] = total + _part(masses[i], densities[:, i], 0.0, below)
     return result

@@ -81,7 +81,8 @@ def solve(
         atoms move on the grid),
         ``"muscl"`` (second order, no overshoot: for discontinuous starts, and as a check),
         ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned), or
-        on zonal grids ``"semi_lagrangian"`` (no limit by cells, least diffusive).  By
+        on the circle and zonal grids ``"semi_lagrangian"`` (steps that no cell limits, of
+        fourth order in time, least diffusive: for smooth densities; atoms are pinned).  By
         default the last on zonal grids of dimension above 30, else the first.
     atoms
         ``"grid"``: atoms form and move on the grid, to about a cell.  ``"exact"`` (circle
@@ -202,7 +203,7 @@ def solve(
                 loop, state, start_time=start_time, conditions=tuple(stop)
             )
     statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
-    return record.run(reason, loop.state, loop.time, statistics=statistics)
+    return record.run(reason, loop.measured, loop.time, statistics=statistics)
 
 
 def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:

@@ -113,6 +113,12 @@ class TimeLoop:
         return reached_end(self.time)
 
     @property
+    def measured(self) -> State:
+        """The state, its masses those of a density on the grid."""
+        masses = self.stepper.transport.restored(self.state.masses)
+        return self.state.moved(masses, self.state.points)
+
+    @property
     def statistics(self) -> dict[str, float | int | str]:
         """Counts and times of the steps taken."""
         return {
@@ -146,10 +152,11 @@ class TimeLoop:
                 break
             self.rejected += 1
         moved = 0.5 * float(np.abs(result.state.masses - self.state.masses).sum())
-        moved += float(
-            self.state.atom_masses
-            @ np.linalg.norm(result.state.points - self.state.points, axis=-1)
-        )
+        if len(self.state.atom_masses):
+            moved += float(
+                self.state.atom_masses
+                @ np.linalg.norm(result.state.points - self.state.points, axis=-1)
+            )
         self.rates = [*self.rates[-_RECENT_STEPS + 1 :], moved / step]
         self.state = result.state
         self.time = target if lands else self.time + step
@@ -201,7 +208,7 @@ class TimeLoop:
     def _save_if_due(self, flow: Flow) -> None:
         if self.save_times and self.time >= self.save_times[0]:
             at = self.save_times.pop(0)
-            self.recorder.save(at, self.state, flow=flow, step=self.last_step)
+            self.recorder.save(at, self.measured, flow=flow, step=self.last_step)
             # At every save: a run that is resumed from one refines when the whole run does.
             self.next_check = self.steps
 

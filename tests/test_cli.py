@@ -219,6 +219,27 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(
     assert wasserstein(resumed.final, whole.final) < 1e-4
 
 
+@pytest.mark.parametrize("saves", [2, 6])
+def test_exact_atoms_are_resumed_with_their_widths(config, monkeypatch, *, saves):
+    # Ascent: two atoms form in the first seconds, merge, and are alone in the end.
+    changed = ["geometry.cells=256", "attention.beta=6", "equation.direction=ascent"]
+    changed += ["perceptron.weights=[0.0]", "solve.atoms=exact", "solve.t_end=40"]
+    changed += ["solve.save_every=5"]
+    options = [word for change in changed for word in ("--set", change)]
+    main(["run", config, "--out", "whole.zarr", "--quiet", *options])
+    with monkeypatch.context() as patch:
+        interrupted_after(patch, saves, KeyboardInterrupt)
+        main(["run", config, "--out", "x.zarr", "--quiet", *options])
+    assert main(["resume", "x.zarr", "--quiet"]) == 0
+    whole, resumed = load("whole.zarr"), load("x.zarr")
+    assert len(whole.final.atoms) > 0
+    assert resumed.final.atoms.masses == pytest.approx(
+        whole.final.atoms.masses, abs=1e-5
+    )
+    assert wasserstein(resumed.final, whole.final) < 1e-4
+    assert {event.kind for event in resumed.events} <= {"birth", "merge"}
+
+
 def test_a_run_killed_after_its_last_save_is_finished_by_resume(config, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(RunWriter, "finish", lambda self, run: None)

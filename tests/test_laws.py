@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import mfpde
 
-TRANSPORTS = ["donor_blended", "muscl", "monotone"]
+TRANSPORTS = ["donor_blended", "muscl", "monotone", "semi_lagrangian"]
 RELU = mfpde.Perceptron.random(2, 2, seed=777)
 
 
@@ -112,7 +112,7 @@ def test_monotone_transport_never_moves_the_energy_the_wrong_way(
 
 
 @pytest.mark.parametrize("direction", ["ascent", "descent"])
-@pytest.mark.parametrize("transport", ["donor_blended", "muscl"])
+@pytest.mark.parametrize("transport", ["donor_blended", "muscl", "semi_lagrangian"])
 def test_summed_energy_rises_are_a_thousandth_of_the_drop(
     transport: str, direction: str
 ) -> None:

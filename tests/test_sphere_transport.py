@@ -86,7 +86,29 @@ def test_order_of_the_moebius_flow(case, transport):
         density = final(equation, start, 0.6, transport=transport)
         errors.append(distance(density, moebius(axis, centre, 0.6)))
     assert np.log2(errors[0] / errors[1]) >= 1.9
-    assert errors[1] <= (5e-4 if transport == "muscl" else 2e-4)
+    assert errors[1] <= (5e-4 if transport == "muscl" else 1e-4)
+
+
+@pytest.mark.parametrize("colatitude", [0.0, 0.15, 0.4])
+def test_speed_of_a_flow_over_the_pole(colatitude):
+    """V = x moves the mean of x by the integral of 1 - x^2, near a pole as elsewhere."""
+    equation = MeanFieldEquation(
+        Perceptron([[1.0, 0.0, 0.0]], [1.0], activation=(np.ones_like, lambda z: z)),
+        direction="ascent",
+    )
+    centre, errors, step = unit(0, np.sin(colatitude), np.cos(colatitude)), [], 1e-5
+    for nlat in (48, 96):
+        sphere = Sphere(nlat)
+        scheme = scheme_for("donor_blended", sphere).transport(equation.on(sphere))
+        density = Density.from_function(sphere, lambda x: 0.1 + von_mises(x, centre, 6))
+        masses = scheme.represented(density.masses)
+        state = State(masses, np.empty((0, 3)), np.empty(0))
+        moved = scheme.stage(state, scheme.flow(state), step).masses - masses
+        x = sphere.points[..., 0]
+        exact = np.sum(masses * (1 - x**2))
+        errors.append(abs(np.sum(moved * x) / step / exact - 1))
+    assert np.log2(errors[0] / errors[1]) >= 3
+    assert errors[1] <= 2e-5
 
 
 # --- beta = 0: Lipton, Mirollo & Strogatz (2021) --------------------------------------
@@ -184,7 +206,7 @@ def test_a_stage_keeps_mass_and_sign_for_any_step(transport):
         stage = scheme.stage(state, scheme.flow(state), step)
         assert stage.masses.min() >= 0
         assert stage.masses.sum() == pytest.approx(1, abs=1e-13)
-    rate = scheme.net_rate(scheme.flow(state).outflows)
+    rate = scheme.rate(state.masses, scheme.flow(state).outflows)
     assert abs(rate.sum()) <= 1e-13 * np.abs(rate).sum()
 
 
@@ -214,12 +236,9 @@ def rotation(seed):
     return matrix * np.sign(np.linalg.det(matrix))
 
 
-@pytest.mark.parametrize(("normalized", "largest"), [(False, 3e-4), (True, 6e-4)])
-def test_rotation_error_is_second_order(normalized, largest):
-    """Rotate data and weights: the result must be the rotated one.
-
-    Softmax divides by the mean kernel: in unit time it moves the data further.
-    """
+@pytest.mark.parametrize("normalized", [False, True])
+def test_rotation_error_is_second_order(normalized):
+    """Rotate data and weights: the result must be the rotated one."""
     perceptron = Perceptron.random(3, 3, seed=111)
     centre = unit(0.2, -0.4, 0.6)
     errors = []
@@ -243,7 +262,7 @@ def test_rotation_error_is_second_order(normalized, largest):
         difference = np.linalg.norm(fields[0] - fields[1])
         errors.append(difference / np.linalg.norm(fields[0]))
     assert np.log2(errors[0] / errors[1]) >= 1.9
-    assert errors[1] <= largest
+    assert errors[1] <= 3e-4
 
 
 def test_energy_never_decreases_with_the_monotone_scheme():

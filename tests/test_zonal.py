@@ -9,8 +9,9 @@ from scipy.special import betainc, roots_jacobi, roots_legendre
 
 import mfpde
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Potential, Zonal
+from mfpde.feet import feet
 from mfpde.geometry.gegenbauer import zonal_harmonics
-from mfpde.remap import GHOSTS, edge_densities, feet, remapped
+from mfpde.remap import GHOSTS, edge_densities, remapped
 from mfpde.transport import State, default_scheme, scheme_for
 
 DIMENSIONS = (3, 5, 64, 2048)
@@ -259,7 +260,7 @@ class TestUniformState:
         scheme = scheme_for(transport, grid).transport(equation.on(grid))
         masses = perturbed(grid, degree, 1e-5)
         state = State(masses, np.empty((0, dimension)), np.empty(0))
-        rates = scheme.net_rate(scheme.flow(state).outflows)
+        rates = scheme.rate(state.masses, scheme.flow(state).outflows)
         growth = (grid.moments(rates, degree) / grid.moments(masses, degree))[degree]
         expected = degree * (degree + dimension - 2) / beta
         expected *= eigenvalue(beta, dimension, degree)
@@ -402,7 +403,7 @@ class TestRemap:
     def test_whole_cells_on_a_periodic_line(self):
         masses = np.random.default_rng(0).random(32)
         edges = edge_densities(np.pad(masses, GHOSTS, mode="wrap"))
-        positions = feet(np.full(35, 3.0), 1.0, True)
+        positions = feet(np.full((1, 33), 3.0), np.ones((1, 1)), True)
         moved = remapped(masses, edges, positions)
         np.testing.assert_allclose(moved, np.roll(masses, 3), atol=1e-15)
 
@@ -415,7 +416,7 @@ class TestRemap:
             back = faces - 2 * np.pi / n * shift
             exact = np.diff(back - 0.5 * np.cos(back))
             edges = edge_densities(np.pad(masses, GHOSTS, mode="wrap"))
-            positions = feet(np.full(n + 3, shift), 1.0, True)
+            positions = feet(np.full((1, n + 1), shift), np.ones((1, 1)), True)
             moved = remapped(masses, edges, positions)
             assert moved.sum() == pytest.approx(masses.sum(), abs=1e-13)
             errors.append(np.abs(moved - exact).sum())
@@ -425,8 +426,9 @@ class TestRemap:
         generator = np.random.default_rng(1)
         masses = generator.random(64) ** 20
         edges = edge_densities(np.pad(masses, GHOSTS))
-        velocity = np.concatenate([[0], np.sin(np.linspace(0, np.pi, 65)) * 9, [0]])
-        moved = remapped(masses, edges, feet(velocity, 0.3, False))
+        velocity = np.sin(np.linspace(0, np.pi, 65)) * 9
+        positions = feet(velocity[np.newaxis], np.array([[0.1], [0.2]]), False)
+        moved = remapped(masses, edges, positions)
         assert moved.min() >= 0
         assert moved.sum() == pytest.approx(masses.sum(), rel=1e-14)
 

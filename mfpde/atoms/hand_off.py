@@ -7,7 +7,7 @@ nothing of the direction of the flow:
 - **merge** atoms that have met;
 - **release** an atom as a Gaussian where the flow expands (an eigenvalue of s Hess F is
   positive, own mass included) and it has become wider than 1.5 cells;
-- **absorb** what approaches an atom within 2 cells, keeping mass, mean and covariance;
+- **absorb** what approaches an atom within 3 cells, keeping mass, mean and covariance;
 - **create** an atom at a peak of the density if the mass in a window about it is narrow,
   all eigenvalues of s Hess F there are negative, and no atom is near.  It swallows the
   middle of the window only: swallowing all of it would turn steep edges into atoms.
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.atoms.held import Cells, HeldAtom
+from mfpde.atoms.held import Cells, HeldAtom, VelocityAt
 from mfpde.atoms.peaks import peaks
 from mfpde.atoms.rates import contraction_rates
 from mfpde.clouds import (
@@ -34,9 +34,11 @@ from mfpde.events import Event, EventKind
 from mfpde.measure import Atoms
 from mfpde.transport import Flow, State, Transport
 
-ABSORBED_CELLS = 2.0
+ABSORBED_CELLS = 3.0
 WINDOW_CELLS = 6.0
 WIDEST_CELLS = 2.2
+# A window about the peak that is so much wider will not become narrow about its mean.
+HOPELESS_SHARE = 1.25
 SWALLOWED_CELLS = 3.0
 ALONE_CELLS = 8.0
 RELEASED_CELLS = 1.5
@@ -102,12 +104,12 @@ class HandOff:
 
         The very same state is returned if nothing was to do.
         """
-        cells = Cells.of(self.geometry, state.masses, flow.velocity)
+        cells = Cells.of(self.geometry, state.masses, self._velocity_at(flow))
         exchange = _Exchange(_held(atoms_of_state(state)), cells, time)
         self._merge(exchange)
-        is_smooth = self._release(exchange, flow)
-        is_same = not self._absorb(exchange, flow)
-        self._create(exchange, flow)
+        is_smooth = self._release(exchange)
+        is_same = not self._absorb(exchange)
+        self._create(exchange)
         if is_same and not exchange.events:
             return state, ()
         masses = exchange.cells.masses.reshape(state.masses.shape)
@@ -118,11 +120,15 @@ class HandOff:
 
     def act_as_points(self, state: State, flow: Flow, widest_cells: float) -> bool:
         """Whether every atom is a point, or narrower than that and contracting."""
+        velocity_at = self._velocity_at(flow)
         for atom in _held(atoms_of_state(state)):
             width = principal_axes(atom.position, atom.covariance)[0].max()
             if width > widest_cells * self.spacing:
                 return False
-            if width > POINT_WIDTH and self._rates(atom.position, flow).max() >= 0:
+            if (
+                width > POINT_WIDTH
+                and self._rates(atom.position, velocity_at).max() >= 0
+            ):
                 return False
         return True
 
@@ -141,15 +147,15 @@ class HandOff:
                 held.append(atom)
         exchange.held = held
 
-    def _release(self, exchange: _Exchange, flow: Flow) -> bool:
+    def _release(self, exchange: _Exchange) -> bool:
         """Return wide atoms to the cells where the flow expands; whether there were none."""
-        kept = []
+        kept, cells = [], exchange.cells
         for atom in exchange.held:
             widest = float(principal_axes(atom.position, atom.covariance)[0].max())
             is_wide = widest > RELEASED_CELLS * self.spacing
-            if is_wide and self._rates(atom.position, flow).max() > 0:
+            if is_wide and self._rates(atom.position, cells.velocity_at).max() > 0:
                 smoothing = (RELEASE_SMOOTHING * self.spacing) ** 2
-                exchange.cells.put(atom, smoothing, 6 * widest)
+                cells.put(atom, smoothing, 6 * widest)
                 exchange.record("fission", atom)
             else:
                 kept.append(atom)
@@ -157,31 +163,32 @@ class HandOff:
         exchange.held = kept
         return is_smooth
 
-    def _absorb(self, exchange: _Exchange, flow: Flow) -> bool:
+    def _absorb(self, exchange: _Exchange) -> bool:
         changed = False
         for index, atom in enumerate(exchange.held):
             mass, mean, covariance = exchange.cells.taken(
-                atom.position,
-                ABSORBED_CELLS * self.spacing,
-                self._velocity(atom.position, flow),
+                atom.position, ABSORBED_CELLS * self.spacing
             )
             if mass > 0:
                 exchange.held[index] = atom.joined(mass, mean, covariance)
                 changed = True
         return changed
 
-    def _create(self, exchange: _Exchange, flow: Flow) -> None:
+    def _create(self, exchange: _Exchange) -> None:
         cells = exchange.cells
+        alone = ALONE_CELLS * self.spacing
         for cell in peaks(self.geometry, cells.masses, SMALLEST_MASS):
+            # Around an atom that has emptied its cells there are many.
+            if exchange.is_near_atom(cells.points[cell], alone):
+                continue
             centre = self._centre_of_narrow_mass(cells, cells.points[cell])
             if (
                 centre is None
-                or exchange.is_near_atom(centre, ALONE_CELLS * self.spacing)
-                or self._rates(centre, flow).max() >= 0
+                or exchange.is_near_atom(centre, alone)
+                or self._rates(centre, cells.velocity_at).max() >= 0
             ):
                 continue
-            drift = self._velocity(centre, flow)
-            taken = cells.taken(centre, SWALLOWED_CELLS * self.spacing, drift)
+            taken = cells.taken(centre, SWALLOWED_CELLS * self.spacing)
             if taken[0] < SMALLEST_MASS:
                 continue
             atom = HeldAtom(*taken)
@@ -192,27 +199,24 @@ class HandOff:
         self, cells: Cells, start: FloatArray
     ) -> FloatArray | None:
         """Mean of the mass in a window about ``start``; None if it is light or wide."""
-        centre = start
-        for _ in range(_WINDOW_STEPS):
+        centre, widest = start, np.inf
+        for step in range(_WINDOW_STEPS):
             window = cells.within(centre, WINDOW_CELLS * self.spacing)
             _, centre, covariance = window
-        widest = principal_axes(centre, covariance)[0].max()
-        if widest > WIDEST_CELLS * self.spacing:
+            widest = principal_axes(centre, covariance)[0].max() / self.spacing
+            if step == 0 and widest > HOPELESS_SHARE * WIDEST_CELLS:
+                return None
+        if widest > WIDEST_CELLS:
             return None
         mass = cells.within(centre, SWALLOWED_CELLS * self.spacing)[0]
         return centre if mass >= SMALLEST_MASS else None
 
-    def _velocity(self, position: FloatArray, flow: Flow) -> FloatArray:
+    def _velocity_at(self, flow: Flow) -> VelocityAt:
         grid = self.transport.grid
-        return np.asarray(grid.velocity_at(flow.moments, position[np.newaxis])[0])
+        return lambda points: grid.velocity_at(flow.moments, points)
 
-    def _rates(self, position: FloatArray, flow: Flow) -> FloatArray:
-        grid = self.transport.grid
-        return contraction_rates(
-            lambda points: grid.velocity_at(flow.moments, points),
-            position,
-            REACH_CELLS * self.spacing,
-        )
+    def _rates(self, position: FloatArray, velocity_at: VelocityAt) -> FloatArray:
+        return contraction_rates(velocity_at, position, REACH_CELLS * self.spacing)
 
 
 def _widths(atoms: Atoms) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.clouds import logarithms, moments_about, moved_to
 from mfpde.geometry import Geometry
 
+VelocityAt = Callable[[FloatArray], FloatArray]
 _SHIFTS = 4
 
 
@@ -46,29 +48,24 @@ class HeldAtom:
 
 @dataclass
 class Cells:
-    """Cell masses of which atoms take some, flat.
+    """Cell masses of which atoms take some, flat, and the velocity that moves them.
 
-    ``points`` (cells, d) are the centres, ``velocity`` (directions, cells) is along
-    ``tangents`` (directions, cells, d).
+    ``points`` (cells, d) are the centres; ``velocity_at`` takes points (n, d) and returns
+    vectors (n, d).
     """
 
     geometry: Geometry
     points: FloatArray
-    tangents: FloatArray
     masses: FloatArray
-    velocity: FloatArray
+    velocity_at: VelocityAt
 
     @classmethod
-    def of(cls, geometry: Geometry, masses: FloatArray, velocity: FloatArray) -> Cells:
+    def of(
+        cls, geometry: Geometry, masses: FloatArray, velocity_at: VelocityAt
+    ) -> Cells:
         """The cells of ``geometry`` with a copy of ``masses``."""
-        dimension, directions = geometry.dimension, len(velocity)
-        return cls(
-            geometry,
-            geometry.points.reshape(-1, dimension),
-            geometry.tangents.reshape(directions, -1, dimension),
-            masses.ravel().copy(),
-            velocity.reshape(directions, -1),
-        )
+        points = geometry.points.reshape(-1, geometry.dimension)
+        return cls(geometry, points, masses.ravel().copy(), velocity_at)
 
     def within(
         self, centre: FloatArray, radius: float
@@ -77,19 +74,21 @@ class Cells:
         return self._moments(centre, self.geometry.cells_within(centre, radius))
 
     def taken(
-        self, centre: FloatArray, radius: float, drift: FloatArray
+        self, centre: FloatArray, radius: float
     ) -> tuple[float, FloatArray, FloatArray]:
         """Empty the cells within ``radius`` whose mass approaches ``centre``.
 
-        ``drift`` (d,) is the velocity of the centre.  What flows away, across a kink or
-        a separatrix that the cells do not resolve, stays.  Returns the mass, mean and
-        covariance of what was taken.
+        What flows away from the centre as that moves itself, across a kink or a
+        separatrix, stays.  Returns the mass, mean and covariance of what was taken.
         """
         near = self.geometry.cells_within(centre, radius)
-        velocities = np.einsum(
-            "an,ani->ni", self.velocity[:, near], self.tangents[:, near]
-        )
-        approach = np.einsum("ni,ni->n", velocities - drift, centre - self.points[near])
+        near = near[self.masses[near] > 0]
+        if len(near) == 0:
+            return self._moments(centre, near)
+        points = self.points[near]
+        velocities = self.velocity_at(np.concatenate([centre[np.newaxis], points]))
+        relative = velocities[1:] - velocities[0]
+        approach = np.einsum("ni,ni->n", relative, centre - points)
         cells = near[approach >= 0]
         moments = self._moments(centre, cells)
         self.masses[cells] = 0.0

@@ -56,9 +56,14 @@ def _peaks(rings: Rings, least: float) -> IntArray:
     for i in range(nlat):
         size = sizes[i]
         far = min(AWAY_CELLS * size, nlon // 4)
-        for j in range(nlon):
+        for j in range(0, nlon, size):
             here = masses[i, j] / areas[i]
-            if here < least:
+            after = j + size if j + size < nlon else 0
+            # Most cells are no peak along their ring: a quick look.
+            if (
+                here < least
+                or max(masses[i, j - size], masses[i, after]) > masses[i, j]
+            ):
                 continue
             around = np.inf
             if _is_highest(rings, (i, j, size)):
@@ -70,34 +75,63 @@ def _peaks(rings: Rings, least: float) -> IntArray:
 
 @compiled
 def _is_highest(rings: Rings, cell: tuple[int, int, int]) -> bool:
-    """Whether a cell is as dense as its four neighbours (next groups of ``size``)."""
+    """Whether a cell is as dense as its four neighbours (next groups of ``size``).
+
+    Of equals the first counts: mass symmetric about a pole peaks in a whole ring.
+    """
     i, j, size = cell
-    here = _density(rings, i, j)
-    if _density(rings, i, j - size) > here or _density(rings, i, j + size) >= here:
+    if _is_above(rings, (i, j - size), (i, j)) or _is_above(
+        rings, (i, j + size), (i, j)
+    ):
         return False
     if len(rings[1]) == 1:
         return True
-    return bool(_density(rings, i - 1, j) <= here and _density(rings, i + 1, j) < here)
+    return not (
+        _is_above(rings, (i - 1, j), (i, j)) or _is_above(rings, (i + 1, j), (i, j))
+    )
+
+
+@compiled
+def _is_above(rings: Rings, one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether cell ``one`` is denser than ``other``, or as dense and counted before it."""
+    nlon = rings[0].shape[1]
+    first, second = _on_grid(rings, one), _on_grid(rings, other)
+    here, there = _density(rings, first), _density(rings, second)
+    if here == there:
+        return bool(first[0] * nlon + first[1] < second[0] * nlon + second[1])
+    return bool(here > there)
 
 
 @compiled
 def _mean_of_four(rings: Rings, cell: tuple[int, int], away: tuple[int, int]) -> float:
     """Mean density so many rings, and cells of the ring, away (of two on a circle)."""
     (i, j), (down, right) = cell, away
-    along = 0.5 * (_density(rings, i, j - right) + _density(rings, i, j + right))
+    along = 0.5 * (
+        _density(rings, _on_grid(rings, (i, j - right)))
+        + _density(rings, _on_grid(rings, (i, j + right)))
+    )
     if len(rings[1]) == 1:
         return along
-    across = 0.5 * (_density(rings, i - down, j) + _density(rings, i + down, j))
+    across = 0.5 * (
+        _density(rings, _on_grid(rings, (i - down, j)))
+        + _density(rings, _on_grid(rings, (i + down, j)))
+    )
     return 0.5 * (along + across)
 
 
 @compiled
-def _density(rings: Rings, i: int, j: int) -> float:
-    """Density of cell j of ring i; rings go on over the poles."""
+def _density(rings: Rings, cell: tuple[int, int]) -> float:
     masses, areas, _ = rings
-    nlat, nlon = masses.shape
+    return float(masses[cell] / areas[cell[0]])
+
+
+@compiled
+def _on_grid(rings: Rings, cell: tuple[int, int]) -> tuple[int, int]:
+    """Ring and place of a cell; rings go on over the poles."""
+    i, j = cell
+    nlat, nlon = rings[0].shape
     if i < 0:
         i, j = -1 - i, j + nlon // 2
     elif i >= nlat:
         i, j = 2 * nlat - 1 - i, j + nlon // 2
-    return float(masses[i, j % nlon] / areas[i])
+    return i, j % nlon

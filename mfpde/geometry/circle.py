@@ -178,7 +178,8 @@ class Circle(Geometry):
         flat = np.ascontiguousarray(points)
         return moments_of_atoms(flat, np.ascontiguousarray(masses), degree)
 
-    def _inverse(self, coefficients: ComplexArray, symbol: ComplexArray) -> FloatArray:
+    def inverse(self, coefficients: ComplexArray, symbol: ComplexArray) -> FloatArray:
+        """Return 2 Re sum_k symbol_k c_k e^{2 pi i k j / n} over all cells j; c_0 counts once."""
         transform = self._transform()
         size = len(coefficients)
         np.multiply(coefficients, symbol[:size], out=transform.complex[:size])
@@ -188,11 +189,16 @@ class Circle(Geometry):
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values c_0 + 2 Re sum_k c_k e^{ik theta} at the centres, shape (n,)."""
-        return self._inverse(coefficients, self._inverse_phases)
+        return self.inverse(coefficients, self._inverse_phases)
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Slope of the field by the angle at the centres, shape (1, n)."""
-        return self._inverse(coefficients, self._gradient_symbol)[np.newaxis]
+        return self.inverse(coefficients, self._gradient_symbol)[np.newaxis]
+
+    @cached_property
+    def faces(self) -> CircleFaces:
+        """Spectral fields at the upper faces of the cells."""
+        return CircleFaces(self)
 
     def field_at(
         self, coefficients: ComplexArray, points: FloatArray
@@ -244,3 +250,22 @@ class Circle(Geometry):
     def _is_resolved(coefficients: ComplexArray) -> bool:
         tail = np.abs(coefficients[-len(coefficients) // 8 :]).max()
         return bool(tail <= 1e-8 * np.abs(coefficients[0]))
+
+
+class CircleFaces:
+    """Spectral fields at the upper face of every cell of a circle, (n,)."""
+
+    def __init__(self, circle: Circle) -> None:
+        self._circle = circle
+        waves = np.arange(circle.num_cells // 2 + 1)
+        self._phases = np.exp(1j * circle.spacing * waves)
+        self._gradient_symbol = 1j * waves * self._phases
+
+    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Values of the field, shape (n,)."""
+        return self._circle.inverse(coefficients, self._phases)
+
+    def gradient(self, coefficients: ComplexArray) -> FloatArray:
+        """Slope of the field by the angle, shape (1, n)."""
+        slopes = self._circle.inverse(coefficients, self._gradient_symbol)
+        return slopes[np.newaxis]

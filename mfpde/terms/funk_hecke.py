@@ -66,13 +66,22 @@ def eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
     degree
         Largest degree.
     """
-    result = np.zeros(degree + 1)
+    return np.asarray(np.exp(log_eigenvalues(beta, dimension, degree)))
+
+
+def log_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
+    """Logarithms of :func:`eigenvalues`, -inf where an eigenvalue is 0 or not resolved.
+
+    In high dimension and at large beta the logarithms are representable where the
+    eigenvalues are not.  Parameters are those of :func:`eigenvalues`.
+    """
+    result = np.full(degree + 1, -np.inf)
     if beta == 0:
-        result[0] = 1.0
+        result[0] = 0.0
         return result
     log_lambda, _ = _spectrum(float(beta), dimension)
     size = min(degree + 1, len(log_lambda))
-    result[:size] = np.exp(log_lambda[:size])
+    result[:size] = log_lambda[:size]
     return result
 
 

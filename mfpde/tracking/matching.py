@@ -224,10 +224,11 @@ def pairs_of(
     # A basin may reach far: what rests in its outskirts has not become its atom yet.
     may_be_part = distances <= FARTHEST * reach
     allowed = (in_basin & may_be_part) | (distances <= reach)
-    costs = distances / reach + mismatch + np.where(in_basin, 0.0, _OUT_OF_BASIN)
+    # A part may have any mass: for it the way counts alone.
+    ways = distances / reach + np.where(in_basin, 0.0, _OUT_OF_BASIN)
     return Pairs(
-        costs=np.where(allowed, costs, np.inf),
-        costs_of_parts=np.where(may_be_part, costs, np.inf),
+        costs=np.where(allowed, ways + mismatch, np.inf),
+        costs_of_parts=np.where(may_be_part, ways, np.inf),
         in_basin=in_basin,
         has_arrived=in_basin & (distances <= ARRIVED * reach),
     )

@@ -14,11 +14,23 @@ from mfpde.tracking.flow import Motion
 
 @dataclass(frozen=True, eq=False)
 class Sighting:
-    """What was found at one time: points (n, d), masses (n,), which are forming (n,)."""
+    """What was found at one time: points (n, d), masses (n,), which are forming (n,).
+
+    Those that cannot begin a path (None: all can) may still be one seen before.
+    """
 
     points: FloatArray
     masses: FloatArray
     is_forming: NDArray[np.bool_]
+    can_begin: NDArray[np.bool_] | None = None
+
+    def begins(self, index: int) -> bool:
+        """Whether a path may begin with this one."""
+        return self.can_begin is None or bool(self.can_begin[index])
+
+    def only(self, kept: NDArray[np.bool_]) -> Sighting:
+        """Return the sighting of these alone, (n,); all of them count as paths."""
+        return Sighting(self.points[kept], self.masses[kept], self.is_forming[kept])
 
 
 @dataclass(frozen=True, eq=False)

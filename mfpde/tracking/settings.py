@@ -23,7 +23,8 @@ class Concentration:
         At so many saves running an atom may go unseen (as it does while two widths unite)
         and still be the same; unseen for longer, it has died.
     forming
-        Follow regions too that contract but are not yet as narrow as an atom.
+        An atom is born when it is first seen forming: contracting, but not yet narrow;
+        else when it reads as an atom.
 
     Raises
     ------

@@ -23,7 +23,7 @@ class SeenAtoms:
     points, masses
         Unit vectors (n, d) and masses (n,).
     is_forming
-        Which are wider than an atom still, (n,).
+        Which do not read as an atom: forming still, or unresolved, (n,).
     identities
         Whole numbers from 1, (n,): the same atom has the same one at all saves.
     """

@@ -19,6 +19,7 @@ from mfpde.tracking.settings import Concentration
 from mfpde.tracking.track import Junction, SeenAtoms, Track, in_order
 from mfpde.tracking.tree import Tree
 
+FOLLOWED = ("atom", "forming", "unresolved")
 CORE_RADII = 3.0
 """A region this close to a carried atom, in its own radii, is that atom."""
 
@@ -100,9 +101,9 @@ class Tracker:
             identities = self._tree.advance(
                 interval, sighting, motion=motion, events=told
             )
-        seen = SeenAtoms(
-            sighting.points, sighting.masses, sighting.is_forming, identities
-        )
+        kept = identities > 0
+        whole = sighting.only(kept)
+        seen = SeenAtoms(whole.points, whole.masses, whole.is_forming, identities[kept])
         self.times.append(time)
         self.seen.append(seen)
         self._before = measure
@@ -185,23 +186,27 @@ def sighting_of(
     """Atoms that a measure carries, and those found in its density, heaviest first.
 
     Where a region of the report lies within ``core`` of a carried atom (or within three
-    of its own radii) it is that atom, seen with its surroundings.
+    of its own radii) it is that atom, seen with its surroundings.  What reads unresolved
+    can be an atom seen before, but no new one.
     """
     own = _carried(measure)
     regions = [
         region
-        for region in report.atoms
-        if (settings.forming or region.kind == "atom")
+        for region in report.regions
+        if region.kind in FOLLOWED
         and not _is_near(region.position, own, max(core, CORE_RADII * region.radius))
     ]
     points = np.concatenate(
         [own.points, *(region.position[np.newaxis] for region in regions)]
     )
     masses = np.concatenate([own.masses, [region.mass for region in regions]])
-    forming = [False] * len(own) + [region.kind == "forming" for region in regions]
+    kinds = ["atom"] * len(own) + [region.kind for region in regions]
+    beginning = ("atom", "forming") if settings.forming else ("atom",)
+    forming = np.array([kind != "atom" for kind in kinds], dtype=bool)
+    begins = np.array([kind in beginning for kind in kinds], dtype=bool)
     heaviest = np.argsort(-masses, kind="stable")
     kept = heaviest[masses[heaviest] >= settings.smallest_mass]
-    return Sighting(points[kept], masses[kept], np.array(forming, dtype=bool)[kept])
+    return Sighting(points[kept], masses[kept], forming[kept], begins[kept])
 
 
 def _carried(measure: AnyMeasure) -> Atoms:

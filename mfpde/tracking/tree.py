@@ -46,12 +46,14 @@ class Tree:
         self._solver = SolverEvents(settings.smallest_mass, reach)
 
     def begin(self, time: float, sighting: Sighting) -> IntArray:
-        """Take the atoms of the first save; return their identities (n,)."""
-        self._open.paths = [
-            self._open.opened(time, sighting, index)
-            for index in range(len(sighting.masses))
-        ]
-        return self._open.identities
+        """Take the atoms of the first save; return identities (n,), 0 where none is."""
+        identities = np.zeros(len(sighting.masses), dtype=np.int64)
+        for index in range(len(identities)):
+            if sighting.begins(index):
+                path = self._open.opened(time, sighting, index)
+                self._open.paths.append(path)
+                identities[index] = path.identity
+        return identities
 
     def advance(
         self,
@@ -76,7 +78,7 @@ class Tree:
 
         Returns
         -------
-        Identities (n,) of the atoms of this save.
+        Identities (n,) of the atoms of this save, 0 for what is none.
         """
         told = sorted(events, key=lambda event: event.time)
         if not told:
@@ -148,7 +150,7 @@ class Tree:
         for a, group in matching.split.items():
             parts = [keep(self._open.opened(end, sighting, b), b) for b in group]
             self._join("fission", [earlier[a]], parts, latest=end)
-        for b in matching.found:
+        for b in filter(sighting.begins, matching.found):
             path = keep(self._open.opened(end, sighting, b), b)
             self._found(path, interval, splits)
         kept += self._missed([earlier[a] for a in matching.lost], end)

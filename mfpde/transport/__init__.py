@@ -14,6 +14,7 @@ from mfpde.transport.circle_schemes import (
     DonorBlendedCircle,
     MonotoneCircle,
     MusclCircle,
+    SemiLagrangianCircle,
 )
 from mfpde.transport.sphere_schemes import (
     DonorBlendedSphere,
@@ -45,7 +46,7 @@ class Scheme:
 
     name: str
     transport: Callable[[GridEquation], Transport]
-    runge_kutta: Literal["heun", "ssprk3", "midpoint"]
+    runge_kutta: Literal["heun", "ssprk3", "commutator_free"]
     tolerance_share: float
     keeps_energy_monotone: bool = False
 
@@ -54,6 +55,7 @@ _CIRCLE_SCHEMES = (
     Scheme("donor_blended", DonorBlendedCircle, "ssprk3", 1.0),
     Scheme("muscl", MusclCircle, "heun", 0.1),
     Scheme("monotone", MonotoneCircle, "heun", 0.1, keeps_energy_monotone=True),
+    Scheme("semi_lagrangian", SemiLagrangianCircle, "commutator_free", 1.0),
 )
 
 _SPHERE_SCHEMES = (
@@ -67,7 +69,7 @@ _ZONAL_SCHEMES = (
     Scheme("donor_blended", DonorBlendedZonal, "ssprk3", 1.0),
     Scheme("muscl", MusclZonal, "heun", 0.1),
     Scheme("monotone", MonotoneZonal, "heun", 0.1, keeps_energy_monotone=True),
-    Scheme("semi_lagrangian", SemiLagrangianZonal, "midpoint", 1.0),
+    Scheme("semi_lagrangian", SemiLagrangianZonal, "commutator_free", 1.0),
 )
 _SCHEMES: dict[type[Geometry], tuple[Scheme, ...]] = {
     Circle: _CIRCLE_SCHEMES,

@@ -52,8 +52,9 @@ class Flow:
     """Everything known about a state's motion, computed once a stage.
 
     ``density_moments`` and ``moments`` (atoms included) feed velocity, energy and the
-    error estimate; ``outflows`` is (sides, *shape); ``unresolved_mass`` is the mass in
-    structures of a cell or two; ``atom_velocities`` (n, d).
+    error estimate; ``velocity`` is where the scheme takes it (at the centres, except in
+    semi-Lagrangian schemes); ``outflows`` is (sides, *shape); ``unresolved_mass`` is the
+    mass in structures of a cell or two; ``atom_velocities`` (n, d).
     """
 
     density_moments: ComplexArray
@@ -80,7 +81,7 @@ class Transport(ABC):
     def flow(self, state: State) -> Flow:
         """Evaluate moments, velocity and outflows of ``state``."""
         grid = self.grid
-        density_moments = grid.geometry.moments(state.masses, grid.degree)
+        density_moments = self.density_moments(state.masses)
         moments = density_moments
         if len(state.atom_masses):
             points = normalised(state.points)
@@ -90,12 +91,19 @@ class Transport(ABC):
             atom_velocities = grid.velocity_at(moments, points)
         else:
             atom_velocities = np.empty(state.points.shape)
-        velocity = grid.attention_velocity(moments)
-        velocity += grid.external_velocity
+        velocity = self.velocity(moments)
         outflows, unresolved = self.outflows(state.masses, moments, velocity)
         return Flow(
             density_moments, moments, velocity, outflows, unresolved, atom_velocities
         )
+
+    def density_moments(self, masses: FloatArray) -> ComplexArray:
+        """Moments of cell masses in the form that the scheme evolves."""
+        return self.grid.geometry.moments(masses, self.grid.degree)
+
+    def velocity(self, moments: ComplexArray) -> FloatArray:
+        """Velocity where the scheme takes it: here at the centres, (directions, *shape)."""
+        return self.grid.velocity(moments)
 
     @abstractmethod
     def outflows(
@@ -103,13 +111,17 @@ class Transport(ABC):
     ) -> tuple[FloatArray, float]:
         """Mass per unit time that each cell sends through each side, and unresolved mass.
 
-        ``velocity`` is that at the centres.  The outflows have shape (sides, *shape);
+        ``velocity`` is that of :meth:`velocity`.  The outflows have shape (sides, *shape);
         a scheme may add rows that its stages need.
         """
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Return start masses in the form that the scheme evolves; the mass is kept."""
         return masses.copy()
+
+    def restored(self, masses: FloatArray) -> FloatArray:
+        """Cell masses of a density from those that the scheme evolves; the mass is kept."""
+        return masses
 
     @abstractmethod
     def drained(
@@ -118,8 +130,8 @@ class Transport(ABC):
         """Masses after an Euler stage that never takes more than a cell has."""
 
     @abstractmethod
-    def net_rate(self, outflows: FloatArray) -> FloatArray:
-        """Rate of change of the cell masses, shape ``shape``."""
+    def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
+        """Rate of change of the cell masses, shape ``shape``; linear in ``outflows``."""
 
     def defect(
         self,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
-from mfpde.transport.base import Transport
+from mfpde.transport.base import Flow, State, Transport
+from mfpde.transport.circle_means import cell_means, centre_values
+from mfpde.transport.circle_tables import CircleTables, fits
 from mfpde.transport.monotone import check_monotone
+from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
 
 
 class CircleTransport(Transport):
@@ -30,7 +35,7 @@ class CircleTransport(Transport):
         """Masses after an Euler stage."""
         return kernels.drained(masses, outflows[0], outflows[1], step)
 
-    def net_rate(self, outflows: FloatArray) -> FloatArray:
+    def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses."""
         return kernels.net_rate(outflows[0], outflows[1])
 
@@ -101,6 +106,77 @@ class MonotoneCircle(CircleTransport):
             result[1],
         )
         return result, unresolved * self.circle.spacing
+
+
+class SemiLagrangianCircle(SemiLagrangian):
+    """Conservative semi-Lagrangian transport around the circle.
+
+    What evolves are the exact masses of the cells, not their width times the density at
+    their centres: those are converted at the start and when a state is saved.
+    """
+
+    periodic = True
+
+    def __init__(self, grid: GridEquation) -> None:
+        super().__init__(grid)
+        if not isinstance(grid.geometry, Circle):
+            raise ValueError(f"geometry = {grid.geometry!r} must be a Circle")
+        self.circle = grid.geometry
+        angles = np.concatenate([[0.0], self.circle.face_angles])
+        angles[-1] = 0.0
+        # In cells per unit time, like all velocities below.
+        self._external_at_faces = (
+            grid.external_velocity_along(points_at(angles), tangents_at(angles))
+            / self.circle.spacing
+        )
+        waves = np.arange(grid.degree + 1)
+        # Averaging over a cell multiplies wave k by sin(k h / 2) / (k h / 2).
+        self._from_means = 1.0 / np.sinc(waves / self.circle.num_cells)
+        self._tables = (
+            CircleTables(grid, self.circle, self._external_at_faces)
+            if fits(grid, self.circle)
+            else None
+        )
+
+    def represented(self, masses: FloatArray) -> FloatArray:
+        """Masses of the cells from those at their centres."""
+        return cell_means(masses)
+
+    def restored(self, masses: FloatArray) -> FloatArray:
+        """Cell width times density at the centres."""
+        return centre_values(masses)
+
+    def density_moments(self, masses: FloatArray) -> ComplexArray:
+        """Moments of the density whose cells have these masses."""
+        if self._tables is not None:
+            return self._tables.moments(masses)
+        moments = self.circle.moments(masses, self.grid.degree)
+        moments *= self._from_means
+        return moments
+
+    def extended(self, masses: FloatArray) -> FloatArray:
+        """Masses with three more from around the circle at each end."""
+        return kernels.wrapped(masses)
+
+    def velocity(self, moments: ComplexArray) -> FloatArray:
+        """Velocity at the faces 0..n in cells per unit time, (1, n + 1)."""
+        if self._tables is not None:
+            return self._tables.velocity(moments)
+        attention = self.grid.attention_velocity(moments, self.circle.faces)[0]
+        velocity = np.concatenate([attention[-1:], attention]) / self.circle.spacing
+        return np.asarray((velocity + self._external_at_faces)[np.newaxis])
+
+    def advanced(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
+        """State after a step, and the flow of its last stage."""
+        if self._tables is None or len(state.atom_masses):
+            return super().advanced(state, flow, step)
+        masses, last = self._tables.advanced(state.masses, flow.velocity, step)
+        moved = state.moved(masses, state.points)
+        return moved, replace(flow, velocity=last, outflows=last)
+
+    def unresolved_mass(self, masses: FloatArray) -> float:
+        """Mass in structures of a cell or two."""
+        return blended_mass(self.extended(masses))
 
 
 def _cubic_at_faces(values: FloatArray) -> FloatArray:

@@ -15,11 +15,14 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.transport.sphere_lines import (
+    FourRows,
     Pair,
-    limited_rows,
+    Weights,
+    blended_outflows,
+    limited_flux,
     own_blends,
     shares_of,
-    third_order_rows,
+    third_order_flux,
 )
 from mfpde.transport.sphere_ring import (
     FACE_VELOCITY,
@@ -38,7 +41,6 @@ _RINGS = 4
 Tables = tuple[
     FloatArray,
     IntArray,
-    FloatArray,
     FloatArray,
     FloatArray,
     FloatArray,
@@ -79,13 +81,14 @@ def fill_fluxes(
     -------
     Sum of mass times blend: what the grid does not resolve.
     """
-    areas, sizes, lengths, southward, northward = tables[:5]
-    zonal_lengths, zonal_flux_lengths, flux_shares = tables[5:]
+    areas, sizes, lengths, southward = tables[:4]
+    zonal_lengths, zonal_flux_lengths, flux_shares = tables[4:]
     nlat, nlon = masses.shape
     # Ring i is row i modulo 4; the ring beyond a pole lies over it.
     lines = np.empty((3, _RINGS, nlon))
     density, flow, own = lines[0], lines[1], lines[2]
-    shares, above, below = np.empty(nlon), np.zeros(nlon), np.zeros(nlon)
+    shares, speed = np.empty(nlon), np.empty(nlon)
+    above, below = np.zeros(nlon), np.zeros(nlon)
     to_south, to_north, from_north = np.zeros(nlon), np.zeros(nlon), np.zeros(nlon)
     outflow = np.empty(nlon)
     work = np.zeros((ZONAL_ROWS, nlon + 2 * PAD))
@@ -111,21 +114,24 @@ def fill_fluxes(
             _over_the_pole(own[south], own[here], 1.0)
         blends = (own[north], own[here], own[south])
         shares_of(shares, blends, density[here], areas[i], unresolved[0])
+        if method == FACE_VELOCITY:
+            shares[:] = 0.0
         above, below = below, above
-        _fill_south_velocity(below, velocity[0], at_faces[0], i, method)
-        to_south, from_north = from_north, to_south
-        flows = (flow[north], flow[here], flow[south])
-        pair = (lengths[i - 1] if i > 0 else 0.0, lengths[i])
-        sides, faces = (to_north, to_south), (above, below)
-        if method == THIRD_ORDER:
-            s, n = southward[i], northward[i]
-            weights = ((s[0], s[1], s[2]), (n[0], n[1], n[2]))
-            third_order_rows(sides, shares, flows, faces, weights, pair)
+        if i + 1 < nlat:
+            w = southward[i]
+            densities = (density[north], density[here], density[south], density[beyond])
+            flows = (flow[north], flow[here], flow[south], flow[beyond])
+            _fill_south_velocity(speed, velocity[0], at_faces[0], i, method)
+            weights = (w[0], w[1], w[2], w[3])
+            _smooth_flux(
+                below, (densities, flows), speed, (weights, lengths[i]), method
+            )
         else:
-            densities = (density[north], density[here], density[south])
-            if method == FACE_VELOCITY:
-                shares[:] = 0.0
-            limited_rows(sides, shares, (densities, flows), faces, pair)
+            below[:] = 0.0
+        to_south, from_north = from_north, to_south
+        ends = (lengths[i - 1] if i > 0 else 0.0, lengths[i])
+        sides, triple = (to_north, to_south), (flow[north], flow[here], flow[south])
+        blended_outflows(sides, shares, triple, (above, below), ends)
         if i > 0:
             _subtract(result[SOUTHWARD, i - 1], from_north, to_north)
         zonal_fluxes(
@@ -175,10 +181,10 @@ def _fill_ring(
 def _fill_south_velocity(
     row: FloatArray, velocity: FloatArray, at_faces: FloatArray, i: int, method: int
 ) -> None:
-    """Fill in the velocity at the south faces of ring ``i``."""
+    """Fill in the velocity at the south faces of ring ``i``, which is not the last."""
     if method == FACE_VELOCITY:
         row[:] = at_faces[i]
-    elif i < len(velocity) - 1:
+    else:
         here, south = velocity[i], velocity[i + 1]
         for j in range(len(row)):
             row[j] = 0.5 * (here[j] + south[j])
@@ -186,5 +192,19 @@ def _fill_south_velocity(
             more = at_faces[i]
             for j in range(len(row)):
                 row[j] += more[j]
+
+
+@compiled
+def _smooth_flux(
+    out: FloatArray,
+    lines: tuple[FourRows, FourRows],
+    velocity: FloatArray,
+    table: tuple[Weights, float],
+    method: int,
+) -> None:
+    """Fill in the smooth flux; ``table`` holds the weights of rho v, and the length."""
+    weights, length = table
+    if method == THIRD_ORDER:
+        third_order_flux(out, lines, velocity, weights, length)
     else:
-        row[:] = 0.0
+        limited_flux(out, lines[0], velocity, length)

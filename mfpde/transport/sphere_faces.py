@@ -2,20 +2,24 @@ r"""Geometry of the faces that the schemes of the sphere need, computed once.
 
 The third-order scheme writes the mass that flows south through a face as
 
-    H = dphi sum_k c_k sin(theta_k) f_k,    f = rho v_theta,   c = (-1, 5, 2)/6 upwind,
+    H = dphi sum_k c_k sin(theta_k) f_k,    f = rho v_theta,    c = (-1, 7, 7, -1)/12,
 
-a difference in the *ring number*: nodes and weights satisfy w / sin(theta) = d theta /
-d i to 1e-5 beyond ring 5, so that it is third order there.  Near the poles the weights
-c_k are corrected, by the change of least norm, such that two fields have their exact
-divergence on the rings: f = sin(theta) (a flow from pole to pole) and f = cos(theta)
-cos(phi) with v_phi = -sin(phi) (a flow over the pole), for which
+less damping: a difference in the *ring number*.  Nodes and weights satisfy w /
+sin(theta) = d theta / d i to 1e-5 beyond ring 5, so that it is fourth order there.  Near
+the poles the weights c_k are corrected, by the change of least norm, and the lengths l_i
+of the zonal faces are chosen, such that two flows are exact on the rings:
 
-    H_0 = dphi sin^2(theta^e),  H_1 = dphi sin(theta^e) cos(theta^e) cos(phi),
-    sin^2(theta^e_(i+1/2)) = sum_(k <= i) 2 w_k cos(theta_k),
+(1) from pole to pole, f = sin(theta), has the divergence 2 cos(theta);
+(2) over the pole, v = grad x, that is v_theta = cos(theta) cos(phi), v_phi = -sin(phi),
+    has for rho = 1 the divergence -2 x, and carries the mean of x of *any* density
+    rho(theta) on the first rings at the right speed:
 
-with zonal faces of length (difference of sin cos at theta^e) + 2 w_i sin(theta_i).  The
-line of rings continues over the pole: beyond it lie the cells opposite, with the signs
-of sin(theta) and of v_theta changed.
+        l_i sin_i + sin_i cos_i sum_k c_(k+1/2, i) (sin_(k+1) - sin_k) = w_i (1 + cos_i^2).
+
+Without the last condition a density moves over a pole at a speed that is wrong by
+O(h^2); all other defects of the few rings near the pole are O(h^4).  The line of rings
+continues over the pole: beyond it lie the cells opposite, with the signs of sin(theta)
+and of v_theta changed.
 """
 
 from __future__ import annotations
@@ -25,12 +29,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
+from mfpde.geometry.gauss_legendre import Rings
 from mfpde.geometry.sphere import Sphere
 from mfpde.transport.sphere import Tables
+from mfpde.transport.sphere_lines import INNER, OUTER
 
-UPWIND = np.array([-1.0, 5.0, 2.0]) / 6.0
+CENTRAL = np.array([OUTER, INNER, INNER, OUTER])
 CORRECTED_RINGS = 8
-CORRECTED_SHARE = 6
 # Groups of a ring this close to a pole are too few to reconstruct the flux itself.
 _FIRST_FLUX_RING, _FLUX_RINGS = 2, 6
 
@@ -49,9 +54,9 @@ class Faces:
         True length of the east and west faces, (nlat,).
     zonal_flux
         Length of the east and west faces in the third-order flux, (nlat,).
-    southward, northward
-        Weights (nlat, 3) of f behind, here and ahead of each cell for the third-order
-        flux through its south and its north face.
+    southward
+        Weights (nlat, 4) of f in the rings i - 1 to i + 2 for the flux through the
+        south faces of ring i.
     flux_share
         Share, by ring, of the zonal flux that is reconstructed as one field rather than
         as density times velocity, (nlat,).
@@ -63,7 +68,6 @@ class Faces:
     zonal: FloatArray
     zonal_flux: FloatArray
     southward: FloatArray
-    northward: FloatArray
     flux_share: FloatArray
 
     @property
@@ -74,7 +78,6 @@ class Faces:
             self.sizes,
             self.south,
             self.southward,
-            self.northward,
             self.zonal,
             self.zonal_flux,
             self.flux_share,
@@ -86,14 +89,7 @@ def faces_of(sphere: Sphere) -> Faces:
     rings, dphi = sphere.rings, sphere.longitude_step
     south = np.sin(rings.face_colatitudes[1:]) * dphi
     south[-1] = 0.0
-    southward, effective = _southward_weights(sphere)
-    num_corrected = len(effective)
-    sines = np.sin(rings.colatitudes)
-    zonal_flux = rings.weights / sines
-    turned = np.concatenate([[0.0], np.sin(effective) * np.cos(effective)])
-    corrected = np.diff(turned) + 2 * (rings.weights * sines)[:num_corrected]
-    zonal_flux[:num_corrected] = corrected
-    zonal_flux[-num_corrected:] = corrected[::-1]
+    southward, zonal_flux = _third_order_lengths(rings)
     from_pole = np.minimum(np.arange(sphere.nlat), np.arange(sphere.nlat)[::-1])
     x = np.clip((from_pole - _FIRST_FLUX_RING) / _FLUX_RINGS, 0.0, 1.0)
     return Faces(
@@ -102,41 +98,57 @@ def faces_of(sphere: Sphere) -> Faces:
         south=south,
         zonal=np.diff(rings.face_colatitudes),
         zonal_flux=zonal_flux,
-        southward=southward,
-        northward=np.ascontiguousarray(southward[::-1]),
+        southward=southward * dphi,
         flux_share=x * x * (3 - 2 * x),
     )
 
 
-def _southward_weights(sphere: Sphere) -> tuple[FloatArray, FloatArray]:
-    """Weights (nlat, 3) for flow to the south, and theta^e of the corrected faces.
+def _third_order_lengths(rings: Rings) -> tuple[FloatArray, FloatArray]:
+    """Weights c_k sin(theta_k) of the south faces (nlat, 4), and zonal lengths (nlat,).
 
-    By reflection, the weights for flow to the north through the north face of a cell
-    are those of its mirror image.
+    The south is the mirror image of the north.
     """
-    rings, nlat = sphere.rings, sphere.nlat
-    theta = np.concatenate(
-        [-rings.colatitudes[:1], rings.colatitudes, 2 * np.pi - rings.colatitudes[-1:]]
-    )
-    columns = np.stack([theta[:-2], theta[1:-1], theta[2:]], axis=1)
-    sines, cosines = np.sin(columns), np.cos(columns)
-    weights = UPWIND * sines
-    num_corrected = max(CORRECTED_RINGS, nlat // CORRECTED_SHARE)
-    enclosed = np.cumsum(2 * rings.weights * np.cos(rings.colatitudes))[:num_corrected]
-    effective = np.arcsin(np.sqrt(enclosed))
-    # Face i is the south face of ring i and, seen from the south pole, of its mirror
-    # image.
-    for ring in range(num_corrected):
-        angle = effective[ring]
-        for row, sign in ((ring, 1.0), (nlat - 2 - ring, -1.0)):
-            targets = np.array(
-                [np.sin(angle) ** 2, sign * np.sin(angle) * np.cos(angle)]
-            )
-            fields = np.stack([sines[row], cosines[row]])
-            # H = sum (c_k + d_k) sin_k f_k: least change d of the three weights.
-            system = fields * sines[row]
-            missing = targets - system @ UPWIND
-            change = np.linalg.lstsq(system, missing, rcond=None)[0]
-            weights[row] = (UPWIND + change) * sines[row]
+    theta, nlat = rings.colatitudes, len(rings.colatitudes)
+    line = np.concatenate([-theta[:1], theta, 2 * np.pi - theta[:-3:-1]])
+    columns = np.stack([line[k : k + nlat] for k in range(4)], axis=1)
+    weights = CENTRAL * np.sin(columns)
+    weights[:CORRECTED_RINGS] += _correction(rings, columns[: CORRECTED_RINGS + 1])
     weights[-1] = 0.0
-    return weights * sphere.longitude_step, effective
+    weights[nlat // 2 : -1] = weights[nlat // 2 - 2 :: -1, ::-1]
+    # Flow over the pole, rho = 1: H_(i+1/2) - H_(i-1/2) - l_i = -2 w_i sin_i.
+    over = np.sum(weights * np.cos(columns), axis=1)
+    zonal = np.diff(over, prepend=0.0) + 2 * rings.weights * np.sin(theta)
+    return weights, zonal
+
+
+def _correction(rings: Rings, columns: FloatArray) -> FloatArray:
+    """Least change (CORRECTED_RINGS, 4) of the weights that makes both flows exact.
+
+    ``columns`` (CORRECTED_RINGS + 1, 4) are the signed colatitudes that the first faces
+    see.
+    """
+    count = CORRECTED_RINGS
+    sines, cosines = np.sin(columns), np.cos(columns)
+    theta, areas = rings.colatitudes[: count + 2], rings.weights[:count]
+    rises, ring_sines = np.diff(np.sin(theta)), np.sin(theta[:count])
+    from_pole_to_pole = np.zeros((count, count + 1, 4))
+    speed = np.zeros((count, count + 1, 4))
+    for face in range(count + 1):
+        for k, node in enumerate(range(face - 1, face + 3)):
+            ring = node if node >= 0 else -1 - node
+            if ring < count:
+                speed[ring, face, k] += (sines * cosines)[face, k] * rises[face]
+    for ring in range(count):
+        from_pole_to_pole[ring, ring] = sines[ring] ** 2
+        # The zonal length, but for its constant part.
+        speed[ring, ring] += (sines * cosines)[ring] * ring_sines[ring]
+        if ring > 0:
+            before = (sines * cosines)[ring - 1] * ring_sines[ring]
+            speed[ring, ring - 1] -= before
+    enclosed = np.cumsum(2 * areas * np.cos(theta[:count]))
+    wanted = areas * (1 + np.cos(theta[:count]) ** 2) - 2 * areas * ring_sines**2
+    system = np.concatenate([from_pole_to_pole, speed])
+    missing = np.concatenate([enclosed, wanted]) - np.sum(system * CENTRAL, axis=(1, 2))
+    unknowns = system[:, :count].reshape(2 * count, -1)
+    change = np.linalg.lstsq(unknowns, missing, rcond=None)[0]
+    return np.asarray(change.reshape(count, 4) * sines[:count])

@@ -12,16 +12,20 @@ from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
 from mfpde.geometry.gauss_legendre import fill_groups, group_sums
 from mfpde.transport.sphere_lines import (
+    INNER,
+    OUTER,
+    FourRows,
     Pair,
-    limited_rows,
+    blended_outflows,
+    limited_flux,
     own_blends,
+    reconstruct_apart,
     shares_of,
-    third_order_polar_rows,
-    third_order_rows,
+    third_order_flux,
 )
 
 THIRD_ORDER, MUSCL, FACE_VELOCITY = 3, 2, 0
-ZONAL_ROWS = 8
+ZONAL_ROWS = 9
 """Rows of work that :func:`zonal_fluxes` needs, PAD cells longer at each end."""
 PAD = 2
 
@@ -49,7 +53,7 @@ def zonal_fluxes(
     area, length, flux_length, flux_share = table
     n = len(density) // size
     c = PAD
-    r, f, own, u = work[0], work[1], work[2], work[3]
+    r, f, own = work[0], work[1], work[2]
     shares, low, high = work[4][:n], work[5][:n], work[6][:n]
     if size == 1:
         for j in range(n):
@@ -66,26 +70,27 @@ def zonal_fluxes(
             r[g] *= share
     _wrap(r, n)
     _wrap(f, n)
-    _fill_east_velocity(u, velocity, at_faces, size, method)
-    densities = (r[c - 1 : c - 1 + n], r[c : c + n], r[c + 1 : c + 1 + n])
-    flows = (f[c - 1 : c - 1 + n], f[c : c + n], f[c + 1 : c + 1 + n])
-    own_blends(own[c : c + n], densities)
+    densities, flows = _side_by_side(r, n), _side_by_side(f, n)
+    own_blends(own[c : c + n], densities[:3])
     _wrap(own, n)
     blends = (own[c - 1 : c - 1 + n], own[c : c + n], own[c + 1 : c + 1 + n])
     shares_of(shares, blends, densities[1], area * size, unresolved)
-    faces = (u[:n], u[1 : n + 1])
-    lengths = (length, length)
+    flux, speed = work[8][: n + 1], work[3][:n]
+    _fill_east_velocity(speed, velocity, at_faces, size, method)
+    if method == THIRD_ORDER:
+        outer, inner = OUTER * flux_length, INNER * flux_length
+        weights = (outer, inner, inner, outer)
+        third_order_flux(flux[1:], (densities, flows), speed, weights, flux_length)
+        if flux_share < 1.0:
+            apart = (1.0 - flux_share) * flux_length
+            reconstruct_apart(flux[1:], (densities, flows), speed, apart)
+    else:
+        limited_flux(flux[1:], densities, speed, length)
     if method == FACE_VELOCITY:
         shares[:] = 0.0
-    if method != THIRD_ORDER:
-        limited_rows((low, high), shares, (densities, flows), faces, lengths)
-    elif flux_share < 1.0:
-        lines, pair = (densities, flows), (flux_length, length)
-        third_order_polar_rows((low, high), shares, lines, faces, flux_share, pair)
-    else:
-        weights = (-flux_length / 6.0, flux_length * 5.0 / 6.0, flux_length / 3.0)
-        pairs = (weights, weights)
-        third_order_rows((low, high), shares, flows, faces, pairs, lengths)
+    flux[0] = flux[n]
+    fluxes, lengths = (flux[:n], flux[1:]), (length, length)
+    blended_outflows((low, high), shares, flows[:3], fluxes, lengths)
     for g in range(n):
         outflow[g] = low[g] + high[g]
     if size == 1:
@@ -101,6 +106,18 @@ def zonal_fluxes(
 
 
 @compiled
+def _side_by_side(row: FloatArray, count: int) -> FourRows:
+    """Return the rows one cell behind, here, one and two cells ahead."""
+    first = PAD - 1
+    return (
+        row[first : first + count],
+        row[first + 1 : first + 1 + count],
+        row[first + 2 : first + 2 + count],
+        row[first + 3 : first + 3 + count],
+    )
+
+
+@compiled
 def _wrap(row: FloatArray, count: int) -> None:
     for p in range(PAD):
         row[p] = row[p + count]
@@ -111,24 +128,23 @@ def _wrap(row: FloatArray, count: int) -> None:
 def _fill_east_velocity(
     row: FloatArray, velocity: FloatArray, at_faces: FloatArray, size: int, method: int
 ) -> None:
-    """Fill in the velocity at the east face of each group, and the one before them."""
-    nlon = len(velocity)
-    count = nlon // size
+    """Fill in the velocity at the east face of each group."""
+    last = len(row) - 1
     if method == FACE_VELOCITY:
-        for g in range(count):
-            row[g + 1] = at_faces[(g + 1) * size - 1]
+        for g in range(last + 1):
+            row[g] = at_faces[(g + 1) * size - 1]
+        return
+    if size == 1:
+        for g in range(last):
+            row[g] = 0.5 * (velocity[g] + velocity[g + 1])
     else:
-        if size == 1:
-            for g in range(1, count):
-                row[g] = 0.5 * (velocity[g - 1] + velocity[g])
-        else:
-            for g in range(1, count):
-                row[g] = 0.5 * (velocity[g * size - 1] + velocity[g * size])
-        row[count] = 0.5 * (velocity[nlon - 1] + velocity[0])
+        for g in range(last):
+            east = (g + 1) * size
+            row[g] = 0.5 * (velocity[east - 1] + velocity[east])
+    row[last] = 0.5 * (velocity[-1] + velocity[0])
     if method == MUSCL:
-        for g in range(count):
-            row[g + 1] += at_faces[(g + 1) * size - 1]
-    row[0] = row[count]
+        for g in range(last + 1):
+            row[g] += at_faces[(g + 1) * size - 1]
 
 
 @compiled

@@ -47,7 +47,7 @@ class SphereTransport(Transport):
         stages.drained(masses, outflows, self._sizes, step, result)
         return result
 
-    def net_rate(self, outflows: FloatArray) -> FloatArray:
+    def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, equal within groups."""
         result = self.pool.take(*self.sphere.shape)
         stages.net_rate(outflows, self._sizes, result)

@@ -12,14 +12,12 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
 from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
-from mfpde.remap import GHOSTS, edge_densities, feet, remapped
+from mfpde.remap import GHOSTS, edge_densities
 from mfpde.transport import circle as kernels
-from mfpde.transport.base import Flow, State, Transport
+from mfpde.transport.base import Transport
 from mfpde.transport.line import blends, donor_flux
 from mfpde.transport.monotone import check_monotone
-
-# Feet keep their order below 1.
-_LARGEST_COMPRESSION = 0.5
+from mfpde.transport.semi_lagrangian import SemiLagrangian
 
 
 @compiled
@@ -51,13 +49,13 @@ def blended_outflows(
     return outflows
 
 
-class ZonalTransport(Transport):
-    """What all schemes share: velocities at the faces, and draining stages on the line."""
+class ZonalLine:
+    """An equation's velocity at the faces of a zonal grid, and where densities are rough."""
 
     def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
         if not isinstance(grid.geometry, Zonal):
             raise ValueError(f"geometry = {grid.geometry!r} must be a Zonal grid")
+        self.grid = grid
         self.zonal = grid.geometry
         angles = self.zonal.face_angles
         external = grid.external_velocity_along(
@@ -67,25 +65,35 @@ class ZonalTransport(Transport):
         external[[0, -1]] = 0.0
         self._external_at_faces = external
 
-    def _face_velocity(self, moments: ComplexArray) -> FloatArray:
+    def face_velocity(self, moments: ComplexArray) -> FloatArray:
         """Velocity at the n + 1 faces, 0 at the poles."""
         attention = self.grid.attention_velocity(moments, self.zonal.faces)[0]
         attention[[0, -1]] = 0.0
         return np.asarray(attention + self._external_at_faces)
 
-    def _extended(self, masses: FloatArray) -> FloatArray:
+    def extended(self, masses: FloatArray) -> FloatArray:
+        """Mass per angle with ghost cells beyond the poles, (n + 6,)."""
         return self.zonal.mirrored(masses, GHOSTS) / self.zonal.spacing
 
-    def _blends(self, masses: FloatArray) -> FloatArray:
+    def blends(self, masses: FloatArray) -> FloatArray:
         """Blend (n + 6,): that of n or of rho, whichever is smoother.
 
         Near a pole n falls to 0 while rho is smooth, in a bump far from the equator the
         opposite holds; at an atom both jump.
         """
-        per_angle = blends(np.abs(self._extended(masses)))
+        per_angle = blends(np.abs(self.extended(masses)))
         density = masses / self.zonal.areas
         ends = (density[GHOSTS - 1 :: -1], density, density[: -GHOSTS - 1 : -1])
         return np.asarray(np.minimum(per_angle, blends(np.concatenate(ends))))
+
+
+class ZonalTransport(Transport):
+    """What the draining schemes share: stages on the line from pole to pole."""
+
+    def __init__(self, grid: GridEquation) -> None:
+        super().__init__(grid)
+        self._line = ZonalLine(grid)
+        self.zonal = self._line.zonal
 
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
@@ -93,7 +101,7 @@ class ZonalTransport(Transport):
         """Masses after an Euler stage (the circle's: nothing flows through the end faces)."""
         return kernels.drained(masses, outflows[0], outflows[1], step)
 
-    def net_rate(self, outflows: FloatArray) -> FloatArray:
+    def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses."""
         return kernels.net_rate(outflows[0], outflows[1])
 
@@ -105,11 +113,11 @@ class DonorBlendedZonal(ZonalTransport):
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
-        density = self._extended(masses)
-        share = self._blends(masses)
+        density = self._line.extended(masses)
+        share = self._line.blends(masses)
         result = blended_outflows(
             np.abs(density) * _odd(velocity[0], GHOSTS),
-            self._face_velocity(moments),
+            self._line.face_velocity(moments),
             edge_densities(density),
             share,
         )
@@ -126,13 +134,13 @@ class MusclZonal(ZonalTransport):
         # The circle's kernel around a line with ghost cells: its ends are cut off again.
         extended = np.empty((2, len(masses) + 2 * GHOSTS))
         kernels.muscl_outflows(
-            np.abs(self._extended(masses)),
+            np.abs(self._line.extended(masses)),
             _odd(velocity[0], GHOSTS),
-            _upper_faces(self._face_velocity(moments)),
+            _upper_faces(self._line.face_velocity(moments)),
             extended[0],
             extended[1],
         )
-        unresolved = float(self._blends(masses)[GHOSTS:-GHOSTS] @ masses)
+        unresolved = float(self._line.blends(masses)[GHOSTS:-GHOSTS] @ masses)
         return _without_ghosts(extended), unresolved
 
 
@@ -155,48 +163,36 @@ class MonotoneZonal(ZonalTransport):
         faces = np.concatenate([[0.0], self.grid.sign * rise, [0.0]])
         extended = np.empty((2, len(masses) + 2 * GHOSTS))
         kernels.face_velocity_outflows(
-            np.abs(self._extended(masses)),
+            np.abs(self._line.extended(masses)),
             _upper_faces(faces),
             extended[0],
             extended[1],
         )
-        unresolved = float(self._blends(masses)[GHOSTS:-GHOSTS] @ masses)
+        unresolved = float(self._line.blends(masses)[GHOSTS:-GHOSTS] @ masses)
         return _without_ghosts(extended), unresolved
 
 
-class SemiLagrangianZonal(ZonalTransport):
-    """Conservative semi-Lagrangian: a stage remaps along the frozen velocity of its flow.
+class SemiLagrangianZonal(SemiLagrangian):
+    """Conservative semi-Lagrangian transport from pole to pole."""
 
-    The outflows are the rate at which the remap moves mass for a step near 0, so that the
-    error control sees errors in time alone.  The step is limited by step max |dv/dtheta|,
-    not by cells.
-    """
+    periodic = False
 
-    def outflows(
-        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """Rates of flow (2, n) through the lower and the upper face, and unresolved mass."""
-        at_faces = self._face_velocity(moments) / self.zonal.spacing
-        result = edge_densities(self.zonal.mirrored(masses, GHOSTS))
-        result[0] *= np.maximum(-at_faces[:-1], 0.0)
-        result[1] *= np.maximum(at_faces[1:], 0.0)
-        return result, float(self._blends(masses)[GHOSTS:-GHOSTS] @ masses)
+    def __init__(self, grid: GridEquation) -> None:
+        super().__init__(grid)
+        self._line = ZonalLine(grid)
 
-    def stage(self, state: State, flow: Flow, step: float) -> State:
-        """Return cells and atoms moved for ``step`` in the velocity of ``flow``."""
-        velocity = self._face_velocity(flow.moments) / self.zonal.spacing
-        ends = _odd_faces(velocity)
-        positions = feet(ends, step, False)
-        densities = edge_densities(self.zonal.mirrored(state.masses, GHOSTS))
-        masses = remapped(state.masses, densities, positions)
-        masses *= state.masses.sum() / masses.sum()
-        return state.moved(masses, state.points + step * flow.atom_velocities)
+    def extended(self, masses: FloatArray) -> FloatArray:
+        """Masses with three ghost cells beyond each pole."""
+        return self._line.zonal.mirrored(masses, GHOSTS)
 
-    def longest_step(self, state: State, flow: Flow) -> float:
-        """0.5 / max |dv/dtheta| over all faces; inf at rest."""
-        rises = np.abs(np.diff(self._face_velocity(flow.moments)))
-        steepest = float(rises.max()) / self.zonal.spacing
-        return _LARGEST_COMPRESSION / steepest if steepest > 0 else np.inf
+    def velocity(self, moments: ComplexArray) -> FloatArray:
+        """Velocity at the faces in cells per unit time, (1, n + 1), 0 at the poles."""
+        velocity = self._line.face_velocity(moments) / self._line.zonal.spacing
+        return np.asarray(velocity[np.newaxis])
+
+    def unresolved_mass(self, masses: FloatArray) -> float:
+        """Mass in structures of a cell or two."""
+        return float(self._line.blends(masses)[GHOSTS:-GHOSTS] @ masses)
 
 
 def _odd(velocity: FloatArray, ghosts: int) -> FloatArray:
@@ -204,11 +200,6 @@ def _odd(velocity: FloatArray, ghosts: int) -> FloatArray:
     return np.concatenate(
         [-velocity[ghosts - 1 :: -1], velocity, -velocity[: -ghosts - 1 : -1]]
     )
-
-
-def _odd_faces(velocity: FloatArray) -> FloatArray:
-    """Face velocities (n + 1,) with one ghost face at each end."""
-    return np.concatenate([[-velocity[1]], velocity, [-velocity[-2]]])
 
 
 def _upper_faces(velocity: FloatArray) -> FloatArray:

@@ -1,0 +1,116 @@
+"""Cost of a step with ten exact atoms, hand-off included, in steps of the grid alone.
+
+Both advance the same density, in turns of four steps (the hand-off comes once in four), and
+processor time is counted: the machine may be shared.  Prints the mean over all turns.
+
+    python benchmarks/exact_atoms_step.py
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from mfpde import (
+    Atoms,
+    Attention,
+    Circle,
+    Density,
+    MeanFieldEquation,
+    Measure,
+    Perceptron,
+    Sphere,
+    uniform,
+)
+from mfpde.atoms import ExactAtoms, state_of
+from mfpde.sampling import quantized
+from mfpde.time_loop import HAND_OFF_EVERY
+from mfpde.time_stepping import TimeStepper
+from mfpde.transport import scheme_for
+
+WARM_UP = 5
+TURNS = 25
+ATOMS = 10
+SHARE_OF_ATOMS = 0.3
+
+
+class Stepping:
+    """A state that goes on by whole steps, with or without exact atoms."""
+
+    def __init__(self, measure: Measure, equation: MeanFieldEquation) -> None:
+        geometry = measure.geometry
+        scheme = scheme_for("donor_blended", geometry)
+        transport = scheme.transport(equation.on(geometry))
+        self.stepper = TimeStepper(transport, scheme, rtol=1e-4, watch_energy=False)
+        self.exact = ExactAtoms(equation, transport) if len(measure.atoms) else None
+        masses = transport.represented(measure.density.masses)
+        self.state = state_of(masses, measure.atoms)
+        self.flow = transport.flow(self.state)
+        self.taken = 0.0
+
+    def turn(self) -> None:
+        """Take four steps and, with atoms, one hand-off."""
+        begin = time.process_time()
+        for _ in range(HAND_OFF_EVERY):
+            step = 0.3 * self.stepper.longest_step(self.state, self.flow)
+            result = self.stepper.step(self.state, self.flow, step)
+            self.state, self.flow = result.state, result.flow
+        if self.exact is not None:
+            new = self.exact.handed_off(self.state, self.flow, 0.0)
+            if new is not self.state:
+                self.state = new
+                self.flow = self.stepper.transport.flow(new)
+        self.taken += time.process_time() - begin
+
+
+def measure_with_atoms(geometry: Circle | Sphere) -> Measure:
+    """A smooth density and ten atoms, half a cell wide, spread over the sphere."""
+    points = quantized(uniform(geometry), ATOMS).points
+    dimension = geometry.dimension
+    flat = np.eye(dimension) - points[:, :, np.newaxis] * points[:, np.newaxis]
+    covariances = (0.5 * geometry.spacing) ** 2 * flat
+    masses = np.full(ATOMS, SHARE_OF_ATOMS / ATOMS)
+    smooth = Density.from_function(
+        geometry, lambda x: np.exp(x[..., 0] + x[..., 1] ** 2)
+    )
+    rest = Density(geometry, (1 - SHARE_OF_ATOMS) * smooth.values)
+    return Measure(rest, Atoms(points, masses, covariances))
+
+
+def ratio(geometry: Circle | Sphere) -> tuple[float, float, int]:
+    """Seconds of a step of either, and the number of atoms at the end."""
+    equation = MeanFieldEquation(
+        Attention(8.0),
+        Perceptron.random(3, geometry.dimension, seed=111),
+        direction="ascent",
+    )
+    measure = measure_with_atoms(geometry)
+    alone = Measure(measure.density.normalized())
+    both = Stepping(alone, equation), Stepping(measure, equation)
+    for stepping in both:
+        for _ in range(WARM_UP):
+            stepping.turn()
+        stepping.taken = 0.0
+    for _ in range(TURNS):
+        for stepping in both:
+            stepping.turn()
+    grid, exact = (s.taken / (TURNS * HAND_OFF_EVERY) for s in both)
+    return grid, exact, len(both[1].state.atom_masses) // both[1].state.cloud_size
+
+
+def main(quick: bool = False) -> dict[str, float]:
+    """Print the table; return the ratios."""
+    found = {}
+    for geometry in (Sphere(64), Sphere(128), Circle(1024))[: 1 if quick else None]:
+        grid, exact, count = ratio(geometry)
+        print(
+            f"{geometry!r}: grid {1e3 * grid:.3f} ms, with {count} atoms "
+            f"{1e3 * exact:.3f} ms, ratio {exact / grid:.2f}"
+        )
+        found[repr(geometry)] = exact / grid
+    return found
+
+
+if __name__ == "__main__":
+    main()

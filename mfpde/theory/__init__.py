@@ -1,0 +1,69 @@
+r"""Closed-form facts about the equation, to plan runs with and to test them against.
+
+Published results carry their source (the paper: arXiv 2601.21366); what was derived for this
+package says so.  Everything is in the shifted convention, K = exp(beta (x.y - 1)), unless
+``kernel="unshifted"`` is chosen.
+
+* Uniform state: :func:`eigenvalues`, :func:`growth_rates`, :func:`fastest_mode`,
+  :func:`early_clusters`, :func:`critical_diffusion`, :func:`has_continuous_transition`,
+  :func:`largest_continuous_beta`.
+* Stable states of descent: :func:`concavity_angle`, :func:`anti_concentration_bound`,
+  :func:`cluster_count_bound`, :func:`strict_stability`; softmax: :func:`non_degeneracy`.
+* Atoms: :func:`merge_time`, :func:`equiangular_rate`, :func:`equiangular_time`,
+  :func:`equispaced_rates`, :func:`equispaced_lifetime`.
+* The inverse of the interaction: :func:`density_with_potential`.
+"""
+
+from mfpde.theory.anti_concentration import (
+    AntiConcentrationBound,
+    anti_concentration_bound,
+    cluster_count_bound,
+)
+from mfpde.theory.approach import equiangular_rate, equiangular_time, merge_time
+from mfpde.theory.conditions import (
+    NonDegeneracy,
+    StrictStability,
+    non_degeneracy,
+    strict_stability,
+)
+from mfpde.theory.curvature import KernelCurvature, concavity_angle, kernel_curvature
+from mfpde.theory.equispaced import equispaced_lifetime, equispaced_rates
+from mfpde.theory.inverse import InverseOfInteraction, density_with_potential
+from mfpde.theory.spectrum import (
+    early_clusters,
+    eigenvalues,
+    fastest_mode,
+    growth_rates,
+)
+from mfpde.theory.transition import (
+    critical_diffusion,
+    has_continuous_transition,
+    largest_continuous_beta,
+)
+
+__all__ = [
+    "AntiConcentrationBound",
+    "InverseOfInteraction",
+    "KernelCurvature",
+    "NonDegeneracy",
+    "StrictStability",
+    "anti_concentration_bound",
+    "cluster_count_bound",
+    "concavity_angle",
+    "critical_diffusion",
+    "density_with_potential",
+    "early_clusters",
+    "eigenvalues",
+    "equiangular_rate",
+    "equiangular_time",
+    "equispaced_lifetime",
+    "equispaced_rates",
+    "fastest_mode",
+    "growth_rates",
+    "has_continuous_transition",
+    "kernel_curvature",
+    "largest_continuous_beta",
+    "merge_time",
+    "non_degeneracy",
+    "strict_stability",
+]

@@ -1,0 +1,233 @@
+r"""Conditions on the perceptron under which stationary states are stable, or concentrated.
+
+*Strict stability in descent* (paper, Remark 5.6).  For unnormalised attention the kernel's
+Hessian in x is at least -1 (shifted) or -e^beta (unshifted) in every dimension, so that a
+critical mu is a strict second-order point if
+
+    lambda_min(Hess V(x)) >= 1 + c     (e^beta + c),   c > 0,   on supp mu.
+
+*Concentration under softmax* (paper, Proposition 6.1; ReLU without biases).  If for every
+component C of the sphere without the hyperplanes a_j.x = 0 the matrix
+
+    D_C = \sum_j sgn_C(a_j.x) w_j a_j a_j^T
+
+is no multiple of the identity, then the support of every critical mu has area zero; on the
+circle mu is a finite sum of atoms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import linprog
+
+from mfpde.arrays import FloatArray, unit_vectors
+from mfpde.equation import MeanFieldEquation
+from mfpde.stationary.derivatives import external_field
+from mfpde.stationary.tangent_frames import tangent_frames
+from mfpde.terms import Attention, Perceptron
+
+MOST_COMPONENTS = 20_000
+SMALLEST_MARGIN = 1e-9
+DEGENERATE = 1e-12
+"""D_C is a multiple of the identity if it is to this share of the sum of |w_j| |a_j|^2."""
+
+
+@dataclass(frozen=True, eq=False)
+class StrictStability:
+    """Remark 5.6 at given points.
+
+    Attributes
+    ----------
+    curvatures
+        Smallest eigenvalue of Hess V at each point, (n,).
+    needed
+        What it must exceed: 1 (shifted) or e^beta (unshifted).
+    """
+
+    curvatures: FloatArray
+    needed: float
+
+    @property
+    def margin(self) -> float:
+        """The largest c of the condition; Hess E >= c if it is above 0."""
+        return float(self.curvatures.min()) - self.needed
+
+    @property
+    def holds(self) -> bool:
+        """Whether the condition holds; if not, nothing follows."""
+        return self.margin > 0
+
+
+@dataclass(frozen=True, eq=False)
+class NonDegeneracy:
+    """Proposition 6.1 for one equation.
+
+    Attributes
+    ----------
+    signs
+        sgn_C(a_j.x), one row for each component C up to C -> -C, (components, units);
+        units of weight zero have sign 0.
+    deviations
+        Largest |eigenvalue - mean eigenvalue| of D_C, (components,).
+    holds
+        Whether no D_C is a multiple of the identity.
+    """
+
+    signs: FloatArray
+    deviations: FloatArray
+    holds: bool
+
+
+def strict_stability(equation: MeanFieldEquation, points: ArrayLike) -> StrictStability:
+    """Evaluate the sufficient condition for strict stability in descent (paper, Remark 5.6).
+
+    Parameters
+    ----------
+    equation
+        Descent with one unnormalised attention and gradient terms, without diffusion.
+    points
+        Unit vectors (n, d), which stand for supp mu.  On a kink of an activation the side
+        with the smaller curvature counts.
+
+    Raises
+    ------
+    ValueError
+        If the remark is not about such an equation, or the points are no unit vectors of
+        the terms' dimension.
+    """
+    attention = _only_attention(equation, "Remark 5.6")
+    wrong = {
+        "ascent": equation.direction != "descent",
+        "normalised attention": attention.needs_values,
+        "diffusion": equation.diffusion > 0,
+        "a drift that is no gradient": not equation.has_energy,
+    }
+    for name, is_there in wrong.items():
+        if is_there:
+            raise ValueError(
+                f"equation has {name}; Remark 5.6 is about descent of unnormalised "
+                "attention with gradient terms, without diffusion"
+            )
+    unit = unit_vectors("points", points)
+    if unit.ndim != 2 or len(unit) == 0:
+        raise ValueError(f"points of shape {unit.shape} must have shape (n, d), n >= 1")
+    for term in equation.externals:
+        term.check_dimension(unit.shape[1])
+    hessians = external_field(equation, unit, tangent_frames(unit)).gradients
+    symmetric = (hessians + np.swapaxes(hessians, 1, 2)) / 2
+    return StrictStability(
+        curvatures=np.asarray(np.linalg.eigvalsh(symmetric)[:, 0], dtype=np.float64),
+        needed=attention.energy_amplitude,
+    )
+
+
+def non_degeneracy(equation: MeanFieldEquation) -> NonDegeneracy:
+    """Evaluate the non-degeneracy of a ReLU perceptron under softmax (paper, Proposition 6.1).
+
+    The components are found by linear programming, one hyperplane after the other.
+
+    Parameters
+    ----------
+    equation
+        One normalised attention, one perceptron (ReLU, scalar weights, no biases), in
+        either direction, without diffusion.
+
+    Raises
+    ------
+    ValueError
+        If the proposition is not about such an equation, or the hyperplanes have more
+        than 20000 components.
+    """
+    perceptron = _relu_of_softmax(equation)
+    acting = perceptron.weights != 0
+    normals, weights = perceptron.directions[acting], perceptron.weights[acting]
+    signs = sign_vectors(normals)
+    matrices = np.einsum(
+        "cj,j,ja,jb->cab", signs, weights, normals, normals, optimize=True
+    )
+    roots = np.linalg.eigvalsh(matrices)
+    deviations = np.abs(roots - roots.mean(axis=1, keepdims=True)).max(axis=1)
+    size = float(np.abs(weights) @ (normals**2).sum(axis=1))
+    full = np.zeros((len(signs), len(acting)))
+    full[:, acting] = signs
+    return NonDegeneracy(
+        signs=full,
+        deviations=deviations,
+        holds=bool(size > 0 and (deviations > DEGENERATE * size).all()),
+    )
+
+
+def sign_vectors(normals: FloatArray) -> FloatArray:
+    """Signs of ``normals`` . x on the components of the sphere without their hyperplanes.
+
+    Parameters
+    ----------
+    normals
+        Vectors (m, d), none zero.
+
+    Returns
+    -------
+    Rows of +1 and -1, (components, m), one of each pair C, -C; for m = 0 one empty row.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 20000 such pairs.
+    """
+    count = len(normals)
+    unit = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    found: list[list[float]] = [[1.0] * min(count, 1)]
+    for index in range(1, count):
+        known = unit[: index + 1]
+        candidates = [[*row, sign] for row in found for sign in (1.0, -1.0)]
+        found = [row for row in candidates if _is_component(known, np.array(row))]
+        if len(found) > MOST_COMPONENTS:
+            raise ValueError(
+                f"the {count} hyperplanes have more than {MOST_COMPONENTS} pairs of "
+                "components"
+            )
+    return np.array(found).reshape(len(found), count)
+
+
+def _is_component(normals: FloatArray, signs: FloatArray) -> bool:
+    """Whether some x in the unit box has signs * (normals . x) above 1e-9: maximise the least."""
+    oriented = signs[:, np.newaxis] * normals
+    count, dimension = normals.shape
+    objective = np.append(np.zeros(dimension), -1.0)
+    constraints = np.hstack([-oriented, np.ones((count, 1))])
+    bounds = [(-1.0, 1.0)] * dimension + [(None, 1.0)]
+    result = linprog(objective, constraints, np.zeros(count), bounds=bounds)
+    return bool(result.status == 0 and -result.fun > SMALLEST_MARGIN)
+
+
+def _relu_of_softmax(equation: MeanFieldEquation) -> Perceptron:
+    attention = _only_attention(equation, "Proposition 6.1")
+    if not attention.needs_values:
+        raise ValueError(
+            "equation has unnormalised attention; Proposition 6.1 is about softmax"
+        )
+    terms = equation.externals
+    term = terms[0] if len(terms) == 1 else None
+    if (
+        not isinstance(term, Perceptron)
+        or term.activation_name != "relu"
+        or not term.is_gradient
+        or term.biases.any()
+        or equation.diffusion > 0
+    ):
+        raise ValueError(
+            f"equation = {equation!r}; Proposition 6.1 is about one ReLU perceptron with "
+            "scalar weights and without biases, and no diffusion"
+        )
+    return term
+
+
+def _only_attention(equation: MeanFieldEquation, source: str) -> Attention:
+    if len(equation.attentions) != 1:
+        raise ValueError(
+            f"equation has {len(equation.attentions)} attentions; {source} is about one"
+        )
+    return equation.attentions[0]

@@ -1,0 +1,187 @@
+r"""The inverse of the interaction: which measure has a given potential A[mu] = f.
+
+mu -> \int K dmu is injective on measures, every eigenvalue lambda_l being positive (paper,
+Lemma 5.1).  With f = \sum_l f_l, f_l of degree l,
+
+    dmu/dsigma = beta \sum_l f_l / lambda_l                             (paper, eq. 5.1)
+
+is in L^2 iff \sum_l |f_l|^2 / lambda_l^2 is finite.  lambda_l falls off faster than any
+power, so that few f qualify; nonnegativity is a second condition.  Both are checked here on
+a grid (derived: how, and what double precision can see).  Rounding of f, of relative size
+1e-15 or so, is multiplied by beta / lambda_l: degrees where that exceeds 1e-6 of the density
+cannot be inverted, and the density must have decayed before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import ComplexArray, FloatArray, IntArray, real_array, real_number
+from mfpde.geometry import Circle, Sphere
+from mfpde.measure import Density
+from mfpde.terms import Attention
+from mfpde.theory.arguments import checked_attention
+
+ROUNDING = 2e-15
+"""Relative size of what f's coefficients cannot be told from."""
+RESOLVED = 1e-6
+DECAYED = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class InverseOfInteraction:
+    """The density with a given potential, or why there is none.
+
+    Attributes
+    ----------
+    density
+        The density, or None if a condition fails.
+    obstacle
+        The condition that fails, in words; empty if none does.
+    coefficients_decay
+        Whether f_l / lambda_l decays within the degrees that can be inverted.
+    is_nonnegative
+        Whether the values are nonnegative to the accuracy of the inversion.
+    total_mass
+        Integral of the values.
+    values
+        The inverted values per surface area, of the grid's shape, whatever fails.
+    degree
+        Largest degree that was inverted.
+    """
+
+    density: Density | None
+    obstacle: str
+    coefficients_decay: bool
+    is_nonnegative: bool
+    total_mass: float
+    values: FloatArray
+    degree: int
+
+
+def density_with_potential(
+    geometry: Circle | Sphere,
+    beta: float,
+    potential: Callable[[FloatArray], ArrayLike],
+    *,
+    kernel: str = "shifted",
+    total_mass: float | None = None,
+) -> InverseOfInteraction:
+    """Return the density whose unnormalised attention is a given potential, A[mu] = f.
+
+    Paper, Lemma 5.1 and eq. 5.1; the module's docstring says what is checked.  With
+    f = c - V it is a stationary state with F = A[mu] + V constant on the whole sphere.
+
+    Parameters
+    ----------
+    geometry
+        A Circle or a Sphere.
+    beta
+        Inverse temperature, above 0, up to 1000 (350 with the unshifted kernel).
+    potential
+        f, from points (..., d) to values (...).
+    kernel
+        ``"shifted"`` or ``"unshifted"``.
+    total_mass
+        If given, a constant is added to f so that the density has this mass, above 0;
+        otherwise the mass follows from f.
+
+    Raises
+    ------
+    ValueError
+        For another geometry, a beta out of its range, a potential of a wrong shape or not
+        finite, or a grid too coarse for beta.
+    """
+    attention = _checked(geometry, beta, kernel)
+    given = real_array("potential(points)", potential(geometry.points))
+    values = np.broadcast_to(given, geometry.shape)
+    area = float(geometry.areas.sum())
+    degree = geometry.max_degree
+    coefficients = geometry.moments(values * geometry.areas / area, degree)
+    spectrum = attention.amplitude * attention.interaction_spectrum(
+        geometry.dimension, degree
+    )
+    if total_mass is not None:
+        mass = real_number("total_mass", total_mass, above=0.0)
+        coefficients[geometry.degrees(degree) == 0] = mass * spectrum[0]
+    return _inverted(geometry, coefficients, spectrum)
+
+
+def _checked(geometry: Circle | Sphere, beta: float, kernel: str) -> Attention:
+    if not isinstance(geometry, Circle | Sphere):
+        raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
+    attention = checked_attention(real_number("beta", beta, above=0.0), kernel=kernel)
+    attention.band_limit(geometry)
+    return attention
+
+
+def _inverted(
+    geometry: Circle | Sphere, coefficients: ComplexArray, spectrum: FloatArray
+) -> InverseOfInteraction:
+    degrees = geometry.degrees(len(spectrum) - 1)
+    sizes = _sizes(geometry, coefficients, degrees)
+    noise = ROUNDING * float(np.sqrt((sizes**2).sum()))
+    # A nonnegative density is no larger than its mass in any degree, up to multiplicity.
+    scale = max(float(sizes[0]), noise) / float(spectrum[0])
+    # What rounding of f does to the density grows with the degree.
+    highest = int(np.nonzero(noise <= RESOLVED * scale * spectrum)[0].max(initial=0))
+    symbol = np.zeros(len(spectrum))
+    symbol[: highest + 1] = 1 / spectrum[: highest + 1]
+    area = float(geometry.areas.sum())
+    values = geometry.synthesis(symbol[degrees] * coefficients) / area
+    decays = _has_decayed(sizes, symbol, (highest, noise))
+    lowest, peak = float(values.min()), float(np.abs(values).max())
+    nonnegative = bool(lowest >= -10 * RESOLVED * peak)
+    obstacle = (
+        ""
+        if decays
+        else (
+            f"the coefficients of the potential divided by the eigenvalues do not decay by "
+            f"degree {highest}, the last that can be inverted in double precision"
+        )
+    )
+    if decays and not nonnegative:
+        obstacle = (
+            f"the density would be negative: {lowest:.4g} per area at its lowest, "
+            f"{float(values.max()):.4g} at its highest"
+        )
+    density = None if obstacle else Density(geometry, np.maximum(values, 0.0))
+    return InverseOfInteraction(
+        density=density,
+        obstacle=obstacle,
+        coefficients_decay=decays,
+        is_nonnegative=nonnegative,
+        total_mass=float((values * geometry.areas).sum()),
+        values=values,
+        degree=highest,
+    )
+
+
+def _has_decayed(
+    sizes: FloatArray, symbol: FloatArray, limits: tuple[int, float]
+) -> bool:
+    """Whether nothing is left beyond the highest degree, and little in the last two."""
+    highest, noise = limits
+    if (sizes[highest + 1 :] > noise).any():
+        return False
+    parts = sizes * symbol
+    # Two degrees, of which one is even and one odd.
+    tail = parts[max(1, highest - 1) : highest + 1]
+    return bool(tail.max(initial=0.0) <= DECAYED * float(parts.max()))
+
+
+def _sizes(
+    geometry: Circle | Sphere, coefficients: ComplexArray, degrees: IntArray
+) -> FloatArray:
+    """Norm of each degree's part f_l in L^2 of the uniform probability."""
+    # Coefficients of order m > 0 stand for -m too; on the circle so do all of degree > 0.
+    if isinstance(geometry, Circle):
+        doubled = degrees > 0
+    else:
+        doubled = np.arange(len(degrees)) > degrees.max()
+    powers = np.abs(coefficients) ** 2 * np.where(doubled, 2.0, 1.0)
+    return np.asarray(np.sqrt(np.bincount(degrees, weights=powers)))

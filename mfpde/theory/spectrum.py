@@ -1,0 +1,224 @@
+r"""The uniform state: eigenvalues of the interaction, growth of small perturbations.
+
+With respect to the uniform probability on S^(d-1), \int K(x.y) Y_l(y) dsigma = lambda_l Y_l
+with
+
+    lambda_l = Gamma(d/2) (2/beta)^(d/2-1) I_(l+d/2-1)(beta)        K = exp(beta x.y)
+
+(Funk-Hecke; paper, Lemma 5.1), times e^(-beta) for the shifted kernel.  A perturbation
+mu = sigma (1 + eps Y_l) of the uniform state, which is stationary without external terms,
+then grows at the rate
+
+    s l (l + d - 2) lambda_l / beta - kappa l (l + d - 2)            unnormalised
+    s l (l + d - 2) lambda_l / (beta lambda_0) - kappa l (l + d - 2) normalised
+
+(first line: Bruno, Pasqualotto & Agazzi, ICLR 2025, arXiv 2410.23228, without diffusion;
+the rest is the same linearisation, done here).  At beta = 0, lambda_l / beta is 1/d for
+l = 1 and 0 for l > 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, IntArray, real_number
+from mfpde.geometry import Circle
+from mfpde.geometry.circle import angles_of
+from mfpde.measure import AnyMeasure, Atoms, as_measure
+from mfpde.terms import Attention
+from mfpde.terms.funk_hecke import band_limit, log_eigenvalues
+from mfpde.theory.arguments import checked_attention, checked_dimension, sign_of
+
+SMALLEST_MOMENT = 1e-13
+"""A Fourier moment of a probability below this is rounding."""
+
+
+def eigenvalues(
+    beta: float, dimension: int, degrees: Any, *, kernel: str = "shifted"
+) -> FloatArray:
+    """Eigenvalues lambda_l of the kernel for the uniform probability (paper, Lemma 5.1).
+
+    Parameters
+    ----------
+    beta
+        Inverse temperature, from 0 to 1000 (350 with the unshifted kernel).
+    dimension
+        d of S^(d-1), at least 2.
+    degrees
+        One degree l >= 0 or an array of them, of any shape.
+    kernel
+        ``"shifted"``, K = exp(beta (x.y - 1)), or ``"unshifted"``, K = exp(beta x.y).
+
+    Returns
+    -------
+    Eigenvalues of the shape of ``degrees``.  Degrees far beyond what beta can resolve
+    (lambda_l below 1e-17 of the largest, with multiplicities) may be 0.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range.
+    """
+    attention = checked_attention(beta, kernel=kernel)
+    chosen = _degrees(degrees)
+    logs = log_eigenvalues(
+        attention.beta, checked_dimension(dimension), _largest(chosen)
+    )
+    return np.asarray(attention.energy_amplitude * np.exp(logs[chosen]))
+
+
+def growth_rates(
+    beta: float,
+    dimension: int,
+    degrees: Any,
+    *,
+    direction: str,
+    normalized: bool = False,
+    kernel: str = "shifted",
+    diffusion: float = 0.0,
+) -> FloatArray:
+    """Linear growth rates of the harmonics of each degree about the uniform state.
+
+    Formula and sources: this module's docstring.
+
+    Parameters
+    ----------
+    beta, dimension, degrees, kernel
+        As in :func:`eigenvalues`.
+    direction
+        ``"ascent"`` (s = +1) or ``"descent"`` (s = -1).
+    normalized
+        Softmax attention (the same under both kernels).
+    diffusion
+        kappa, at least 0.
+
+    Returns
+    -------
+    Rates per unit of time, of the shape of ``degrees``.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range.
+    """
+    attention = checked_attention(beta, normalized=normalized, kernel=kernel)
+    sign = sign_of(direction)
+    kappa = real_number("diffusion", diffusion, at_least=0.0)
+    chosen = _degrees(degrees)
+    dimension = checked_dimension(dimension)
+    curvatures = interaction_curvatures(attention, dimension, _largest(chosen))
+    laplacian = chosen * (chosen + dimension - 2.0)
+    # Adding 0 makes the rate of degree 0 a plain 0 in descent.
+    return np.asarray(laplacian * (sign * curvatures[chosen] - kappa) + 0.0)
+
+
+def fastest_mode(beta: float, dimension: int) -> int:
+    """Degree l >= 1 that grows fastest in ascent: argmax of l (l + d - 2) lambda_l.
+
+    On the circle it is the number of clusters that a random small perturbation of the
+    uniform state first forms (Bruno, Pasqualotto & Agazzi, ICLR 2025, arXiv 2410.23228).
+    It is the same for both kernels and for softmax; diffusion lowers it.
+
+    Parameters
+    ----------
+    beta
+        Inverse temperature, from 0 to 1000; at 0 only l = 1 grows.
+    dimension
+        d of S^(d-1), at least 2.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range.
+    """
+    beta, dimension = Attention(beta).beta, checked_dimension(dimension)
+    if beta == 0:
+        return 1
+    degree = band_limit(beta, dimension) + 1
+    l = np.arange(1, degree + 1)
+    logs = log_eigenvalues(beta, dimension, degree)[1:]
+    return int(l[np.argmax(np.log(l * (l + dimension - 2.0)) + logs)])
+
+
+def early_clusters(beta: float, start: AnyMeasure) -> FloatArray:
+    r"""Angles of the first clusters on the circle in ascent, from the start's moments.
+
+    (2 pi j - arg m_k) / k for j = 0..k-1, with k the fastest mode and
+    m_k = \int e^(-ik theta) dmu, modulo 2 pi (Bruno, Pasqualotto & Agazzi, ICLR 2025,
+    arXiv 2410.23228).  It holds for starts so close to uniform that mode k outgrows the
+    others while all are small; the number of clusters is the length of the result.
+
+    Parameters
+    ----------
+    beta
+        Inverse temperature, from 0 to 1000.
+    start
+        A density on a Circle, atoms with d = 2, or both.
+
+    Returns
+    -------
+    Angles in [0, 2 pi), increasing, shape (k,).
+
+    Raises
+    ------
+    ValueError
+        If the start does not lie on a circle, or has no moment of this degree.
+    """
+    mode = fastest_mode(beta, 2)
+    moment = _fourier_moment(start, mode)
+    if abs(moment) < SMALLEST_MOMENT:
+        raise ValueError(
+            f"start: its moment of degree {mode}, the fastest mode at beta = {beta:g}, is "
+            f"{abs(moment):.2g}: a start without this mode predicts no cluster angles"
+        )
+    angles = (2 * np.pi * np.arange(mode) - np.angle(moment)) / mode
+    return np.asarray(np.sort(np.mod(angles, 2 * np.pi)))
+
+
+def interaction_curvatures(
+    attention: Attention, dimension: int, degree: int
+) -> FloatArray:
+    """lambda_l / beta, or lambda_l / (beta lambda_0) for softmax, l = 0..degree.
+
+    For unnormalised attention this is the second derivative of E along Y_l.
+    """
+    if attention.beta == 0:
+        return attention.interaction_spectrum(dimension, max(degree, 1))[: degree + 1]
+    logs = log_eigenvalues(attention.beta, dimension, degree)
+    if attention.normalized:
+        logs = logs - logs[0]
+    return np.asarray(attention.amplitude * np.exp(logs) / attention.beta)
+
+
+def _fourier_moment(start: AnyMeasure, degree: int) -> complex:
+    atoms = start if isinstance(start, Atoms) else as_measure(start).atoms
+    if start.dimension != 2:
+        raise ValueError(
+            f"start lies on S^{start.dimension - 1}: cluster angles are predicted on the "
+            "circle only"
+        )
+    phases = np.exp(-1j * degree * angles_of(atoms.points))
+    moment = complex(phases @ atoms.masses)
+    if not isinstance(start, Atoms):
+        whole = as_measure(start)
+        circle = whole.geometry
+        if not isinstance(circle, Circle) or circle.max_degree < degree:
+            raise ValueError(
+                f"start on {circle!r} must lie on a Circle of at least {2 * degree + 1} "
+                "cells"
+            )
+        moment += complex(circle.moments(whole.density.masses, degree)[degree])
+    return moment
+
+
+def _degrees(degrees: Any) -> IntArray:
+    array = np.asarray(degrees)
+    if array.dtype.kind not in "iu" or (array < 0).any():
+        raise ValueError(f"degrees = {degrees!r} must be whole numbers of at least 0")
+    return array.astype(np.int64)
+
+
+def _largest(degrees: IntArray) -> int:
+    return int(degrees.max(initial=0))

@@ -1,0 +1,150 @@
+r"""All stages of a semi-Lagrangian step on a small circle in one compiled call.
+
+On a few hundred cells a step costs microseconds of arithmetic, and calling it stage by
+stage several times as much.  There the moments and the velocity at the faces are small
+matrices, dense, times the cell masses:
+
+    moments = P m  (real and imaginary parts in turn),   velocity = Q moments + V'
+    + sum over softmax attentions of (Q_a moments) / max(R_a moments, floor).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray, read_only
+from mfpde.compiled import compiled
+from mfpde.feet import feet
+from mfpde.geometry.circle import Circle
+from mfpde.grid_equation import GridEquation
+from mfpde.remap import edge_densities, remapped
+from mfpde.terms.attention import SOFTMAX_FLOOR
+from mfpde.transport.circle import wrapped
+from mfpde.transport.semi_lagrangian import FLOWS
+
+LARGEST_TABLE = 2**14
+"""Cells times degrees up to which dense matrices are faster than calls of the FFT."""
+
+Maps = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
+
+
+class CircleTables:
+    """Dense maps from cell masses to moments, and from moments to the face velocity."""
+
+    def __init__(
+        self, grid: GridEquation, circle: Circle, external: FloatArray
+    ) -> None:
+        degree = grid.degree
+        self._moments = moment_map(circle, degree)
+        values = value_map(circle, degree)
+        slopes = slope_map(circle, degree)
+        softmaxes = grid.softmaxes
+        over = np.empty((len(softmaxes), *slopes.shape))
+        under = np.empty((len(softmaxes), *slopes.shape))
+        for a, (attention, spectrum) in enumerate(softmaxes):
+            symbol = np.repeat(spectrum, 2)
+            over[a] = (grid.sign / circle.spacing) * symbol * slopes
+            under[a] = attention.beta * symbol * values
+        linear = np.repeat(grid.summed_spectrum, 2) / circle.spacing * slopes
+        self.maps: Maps = (self._moments, linear, over, under, external)
+
+    def moments(self, masses: FloatArray) -> ComplexArray:
+        """Moments of the density whose cells have these masses."""
+        return (self._moments @ masses).view(np.complex128)
+
+    def velocity(self, moments: ComplexArray) -> FloatArray:
+        """Velocity at the faces 0..n in cells per unit time, (1, n + 1)."""
+        flat = np.ascontiguousarray(moments).view(np.float64)
+        return _face_velocity(flat, self.maps)[np.newaxis]
+
+    def advanced(
+        self, masses: FloatArray, velocity: FloatArray, step: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Masses after a step, and the velocity of its last stage (1, n + 1)."""
+        moved, last = _advanced(masses, velocity[0], step * FLOWS, self.maps)
+        return moved, last[np.newaxis]
+
+
+def fits(grid: GridEquation, circle: Circle) -> bool:
+    """Whether the tables of this equation on this circle are small."""
+    return circle.num_cells * (grid.degree + 1) <= LARGEST_TABLE
+
+
+@lru_cache(maxsize=8)
+def _waves(circle: Circle, degree: int) -> ComplexArray:
+    """e^{ik theta} at the faces 0..n, (n + 1, degree + 1)."""
+    faces = circle.spacing * np.arange(circle.num_cells + 1)
+    waves: ComplexArray = np.exp(1j * np.outer(faces, np.arange(degree + 1)))
+    # Face n is face 0, to the last digit.
+    waves[-1] = waves[0]
+    return read_only(waves)
+
+
+@lru_cache(maxsize=8)
+def moment_map(circle: Circle, degree: int) -> FloatArray:
+    """Matrix (2 degree + 2, n) from the masses of cells to moments.
+
+    Sums over the centres, divided by sin(kh/2)/(kh/2), which averaging over cells multiplies
+    wave k by.
+    """
+    waves = _waves(circle, degree)
+    k = np.arange(degree + 1)
+    centres = (waves[:-1] * np.exp(0.5j * circle.spacing * k)).conj()
+    centres /= np.sinc(k / circle.num_cells)
+    rows = np.stack([centres.real.T, centres.imag.T], axis=1)
+    return read_only(np.ascontiguousarray(rows.reshape(-1, circle.num_cells)))
+
+
+@lru_cache(maxsize=8)
+def value_map(circle: Circle, degree: int) -> FloatArray:
+    """Matrix (n + 1, 2 degree + 2) from coefficients to a field's values at the faces."""
+    return _interleaved(_waves(circle, degree))
+
+
+@lru_cache(maxsize=8)
+def slope_map(circle: Circle, degree: int) -> FloatArray:
+    """Matrix (n + 1, 2 degree + 2) from coefficients to a field's slopes at the faces."""
+    return _interleaved(1j * np.arange(degree + 1) * _waves(circle, degree))
+
+
+def _interleaved(symbols: ComplexArray) -> FloatArray:
+    """Real matrix of c -> c_0 + 2 Re sum_k symbol_k c_k."""
+    pairs = np.stack([2 * symbols.real, -2 * symbols.imag], axis=2)
+    pairs[:, 0] /= 2
+    return read_only(np.ascontiguousarray(pairs.reshape(len(symbols), -1)))
+
+
+@compiled
+def _face_velocity(moments: FloatArray, maps: Maps) -> FloatArray:
+    _, linear, over, under, external = maps
+    velocity: FloatArray = np.dot(linear, moments)
+    for j in range(len(velocity)):
+        velocity[j] += external[j]
+    for a in range(len(over)):
+        slopes = np.dot(over[a], moments)
+        values = np.dot(under[a], moments)
+        for j in range(len(velocity)):
+            velocity[j] += slopes[j] / max(values[j], SOFTMAX_FLOOR)
+    return velocity
+
+
+@compiled
+def _advanced(
+    masses: FloatArray, first: FloatArray, weights: FloatArray, maps: Maps
+) -> tuple[FloatArray, FloatArray]:
+    edges = edge_densities(wrapped(masses))
+    total = masses.sum()
+    velocities = np.zeros((4, len(first)))
+    velocities[0] = first
+    moved = masses
+    for stage in range(4):
+        positions = feet(velocities, weights[stage], True)
+        moved = remapped(masses, edges, positions)
+        scale = total / moved.sum()
+        for i in range(len(moved)):
+            moved[i] *= scale
+        if stage < 3:
+            velocities[stage + 1] = _face_velocity(np.dot(maps[0], moved), maps)
+    return moved, velocities[3]

@@ -1,0 +1,989 @@
+"""Closed-form facts against quadrature, root finding, finite differences and simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from circle_cases import Array, cosine_potential
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad, solve_ivp
+from scipy.optimize import brentq, least_squares
+from scipy.special import comb, eval_gegenbauer, exp1, expi, gamma, iv, roots_legendre
+
+import mfpde
+from mfpde import theory
+from mfpde.cli import main
+from mfpde.geometry.gegenbauer import zonal_harmonics
+
+BETAS = st.floats(0.05, 60.0)
+
+
+def kernel_on_circle(beta: float, angles: Array | float) -> Array:
+    return np.exp(-2 * beta * np.sin(np.asarray(angles) / 2) ** 2)
+
+
+def curvature(beta: float, angles: Array | float) -> Array:
+    """K''/beta by its definition."""
+    t = np.asarray(angles)
+    return kernel_on_circle(beta, t) * (beta * np.sin(t) ** 2 - np.cos(t))
+
+
+# The uniform state
+
+
+@given(beta=BETAS, dimension=st.integers(2, 9), degree=st.integers(0, 6))
+@settings(deadline=None, max_examples=30)
+def test_eigenvalues_are_integrals_of_the_kernel(
+    beta: float, dimension: int, degree: int
+) -> None:
+    nodes, weights = roots_legendre(200)
+    angles = np.pi * (nodes + 1) / 2
+    measure = weights * np.sin(angles) ** (dimension - 2)
+    harmonic = zonal_harmonics(dimension, degree, np.cos(angles))[degree]
+    kernel = kernel_on_circle(beta, angles)
+    expected = (measure * kernel * harmonic).sum() / measure.sum()
+    assert theory.eigenvalues(beta, dimension, degree) == pytest.approx(
+        expected, rel=1e-9, abs=1e-14
+    )
+
+
+@given(beta=BETAS, dimension=st.integers(2, 12))
+@settings(deadline=None, max_examples=30)
+def test_unshifted_eigenvalues_are_bessel_functions(
+    beta: float, dimension: int
+) -> None:
+    degrees = np.arange(6).reshape(2, 3)
+    order = dimension / 2 - 1
+    expected = gamma(dimension / 2) * (2 / beta) ** order * iv(degrees + order, beta)
+    found = theory.eigenvalues(beta, dimension, degrees, kernel="unshifted")
+    assert found.shape == (2, 3)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+def harmonic_along_axis(geometry: mfpde.geometry.Geometry, degree: int) -> Array:
+    """A zonal harmonic about the last axis (about the first on the circle)."""
+    dimension = geometry.dimension
+    cosines = geometry.points[..., 0 if dimension == 2 else -1]
+    if dimension == 2:
+        return np.cos(degree * np.arccos(np.clip(cosines, -1, 1)))
+    order = dimension / 2 - 1
+    return eval_gegenbauer(degree, order, cosines) / eval_gegenbauer(degree, order, 1.0)
+
+
+GROWTHS = [
+    ("circle", 5.0, 3, {"direction": "ascent"}),
+    ("circle", 0.0, 1, {"direction": "ascent"}),
+    ("circle", 5.0, 2, {"direction": "descent", "normalized": True}),
+    ("circle", 2.0, 2, {"direction": "ascent", "kernel": "unshifted"}),
+    ("circle", 5.0, 3, {"direction": "ascent", "diffusion": 0.02}),
+    ("sphere", 4.0, 2, {"direction": "ascent", "normalized": True}),
+    ("sphere", 2.0, 3, {"direction": "descent", "diffusion": 0.05}),
+    ("zonal", 4.0, 2, {"direction": "ascent"}),
+]
+GRIDS: dict[str, Callable[[], mfpde.geometry.Geometry]] = {
+    "circle": lambda: mfpde.Circle(256),
+    "sphere": lambda: mfpde.Sphere(48),
+    "zonal": lambda: mfpde.Zonal(6, 192),
+}
+
+
+@pytest.mark.parametrize(("grid", "beta", "degree", "kind"), GROWTHS)
+def test_growth_rates_are_those_of_the_solver(
+    *, grid: str, beta: float, degree: int, kind: dict[str, object]
+) -> None:
+    geometry = GRIDS[grid]()
+    rate = theory.growth_rates(beta, geometry.dimension, degree, **kind)
+    growth = measured_growth(geometry, beta, degree, **kind)
+    assert growth == pytest.approx(float(rate), rel=2e-3)
+
+
+def measured_growth(
+    geometry: mfpde.geometry.Geometry,
+    beta: float,
+    degree: int,
+    *,
+    direction: str,
+    normalized: bool = False,
+    kernel: str = "shifted",
+    diffusion: float = 0.0,
+) -> float:
+    """Rate at which the solver amplifies a harmonic of relative size 1e-4."""
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, normalized, kernel),
+        direction=direction,
+        diffusion=diffusion,
+    )
+    harmonic = harmonic_along_axis(geometry, degree)
+    flat = mfpde.uniform(geometry)
+    start = mfpde.Density(geometry, flat.values * (1 + 1e-4 * harmonic)).normalized()
+    run = mfpde.solve(equation, start, t_end=0.5, rtol=1e-8)
+
+    def amplitude(density: mfpde.Density) -> float:
+        return float(((density.masses - flat.masses) * harmonic).sum())
+
+    return float(np.log(amplitude(run.final.density) / amplitude(start)) / 0.5)
+
+
+@given(beta=BETAS, dimension=st.integers(2, 8))
+@settings(deadline=None)
+def test_softmax_has_the_same_rates_under_both_kernels(
+    beta: float, dimension: int
+) -> None:
+    shifted, unshifted = (
+        theory.growth_rates(
+            beta,
+            dimension,
+            np.arange(9),
+            direction="descent",
+            normalized=True,
+            kernel=kernel,
+        )
+        for kernel in ("shifted", "unshifted")
+    )
+    assert (shifted == unshifted).all()
+    plain = theory.growth_rates(beta, dimension, np.arange(9), direction="ascent")
+    mean = theory.eigenvalues(beta, dimension, 0)
+    np.testing.assert_allclose(-shifted * mean, plain, rtol=1e-12, atol=1e-300)
+
+
+def test_rates_of_softmax_exist_where_no_eigenvalue_is_representable() -> None:
+    assert theory.eigenvalues(1000.0, 2048, 0) == 0
+    rates = theory.growth_rates(
+        1000.0, 2048, np.arange(4), direction="ascent", normalized=True
+    )
+    # lambda_1 / lambda_0 is the mean of x.y under K, close to the root of
+    # beta c^2 + (d - 1) c = beta in high dimension.
+    cosine = brentq(lambda c: 1000 * (1 - c**2) - 2047 * c, 0, 1)
+    assert rates[1] == pytest.approx(2047 * cosine / 1000, rel=1e-3)
+
+
+@given(beta=st.floats(0.05, 200.0), dimension=st.integers(2, 12))
+@settings(deadline=None)
+def test_the_fastest_mode_has_the_largest_rate(beta: float, dimension: int) -> None:
+    mode = theory.fastest_mode(beta, dimension)
+    rates = theory.growth_rates(beta, dimension, np.arange(120), direction="ascent")
+    assert rates[mode] == rates.max() > 0
+
+
+def test_the_fastest_mode_changes_where_two_bessel_terms_agree() -> None:
+    for degree in range(1, 6):
+        switch = brentq(
+            lambda b, l=degree: (l + 1) ** 2 * iv(l + 1, b) - l**2 * iv(l, b), 0.5, 30
+        )
+        assert theory.fastest_mode(switch * (1 - 1e-9), 2) == degree
+        assert theory.fastest_mode(switch * (1 + 1e-9), 2) == degree + 1
+
+
+@pytest.mark.parametrize("beta", [2.0, 5.0, 7.0])
+def test_first_clusters_of_a_run_are_where_the_start_says(beta: float) -> None:
+    circle = mfpde.Circle(512)
+    start = mfpde.perturbed_uniform(circle, amplitude=1e-3, seed=3)
+    # Only the predicted mode and its neighbours' competition matter: start it alone.
+    mode = theory.fastest_mode(beta, 2)
+    phase = 0.7
+    values = start.values + 1e-2 * np.cos(mode * (circle.angles - phase))
+    start = mfpde.Density(circle, values).normalized()
+    predicted = theory.early_clusters(beta, start)
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent")
+    run = mfpde.solve(equation, start, t_end=2.5 * beta**1.2, rtol=1e-5)
+    density = run.final.density.values
+    is_peak = (density > np.roll(density, 1)) & (density >= np.roll(density, -1))
+    peaks = circle.angles[is_peak & (density > 0.5 * density.max())]
+    assert len(peaks) == len(predicted) == mode
+    np.testing.assert_allclose(peaks, predicted, atol=0.15)
+
+
+def test_early_clusters_turn_with_the_start(rng: np.random.Generator) -> None:
+    angles, masses = rng.uniform(0, 2 * np.pi, 50), rng.random(50)
+    for turn in (0.0, 0.4, 2.0):
+        points = np.stack([np.cos(angles + turn), np.sin(angles + turn)], axis=-1)
+        found = theory.early_clusters(5.0, mfpde.Atoms(points, masses / masses.sum()))
+        moment = (masses * np.exp(3j * (angles + turn))).sum()
+        # Each predicted angle is a maximum of the mode.
+        np.testing.assert_allclose(np.exp(3j * found), moment / abs(moment), atol=1e-12)
+
+
+# The noisy phase transition
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize(("grid", "beta"), [("circle", 3.0), ("sphere", 1.5)])
+def test_growth_changes_its_sign_at_the_critical_diffusion(
+    grid: str, beta: float, normalized: bool
+) -> None:
+    geometry = GRIDS[grid]()
+    critical = theory.critical_diffusion(
+        beta, geometry.dimension, normalized=normalized
+    )
+    below, above = (
+        measured_growth(
+            geometry,
+            beta,
+            1,
+            direction="ascent",
+            normalized=normalized,
+            diffusion=factor * critical,
+        )
+        for factor in (0.97, 1.03)
+    )
+    assert below > 0 > above
+
+
+def ordered_diffusion(beta: float, dimension: int, order: float) -> float:
+    """Diffusion kappa at which rho = exp(A[rho] / kappa) / Z has the first moment ``order``.
+
+    Zonal states only; unknown are log kappa and the moments of degree 2 to 12.
+    """
+    nodes, weights = roots_legendre(160)
+    angles = np.pi * (nodes + 1) / 2
+    weights = weights * np.sin(angles) ** (dimension - 2)
+    harmonics = zonal_harmonics(dimension, 12, np.cos(angles))
+    # K = sum_l D_l lambda_l P_l, D_l = 1 / mean(P_l^2).
+    counts = weights.sum() / (harmonics**2 @ weights)
+    spectrum = counts * theory.eigenvalues(beta, dimension, np.arange(13)) / beta
+
+    def moments_of(log_kappa: float, moments: Array) -> Array:
+        potential = (spectrum * moments)[1:] @ harmonics[1:]
+        density = weights * np.exp(potential / np.exp(log_kappa))
+        return harmonics @ density / density.sum()
+
+    def residual(unknown: Array) -> Array:
+        moments = np.concatenate([[1.0, order], unknown[1:]])
+        return (moments_of(unknown[0], moments) - moments)[1:]
+
+    guess = np.zeros(12)
+    guess[0] = np.log(theory.critical_diffusion(beta, dimension))
+    found = least_squares(residual, guess, xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    assert np.abs(found.fun).max() < 1e-12
+    return float(np.exp(found.x[0]))
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 5])
+def test_weakly_ordered_states_exist_below_critical_iff_continuous(
+    dimension: int,
+) -> None:
+    limit = theory.largest_continuous_beta(dimension)
+    for beta, is_continuous in ((0.9 * limit, True), (1.1 * limit, False)):
+        assert theory.has_continuous_transition(beta, dimension) is is_continuous
+        critical = theory.critical_diffusion(beta, dimension)
+        assert (ordered_diffusion(beta, dimension, 0.05) < critical) is is_continuous
+
+
+def test_the_limit_solves_its_equation_in_every_dimension() -> None:
+    for dimension in (2, 3, 4, 10, 100):
+        beta = theory.largest_continuous_beta(dimension)
+        ratio = iv(dimension / 2 + 1, beta) / iv(dimension / 2, beta)
+        assert ratio == pytest.approx(1 / dimension, rel=1e-10)
+
+
+# Curvature of the kernel
+
+
+@given(beta=st.floats(0.01, 1000.0))
+def test_the_kernel_is_concave_up_to_the_angle_and_no_further(beta: float) -> None:
+    angle = theory.concavity_angle(beta)
+    # K''/(beta K), which does not underflow.
+    root = brentq(lambda t: beta * np.sin(t) ** 2 - np.cos(t), 0, np.pi / 2)
+    assert angle == pytest.approx(root, rel=1e-9)
+
+
+@given(beta=st.floats(0.0, 300.0))
+def test_extremes_of_the_curvature_are_those_on_a_fine_grid(beta: float) -> None:
+    constants = theory.kernel_curvature(beta)
+    everywhere = curvature(beta, np.linspace(0, np.pi, 20001))
+    assert everywhere.max() <= constants.outward + 1e-12
+    assert everywhere.max() == pytest.approx(constants.outward, rel=1e-3)
+    inside = curvature(beta, np.linspace(0, constants.angle / 2, 2001))
+    assert inside.max() == pytest.approx(-constants.inward, rel=1e-9)
+
+
+# Anti-concentration
+
+
+def neurons(weights: Array, scale: float = 1.0) -> mfpde.Perceptron:
+    angles = 1.3 * np.arange(len(weights)) ** 2 + 0.2
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    return mfpde.Perceptron(directions, scale * weights, "gelu")
+
+
+def descent(beta: float, *terms: mfpde.Perceptron, **kind: str) -> object:
+    return mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, **kind), *terms, direction="descent"
+    )
+
+
+def test_the_published_bound_without_perceptron() -> None:
+    expected = 16 / (16 + 3 * np.exp(11 / 8))
+    for beta in (1.0, 5.0, 100.0):
+        for kernel in ("shifted", "unshifted"):
+            bound = theory.anti_concentration_bound(descent(beta, kernel=kernel))
+            assert bound.published == pytest.approx(expected, rel=1e-12)
+            assert bound.excludes_single_cluster
+            assert bound.derived < bound.published
+    # 0.4027 and 0.3086 are the limits of the derived ones.
+    inward, outward = 0.75 * np.exp(-1 / 8), 2 * np.exp(-1.5)
+    far = theory.anti_concentration_bound(descent(1000.0))
+    assert far.derived == pytest.approx(outward / (inward + outward), rel=1e-3)
+    assert far.derived_single_atom == pytest.approx(outward / (1 + outward), rel=1e-3)
+
+
+@given(beta=st.floats(0.6, 20.0), weight=st.floats(0.0, 0.15))
+@settings(deadline=None)
+def test_the_bound_is_the_same_in_both_conventions(beta: float, weight: float) -> None:
+    """Shifted(beta, w) is unshifted(beta, w e^beta) with another time."""
+    weights = weight * np.array([1.0, -0.3])
+    shifted = theory.anti_concentration_bound(descent(beta, neurons(weights)))
+    unshifted = theory.anti_concentration_bound(
+        descent(beta, neurons(weights, np.exp(beta)), kernel="unshifted")
+    )
+    assert shifted.constant == pytest.approx(unshifted.constant, rel=1e-12, abs=1e-15)
+    assume(abs(shifted.constant - 0.3309) > 1e-3)
+    assert (shifted.published is None) is (unshifted.published is None)
+    if shifted.published is not None:
+        assert shifted.published == pytest.approx(unshifted.published, rel=1e-12)
+        lipschitz = 1.1289042
+        size = np.abs(weights).sum()
+        # Theorem 3.5 as printed.
+        constant = 2 * lipschitz * size
+        expected = 4 + 2 * np.exp(1.5) * constant
+        expected /= 4 + 0.75 * np.exp(11 / 8)
+        assert shifted.published == pytest.approx(expected, rel=1e-6)
+
+
+def hessian(
+    beta: float, atoms: tuple[Array, Array], perceptron: mfpde.Perceptron
+) -> Array:
+    """Hess E in L2(mu) at atoms on the circle, V'' by differences of its drift."""
+    angles, masses = atoms
+    matrix = np.outer(masses, masses) * curvature(
+        beta, angles[:, np.newaxis] - angles[np.newaxis, :]
+    )
+    np.fill_diagonal(matrix, 0.0)
+    full = np.diag(matrix.sum(axis=1)) - matrix
+
+    def slope(shift: float) -> Array:
+        t = angles + shift
+        points = np.stack([np.cos(t), np.sin(t)], axis=-1)
+        tangents = np.stack([-np.sin(t), np.cos(t)], axis=-1)
+        return (perceptron.drift(points) * tangents).sum(axis=1)
+
+    full += np.diag(masses * (slope(1e-5) - slope(-1e-5)) / 2e-5)
+    roots = np.sqrt(masses)
+    return full / np.outer(roots, roots)
+
+
+@given(
+    beta=st.floats(0.0, 60.0),
+    seed=st.integers(0, 2**31),
+    weight=st.floats(0.0, 0.25),
+    excess=st.floats(1e-3, 0.3),
+    count=st.integers(2, 5),
+)
+@settings(deadline=None, max_examples=200)
+def test_no_second_order_state_has_more_mass_in_a_cluster(
+    *, beta: float, seed: int, weight: float, excess: float, count: int
+) -> None:
+    """Whatever else there is, a cluster above the bound has a direction of descent."""
+    generator = np.random.default_rng(seed)
+    perceptron = neurons(weight * generator.standard_normal(3))
+    bound = theory.anti_concentration_bound(descent(beta, perceptron))
+    assume(bound.derived is not None)
+    mass = min(bound.derived + excess, 1.0)
+    inside = generator.uniform(0, bound.diameter, count)
+    outside = generator.uniform(0, 2 * np.pi, 4)
+    masses = np.concatenate(
+        [
+            mass * generator.dirichlet(np.ones(count)),
+            (1 - mass) * generator.dirichlet(np.ones(4)),
+        ]
+    )
+    kept = masses > 1e-6
+    angles = np.concatenate([inside, outside])
+    lowest = np.linalg.eigvalsh(
+        hessian(beta, (angles[kept], masses[kept]), perceptron)
+    ).min()
+    assert lowest < 1e-6
+
+
+@given(
+    beta=st.floats(0.0, 60.0), seed=st.integers(0, 2**31), weight=st.floats(0.0, 0.4)
+)
+@settings(deadline=None, max_examples=100)
+def test_an_atom_above_the_bound_dissolves(
+    beta: float, seed: int, weight: float
+) -> None:
+    generator = np.random.default_rng(seed)
+    perceptron = neurons(weight * generator.standard_normal(3))
+    bound = theory.anti_concentration_bound(descent(beta, perceptron))
+    assume(bound.derived_single_atom is not None)
+    mass = min(bound.derived_single_atom * 1.001, 1.0)
+    angles = generator.uniform(0, 2 * np.pi, 6)
+    masses = np.concatenate([[mass], (1 - mass) * generator.dirichlet(np.ones(5))])
+    alone = hessian(beta, (angles[:1], np.ones(1)), perceptron)[0, 0]
+    assert masses @ curvature(beta, angles - angles[0]) + alone < 1e-6
+
+
+@pytest.mark.parametrize("beta", [1.0, 5.0, 40.0])
+def test_the_derived_bounds_are_sharp(beta: float) -> None:
+    """All other mass where K'' is largest: one atom is marginal at its bound, a pair near it."""
+    bound = theory.anti_concentration_bound(descent(beta))
+    angles = np.linspace(0, np.pi, 200_001)
+    steepest = angles[np.argmax(curvature(beta, angles))]
+
+    def pull(mass: float, pair: Array) -> float:
+        """Hess F at the middle one of ``pair`` and beside it."""
+        others = np.array([steepest, -steepest])
+        far = curvature(beta, pair[:, np.newaxis] - others).mean()
+        near = curvature(beta, pair[0] - pair[-1])
+        return float(mass * near + (1 - mass) * far)
+
+    alone = np.zeros(1)
+    assert pull(bound.derived_single_atom, alone) == pytest.approx(0, abs=1e-9)
+    pair = np.array([-0.25, 0.25]) * bound.diameter * 2
+    assert pull(bound.derived, pair) < 0 < pull(0.8 * bound.derived, pair)
+
+
+@pytest.mark.parametrize(("beta", "count"), [(3.0, 16), (12.0, 24)])
+def test_runs_never_violate_the_bounds(beta: float, count: int) -> None:
+    """Particles of unequal masses in descent, polished: windows obey both bounds."""
+    generator = np.random.default_rng(5)
+    equation = descent(beta, neurons(np.array([0.06, -0.04, 0.02])))
+    bound = theory.anti_concentration_bound(equation)
+    angles, masses = generator.uniform(0, 2 * np.pi, count), generator.random(count)
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    start = mfpde.Atoms(points, masses / masses.sum())
+    run = mfpde.solve_particles(equation, start, t_end=20_000.0)
+    found = mfpde.polish(equation, run.final, merge_within=0.02)
+    assert found.is_second_order
+    at = np.arctan2(found.atoms.points[:, 1], found.atoms.points[:, 0])
+    away = np.mod(at[np.newaxis, :] - at[:, np.newaxis], 2 * np.pi)
+    held = away <= bound.diameter
+    several = held.sum(axis=1) >= 2
+    assert several.any()
+    assert ((held @ found.atoms.masses)[several] <= bound.derived).all()
+    for least in (0.02, 0.1):
+        heavy = int((found.atoms.masses >= least).sum())
+        assert heavy <= theory.cluster_count_bound(equation, least)
+
+
+def test_no_bound_is_claimed_where_none_holds() -> None:
+    strong = neurons(np.array([0.8, -0.5]))
+    weak = neurons(np.array([0.01]))
+    attention = mfpde.Attention(5.0)
+    sphere = mfpde.Perceptron([[1.0, 0.0, 0.0]], [0.01])
+    biased = mfpde.Perceptron([[1.0, 0.0]], [0.01], biases=[0.1])
+    vector = mfpde.Perceptron([[1.0, 0.0]], [[0.01, 0.0]])
+    user = mfpde.Perceptron([[1.0, 0.0]], [0.01], (np.sin, lambda z: 1 - np.cos(z)))
+    shifted = mfpde.Perceptron(
+        [[1.0, 0.0]], [0.01], (np.cos, np.sin)
+    )  # sigma(0) = 1, not 0
+    cases = {
+        "at these weights": (descent(5.0, strong), {}),
+        "about descent": (
+            mfpde.MeanFieldEquation(attention, weak, direction="ascent"),
+            {},
+        ),
+        "unnormalised": (
+            mfpde.MeanFieldEquation(
+                mfpde.Attention(5.0, normalized=True), weak, direction="descent"
+            ),
+            {},
+        ),
+        "diffusion": (
+            mfpde.MeanFieldEquation(
+                attention, weak, direction="descent", diffusion=0.1
+            ),
+            {},
+        ),
+        "the circle": (descent(5.0, sphere), {}),
+        "no gradient": (descent(5.0, vector), {}),
+        "lipschitz": (descent(5.0, user), {}),
+        "other potentials": (descent(5.0, cosine_potential(0.01)), {}),
+    }
+    for words, (equation, options) in cases.items():
+        bound = theory.anti_concentration_bound(equation, **options)
+        assert bound.published is bound.derived is bound.derived_single_atom is None
+        assert words in bound.single_atom_obstacle
+        assert words in bound.published_obstacle
+        assert words in bound.derived_obstacle
+        assert theory.cluster_count_bound(equation, 0.1, **options) is None
+        assert "no bound" in str(bound)
+    # What the theorem leaves out, the derived bounds include.
+    for words, equation, options in (
+        ("biases", descent(5.0, biased), {}),
+        ("sigma(0)", descent(5.0, shifted), {"lipschitz": 1.0}),
+        ("too small", descent(0.3), {}),
+    ):
+        bound = theory.anti_concentration_bound(equation, **options)
+        assert bound.published is None
+        assert words in bound.published_obstacle
+        assert 0 < bound.derived < 1
+    assert theory.anti_concentration_bound(descent(5.0, user), lipschitz=1.0).published
+
+
+def test_the_count_bound_grows_with_arcs_and_falls_with_mass() -> None:
+    equation = descent(10.0)
+    whole = theory.cluster_count_bound(equation, 0.1)
+    half = theory.cluster_count_bound(equation, 0.1, arcs=[np.pi / 2, np.pi / 2])
+    assert half < whole < theory.cluster_count_bound(equation, 0.01)
+    angle = theory.concavity_angle(10.0) / 2
+    # One arc that short holds one atom, or a cluster below the bound.
+    assert theory.cluster_count_bound(equation, 0.6, arcs=[angle]) == 1
+    assert theory.cluster_count_bound(equation, 0.2, arcs=[angle]) == 2
+
+
+# Conditions
+
+
+def test_strict_stability_bounds_the_hessian_from_below(
+    rng: np.random.Generator,
+) -> None:
+    for dimension in (2, 3, 5):
+        direction = np.eye(1, dimension)
+        perceptron = mfpde.Perceptron(direction, [-4.0], "relu")
+        equation = descent(3.0, perceptron)
+        # One neuron with a large negative weight, in descent: one atom at its direction.
+        found = mfpde.polish(equation, mfpde.Atoms(direction))
+        condition = theory.strict_stability(equation, found.atoms.points)
+        assert condition.holds
+        assert condition.margin == pytest.approx(3.0)
+        # With 20 atoms anywhere, Hess E >= the margin at their points.
+        near = direction + 0.1 * rng.standard_normal((20, dimension))
+        near /= np.linalg.norm(near, axis=1, keepdims=True)
+        several = theory.strict_stability(equation, near)
+        assert several.curvatures.shape == (20,)
+        assert several.holds
+
+
+@given(seed=st.integers(0, 2**31), beta=st.floats(0.1, 20.0))
+@settings(deadline=None, max_examples=50)
+def test_the_margin_is_a_lower_bound_on_the_hessian(seed: int, beta: float) -> None:
+    generator = np.random.default_rng(seed)
+    perceptron = neurons(generator.normal(0, 2, 3))
+    angles, masses = (
+        generator.uniform(0, 2 * np.pi, 6),
+        generator.dirichlet(3 * np.ones(6)),
+    )
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    margin = theory.strict_stability(descent(beta, perceptron), points).margin
+    lowest = np.linalg.eigvalsh(hessian(beta, (angles, masses), perceptron)).min()
+    assert lowest >= margin - 1e-6
+
+
+@pytest.mark.parametrize(("dimension", "count"), [(2, 5), (3, 4), (4, 5)])
+def test_components_are_those_that_random_points_find(
+    dimension: int, count: int, rng: np.random.Generator
+) -> None:
+    directions = rng.standard_normal((count, dimension))
+    directions[-1] = -2 * directions[0]  # twice the same hyperplane
+    equation = softmax(mfpde.Perceptron(directions, rng.standard_normal(count)))
+    signs = theory.non_degeneracy(equation).signs
+    found = {tuple(row) for row in np.vstack([signs, -signs])}
+    seen = np.sign(rng.standard_normal((100_000, dimension)) @ directions.T)
+    assert {tuple(row) for row in np.unique(seen, axis=0)} <= found
+    # m hyperplanes in general position: 2 sum_{k<d} binomial(m - 1, k) components.
+    expected = 2 * sum(comb(count - 2, k) for k in range(dimension))
+    assert len(found) == 2 * len(signs) == expected
+
+
+def softmax(*terms: object) -> mfpde.MeanFieldEquation:
+    attention = mfpde.Attention(5.0, normalized=True)
+    return mfpde.MeanFieldEquation(attention, *terms, direction="ascent")
+
+
+def test_non_degeneracy_fails_for_matrices_that_are_multiples_of_the_identity() -> None:
+    square = np.eye(2)
+    assert not theory.non_degeneracy(
+        softmax(mfpde.Perceptron(square, [0.7, 0.7]))
+    ).holds
+    assert theory.non_degeneracy(softmax(mfpde.Perceptron(square, [0.7, 0.6]))).holds
+    # In R^3 two directions never give the identity; three do.
+    three = mfpde.Perceptron(np.eye(3), [0.5, 0.5, 0.5])
+    assert not theory.non_degeneracy(softmax(three)).holds
+    assert theory.non_degeneracy(
+        softmax(mfpde.Perceptron(np.eye(3)[:2], [0.5, 0.5]))
+    ).holds
+    silent = mfpde.Perceptron(np.eye(3), [0.5, 0.0, 0.5])
+    result = theory.non_degeneracy(softmax(silent))
+    assert result.holds
+    assert (result.signs[:, 1] == 0).all()
+    # Without any acting neuron the whole sphere is one component, and D = 0.
+    nothing = theory.non_degeneracy(softmax(mfpde.Perceptron(np.eye(2), [0.0, 0.0])))
+    assert not nothing.holds
+
+
+# Atoms
+
+
+@given(
+    beta=st.floats(0.1, 100.0),
+    start=st.floats(0.3, 3.1),
+    ratio=st.floats(0.001, 0.95),
+    mass=st.floats(0.1, 3.0),
+)
+@settings(deadline=None)
+def test_merge_times_are_exponential_integrals(
+    *, beta: float, start: float, ratio: float, mass: float
+) -> None:
+    def primitive(angle: float) -> float:
+        below, above = 2 * np.sin(angle / 2) ** 2, 2 * np.cos(angle / 2) ** 2
+        return float(expi(beta * below) + np.exp(2 * beta) * exp1(beta * above))
+
+    end = ratio * start
+    expected = (primitive(start) - primitive(end)) / (2 * mass)
+    size = (primitive(start) + abs(primitive(end))) / (2 * mass)
+    found = theory.merge_time(beta, mass, start_angle=start, end_angle=end)
+    # The closed form loses digits by subtraction.
+    assert found == pytest.approx(expected, rel=1e-11, abs=1e-12 * size)
+    soft = theory.merge_time(beta, start_angle=start, end_angle=end, normalized=True)
+    tangents = np.log(np.tan(start / 2) / np.tan(end / 2))
+    assert soft == pytest.approx((found * mass + tangents) / 2, rel=1e-12)
+    unshifted = theory.merge_time(
+        beta, mass, start_angle=start, end_angle=end, kernel="unshifted"
+    )
+    assert unshifted == pytest.approx(found * np.exp(-beta), rel=1e-12)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize(
+    ("beta", "share"), [(0.0, 0.5), (4.0, 0.5), (4.0, 0.2), (25.0, 0.05)]
+)
+def test_two_particles_take_the_merge_time(
+    beta: float, share: float, normalized: bool
+) -> None:
+    """The velocity of two atoms integrated until their angle has fallen."""
+    masses = np.array([share, 1 - share])
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, normalized), direction="ascent"
+    )
+
+    def velocity(_time: float, angles: Array) -> Array:
+        points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+        tangents = np.stack([-np.sin(angles), np.cos(angles)], axis=-1)
+        along = equation.velocity(mfpde.Atoms(points, masses)) * tangents
+        return np.asarray(along.sum(axis=1))
+
+    def merged(_time: float, angles: Array) -> float:
+        return float(angles[1] - angles[0] - 0.2)
+
+    merged.terminal = True  # type: ignore[attr-defined]
+    run = solve_ivp(
+        velocity, (0, 1e6), [0.0, 0.9], events=merged, rtol=1e-10, atol=1e-12
+    )
+    time = theory.merge_time(
+        beta, start_angle=0.9, end_angle=0.2, normalized=normalized, share=share
+    )
+    assert run.t_events[0][0] == pytest.approx(time, rel=1e-7)
+
+
+def test_merge_times_beyond_all_numbers_are_infinite_and_none_is_negative() -> None:
+    assert theory.merge_time(1000.0, start_angle=3.0, end_angle=0.1) == np.inf
+    assert theory.merge_time(1000.0, start_angle=1.0, end_angle=0.1) > 1e150
+    assert theory.merge_time(5.0, start_angle=0.5, end_angle=0.5) == 0
+    legs = [
+        theory.merge_time(30.0, start_angle=a, end_angle=b)
+        for a, b in ((1.0, 0.5), (0.5, 1e-9), (1.0, 1e-9))
+    ]
+    assert legs[0] + legs[1] == pytest.approx(legs[2], rel=1e-12)
+
+
+def equiangular_points(count: int, angle: float) -> Array:
+    """Unit vectors of R^count with the same angle between any two."""
+    gram = np.full((count, count), np.cos(angle))
+    np.fill_diagonal(gram, 1.0)
+    return np.linalg.cholesky(gram)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize(("count", "angle"), [(2, 1.0), (3, 1.9), (3, 0.3), (5, 1.7)])
+def test_equiangular_atoms_approach_at_their_rate(
+    count: int, angle: float, normalized: bool
+) -> None:
+    points = equiangular_points(count, angle)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(3.0, normalized, "unshifted"), direction="ascent"
+    )
+    velocity = equation.velocity(mfpde.Atoms(points))
+    changes = points @ velocity.T
+    expected = -(changes + changes.T)[0, 1:] / np.sin(angle)
+    rate = theory.equiangular_rate(
+        3.0, count, angle=angle, normalized=normalized, kernel="unshifted"
+    )
+    np.testing.assert_allclose(expected, rate, rtol=1e-12)
+    end = angle / 3
+
+    def pace(x: float) -> float:
+        return -1 / theory.equiangular_rate(
+            3.0, count, angle=x, normalized=normalized, kernel="unshifted"
+        )
+
+    time = theory.equiangular_time(
+        3.0,
+        count,
+        start_angle=angle,
+        end_angle=end,
+        normalized=normalized,
+        kernel="unshifted",
+    )
+    assert time == pytest.approx(quad(pace, end, angle, epsrel=1e-11)[0], rel=1e-9)
+
+
+def test_the_widest_equiangular_atoms_rest() -> None:
+    for count in (2, 3, 4):
+        widest = float(np.arccos(-1 / (count - 1)))
+        assert theory.equiangular_rate(2.0, count, angle=widest) == pytest.approx(
+            0, abs=1e-14
+        )
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("direction", ["ascent", "descent"])
+@pytest.mark.parametrize(("beta", "count"), [(0.0, 4), (5.0, 7), (25.0, 4), (5.0, 2)])
+def test_equispaced_rates_are_eigenvalues_of_the_particles_jacobian(
+    *, beta: float, count: int, direction: str, normalized: bool
+) -> None:
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, normalized), direction=direction
+    )
+    rest = 2 * np.pi * np.arange(count) / count
+
+    def velocity(angles: Array) -> Array:
+        points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+        tangents = np.stack([-np.sin(angles), np.cos(angles)], axis=-1)
+        return (equation.velocity(mfpde.Atoms(points)) * tangents).sum(axis=1)
+
+    step = 1e-5
+    jacobian = np.stack(
+        [
+            (velocity(rest + step * unit) - velocity(rest - step * unit)) / (2 * step)
+            for unit in np.eye(count)
+        ],
+        axis=1,
+    )
+    expected = np.sort(np.linalg.eigvals(jacobian).real)
+    rates = theory.equispaced_rates(
+        beta, count, direction=direction, normalized=normalized
+    )
+    np.testing.assert_allclose(np.sort(rates), expected, atol=1e-9)
+    assert rates[0] == 0
+    lifetime = theory.equispaced_lifetime(
+        beta, count, direction=direction, normalized=normalized
+    )
+    assert 1 / lifetime == pytest.approx(max(expected[-1], 0.0), abs=1e-9)
+
+
+def test_clusters_far_apart_live_exponentially_long() -> None:
+    lives = [theory.equispaced_lifetime(beta, 3) for beta in (20.0, 40.0, 80.0)]
+    assert np.diff(np.log(lives)) / [20, 40] == pytest.approx([1.5, 1.5], rel=0.05)
+    assert theory.equispaced_lifetime(5.0, 40, direction="descent") == np.inf
+    assert theory.equispaced_lifetime(5.0, 1) == np.inf
+    # At beta = 0 only the degree-1 shifts move at all.
+    for count in (4, 5, 6, 7, 8):
+        rates = theory.equispaced_rates(0.0, count, direction="ascent")
+        assert np.nonzero(rates)[0].tolist() == [1, count - 1]
+
+
+# The inverse of the interaction
+
+
+@given(
+    beta=st.floats(0.5, 60.0),
+    seed=st.integers(0, 2**31),
+    grid=st.sampled_from(["circle", "sphere"]),
+    kernel=st.sampled_from(["shifted", "unshifted"]),
+)
+@settings(deadline=None, max_examples=30)
+def test_the_inverse_undoes_the_interaction(
+    *, beta: float, seed: int, grid: str, kernel: str
+) -> None:
+    geometry = {"circle": mfpde.Circle(128), "sphere": mfpde.Sphere(64)}[grid]
+    generator = np.random.default_rng(seed)
+    matrix = generator.standard_normal((geometry.dimension, geometry.dimension))
+    axis = generator.standard_normal(geometry.dimension)
+    axis *= 0.5 / np.linalg.norm(axis)
+
+    def values(x: Array) -> Array:
+        return np.exp(x @ axis) + ((x @ matrix) ** 2).sum(axis=-1)
+
+    density = mfpde.Density.from_function(geometry, values)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, kernel=kernel), direction="ascent"
+    )
+    found = theory.density_with_potential(
+        geometry, beta, lambda _: equation.first_variation(density), kernel=kernel
+    )
+    assert found.obstacle == ""
+    assert found.total_mass == pytest.approx(1.0, abs=1e-12)
+    error = np.abs(found.density.values - density.values).max()
+    assert error <= 1e-4 * density.values.max()
+
+
+@pytest.mark.parametrize("grid", ["circle", "sphere"])
+def test_a_density_that_balances_a_quadratic_potential_rests(grid: str) -> None:
+    """With linear activation V is quadratic, and F = A[mu] + V constant on the sphere."""
+    geometry = GRIDS[grid]()
+    perceptron = mfpde.Perceptron(
+        np.eye(2, geometry.dimension), [0.01, -0.02], "linear"
+    )
+    found = theory.density_with_potential(
+        geometry, 4.0, lambda x: -perceptron.value(x), total_mass=1.0
+    )
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(4.0), perceptron, direction="descent"
+    )
+    assert found.density.total_mass == pytest.approx(1.0)
+    free = np.abs(equation.velocity(mfpde.uniform(geometry))).max()
+    assert np.abs(equation.velocity(found.density)).max() <= 1e-9 * free
+
+
+def test_the_inverse_says_which_condition_fails() -> None:
+    circle = mfpde.Circle(256)
+    relu = mfpde.Perceptron([[1.0, 0.0]], [0.01])
+    kinked = theory.density_with_potential(
+        circle, 4.0, lambda x: -relu.value(x), total_mass=1.0
+    )
+    assert kinked.density is None
+    assert not kinked.coefficients_decay
+    assert "decay" in kinked.obstacle
+    strong = theory.density_with_potential(
+        circle, 4.0, lambda x: x[..., 0] ** 2, total_mass=1.0
+    )
+    assert strong.density is None
+    assert strong.coefficients_decay
+    assert not strong.is_nonnegative
+    assert "negative" in strong.obstacle
+    # The potential of an atom: its coefficients divided by the eigenvalues are constant.
+    atom = mfpde.Atoms([[0.6, 0.8]])
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
+    narrow = theory.density_with_potential(
+        circle, 4.0, lambda x: equation.first_variation(atom, x)
+    )
+    assert narrow.density is None
+    assert not narrow.coefficients_decay
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: theory.eigenvalues(-1.0, 2, 1), "beta = -1"),
+        (lambda: theory.eigenvalues(1.0, 1, 1), "dimension = 1"),
+        (lambda: theory.eigenvalues(1.0, 2, -1), "degrees = -1"),
+        (lambda: theory.eigenvalues(1.0, 2, [1.5]), "degrees"),
+        (lambda: theory.eigenvalues(1.0, 2, 1, kernel="shiftd"), "shifted"),
+        (lambda: theory.eigenvalues(400.0, 2, 1, kernel="unshifted"), "too large"),
+        (lambda: theory.growth_rates(1.0, 2, 1, direction="up"), "direction"),
+        (
+            lambda: theory.growth_rates(1.0, 2, 1, direction="ascent", diffusion=-1),
+            "diffusion",
+        ),
+        (lambda: theory.early_clusters(1.0, mfpde.Atoms([[0, 0, 1.0]])), "circle"),
+        (lambda: theory.early_clusters(5.0, mfpde.uniform(mfpde.Circle(64))), "moment"),
+        (lambda: theory.concavity_angle(np.nan), "beta"),
+        (lambda: theory.cluster_count_bound(descent(5.0), 0.0), "least_mass"),
+        (lambda: theory.cluster_count_bound(descent(5.0), 0.1, arcs=[9.0]), "arcs"),
+        (lambda: theory.strict_stability(softmax(), [[1.0, 0.0]]), "Remark 5.6"),
+        (lambda: theory.non_degeneracy(descent(5.0)), "softmax"),
+        (lambda: theory.non_degeneracy(softmax()), "ReLU"),
+        (lambda: theory.merge_time(1.0, start_angle=4.0, end_angle=1.0), "start_angle"),
+        (lambda: theory.merge_time(1.0, start_angle=1.0, end_angle=0.0), "end_angle"),
+        (
+            lambda: theory.merge_time(1.0, start_angle=1, end_angle=0.5, share=0.7),
+            "share",
+        ),
+        (lambda: theory.equiangular_rate(1.0, 3, angle=2.2), "angle"),
+        (lambda: theory.equispaced_rates(1.0, 0, direction="ascent"), "count"),
+        (
+            lambda: theory.density_with_potential(
+                mfpde.Zonal(5, 64), 1.0, lambda x: x[..., 0]
+            ),
+            "Circle or a Sphere",
+        ),
+        (
+            lambda: theory.density_with_potential(
+                mfpde.Circle(64), 0.0, lambda x: x[..., 0]
+            ),
+            "beta",
+        ),
+    ],
+)
+def test_bad_input_is_named(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+# The command line
+
+
+def said_by(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["theory", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_command_prints_what_the_functions_return(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = said_by(capsys, "beta=5", "dimension=2", "degrees=4")
+    rates = theory.growth_rates(5.0, 2, np.arange(5), direction="ascent")
+    bound = theory.anti_concentration_bound(descent(5.0))
+    for number in (
+        *rates[1:],
+        *theory.eigenvalues(5.0, 2, np.arange(5)),
+        theory.critical_diffusion(5.0, 2),
+        theory.concavity_angle(5.0),
+        theory.merge_time(5.0, start_angle=1.0, end_angle=0.1),
+        theory.equispaced_lifetime(5.0, 6),
+        bound.published,
+        bound.derived,
+    ):
+        assert f"{number:.6g}" in said
+    assert "K = exp(beta (x.y - 1)) (shifted)" in said
+    assert "3 early clusters" in said
+    assert "discontinuous" in said
+
+
+def test_the_command_states_the_convention_and_refuses_empty_bounds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    neurons_given = ("directions=[[1, 0], [0.6, 0.8]]", "weights=[0.8, -0.5]")
+    shifted = said_by(capsys, "beta=5", *neurons_given)
+    assert shifted.count("no bound at these weights") == 3
+    unshifted = said_by(capsys, "beta=5", "kernel=unshifted", *neurons_given)
+    assert "K = exp(beta x.y) (unshifted)" in unshifted
+    assert "no bound" not in unshifted
+    soft = said_by(capsys, "beta=5", "normalized=true", *neurons_given)
+    assert "non-degeneracy (Proposition 6.1) holds" in soft
+    sphere = said_by(capsys, "beta=2", "dimension=3", "diffusion=0.1")
+    assert "three equal, equiangular atoms" in sphere
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["bta=5"], ["'bta' (did you mean 'beta'?)", "needs the setting 'beta'"]),
+        (["beta=5", "dimenson=3"], ["did you mean 'dimension'?"]),
+        (["beta"], ["must have the form key=value"]),
+        (["beta=-1"], ["beta = -1"]),
+        (["beta=x"], ["beta = 'x'"]),
+        (["beta=5", "kernel=shiftd"], ["did you mean 'shifted'?"]),
+        (["beta=5", "normalized=yes"], ["normalized = 'yes'"]),
+        (["beta=5", "dimension=1"], ["dimension = 1"]),
+        (["beta=5", "weights=[1.0]"], ["directions and weights"]),
+        (["beta=5", "directions=[[1, 0, 0]]", "weights=[1.0]"], ["must have 2"]),
+        (["beta=5", "start_angle=4"], ["start_angle = 4"]),
+        (["beta=400", "kernel=unshifted"], ["too large"]),
+    ],
+)
+def test_bad_settings_end_the_command_with_code_2(
+    arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["theory", *arguments]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    for word in words:
+        assert word in said.err
