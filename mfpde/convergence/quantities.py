@@ -31,7 +31,7 @@ class _Column:
     witnesses: list[FloatArray]
     polished: FloatArray | None = None
 
-    def judged(self, spacings: FloatArray) -> Converging:
+    def judged(self, spacings: FloatArray, grain: float) -> Converging:
         differences, orders, error, digits, reason = judged(
             self.kind, self.values, spacings
         )
@@ -42,6 +42,9 @@ class _Column:
         if len(self.witnesses) > 1:
             pair = [np.atleast_1d(w)[np.newaxis] for w in self.witnesses[:2]]
             uncertainty = float(np.ravel(distances(self.kind, *pair))[0])
+        if self.witnesses and self.kind == "mass":
+            # A basin's edge lies somewhere between two particles.
+            uncertainty = float(np.fmax(uncertainty, grain / 2))
         return Converging(
             name=self.name,
             kind=self.kind,
@@ -65,6 +68,7 @@ def quantities_of(
     *,
     reach: float,
     witnesses: Sequence[Seen],
+    grain: float,
     polished: Atoms | None,
 ) -> tuple[Converging, ...]:
     """Numbers, positions, masses and merge times, named by the atoms of the finest grid.
@@ -79,21 +83,29 @@ def quantities_of(
         Atoms and merges further apart than this are not the same.
     witnesses
         Particles: the reference, and one of half as many; or none.
+    grain
+        Mean mass of a particle.
     polished
         Stationary atoms, in the order of the finest grid's.
     """
     atoms = _atoms(seen, witnesses, reach=reach, polished=polished)
-    judged_columns = _judged([_number_of_atoms(seen, witnesses), *atoms], spacings)
+    judged_columns = _judged(
+        [_number_of_atoms(seen, witnesses), *atoms], spacings, grain
+    )
     merged = np.array([float(len(s.merges.times)) for s in seen])
     if merged.any():
         number = _Column("number of merges", "number", merged, [])
-        judged_columns += _judged([number, *_merges(seen, witnesses, reach)], spacings)
+        judged_columns += _judged(
+            [number, *_merges(seen, witnesses, reach)], spacings, grain
+        )
     return tuple(judged_columns)
 
 
-def _judged(columns: Sequence[_Column], spacings: FloatArray) -> list[Converging]:
+def _judged(
+    columns: Sequence[_Column], spacings: FloatArray, grain: float
+) -> list[Converging]:
     """Judge a number and what it counts: nothing holds of them while it changes."""
-    number, *counted = (column.judged(spacings) for column in columns)
+    number, *counted = (column.judged(spacings, grain) for column in columns)
     if number.converged:
         return [number, *counted]
     reason = f"the {number.name} changes from grid to grid"

@@ -62,7 +62,8 @@ class Converging:
         Distances (n,) to particles from the same start, and to the stationary atoms that
         Newton's method finds beside those of the finest grid; NaN where there are none.
     particle_uncertainty
-        Distance between that reference and one of half as many particles; NaN without.
+        Distance between that reference and one of half as many particles (of masses at
+        least half a particle's); NaN without.
     """
 
     name: str

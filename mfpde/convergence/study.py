@@ -183,10 +183,8 @@ def _judged(
         *notes,
         *([] if why_not is None else [why_not]),
     ]
-    if mode == "exact" and len(seen[-1].merges.times) and witnesses:
-        notes.append(
-            "particles tell no merge times of exact atoms: theirs are of basins"
-        )
+    if witnesses:
+        notes += _notes_on_particles(witnesses[0], seen[-1], mode)
     grids = tuple(as_measure(run.final).geometry for run in runs)
     return AtomConvergence(
         equation=equation,
@@ -198,6 +196,7 @@ def _judged(
             np.array([grid.spacing for grid in grids]),
             reach=2 * ball_radius(equation),
             witnesses=[Seen(w.atoms, w.merges) for w in witnesses],
+            grain=1 / max(particles, 1),
             polished=None if polished is None else polished.atoms,
         ),
         particles=witnesses[0].run if witnesses else None,
@@ -236,6 +235,23 @@ def _witnesses(
         for n in counts
     ]
     return found, []
+
+
+def _notes_on_particles(
+    particles: ParticleReference, finest: Seen, mode: str
+) -> list[str]:
+    notes = []
+    if mode == "exact" and len(finest.merges.times):
+        notes.append(
+            "particles tell no merge times of exact atoms: theirs are of basins"
+        )
+    shown, wanted = len(particles.atoms), len(finest.atoms)
+    if shown != wanted:
+        notes.append(
+            f"particles show {shown} atoms, the finest grid {wanted}; particles in one "
+            "basin are one atom, exact atoms stay two until they meet"
+        )
+    return notes
 
 
 def _notes_on_grids(equation: MeanFieldEquation, runs: tuple[Run, ...]) -> list[str]:

@@ -14,6 +14,7 @@ from mfpde.plotting.style import MUTED, NEURONS, styled
 
 PANELS = {"position": "position / rad", "mass": "mass", "merge time": "merge time"}
 _SMALLEST = 1e-16
+_FAR_BELOW = 0.1
 _NOT_CONVERGED = ", not converged"
 
 
@@ -44,7 +45,7 @@ def plot_convergence(study: AtomConvergence) -> Figure:
             "the study found no atoms that change from grid to grid: there is nothing to "
             "draw; let the runs go on (t_end), lower smallest_mass, or use coarser grids"
         )
-    figure = Figure(figsize=(3.1 * len(kinds) + 0.4, 3.3), layout="constrained")
+    figure = Figure(figsize=(3.1 * len(kinds) + 0.4, 4.2), layout="constrained")
     panels = figure.subplots(1, len(kinds), squeeze=False)[0]
     for ax, kind in zip(panels, kinds, strict=True):
         _draw(ax, study.of_kind(kind), study.spacings)
@@ -77,7 +78,10 @@ def _draw(ax: Axes, quantities: Sequence[Converging], spacings: FloatArray) -> N
                 markersize=5,
                 fillstyle="none",
             )
-        if quantity.particle_uncertainty > _SMALLEST:
+        visible = _FAR_BELOW * np.nanmin(
+            _drawable(quantity.differences), initial=np.inf
+        )
+        if visible < quantity.particle_uncertainty < np.inf:
             ax.axhline(
                 quantity.particle_uncertainty,
                 color=colour,
@@ -89,7 +93,7 @@ def _draw(ax: Axes, quantities: Sequence[Converging], spacings: FloatArray) -> N
     ax.set_xticks(spacings, [f"{h:.2g}" for h in spacings])
     ax.minorticks_off()
     _draw_slopes(ax, quantities, spacings)
-    ax.legend(loc="best")
+    _add_legend(ax)
 
 
 def _changes(quantity: Converging) -> bool:
@@ -104,7 +108,12 @@ def _explain(ax: Axes, study: AtomConvergence) -> None:
     ):
         if there:
             ax.plot([], [], marker, color=MUTED, fillstyle="none", label=name)
-    ax.legend(loc="best")
+    _add_legend(ax)
+
+
+def _add_legend(ax: Axes) -> None:
+    """Put the legend below the axis, where it hides nothing."""
+    ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.18), borderaxespad=0.0)
 
 
 def _draw_slopes(
