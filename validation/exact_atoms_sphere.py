@@ -99,7 +99,8 @@ def merging(
         observe={"separation": separation},
     )
     apart = run.diagnostics["separation"]
-    known = np.isfinite(apart)
+    # Of one atom alone, before the other has formed, the separation says nothing.
+    known = np.isfinite(apart) & (np.cumsum(apart > 0) > 0)
     passed = np.interp(-np.array(two_bumps.THRESHOLDS), -apart[known], run.times[known])
     return passed / times - 1, run
 
