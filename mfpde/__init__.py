@@ -17,7 +17,14 @@ from mfpde.particles import label_density, solve_particles
 from mfpde.run import Run
 from mfpde.sampling import quantized, sampled
 from mfpde.solve import solve
-from mfpde.stationary import PolishedAtoms, polish
+from mfpde.stationary import (
+    Certificate,
+    Minimum,
+    PolishedAtoms,
+    certificate,
+    minimize,
+    polish,
+)
 from mfpde.stopping import SteadyState, StepLimit, WallTimeLimit
 from mfpde.terms import Attention, Perceptron, Potential
 from mfpde.tracking import Concentration
@@ -48,11 +55,13 @@ _LOADED_ON_USE = {
 __all__ = [
     "Atoms",
     "Attention",
+    "Certificate",
     "Circle",
     "Concentration",
     "Density",
     "MeanFieldEquation",
     "Measure",
+    "Minimum",
     "Perceptron",
     "PolishedAtoms",
     "Potential",
@@ -64,8 +73,10 @@ __all__ = [
     "WassersteinReport",
     "Zonal",
     "__version__",
+    "certificate",
     "concentration",
     "label_density",
+    "minimize",
     "mollified_distance",
     "perturbed_uniform",
     "polish",
