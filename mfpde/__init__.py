@@ -19,9 +19,11 @@ from mfpde.sampling import quantized, sampled
 from mfpde.solve import solve
 from mfpde.stationary import (
     Certificate,
+    Maximum,
     Minimum,
     PolishedAtoms,
     certificate,
+    maximize,
     minimize,
     polish,
 )
@@ -59,6 +61,7 @@ __all__ = [
     "Circle",
     "Concentration",
     "Density",
+    "Maximum",
     "MeanFieldEquation",
     "Measure",
     "Minimum",
@@ -76,6 +79,7 @@ __all__ = [
     "certificate",
     "concentration",
     "label_density",
+    "maximize",
     "minimize",
     "mollified_distance",
     "perturbed_uniform",

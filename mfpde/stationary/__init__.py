@@ -6,6 +6,7 @@ E[mu] least of all (descent; with a certified gap) or largest of all
 """
 
 from mfpde.stationary.certificate import Certificate, certificate
+from mfpde.stationary.maximize import Maximum, maximize
 from mfpde.stationary.minimize import minimize
 from mfpde.stationary.minimum import Minimum
 from mfpde.stationary.polish import polish
@@ -13,9 +14,11 @@ from mfpde.stationary.result import PolishedAtoms
 
 __all__ = [
     "Certificate",
+    "Maximum",
     "Minimum",
     "PolishedAtoms",
     "certificate",
+    "maximize",
     "minimize",
     "polish",
 ]

@@ -25,6 +25,12 @@ from mfpde.stationary.bounded_fields import AtomicField, kernel, kernel_width
 from mfpde.stationary.certificate import Certificate, bounded_gap
 from mfpde.stationary.derivatives import field_derivatives
 from mfpde.stationary.joint_newton import Derivatives, JointEnd, State, joint_newton
+from mfpde.stationary.local_minima import (
+    LONGEST_MOVE,
+    clipped,
+    lowest_apart,
+    polished,
+)
 from mfpde.stationary.mass_program import best_masses
 from mfpde.stationary.sphere_cells import SphereCells
 from mfpde.stationary.tangent_frames import geodesic_moves, tangent_frames
@@ -32,11 +38,8 @@ from mfpde.stationary.tangent_frames import geodesic_moves, tangent_frames
 SCAN_ROUNDS = 25
 SCAN_TOLERANCE = 1e-4
 MOST_ROUNDS = 40
-MOST_INSERTED = 24
 SCAN_SPACING = 0.2
 APART = 0.35
-LONGEST_MOVE = 0.3
-POLISHING_STEPS = 6
 LEAST_MASS = 1e-14
 STALLED_ROUNDS = 3
 
@@ -113,7 +116,7 @@ class AtomicPieces:
         points, _ = state
         steps = displacements.reshape(len(points), -1)
         return geodesic_moves(
-            points, tangent_frames(points), _clipped(steps, LONGEST_MOVE * self.width)
+            points, tangent_frames(points), clipped(steps, LONGEST_MOVE * self.width)
         )
 
 
@@ -154,7 +157,7 @@ def atomic_minimum(
                 stalled += 1
             if found.gap <= tolerance or stalled == STALLED_ROUNDS:
                 return best
-            new = _polished(field, found.point[np.newaxis])
+            new = polished(field, found.point[np.newaxis])
         state = _with_inserted(pieces, state, new)
     final = bounded_gap(field, (end.energy, level), tolerance)
     if best is None or final.gap < best.certificate.gap:
@@ -172,7 +175,7 @@ def _on_scan(pieces: AtomicPieces, scan: FloatArray) -> State:
         level = float(masses @ field.values(points)) if len(masses) else np.inf
         if values.min() > level - SCAN_TOLERANCE * pieces.scale / 10:
             break
-        chosen = _lowest_apart(scan, values, (level, APART * pieces.width))
+        chosen = lowest_apart(scan, values, (level, APART * pieces.width))
         points, masses = _with_inserted(pieces, (points, masses), scan[chosen])
     return points, masses
 
@@ -242,55 +245,15 @@ def _thinned(pieces: AtomicPieces, state: State, within: float) -> State:
     return means / np.linalg.norm(means, axis=1, keepdims=True), totals
 
 
-def _lowest_apart(
-    points: FloatArray, values: FloatArray, limits: tuple[float, float]
-) -> FloatArray:
-    """Indices of the lowest values below a level, a distance apart from one another."""
-    level, apart = limits
-    candidates = np.flatnonzero(values < level)
-    candidates = candidates[np.argsort(values[candidates], kind="stable")]
-    chosen: list[int] = []
-    while len(candidates) and len(chosen) < MOST_INSERTED:
-        first = candidates[0]
-        chosen.append(int(first))
-        far = np.linalg.norm(points[candidates] - points[first], axis=1) > apart
-        candidates = candidates[far]
-    return np.array(chosen, dtype=np.int64)
-
-
 def _below(field: AtomicField, scan: FloatArray, level: float) -> FloatArray:
     """Local minima of F below ``level``, from the lowest points of the scan."""
     width = kernel_width(field.equation)
     values = field.values(scan)
     # A minimum between scan points lies a little below the lowest of them.
     margin = min(1.0, field.curvature) * (SCAN_SPACING * width) ** 2
-    chosen = _lowest_apart(scan, values, (level + margin, APART * width))
+    chosen = lowest_apart(scan, values, (level + margin, APART * width))
     if not len(chosen):
         return scan[:0]
-    points = _polished(field, scan[chosen])
-    lowest = _lowest_apart(points, field.values(points), (level, 1e-3 * width))
+    points = polished(field, scan[chosen])
+    lowest = lowest_apart(points, field.values(points), (level, 1e-3 * width))
     return np.asarray(points[lowest])
-
-
-def _polished(field: AtomicField, points: FloatArray) -> FloatArray:
-    """Points moved towards local minima of F by damped Newton steps."""
-    longest = LONGEST_MOVE * min(kernel_width(field.equation), field.external.width)
-    values = field.values(points)
-    for _ in range(POLISHING_STEPS):
-        found = field.expansion(points, np.zeros(len(points)))
-        assert found.hessian is not None
-        sizes, axes = np.linalg.eigh(found.hessian)
-        parts = np.einsum("nab,na->nb", axes, found.gradient)
-        sizes = np.maximum(np.abs(sizes), 1e-12 * max(1.0, field.curvature))
-        steps = -np.einsum("nab,nb->na", axes, parts / sizes)
-        moved = geodesic_moves(points, tangent_frames(points), _clipped(steps, longest))
-        there = field.values(moved)
-        better = there < values
-        points = np.where(better[:, np.newaxis], moved, points)
-        values = np.where(better, there, values)
-    return points
-
-
-def _clipped(steps: FloatArray, longest: float) -> FloatArray:
-    lengths = np.linalg.norm(steps, axis=1, keepdims=True)
-    return np.asarray(steps * np.minimum(1.0, longest / np.maximum(lengths, 1e-300)))

@@ -60,6 +60,9 @@ class BoundedField(Protocol):
     def width(self) -> float:
         """A length over which the field varies: the first cells are this wide."""
 
+    def values(self, points: FloatArray) -> FloatArray:
+        """Field at ``points`` (n, d)."""
+
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
         """Expand at ``points`` (n, d), valid within ``radii`` (n,)."""
 

@@ -64,10 +64,17 @@ class MeridianField:
         across = tangent_frames(self.axis[np.newaxis])[0, 0]
         return np.stack([self.axis, across])
 
+    def _on_sphere(self, points: FloatArray) -> FloatArray:
+        there = points @ self._frame
+        return np.asarray(there / np.linalg.norm(there, axis=1, keepdims=True))
+
+    def values(self, points: FloatArray) -> FloatArray:
+        """F at ``points`` (n, 2) of the meridian."""
+        return self.field.values(self._on_sphere(points))
+
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
         """Expand at ``points`` (n, 2) of the meridian."""
-        there = points @ self._frame
-        there /= np.linalg.norm(there, axis=1, keepdims=True)
+        there = self._on_sphere(points)
         found = self.field.expansion(there, radii)
         assert found.hessian is not None
         along = tangent_frames(points)[:, 0] @ self._frame
