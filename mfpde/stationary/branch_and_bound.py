@@ -24,7 +24,7 @@ from mfpde.stationary.sphere_cells import SphereCells
 SMALLEST_HALF_WIDTH = 1e-9
 BLOCK_CELLS = 20_000
 BUDGET = 1_000_000
-RELATIVE_SLACK = 1e-3
+RELATIVE_SLACK = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ def floor_of(
     field
         The field.
     slack
-        How far the bound may stay below the minimum; at least a thousandth of what the
+        How far the bound may stay below the minimum; at least a hundredth of what the
         minimum is below ``level``.
     level
         The value that the minimum is compared with.

@@ -97,7 +97,7 @@ def certificate(
         Density, atoms, or both.
     tolerance
         How close the bound of F should come to its minimum, relative to 1 or to the
-        kernel's amplitude; a thousandth of the gap is enough in any case.
+        kernel's amplitude; a hundredth of the gap is enough in any case.
 
     Raises
     ------

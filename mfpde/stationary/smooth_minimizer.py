@@ -21,6 +21,7 @@ from mfpde.stationary.external_bounds import external_bounds
 LARGEST_REMAINDER = 1e-9
 CHECKED_DEGREE = 80
 LEAST_EIGENVALUE = 1e-15
+ROUNDING = 2e-16
 
 
 def smooth_candidate(equation: MeanFieldEquation, geometry: Geometry) -> Density | None:
@@ -38,6 +39,9 @@ def smooth_candidate(equation: MeanFieldEquation, geometry: Geometry) -> Density
         kappa += attention.amplitude * spectrum
     shares = geometry.areas / geometry.areas.sum()
     moments = geometry.moments(grid.external_potential * shares, degree)
+    # Rounding errors of V must not be divided by small eigenvalues.
+    noise = ROUNDING * float(np.abs(grid.external_potential).max())
+    moments = np.where(np.abs(moments) > noise, moments, 0.0)
     usable = kappa > LEAST_EIGENVALUE * kappa.max()
     safe = np.where(usable, kappa, 1.0)
     coefficients = np.where(usable[degrees], -moments / safe[degrees], 0.0)
