@@ -43,6 +43,7 @@ _LOADED_ON_USE = {
     "load": "mfpde.storage",
     "plot_atom_paths": "mfpde.plotting",
     "plot_atom_tree": "mfpde.plotting",
+    "plot_certificate": "mfpde.plotting",
     "plot_cluster_counts": "mfpde.plotting",
     "plot_concentration": "mfpde.plotting",
     "plot_density": "mfpde.plotting",

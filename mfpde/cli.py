@@ -1,4 +1,4 @@
-"""The command line: ``mfpde run``, ``resume``, ``show``, ``plot``, ``compare``.
+"""The command line: ``mfpde run``, ``resume``, ``show``, ``plot``, ``compare``, ``minimize``.
 
 Exit codes: 0 done, 2 bad settings (one message on stderr), 3 numerical failure, 130
 interrupted (what was saved is kept).
@@ -21,6 +21,7 @@ _PLACES = {
     "show": "mfpde.commands.show",
     "plot": "mfpde.commands.show",
     "compare": "mfpde.commands.show",
+    "minimize": "mfpde.commands.minimize",
 }
 
 
@@ -71,19 +72,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_resume(commands)
     _add_stored(commands)
+    _add_minimize(commands)
     return parser
 
 
 def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     run = commands.add_parser("run", help="solve what a settings file describes")
     run.add_argument("config", metavar="CONFIG.toml", help="the settings")
-    run.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="SECTION.KEY=VALUE",
-        help="change one setting; may be given several times",
-    )
+    _add_set(run)
     run.add_argument("--out", dest="store", metavar="X.zarr", help="where to store it")
     run.add_argument("--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)")
     run.add_argument(
@@ -113,6 +109,35 @@ def _add_stored(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         type=int,
         metavar="N",
         help="by default those stored beside the run, else 2000",
+    )
+
+
+def _add_minimize(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+) -> None:
+    minimize = commands.add_parser(
+        "minimize", help="find the measure of least energy, with a certified gap"
+    )
+    minimize.add_argument("config", metavar="CONFIG.toml", help="the settings")
+    _add_set(minimize)
+    minimize.add_argument(
+        "--tolerance",
+        type=float,
+        default=1e-12,
+        help="wanted gap, relative to the kernel's amplitude (default 1e-12)",
+    )
+    minimize.add_argument(
+        "--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)"
+    )
+
+
+def _add_set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SECTION.KEY=VALUE",
+        help="change one setting; may be given several times",
     )
 
 
