@@ -19,7 +19,16 @@ from mfpde.particles import label_density, solve_particles
 from mfpde.run import Run
 from mfpde.sampling import quantized, sampled
 from mfpde.solve import solve
-from mfpde.stationary import PolishedAtoms, polish
+from mfpde.stationary import (
+    Certificate,
+    Maximum,
+    Minimum,
+    PolishedAtoms,
+    certificate,
+    maximize,
+    minimize,
+    polish,
+)
 from mfpde.stopping import SteadyState, StepLimit, WallTimeLimit
 from mfpde.terms import Attention, Perceptron, Potential
 from mfpde.tracking import Concentration
@@ -36,6 +45,7 @@ _LOADED_ON_USE = {
     "load": "mfpde.storage",
     "plot_atom_paths": "mfpde.plotting",
     "plot_atom_tree": "mfpde.plotting",
+    "plot_certificate": "mfpde.plotting",
     "plot_cluster_counts": "mfpde.plotting",
     "plot_concentration": "mfpde.plotting",
     "plot_convergence": "mfpde.plotting",
@@ -52,11 +62,14 @@ __all__ = [
     "AtomConvergence",
     "Atoms",
     "Attention",
+    "Certificate",
     "Circle",
     "Concentration",
     "Density",
+    "Maximum",
     "MeanFieldEquation",
     "Measure",
+    "Minimum",
     "Perceptron",
     "PolishedAtoms",
     "Potential",
@@ -68,9 +81,12 @@ __all__ = [
     "WassersteinReport",
     "Zonal",
     "__version__",
+    "certificate",
     "concentration",
     "convergence_to_atoms",
     "label_density",
+    "maximize",
+    "minimize",
     "mollified_distance",
     "perturbed_uniform",
     "polish",

@@ -1,4 +1,4 @@
-"""The command line: ``mfpde run``, ``resume``, ``study``, ``show``, ``plot``, ``theory``.
+"""The command line: ``mfpde run``, ``resume``, ``study``, ``show``, ``minimize``, ...
 
 Exit codes: 0 done, 2 bad settings (one message on stderr), 3 numerical failure, 130
 interrupted (what was saved is kept).
@@ -23,6 +23,7 @@ _PLACES = {
     "plot": "mfpde.commands.show",
     "compare": "mfpde.commands.show",
     "theory": "mfpde.commands.theory",
+    "minimize": "mfpde.commands.minimize",
 }
 
 
@@ -75,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_study(commands)
     _add_stored(commands)
     _add_theory(commands)
+    _add_minimize(commands)
     return parser
 
 
@@ -142,6 +144,24 @@ def _add_stored(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         type=int,
         metavar="N",
         help="by default those stored beside the run, else 2000",
+    )
+
+
+def _add_minimize(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+) -> None:
+    minimize = commands.add_parser(
+        "minimize", help="find the measure of least energy, with a certified gap"
+    )
+    _add_settings(minimize)
+    minimize.add_argument(
+        "--tolerance",
+        type=float,
+        default=1e-12,
+        help="wanted gap, relative to the kernel's amplitude (default 1e-12)",
+    )
+    minimize.add_argument(
+        "--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)"
     )
 
 

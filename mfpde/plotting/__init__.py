@@ -6,6 +6,7 @@ global state of pyplot, so that it works without a display and leaves nothing op
 
 from mfpde.plotting.atom_paths import plot_atom_paths
 from mfpde.plotting.atom_tree import plot_atom_tree, plot_cluster_counts
+from mfpde.plotting.certificate import plot_certificate
 from mfpde.plotting.concentration import plot_concentration
 from mfpde.plotting.convergence import plot_convergence
 from mfpde.plotting.density import plot_density
@@ -19,6 +20,7 @@ from mfpde.plotting.space_time import plot_space_time
 __all__ = [
     "plot_atom_paths",
     "plot_atom_tree",
+    "plot_certificate",
     "plot_cluster_counts",
     "plot_concentration",
     "plot_convergence",

@@ -1,10 +1,24 @@
-r"""Stationary states: where grad F vanishes, and whether they are stable.
+r"""Stationary states: where grad F vanishes, whether they are stable, and which is best.
 
 v[mu] = 0 on supp mu   (critical; paper, eq. 2.2),
-Hess E[mu] >= 0 in descent, <= 0 in ascent   (second order; paper, eq. 2.3)
+Hess E[mu] >= 0 in descent, <= 0 in ascent   (second order; paper, eq. 2.3),
+E[mu] least of all (descent; with a certified gap) or largest of all
 """
 
+from mfpde.stationary.certificate import Certificate, certificate
+from mfpde.stationary.maximize import Maximum, maximize
+from mfpde.stationary.minimize import minimize
+from mfpde.stationary.minimum import Minimum
 from mfpde.stationary.polish import polish
 from mfpde.stationary.result import PolishedAtoms
 
-__all__ = ["PolishedAtoms", "polish"]
+__all__ = [
+    "Certificate",
+    "Maximum",
+    "Minimum",
+    "PolishedAtoms",
+    "certificate",
+    "maximize",
+    "minimize",
+    "polish",
+]

@@ -1,0 +1,85 @@
+r"""What is known of the named activations: bounds of sigma', of sigma'', and of Phi's polynomials.
+
+    relu        0 <= sigma' <= 1                 sigma'' = 0 off the kink
+    leaky_relu  0.01 <= sigma' <= 1              sigma'' = 0 off the kink
+    gelu        sigma' = N + z n                 -0.1290 < sigma' < 1.1290   (at z = -+ sqrt 2)
+                sigma'' = (2 - z^2) n            |sigma''| <= 2 n(0) < 0.7979
+    tanh        0 < sigma' <= 1                  |sigma''| <= 4 / (3 sqrt 3) < 0.7699
+    linear      sigma' = 1                       sigma'' = 0
+
+and |sigma(z)| <= |z| for all of them.  Chebyshev interpolation of degree N on an interval of
+half-length h has the error 2 (h/2)^{N+1} max |Phi^{(N+1)}| / (N+1)!, where
+
+    gelu    Phi^{(k+3)} = +-(He_k - He_{k+2}) n,   |He_k n| <= 1.0865 sqrt(k! / (2 pi))  (Cramer)
+    tanh    |Phi^{(k+1)}| <= k! tan(r) / r^k,  r = 1.4                              (Cauchy)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from mfpde.terms import Perceptron
+
+CRAMER = 1.0865 / np.sqrt(2 * np.pi)
+STRIP = 1.4
+
+
+@dataclass(frozen=True)
+class ActivationBounds:
+    """Bounds of the slope sigma', and of |sigma''| off the kinks."""
+
+    least_slope: float
+    largest_slope: float
+    bend: float
+
+
+_BOUNDS = {
+    "relu": ActivationBounds(0.0, 1.0, 0.0),
+    "leaky_relu": ActivationBounds(0.01, 1.0, 0.0),
+    "gelu": ActivationBounds(-0.1290, 1.1290, 0.7979),
+    "tanh": ActivationBounds(0.0, 1.0, 0.7699),
+    "linear": ActivationBounds(1.0, 1.0, 0.0),
+}
+
+
+def activation_bounds(term: Perceptron) -> ActivationBounds:
+    """Bounds of a perceptron's activation.
+
+    Raises
+    ------
+    ValueError
+        For a user's activation, of which none are known.
+    """
+    if term.activation_name not in _BOUNDS:
+        raise ValueError(
+            f"activation = {term.activation_name!r}: no bounds of its derivatives are "
+            f"known; a certificate needs one of {', '.join(map(repr, _BOUNDS))}"
+        )
+    return _BOUNDS[term.activation_name]
+
+
+def polynomial_error(term: Perceptron, degree: int) -> float:
+    """Bound of the distance of V from the polynomials of ``degree``; inf across kinks."""
+    lengths = np.linalg.norm(term.directions, axis=1)
+    weights = np.abs(term.weights)
+    acting = weights > 0
+    if not acting.any() or (term.activation_name == "linear" and degree >= 2):
+        return 0.0
+    if term.activation_name not in ("gelu", "tanh") or degree < 4:
+        return float("inf")
+    log_errors = np.log(2) + (degree + 1) * np.log(lengths / 2)
+    log_errors += _log_derivative(term.activation_name, degree + 1)
+    return float(weights[acting] @ np.exp(np.minimum(log_errors[acting], 700.0)))
+
+
+def _log_derivative(name: str, order: int) -> float:
+    """Log of a bound of |Phi^(order)| / order!."""
+    if name == "gelu":
+        k = order - 3
+        largest = np.log(2 * CRAMER) + gammaln(k + 3) / 2
+        return float(largest - gammaln(order + 1))
+    k = order - 1
+    return float(np.log(np.tan(STRIP) / order) - k * np.log(STRIP))

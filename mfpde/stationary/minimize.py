@@ -1,0 +1,129 @@
+r"""The measure of least energy in descent, with a certified duality gap.
+
+E[mu] = (1/2 beta) iint K dmu dmu + int V dmu is strictly convex for beta > 0, so that the
+minimiser over all probability measures is unique (paper, Theorem 3.7).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.arrays import real_number
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle, Sphere
+from mfpde.measure import Atoms, as_measure
+from mfpde.stationary.atomic_minimizer import atomic_minimum
+from mfpde.stationary.bounded_fields import AtomicField
+from mfpde.stationary.certificate import (
+    TOLERANCE,
+    bounded_gap,
+    check_descent,
+    energy_scale,
+    flat_gap,
+    spectral_parts,
+)
+from mfpde.stationary.meridian_field import MeridianField, ripple
+from mfpde.stationary.minimum import Minimum
+from mfpde.stationary.ring_minimizer import (
+    common_axis,
+    ring_counts,
+    ring_minimum,
+)
+from mfpde.stationary.smooth_minimizer import smooth_candidate
+
+LARGEST_CONDITION = 1e9
+
+
+def minimize(
+    equation: MeanFieldEquation,
+    geometry: Circle | Sphere,
+    *,
+    tolerance: float = TOLERANCE,
+) -> Minimum:
+    """Find the unique minimiser of E among all probability measures on S^1 or S^2.
+
+    Tried in turn: a smooth density on ``geometry`` (if V has no kinks), rings around the
+    common axis of the neurons (on S^2), atoms.  The first whose gap is at most the tolerance
+    is returned, else the one with the smallest gap: look at ``gap``, which holds in any
+    case.  The state that a descent run ends in need not be the minimiser.
+
+    Parameters
+    ----------
+    equation
+        As for :func:`certificate`.
+    geometry
+        The sphere, and the grid that a smooth minimiser is given on.  Atoms and rings do
+        not depend on it.
+    tolerance
+        Wanted gap, relative to the kernel's amplitude (1, or e^beta if unshifted).
+
+    Raises
+    ------
+    ValueError
+        For an equation that has no certificate, another geometry or dimension, a
+        tolerance that is not positive, or a grid too coarse for beta.
+    """
+    check_descent(equation, "minimize")
+    if not isinstance(geometry, Circle | Sphere):
+        raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
+    for term in equation.externals:
+        term.check_dimension(geometry.dimension)
+    tolerance = real_number("tolerance", tolerance, above=0.0) * energy_scale(equation)
+    found = []
+    for attempt in (_smooth, _ringed, _atomic):
+        candidate = attempt(equation, geometry, tolerance)
+        if candidate is not None:
+            found.append(candidate)
+            if candidate.gap <= tolerance:
+                break
+    return min(found, key=lambda candidate: candidate.gap)
+
+
+def _smooth(
+    equation: MeanFieldEquation, geometry: Circle | Sphere, tolerance: float
+) -> Minimum | None:
+    density = smooth_candidate(equation, geometry)
+    if density is None:
+        return None
+    field, energy, mean = spectral_parts(equation, as_measure(density))
+    found = flat_gap(field, (energy, mean))
+    return Minimum(equation, density, "density", found, None)
+
+
+def _ringed(
+    equation: MeanFieldEquation, geometry: Circle | Sphere, tolerance: float
+) -> Minimum | None:
+    axis = common_axis(equation) if geometry.dimension == 3 else None
+    if axis is None:
+        return None
+    rings, end = ring_minimum(equation, axis, energy_scale(equation))
+    counts = ring_counts(equation, rings.angles)
+    points, masses = rings.atoms(counts)
+    atoms = Atoms(points, masses)
+    whole = AtomicField(equation, atoms.points, atoms.masses)
+    waves = ripple(whole, (rings.angles, rings.masses), counts)
+    field = MeridianField(whole, axis, waves)
+    level = float(atoms.masses @ whole.values(atoms.points))
+    energy = equation.energy(atoms)
+    assert energy is not None
+    found = bounded_gap(field, (energy, level), tolerance)
+    is_atomic = len(atoms) == len(rings.angles)
+    kind = "atoms" if is_atomic else "ring"
+    if not end.condition < LARGEST_CONDITION:
+        kind = "spread"
+    shown = rings if kind == "ring" else None
+    return Minimum(equation, atoms, kind, found, end.condition, shown)
+
+
+def _atomic(
+    equation: MeanFieldEquation, geometry: Circle | Sphere, tolerance: float
+) -> Minimum | None:
+    end = atomic_minimum(equation, geometry.dimension, tolerance)
+    order = np.argsort(-end.masses, kind="stable")
+    if geometry.dimension == 2:
+        order = np.argsort(
+            np.mod(np.arctan2(end.points[:, 1], end.points[:, 0]), 2 * np.pi)
+        )
+    atoms = Atoms(end.points[order], end.masses[order])
+    kind = "atoms" if end.condition < LARGEST_CONDITION else "spread"
+    return Minimum(equation, atoms, kind, end.certificate, end.condition)

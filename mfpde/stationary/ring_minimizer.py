@@ -1,0 +1,287 @@
+r"""The minimiser of E on S^2 where V has an axis: rings and poles.
+
+The minimiser is unique, hence symmetric about the axis e of the neurons (paper, Theorem 3.7).
+Rings of angles t_i and masses m_i have, with the kernel averaged over the azimuth,
+
+    E = sum_ij m_i m_j G(t_i, t_j) / 2 + sum_i m_i V(t_i),
+    G(t, s) = (1 / beta) e^{beta (cos t cos s - 1)} I_0(beta sin t sin s),
+
+    G_t  = X [c S I_1 - s C I_0],   X = e^{beta (cC - 1)},  c, s = cos t, sin t,  C, S of s
+    G_tt = X [-beta s C (c S I_1 - s C I_0) - c C I_0 - s S I_1 + beta c S (c S I_1' - s C I_1)]
+    G_ts = X [-beta c S (c S I_1 - s C I_0) + c C I_1 + s S I_0 + beta s C (c S I_1' - s C I_1)]
+
+with I_n at z = beta sin t sin s and I_1' = I_0 - I_1 / z.  Then each ring is replaced by equally
+spaced atoms, more than the kernel has degrees: what F changes by is below rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import i0e, i1e, ive
+
+from mfpde.arrays import FloatArray
+from mfpde.equation import MeanFieldEquation
+from mfpde.stationary.bounded_fields import kernel_width
+from mfpde.stationary.derivatives import external_field
+from mfpde.stationary.external_bounds import external_bounds
+from mfpde.stationary.joint_newton import Derivatives, JointEnd, State, joint_newton
+from mfpde.stationary.mass_program import best_masses
+from mfpde.stationary.tangent_frames import tangent_frames
+from mfpde.terms import Attention
+
+PARALLEL = 1e-12
+SCAN_SPACING = 0.05
+LONGEST_MOVE = 0.3
+AT_POLE = 1e-7
+LEAST_MASS = 1e-14
+MOST_ROUNDS = 30
+ALIASING = 1e-18
+
+
+@dataclass(frozen=True, eq=False)
+class Rings:
+    """Rings around ``axis`` (3,): polar ``angles`` (n,), 0 and pi for atoms, and ``masses``."""
+
+    axis: FloatArray
+    angles: FloatArray
+    masses: FloatArray
+
+    def atoms(self, counts: FloatArray) -> State:
+        """Each ring as equally spaced atoms: points and masses."""
+        across = tangent_frames(self.axis[np.newaxis])[0]
+        points, masses = [], []
+        for number, (angle, mass, count) in enumerate(
+            zip(self.angles, self.masses, counts, strict=True)
+        ):
+            around = (np.arange(count) + number / len(counts)) * 2 * np.pi / count
+            circle = np.cos(around)[:, np.newaxis] * across[0]
+            circle += np.sin(around)[:, np.newaxis] * across[1]
+            points.append(np.cos(angle) * self.axis + np.sin(angle) * circle)
+            masses.append(np.full(int(count), mass / count))
+        together = np.concatenate(points)
+        together /= np.linalg.norm(together, axis=1, keepdims=True)
+        return together, np.concatenate(masses)
+
+
+def common_axis(equation: MeanFieldEquation) -> FloatArray | None:
+    """Axis (3,) that all acting neurons are parallel to; None if there is none."""
+    rows = [t.directions[t.weights != 0] for t in external_bounds(equation, 3).terms]
+    directions = np.concatenate([np.empty((0, 3)), *rows])
+    if not len(directions):
+        return np.array([0.0, 0.0, 1.0])
+    axis = directions[0] / np.linalg.norm(directions[0])
+    across = directions - np.outer(directions @ axis, axis)
+    lengths = np.linalg.norm(directions, axis=1)
+    is_parallel = np.linalg.norm(across, axis=1) <= PARALLEL * lengths
+    return axis if is_parallel.all() else None
+
+
+@dataclass(frozen=True, eq=False)
+class RingPieces:
+    """Rings around an axis as pieces of the joint Newton method."""
+
+    equation: MeanFieldEquation
+    axis: FloatArray
+    scale: float
+
+    @cached_property
+    def width(self) -> float:
+        """Width of the kernel."""
+        return kernel_width(self.equation)
+
+    def points(self, angles: FloatArray) -> FloatArray:
+        """One point of each ring."""
+        across = tangent_frames(self.axis[np.newaxis])[0, 0]
+        points = np.outer(np.cos(angles), self.axis)
+        points += np.outer(np.sin(angles), across)
+        return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
+
+    def kernel(self, angles: FloatArray, others: FloatArray) -> FloatArray:
+        """Sum of G."""
+        total = np.zeros((len(angles), len(others)))
+        for attention in self.equation.attentions:
+            total += _averaged(attention, angles[:, np.newaxis], others)
+        return total
+
+    def potential(self, angles: FloatArray) -> FloatArray:
+        """V at the angles."""
+        points = self.points(angles)
+        total = np.zeros(len(angles))
+        for term in self.equation.externals:
+            total += term.value(points)
+        return total
+
+    def energy(self, state: State) -> float:
+        """E of the rings."""
+        angles, masses = state
+        field = self.kernel(angles, angles) @ masses / 2 + self.potential(angles)
+        return float(masses @ field)
+
+    def derivatives(self, state: State) -> Derivatives:
+        """Energy with its derivatives in (y, q); rings at the poles do not move."""
+        angles, masses = state
+        roots = np.sqrt(masses)
+        free = 1.0 - _at_pole(angles)
+        matrix = self.kernel(angles, angles)
+        slopes, bends, twists = self._attention(angles)
+        outer, bent = self._external(angles)
+        potential = self.potential(angles)
+        gradient_t = (slopes @ masses + outer) * free
+        diagonal = np.diag((bends @ masses + bent) * free + (1 - free))
+        moves = roots[:, np.newaxis] * twists * roots * np.outer(free, free)
+        cross = roots[:, np.newaxis] * slopes * roots * free[:, np.newaxis]
+        scaled = roots[:, np.newaxis] * matrix * roots
+        hessian = np.block([[diagonal + moves, cross], [cross.T, scaled]])
+        total = matrix @ masses + potential
+        gradient = np.concatenate([roots * gradient_t, roots * total])
+        energy = float(masses @ (matrix @ masses / 2 + potential))
+        return Derivatives(energy, gradient, hessian)
+
+    def moved(self, state: State, displacements: FloatArray) -> FloatArray:
+        """Angles after displacements, reflected at the poles."""
+        limit = LONGEST_MOVE * self.width
+        angles = state[0] + np.clip(displacements, -limit, limit)
+        return np.asarray(np.pi - np.abs(np.pi - np.abs(angles)))
+
+    def _attention(
+        self, angles: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        parts = [_derivatives(a, angles) for a in self.equation.attentions]
+        slopes, bends, twists = (
+            np.sum(part, axis=0) for part in zip(*parts, strict=True)
+        )
+        return slopes, bends, twists
+
+    def _external(self, angles: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """V' and V'' by the angle."""
+        points = self.points(angles)
+        across = tangent_frames(self.axis[np.newaxis])[0, 0]
+        outward = np.outer(np.cos(angles), across) - np.outer(np.sin(angles), self.axis)
+        frames = outward[:, np.newaxis, :]
+        field = external_field(self.equation, points, frames)
+        return field.drift[:, 0], field.gradients[:, 0, 0]
+
+
+def ring_minimum(
+    equation: MeanFieldEquation, axis: FloatArray, scale: float
+) -> tuple[Rings, JointEnd]:
+    """Best rings around ``axis``: scan, Newton, unite, insert, as for atoms."""
+    pieces = RingPieces(equation, axis, scale)
+    spacing = SCAN_SPACING * min(pieces.width, external_bounds(equation, 3).width)
+    scan = np.linspace(0.0, np.pi, int(np.ceil(np.pi / spacing)) + 1)
+    state: State = (np.empty(0), np.empty(0))
+    end = None
+    for number in range(MOST_ROUNDS):
+        new = _lowest(pieces, state, scan, tolerance=1e-14 * scale)
+        if not len(new):
+            break
+        state = _with_inserted(pieces, state, new)
+        if number < 6:
+            continue
+        end = joint_newton(pieces, _united(pieces, state, 3 * spacing))
+        state = _poled(pieces, end.state)
+    end = joint_newton(pieces, _united(pieces, state, 3 * spacing))
+    return Rings(axis, *end.state), end
+
+
+def ring_counts(equation: MeanFieldEquation, angles: FloatArray) -> FloatArray:
+    """Atoms that a ring needs so that F is the ring's to rounding.
+
+    The azimuthal waves of the kernel around a ring are I_n(z) e^{-z}, z <= beta sin t; the
+    first that n equally spaced atoms add is the n-th.
+    """
+    beta = max([a.beta for a in equation.attentions])
+    counts = []
+    for angle in angles:
+        on_pole = bool(_at_pole(np.asarray(angle)))
+        count = 1 if on_pole else 8
+        while not on_pole and ive(count, beta * np.sin(angle)) > ALIASING:
+            count += 4
+        counts.append(count)
+    return np.array(counts)
+
+
+def _averaged(attention: Attention, t: FloatArray, s: FloatArray) -> FloatArray:
+    if attention.beta == 0:
+        return np.asarray(np.cos(t) * np.cos(s))
+    beta = attention.beta
+    z = beta * np.sin(t) * np.sin(s)
+    near = np.exp(-2 * beta * np.sin((t - s) / 2) ** 2)
+    return np.asarray(attention.amplitude / beta * near * i0e(z))
+
+
+def _derivatives(
+    attention: Attention, angles: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """G_t, G_tt and G_ts between rings, (n, n) each."""
+    beta = attention.beta
+    t, other = angles[:, np.newaxis], angles[np.newaxis, :]
+    c, s, C, S = np.cos(t), np.sin(t), np.cos(other), np.sin(other)
+    z = beta * s * S
+    near = attention.amplitude * np.exp(-2 * beta * np.sin((t - other) / 2) ** 2)
+    zero, one = near * i0e(z), near * i1e(z)
+    safe = np.where(z > 1e-12, z, 1.0)
+    prime = zero - np.where(z > 1e-12, one / safe, zero / 2)
+    slope = c * S * one - s * C * zero
+    bend = -beta * s * C * slope - c * C * zero - s * S * one
+    bend += beta * (c**2 * S**2 * prime - s * c * C * S * one)
+    twist = -beta * c * S * slope + c * C * one + s * S * zero
+    twist += beta * (c * S * s * C * prime - s**2 * C**2 * one)
+    return slope, bend, twist
+
+
+def _at_pole(angles: FloatArray) -> FloatArray:
+    return np.asarray((np.sin(angles) < 1e-14).astype(np.float64))
+
+
+def _lowest(
+    pieces: RingPieces, state: State, scan: FloatArray, *, tolerance: float
+) -> FloatArray:
+    """Local minima of F on the scan that lie below its mean."""
+    angles, masses = state
+    values = pieces.kernel(scan, angles) @ masses + pieces.potential(scan)
+    level = np.inf
+    if len(masses):
+        here = pieces.kernel(angles, angles) @ masses + pieces.potential(angles)
+        level = float(masses @ here) - tolerance
+    padded = np.concatenate([[np.inf], values, [np.inf]])
+    is_low = (values <= padded[:-2]) & (values <= padded[2:]) & (values < level)
+    return scan[is_low]
+
+
+def _with_inserted(pieces: RingPieces, state: State, new: FloatArray) -> State:
+    angles = np.concatenate([state[0], new])
+    start = np.concatenate([state[1], np.zeros(len(new))])
+    if not len(state[1]):
+        start = np.ones(len(new))
+    matrix = pieces.kernel(angles, angles)
+    masses = best_masses(matrix, pieces.potential(angles), start)
+    kept = masses > LEAST_MASS
+    return angles[kept], masses[kept] / masses[kept].sum()
+
+
+def _united(pieces: RingPieces, state: State, within: float) -> State:
+    """Neighbouring rings become one at their mean angle; then the best masses."""
+    order = np.argsort(state[0])
+    angles, masses = state[0][order], state[1][order]
+    groups = np.concatenate([[0], np.cumsum(np.diff(angles) > within)])
+    totals = np.bincount(groups, weights=masses)
+    means = np.asarray(np.bincount(groups, weights=masses * angles) / totals)
+    return _poled(pieces, (means, np.asarray(totals, dtype=np.float64)))
+
+
+def _poled(pieces: RingPieces, state: State) -> State:
+    """Rings put on a pole where that does not raise the energy; best masses."""
+    angles, masses = state[0].copy(), state[1]
+    for index, angle in enumerate(angles):
+        pole = 0.0 if angle < np.pi / 2 else np.pi
+        if abs(angle - pole) < 0.3 * pieces.width:
+            trial = angles.copy()
+            trial[index] = pole
+            raised = pieces.energy((trial, masses)) - pieces.energy((angles, masses))
+            if raised <= 1e-16 * pieces.scale:
+                angles = trial
+    return _with_inserted(pieces, (angles, masses), angles[:0])

@@ -1,0 +1,176 @@
+"""Maximisers of E: the paper's explicit cases, brute force, continua."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.stationary.arrangement import cells_of
+
+
+def ascent(*terms, beta=3.0):
+    return mfpde.MeanFieldEquation(mfpde.Attention(beta), *terms, direction="ascent")
+
+
+def relu(directions, weights):
+    return mfpde.maximize(ascent(mfpde.Perceptron(directions, weights)))
+
+
+def random_points(count, dimension, seed):
+    points = np.random.default_rng(seed).standard_normal((count, dimension))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def climbed(perceptron, dimension, seed):
+    """Best value of V by a random search: independent of everything else."""
+    points = random_points(4000, dimension, seed)
+    points = points[np.argsort(-perceptron.value(points))[:40]]
+    generator, step = np.random.default_rng(seed), 0.2
+    for _ in range(250):
+        trial = points + step * generator.standard_normal(points.shape)
+        trial /= np.linalg.norm(trial, axis=1, keepdims=True)
+        better = perceptron.value(trial) > perceptron.value(points)
+        points = np.where(better[:, None], trial, points)
+        step *= 0.95
+    return float(perceptron.value(points).max())
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 4])
+def test_random_relu_potentials_agree_with_brute_force(dimension):
+    for seed in range(67):
+        perceptron = mfpde.Perceptron.random(1 + seed % 5, dimension, seed=seed)
+        found = mfpde.maximize(ascent(perceptron))
+        best = climbed(perceptron, dimension, seed)
+        assert best <= found.potential + 1e-13
+        assert best >= found.potential - 1e-7
+        np.testing.assert_allclose(
+            perceptron.value(found.points), found.potential, atol=1e-12
+        )
+        assert found.gap <= 1e-12
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 4])
+@pytest.mark.parametrize("activation", ["gelu", "tanh", "leaky_relu"])
+def test_other_activations_agree_with_brute_force(dimension, activation):
+    for seed in range(5):
+        perceptron = mfpde.Perceptron.random(
+            1 + seed, dimension, seed=seed, activation=activation
+        )
+        found = mfpde.maximize(ascent(perceptron))
+        best = climbed(perceptron, dimension, seed)
+        assert best <= found.potential + found.gap
+        assert best >= found.potential - 1e-7
+        assert found.gap <= 1e-11
+
+
+@pytest.mark.parametrize(
+    "weights", [[1.0, -0.2, -0.3], [-0.5, 0.4, -0.3], [-1.0, -0.2, -0.3]]
+)
+def test_parallel_neurons(weights):
+    axis, lengths = np.array([0.0, 0.6, 0.8]), np.array([1.0, -2.0, 0.5])
+    found = relu(lengths[:, None] * axis, weights)
+    along = [
+        sum(w * a**2 for w, a in zip(weights, lengths, strict=True) if side * a > 0)
+        for side in (1, -1)
+    ]
+    assert 2 * found.potential == pytest.approx(max(*along, 0.0), abs=1e-14)
+    if max(along) > 0:
+        side = 1 - 2 * int(np.argmax(along))
+        np.testing.assert_allclose(found.points, [side * axis], atol=1e-12)
+        assert found.is_unique
+    else:
+        np.testing.assert_allclose(found.points @ axis, 0, atol=1e-12)
+        assert found.dimensions.tolist() == [1]
+
+
+def test_parallel_neurons_with_a_dead_side():
+    axis = np.array([0.0, 0.6, 0.8])
+    found = relu([axis], [-1.0])
+    assert found.potential == 0
+    assert found.dimensions.tolist() == [2]
+    assert (found.points @ axis < 0).all()
+
+
+@pytest.mark.parametrize(
+    "weights", [[1.0, 2.0, -1.0], [2.0, 2.0, -1.0], [2.0, 2.0, 2.0], [-1.0, 0.5, 0.2]]
+)
+def test_orthogonal_neurons(weights):
+    found = relu(np.eye(3), weights)
+    largest = max(weights)
+    top = np.array(weights) == largest
+    assert 2 * found.potential == pytest.approx(largest)
+    assert found.dimensions.tolist() == [top.sum() - 1]
+    np.testing.assert_allclose(found.points[:, ~top], 0, atol=1e-12)
+    assert (found.points[:, top] >= -1e-12).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_positive_neurons(seed):
+    generator = np.random.default_rng(seed)
+    rows, weights = generator.random((5, 4)), generator.random(5)
+    found = relu(rows, weights)
+    _, sizes, axes = np.linalg.svd(np.sqrt(weights)[:, None] * rows)
+    assert 2 * found.potential == pytest.approx(sizes[0] ** 2)
+    np.testing.assert_allclose(found.points, [np.abs(axes[0])], atol=1e-9)
+
+
+def test_energies_of_all_measures_are_below_the_largest():
+    equation = ascent(mfpde.Perceptron.random(4, 3, seed=2))
+    found = mfpde.maximize(equation)
+    at_best = equation.energy(mfpde.Atoms(found.points[:1]))
+    assert at_best == pytest.approx(found.energy, abs=1e-14)
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        points = random_points(3, 3, seed)
+        points = found.points[0] + 0.1 * generator.random() * points
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        assert equation.energy(mfpde.Atoms(points)) <= found.energy
+
+
+def test_a_ring_of_maximisers_is_a_continuum():
+    # V = Phi(z) - Phi(2 z) / 4 + ... of one tanh neuron is even: both ends of its axis.
+    two = mfpde.maximize(ascent(mfpde.Perceptron([[0.0, 0.6, 0.8]], [1.0], "tanh")))
+    assert len(two.points) == 2
+    assert not two.dimensions.any()
+    ring = mfpde.maximize(ascent(mfpde.Perceptron([[0.0, 0.6, 0.8]], [-1.0], "tanh")))
+    assert ring.dimensions.tolist() == [1]
+    np.testing.assert_allclose(ring.points @ [0.0, 0.6, 0.8], 0, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("count", "dimension"), [(1, 2), (5, 2), (4, 3), (7, 3), (5, 4)]
+)
+def test_number_of_cells(count, dimension):
+    from math import comb
+
+    rows = random_points(count, dimension, 1)
+    cells = cells_of(rows)
+    assert len(cells) == 2 * sum(comb(count - 1, k) for k in range(dimension))
+    for signs, point in cells:
+        np.testing.assert_array_equal(np.sign(rows @ point), signs)
+
+
+@pytest.mark.parametrize(
+    ("equation", "message"),
+    [
+        (ascent(), "every single atom"),
+        (
+            mfpde.MeanFieldEquation(
+                mfpde.Attention(1.0, normalized=True),
+                mfpde.Perceptron.random(2, 2, seed=0),
+                direction="ascent",
+            ),
+            "softmax",
+        ),
+        (ascent(mfpde.Perceptron.random(25, 2, seed=0)), "25 neurons"),
+        (ascent(mfpde.Perceptron(np.eye(2), np.eye(2))), "vector weights"),
+        (
+            ascent(mfpde.Perceptron.random(6, 6, seed=0, activation="gelu")),
+            "6 dimensions",
+        ),
+    ],
+)
+def test_what_cannot_be_maximised_is_refused(equation, message):
+    with pytest.raises(ValueError, match=message):
+        mfpde.maximize(equation)

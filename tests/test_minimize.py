@@ -1,0 +1,399 @@
+"""The global minimiser of descent: exact cases, duality, independent methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+import mfpde
+from mfpde.stationary.activation_bounds import polynomial_error
+from mfpde.stationary.bounded_fields import AtomicField, kernel_bend
+from mfpde.stationary.branch_and_bound import floor_of
+from mfpde.terms.funk_hecke import eigenvalues
+from validation.references.ring import ring_angle
+
+CIRCLE = mfpde.Circle(256)
+SPHERE = mfpde.Sphere(64)
+LADDER_BETA = 10.0
+
+
+def descent(beta, *terms):
+    return mfpde.MeanFieldEquation(mfpde.Attention(beta), *terms, direction="descent")
+
+
+def random_equation(beta, dimension, scale, *, seed=0, activation="relu"):
+    perceptron = mfpde.Perceptron.random(
+        2 * dimension, dimension, seed=seed, scale=scale, activation=activation
+    )
+    return descent(beta, perceptron)
+
+
+def random_points(count, dimension, seed):
+    points = np.random.default_rng(seed).standard_normal((count, dimension))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def one_neuron(weight, dimension=2, beta=LADDER_BETA):
+    axis = np.ones((1, dimension)) / np.sqrt(dimension)
+    return descent(beta, mfpde.Perceptron(axis, [weight]))
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("beta", [1.0, 5.0, 10.0, 25.0, 50.0])
+@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
+def test_gap_on_the_circle_is_certified(activation, beta, scale):
+    equation = random_equation(beta, 2, scale, activation=activation)
+    found = mfpde.minimize(equation, CIRCLE)
+    assert 0 <= found.gap <= 1e-12
+    again = mfpde.certificate(equation, found.measure)
+    assert again.gap <= 2e-12
+    assert again.energy == pytest.approx(equation.energy(found.measure), abs=1e-14)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("beta", [1.0, 10.0, 50.0])
+@pytest.mark.parametrize("scale", [1.0, 10.0])
+def test_gap_on_the_sphere_is_certified(activation, beta, scale):
+    equation = random_equation(beta, 3, scale, seed=1, activation=activation)
+    found = mfpde.minimize(equation, SPHERE)
+    assert 0 <= found.gap <= 1e-12
+    assert found.kind == "atoms"
+    polished = mfpde.polish(equation, found.atoms)
+    assert polished.is_second_order
+    assert polished.moved < 1e-6
+
+
+@pytest.mark.parametrize("geometry", [CIRCLE, SPHERE])
+@pytest.mark.parametrize("beta", [1.0, 10.0, 30.0])
+def test_without_a_potential_the_minimiser_is_uniform(geometry, beta):
+    found = mfpde.minimize(descent(beta), geometry)
+    assert found.kind == "density"
+    assert np.ptp(found.measure.values) < 1e-12
+    uniform_energy = eigenvalues(beta, geometry.dimension, 0)[0] / (2 * beta)
+    assert found.energy == pytest.approx(uniform_energy, abs=1e-14)
+    assert found.gap <= 1e-12
+
+
+@pytest.mark.parametrize("geometry", [CIRCLE, SPHERE])
+def test_a_quadratic_potential_has_a_density_of_degree_two(geometry):
+    beta, weight, d = 3.0, 0.04, geometry.dimension
+    axis = np.full(d, d**-0.5)
+    neuron = mfpde.Perceptron([axis], [weight], activation="linear")
+    found = mfpde.minimize(descent(beta, neuron), geometry)
+    kappa = eigenvalues(beta, d, 2)[2] / beta
+    quadratic = weight / 2 * ((geometry.points @ axis) ** 2 - 1 / d)
+    relative = found.measure.values * geometry.areas.sum()
+    assert found.kind == "density"
+    np.testing.assert_allclose(relative, 1 - quadratic / kappa, atol=1e-11)
+    assert found.gap <= 1e-12
+
+
+@pytest.mark.parametrize("weight", [-1.3, -0.8, -0.5, -0.36])
+def test_one_neuron_holds_one_atom_or_two(weight):
+    found = mfpde.minimize(one_neuron(weight), CIRCLE)
+    angles = np.arctan2(found.atoms.points[:, 1], found.atoms.points[:, 0]) - np.pi / 4
+    half = 0.0 if weight <= -1 else np.arccos(1 + np.log(-weight) / LADDER_BETA) / 2
+    expected = [0.0] if weight <= -1 else [-half, half]
+    np.testing.assert_allclose(np.sort(angles), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("beta", [10.0, 30.0])
+def test_a_third_atom_appears_where_the_middle_comes_down_to_the_level(beta):
+    """F(a) = F(+-t), |w| = e^(-beta u), cos 2t = 1 - u."""
+
+    def excess_of(u):
+        weight = np.exp(-beta * u)
+        middle = np.exp(beta * (np.sqrt(1 - u / 2) - 1)) / beta - weight / 2
+        beside = (1 + weight) / (2 * beta) - weight * (1 - u / 2) / 2
+        return middle - beside
+
+    def excess(weight):
+        equation = one_neuron(-weight, beta=beta)
+        found = mfpde.minimize(equation, CIRCLE)
+        assert len(found.atoms) == 2
+        middle = found.atoms.points.mean(axis=0, keepdims=True)
+        middle /= np.linalg.norm(middle)
+        values = AtomicField(equation, found.atoms.points, found.atoms.masses).values
+        return float(values(middle)[0] - values(found.atoms.points).mean())
+
+    exact = np.exp(-beta * brentq(excess_of, 0.3 / beta, 3 / beta, xtol=1e-15))
+    # There are two atoms above the weight that is looked for: follow F down from there.
+    above, below = exact + 3e-3, exact + 1e-3
+    for _ in range(7):
+        high, low = excess(above), excess(below)
+        root = below - low * (above - below) / (high - low)
+        above, below = below, root + 0.1 * (below - root)
+    assert root == pytest.approx(exact, abs=1e-8)
+    three = mfpde.minimize(one_neuron(-exact + 1e-3, beta=beta), CIRCLE)
+    assert len(three.atoms) == 3
+    assert 0 < three.atoms.masses.min() < 0.1
+
+
+@pytest.mark.parametrize(("beta", "digits"), [(10.0, 0.34214), (30.0, 0.30292)])
+def test_two_atoms_are_no_minimiser_where_they_split(beta, digits):
+    def bend_of(u):
+        return np.exp(-beta * u) * (beta * (2 * u - u**2) + 1 - u) - 1
+
+    def split_rate(weight):
+        equation = one_neuron(-weight, beta=beta)
+        half = np.arccos(1 + np.log(weight) / beta) / 2
+        angles = np.pi / 4 + np.array([-half, half]) * 1.001
+        pair = mfpde.Atoms(np.stack([np.cos(angles), np.sin(angles)], axis=1))
+        return float(mfpde.polish(equation, pair).split_rates[0, 0])
+
+    exact = np.exp(-beta * brentq(bend_of, 1e-3, 1.0, xtol=1e-15))
+    found = brentq(split_rate, exact - 0.02, exact + 0.02, xtol=1e-12)
+    assert found == pytest.approx(exact, abs=1e-8)
+    assert found == pytest.approx(digits, abs=1e-5)
+    assert len(mfpde.minimize(one_neuron(-exact, beta=beta), CIRCLE).atoms) == 3
+
+
+@pytest.mark.parametrize(("beta", "weight"), [(20.0, -0.3), (20.0, -0.9), (5.0, -0.3)])
+def test_a_ring_is_recognised(beta, weight):
+    found = mfpde.minimize(one_neuron(weight, 3, beta), SPHERE)
+    assert found.kind == "ring"
+    assert found.atoms is None
+    assert found.gap <= 1e-12
+    np.testing.assert_allclose(
+        found.rings.angles, [ring_angle(beta, weight)], atol=1e-9
+    )
+    np.testing.assert_allclose(found.rings.axis, np.full(3, 3**-0.5))
+
+
+def test_a_strong_neuron_holds_an_atom_on_the_sphere():
+    found = mfpde.minimize(one_neuron(-1.1, 3, 20.0), SPHERE)
+    assert found.kind == "atoms"
+    np.testing.assert_allclose(found.atoms.points, np.full((1, 3), 3**-0.5), atol=1e-12)
+
+
+def test_weak_neurons_hold_several_rings():
+    found = mfpde.minimize(one_neuron(0.3, 3, 20.0), SPHERE)
+    assert found.kind == "ring"
+    assert len(found.rings.angles) > 2
+    assert found.gap <= 1e-12
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_rotations_change_nothing(dimension):
+    equation = random_equation(7.0, dimension, 0.7, seed=3)
+    turn, _ = np.linalg.qr(np.random.default_rng(5).standard_normal((dimension,) * 2))
+    neurons = equation.externals[0]
+    turned = descent(
+        7.0, mfpde.Perceptron(neurons.directions @ turn.T, neurons.weights)
+    )
+    geometry = CIRCLE if dimension == 2 else SPHERE
+    one, other = mfpde.minimize(equation, geometry), mfpde.minimize(turned, geometry)
+    assert one.energy == pytest.approx(other.energy, abs=2e-12)
+    images = one.atoms.points @ turn.T
+    order = np.argmax(images @ other.atoms.points.T, axis=1)
+    np.testing.assert_allclose(images, other.atoms.points[order], atol=1e-7)
+    np.testing.assert_allclose(one.atoms.masses, other.atoms.masses[order], atol=1e-7)
+
+
+def test_conventions_agree():
+    beta, scale = 4.0, np.exp(4.0)
+    shifted = random_equation(beta, 2, 0.5)
+    neurons = shifted.externals[0]
+    unshifted = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, kernel="unshifted"),
+        mfpde.Perceptron(neurons.directions, scale * neurons.weights),
+        direction="descent",
+    )
+    one, other = mfpde.minimize(shifted, CIRCLE), mfpde.minimize(unshifted, CIRCLE)
+    assert other.energy == pytest.approx(scale * one.energy, rel=1e-11)
+    np.testing.assert_allclose(other.atoms.points, one.atoms.points, atol=1e-8)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_exponentiated_gradient_on_a_grid_agrees(activation):
+    equation = random_equation(8.0, 2, 0.4, seed=4, activation=activation)
+    found = mfpde.minimize(equation, CIRCLE)
+    angles = np.arange(360) * 2 * np.pi / 360
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    kernel = np.exp(8 * (points @ points.T - 1)) / 8
+    potential = equation.externals[0].value(points)
+    masses = np.full(360, 1 / 360)
+    for _ in range(1500):
+        field = kernel @ masses + potential
+        masses = masses * np.exp(-8 * (field - masses @ field))
+        masses = np.maximum(masses, 1e-30) / masses.sum()
+    energy = masses @ (kernel @ masses / 2 + potential)
+    assert found.lower_bound <= energy <= found.energy + 1e-3
+    held = mfpde.Atoms(points, masses)
+    found_gap = mfpde.certificate(equation, held).gap
+    assert found_gap >= energy - found.energy - found.gap
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    seed=st.integers(0, 1000),
+    size=st.floats(1e-6, 1.0),
+    dimension=st.sampled_from([2, 3]),
+)
+def test_a_perturbed_measure_has_at_least_its_excess_as_gap(seed, size, dimension):
+    equation = random_equation(6.0, dimension, 1.0, seed=2)
+    best = _best_of(dimension)
+    generator = np.random.default_rng(seed)
+    points = best.measure.points + size * generator.standard_normal(
+        best.measure.points.shape
+    )
+    masses = best.measure.masses * np.exp(size * generator.standard_normal(len(points)))
+    perturbed = mfpde.Atoms(
+        points / np.linalg.norm(points, axis=1, keepdims=True), masses / masses.sum()
+    )
+    found = mfpde.certificate(equation, perturbed)
+    assert found.gap >= found.energy - best.energy
+    assert found.lower_bound <= best.energy
+
+
+_BEST = {}
+
+
+def _best_of(dimension):
+    if dimension not in _BEST:
+        geometry = CIRCLE if dimension == 2 else SPHERE
+        equation = random_equation(6.0, dimension, 1.0, seed=2)
+        _BEST[dimension] = mfpde.minimize(equation, geometry)
+    return _BEST[dimension]
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    seed=st.integers(0, 1000),
+    beta=st.floats(0.0, 60.0),
+    activation=st.sampled_from(["relu", "leaky_relu", "gelu", "tanh", "linear"]),
+    dimension=st.sampled_from([2, 3]),
+)
+def test_the_floor_agrees_with_brute_force(seed, beta, *, activation, dimension):
+    generator = np.random.default_rng(seed)
+    neurons = mfpde.Perceptron(
+        generator.standard_normal((4, dimension)),
+        generator.standard_normal(4),
+        activation,
+        biases=generator.standard_normal(4) * (seed % 2),
+    )
+    equation = descent(beta, neurons)
+    masses = generator.random(5)
+    field = AtomicField(
+        equation, random_points(5, dimension, seed + 1), masses / masses.sum()
+    )
+    tried = field.values(random_points(30_000, dimension, seed + 2))
+    floor = floor_of(field, 1e-6, level=float(tried.min()))
+    assert floor.is_tight
+    assert floor.bound <= min(tried.min(), floor.smallest)
+    assert tried.min() <= floor.bound + 1e-6 + field.curvature * 0.2 + field.bend * 0.01
+    assert floor.smallest <= tried.min() + 1e-6
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 1000), beta=st.floats(0.0, 80.0))
+def test_third_derivatives_of_the_kernel_are_bounded(seed, beta):
+    y, start = random_points(2, 3, seed)
+    heading = np.cross(start, random_points(1, 3, seed + 1)[0])
+    heading /= np.linalg.norm(heading)
+    t = np.linspace(0, 2 * np.pi, 4001)
+    u = np.cos(t) * (start @ y) + np.sin(t) * (heading @ y)
+    s = np.sin(t) * (start @ y) - np.cos(t) * (heading @ y)
+    third = np.exp(beta * (u - 1)) * s * (beta**2 * s**2 - 3 * beta * u - 1)
+    assert np.abs(third).max() <= kernel_bend(beta)
+
+
+@pytest.mark.parametrize("activation", ["gelu", "tanh"])
+def test_polynomials_are_as_close_as_claimed(activation):
+    neuron = mfpde.Perceptron([[1.2, 0.0]], [0.7], activation)
+    x = np.linspace(-1, 1, 2001)
+    values = neuron.value(np.stack([x, np.sqrt(1 - x**2)], axis=1))
+    for degree in (6, 10, 14, 20):
+        nodes = np.cos((np.arange(degree + 1) + 0.5) * np.pi / (degree + 1))
+        at_nodes = neuron.value(np.stack([nodes, np.sqrt(1 - nodes**2)], axis=1))
+        fitted = np.polynomial.chebyshev.Chebyshev.fit(
+            nodes, at_nodes, degree, domain=[-1, 1]
+        )
+        error = np.abs(fitted(x) - values).max()
+        assert error <= polynomial_error(neuron, degree) + 1e-14
+
+
+@pytest.mark.parametrize("geometry", [CIRCLE, SPHERE])
+def test_a_density_has_the_certificate_of_its_point_masses(geometry):
+    equation = random_equation(5.0, geometry.dimension, 0.5)
+    density = mfpde.perturbed_uniform(geometry, 0.3, seed=1)
+    spectral = mfpde.certificate(equation, density)
+    points = geometry.points.reshape(-1, geometry.dimension)
+    held = mfpde.Atoms(points, density.masses.ravel())
+    assert spectral.energy == pytest.approx(equation.energy(held), abs=1e-13)
+    field = AtomicField(equation, held.points, held.masses)
+    tried = field.values(random_points(1000, geometry.dimension, 0))
+    assert spectral.floor <= tried.min() + 1e-12
+    assert spectral.floor >= tried.min() - 2e-2 * spectral.gap - 2e-2
+    best = mfpde.minimize(equation, geometry)
+    assert spectral.energy - best.energy <= spectral.gap
+
+
+def test_mixed_measures_add_up():
+    equation = random_equation(5.0, 2, 0.5)
+    density = mfpde.Density(CIRCLE, 0.7 * mfpde.uniform(CIRCLE).values)
+    atoms = mfpde.Atoms([[1.0, 0.0]], [0.3])
+    mixed = mfpde.certificate(equation, mfpde.Measure(density, atoms))
+    points = np.concatenate([CIRCLE.points, atoms.points])
+    held = mfpde.Atoms(points, np.concatenate([density.masses, atoms.masses]))
+    alone = mfpde.certificate(equation, held)
+    assert mixed.energy == pytest.approx(alone.energy, abs=1e-14)
+    assert mixed.mean_field == pytest.approx(alone.mean_field, abs=1e-14)
+    assert mixed.floor == pytest.approx(alone.floor, abs=2e-2 * alone.gap)
+
+
+def test_a_run_stays_above_the_minimum():
+    equation = random_equation(5.0, 2, 1.0, seed=1)
+    found = mfpde.minimize(equation, CIRCLE)
+    run = mfpde.solve(equation, mfpde.uniform(CIRCLE), t_end=4.0, save_every=1.0)
+    assert (run.energies >= found.lower_bound).all()
+    final = mfpde.certificate(equation, run.final)
+    assert final.lower_bound <= found.energy
+    assert final.gap >= run.energies[-1] - found.energy
+
+
+@pytest.mark.parametrize(
+    ("equation", "message"),
+    [
+        (mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent"), "ascent"),
+        (
+            mfpde.MeanFieldEquation(
+                mfpde.Attention(1.0, normalized=True), direction="descent"
+            ),
+            "softmax",
+        ),
+        (
+            mfpde.MeanFieldEquation(
+                mfpde.Attention(1.0), direction="descent", diffusion=0.1
+            ),
+            "diffusion = 0.1",
+        ),
+        (
+            descent(
+                1.0,
+                mfpde.Potential(
+                    lambda x: x[..., 0], lambda x: np.eye(1, x.shape[-1])[0]
+                ),
+            ),
+            "Potential",
+        ),
+        (
+            descent(
+                1.0,
+                mfpde.Perceptron(
+                    [[1.0, 0.0]], [1.0], (np.sin, lambda z: 1 - np.cos(z))
+                ),
+            ),
+            "activation = 'custom'",
+        ),
+        (descent(1.0, mfpde.Perceptron(np.eye(2), np.eye(2))), "vector weights"),
+    ],
+)
+def test_what_has_no_certificate_is_refused(equation, message):
+    with pytest.raises(ValueError, match=message):
+        mfpde.minimize(equation, CIRCLE)
+    with pytest.raises(ValueError, match=message):
+        mfpde.certificate(equation, mfpde.uniform(CIRCLE))
