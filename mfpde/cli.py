@@ -158,7 +158,7 @@ def _add_minimize(
         "--tolerance",
         type=float,
         default=1e-12,
-        help="wanted gap, relative to the kernel's amplitude (default 1e-12)",
+        help="wanted gap, relative to the size of the energy (default 1e-12)",
     )
     minimize.add_argument(
         "--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)"

@@ -22,7 +22,7 @@ from scipy.spatial import cKDTree
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.stationary.bounded_fields import AtomicField, kernel, kernel_width
-from mfpde.stationary.certificate import Certificate, bounded_gap
+from mfpde.stationary.certificate import Certificate, bounded_gap, energy_scale
 from mfpde.stationary.derivatives import field_derivatives
 from mfpde.stationary.joint_newton import Derivatives, JointEnd, State, joint_newton
 from mfpde.stationary.local_minima import (
@@ -135,8 +135,9 @@ def atomic_minimum(
     equation: MeanFieldEquation, dimension: int, tolerance: float
 ) -> AtomicMinimum:
     """Minimise E over atoms on S^(dimension-1) to a gap of ``tolerance``, if possible."""
-    pieces = AtomicPieces(equation, tolerance / 1e-12)
     empty = AtomicField(equation, np.empty((0, dimension)), np.empty(0))
+    scale = energy_scale(equation) * max(1.0, empty.external.curvature)
+    pieces = AtomicPieces(equation, scale)
     spacing = SCAN_SPACING * min(pieces.width, empty.external.width)
     scan = SphereCells.covering(dimension, spacing / 2).balls()[0]
     state = _thinned(pieces, _on_scan(pieces, scan), 1.6 * spacing)

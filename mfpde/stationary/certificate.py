@@ -96,8 +96,9 @@ def certificate(
     measure
         Density, atoms, or both.
     tolerance
-        How close the bound of F should come to its minimum, relative to 1 or to the
-        kernel's amplitude; a hundredth of the gap is enough in any case.
+        How close the bound of F should come to its minimum, relative to the
+        size of the energy (as for :func:`minimize`); a hundredth of the gap is enough in
+        any case.
 
     Raises
     ------
@@ -143,8 +144,18 @@ def flat_gap(field: SpectralField, known: tuple[float, float]) -> Certificate:
 
 
 def energy_scale(equation: MeanFieldEquation) -> float:
-    """Size that energies are compared with: the kernels' amplitude, at least 1."""
-    return max(1.0, sum(a.amplitude for a in equation.attentions))
+    """Size that energies are compared with.
+
+    The largest of 1, the kernels' amplitude, and a hundredth of sum |w_j| (|a_j| + |b_j|)^2,
+    where rounding of V alone comes near 1e-12.
+    """
+    amplitude = sum(a.amplitude for a in equation.attentions)
+    strength = 0.0
+    for term in equation.externals:
+        assert isinstance(term, Perceptron)
+        reach = np.linalg.norm(term.directions, axis=1) + np.abs(term.biases)
+        strength += float(np.abs(term.weights) @ reach**2)
+    return max(1.0, amplitude, strength / 100)
 
 
 def check_descent(equation: MeanFieldEquation, name: str) -> None:

@@ -55,7 +55,8 @@ def minimize(
         The sphere, and the grid that a smooth minimiser is given on.  Atoms and rings do
         not depend on it.
     tolerance
-        Wanted gap, relative to the kernel's amplitude (1, or e^beta if unshifted).
+        Wanted gap, relative to the size of the energy: the largest of 1, the kernel's
+        amplitude (e^beta if unshifted) and sum |w_j| (|a_j| + |b_j|)^2 / 100.
 
     Raises
     ------
