@@ -419,7 +419,9 @@ def test_steps_of_the_two_atom_ascent():
 
 
 @pytest.mark.parametrize("normalized", [False, True])
-@pytest.mark.parametrize("activation", [None, "gelu"])
+@pytest.mark.parametrize(
+    "activation", [None, pytest.param("gelu", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("transport", ["donor_blended", "muscl"])
 def test_nonlinear_order(normalized, activation, transport):
     """beta = 8, t = 1, L1 against the reference's harmonics up to degree 60."""
