@@ -159,7 +159,7 @@ class Sphere(Geometry):
 
     @cached_property
     def _inverse_probabilities(self) -> FloatArray:
-        return read_only(4 * np.pi / self.areas)
+        return read_only(4 * np.pi / self.areas[:, :1])
 
     def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
         """Moments sum m conj Y_lm of cell masses, for m >= 0."""

@@ -60,7 +60,7 @@ class SphericalTransform:
         self._pool = ArrayPool()
 
     def analysis(self, values: FloatArray, factors: FloatArray) -> ComplexArray:
-        """Coefficients of ``values`` (nlat, nlon) times ``factors``."""
+        """Coefficients of ``values`` (nlat, nlon) times ``factors`` (nlat, 1)."""
         result = np.empty(self.size, dtype=np.complex128)
         scaled = np.multiply(values, factors, out=self._pool.take(*self.shape))
         self.plan.spat_to_SH(scaled, result)

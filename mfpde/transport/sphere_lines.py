@@ -127,10 +127,14 @@ def blended_outflows(
     low_length, high_length = lengths
     for j in range(len(high)):
         share = shares[j]
-        kept = 1.0 - share
         up = here[j] > 0.0
         behind = back[j] if up else -front[j]
         ahead = front[j] if up else -back[j]
         donor = share * donor_flux(behind, abs(here[j]), ahead, share)
-        high[j] = kept * max(at_high[j], 0.0) + high_length * (donor if up else 0.0)
-        low[j] = kept * max(-at_low[j], 0.0) + low_length * (0.0 if up else donor)
+        high[j] = donor if up else -donor
+    for j in range(len(low)):
+        smooth = (1.0 - shares[j]) * max(-at_low[j], 0.0)
+        low[j] = smooth + low_length * max(-high[j], 0.0)
+    for j in range(len(high)):
+        smooth = (1.0 - shares[j]) * max(at_high[j], 0.0)
+        high[j] = smooth + high_length * max(high[j], 0.0)
