@@ -116,6 +116,7 @@ def fill_fluxes(
         shares_of(shares, blends, density[here], areas[i], unresolved[0])
         if method == FACE_VELOCITY:
             shares[:] = 0.0
+        # What leaves a ring through its south face enters the next through its north face.
         above, below = below, above
         if i + 1 < nlat:
             w = southward[i]
