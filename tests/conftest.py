@@ -2,6 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# The same examples on every run: a change is judged by its own failures.  To look for new
+# ones: pytest --hypothesis-profile=default.
+settings.register_profile("reproducible", derandomize=True)
+settings.load_profile("reproducible")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

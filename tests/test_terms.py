@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import eval_gegenbauer, gammaln, ive
 
 import mfpde
+from mfpde.geometry import Geometry
 from mfpde.terms.activations import ACTIVATIONS, find_activation
 from mfpde.terms.funk_hecke import band_limit, eigenvalues
 
@@ -189,3 +190,16 @@ def test_spectral_fields_are_the_direct_sums(
         equation.velocity(density), equation.velocity(atoms), atol=3e-13
     )
     assert equation.energy(density) == pytest.approx(equation.energy(atoms), rel=1e-12)
+
+
+@pytest.mark.parametrize("beta", [5e-324, 1e-300, 1e-100, 1e-20, 1e-9])
+@pytest.mark.parametrize("geometry", [mfpde.Circle(64), mfpde.Zonal(5, 64)])
+def test_the_smallest_beta_is_its_limit(beta: float, geometry: Geometry) -> None:
+    start = mfpde.perturbed_uniform(geometry, amplitude=0.3, seed=3)
+    velocities = [
+        mfpde.MeanFieldEquation(mfpde.Attention(value), direction="ascent").velocity(
+            start
+        )
+        for value in (beta, 0.0)
+    ]
+    np.testing.assert_allclose(*velocities, atol=2e-9)

@@ -22,6 +22,9 @@ from mfpde.terms.direct_sum import kernel_sums
 from mfpde.terms.funk_hecke import band_limit, counted_eigenvalues, eigenvalues
 
 LARGEST_BETA = 1000.0
+# Below it K / beta is x.y (up to a constant) to more digits than there are, and 1 / beta
+# is soon not representable.
+SMALLEST_BETA = 1e-100
 LARGEST_UNSHIFTED_BETA = 350.0
 RESOLVED_TOLERANCE = 1e-10
 SOFTMAX_FLOOR = 1e-13
@@ -34,7 +37,8 @@ class Attention:
     Parameters
     ----------
     beta
-        Inverse temperature; 0 is the Kuramoto limit.
+        Inverse temperature; 0 is the Kuramoto limit, which values below 1e-100 are
+        taken for.
     normalized
         Softmax attention.
     kernel
@@ -57,7 +61,7 @@ class Attention:
 
     def __post_init__(self) -> None:
         beta = real_number("beta", self.beta, at_least=0.0, at_most=LARGEST_BETA)
-        object.__setattr__(self, "beta", beta)
+        object.__setattr__(self, "beta", beta if beta >= SMALLEST_BETA else 0.0)
         if not isinstance(self.normalized, bool | np.bool_):
             raise ValueError(f"normalized = {self.normalized!r} must be True or False")
         choice("kernel", self.kernel, ("shifted", "unshifted"))

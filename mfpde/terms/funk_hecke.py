@@ -36,7 +36,8 @@ def _spectrum(beta: float, dimension: int) -> tuple[FloatArray, FloatArray]:
             if k < size:
                 ratios[k] = ratio
         l = np.arange(size, dtype=np.float64)
-        log_lambda = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
+        with np.errstate(divide="ignore"):  # at tiny beta an eigenvalue may underflow
+            log_lambda = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
         growth = np.log((2 * l + dimension) / (l + 1))
         inner = (l + dimension - 2) / np.where(
             2 * l + dimension == 2, 1, 2 * l + dimension - 2
