@@ -1,0 +1,3 @@
+"""Validation: schemes; the scripts in the order of the report."""
+
+SCRIPTS: tuple[str, ...] = ()
