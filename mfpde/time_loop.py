@@ -30,8 +30,10 @@ FINER_GRID = "finer_grid"
 """Kind of the reason with which the loop hands over to a finer grid."""
 _RECENT_STEPS = 6
 _AT_REST = 1e-14
-# Below this share of the draining step, accuracy is the grid's matter, not the step's.
+# Below this share of the draining step, accuracy is the grid's matter, not the step's; near
+# rest, where cells drain slowly, of the time in which attention (K <= 1) moves a unit mass.
 _SMALLEST_SHARE = 1e-3
+_ATTENTION_TIME = 1.0
 # A run of more steps than the inverse of this would never end.
 _SMALLEST_STEP = 1e-13
 
@@ -147,7 +149,8 @@ class TimeLoop:
             cut_short = step < wanted
             if not cut_short or result.accurate_step < step or not result.is_accurate:
                 self.accurate_step = result.accurate_step
-            smallest = _SMALLEST_SHARE * draining if np.isfinite(draining) else 0.0
+            longest = min(draining, _ATTENTION_TIME) if np.isfinite(draining) else 0.0
+            smallest = _SMALLEST_SHARE * longest
             if result.is_accurate or step <= smallest:
                 break
             self.rejected += 1

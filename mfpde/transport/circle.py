@@ -14,8 +14,7 @@ from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.line import (
     GHOSTS,
     blend,
-    blends,
-    donor_flux,
+    face_blends,
     half_slope,
     upwind_difference_5,
 )
@@ -43,23 +42,24 @@ def fifth_order_outflows(
     Returns the sum of density times blend: what the grid does not resolve.
     """
     n = len(density)
-    r = wrapped(density)
     v = wrapped(velocity)
-    f = r * v
-    share = blends(r)
+    f = wrapped(density * velocity)
+    # Face i, between cells i and i + 1, has the blend b[i + 3].
+    b = wrapped(face_blends(density))
+    smooth = np.empty(n + 1)
+    for i in range(n + 1):
+        j = i - 1 + GHOSTS
+        back = upwind_difference_5(f[j + 3], f[j + 2], f[j + 1], f[j], f[j - 1])
+        ahead = upwind_difference_5(f[j - 2], f[j - 1], f[j], f[j + 1], f[j + 2])
+        upwind = max(ahead, 0.0) if v[j] + v[j + 1] > 0.0 else min(back, 0.0)
+        smooth[i] = (1.0 - b[j]) * upwind
     unresolved = 0.0
     for i in range(n):
         j = i + GHOSTS
-        b = share[j]
-        ahead = upwind_difference_5(f[j - 2], f[j - 1], f[j], f[j + 1], f[j + 2])
-        back = -upwind_difference_5(f[j + 2], f[j + 1], f[j], f[j - 1], f[j - 2])
-        smooth_high = max(ahead, 0.0) if v[j] + v[j + 1] > 0.0 else 0.0
-        smooth_low = max(back, 0.0) if v[j] + v[j - 1] < 0.0 else 0.0
-        donor_up = donor_flux(f[j - 1], f[j], f[j + 1], b)
-        donor_down = donor_flux(-f[j + 1], -f[j], -f[j - 1], b)
-        high[i] = max((1.0 - b) * smooth_high + b * donor_up, 0.0)
-        low[i] = max((1.0 - b) * smooth_low + b * donor_down, 0.0)
-        unresolved += b * r[j]
+        donor = 0.5 * (b[j - 1] + b[j]) * f[j]
+        high[i] = max(smooth[i + 1], 0.0) + max(donor, 0.0)
+        low[i] = max(-smooth[i], 0.0) + max(-donor, 0.0)
+        unresolved += max(b[j - 1], b[j]) * density[i]
     return unresolved
 
 
@@ -78,22 +78,18 @@ def muscl_outflows(
     """
     n = len(density)
     r = wrapped(density)
-    v = wrapped(velocity)
     w = wrapped(face_velocity)
-    f = r * v
-    share = blends(r)
+    b = wrapped(face_blends(density))
     unresolved = 0.0
     for i in range(n):
         j = i + GHOSTS
-        b = share[j]
         slope = half_slope(r[j - 1], r[j], r[j + 1])
-        smooth_high = max(w[j], 0.0) * (r[j] + slope)
-        smooth_low = max(-w[j - 1], 0.0) * (r[j] - slope)
-        donor_up = donor_flux(f[j - 1], f[j], f[j + 1], b)
-        donor_down = donor_flux(-f[j + 1], -f[j], -f[j - 1], b)
-        high[i] = max((1.0 - b) * smooth_high + b * donor_up, 0.0)
-        low[i] = max((1.0 - b) * smooth_low + b * donor_down, 0.0)
-        unresolved += b * r[j]
+        smooth_high = (1.0 - b[j]) * max(w[j], 0.0) * (r[j] + slope)
+        smooth_low = (1.0 - b[j - 1]) * max(-w[j - 1], 0.0) * (r[j] - slope)
+        donor = 0.5 * (b[j - 1] + b[j]) * (r[j] * velocity[i])
+        high[i] = max(smooth_high, 0.0) + max(donor, 0.0)
+        low[i] = max(smooth_low, 0.0) + max(-donor, 0.0)
+        unresolved += max(b[j - 1], b[j]) * r[j]
     return unresolved
 
 

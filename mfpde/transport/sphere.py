@@ -18,10 +18,12 @@ from mfpde.transport.sphere_lines import (
     FourRows,
     Pair,
     Weights,
-    blended_outflows,
+    donor_shares,
+    face_blends,
+    less_blend,
     limited_flux,
     own_blends,
-    shares_of,
+    sided_outflows,
     third_order_flux,
 )
 from mfpde.transport.sphere_ring import (
@@ -41,6 +43,7 @@ _RINGS = 4
 Tables = tuple[
     FloatArray,
     IntArray,
+    FloatArray,
     FloatArray,
     FloatArray,
     FloatArray,
@@ -82,15 +85,16 @@ def fill_fluxes(
     Sum of mass times blend: what the grid does not resolve.
     """
     areas, sizes, lengths, southward = tables[:4]
-    zonal_lengths, zonal_flux_lengths, flux_shares = tables[4:]
+    zonal_lengths, zonal_flux_lengths, flux_shares, donor = tables[4:]
     nlat, nlon = masses.shape
     # Ring i is row i modulo 4; the ring beyond a pole lies over it.
-    lines = np.empty((3, _RINGS, nlon))
-    density, flow, own = lines[0], lines[1], lines[2]
-    shares, speed = np.empty(nlon), np.empty(nlon)
+    lines = np.empty((4, _RINGS, nlon))
+    # The last are the blends of the faces south of each ring.
+    density, flow, own, faces = lines[0], lines[1], lines[2], lines[3]
+    shares, speed, donors = np.empty(nlon), np.empty(nlon), np.empty(nlon)
     above, below = np.zeros(nlon), np.zeros(nlon)
     to_south, to_north, from_north = np.zeros(nlon), np.zeros(nlon), np.zeros(nlon)
-    outflow = np.empty(nlon)
+    outflow, inward = np.empty(nlon), np.empty(nlon)
     work = np.zeros((ZONAL_ROWS, nlon + 2 * PAD))
     unresolved = np.zeros((2, nlon))
     for i in range(2):
@@ -99,6 +103,7 @@ def fill_fluxes(
     _over_the_pole(flow[-1], flow[0], -1.0)
     own_blends(own[0], (density[-1], density[0], density[1]))
     _over_the_pole(own[-1], own[0], 1.0)
+    face_blends(faces[-1], (own[-1], own[0]))
     for i in range(nlat):
         north, here, south = (i - 1) % _RINGS, i % _RINGS, (i + 1) % _RINGS
         beyond = (i + 2) % _RINGS
@@ -112,8 +117,9 @@ def fill_fluxes(
             own_blends(own[south], (density[here], density[south], density[beyond]))
         else:
             _over_the_pole(own[south], own[here], 1.0)
-        blends = (own[north], own[here], own[south])
-        shares_of(shares, blends, density[here], areas[i], unresolved[0])
+        face_blends(faces[here], (own[here], own[south]))
+        blends = (faces[north], faces[here])
+        donor_shares(shares, blends, (density[here], unresolved[0]), areas[i])
         if method == FACE_VELOCITY:
             shares[:] = 0.0
         # What leaves a ring through its south face enters the next through its north face.
@@ -127,24 +133,32 @@ def fill_fluxes(
             _smooth_flux(
                 below, (densities, flows), speed, (weights, lengths[i]), method
             )
+            if method != FACE_VELOCITY:
+                less_blend(below, faces[here])
         else:
             below[:] = 0.0
-        to_south, from_north = from_north, to_south
-        ends = (lengths[i - 1] if i > 0 else 0.0, lengths[i])
-        sides, triple = (to_north, to_south), (flow[north], flow[here], flow[south])
-        blended_outflows(sides, shares, triple, (above, below), ends)
-        if i > 0:
-            _subtract(result[SOUTHWARD, i - 1], from_north, to_north)
         zonal_fluxes(
             work,
             density[here],
             velocity[1, i],
             (at_faces[1, i], unresolved[1]),
-            (areas[i], zonal_lengths[i], zonal_flux_lengths[i], flux_shares[i]),
+            (
+                areas[i],
+                zonal_lengths[i],
+                zonal_flux_lengths[i],
+                flux_shares[i],
+                donor[i, 2],
+            ),
             sizes[i],
             method,
-            (result[EASTWARD, i], outflow),
+            (result[EASTWARD, i], outflow, inward),
         )
+        _fill_donors(donors, (shares, flow[here]), inward, donor[i, 3])
+        to_south, from_north = from_north, to_south
+        sides, ends = (to_north, to_south), (donor[i, 0], donor[i, 1])
+        sided_outflows(sides, donors, (above, below), ends)
+        if i > 0:
+            _subtract(result[SOUTHWARD, i - 1], from_north, to_north)
         times = result[DRAINING_TIME, i]
         fill_draining_times(times, masses[i], outflow, sides, sizes[i])
     result[SOUTHWARD, nlat - 1] = 0.0
@@ -176,6 +190,14 @@ def _fill_ring(
     for j in range(len(masses)):
         density[j] = masses[j] * per_area
         flow[j] = density[j] * velocity[j]
+
+
+@compiled
+def _fill_donors(out: FloatArray, rows: Pair, inward: FloatArray, chord: float) -> None:
+    """Fill in the meridional donor flow: the cells' own, and what chords ask for."""
+    shares, flow = rows
+    for j in range(len(out)):
+        out[j] = shares[j] * flow[j] + chord * inward[j]
 
 
 @compiled

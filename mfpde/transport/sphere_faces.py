@@ -69,6 +69,7 @@ class Faces:
     zonal_flux: FloatArray
     southward: FloatArray
     flux_share: FloatArray
+    donor: FloatArray
 
     @property
     def tables(self) -> Tables:
@@ -81,6 +82,7 @@ class Faces:
             self.zonal,
             self.zonal_flux,
             self.flux_share,
+            self.donor,
         )
 
 
@@ -100,7 +102,31 @@ def faces_of(sphere: Sphere) -> Faces:
         zonal_flux=zonal_flux,
         southward=southward * dphi,
         flux_share=x * x * (3 - 2 * x),
+        donor=_donor_lengths(rings, dphi),
     )
+
+
+def _donor_lengths(rings: Rings, dphi: float) -> FloatArray:
+    """Lengths and chord (nlat, 4) for the donor flow.
+
+    Along the tangent plane of the cell's centre the mean of what a cell sends moves
+    with exactly the cell's velocity: the length is area over distance, not that of the
+    face.  (With that of the face what flows away from a pole is too fast, by
+    h cot(theta) / 2, and what flows to it too slow: a bump that contracts would drift.)
+
+    What goes east or west by an angle moves along a chord, hence towards the pole too,
+    at the rate |v_phi| tan(angle / 2) cos(theta): as much must go away from it.
+    """
+    theta = rings.colatitudes
+    areas = rings.weights * dphi
+    angles = rings.group_sizes * dphi
+    result = np.zeros((len(theta), 4))
+    apart = np.sin(np.diff(theta))
+    result[1:, 0] = areas[1:] / apart
+    result[:-1, 1] = areas[:-1] / apart
+    result[:, 2] = areas * rings.group_sizes / (np.sin(theta) * np.sin(angles))
+    result[:, 3] = np.tan(angles / 2) * np.cos(theta)
+    return result
 
 
 def _third_order_lengths(rings: Rings) -> tuple[FloatArray, FloatArray]:

@@ -3,15 +3,15 @@
 The functions work on whole rows, so that meridians and rings share them: ``flows`` (rho
 v) and ``densities`` are rows side by side along the line, in its direction.  A smooth
 flux is signed, positive in the direction of the line, and belongs to a face; a cell
-sends only what points away from it.  ``shares`` are the blends: the share of the donor
-flux.
+sends only what points away from it.  See :mod:`mfpde.transport.line` for the blends of
+faces and the shares of cells.
 """
 
 from __future__ import annotations
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
-from mfpde.transport.line import blend, donor_flux, half_slope
+from mfpde.transport.line import blend, half_slope
 
 Pair = tuple[FloatArray, FloatArray]
 Rows = tuple[FloatArray, FloatArray, FloatArray]
@@ -25,25 +25,54 @@ _DAMPING = 1.0 / 12.0
 
 @compiled
 def own_blends(out: FloatArray, densities: Rows) -> None:
-    """Blend min(1, (2c)^4) of each cell from three rows of densities."""
+    """Blend min(1, (1.2 c)^4) of each cell from three rows of densities."""
     low, here, high = densities
     for j in range(len(out)):
         out[j] = blend(low[j], here[j], high[j])
 
 
 @compiled
-def shares_of(
-    out: FloatArray,
-    blends: Rows,
-    density: FloatArray,
-    area: float,
-    unresolved: FloatArray,
-) -> None:
-    """Largest of three rows of blends; adds that share of the mass to ``unresolved``."""
-    low, here, high = blends
+def face_blends(out: FloatArray, pair: Pair) -> None:
+    """Blend of each face: the larger of the two cells'."""
+    low, high = pair
     for j in range(len(out)):
-        out[j] = max(max(low[j], here[j]), high[j])
-        unresolved[j] += out[j] * (density[j] * area)
+        out[j] = max(low[j], high[j])
+
+
+@compiled
+def donor_shares(out: FloatArray, blends: Pair, masses: Pair, area: float) -> None:
+    """Share of each cell's flow that it sends as a donor; see :mod:`mfpde.transport.line`.
+
+    ``blends`` are those of the faces to either side; ``masses`` are densities and the
+    unresolved masses to add to.
+    """
+    low, high = blends
+    density, unresolved = masses
+    for j in range(len(out)):
+        out[j] = 0.5 * (low[j] + high[j])
+        unresolved[j] += max(low[j], high[j]) * (density[j] * area)
+
+
+@compiled
+def inward_flow(
+    out: FloatArray, blends: Pair, shares: FloatArray, flow: FloatArray
+) -> None:
+    """Fill in how much of the flow along a ring leaves the cell's circle, per half angle.
+
+    What moves by an angle to a face's other side moves along a chord: what a cell sends
+    to both sides in the same measure leaves its great circle on neither.
+    """
+    low, high = blends
+    for j in range(len(out)):
+        uneven = 0.5 * (high[j] - low[j])
+        out[j] = shares[j] * abs(flow[j]) - uneven * flow[j]
+
+
+@compiled
+def less_blend(flux: FloatArray, blends: FloatArray) -> None:
+    """Leave the share 1 - B of the smooth flux, in place."""
+    for j in range(len(flux)):
+        flux[j] *= 1.0 - blends[j]
 
 
 @compiled
@@ -108,33 +137,20 @@ def limited_flux(
 
 
 @compiled
-def blended_outflows(
-    sides: Pair,
-    shares: FloatArray,
-    flows: Rows,
-    fluxes: Pair,
-    lengths: tuple[float, float],
+def sided_outflows(
+    sides: Pair, donors: FloatArray, fluxes: Pair, lengths: tuple[float, float]
 ) -> None:
-    """Fill in what each cell sends to both sides: smooth and donor flux, blended.
+    """Fill in what each cell sends to both sides: smooth fluxes and donor flow.
 
-    ``sides``, smooth ``fluxes`` and face ``lengths`` are low and high; see
-    :func:`mfpde.transport.line.donor_flux`.  The donor flux leaves a cell on one side
-    only, that to which the cell's own velocity points.
+    ``sides``, smooth ``fluxes`` and ``lengths`` for the donor flow are low and high.  The
+    donor flow leaves a cell on one side only, that to which it points.
     """
     low, high = sides
-    back, here, front = flows
     at_low, at_high = fluxes
     low_length, high_length = lengths
-    for j in range(len(high)):
-        share = shares[j]
-        up = here[j] > 0.0
-        behind = back[j] if up else -front[j]
-        ahead = front[j] if up else -back[j]
-        donor = share * donor_flux(behind, abs(here[j]), ahead, share)
-        high[j] = donor if up else -donor
     for j in range(len(low)):
-        smooth = (1.0 - shares[j]) * max(-at_low[j], 0.0)
-        low[j] = smooth + low_length * max(-high[j], 0.0)
+        donor = low_length * min(donors[j], 0.0)
+        low[j] = max(-at_low[j], 0.0) - donor
     for j in range(len(high)):
-        smooth = (1.0 - shares[j]) * max(at_high[j], 0.0)
-        high[j] = smooth + high_length * max(high[j], 0.0)
+        donor = high_length * max(donors[j], 0.0)
+        high[j] = max(at_high[j], 0.0) + donor

@@ -16,16 +16,20 @@ from mfpde.transport.sphere_lines import (
     OUTER,
     FourRows,
     Pair,
-    blended_outflows,
+    Rows,
+    donor_shares,
+    face_blends,
+    inward_flow,
+    less_blend,
     limited_flux,
     own_blends,
     reconstruct_apart,
-    shares_of,
+    sided_outflows,
     third_order_flux,
 )
 
 THIRD_ORDER, MUSCL, FACE_VELOCITY = 3, 2, 0
-ZONAL_ROWS = 9
+ZONAL_ROWS = 12
 """Rows of work that :func:`zonal_fluxes` needs, PAD cells longer at each end."""
 PAD = 2
 
@@ -36,21 +40,22 @@ def zonal_fluxes(
     density: FloatArray,
     velocity: FloatArray,
     others: Pair,
-    table: tuple[float, float, float, float],
+    table: tuple[float, float, float, float, float],
     size: int,
     method: int,
-    result: Pair,
+    result: Rows,
 ) -> None:
     """Fill net fluxes through the east faces of one ring, and its groups' outflows.
 
-    ``result`` are the fluxes for each cell, and room for the total outflow of each
-    group to east and west; ``others`` are the velocities at the east faces, and the
-    unresolved masses to add to; ``table`` holds area, length of the faces, that in the
-    third-order flux, and the share of it that is reconstructed as one field.
+    ``result`` are the fluxes for each cell, room for the total outflow of each group to
+    east and west, and :func:`inward_flow` for each cell; ``others`` are the velocities at
+    the east faces, and the unresolved masses to add to; ``table`` holds area, length of
+    the faces, that in the third-order flux, the share of it that is reconstructed as one
+    field, and the length for the donor flux.
     """
     at_faces, unresolved = others
-    eastward, outflow = result
-    area, length, flux_length, flux_share = table
+    eastward, outflow, inward = result
+    area, length, flux_length, flux_share, donor_length = table
     n = len(density) // size
     c = PAD
     r, f, own = work[0], work[1], work[2]
@@ -73,8 +78,11 @@ def zonal_fluxes(
     densities, flows = _side_by_side(r, n), _side_by_side(f, n)
     own_blends(own[c : c + n], densities[:3])
     _wrap(own, n)
-    blends = (own[c - 1 : c - 1 + n], own[c : c + n], own[c + 1 : c + 1 + n])
-    shares_of(shares, blends, densities[1], area * size, unresolved)
+    faces = work[9]
+    face_blends(faces[c : c + n], (own[c : c + n], own[c + 1 : c + 1 + n]))
+    _wrap(faces, n)
+    blends = faces[c - 1 : c - 1 + n], faces[c : c + n]
+    donor_shares(shares, blends, (densities[1], unresolved), area * size)
     flux, speed = work[8][: n + 1], work[3][:n]
     _fill_east_velocity(speed, velocity, at_faces, size, method)
     if method == THIRD_ORDER:
@@ -88,9 +96,19 @@ def zonal_fluxes(
         limited_flux(flux[1:], densities, speed, length)
     if method == FACE_VELOCITY:
         shares[:] = 0.0
+    else:
+        less_blend(flux[1:], blends[1])
     flux[0] = flux[n]
-    fluxes, lengths = (flux[:n], flux[1:]), (length, length)
-    blended_outflows((low, high), shares, flows[:3], fluxes, lengths)
+    donors = work[10][:n]
+    for g in range(n):
+        donors[g] = shares[g] * flows[1][g]
+    lengths = donor_length, donor_length
+    sided_outflows((low, high), donors, (flux[:n], flux[1:]), lengths)
+    if method == FACE_VELOCITY:
+        inward[:] = 0.0
+    else:
+        inward_flow(work[11][:n], blends, shares, flows[1])
+        fill_groups(inward, work[11], size)
     for g in range(n):
         outflow[g] = low[g] + high[g]
     if size == 1:
