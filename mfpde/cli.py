@@ -24,6 +24,7 @@ _PLACES = {
     "compare": "mfpde.commands.show",
     "theory": "mfpde.commands.theory",
     "minimize": "mfpde.commands.minimize",
+    "verify": "mfpde.commands.verify",
 }
 
 
@@ -77,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_stored(commands)
     _add_theory(commands)
     _add_minimize(commands)
+    _add_verify(commands)
     return parser
 
 
@@ -176,6 +178,34 @@ def _add_theory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="beta (needed), dimension, normalized, kernel, diffusion, degrees, "
         "directions, weights, biases, activation, mass, start_angle, end_angle, atoms, "
         "least_mass",
+    )
+
+
+def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    verify = commands.add_parser(
+        "verify", help="check the claims of validation/ and write a report"
+    )
+    verify.add_argument(
+        "--quick", action="store_true", help="at reduced size, in a few minutes"
+    )
+    verify.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="sections or scripts, as in: theorems exact_facts/growth_rates",
+    )
+    verify.add_argument(
+        "--out",
+        metavar="DIR",
+        help="where results, figures and report go: by default validation/report, "
+        "with --quick results/verify",
+    )
+    verify.add_argument(
+        "--fresh", action="store_true", help="run again what has been run before"
+    )
+    verify.add_argument(
+        "--jobs", type=int, default=2, metavar="N", help="processes (default 2)"
     )
 
 
