@@ -91,6 +91,19 @@ def test_a_quadratic_potential_has_a_density_of_degree_two(geometry):
     assert found.gap <= 1e-12
 
 
+@pytest.mark.parametrize("angle", [0.2, 0.7, 0.93, 1.3, 2.9])
+def test_rounding_of_the_potential_is_not_amplified(angle):
+    """Rounding of V, 1e-16 or so in each degree, is none of its harmonics."""
+    beta, weight = 3.0, 0.04
+    axis = np.array([np.cos(angle), np.sin(angle), 0.0])
+    neuron = mfpde.Perceptron([axis], [weight], activation="linear")
+    found = mfpde.minimize(descent(beta, neuron), SPHERE)
+    kappa = eigenvalues(beta, 3, 2)[2] / beta
+    exact = 1 - weight / 2 * ((SPHERE.points @ axis) ** 2 - 1 / 3) / kappa
+    relative = found.measure.values * SPHERE.areas.sum()
+    np.testing.assert_allclose(relative, exact, atol=1e-9)
+
+
 @pytest.mark.parametrize("weight", [-1.3, -0.8, -0.5, -0.36])
 def test_one_neuron_holds_one_atom_or_two(weight):
     found = mfpde.minimize(one_neuron(weight), CIRCLE)
