@@ -44,12 +44,12 @@ README_HEAD: Final = """\
 
     mfpde verify            # all scripts, on two processes; resumes where it was interrupted
     mfpde verify --quick    # the same at reduced size, in under three minutes
-    mfpde verify --only theorems exact_facts/growth_rates
+    mfpde verify --only theorems exact_facts/growth_rates   # some
 
 This table is written by the first of these, and with it `report/`: every number and figure.
-The exit code is 0 only if every quantity holds, else 3. Each script runs alone, too:
-`python -m validation.theorems.inverse`. The modules beside the sections are the cases,
-references and studies that scripts and tests share.
+The exit code is 0 only if every quantity holds, else 3. Each script has a `CLAIM` and a
+`main(quick=False)`. The modules beside the sections are the cases, references and studies that
+scripts and tests share.
 
 """
 STYLE: Final = """\
@@ -135,7 +135,7 @@ def summary(results: Sequence[Result]) -> str:
     minutes = sum(result.seconds for result in results) / 60
     return (
         f"**{len(results)} claims: {counts}.** {kept} of {len(quantities)} quantities "
-        f"within their tolerances ({size}{minutes:.1f} minutes of one core)."
+        f"within their tolerances ({size}{minutes:.1f} minutes of processor time)."
     )
 
 

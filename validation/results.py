@@ -50,7 +50,7 @@ class Result:
     quick
         Whether it ran at reduced size.
     seconds
-        How long it took.
+        Processor time that it took, whatever else the machine did.
     digest
         Of the sources; see :func:`validation.source_digest.source_digest`.
     printed

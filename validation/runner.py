@@ -82,14 +82,14 @@ def run_script(script: Script, out: Path, *, quick: bool) -> Result:
 
     What it raises is in the result: ``error`` in a line, the traceback in ``printed``.
     """
-    begin = time.monotonic()
+    begin = time.process_time()
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         result = _attempted(script, out, quick=quick)
     result = replace(
         result,
         quick=quick,
-        seconds=time.monotonic() - begin,
+        seconds=time.process_time() - begin,
         digest=source_digest(script.module),
         printed=printed.getvalue(),
     )
