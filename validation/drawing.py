@@ -1,14 +1,13 @@
-"""Figures of the report: small panels in the package's own style."""
+"""Figures of the report: small panels; the runner sets the package's style."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mfpde.plotting.style import OKABE_ITO, STYLE
+from mfpde.plotting.style import OKABE_ITO
 
 COLOURS = tuple(
     OKABE_ITO[name]
@@ -18,9 +17,8 @@ COLOURS = tuple(
 
 def panels(count: int = 1, *, width: float = 4.0) -> tuple[Figure, list[Axes]]:
     """Return a figure with ``count`` axes in a row, each ``width`` inches wide."""
-    with rc_context(STYLE):
-        figure = Figure(figsize=(width * count, 2.8), layout="constrained")
-        return figure, list(figure.subplots(1, count, squeeze=False)[0])
+    figure = Figure(figsize=(width * count, 2.8), layout="constrained")
+    return figure, list(figure.subplots(1, count, squeeze=False)[0])
 
 
 def convergence_axes(ax: Axes, sizes: Any, errors: dict[str, Any]) -> None:

@@ -19,6 +19,9 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
+from matplotlib import rc_context
+
+from mfpde.plotting.style import STYLE
 from validation.claim import SECTIONS, Claim, Quantity
 from validation.results import (
     Result,
@@ -103,7 +106,8 @@ def _attempted(script: Script, out: Path, *, quick: bool) -> Result:
     try:
         module = importlib.import_module(script.module)
         claim = module.CLAIM
-        found = module.main(quick=quick)
+        with rc_context(STYLE):
+            found = module.main(quick=quick)
         quantities = tuple(_plain(quantity) for quantity in found["quantities"])
         prefix = f"{script.section}.{script.name}"
         names = write_figures(found["figures"], out, prefix=prefix)

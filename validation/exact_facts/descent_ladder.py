@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 import mfpde
-from validation.circle_cases import angles_of, points_at
+from validation.circle_cases import angles_of, points_at, wrapped
 from validation.claim import Claim, Quantity
 from validation.drawing import COLOURS, panels
 
@@ -70,7 +70,7 @@ def measured_split(beta: float, near: float) -> float:
 def atoms_of(weight: float, beta: float) -> tuple[np.ndarray, float]:
     """Angles from a of the minimiser's atoms, and the certified gap."""
     found = mfpde.minimize(equation_of(weight, beta), mfpde.Circle(256))
-    return np.sort(angles_of(found.measure.points) - AXIS), found.gap
+    return np.sort(wrapped(angles_of(found.measure.points) - AXIS)), found.gap
 
 
 def main(quick: bool = False) -> dict[str, Any]:

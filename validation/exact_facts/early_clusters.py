@@ -74,7 +74,7 @@ def first_peaks(beta: float, head_start: float) -> tuple[Any, np.ndarray, np.nda
     equation = mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent")
     modes = np.arange(1, 9)
     rates = theory.growth_rates(beta, 2, modes, direction="ascent")
-    time = float(10.5 / rates.max())
+    time = float(12.0 / rates.max())
     run = mfpde.solve(equation, start, t_end=time)
     moments = np.exp(-1j * np.outer(modes, angles)) @ start.masses
     leader = int(np.argmax(np.log(np.abs(moments)) + rates * time))

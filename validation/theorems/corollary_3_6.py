@@ -54,8 +54,9 @@ def main(quick: bool = False) -> dict[str, Any]:
         )
     )
     betas = np.linspace(1, 50, 60)
-    bounds = [theory.cluster_count_bound(descent(float(b)), 0.6) for b in betas]
-    ax.plot(np.sqrt(betas), bounds, color=COLOURS[1], label="bound, m ≥ M")
+    bounds = [theory.cluster_count_bound(descent(float(b)), 0.02) for b in betas]
+    ax.semilogy(np.sqrt(betas), bounds, color=COLOURS[1], label="bound, no perceptron")
+    ax.axhline(50, color=COLOURS[6], ls=":", lw=0.8, label="1/m")
     ax.set(xlabel="√β", ylabel="atoms", title="Atoms of 0.02 or more in stable states")
     ax.legend()
     return {"quantities": quantities, "figures": {"counts": figure}}

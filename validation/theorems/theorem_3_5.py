@@ -172,5 +172,5 @@ def draw(ax: Any, observed: np.ndarray, mass: float) -> None:
         label="stable states",
     )
     ax.plot([1.8], [mass], "s", color=COLOURS[2], label="pair, |w| = 0.9, shifted")
-    ax.set(xlabel="C", ylabel="mass of a cluster", xlim=(0, 2), ylim=(0, 1.05))
+    ax.set(xlabel="C", ylabel="mass of a cluster", xlim=(-0.05, 2), ylim=(-0.04, 1.05))
     ax.legend(fontsize=7)
