@@ -165,7 +165,7 @@ def test_report_shows_each_claim_with_its_verdict(tmp_path: Path) -> None:
     assert "| near | 1.05 | 1 | 0.1 | **confirmed** |" in rows[0]
     assert "](report/report.md#theorems-one)" in rows[0]
     assert "**not confirmed**: there are three" in rows[1]
-    assert "**failed**: bad \\| q" in rows[2]
+    assert "**failed**: bad \\| q |" in rows[2]
     assert "**failed**: ValueError: x" in rows[3]
     assert "4 of 5 quantities" in table
     assert "**4 claims: 1 confirmed, 1 not confirmed, 2 failed.**" in table

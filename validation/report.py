@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -52,6 +53,7 @@ The exit code is 0 only if every quantity holds, else 3. Each script has a `CLAI
 scripts and tests share.
 
 """
+MARKS: Final = re.compile(r"([\\`*_\[\]|])")
 STYLE: Final = """\
 body { font: 15px/1.45 sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; }
 table { border-collapse: collapse; font-size: 13px; }
@@ -157,7 +159,6 @@ def claim_row(result: Result, root: Path, *, report: Path) -> str:
     """Return the row of a claim: its quantity nearest to the tolerance, and the verdict."""
     file = "" if report.parent == root else _relative(report, root)
     link = f"{file}#{_anchor(result)}"
-    script = f"[{result.script.name}]({_relative(_source(result), root)})"
     numbers = ["", "", "", ""]
     if result.quantities:
         worst = max(result.quantities, key=nearness)
@@ -165,9 +166,9 @@ def claim_row(result: Result, root: Path, *, report: Path) -> str:
     cells = [
         f"[{_cell(result.claim.title)}]({link})",
         _cell(result.claim.source),
-        script,
+        _script_link(result, root),
         *(_cell(text) for text in numbers),
-        _cell(verdict_text(result)),
+        verdict_text(result),
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -176,9 +177,9 @@ def verdict_text(result: Result) -> str:
     """Return the verdict with its condition, refutation or failure."""
     if result.verdict == FAILED:
         bad = [quantity.name for quantity in result.quantities if not quantity.holds]
-        return f"**{FAILED.split(':')[0]}**: {result.error or '; '.join(bad)}"
+        return f"**{FAILED.split(':')[0]}**: {_cell(result.error or '; '.join(bad))}"
     why = result.claim.refutation or result.claim.condition
-    return f"**{result.verdict}**" + (f": {why}" if why else "")
+    return f"**{result.verdict}**" + (f": {_cell(why)}" if why else "")
 
 
 def nearness(quantity: Quantity) -> float:
@@ -187,8 +188,10 @@ def nearness(quantity: Quantity) -> float:
         return float("inf")
     if quantity.allowed > 0:
         return quantity.excess / quantity.allowed
-    # Nothing is allowed: it is at its tolerance, or on the right side of a bound.
-    return 1.0 if quantity.excess == 0 else -float("inf")
+    if quantity.rule == "equal" or quantity.expected == 0:
+        return 0.0
+    # A bound without tolerance: its distance as a share of the bound.
+    return 1.0 + quantity.excess / abs(quantity.expected)
 
 
 def claim_details(result: Result, out: Path) -> str:
@@ -197,10 +200,9 @@ def claim_details(result: Result, out: Path) -> str:
     lines = [
         f'<a id="{_anchor(result)}"></a>',
         "",
-        f"### {html.escape(claim.title, quote=False)}",
+        f"### {_cell(claim.title)}",
         "",
-        f"*{html.escape(claim.source, quote=False)}*. "
-        f"{html.escape(claim.statement, quote=False)}",
+        f"*{_cell(claim.source)}*. {_cell(claim.statement)}",
         "",
         verdict_text(result),
         "",
@@ -211,8 +213,7 @@ def claim_details(result: Result, out: Path) -> str:
     for name in result.figures:
         path = _relative(figure_path(out, name), out)
         lines += [f"![{name}]({path})", ""]
-    link = _relative(_source(result), out)
-    lines += [f"Script: [{result.script.key}]({link}), {result.seconds:.1f} s.", ""]
+    lines += [f"Script: {_script_link(result, out)}, {result.seconds:.1f} s.", ""]
     return "\n".join(lines)
 
 
@@ -234,9 +235,13 @@ def _anchor(result: Result) -> str:
     return result.script.key.replace("/", "-").replace("_", "-")
 
 
-def _source(result: Result) -> Path:
-    root = Path(__file__).parent
-    return root / result.script.section / f"{result.script.name}.py"
+def _script_link(result: Result, root: Path) -> str:
+    """Return the script's name, as a link if the report stands in the same checkout."""
+    here = Path(__file__).parent
+    source = here / result.script.section / f"{result.script.name}.py"
+    if not root.resolve().is_relative_to(here.parent):
+        return _cell(result.script.key)
+    return f"[{_cell(result.script.key)}]({_relative(source, root)})"
 
 
 def _relative(path: Path, root: Path) -> str:
@@ -244,6 +249,6 @@ def _relative(path: Path, root: Path) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return ``text`` as it may stand in a table: no bars, no line ends, no tags."""
+    """Return ``text`` as it may stand in a table: no line ends, tags or Markdown."""
     words = " ".join(text.split())
-    return html.escape(words, quote=False).replace("|", "\\|")
+    return MARKS.sub(r"\\\1", html.escape(words, quote=False))

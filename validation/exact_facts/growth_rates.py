@@ -58,6 +58,14 @@ KINDS: tuple[tuple[int, float, int, dict[str, Any]], ...] = (
 )
 
 
+def described(kind: dict[str, Any]) -> str:
+    """Return direction and what else is not the default, in words."""
+    words = [kind["direction"], kind.get("kernel", "")]
+    words += ["softmax"] if kind.get("normalized") else []
+    words += [f"kappa = {kind['diffusion']:g}"] if "diffusion" in kind else []
+    return ", ".join(word for word in words if word)
+
+
 def geometry_of(dimension: int) -> Any:
     """The grid of a dimension: circle, sphere or zonal."""
     if dimension in GRIDS:
@@ -84,8 +92,7 @@ def main(quick: bool = False) -> dict[str, Any]:
     for dimension, beta, degree, kind in KINDS[:4] if quick else KINDS:
         rate = measured_growth(geometry_of(dimension), beta, degree, **kind)
         exact = bessel_rate(beta, dimension, degree, **kind)
-        words = ", ".join(str(v) if k == "direction" else k for k, v in kind.items())
-        name = f"S^{dimension - 1}, beta = {beta:g}, l = {degree}: {words}"
+        name = f"S^{dimension - 1}, beta = {beta:g}, {described(kind)}, l = {degree}"
         quantities.append(Quantity(name, rate, exact, TOLERANCE, relative=True))
     return {"quantities": quantities, "figures": {"rates": figure}}
 

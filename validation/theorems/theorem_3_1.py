@@ -81,7 +81,7 @@ def main(quick: bool = False) -> dict[str, Any]:
         jump = -curvature_jump(equation, measure, kink)
         text = f"jump of F'' at the kink, {name}"
         quantities.append(Quantity(text, jump, weight, 1e-3, relative=True))
-    quantities += inverses()
+    quantities += inverses() + runs(quick)
     figure = mfpde.plot_certificate(found[-1])
     return {"quantities": quantities, "figures": {"minimiser": figure}}
 
@@ -90,6 +90,30 @@ def one_neuron() -> tuple[mfpde.MeanFieldEquation, float]:
     """One neuron of weight 0.3 and its direction's angle."""
     axis = 0.4
     return descent(5.0, mfpde.Perceptron([points_at(np.array(axis))], [0.3])), axis
+
+
+def runs(quick: bool) -> list[Quantity]:
+    """Densities in descent with three neurons that leave no part of S^1 at rest."""
+    quantities = []
+    neurons = mfpde.Perceptron(
+        points_at(0.2 + 2 * np.pi * np.arange(3) / 3), [-0.5, -0.4, -0.3]
+    )
+    for beta in (5.0,) if quick else (2.0, 5.0, 10.0, 25.0):
+        equation = descent(beta, neurons)
+        start = mfpde.uniform(mfpde.Circle(256 if quick else 512))
+        run = mfpde.solve(
+            equation, start, t_end=2000.0, save_at=[2000.0], atoms="exact"
+        )
+        rest = mfpde.polish(equation, run.final.atoms)
+        name = f"run from uniform, three neurons, beta = {beta:g}, t = 2000: "
+        quantities += [
+            # Atoms go on alone once the density holds less than 1e-7.
+            Quantity(
+                f"{name}mass of the density", run.final.density.total_mass, 0, 1e-7
+            ),
+            Quantity(f"{name}distance to a stationary state", rest.moved, 0.0, 1e-5),
+        ]
+    return quantities
 
 
 def inverses() -> list[Quantity]:

@@ -14,7 +14,7 @@ from validation.theorems.theorem_3_5 import LIMIT, STATES
 
 CLAIM = Claim(
     title="Number of atoms of mass m in a stable state",
-    source="3.6",
+    source="3.6 (bound on counts)",
     statement=(
         "N_m <= max(1, M/m) sum_k ceil(l_k/(theta_beta/2)), M the bound (3.3), l_k the arcs "
         "that hold the support; about 4 pi sqrt(beta) max(1, M/m) for the whole circle. (The "
