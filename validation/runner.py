@@ -11,6 +11,7 @@ import importlib
 import io
 import multiprocessing
 import os
+import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -150,7 +151,8 @@ def run_scripts(
     fresh
         Use nothing again.
     jobs
-        Number of processes; 1 runs in this one.
+        Number of processes; 0 runs in this one, where an interruption may end a script's
+        run early instead of all.
     on_done
         Called with each result as soon as it is there.
     """
@@ -165,7 +167,7 @@ def run_scripts(
         if kept and not kept.error and kept.digest == source_digest(script.module):
             take(kept)
     missing = [script for script in scripts if script not in done]
-    if jobs == 1:
+    if jobs == 0:
         for script in missing:
             take(run_script(script, out, quick=quick))
     elif missing:
@@ -195,18 +197,29 @@ def _in_processes(
 def _in_pool(
     scripts: Sequence[Script], out: Path, *, quick: bool, jobs: int
 ) -> Iterator[Result]:
+    processes = min(jobs, len(scripts))
     context = multiprocessing.get_context("spawn")
     with (
         _environment(dict.fromkeys(THREAD_SETTINGS, "1")),
-        ProcessPoolExecutor(min(jobs, len(scripts)), mp_context=context) as pool,
+        ProcessPoolExecutor(
+            processes, mp_context=context, initializer=_ignore_interruptions
+        ) as pool,
     ):
+        others = set(multiprocessing.active_children())
         futures = [pool.submit(run_script, s, out, quick=quick) for s in scripts]
         try:
             for future in as_completed(futures):
                 yield future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
             raise
+
+
+def _ignore_interruptions() -> None:
+    """Leave an interruption to the parent: ``solve`` would take it for its own end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextlib.contextmanager

@@ -69,7 +69,6 @@ def main(quick: bool = False) -> dict[str, Any]:
             0.0,
             1e-13,
         ),
-        Quantity("most atoms", max(len(m.measure) for m in found), 64, 0, "at most"),
     ]
     equation, axis, weight = *one_neuron(), 0.3
     kink = axis + np.pi / 2
