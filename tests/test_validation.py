@@ -70,14 +70,14 @@ def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Script]:
 def test_scripts_that_fail_leave_the_others_alone(
     cases: list[Script], tmp_path: Path
 ) -> None:
-    results = runner.run_scripts(cases, tmp_path, jobs=2)
-    assert [result.script for result in results] == cases
-    sound, wrong, raising, dying = results
-    assert [result.holds for result in results] == [True, False, False, False]
+    chosen = [cases[0], *cases[2:]]
+    results = runner.run_scripts(chosen, tmp_path, jobs=2)
+    assert [result.script for result in results] == chosen
+    sound, raising, dying = results
+    assert [result.holds for result in results] == [True, False, False]
     assert sound.verdict == CONFIRMED
     assert sound.printed == "said\n"
     assert figure_path(tmp_path, *sound.figures).stat().st_size < 100_000
-    assert wrong.error == ""
     assert raising.error == "ArithmeticError: no such number"
     assert raising.claim.title == "A case"
     assert dying.error == runner.PROCESS_DIED
@@ -93,6 +93,8 @@ def test_results_are_used_again_while_the_sources_are_the_same(
     # Times tell a result that was kept from one that was computed again.
     assert again[:2] == first[:2]
     assert again[2].seconds != first[2].seconds
+    assert [result.holds for result in again] == [True, False, False]
+    assert [bool(result.error) for result in again] == [False, False, True]
     assert runner.run_scripts(scripts[:1], tmp_path, jobs=0, fresh=True) != first[:1]
     figure_path(tmp_path, *first[1].figures).unlink()
     assert read_result(scripts[1], tmp_path, quick=False) is None
@@ -176,7 +178,12 @@ def out(
     cases: list[Script], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[str]:
     """Return where the command writes; it knows two scripts, one of them wrong."""
+
+    def in_this_process(scripts, out, *, quick, jobs):
+        return (runner.run_script(script, out, quick=quick) for script in scripts)
+
     monkeypatch.setattr(runner, "all_scripts", lambda: cases[:2])
+    monkeypatch.setattr(runner, "_in_processes", in_this_process)
     return ["--jobs", "1", "--out", str(tmp_path / "out")]
 
 
