@@ -28,6 +28,7 @@ class OrderedState:
     kappa int rho log(rho/uniform) - (E[rho] - E[uniform]): below 0 it is the better one.
     """
 
+    beta: float
     kappa: float
     moments: Array
     excess: float
@@ -66,7 +67,7 @@ def ordered_state(beta: float, dimension: int, order: float) -> OrderedState:
     density = density_of(found.x[0], moments)
     entropy = weights @ (density * np.log(density))
     gain = (spectrum[1:] * moments[1:] ** 2).sum() / 2
-    return OrderedState(float(kappa), moments, float(kappa * entropy - gain))
+    return OrderedState(beta, float(kappa), moments, float(kappa * entropy - gain))
 
 
 def _von_mises_moments(order: float, harmonics: Array, weights: Array) -> Array:

@@ -57,7 +57,7 @@ def turning_beta(dimension: int, near: float) -> float:
 
 def coexistence(beta: float, dimension: int) -> OrderedState:
     """The ordered state as good as uniform (of larger order than the unstable branch)."""
-    orders = np.linspace(0.5, 0.95, 6)
+    orders = np.linspace(0.4, 0.95, 6)
     excesses = [ordered_state(beta, dimension, m).excess for m in orders]
     first = int(np.flatnonzero(np.diff(np.sign(excesses)) < 0)[0])
     order = brentq(
@@ -69,27 +69,30 @@ def coexistence(beta: float, dimension: int) -> OrderedState:
     return ordered_state(beta, dimension, float(order))
 
 
-def long_run(
-    geometry: Any, beta: float, *, kappa: float, begin: float
-) -> tuple[float, float]:
-    """End a run from 1 + begin * z: its mean of z, and its free energy above uniform's."""
+def long_run(geometry: Any, state: OrderedState, begin: float) -> Any:
+    """Run from e^(begin z) at the diffusion of ``state`` for a time 40/kappa."""
     equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta), direction="ascent", diffusion=kappa
+        mfpde.Attention(state.beta), direction="ascent", diffusion=state.kappa
     )
-    z, area = harmonic_along_axis(geometry, 1), geometry.areas.sum()
-    tilt = np.exp(begin * z)
-    start = mfpde.Density(geometry, tilt).normalized()
-    time = 40 / kappa
-    run = mfpde.solve(
-        equation, start, t_end=time, save_at=[time], stop=(mfpde.SteadyState(),)
-    )
+    z = harmonic_along_axis(geometry, 1)
+    start = mfpde.Density(geometry, np.exp(begin * z)).normalized()
+    time = 40 / state.kappa
+    return mfpde.solve(equation, start, t_end=time, save_at=[0.0, time])
+
+
+def means_of_z(run: Any) -> np.ndarray:
+    """Means of z at the start and at the end."""
+    z = harmonic_along_axis(run.final.geometry, 1)
+    return np.array([float((s.density.masses * z).sum()) for s in run.states])
+
+
+def excess_of(run: Any, kappa: float) -> float:
+    """Free energy of a run's end less that of uniform."""
     final = run.final.density
-    relative = np.maximum(final.values * area, 1e-300)
+    relative = np.maximum(final.values * final.geometry.areas.sum(), 1e-300)
     entropy = float((final.masses * np.log(relative)).sum())
-    flat = equation.energy(mfpde.uniform(geometry))
-    return float((final.masses * z).sum()), kappa * entropy - equation.energy(
-        final
-    ) + flat
+    flat = run.equation.energy(mfpde.uniform(final.geometry))
+    return kappa * entropy - run.equation.energy(final) + flat
 
 
 def main(quick: bool = False) -> dict[str, Any]:
@@ -129,53 +132,68 @@ def main(quick: bool = False) -> dict[str, Any]:
                 10 * WEAK**2,
             ),
         ]
-    figure, (ax,) = panels(1, width=5)
-    quantities += hysteresis(ax, quick)
+    figure, axes = panels(1 if quick else 3, width=5 if quick else 3.6)
+    cases = ((2, 5.0, mfpde.Circle(96)),)
+    if not quick:
+        cases = (
+            (2, 4.0, mfpde.Circle(256)),
+            (2, 5.0, mfpde.Circle(256)),
+            (3, 4.0, mfpde.Zonal(3, 128)),
+        )
+    for ax, (dimension, beta, grid) in zip(axes, cases, strict=True):
+        branch = draw_branch(ax, beta, dimension, count=12 if quick else 40)
+        quantities += hysteresis(ax, grid, branch)
     return {"quantities": quantities, "figures": {"branch": figure}}
 
 
-def hysteresis(ax: Any, quick: bool) -> list[Quantity]:
-    """Coexistence at beta = 5 on S^1: two ends from two starts, equal free energies."""
-    beta, circle = 5.0, mfpde.Circle(96 if quick else 256)
-    critical = critical_by_bessel(beta, 2)
-    state = coexistence(beta, 2)
-    order, excess = long_run(circle, beta, kappa=state.kappa, begin=4.0)
-    back, _ = long_run(circle, beta, kappa=state.kappa, begin=0.02)
-    ordered = [
-        ordered_state(beta, 2, m) for m in np.linspace(0.05, 0.95, 12 if quick else 40)
-    ]
-    kappas = np.array([s.kappa for s in ordered]) / critical
-    ax.plot(
-        kappas,
-        [s.moments[1] for s in ordered],
-        color=COLOURS[0],
-        label="ordered states",
-    )
+def draw_branch(ax: Any, beta: float, dimension: int, *, count: int) -> OrderedState:
+    """Draw the ordered states, and return the one that is as good as uniform."""
+    critical = critical_by_bessel(beta, dimension)
+    states = [ordered_state(beta, dimension, m) for m in np.linspace(0.05, 0.95, count)]
+    kappas = np.array([state.kappa for state in states]) / critical
+    means = [state.moments[1] for state in states]
+    ax.plot(kappas, means, color=COLOURS[0], label="ordered states")
     ax.axvline(1, color=COLOURS[6], ls=":", lw=0.8, label="κ#")
-    ax.axvline(state.kappa / critical, color=COLOURS[2], ls="--", lw=0.8, label="κc")
-    at = state.kappa / critical
+    ax.set(
+        title=f"S$^{dimension - 1}$, β = {beta:g}", xlabel="κ/κ#", ylabel="mean of z"
+    )
+    return coexistence(beta, dimension)
+
+
+def hysteresis(ax: Any, grid: Any, state: OrderedState) -> list[Quantity]:
+    """Two runs at kappa_c: two ends from two starts, with equal free energies."""
+    dimension, beta = grid.dimension, state.beta
+    at = state.kappa / critical_by_bessel(beta, dimension)
+    down, up = (long_run(grid, state, begin) for begin in (4.0, 0.02))
+    order = means_of_z(down)[1]
+    first, back = means_of_z(up)
+    # Nearly uniform, the mean decays at the linear rate of degree 1.
+    gap = (dimension - 1) * (state.kappa - critical_by_bessel(beta, dimension))
+    left = first * np.exp(-gap * up.times[-1])
+    ax.axvline(at, color=COLOURS[2], ls="--", lw=0.8, label="κc")
     ax.plot([at, at], [order, back], "o", color=COLOURS[1], label="ends of two runs")
-    ax.set(title="S$^1$, β = 5", xlabel="κ/κ#", ylabel="mean of z")
-    ax.legend()
-    spacing = circle.spacing
+    ax.legend(loc="lower left")
+    # Both grids are second order in the diffusion.
+    square = grid.spacing**2
+    name = f"S^{dimension - 1}, beta = {beta:g}, "
     return [
-        Quantity("S^1, beta = 5: kappa_c/kappa_#", at, 1.0, 0.0, "at least"),
+        Quantity(f"{name}kappa_c/kappa_#", at, 1.0, 0.0, "at least"),
         Quantity(
-            "S^1, beta = 5, kappa_c: mean of z of the run from an ordered start",
+            f"{name}kappa_c: mean of z of the run from an ordered start",
             order,
             state.moments[1],
-            2 * spacing**2,
+            2 * square,
         ),
         Quantity(
-            "S^1, beta = 5, kappa_c: mean of z of the run from nearly uniform",
+            f"{name}kappa_c: mean of z of the run from nearly uniform",
             back,
-            0.0,
-            1e-3,
+            left,
+            0.05 * first,
         ),
         Quantity(
-            "S^1, beta = 5, kappa_c: the two ends have the same free energy",
-            excess,
+            f"{name}kappa_c: the two ends have the same free energy",
+            excess_of(down, state.kappa),
             0.0,
-            spacing**2 * state.kappa,
+            square * state.kappa,
         ),
     ]
