@@ -17,7 +17,13 @@ from validation.claim import (
     Quantity,
     verdict,
 )
-from validation.results import Result, Script, figure_path, read_result
+from validation.results import (
+    Result,
+    Script,
+    figure_path,
+    read_result,
+    remove_stale_figures,
+)
 
 CLAIM = Claim("A title | with a bar", "Theorem 3.5", "Two < three.")
 NAN, INF = float("nan"), float("inf")
@@ -96,7 +102,8 @@ def test_results_are_used_again_while_the_sources_are_the_same(
     assert [result.holds for result in again] == [True, False, False]
     assert [bool(result.error) for result in again] == [False, False, True]
     assert runner.run_scripts(scripts[:1], tmp_path, jobs=0, fresh=True) != first[:1]
-    figure_path(tmp_path, *first[1].figures).unlink()
+    remove_stale_figures(first[:1], tmp_path)
+    assert figure_path(tmp_path, *first[0].figures).exists()
     assert read_result(scripts[1], tmp_path, quick=False) is None
     assert read_result(scripts[0], tmp_path, quick=True) is None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -128,6 +128,14 @@ def write_figures(figures: Mapping[str, Any], out: Path, *, prefix: str) -> list
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(small_png(figure))
     return names
+
+
+def remove_stale_figures(results: Sequence[Result], out: Path) -> None:
+    """Remove figures below ``out`` that no result has, of scripts that are gone."""
+    kept = {name for result in results for name in result.figures}
+    for path in (out / FIGURES).glob("*.png"):
+        if path.stem not in kept:
+            path.unlink()
 
 
 def small_png(figure: Any) -> bytes:

@@ -60,6 +60,9 @@ def _results(runner: Any, scripts: list[Any], arguments: argparse.Namespace) -> 
 def _write(results: Any, arguments: argparse.Namespace) -> None:
     report: Any = importlib.import_module("validation.report")
     whole = not arguments.quick and not arguments.only and arguments.out is None
+    if whole:
+        kept: Any = importlib.import_module("validation.results")
+        kept.remove_stale_figures(results, _out(arguments))
     written = report.write_report(
         results,
         _out(arguments),

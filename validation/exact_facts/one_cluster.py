@@ -70,7 +70,7 @@ def main(quick: bool = False) -> dict[str, Any]:
         rate = pull_rate(beta, dimension, mass)
         quantities.append(Quantity(name, rate, mass, accuracy))
     beta, width = 2.0, 0.08
-    cells, nlat = (1024, 64) if quick else (4096, 192)
+    cells, nlat = (1024, 64) if quick else (4096, 256)
     circle = mfpde.Circle(cells)
     figure, (ax,) = panels(1, width=5)
     # K'' falls off over its width: relative terms 3 (1 + 3 beta) width^2 / 2 at the start,
@@ -79,9 +79,9 @@ def main(quick: bool = False) -> dict[str, Any]:
     quantities.append(
         Quantity("S^1: decay of the width", spread(circle, beta, width), 1.0, accuracy)
     )
-    for colour, (d, geometry, size) in zip(
-        COLOURS, ((2, circle, width), (3, mfpde.Sphere(nlat), 2 * width)), strict=False
-    ):
+    wider = 2 * width if quick else width
+    cases = ((2, circle, width), (3, mfpde.Sphere(nlat), wider))
+    for colour, (d, geometry, size) in zip(COLOURS, cases, strict=False):
         rate, (times, peaks) = peak_growth(geometry, beta, size)
         error = (d - 1) * 1.5 * (1 + 3 * beta) * size**2
         name = f"S^{d - 1}, beta = {beta:g}: growth of the peak"

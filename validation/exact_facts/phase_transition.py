@@ -143,6 +143,7 @@ def main(quick: bool = False) -> dict[str, Any]:
     for ax, (dimension, beta, grid) in zip(axes, cases, strict=True):
         branch = draw_branch(ax, beta, dimension, count=12 if quick else 40)
         quantities += hysteresis(ax, grid, branch)
+    axes[0].legend()
     return {"quantities": quantities, "figures": {"branch": figure}}
 
 
@@ -172,7 +173,6 @@ def hysteresis(ax: Any, grid: Any, state: OrderedState) -> list[Quantity]:
     left = first * np.exp(-gap * up.times[-1])
     ax.axvline(at, color=COLOURS[2], ls="--", lw=0.8, label="κc")
     ax.plot([at, at], [order, back], "o", color=COLOURS[1], label="ends of two runs")
-    ax.legend(loc="lower left")
     # Both grids are second order in the diffusion.
     square = grid.spacing**2
     name = f"S^{dimension - 1}, beta = {beta:g}, "
