@@ -69,7 +69,7 @@ def main(quick: bool = False) -> dict[str, Any]:
     bound = mfpde.minimize(SETTING.equation, mfpde.Circle(256))
     quantities = [
         *_against_particles(run, coarse, particles),
-        *_energies(run, followed, alone, bound),
+        *_energies(run, followed, alone=alone, bound=bound),
         *_rest(followed, panel),
     ]
     runs = {"followed": followed, "alone": alone, "panel": panel}
@@ -112,7 +112,7 @@ def _against_particles(run: Run, coarse: Run, particles: Run) -> list[Quantity]:
 
 
 def _energies(
-    run: Run, followed: Run, alone: Run, bound: mfpde.Minimum
+    run: Run, followed: Run, *, alone: Run, bound: mfpde.Minimum
 ) -> list[Quantity]:
     eigenvalue = mfpde.theory.eigenvalues(SETTING.beta, 2, [0])[0]
     uniform = alone.states[0].density.values

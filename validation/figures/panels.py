@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -13,7 +14,15 @@ from numpy.typing import NDArray
 import mfpde
 from mfpde.concentration import threshold_distance
 from mfpde.measure import AnyMeasure, as_measure
-from mfpde.plotting.style import ATOM, DENSITY, LANDSCAPE, MUTED, OKABE_ITO, STYLE
+from mfpde.plotting.style import (
+    ATOM,
+    DENSITY,
+    DENSITY_MAP,
+    LANDSCAPE,
+    MUTED,
+    OKABE_ITO,
+    STYLE,
+)
 from mfpde.run import Run
 from validation.figures.paper_runs import TURN, angles
 
@@ -90,9 +99,31 @@ def draw_paths(ax: Axes, run: Run) -> None:
     angle_axis(ax, "y")
 
 
-def draw_map(ax: Axes, run: Run) -> None:
-    """Logarithm of the density against time and angle."""
-    mfpde.plot_space_time(run, ax=ax)
+def draw_map(ax: Axes, run: Run) -> Any:
+    """Logarithm of the density against time and angle; returns the coloured mesh."""
+    geometry = as_measure(run.states[0]).geometry
+    columns = np.stack([as_measure(state).density.values for state in run.states])
+    edges = np.linspace(0, TURN, columns.shape[1] + 1)
+    with np.errstate(divide="ignore"):
+        shown = np.log10(columns[1:, np.argsort(angles(geometry.points))].T)
+    mesh = ax.pcolormesh(
+        run.times,
+        edges,
+        shown,
+        vmin=-3.0,
+        vmax=1.0,
+        cmap=DENSITY_MAP,
+        rasterized=True,
+    )
+    angle_axis(ax, "y")
+    return mesh
+
+
+def count_axis(ax: Axes) -> None:
+    """Counts: linear up to 10, logarithmic above."""
+    ax.set_yscale("symlog", linthresh=10)
+    ax.set_yticks([0, 2, 4, 6, 8, 10, 100], ["0", "2", "4", "6", "8", "10", "100"])
+    ax.set_ylim(0, 110)
 
 
 def logarithmic_time(ax: Axes, times: Sequence[float] | Array) -> None:
@@ -114,7 +145,14 @@ def draw_potential(ax: Axes, equation: mfpde.MeanFieldEquation) -> None:
         dead = (term.preactivations(points) <= 0).all(axis=-1)
         low, high = value.min(), value.max()
         ax.fill_between(
-            fine, low, high, where=dead, color=MUTED, alpha=0.25, lw=0, label="none active"
+            fine,
+            low,
+            high,
+            where=dead,
+            color=MUTED,
+            alpha=0.25,
+            lw=0,
+            label="none active",
         )
         ax.legend(loc="upper right")
     ax.set_ylabel("V")

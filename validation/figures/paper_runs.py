@@ -76,7 +76,9 @@ class Setting:
     def __str__(self) -> str:
         kernel = "softmax, " if self.normalized else ""
         neurons = {"relu": "ReLU", "gelu": "GeLU", None: "no perceptron"}
-        return f"{kernel}{self.direction}, {neurons[self.activation]}, β = {self.beta:g}"
+        return (
+            f"{kernel}{self.direction}, {neurons[self.activation]}, β = {self.beta:g}"
+        )
 
 
 def density_run(
@@ -128,9 +130,7 @@ def at(run: Run, time: float) -> AnyMeasure:
 def largest_speed(measure: AnyMeasure, equation: mfpde.MeanFieldEquation) -> float:
     """Largest |v| where there is mass."""
     points = mfpde.quantized(measure, PAPER_PARTICLES).points
-    return float(
-        np.linalg.norm(equation.velocity(measure, points), axis=-1).max()
-    )
+    return float(np.linalg.norm(equation.velocity(measure, points), axis=-1).max())
 
 
 def basins(measure: AnyMeasure, equation: mfpde.MeanFieldEquation) -> mfpde.Atoms:
@@ -166,8 +166,8 @@ def threshold_counts(run: Run, beta: float) -> Array:
     return np.array([threshold_count(state, beta) for state in run.states], float)
 
 
-def binned(atoms: mfpde.Atoms, grid: mfpde.Circle | mfpde.Sphere) -> mfpde.Density:
-    """Particles as a density on a grid: each in the cell with the nearest centre."""
+def as_density(atoms: mfpde.Atoms, grid: mfpde.Circle | mfpde.Sphere) -> mfpde.Density:
+    """Particles as a density: each in the cell with the nearest centre."""
     centres = grid.points.reshape(-1, grid.dimension)
     _, cells = cKDTree(centres).query(atoms.points)
     masses = np.bincount(cells, atoms.masses, minlength=len(centres))
