@@ -71,6 +71,7 @@ def main(quick: bool = False) -> dict[str, Any]:
 
 def _final(setting: Setting, quick: bool) -> Final:
     cells, many, few = (256, 1000, 100) if quick else (1024, 10_000, 1000)
+    late, time_step = (200.0, 0.5) if quick else (500.0, 0.25)
     run = density_run(setting, cells, (*EARLY, 20.0, 100.0))
     # From the grid's state on with exact atoms: cores leave the grid, tails follow.
     end = mfpde.solve(
@@ -88,7 +89,7 @@ def _final(setting: Setting, quick: bool) -> Final:
         end,
         many=particle_run(setting, many, EARLY),
         panel=particle_run(
-            setting, few, (100.0, 500.0), seed=PAPER_START_SEED, time_step=0.25
+            setting, few, (100.0, late), seed=PAPER_START_SEED, time_step=time_step
         ),
         polished=mfpde.polish(setting.equation, report.atoms),
         minimum=mfpde.minimize(setting.equation, mfpde.Circle(256)),
@@ -101,7 +102,6 @@ def _quantities(found: Final) -> list[Quantity]:
     masses = polished.atoms.masses
     sampled = share_near(found.panel.final, polished.atoms.points)
     error = np.sqrt(masses * (1 - masses) / len(found.panel.final.points))
-    # How far the particle nearest to none of the atoms is: all have arrived.
     early = [
         Quantity(
             f"{name}: W1 to {len(found.many.final.points)} particles at t = {t:g}, in cells",
@@ -168,7 +168,10 @@ def _figure(all_found: Sequence[Final]) -> Figure:
             np.arctan2(polished.points[:, 1], polished.points[:, 0]), 2 * np.pi
         )
         below.plot(where, polished.masses, "k_", ms=9, label="stationary")
-        below.set_title(f"density t = {LATE:g}, particles t = 500")
+        below.set_title(
+            f"density t = {LATE:g}, particles t = {found.panel.final_time:g}",
+            fontsize=8,
+        )
         below.set_xlabel("angle")
     rows[0, 0].set_ylabel("mass per bin")
     rows[1, 0].set_ylabel("mass per bin")

@@ -20,7 +20,6 @@ from validation.claim import Claim, Quantity
 from validation.figures.panels import SETTING_COLOURS, new_figure, styled
 from validation.figures.paper_runs import (
     BETAS,
-    LEAST_MASS,
     PAPER_PARTICLES,
     PAPER_START_SEED,
     Setting,
@@ -220,7 +219,7 @@ def _figure(
     for ax in axes:
         ax.set_xlabel("√β")
     axes[0].set_ylim(0, 1.15)
-    figure.suptitle(f"S¹: heaviest masses ({LEAST_MASS:g} and more counted)")
+    figure.suptitle(f"S¹: heaviest masses at t = {T_END:g}")
     return figure
 
 

@@ -127,10 +127,10 @@ def at(run: Run, time: float) -> AnyMeasure:
     return run.states[int(np.argmin(np.abs(run.times - time)))]
 
 
-def largest_speed(measure: AnyMeasure, equation: mfpde.MeanFieldEquation) -> float:
-    """Largest |v| where there is mass."""
-    points = mfpde.quantized(measure, PAPER_PARTICLES).points
-    return float(np.linalg.norm(equation.velocity(measure, points), axis=-1).max())
+def largest_speed(atoms: AnyMeasure, equation: mfpde.MeanFieldEquation) -> float:
+    """Largest |v| of all particles."""
+    velocities = equation.velocity(atoms, atoms.points)  # type: ignore[union-attr]
+    return float(np.linalg.norm(velocities, axis=-1).max())
 
 
 def basins(measure: AnyMeasure, equation: mfpde.MeanFieldEquation) -> mfpde.Atoms:

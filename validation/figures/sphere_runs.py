@@ -231,11 +231,14 @@ def _draw_map(ax: Axes, density: AnyMeasure, particles: AnyMeasure) -> None:
     whole = as_measure(density).density
     longitudes, heights, _ = _polar(whole)
     shape = whole.values.shape
-    order = np.argsort(longitudes.reshape(shape)[0])
+    first = longitudes.reshape(shape)[0]
+    # The first column again at the end: the map closes.
+    order = np.append(np.argsort(first), np.argmin(first))
+    across = np.append(np.sort(first), first.min() + 2 * np.pi)
     with np.errstate(divide="ignore"):
         shown = np.log10(whole.values[:, order] * 4 * np.pi)
     ax.pcolormesh(
-        longitudes.reshape(shape)[0, order],
+        across,
         heights.reshape(shape)[:, 0],
         shown,
         vmin=-2.0,
