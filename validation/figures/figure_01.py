@@ -54,7 +54,7 @@ STEEPEST = 2.2
 
 def main(quick: bool = False) -> dict[str, Any]:
     cells, count, few, late = (
-        (256, 1500, 150, 1000.0) if quick else (1024, 10_000, 1000, 2000.0)
+        (256, 1000, 150, 600.0) if quick else (1024, 10_000, 1000, 2000.0)
     )
     early = (2.0, 5.0, 10.0, 20.0)
     all_times = (0.5, 1.0, *early, 50.0, 100.0, 200.0, 500.0, late)

@@ -29,7 +29,7 @@ SETTINGS = tuple(Setting(beta, "descent", "relu") for beta in (1.0, 5.0, 25.0))
 
 
 def main(quick: bool = False) -> dict[str, Any]:
-    settings = SETTINGS[:2] if quick else SETTINGS
+    settings = SETTINGS[1:2] if quick else SETTINGS
     found = trajectories(settings, t_end=60.0 if quick else 300.0, quick=quick)
     quantities = [
         quantity for one in found for quantity in witnessed(one, in_dead_zone=True)
