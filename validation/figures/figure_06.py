@@ -168,16 +168,13 @@ def _figure(all_found: Sequence[Final]) -> Figure:
             np.arctan2(polished.points[:, 1], polished.points[:, 0]), 2 * np.pi
         )
         below.plot(where, polished.masses, "k_", ms=9, label="stationary")
-        below.set_title(
-            f"density t = {LATE:g}, particles t = {found.panel.final_time:g}",
-            fontsize=8,
-        )
+        below.set_title(f"t = {LATE:g} (particles {found.panel.final_time:g})")
         below.set_xlabel("angle")
     rows[0, 0].set_ylabel("mass per bin")
     rows[1, 0].set_ylabel("mass per bin")
     rows[1, 0].legend(loc="lower left", fontsize=7)
     draw_potential(rows[0, -1], all_found[0].setting.equation)
-    rows[0, -1].set_title("landscape of the perceptron")
+    rows[0, -1].set_title("perceptron")
     bars = rows[1, -1]
     places = np.arange(len(all_found))
     bars.bar(
@@ -187,7 +184,8 @@ def _figure(all_found: Sequence[Final]) -> Figure:
         places + 0.2, [f.minimum.energy for f in all_found], 0.4, label="minimum E*"
     )
     bars.set_xticks(places, [f"β = {f.setting.beta:g}" for f in all_found])
-    bars.legend()
+    bars.set_title("energies")
+    bars.legend(loc="lower left", fontsize=7)
     figure.suptitle("S¹, descent, GeLU, shifted kernel")
     return figure
 
