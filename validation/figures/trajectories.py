@@ -165,8 +165,8 @@ def _merge_of_clusters(found: Trajectories, t_end: float) -> float:
         angles(clusters.points),
         method="Radau",
         events=nearest,
-        rtol=1e-8,
-        atol=1e-12,
+        rtol=1e-6,
+        atol=1e-10,
     )
     return float(solution.t_events[0][0]) if len(solution.t_events[0]) else np.inf
 
