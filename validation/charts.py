@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from mfpde.plotting.style import MUTED, NEURONS, OKABE_ITO, styled
 
@@ -47,6 +47,13 @@ def log_log(
     ax.set_yscale("log")
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     spare_ticks(ax)
+    sizes = sorted(
+        {value for x, _ in curves.values() for value in np.asarray(x).tolist()}
+    )
+    if all(float(size).is_integer() for size in sizes):
+        every = -(-len(sizes) // 5)
+        ax.set_xticks(sizes[::every], labels=[f"{size:g}" for size in sizes[::every]])
+        ax.xaxis.set_minor_locator(NullLocator())
 
 
 def spare_ticks(ax: Axes) -> None:
