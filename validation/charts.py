@@ -85,3 +85,9 @@ def show_legend(ax: Axes, handles: Sequence[Any] | None = None, **place: Any) ->
     ax.legend(
         **chosen, fontsize=7, frameon=True, framealpha=0.7, edgecolor="none", **place
     )
+
+
+@styled
+def describe(ax: Axes, **texts: Any) -> None:
+    """Set title, labels and limits (those of ``Axes.set``) in the style's sizes."""
+    ax.set(**texts)

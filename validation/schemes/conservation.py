@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 import mfpde
-from validation.charts import COLOURS, panels, show_legend
+from validation.charts import COLOURS, describe, panels, show_legend
 from validation.claim import Claim, Quantity
 from validation.schemes.stressed import Place, places
 
@@ -77,7 +77,7 @@ def main(quick: bool = False) -> dict[str, object]:
             ]
             drift = run.diagnostics["mass"] - run.diagnostics["mass"][0]
             ax.plot(run.times, drift, color=colour, lw=1.0, label=scheme)
-        ax.set(title=place.name, xlabel="time", ylabel="mass − mass at the start")
+        describe(ax, title=place.name, xlabel="time", ylabel="mass − mass at the start")
         ax.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
     show_legend(axes[0])
     return {"quantities": quantities, "figures": {"conservation": drawn}}

@@ -9,11 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from validation.charts import COLOURS, MARKERS, panels, show_legend, spare_ticks
+from validation.charts import (
+    COLOURS,
+    MARKERS,
+    describe,
+    panels,
+    show_legend,
+    spare_ticks,
+)
 from validation.claim import Claim, Quantity
 from validation.schemes.smooth_problems import (
     LATER,
     METHODS,
+    PARTICLES_COMPARED_AT,
     SCHEMES,
     SMOOTH,
     Reference,
@@ -56,7 +64,7 @@ def measured(problem: SmoothProblem, quick: bool) -> tuple[dict[str, Curve], Ref
 
 
 def promises(
-    problem: SmoothProblem, found: dict[str, Curve], largest: float, quick: bool
+    problem: SmoothProblem, found: dict[str, Curve], *, largest: float, quick: bool
 ) -> list[Quantity]:
     """W1 at the finest size of every method that promises a bound."""
     quantities = []
@@ -68,8 +76,8 @@ def promises(
             allowed = promised_error(name, size, largest)
             quantities.append(Quantity(label, error, 0.0, allowed))
         elif name == "quantised particles":
-            # The reference is taken at 2048 points: half a spacing each.
-            slack = np.pi / 2048
+            # The reference is taken at points half of whose spacing counts.
+            slack = np.pi / PARTICLES_COMPARED_AT
             quantities.append(Quantity(label, error, np.pi / 2 / size, slack))
         elif name in ("labels", "filtered spectral"):
             quantities.append(Quantity(label, error, 0.0, SPECTRAL_TOLERANCE))
@@ -81,7 +89,7 @@ def main(quick: bool = False) -> dict[str, object]:
     quantities, figures = [], {}
     for problem in (SMOOTH[0],) if quick else (SMOOTH[0], LATER):
         found, reference = measured(problem, quick)
-        quantities += promises(problem, found, reference.largest, quick)
+        quantities += promises(problem, found, largest=reference.largest, quick=quick)
         name = "cost_smooth" if problem is SMOOTH[0] else "cost_later"
         figures[name] = figure(problem, found)
     return {"quantities": quantities, "figures": figures}
@@ -105,7 +113,7 @@ def figure(problem: SmoothProblem, found: dict[str, Curve]) -> object:
                 lw=1.0,
                 label=name,
             )
-        ax.set(xlabel="seconds", ylabel=f"error: {label}", title=problem.name)
+        describe(ax, xlabel="seconds", ylabel=f"error: {label}", title=problem.name)
         spare_ticks(ax)
     show_legend(axes[0], loc="best")
     return drawn

@@ -42,7 +42,7 @@ QUICK_SHARE = 0.6
 
 def main(quick: bool = False) -> dict[str, object]:
     """Observed orders between the coarsest and the finest grid of each family."""
-    sizes = QUICK_SIZES if quick else SIZES
+    sizes, share = (QUICK_SIZES, QUICK_SHARE) if quick else (SIZES, 1.0)
     found: dict[str, dict[str, tuple[tuple[int, ...], list[float]]]] = {}
     quantities = []
     for case in (*on_circle(), *on_sphere(), *on_zonal()):
@@ -50,20 +50,14 @@ def main(quick: bool = False) -> dict[str, object]:
         promised = PROMISED[family]
         found[case.name] = {}
         for scheme in promised:
-            errors = [case.error(n, scheme) for n in sizes[family]]
-            found[case.name][scheme] = (sizes[family], errors)
-            quantities.append(
-                _order(case, scheme, (sizes[family], errors), promised, quick)
-            )
+            curve = (sizes[family], [case.error(n, scheme) for n in sizes[family]])
+            found[case.name][scheme] = curve
+            least = promised[scheme] * share if case.is_smooth else AT_A_JUMP
+            quantities.append(_order(case, scheme, curve, least=least))
     return {"quantities": quantities, "figures": {"orders": figure(found)}}
 
 
-def _order(
-    case: ExactCase, scheme: str, curve: tuple, promised: dict, quick: bool
-) -> Quantity:
-    least = promised[scheme] if case.is_smooth else AT_A_JUMP
-    if quick and case.is_smooth:
-        least *= QUICK_SHARE
+def _order(case: ExactCase, scheme: str, curve: tuple, *, least: float) -> Quantity:
     return Quantity(
         f"{case.name}, {scheme}: order (error {curve[1][-1]:.1e} on {curve[0][-1]})",
         order(*curve),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from validation.charts import COLOURS, panels, show_legend
+from validation.charts import COLOURS, describe, panels, show_legend
 from validation.claim import Claim, Quantity
 from validation.schemes.exact_cases import wrapped
 
@@ -107,7 +107,7 @@ def case(cells: int, strength: float, ax: object) -> list[Quantity]:
     quantities.append(Quantity(name, off, 0.0, EXACT_TOLERANCE))
     ax.plot(times, path, "k:", label="exact")
     ax.axhline(stall, color="#666666", lw=0.8, ls="--", label="m h / 2 reached")
-    ax.set(title=label, xlabel="time", ylabel="angle of the atom")
+    describe(ax, title=label, xlabel="time", ylabel="angle of the atom")
     return quantities
 
 

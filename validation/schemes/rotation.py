@@ -144,7 +144,7 @@ def zonal_symmetry(cells: int, scheme: str) -> float:
 def main(quick: bool = False) -> dict[str, object]:
     """Symmetries to rounding, then differences that fall with the grid."""
     circle_sizes = (64, 128) if quick else (64, 128, 256, 512)
-    sphere_sizes = (32, 48) if quick else (48, 96)
+    sphere_sizes = (32, 48) if quick else (64, 128)
     least = QUICK_ORDER if quick else SECOND
     quantities, curves = [], {"S¹: 0.37 cells": {}, "S²: a rotation": {}}
     for scheme in CIRCLE_SCHEMES:

@@ -3,7 +3,7 @@ r"""Problems on the circle on which all methods are compared, and the methods.
 Measured are the moments mu_k = int e^{-ik theta} rho, k <= 8, and W1 from the distribution
 functions, which makes sense for the negative values of a spectral code too.  The reference is
 that of many weighted labels: their own moments, and their density at a method's own points
-(at 2048 points for particles).
+(at 16384 points for particles).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ STRENGTH, PHASE = 0.3, 1.0
 MODES = 8
 COMPARED_AT = 2048
 CELLS_PER_WIDTH = 40.0
+PARTICLES_COMPARED_AT = 16384
 RTOLS = {"semi_lagrangian": 1e-7, "donor_blended": 1e-6}
 
 
@@ -185,7 +186,7 @@ class Reference:
         exact = self.at(COMPARED_AT)
         off = np.abs(outcome.moments() - exact.moments()).max()
         is_density = not np.isnan(outcome.least)
-        cells = len(outcome.points) if is_density else COMPARED_AT
+        cells = len(outcome.points) if is_density else PARTICLES_COMPARED_AT
         narrow = cells < CELLS_PER_WIDTH * self.largest
         return float(off), np.nan if narrow else distance(outcome, self.at(cells))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from validation.charts import COLOURS, panels, show_legend
+from validation.charts import COLOURS, describe, panels, show_legend
 from validation.claim import Claim, Quantity
 from validation.schemes.smooth_problems import (
     SCHEMES,
@@ -85,8 +85,11 @@ def main(quick: bool = False) -> dict[str, object]:
             density = run.masses * cells / (2 * np.pi)
             ax.plot(run.points, density, color=colour, lw=1.0, label=method)
         ax.set_yscale(scale, **({"linthresh": 0.1} if scale == "symlog" else {}))
-        ax.set(
-            xlabel="angle [rad]", ylabel="density", title=f"{UNRESOLVED.name}: {name}"
+        describe(
+            ax,
+            xlabel="angle [rad]",
+            ylabel="density",
+            title=f"{UNRESOLVED.name}: {name}",
         )
     peak = runs["semi_lagrangian"].points[runs["semi_lagrangian"].masses.argmax()]
     right.set_xlim(peak - 20 * np.pi / cells, peak + 20 * np.pi / cells)
