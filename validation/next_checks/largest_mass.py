@@ -58,7 +58,7 @@ class Held:
 
 def strong(seed: int, quick: bool) -> Setting:
     """The simulations' weights."""
-    sizes = {"cells": 384, "t_end": 10.0} if quick else {"cells": 768}
+    sizes = {"cells_per_root": 100.0, "t_end": 10.0} if quick else {}
     return Setting(seed, beta=BETA, **sizes)
 
 
@@ -186,6 +186,7 @@ def main(quick: bool = False) -> dict[str, object]:
     level_line(right, float(bounds.derived or np.nan), label="derived, cluster")
     describe(right, title=f"weights scaled to C = {WEAK}: global minimiser")
     for ax in (left, right):
+        ax.set_ylim(0, 1.3)
         ax.set_xticks(places, labels=[str(seed) for seed in seeds], fontsize=7)
         ax.set_xlabel("seed")
         show_legend(ax)

@@ -41,7 +41,7 @@ CASES = (("descent", "relu"), ("descent", "gelu"), ("ascent", "relu"))
 
 def settings(direction: str, activation: str, quick: bool) -> list[Setting]:
     """One for every seed, the paper's first."""
-    sizes = {"cells": 256, "t_end": 15.0, "beta": 10.0} if quick else {}
+    sizes = {"cells_per_root": 100.0, "t_end": 15.0, "beta": 10.0} if quick else {}
     return [
         Setting(seed, activation=activation, direction=direction, **sizes)
         for seed in seeds(quick)
@@ -116,10 +116,11 @@ def figure(shown: dict[str, tuple[Array, Array]]) -> object:
     for number, (name, (counts, masses)) in enumerate(shown.items()):
         colour = COLOURS[number]
         heights = np.bincount(counts[0].astype(int), minlength=most + 1)
-        places = np.arange(most + 1) + (number - (len(shown) - 1) / 2) * width
+        shift = (number - (len(shown) - 1) / 2) * width
+        places = np.arange(most + 1) + shift
         left.bar(places, heights, width, color=colour, label=name)
-        left.plot(counts[0, 0] + (number - 1) * width, -0.35, "^", color=colour, ms=5)
-        jitter = counts[0] + (number - 1) * 0.12
+        left.plot(counts[0, 0] + shift, -0.35, "^", color=colour, ms=5)
+        jitter = counts[0] + shift / 2
         right.plot(jitter, masses[0], "o", ms=3.5, color=colour, label=name)
         right.plot(jitter, masses[1], "x", ms=4, color=colour)
         right.plot(jitter[0], masses[0, 0], "o", ms=9, mfc="none", color=colour)
@@ -127,5 +128,7 @@ def figure(shown: dict[str, tuple[Array, Array]]) -> object:
     describe(
         right, xlabel="atoms (ring: seed 777; ×: particles)", ylabel="largest mass"
     )
+    for ax in (left, right):
+        ax.set_xticks(range(most + 1))
     show_legend(left)
     return drawn
