@@ -3,7 +3,7 @@ r"""The paper's setting on the circle, run for many perceptrons.
 d_t mu = div(mu grad F) (descent) or with the other sign, shifted kernel, uniform start, two
 random unit neurons with normal weights (``Perceptron.random(2, 2, seed=...)``; the paper's
 seed is 777).  Atoms are counted by basins (``mfpde.concentration``), those of at least 1 % of
-the mass.  Grids have 400 sqrt(beta) cells: with a quarter of that, 3 of 21 ReLU perceptrons in
+the mass.  Grids have 200 sqrt(beta) cells: with half of that, 3 of 21 ReLU perceptrons in
 descent get another count, where a light basin borders on a kink.  So fine a grid asks for
 semi-Lagrangian steps, which no cell limits.  Witness: quantised particles, on which the same
 basins are looked for.
@@ -32,7 +32,7 @@ class Setting:
     activation: str = "relu"
     direction: str = "descent"
     scale: float = 1.0
-    cells_per_root: float = 400.0
+    cells_per_root: float = 200.0
     t_end: float = T_END
 
     @property

@@ -150,8 +150,8 @@ def lattice(sizes: tuple[int, ...], nlat: int) -> tuple[list[Quantity], Array]:
 
 def main(quick: bool = False) -> dict[str, object]:
     """Slopes, the heat kernel's constant, and lattices beside random points."""
-    smooth = tuple(2**k for k in (range(5, 9) if quick else range(6, 11)))
-    rough = tuple(2**k for k in (range(4, 8) if quick else range(5, 10)))
+    smooth = tuple(2**k for k in (range(4, 7) if quick else range(6, 11)))
+    rough = tuple(2**k for k in (range(4, 7) if quick else range(5, 10)))
     seeds = 3 if quick else 12
     blurred = errors_of(
         lambda a, b: mfpde.mollified_distance(a, b, time=HEAT),

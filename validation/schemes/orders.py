@@ -45,7 +45,8 @@ def main(quick: bool = False) -> dict[str, object]:
     sizes, share = (QUICK_SIZES, QUICK_SHARE) if quick else (SIZES, 1.0)
     found: dict[str, dict[str, tuple[tuple[int, ...], list[float]]]] = {}
     quantities = []
-    for case in (*on_circle(), *on_sphere(), *on_zonal()):
+    families = (on_circle(), on_sphere(), on_zonal())
+    for case in (case for cases in families for case in cases[: 1 if quick else None]):
         family = case.name.split()[0].rstrip(",")
         promised = PROMISED[family]
         found[case.name] = {}
@@ -73,7 +74,7 @@ def figure(found: dict[str, dict]) -> object:
 
     drawn = Figure(figsize=(9.5, 5.0), layout="constrained")
     axes = drawn.subplots(2, 4).ravel()
-    for ax, (name, curves) in zip(axes, found.items(), strict=True):
+    for ax, (name, curves) in zip(axes, found.items(), strict=False):
         log_log(ax, curves, title=name, xlabel="cells (rings on S²)", ylabel="L1 error")
     show_legend(axes[0])
     return drawn
