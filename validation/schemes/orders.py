@@ -76,5 +76,7 @@ def figure(found: dict[str, dict]) -> object:
     axes = drawn.subplots(2, 4).ravel()
     for ax, (name, curves) in zip(axes, found.items(), strict=False):
         log_log(ax, curves, title=name, xlabel="cells (rings on S²)", ylabel="L1 error")
+    for ax in axes[len(found) :]:
+        ax.set_axis_off()
     show_legend(axes[0])
     return drawn
