@@ -10,6 +10,12 @@ import importlib
 from typing import Any
 
 from mfpde import theory
+from mfpde.branches import (
+    BranchEvent,
+    Continuation,
+    StationaryDensity,
+    continuation,
+)
 from mfpde.concentration import concentration
 from mfpde.convergence import AtomConvergence, convergence_to_atoms
 from mfpde.equation import MeanFieldEquation
@@ -62,9 +68,11 @@ __all__ = [
     "AtomConvergence",
     "Atoms",
     "Attention",
+    "BranchEvent",
     "Certificate",
     "Circle",
     "Concentration",
+    "Continuation",
     "Density",
     "Maximum",
     "MeanFieldEquation",
@@ -75,6 +83,7 @@ __all__ = [
     "Potential",
     "Run",
     "Sphere",
+    "StationaryDensity",
     "SteadyState",
     "StepLimit",
     "WallTimeLimit",
@@ -83,6 +92,7 @@ __all__ = [
     "__version__",
     "certificate",
     "concentration",
+    "continuation",
     "convergence_to_atoms",
     "label_density",
     "maximize",
