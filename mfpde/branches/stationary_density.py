@@ -51,6 +51,13 @@ class StationaryDensity:
         return int((self.hessian_eigenvalues < -ROUNDING).sum())
 
     @property
+    def strict_margin(self) -> float:
+        """Smallest eigenvalue but for those of the rotations."""
+        order = np.argsort(np.abs(self.hessian_eigenvalues), kind="stable")
+        kept = self.hessian_eigenvalues[order[self.symmetry_dimension :]]
+        return float(kept.min(initial=1.0))
+
+    @property
     def is_second_order(self) -> bool:
         """No small change of the density grows."""
         return self.converged and self.unstable_dimension == 0
