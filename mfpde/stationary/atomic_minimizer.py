@@ -43,8 +43,8 @@ APART = 0.35
 STALLED_ROUNDS = 3
 FAILURES = 2
 UNITED = 0.1
-EXCHANGE_ROUNDS = 6
-MOST_EXCHANGES = 15
+EXCHANGE_ROUNDS = 3
+MOST_EXCHANGES = 30
 SETTLED = 1e-9
 
 
@@ -197,10 +197,13 @@ def _spread(
         atoms = joint_newton(pieces, _thinned(pieces, state, UNITED * pieces.width))
         energy = pieces.energy(state)
         is_settled = atoms.residual <= SETTLED * pieces.scale
+        is_settled |= is_done and bool(np.isfinite(atoms.condition))
         if is_settled and atoms.energy <= energy + search[1]:
             return atoms
         if is_done:
             break
+        if atoms.energy < energy:
+            state = atoms.state
     return JointEnd(state, energy, np.inf, np.inf)
 
 

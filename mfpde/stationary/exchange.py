@@ -23,10 +23,12 @@ from mfpde.stationary.joint_newton import State
 from mfpde.stationary.local_minima import lowest_apart, polished
 from mfpde.stationary.mass_program import best_masses
 
-FEW_STARTS = 200
-FEW_STEPS = 3
-MANY_STEPS = 6
-MANY_STARTS = 3000
+STARTS = 1000
+KEPT = 150
+STEPS = 3
+MOST_STEPS = 6
+STARTS_APART = 0.1
+MOST_STARTS = 3000
 APART = 0.02
 LEAST_MASS = 1e-14
 
@@ -74,17 +76,16 @@ def exchanged(
     Points and masses, and whether there is no such minimum any more.
     """
     scan, tolerance = search
-    starts, near = FEW_STARTS, scan[:0]
+    near = scan[:0]
     for _ in range(rounds):
-        new = _below(pieces, state, (scan, tolerance), starts=(near, starts))
-        near = new
-        if len(new):
-            state = with_inserted(pieces, state, new)
-            starts = FEW_STARTS
-        elif starts == MANY_STARTS:
+        field = AtomicField(pieces.equation, *state)
+        level = float(state[1] @ field.values(state[0])) - tolerance
+        near = _below(field, (scan, level), near)
+        if not len(near):
+            near = _all_below(field, scan, level)
+        if not len(near):
             return state, True
-        else:
-            starts = MANY_STARTS
+        state = with_inserted(pieces, state, near)
     return state, False
 
 
@@ -101,23 +102,33 @@ def with_inserted(pieces: PointPieces, state: State, new: FloatArray) -> State:
 
 
 def _below(
-    pieces: PointPieces,
-    state: State,
-    search: tuple[FloatArray, float],
-    *,
-    starts: tuple[FloatArray, int],
+    field: AtomicField, search: tuple[FloatArray, float], near: FloatArray
 ) -> FloatArray:
-    """Minima of F below its level, from given points and the lowest of the scan."""
-    scan, tolerance = search
-    field = AtomicField(pieces.equation, *state)
-    level = float(state[1] @ field.values(state[0])) - tolerance
-    values = field.values(scan)
-    near, count = starts
-    lowest = np.argsort(values, kind="stable")[:count]
-    begin = np.concatenate([near, scan[lowest]])
-    steps = MANY_STEPS if count == MANY_STARTS else FEW_STEPS
-    points = polished(field, begin, steps=steps)
-    chosen = lowest_apart(
-        points, field.values(points), (level, APART * pieces.width), most=len(begin)
-    )
+    """Minima of F below a level, from points ``near`` them and the lowest of the scan.
+
+    One step of Newton's method tells which of many points lead somewhere else: where F is
+    flat, minima lie in valleys that no point of the scan is the lowest of.
+    """
+    scan, level = search
+    lowest = _lowest(field, scan, STARTS)
+    begin = polished(field, lowest, steps=1)
+    apart = STARTS_APART * field.width
+    kept = lowest_apart(begin, field.values(begin), (np.inf, apart), most=KEPT)
+    points = polished(field, np.concatenate([near, begin[kept]]), steps=STEPS)
+    return _apart(field, points, level)
+
+
+def _all_below(field: AtomicField, scan: FloatArray, level: float) -> FloatArray:
+    """Minima of F below a level, from all low points of the scan."""
+    points = polished(field, _lowest(field, scan, MOST_STARTS), steps=MOST_STEPS)
+    return _apart(field, points, level)
+
+
+def _lowest(field: AtomicField, scan: FloatArray, count: int) -> FloatArray:
+    return scan[np.argsort(field.values(scan), kind="stable")[:count]]
+
+
+def _apart(field: AtomicField, points: FloatArray, level: float) -> FloatArray:
+    limits = level, APART * field.width
+    chosen = lowest_apart(points, field.values(points), limits, most=len(points))
     return np.asarray(points[chosen])
