@@ -160,6 +160,8 @@ def test_a_branch_is_followed_through_its_fold():
     neuron = mfpde.Perceptron([[1.0, 0.0]], [-1.0], activation="linear", biases=[-bias])
     pair = mfpde.Atoms(circle_points([-np.arccos(start), np.arccos(start)]))
     wanted = np.linspace(weight(start), weight(fold) * 0.9, 5)
+    # Two values beside the fold: the branch passes them on both sides within a step.
+    wanted = np.sort([*wanted, weight(fold) * 1.0002, weight(fold) * 1.002])[::-1]
     found = mfpde.continuation(descent(beta, neuron), pair, "weight_scale", wanted)
     (event,) = events(found, "fold")
     assert event.value == pytest.approx(weight(fold), abs=1e-8)

@@ -52,20 +52,26 @@ class Segment:
         return found
 
     def root(
-        self, function: Callable[[Place], float], *, share: float = RESOLUTION
+        self,
+        function: Callable[[Place], float],
+        *,
+        between: tuple[float, float] | None = None,
+        share: float = RESOLUTION,
     ) -> float:
         """Distance where ``function`` of the place crosses zero, to a share of the length.
 
-        Where it has one sign (it is zero to rounding at an end) that end is returned.
+        Where it has one sign ``between`` two distances (by default all of the segment; it is
+        zero to rounding at one of them) that one is returned.
         """
-        first, last = function(self.start), function(self.end)
+        low, high = (0.0, self.length) if between is None else between
+        first, last = function(self.place(low)), function(self.place(high))
         if first * last > 0:
-            return 0.0 if abs(first) < abs(last) else self.length
+            return low if abs(first) < abs(last) else high
         return float(
             brentq(
                 lambda s: function(self.place(s)),
-                0.0,
-                self.length,
+                low,
+                high,
                 xtol=share * self.length,
                 rtol=4 * np.finfo(float).eps,
             )

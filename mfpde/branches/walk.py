@@ -173,15 +173,10 @@ class Walk:
         """Place on a part of a segment where the parameter is ``value``."""
         if value == segment.place(part[1]).value:
             return segment.place(part[1])
-        inner = Segment(
-            segment.problem,
-            segment.start,
-            segment.direction,
-            part[1],
-            segment.place(part[1]),
+        distance = segment.root(
+            lambda place: place.value - value, between=part, share=CLOSE
         )
-        distance = inner.root(lambda place: place.value - value, share=CLOSE)
-        close = inner.place(distance)
+        close = segment.place(distance)
         exact = at_value(segment.problem, Place(close.state, value))
         return Place(close.state, value) if exact is None else exact
 
