@@ -25,6 +25,7 @@ _PLACES = {
     "theory": "mfpde.commands.theory",
     "minimize": "mfpde.commands.minimize",
     "verify": "mfpde.commands.verify",
+    "continuation": "mfpde.commands.continuation",
 }
 
 
@@ -79,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_theory(commands)
     _add_minimize(commands)
     _add_verify(commands)
+    _add_continuation(commands)
     return parser
 
 
@@ -163,6 +165,32 @@ def _add_minimize(
         help="wanted gap, relative to the size of the energy (default 1e-12)",
     )
     minimize.add_argument(
+        "--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)"
+    )
+
+
+def _add_continuation(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+) -> None:
+    continuation = commands.add_parser(
+        "continuation", help="follow a stationary state in a parameter"
+    )
+    _add_settings(continuation)
+    continuation.add_argument(
+        "--parameter", choices=("beta", "weight_scale", "diffusion"), required=True
+    )
+    continuation.add_argument(
+        "--values",
+        required=True,
+        metavar="V,V,V",
+        help="where states are wanted: numbers with commas, or first:last:count",
+    )
+    continuation.add_argument(
+        "--switch",
+        action="store_true",
+        help="at a loss of stability follow the branch that begins there",
+    )
+    continuation.add_argument(
         "--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)"
     )
 
