@@ -41,7 +41,8 @@ CLAIM = Claim(
         "If 'at rest' allows for 5 % of the mass: the paper's maximum over particles is a "
         "time that grows with their number, like log N, and is infinite for a density. "
         "In descent a weak perceptron gathers slowly (scale 0.3) or not at all: at scale 0.1 "
-        "the certified minimiser is a density. With GeLU neurons: ReLU neurons leave dead zones, whose mass keeps a run from "
+        "the certified minimiser is a density. All this with GeLU neurons: ReLU neurons leave "
+        "dead zones, whose mass keeps a run from "
         "rest for times that their scale does not shorten (Figure 1)."
     ),
 )
