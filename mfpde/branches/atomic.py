@@ -8,6 +8,7 @@ the rotations that leave the equation as it is (the phase).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -58,8 +59,7 @@ class AtomicProblem:
 
     def field(self, place: Place) -> FieldDerivatives:
         """Grad F at the atoms, with its derivatives."""
-        points = self.points(place.state)
-        return field_derivatives(self.at(place.value), points, self.masses)
+        return _field(self, place)
 
     def linearised(self, place: Place) -> Linearised:
         """G and G_x."""
@@ -125,3 +125,9 @@ class AtomicProblem:
         if kind == "split":
             return points[[index // (self.dimension - 1)]]
         return points
+
+
+@lru_cache(maxsize=8)
+def _field(problem: AtomicProblem, place: Place) -> FieldDerivatives:
+    points = problem.points(place.state)
+    return field_derivatives(problem.at(place.value), points, problem.masses)

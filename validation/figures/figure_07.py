@@ -14,13 +14,16 @@ from validation.figures.sphere_runs import (
 )
 
 CLAIM = Claim(
-    title="Descent on the sphere: atoms of almost equal mass",
+    title="Descent on the sphere: two atoms that rest",
     source="Figure 7",
     statement=(
-        "Descent on S^2 with three neurons (seed 111) gathers the uniform measure in few "
-        "clusters; density and particles agree early and late."
+        "Descent on S^2 with three neurons (seed 111) gathers the uniform measure in two "
+        "atoms at a second-order point, with the masses that particles have."
     ),
-    condition="Counts are those of a stated time, t = 40: mass that few neurons see leaks later.",
+    condition=(
+        "The state is no global minimiser (its energy is above the certified minimum): each "
+        "basin keeps its own level of F."
+    ),
 )
 SETTINGS = tuple(
     Setting(beta, "descent", activation, dimension=3)

@@ -8,35 +8,28 @@ clusters are basins of the velocity field that hold an atom; the rule stands bes
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import mfpde
 from mfpde.concentration import threshold_distance
-from mfpde.run import Run
 from validation.claim import Claim, Quantity
-from validation.figures.panels import (
-    SETTING_COLOURS,
-    count_axis,
-    logarithmic_time,
-    new_figure,
-    styled,
+from validation.figures.count_curves import (
+    Sweep,
+    all_basins,
+    counts_figure,
+    late,
+    setting_name,
 )
 from validation.figures.paper_runs import (
     BETAS,
-    LEAST_MASS,
     TURN,
     Setting,
-    basins,
     counts,
     density_run,
     threshold_count,
-    threshold_counts,
 )
 
 Array = NDArray[np.float64]
@@ -71,7 +64,6 @@ SPHERE = (
 )
 SPHERE_BETAS = (0.1, 1.0, 5.0, 15.0, 25.0)
 ALONE_BETAS = (3.0, 5.0, 7.0, 10.0, 15.0, 25.0, 35.0, 50.0)
-SHOWN_BETA = 25.0
 AMPLITUDE = 1e-3
 MODES = 24
 MOST = 5
@@ -82,7 +74,7 @@ def main(quick: bool = False) -> dict[str, Any]:
     cells, rings, t_end = (256, 32, 30.0) if quick else (512, 64, 100.0)
     betas = (0.1, 1.0, 5.0) if quick else BETAS
     sphere_betas = (1.0,) if quick else SPHERE_BETAS
-    circle = CIRCLE[1:4:2] if quick else CIRCLE
+    circle = CIRCLE[1:3] if quick else CIRCLE
     sphere = SPHERE[3:] if quick else SPHERE
     times = (
         (1.0, 3.0, 10.0, t_end) if quick else (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, t_end)
@@ -97,11 +89,8 @@ def main(quick: bool = False) -> dict[str, Any]:
         *_sphere_counts(on_sphere),
         *_fastest_mode(alone),
     ]
-    figure = _figure(on_circle, on_sphere, alone)
+    figure = counts_figure(on_circle, on_sphere, alone)
     return {"quantities": quantities, "figures": {"figure_09": figure}}
-
-
-Sweep = dict[float, Run]
 
 
 def _sweep(
@@ -178,13 +167,13 @@ def _circle_counts(
 ) -> list[Quantity]:
     quantities = []
     for setting, sweep in found.items():
-        name = _name(setting)
-        late = _late(sweep)
-        both = [_all_basins(sweep), _all_basins(coarse[setting])]
-        slope, error = _slope(list(sweep), late)
+        name = setting_name(setting)
+        last = late(sweep)
+        both = [all_basins(sweep), all_basins(coarse[setting])]
+        slope, error = _slope(list(sweep), last)
         quantities += [
             Quantity(
-                f"{name}: most basins at any beta", late.max(), MOST, 0.0, "at most"
+                f"{name}: most basins at any beta", last.max(), MOST, 0.0, "at most"
             ),
             Quantity(
                 f"{name}: slope in sqrt(beta) (standard error {error:.2g}), beside a tenth of "
@@ -203,19 +192,19 @@ def _circle_counts(
                 1.0,
             ),
         ]
-        quantities.append(_settled_rule(name, setting, sweep))
+        if (setting.direction, setting.activation) == ("descent", "relu"):
+            quantities.append(_leaking(name, sweep))
     return quantities
 
 
-def _settled_rule(name: str, setting: Setting, sweep: Sweep) -> Quantity:
-    """Excess of the threshold rule over the basins at the last time, all beta: leaking tails."""
+def _leaking(name: str, sweep: Sweep) -> Quantity:
+    """Largest excess of the threshold rule over the basins at the last time: leaking tails."""
     rule = np.array([threshold_count(run.final, beta) for beta, run in sweep.items()])
-    excess = float((rule - _late(sweep)).max())
     return Quantity(
         f"{name}: largest excess of the threshold rule over the basins, late",
-        excess,
+        float((rule - late(sweep)).max()),
+        MOST,
         0.0,
-        1.0,
         "at least",
     )
 
@@ -223,8 +212,8 @@ def _settled_rule(name: str, setting: Setting, sweep: Sweep) -> Quantity:
 def _sphere_counts(found: dict[Setting, Sweep]) -> list[Quantity]:
     return [
         Quantity(
-            f"{_name(setting)}: most basins at any beta",
-            _late(sweep).max(),
+            f"{setting_name(setting)}: most basins at any beta",
+            late(sweep).max(),
             MOST,
             0.0,
             "at most",
@@ -251,28 +240,6 @@ def _fastest_mode(alone: dict[float, Array]) -> list[Quantity]:
     ]
 
 
-def _late(sweep: Sweep) -> Array:
-    return np.array([_last_count(run) for run in sweep.values()])
-
-
-def _all_basins(sweep: Sweep) -> Array:
-    """Numbers of basins of mass 1 % and more, forming, narrow or not."""
-    return np.array([_last_basins(run) for run in sweep.values()])
-
-
-@cache
-def _last_basins(run: Run) -> float:
-    assert run.equation is not None
-    regions = mfpde.concentration(run.final, run.equation).regions
-    return float(sum(region.mass >= LEAST_MASS for region in regions))
-
-
-@cache
-def _last_count(run: Run) -> float:
-    assert run.equation is not None
-    return float(len(basins(run.final, run.equation)))
-
-
 def _slope(betas: list[float], values: Array) -> tuple[float, float]:
     """Slope of values in sqrt(beta) by least squares, and its standard error."""
     roots = np.sqrt(betas)
@@ -282,93 +249,6 @@ def _slope(betas: list[float], values: Array) -> tuple[float, float]:
     variance = float(((values - design @ solution) ** 2).sum()) / freedom
     covariance = variance * np.linalg.inv(design.T @ design)
     return float(solution[1]), float(np.sqrt(covariance[1, 1]))
-
-
-def _name(setting: Setting) -> str:
-    kernel = "softmax " if setting.normalized else ""
-    activation = {"relu": "ReLU", "gelu": "GeLU"}[setting.activation or ""]
-    return f"S{'¹' if setting.dimension == 2 else '²'} {kernel}{setting.direction} {activation}"
-
-
-@styled
-def _figure(
-    on_circle: dict[Setting, Sweep],
-    on_sphere: dict[Setting, Sweep],
-    alone: dict[float, Array],
-) -> Figure:
-    figure = new_figure(9.0, 5.4)
-    upper, lower = figure.subplots(2, 3)
-    _draw_late(upper[0], on_circle)
-    upper[0].set_title(f"S¹, basins at t = {_time(on_circle):g}")
-    _draw_rule(upper[1], on_circle)
-    upper[1].set_title("S¹, threshold rule at the same time")
-    _draw_late(upper[2], on_sphere)
-    upper[2].set_title(f"S², basins at t = {_time(on_sphere):g}")
-    _draw_alone(lower[0], alone)
-    for ax, rule in ((lower[1], False), (lower[2], True)):
-        _draw_in_time(ax, on_circle, rule=rule)
-    for ax in (*upper, lower[0]):
-        ax.set_xlabel("√β")
-    upper[0].set_ylabel("clusters")
-    lower[0].set_ylabel("clusters")
-    figure.legend(
-        *upper[0].get_legend_handles_labels(), loc="outside lower center", ncols=5
-    )
-    figure.suptitle(
-        "Clusters against √β: basins of the velocity, and the threshold rule"
-    )
-    return figure
-
-
-def _time(sweeps: dict[Setting, Sweep]) -> float:
-    return next(iter(next(iter(sweeps.values())).values())).final_time
-
-
-def _draw_late(ax: Axes, sweeps: dict[Setting, Sweep]) -> None:
-    for k, (setting, sweep) in enumerate(sweeps.items()):
-        ax.plot(
-            np.sqrt(list(sweep)),
-            _late(sweep) + 0.06 * (k - 2),
-            "o-",
-            ms=3,
-            lw=1,
-            color=SETTING_COLOURS[k],
-            label=_name(setting),
-        )
-    ax.set_ylim(0, 6)
-
-
-def _draw_rule(ax: Axes, sweeps: dict[Setting, Sweep]) -> None:
-    for k, sweep in enumerate(sweeps.values()):
-        rule = [threshold_count(run.final, beta) for beta, run in sweep.items()]
-        ax.plot(np.sqrt(list(sweep)), rule, "o-", ms=3, lw=1, color=SETTING_COLOURS[k])
-    roots = np.linspace(0, 7, 50)
-    ax.plot(roots, 4 * np.pi * roots, "k--", lw=0.8, label="4π√β: uniform")
-    count_axis(ax)
-    ax.legend(loc="upper left")
-
-
-def _draw_alone(ax: Axes, alone: dict[float, Array]) -> None:
-    roots = np.sqrt(list(alone))
-    for k, share in enumerate((1, 1.5, 2)):
-        values = [found[k] for found in alone.values()]
-        ax.plot(roots, values, "o-", ms=3, lw=1, label=f"{share:g} growth times")
-    modes = [mfpde.theory.fastest_mode(b, 2) for b in alone]
-    ax.plot(roots, modes, "k--", lw=0.8, label="fastest mode")
-    ax.set_title("S¹, attention alone, ascent")
-    ax.legend()
-
-
-def _draw_in_time(ax: Axes, sweeps: dict[Setting, Sweep], *, rule: bool) -> None:
-    for k, sweep in enumerate(sweeps.values()):
-        beta = SHOWN_BETA if SHOWN_BETA in sweep else max(sweep)
-        run = sweep[beta]
-        values = threshold_counts(run, beta) if rule else counts(run)
-        ax.step(run.times, values, where="post", color=SETTING_COLOURS[k], lw=1.1)
-    logarithmic_time(ax, run.times)
-    count_axis(ax)
-    what = "threshold rule" if rule else "basins"
-    ax.set_title(f"S¹, β = {beta:g}: {what} in time")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ from validation.figures.paper_runs import (
 Array = NDArray[np.float64]
 
 BINS = 36
+CORE_CELLS = 4
+"""Radius of a core in cells, as in the reports of concentration."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +78,7 @@ def sphere_quantities(found: OnSphere) -> list[Quantity]:
     atoms, other = found.atoms, basins(found.coarse.final, found.setting.equation)
     share = share_near(found.few.final, atoms.points)  # type: ignore[arg-type]
     error = np.sqrt(atoms.masses * (1 - atoms.masses) / len(found.few.final.points))
-    centres = _centres(found.few.final, atoms)
+    centres = _centres(found.few.final, atoms, CORE_CELLS * width)
     return [
         # The plan knows W1 to its bound; particles stand 1/sqrt(N) apart.
         Quantity(
@@ -150,12 +152,10 @@ def at_rest(found: OnSphere) -> list[Quantity]:
     ]
 
 
-def _centres(particles: AnyMeasure, atoms: Atoms) -> Array:
-    """Mean direction of the particles nearest to each atom."""
-    nearest = np.argmax(particles.points @ atoms.points.T, axis=1)
-    means = np.stack(
-        [particles.points[nearest == k].mean(axis=0) for k in range(len(atoms))]
-    )
+def _centres(particles: AnyMeasure, atoms: Atoms, within: float) -> Array:
+    """Mean direction of the particles near each atom (their cores, without tails)."""
+    near = particles.points @ atoms.points.T > np.cos(within)  # type: ignore[union-attr]
+    means = near.T @ particles.points  # type: ignore[union-attr]
     return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True))
 
 
