@@ -10,6 +10,12 @@ import importlib
 from typing import Any
 
 from mfpde import theory
+from mfpde.branches import (
+    BranchEvent,
+    Continuation,
+    StationaryDensity,
+    continuation,
+)
 from mfpde.concentration import concentration
 from mfpde.convergence import AtomConvergence, convergence_to_atoms
 from mfpde.equation import MeanFieldEquation
@@ -48,10 +54,12 @@ _LOADED_ON_USE = {
     "plot_certificate": "mfpde.plotting",
     "plot_cluster_counts": "mfpde.plotting",
     "plot_concentration": "mfpde.plotting",
+    "plot_continuation": "mfpde.plotting",
     "plot_convergence": "mfpde.plotting",
     "plot_density": "mfpde.plotting",
     "plot_energy": "mfpde.plotting",
     "plot_globe": "mfpde.plotting",
+    "plot_hessian_spectrum": "mfpde.plotting",
     "plot_run": "mfpde.plotting",
     "plot_snapshots": "mfpde.plotting",
     "plot_space_time": "mfpde.plotting",
@@ -62,9 +70,11 @@ __all__ = [
     "AtomConvergence",
     "Atoms",
     "Attention",
+    "BranchEvent",
     "Certificate",
     "Circle",
     "Concentration",
+    "Continuation",
     "Density",
     "Maximum",
     "MeanFieldEquation",
@@ -75,6 +85,7 @@ __all__ = [
     "Potential",
     "Run",
     "Sphere",
+    "StationaryDensity",
     "SteadyState",
     "StepLimit",
     "WallTimeLimit",
@@ -83,6 +94,7 @@ __all__ = [
     "__version__",
     "certificate",
     "concentration",
+    "continuation",
     "convergence_to_atoms",
     "label_density",
     "maximize",

@@ -24,6 +24,8 @@ _PLACES = {
     "compare": "mfpde.commands.show",
     "theory": "mfpde.commands.theory",
     "minimize": "mfpde.commands.minimize",
+    "verify": "mfpde.commands.verify",
+    "continuation": "mfpde.commands.continuation",
 }
 
 
@@ -77,6 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_stored(commands)
     _add_theory(commands)
     _add_minimize(commands)
+    _add_verify(commands)
+    _add_continuation(commands)
     return parser
 
 
@@ -165,6 +169,32 @@ def _add_minimize(
     )
 
 
+def _add_continuation(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+) -> None:
+    continuation = commands.add_parser(
+        "continuation", help="follow a stationary state in a parameter"
+    )
+    _add_settings(continuation)
+    continuation.add_argument(
+        "--parameter", choices=("beta", "weight_scale", "diffusion"), required=True
+    )
+    continuation.add_argument(
+        "--values",
+        required=True,
+        metavar="V,V,V",
+        help="where states are wanted: numbers with commas, or first:last:count",
+    )
+    continuation.add_argument(
+        "--switch",
+        action="store_true",
+        help="at a loss of stability follow the branch that begins there",
+    )
+    continuation.add_argument(
+        "--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)"
+    )
+
+
 def _add_theory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     theory = commands.add_parser(
         "theory", help="print what is known in closed form, as in: theory beta=5"
@@ -176,6 +206,34 @@ def _add_theory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="beta (needed), dimension, normalized, kernel, diffusion, degrees, "
         "directions, weights, biases, activation, mass, start_angle, end_angle, atoms, "
         "least_mass",
+    )
+
+
+def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    verify = commands.add_parser(
+        "verify", help="check the claims of validation/ and write a report"
+    )
+    verify.add_argument(
+        "--quick", action="store_true", help="at reduced size, in a few minutes"
+    )
+    verify.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="sections or scripts, as in: theorems exact_facts/growth_rates",
+    )
+    verify.add_argument(
+        "--out",
+        metavar="DIR",
+        help="where results, figures and report go: by default validation/report, "
+        "with --quick results/verify",
+    )
+    verify.add_argument(
+        "--fresh", action="store_true", help="run again what has been run before"
+    )
+    verify.add_argument(
+        "--jobs", type=int, default=2, metavar="N", help="processes (default 2)"
     )
 
 

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from circle_cases import (
-    Array,
-    cosine_potential,
-    density_of,
-    l1_distance,
-    orders,
-    poisson,
-    wrapped,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +12,15 @@ from mfpde.measure import as_measure
 from mfpde.transport import State, circle_schemes
 from mfpde.transport.circle_means import cell_means, centre_values
 from mfpde.transport.circle_schemes import SemiLagrangianCircle
+from validation.circle_cases import (
+    Array,
+    cosine_potential,
+    density_of,
+    l1_distance,
+    orders,
+    poisson,
+    wrapped,
+)
 
 CELLS = [64, 128, 256, 512]
 WEAK = mfpde.Perceptron([[1.0, 0.0], [0.0, 1.0]], [0.4, -0.25], "gelu")

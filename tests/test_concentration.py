@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from circle_cases import density_of, wrapped
 
 import mfpde
+from validation.circle_cases import density_of, wrapped
 
 
 def bumps(circle: mfpde.Circle, centres: list[float], width: float) -> mfpde.Density:

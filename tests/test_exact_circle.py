@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from circle_cases import (
+from scipy.integrate import solve_ivp
+from scipy.special import ive
+
+import mfpde
+from validation.circle_cases import (
     Array,
     cosine_potential,
     density_of,
@@ -13,10 +17,6 @@ from circle_cases import (
     poisson,
     wrapped,
 )
-from scipy.integrate import solve_ivp
-from scipy.special import ive
-
-import mfpde
 from validation.references.two_atoms import merge_time
 
 CELLS = [256, 512, 1024]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from circle_cases import density_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mfpde
+from validation.circle_cases import density_of
 
 TRANSPORTS = ["donor_blended", "muscl", "monotone", "semi_lagrangian"]
 RELU = mfpde.Perceptron.random(2, 2, seed=777)

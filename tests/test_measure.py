@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from circle_cases import density_of, poisson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mfpde
+from validation.circle_cases import density_of, poisson
 
 
 @given(num_cells=st.integers(16, 400))

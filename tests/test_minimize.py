@@ -12,6 +12,8 @@ import mfpde
 from mfpde.stationary.activation_bounds import polynomial_error
 from mfpde.stationary.bounded_fields import AtomicField, kernel_bend
 from mfpde.stationary.branch_and_bound import floor_of
+from mfpde.stationary.cubic_bounds import cubic_bounds, kernel_twist
+from mfpde.stationary.tangent_frames import geodesic_moves, tangent_frames
 from mfpde.terms.funk_hecke import eigenvalues
 from validation.references.ring import ring_angle
 
@@ -66,6 +68,16 @@ def test_gap_on_the_sphere_is_certified(activation, beta, scale):
     assert polished.moved < 1e-6
 
 
+@pytest.mark.parametrize(("beta", "activation"), [(5.0, "gelu"), (25.0, "relu")])
+def test_the_gap_of_weak_neurons_on_the_sphere_is_certified(beta, activation):
+    """F is flat to 1e-8 over much of the sphere, and its atoms hardly determined."""
+    equation = random_equation(beta, 3, 0.1, activation=activation)
+    found = mfpde.minimize(equation, SPHERE)
+    assert 0 <= found.gap <= 1e-12
+    values = equation.first_variation(found.measure, random_points(20_000, 3, 1))
+    assert values.min() >= found.certificate.floor - 1e-15
+
+
 @pytest.mark.parametrize("geometry", [CIRCLE, SPHERE])
 @pytest.mark.parametrize("beta", [1.0, 10.0, 30.0])
 def test_without_a_potential_the_minimiser_is_uniform(geometry, beta):
@@ -89,6 +101,19 @@ def test_a_quadratic_potential_has_a_density_of_degree_two(geometry):
     assert found.kind == "density"
     np.testing.assert_allclose(relative, 1 - quadratic / kappa, atol=1e-11)
     assert found.gap <= 1e-12
+
+
+@pytest.mark.parametrize("angle", [0.2, 0.7, 0.93, 1.3, 2.9])
+def test_rounding_of_the_potential_is_not_amplified(angle):
+    """Rounding of V, 1e-16 or so in each degree, is none of its harmonics."""
+    beta, weight = 3.0, 0.04
+    axis = np.array([np.cos(angle), np.sin(angle), 0.0])
+    neuron = mfpde.Perceptron([axis], [weight], activation="linear")
+    found = mfpde.minimize(descent(beta, neuron), SPHERE)
+    kappa = eigenvalues(beta, 3, 2)[2] / beta
+    exact = 1 - weight / 2 * ((SPHERE.points @ axis) ** 2 - 1 / 3) / kappa
+    relative = found.measure.values * SPHERE.areas.sum()
+    np.testing.assert_allclose(relative, exact, atol=1e-9)
 
 
 @pytest.mark.parametrize("weight", [-1.3, -0.8, -0.5, -0.36])
@@ -299,6 +324,61 @@ def test_third_derivatives_of_the_kernel_are_bounded(seed, beta):
     s = np.sin(t) * (start @ y) - np.cos(t) * (heading @ y)
     third = np.exp(beta * (u - 1)) * s * (beta**2 * s**2 - 3 * beta * u - 1)
     assert np.abs(third).max() <= kernel_bend(beta)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 1000), beta=st.floats(0.0, 80.0))
+def test_fourth_derivatives_of_the_kernel_are_bounded(seed, beta):
+    y, start = random_points(2, 3, seed)
+    heading = np.cross(start, random_points(1, 3, seed + 1)[0])
+    heading /= np.linalg.norm(heading)
+    t = np.linspace(0, 2 * np.pi, 4001)
+    u = np.cos(t) * (start @ y) + np.sin(t) * (heading @ y)
+    s = np.sin(t) * (start @ y) - np.cos(t) * (heading @ y)
+    fourth = beta**3 * s**4 - (6 * beta**2 * u + 4 * beta) * s**2 + 3 * beta * u**2 + u
+    assert np.abs(np.exp(beta * (u - 1)) * fourth).max() <= kernel_twist(beta)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    seed=st.integers(0, 1000),
+    beta=st.floats(0.0, 40.0),
+    activation=st.sampled_from(["relu", "leaky_relu", "gelu", "tanh", "linear"]),
+    dimension=st.sampled_from([2, 3]),
+)
+def test_what_is_beyond_the_second_order_is_within_its_bound(
+    seed, beta, *, activation, dimension
+):
+    """|f(t) - f - g t - H t^2 / 2| <= T(r) t^3 / 6 for t <= r, wherever there is no kink."""
+    generator = np.random.default_rng(seed)
+    neurons = mfpde.Perceptron(
+        generator.standard_normal((4, dimension)),
+        generator.standard_normal(4),
+        activation,
+        biases=generator.standard_normal(4) * (seed % 2),
+    )
+    equation = descent(beta, neurons)
+    masses = generator.random(5)
+    field = AtomicField(
+        equation, random_points(5, dimension, seed + 1), masses / masses.sum()
+    )
+    points = random_points(40, dimension, seed + 2)
+    radii = np.full(40, 0.2)
+    found = field.expansion(points, radii)
+    frames = tangent_frames(points)
+    bounds = cubic_bounds(
+        equation.attentions, field.external, (field.points, field.masses)
+    )((points, frames, radii))
+    smooth = np.isfinite(bounds)
+    assert smooth.any()
+    headings = generator.standard_normal((40, dimension - 1))
+    headings /= np.linalg.norm(headings, axis=1, keepdims=True)
+    slopes = np.einsum("na,na->n", headings, found.gradient)
+    bends = np.einsum("na,nab,nb->n", headings, found.hessian, headings)
+    for t in (0.02, 0.1, 0.2):
+        ends = field.values(geodesic_moves(points, frames, t * headings))
+        beyond = np.abs(ends - found.values - slopes * t - bends * t**2 / 2)
+        assert (beyond <= bounds * t**3 / 6 + 1e-13)[smooth].all()
 
 
 @pytest.mark.parametrize("activation", ["gelu", "tanh"])

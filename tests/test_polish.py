@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from circle_cases import Array, cosine_potential
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
@@ -15,6 +14,7 @@ import mfpde
 from mfpde.stationary.derivatives import field_derivatives
 from mfpde.stationary.tangent_frames import geodesic_moves, tangent_frames
 from mfpde.terms import ExternalTerm
+from validation.circle_cases import Array, cosine_potential
 
 ACTIVATIONS = ["relu", "leaky_relu", "gelu", "tanh", "linear", "custom"]
 USERS_OWN = (lambda z: np.sin(z) + z**3, lambda z: 1 - np.cos(z) + z**4 / 4)

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from circle_cases import poisson
 
 import mfpde
 from mfpde.cli import main
@@ -19,6 +18,7 @@ from mfpde.storage import RunWriter, load, open_dataset, save
 from mfpde.store_places import stored_settings
 from mfpde.terms import Attention, Perceptron
 from mfpde.transport import State, scheme_for
+from validation.circle_cases import poisson
 
 ASCENT = MeanFieldEquation(Attention(4.0), direction="ascent")
 

@@ -7,10 +7,10 @@ import sys
 
 import numpy as np
 import pytest
-from circle_cases import cosine_potential, density_of
 
 import mfpde
 from mfpde.stopping import StepRecord
+from validation.circle_cases import cosine_potential, density_of
 
 CIRCLE = mfpde.Circle(128)
 ASCENT = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")

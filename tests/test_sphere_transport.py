@@ -20,12 +20,9 @@ from mfpde import (
 )
 from mfpde.array_pool import ArrayPool
 from mfpde.transport import State, scheme_for
+from validation.sphere_cases import AXES, l1_distance, moebius, unit, von_mises
 
 SCHEMES = ("donor_blended", "muscl")
-
-
-def unit(*vector):
-    return np.array(vector, dtype=float) / np.linalg.norm(vector)
 
 
 def final(equation, start, t_end, **options):
@@ -36,40 +33,7 @@ def final(equation, start, t_end, **options):
     return density
 
 
-def distance(density, exact):
-    error = np.abs(density.values - exact(density.geometry.points))
-    return float((error * density.geometry.areas).sum())
-
-
 # --- Linear potential: the Moebius flow -----------------------------------------------
-
-AXES = {
-    "generic": (unit(0.3, -0.5, 0.8), unit(0.7, 0.6, 0.1)),
-    "over the pole": (unit(1, 0, 0), unit(-0.9, 0.05, 0.8)),
-    "along the equator": (unit(1, 0, 0), unit(-0.5, 0.9, 0)),
-    "from pole to pole": (unit(0, 0, 1), unit(0.8, 0.3, -0.2)),
-}
-
-
-def von_mises(points, centre, sharpness=4.0):
-    scale = 2 * np.pi * (1 - np.exp(-2 * sharpness)) / sharpness
-    return np.exp(sharpness * (points @ centre - 1)) / scale
-
-
-def moebius(axis, centre, time):
-    """Push-forward of a von Mises density by the flow of V = axis . x, in ascent."""
-
-    def exact(points):
-        z = points @ axis
-        stretch = np.exp(time)
-        denominator = 1 + z + stretch**2 * (1 - z)
-        origin_z = (1 + z - stretch**2 * (1 - z)) / denominator
-        ratio = 2 * stretch / denominator
-        across = points - z[..., np.newaxis] * axis
-        origin = origin_z[..., np.newaxis] * axis + ratio[..., np.newaxis] * across
-        return von_mises(origin, centre) * ratio**2
-
-    return exact
 
 
 @pytest.mark.parametrize("transport", SCHEMES)
@@ -84,7 +48,7 @@ def test_order_of_the_moebius_flow(case, transport):
     for nlat in (64, 128):
         start = Density.from_function(Sphere(nlat), lambda x: von_mises(x, centre))
         density = final(equation, start, 0.6, transport=transport)
-        errors.append(distance(density, moebius(axis, centre, 0.6)))
+        errors.append(l1_distance(density, moebius(axis, centre, 0.6)))
     assert np.log2(errors[0] / errors[1]) >= 1.9
     assert errors[1] <= (5e-4 if transport == "muscl" else 1e-4)
 
@@ -136,7 +100,7 @@ def test_beta_zero_stays_in_the_family_of_poisson_kernels(direction, sign, trans
     for nlat in (48, 96):
         start = Density.from_function(Sphere(nlat), family(start_radius))
         density = final(equation, start, 1.0, transport=transport)
-        errors.append(distance(density, family(radius)))
+        errors.append(l1_distance(density, family(radius)))
     assert np.log2(errors[0] / errors[1]) >= 1.9
     assert errors[1] <= 1e-3
 
@@ -159,7 +123,7 @@ def test_one_relu_neuron(axis, transport):
 
     for nlat in (48, 96):
         density = final(equation, uniform(Sphere(nlat)), time, transport=transport)
-        errors.append(distance(density, exact))
+        errors.append(l1_distance(density, exact))
     # A jump costs O(h) in L1 whatever the scheme.
     assert np.log2(errors[0] / errors[1]) >= 0.9
     assert errors[1] <= 8e-3
@@ -332,7 +296,7 @@ def test_gibbs_state_of_a_linear_potential():
         diffusion=kappa,
     )
     end = final(equation, uniform(sphere), 12.0, stop=[SteadyState()])
-    assert distance(end, lambda x: von_mises(x, axis, 1 / kappa)) <= 2e-3
+    assert l1_distance(end, lambda x: von_mises(x, axis, 1 / kappa)) <= 2e-3
 
 
 # --- Atoms ----------------------------------------------------------------------------

@@ -6,29 +6,28 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from circle_cases import Array, cosine_potential
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad, solve_ivp
-from scipy.optimize import brentq, least_squares
-from scipy.special import comb, eval_gegenbauer, exp1, expi, gamma, iv, roots_legendre
+from scipy.optimize import brentq
+from scipy.special import comb, exp1, expi, gamma, iv, roots_legendre
 
 import mfpde
 from mfpde import theory
 from mfpde.cli import main
 from mfpde.geometry.gegenbauer import zonal_harmonics
+from validation.circle_cases import (
+    Array,
+    atomic_hessian,
+    cosine_potential,
+    curvature,
+    kernel_on_circle,
+)
+from validation.growth import measured_growth
+from validation.ordered_states import ordered_state
+from validation.sphere_cases import equiangular_points
 
 BETAS = st.floats(0.05, 60.0)
-
-
-def kernel_on_circle(beta: float, angles: Array | float) -> Array:
-    return np.exp(-2 * beta * np.sin(np.asarray(angles) / 2) ** 2)
-
-
-def curvature(beta: float, angles: Array | float) -> Array:
-    """K''/beta by its definition."""
-    t = np.asarray(angles)
-    return kernel_on_circle(beta, t) * (beta * np.sin(t) ** 2 - np.cos(t))
 
 
 # The uniform state
@@ -63,16 +62,6 @@ def test_unshifted_eigenvalues_are_bessel_functions(
     np.testing.assert_allclose(found, expected, rtol=1e-11)
 
 
-def harmonic_along_axis(geometry: mfpde.geometry.Geometry, degree: int) -> Array:
-    """A zonal harmonic about the last axis (about the first on the circle)."""
-    dimension = geometry.dimension
-    cosines = geometry.points[..., 0 if dimension == 2 else -1]
-    if dimension == 2:
-        return np.cos(degree * np.arccos(np.clip(cosines, -1, 1)))
-    order = dimension / 2 - 1
-    return eval_gegenbauer(degree, order, cosines) / eval_gegenbauer(degree, order, 1.0)
-
-
 GROWTHS = [
     ("circle", 5.0, 3, {"direction": "ascent"}),
     ("circle", 0.0, 1, {"direction": "ascent"}),
@@ -98,33 +87,6 @@ def test_growth_rates_are_those_of_the_solver(
     rate = theory.growth_rates(beta, geometry.dimension, degree, **kind)
     growth = measured_growth(geometry, beta, degree, **kind)
     assert growth == pytest.approx(float(rate), rel=2e-3)
-
-
-def measured_growth(
-    geometry: mfpde.geometry.Geometry,
-    beta: float,
-    degree: int,
-    *,
-    direction: str,
-    normalized: bool = False,
-    kernel: str = "shifted",
-    diffusion: float = 0.0,
-) -> float:
-    """Rate at which the solver amplifies a harmonic of relative size 1e-4."""
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta, normalized, kernel),
-        direction=direction,
-        diffusion=diffusion,
-    )
-    harmonic = harmonic_along_axis(geometry, degree)
-    flat = mfpde.uniform(geometry)
-    start = mfpde.Density(geometry, flat.values * (1 + 1e-4 * harmonic)).normalized()
-    run = mfpde.solve(equation, start, t_end=0.5, rtol=1e-8)
-
-    def amplitude(density: mfpde.Density) -> float:
-        return float(((density.masses - flat.masses) * harmonic).sum())
-
-    return float(np.log(amplitude(run.final.density) / amplitude(start)) / 0.5)
 
 
 @given(beta=BETAS, dimension=st.integers(2, 8))
@@ -232,35 +194,6 @@ def test_growth_changes_its_sign_at_the_critical_diffusion(
     assert below > 0 > above
 
 
-def ordered_diffusion(beta: float, dimension: int, order: float) -> float:
-    """Diffusion kappa at which rho = exp(A[rho] / kappa) / Z has the first moment ``order``.
-
-    Zonal states only; unknown are log kappa and the moments of degree 2 to 12.
-    """
-    nodes, weights = roots_legendre(160)
-    angles = np.pi * (nodes + 1) / 2
-    weights = weights * np.sin(angles) ** (dimension - 2)
-    harmonics = zonal_harmonics(dimension, 12, np.cos(angles))
-    # K = sum_l D_l lambda_l P_l, D_l = 1 / mean(P_l^2).
-    counts = weights.sum() / (harmonics**2 @ weights)
-    spectrum = counts * theory.eigenvalues(beta, dimension, np.arange(13)) / beta
-
-    def moments_of(log_kappa: float, moments: Array) -> Array:
-        potential = (spectrum * moments)[1:] @ harmonics[1:]
-        density = weights * np.exp(potential / np.exp(log_kappa))
-        return harmonics @ density / density.sum()
-
-    def residual(unknown: Array) -> Array:
-        moments = np.concatenate([[1.0, order], unknown[1:]])
-        return (moments_of(unknown[0], moments) - moments)[1:]
-
-    guess = np.zeros(12)
-    guess[0] = np.log(theory.critical_diffusion(beta, dimension))
-    found = least_squares(residual, guess, xtol=1e-15, ftol=1e-15, gtol=1e-15)
-    assert np.abs(found.fun).max() < 1e-12
-    return float(np.exp(found.x[0]))
-
-
 @pytest.mark.parametrize("dimension", [2, 3, 5])
 def test_weakly_ordered_states_exist_below_critical_iff_continuous(
     dimension: int,
@@ -269,7 +202,8 @@ def test_weakly_ordered_states_exist_below_critical_iff_continuous(
     for beta, is_continuous in ((0.9 * limit, True), (1.1 * limit, False)):
         assert theory.has_continuous_transition(beta, dimension) is is_continuous
         critical = theory.critical_diffusion(beta, dimension)
-        assert (ordered_diffusion(beta, dimension, 0.05) < critical) is is_continuous
+        ordered = ordered_state(beta, dimension, 0.05)
+        assert (ordered.kappa < critical) is is_continuous
 
 
 def test_the_limit_solves_its_equation_in_every_dimension() -> None:
@@ -353,28 +287,6 @@ def test_the_bound_is_the_same_in_both_conventions(beta: float, weight: float) -
         assert shifted.published == pytest.approx(expected, rel=1e-6)
 
 
-def hessian(
-    beta: float, atoms: tuple[Array, Array], perceptron: mfpde.Perceptron
-) -> Array:
-    """Hess E in L2(mu) at atoms on the circle, V'' by differences of its drift."""
-    angles, masses = atoms
-    matrix = np.outer(masses, masses) * curvature(
-        beta, angles[:, np.newaxis] - angles[np.newaxis, :]
-    )
-    np.fill_diagonal(matrix, 0.0)
-    full = np.diag(matrix.sum(axis=1)) - matrix
-
-    def slope(shift: float) -> Array:
-        t = angles + shift
-        points = np.stack([np.cos(t), np.sin(t)], axis=-1)
-        tangents = np.stack([-np.sin(t), np.cos(t)], axis=-1)
-        return (perceptron.drift(points) * tangents).sum(axis=1)
-
-    full += np.diag(masses * (slope(1e-5) - slope(-1e-5)) / 2e-5)
-    roots = np.sqrt(masses)
-    return full / np.outer(roots, roots)
-
-
 @given(
     beta=st.floats(0.0, 60.0),
     seed=st.integers(0, 2**31),
@@ -403,7 +315,7 @@ def test_no_second_order_state_has_more_mass_in_a_cluster(
     kept = masses > 1e-6
     angles = np.concatenate([inside, outside])
     lowest = np.linalg.eigvalsh(
-        hessian(beta, (angles[kept], masses[kept]), perceptron)
+        atomic_hessian(beta, (angles[kept], masses[kept]), perceptron)
     ).min()
     assert lowest < 1e-6
 
@@ -422,7 +334,7 @@ def test_an_atom_above_the_bound_dissolves(
     mass = min(bound.derived_single_atom * 1.001, 1.0)
     angles = generator.uniform(0, 2 * np.pi, 6)
     masses = np.concatenate([[mass], (1 - mass) * generator.dirichlet(np.ones(5))])
-    alone = hessian(beta, (angles[:1], np.ones(1)), perceptron)[0, 0]
+    alone = atomic_hessian(beta, (angles[:1], np.ones(1)), perceptron)[0, 0]
     assert masses @ curvature(beta, angles - angles[0]) + alone < 1e-6
 
 
@@ -569,7 +481,9 @@ def test_the_margin_is_a_lower_bound_on_the_hessian(seed: int, beta: float) -> N
     )
     points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     margin = theory.strict_stability(descent(beta, perceptron), points).margin
-    lowest = np.linalg.eigvalsh(hessian(beta, (angles, masses), perceptron)).min()
+    lowest = np.linalg.eigvalsh(
+        atomic_hessian(beta, (angles, masses), perceptron)
+    ).min()
     assert lowest >= margin - 1e-6
 
 
@@ -688,13 +602,6 @@ def test_merge_times_beyond_all_numbers_are_infinite_and_none_is_negative() -> N
         for a, b in ((1.0, 0.5), (0.5, 1e-9), (1.0, 1e-9))
     ]
     assert legs[0] + legs[1] == pytest.approx(legs[2], rel=1e-12)
-
-
-def equiangular_points(count: int, angle: float) -> Array:
-    """Unit vectors of R^count with the same angle between any two."""
-    gram = np.full((count, count), np.cos(angle))
-    np.fill_diagonal(gram, 1.0)
-    return np.linalg.cholesky(gram)
 
 
 @pytest.mark.parametrize("normalized", [False, True])

@@ -7,7 +7,6 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from circle_cases import density_of, wrapped
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
@@ -28,6 +27,7 @@ from mfpde.tracking.matching import matched, pairs_of
 from mfpde.tracking.open_paths import Sighting
 from mfpde.tracking.track import SeenAtoms, in_order
 from mfpde.tracking.tree import Tree
+from validation.circle_cases import density_of, wrapped
 
 REACH = 0.2
 STEP = 0.02

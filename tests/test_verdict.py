@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from circle_cases import density_of, poisson
 
 import mfpde
 from mfpde.concentration import strip_width, threshold_clusters, threshold_distance
 from mfpde.concentration.coarse import coarse_differences, coarsened
 from validation import verdict_cases, verdict_second
 from validation import verdict_shapes as shapes
+from validation.circle_cases import density_of, poisson
 
 
 def attention(beta, direction="ascent", **options):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from scipy.special import betainc, roots_jacobi, roots_legendre
+from scipy.special import roots_jacobi, roots_legendre
 
 import mfpde
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Potential, Zonal
@@ -13,6 +13,11 @@ from mfpde.feet import feet
 from mfpde.geometry.gegenbauer import zonal_harmonics
 from mfpde.remap import GHOSTS, edge_densities, remapped
 from mfpde.transport import State, default_scheme, scheme_for
+from validation.zonal_cases import (
+    moved_by_linear_potential,
+    moved_by_relu,
+    uniform_masses,
+)
 
 DIMENSIONS = (3, 5, 64, 2048)
 GRIDS = ((3, 64), (5, 64), (64, 192), (2048, 1024))
@@ -27,15 +32,6 @@ def constant_drift(dimension: int, weight: float) -> Perceptron:
     """V = weight * z."""
     activation = (np.ones_like, lambda z: z)
     return Perceptron(axis(dimension), [weight], activation)
-
-
-def uniform_masses(dimension: int, faces: np.ndarray) -> np.ndarray:
-    """Uniform probability between consecutive polar angles, by the incomplete beta."""
-    below = betainc((dimension - 1) / 2, 0.5, np.sin(faces) ** 2) / 2
-    is_north = faces <= np.pi / 2
-    from_north = np.where(is_north, below, 1 - below)
-    from_south = np.where(is_north, 1 - below, below)
-    return np.where(is_north[1:], np.diff(from_north), from_south[:-1] - from_south[1:])
 
 
 def density_of(grid: Zonal, masses: np.ndarray) -> Density:
@@ -62,17 +58,6 @@ def eigenvalue(beta: float, dimension: int, degree: int) -> float:
     harmonic = zonal_harmonics(dimension, degree, nodes)[degree]
     kernel = np.exp(beta * (nodes - 1))
     return float((shares * kernel * harmonic).sum() / shares.sum())
-
-
-def moved_by_linear_potential(faces: np.ndarray, c: float) -> np.ndarray:
-    """Where the faces came from under V = z in ascent, c = time."""
-    return 2 * np.arctan2(np.sin(faces / 2), np.exp(-c) * np.cos(faces / 2))
-
-
-def moved_by_relu(faces: np.ndarray, c: float) -> np.ndarray:
-    """Where the faces came from under V = relu(z)^2/2 in ascent, c = weight * time."""
-    active = np.arctan2(np.exp(c) * np.sin(faces), np.cos(faces))
-    return np.where(faces < np.pi / 2, active, faces)
 
 
 def l1_error(grid: Zonal, case: str, transport: str | None) -> float:

@@ -100,8 +100,9 @@ class Quantity:
 
     @property
     def holds(self) -> bool:
-        """Whether the measured value is finite and within the tolerance."""
-        return bool(np.isfinite(self.measured)) and self.excess <= self.allowed
+        """Whether all numbers are finite and the measured one is within the tolerance."""
+        numbers = (self.measured, self.expected, self.tolerance)
+        return bool(np.all(np.isfinite(numbers))) and self.excess <= self.allowed
 
 
 def verdict(claim: Claim, quantities: Sequence[Quantity]) -> str:

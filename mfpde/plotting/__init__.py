@@ -6,6 +6,7 @@ global state of pyplot, so that it works without a display and leaves nothing op
 
 from mfpde.plotting.atom_paths import plot_atom_paths
 from mfpde.plotting.atom_tree import plot_atom_tree, plot_cluster_counts
+from mfpde.plotting.branch import plot_continuation
 from mfpde.plotting.certificate import plot_certificate
 from mfpde.plotting.concentration import plot_concentration
 from mfpde.plotting.convergence import plot_convergence
@@ -16,6 +17,7 @@ from mfpde.plotting.globe import plot_globe
 from mfpde.plotting.overview import plot_run
 from mfpde.plotting.snapshots import plot_snapshots
 from mfpde.plotting.space_time import plot_space_time
+from mfpde.plotting.spectrum import plot_hessian_spectrum
 
 __all__ = [
     "plot_atom_paths",
@@ -23,10 +25,12 @@ __all__ = [
     "plot_certificate",
     "plot_cluster_counts",
     "plot_concentration",
+    "plot_continuation",
     "plot_convergence",
     "plot_density",
     "plot_energy",
     "plot_globe",
+    "plot_hessian_spectrum",
     "plot_run",
     "plot_snapshots",
     "plot_space_time",

@@ -4,7 +4,9 @@ r"""What is known of the named activations: bounds of sigma', of sigma'', and of
     leaky_relu  0.01 <= sigma' <= 1              sigma'' = 0 off the kink
     gelu        sigma' = N + z n                 -0.1290 < sigma' < 1.1290   (at z = -+ sqrt 2)
                 sigma'' = (2 - z^2) n            |sigma''| <= 2 n(0) < 0.7979
+                sigma''' = (z^3 - 4 z) n         |sigma'''| < 0.7796   (at z^2 = (7 - sqrt 33) / 2)
     tanh        0 < sigma' <= 1                  |sigma''| <= 4 / (3 sqrt 3) < 0.7699
+                |sigma'''| <= 2   (at 0)
     linear      sigma' = 1                       sigma'' = 0
 
 and |sigma(z)| <= |z| for all of them.  Chebyshev interpolation of degree N on an interval of
@@ -21,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
+from mfpde.arrays import FloatArray
 from mfpde.terms import Perceptron
 
 CRAMER = 1.0865 / np.sqrt(2 * np.pi)
@@ -29,19 +32,20 @@ STRIP = 1.4
 
 @dataclass(frozen=True)
 class ActivationBounds:
-    """Bounds of the slope sigma', and of |sigma''| off the kinks."""
+    """Bounds of the slope sigma', and of its two derivatives' sizes off the kinks."""
 
     least_slope: float
     largest_slope: float
     bend: float
+    twist: float
 
 
 _BOUNDS = {
-    "relu": ActivationBounds(0.0, 1.0, 0.0),
-    "leaky_relu": ActivationBounds(0.01, 1.0, 0.0),
-    "gelu": ActivationBounds(-0.1290, 1.1290, 0.7979),
-    "tanh": ActivationBounds(0.0, 1.0, 0.7699),
-    "linear": ActivationBounds(1.0, 1.0, 0.0),
+    "relu": ActivationBounds(0.0, 1.0, 0.0, 0.0),
+    "leaky_relu": ActivationBounds(0.01, 1.0, 0.0, 0.0),
+    "gelu": ActivationBounds(-0.1290, 1.1290, 0.7979, 0.7796),
+    "tanh": ActivationBounds(0.0, 1.0, 0.7699, 2.0),
+    "linear": ActivationBounds(1.0, 1.0, 0.0, 0.0),
 }
 
 
@@ -59,6 +63,16 @@ def activation_bounds(term: Perceptron) -> ActivationBounds:
             f"known; a certificate needs one of {', '.join(map(repr, _BOUNDS))}"
         )
     return _BOUNDS[term.activation_name]
+
+
+def second_slopes(term: Perceptron, z: FloatArray) -> FloatArray:
+    """Second derivative of sigma at ``z``, off the kinks."""
+    if term.activation_name == "gelu":
+        return np.asarray((2 - z**2) * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))
+    if term.activation_name == "tanh":
+        outputs = np.tanh(z)
+        return np.asarray(-2 * outputs * (1 - outputs**2))
+    return np.zeros_like(z)
 
 
 def polynomial_error(term: Perceptron, degree: int) -> float:

@@ -24,6 +24,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.stationary.bounded_fields import AtomicField, kernel, kernel_width
 from mfpde.stationary.certificate import Certificate, bounded_gap, energy_scale
 from mfpde.stationary.derivatives import field_derivatives
+from mfpde.stationary.exchange import LEAST_MASS, exchanged, with_inserted
 from mfpde.stationary.joint_newton import Derivatives, JointEnd, State, joint_newton
 from mfpde.stationary.local_minima import (
     LONGEST_MOVE,
@@ -31,7 +32,6 @@ from mfpde.stationary.local_minima import (
     lowest_apart,
     polished,
 )
-from mfpde.stationary.mass_program import best_masses
 from mfpde.stationary.sphere_cells import SphereCells
 from mfpde.stationary.tangent_frames import geodesic_moves, tangent_frames
 
@@ -40,8 +40,12 @@ SCAN_TOLERANCE = 1e-4
 MOST_ROUNDS = 40
 SCAN_SPACING = 0.2
 APART = 0.35
-LEAST_MASS = 1e-14
 STALLED_ROUNDS = 3
+FAILURES = 2
+UNITED = 0.1
+EXCHANGE_ROUNDS = 3
+MOST_EXCHANGES = 30
+SETTLED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +146,12 @@ def atomic_minimum(
     scan = SphereCells.covering(dimension, spacing / 2).balls()[0]
     state = _thinned(pieces, _on_scan(pieces, scan), 1.6 * spacing)
     best: AtomicMinimum | None = None
-    stalled = 0
+    stalled = failures = 0
     for number in range(MOST_ROUNDS):
         end = _settled(pieces, state)
+        failures += not np.isfinite(end.condition)
+        if failures >= FAILURES:
+            end = _spread(pieces, end.state, (scan, tolerance / 4))
         state = end.state
         field = AtomicField(equation, *state)
         level = float(state[1] @ field.values(state[0]))
@@ -159,7 +166,7 @@ def atomic_minimum(
             if found.gap <= tolerance or stalled == STALLED_ROUNDS:
                 return best
             new = polished(field, found.point[np.newaxis])
-        state = _with_inserted(pieces, state, new)
+        state = with_inserted(pieces, state, new)
     final = bounded_gap(field, (end.energy, level), tolerance)
     if best is None or final.gap < best.certificate.gap:
         best = AtomicMinimum(*end.state, final, end.condition, MOST_ROUNDS)
@@ -177,20 +184,27 @@ def _on_scan(pieces: AtomicPieces, scan: FloatArray) -> State:
         if values.min() > level - SCAN_TOLERANCE * pieces.scale / 10:
             break
         chosen = lowest_apart(scan, values, (level, APART * pieces.width))
-        points, masses = _with_inserted(pieces, (points, masses), scan[chosen])
+        points, masses = with_inserted(pieces, (points, masses), scan[chosen])
     return points, masses
 
 
-def _with_inserted(pieces: AtomicPieces, state: State, new: FloatArray) -> State:
-    """Best masses on the atoms and the ``new`` points; those without mass are left out."""
-    points = np.concatenate([state[0], new])
-    start = np.concatenate([state[1], np.zeros(len(new))])
-    if not len(state[1]):
-        start = np.ones(len(new))
-    matrix = pieces.kernel(points, points)
-    masses = best_masses(matrix, pieces.potential(points), start)
-    kept = masses > LEAST_MASS
-    return points[kept], masses[kept] / masses[kept].sum()
+def _spread(
+    pieces: AtomicPieces, state: State, search: tuple[FloatArray, float]
+) -> JointEnd:
+    """End of the exchange method, or of Newton's on its united points once that succeeds."""
+    for _ in range(MOST_EXCHANGES):
+        state, is_done = exchanged(pieces, state, search, rounds=EXCHANGE_ROUNDS)
+        atoms = joint_newton(pieces, _thinned(pieces, state, UNITED * pieces.width))
+        energy = pieces.energy(state)
+        is_settled = atoms.residual <= SETTLED * pieces.scale
+        is_settled |= is_done and bool(np.isfinite(atoms.condition))
+        if is_settled and atoms.energy <= energy + search[1]:
+            return atoms
+        if is_done:
+            break
+        if atoms.energy < energy:
+            state = atoms.state
+    return JointEnd(state, energy, np.inf, np.inf)
 
 
 def _settled(pieces: AtomicPieces, state: State) -> JointEnd:
@@ -199,7 +213,7 @@ def _settled(pieces: AtomicPieces, state: State) -> JointEnd:
         end = joint_newton(pieces, state)
         kept = end.state[1] > LEAST_MASS
         state = (end.state[0][kept], end.state[1][kept] / end.state[1][kept].sum())
-        state = _with_inserted(pieces, state, state[0][:0])
+        state = with_inserted(pieces, state, state[0][:0])
         state = _united(pieces, state)
         if len(state[1]) == len(end.state[1]):
             return end

@@ -27,6 +27,7 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.stationary.branch_and_bound import Expansion
+from mfpde.stationary.cubic_bounds import cubic_bounds
 from mfpde.stationary.external_bounds import ROUNDOFF, ExternalBounds, external_bounds
 from mfpde.stationary.tangent_frames import tangent_frames
 from mfpde.terms import Attention
@@ -112,8 +113,13 @@ class AtomicField:
             hessian += frames @ second @ np.swapaxes(frames, 1, 2)
             radial = np.einsum("ni,ni->n", points, moment)
             hessian -= radial[:, np.newaxis, np.newaxis] * np.eye(size)
-        self.external.add_to((values, gradient, hessian), (points, frames, radii))
-        return Expansion(values, gradient, hessian)
+        place = points, frames, radii
+        self.external.add_to((values, gradient, hessian), place)
+        atoms = self.points, self.masses
+        if not radii.any():
+            return Expansion(values, gradient, hessian)
+        bend = cubic_bounds(self.equation.attentions, self.external, atoms)(place)
+        return Expansion(values, gradient, hessian, bend)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,9 @@ a quadratic form H that f'' is not below at c, and |f''' | <= T between kinks,
     f >= f(c) - |g| r - L r^2 / 2
     f >= f(c) + sum_i min_{|t| <= r} (g_i t + lambda_i t^2 / 2) - T r^3 / 6
 
-in the axes of H (eigenvalues lambda_i, components g_i of the gradient).  A cell is left when
+in the axes of H (eigenvalues lambda_i, components g_i of the gradient).  T is what is known of
+the third derivatives in that ball (``cubic_bounds.py``): where f is nearly flat that is far
+less than over the whole sphere.  A cell is left when
 the better of the two is within ``slack`` of the smallest value met; all others are halved.
 Near a minimum where f'' > 0 the second bound ends the search at r ~ (slack / T)^{1/3}.
 """
@@ -33,12 +35,14 @@ class Expansion:
 
     ``values`` (n,), ``gradient`` (n, d - 1) and ``hessian`` (n, d - 1, d - 1) in one frame;
     the Hessian is one that the field's is nowhere below, but for ``bend`` times the distance.
-    None if only ``curvature`` is known.
+    None if only ``curvature`` is known.  ``bend`` (n,): T for each ball; None if only the
+    field's is known.
     """
 
     values: FloatArray
     gradient: FloatArray
     hessian: FloatArray | None
+    bend: FloatArray | None = None
 
 
 class BoundedField(Protocol):
@@ -138,7 +142,7 @@ def _drop(
     found: Expansion, radii: FloatArray, constants: tuple[float, float]
 ) -> FloatArray:
     """How far the field may fall below its value at the centre within ``radii``."""
-    curvature, bend = constants
+    curvature, widest = constants
     slopes = np.linalg.norm(found.gradient, axis=1)
     first = slopes * radii + curvature * radii**2 / 2
     if found.hessian is None:
@@ -150,6 +154,9 @@ def _drop(
     falls = np.where(
         bottom, along**2 / (2 * safe), along * reach - sizes * reach**2 / 2
     )
+    bend = np.full(len(radii), widest)
+    if found.bend is not None:
+        bend = np.minimum(bend, found.bend)
     second = falls.sum(axis=1) + bend * radii**3 / 6
     return np.asarray(np.minimum(first, second))
 

@@ -14,14 +14,18 @@ POLISHING_STEPS = 6
 
 
 def lowest_apart(
-    points: FloatArray, values: FloatArray, limits: tuple[float, float]
+    points: FloatArray,
+    values: FloatArray,
+    limits: tuple[float, float],
+    *,
+    most: int = MOST_CHOSEN,
 ) -> IntArray:
     """Indices of the lowest values below a level, a distance apart from one another."""
     level, apart = limits
     candidates = np.flatnonzero(values < level)
     candidates = candidates[np.argsort(values[candidates], kind="stable")]
     chosen: list[int] = []
-    while len(candidates) and len(chosen) < MOST_CHOSEN:
+    while len(candidates) and len(chosen) < most:
         first = candidates[0]
         chosen.append(int(first))
         far = np.linalg.norm(points[candidates] - points[first], axis=1) > apart
@@ -29,18 +33,20 @@ def lowest_apart(
     return np.array(chosen, dtype=np.int64)
 
 
-def polished(field: BoundedField, points: FloatArray) -> FloatArray:
+def polished(
+    field: BoundedField, points: FloatArray, *, steps: int = POLISHING_STEPS
+) -> FloatArray:
     """Points moved towards local minima of F by damped Newton steps."""
     longest = 2 * LONGEST_MOVE * field.width
     values = field.values(points)
-    for _ in range(POLISHING_STEPS):
+    for _ in range(steps):
         found = field.expansion(points, np.zeros(len(points)))
         assert found.hessian is not None
         sizes, axes = np.linalg.eigh(found.hessian)
         parts = np.einsum("nab,na->nb", axes, found.gradient)
         sizes = np.maximum(np.abs(sizes), 1e-12 * max(1.0, field.curvature))
-        steps = -np.einsum("nab,nb->na", axes, parts / sizes)
-        moved = geodesic_moves(points, tangent_frames(points), clipped(steps, longest))
+        change = -np.einsum("nab,nb->na", axes, parts / sizes)
+        moved = geodesic_moves(points, tangent_frames(points), clipped(change, longest))
         there = field.values(moved)
         better = there < values
         points = np.where(better[:, np.newaxis], moved, points)

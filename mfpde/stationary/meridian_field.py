@@ -82,7 +82,10 @@ class MeridianField:
         slope = np.einsum("na,na->n", parts, found.gradient)
         bend = np.einsum("na,nab,nb->n", parts, found.hessian, parts)
         return Expansion(
-            found.values, slope[:, np.newaxis], bend[:, np.newaxis, np.newaxis]
+            found.values,
+            slope[:, np.newaxis],
+            bend[:, np.newaxis, np.newaxis],
+            found.bend,
         )
 
 

@@ -21,7 +21,7 @@ from mfpde.stationary.external_bounds import external_bounds
 LARGEST_REMAINDER = 1e-9
 CHECKED_DEGREE = 80
 LEAST_EIGENVALUE = 1e-15
-ROUNDING = 2e-16
+ROUNDING = 2e-15
 
 
 def smooth_candidate(equation: MeanFieldEquation, geometry: Geometry) -> Density | None:

@@ -48,7 +48,7 @@ def rotation_modes(
     """
     neurons = [t for t in equation.externals if isinstance(t, Perceptron)]
     if len(neurons) < len(equation.externals):
-        found = _searched(equation, points.shape[1])
+        found = invariant_rotations(equation, points.shape[1])
         return _span(_displacements(found, points, frames))
     fixed = [np.empty((0, points.shape[1])), *map(_vectors, neurons)]
     free = _complement(_span(np.concatenate(fixed).T))
@@ -102,7 +102,11 @@ def _planes(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 @lru_cache(maxsize=8)
-def _searched(equation: MeanFieldEquation, dimension: int) -> FloatArray:
+def invariant_rotations(equation: MeanFieldEquation, dimension: int) -> FloatArray:
+    """Generators Omega (k, d, d) of the rotations that leave the equation as it is.
+
+    Found by search up to d = 16, orthogonal; none are assumed beyond.
+    """
     identity = np.eye(dimension)
     first, second = np.triu_indices(dimension, k=1)
     planes = _planes(identity[:, first], identity[:, second])

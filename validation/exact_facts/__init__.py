@@ -1,3 +1,20 @@
 """Validation: exact facts; the scripts in the order of the report."""
 
-SCRIPTS: tuple[str, ...] = ()
+SCRIPTS: tuple[str, ...] = (
+    "growth_rates",
+    "early_clusters",
+    "kuramoto",
+    "one_neuron",
+    "linear_potential",
+    "quadratic_potential",
+    "two_atoms",
+    "equiangular_atoms",
+    "sliding_atom",
+    "one_cluster",
+    "gibbs_states",
+    "phase_transition",
+    "large_beta",
+    "energies_distances",
+    "conventions",
+    "descent_ladder",
+)

@@ -1,3 +1,7 @@
 """Validation: next checks; the scripts in the order of the report."""
 
-SCRIPTS: tuple[str, ...] = ()
+SCRIPTS: tuple[str, ...] = (
+    "perceptron_seeds",
+    "largest_mass",
+    "relu_against_gelu",
+)

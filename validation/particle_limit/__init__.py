@@ -1,3 +1,8 @@
 """Validation: particle limit; the scripts in the order of the report."""
 
-SCRIPTS: tuple[str, ...] = ()
+SCRIPTS: tuple[str, ...] = (
+    "random_circle",
+    "quantised_circle",
+    "labels_circle",
+    "sphere",
+)

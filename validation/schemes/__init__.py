@@ -1,3 +1,11 @@
 """Validation: schemes; the scripts in the order of the report."""
 
-SCRIPTS: tuple[str, ...] = ()
+SCRIPTS: tuple[str, ...] = (
+    "orders",
+    "witness",
+    "cost",
+    "conservation",
+    "energy",
+    "rotation",
+    "pinning",
+)

@@ -1,0 +1,161 @@
+r"""Pseudo-arclength continuation of G(x, p) = 0 (Keller, 1977).
+
+With the unit tangent (x', p'), G_x x' + G_p p' = 0, a point at the distance s along the
+branch solves
+
+    G(x, p) = 0,   <x', x - x_0> + p' (p - p_0) = s
+
+by Newton's method from (x_0, p_0) + s (x', p').  This system is regular at folds, where G_x is
+singular.  Rows that fix the phase (rotations) and keep points on the sphere are part of G.
+Lengths are those of the problem's weights, sqrt(sum w_i dx_i^2), and p counts in units of
+its span.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import lstsq, solve_triangular
+
+from mfpde.arrays import FloatArray
+
+MOST_ITERATIONS = 12
+SETTLED = 1e-12
+FLAT = 1e-13
+SINGULAR = 1e-9
+DIFFERENCE = 1e-7
+ROUNDING = 3e-16
+
+
+@dataclass(frozen=True, eq=False)
+class Linearised:
+    """G (r,) at a point, and its derivative by x, (r, k); rows beyond k are constraints."""
+
+    residual: FloatArray
+    matrix: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A point of a branch: state (k,), value of the parameter."""
+
+    state: FloatArray
+    value: float
+
+
+class Problem(Protocol):
+    """Stationary states x (k,) of an equation with a parameter p."""
+
+    @property
+    def span(self) -> float:
+        """Unit that the parameter is measured in."""
+
+    @property
+    def least_value(self) -> float:
+        """Smallest value that the parameter may have."""
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weights (k,) of the lengths."""
+
+    def linearised(self, place: Place) -> Linearised:
+        """G and G_x."""
+
+    def residual(self, place: Place) -> FloatArray:
+        """G without its constraints: the first rows of ``linearised``."""
+
+    def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
+        """State after a small step (k,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """A direction of a branch: change of the state (k,), of the value in units of the span."""
+
+    state: FloatArray
+    value: float
+
+
+def tangent(problem: Problem, place: Place, previous: Direction) -> Direction:
+    """Unit tangent of the branch that makes an acute angle with ``previous``."""
+    found = problem.linearised(place)
+    rows = _bordered(problem, found, (place, previous))
+    target = np.zeros(len(rows))
+    target[-1] = 1.0
+    solution = _least_squares(rows, target)
+    return unit(problem, Direction(solution[:-1], float(solution[-1])))
+
+
+def unit(problem: Problem, direction: Direction) -> Direction:
+    """Return the direction scaled to length 1."""
+    length = float(np.sqrt(problem.weights @ direction.state**2 + direction.value**2))
+    return Direction(direction.state / length, direction.value / length)
+
+
+def cosine(problem: Problem, one: Direction, other: Direction) -> float:
+    """Inner product of two directions."""
+    states = (problem.weights * one.state) @ other.state
+    return float(states + one.value * other.value)
+
+
+def corrected(
+    problem: Problem, start: Place, along: tuple[Direction, float]
+) -> Place | None:
+    """Point of the branch at a distance along a direction from ``start``; None if not found."""
+    direction, distance = along
+    state = problem.moved(start.state, distance * direction.state)
+    value = start.value + distance * direction.value * problem.span
+    if value < problem.least_value:
+        return None
+    place, before = Place(state, value), np.inf
+    for _ in range(MOST_ITERATIONS):
+        found = problem.linearised(place)
+        size = float(np.abs(found.residual).max())
+        if size <= ROUNDING or (size > before / 2 and before <= SETTLED):
+            return place
+        if not size < 4 * before:
+            return None
+        before = size
+        rows = _bordered(problem, found, (place, direction))
+        step = _least_squares(rows, np.append(-found.residual, 0.0))
+        value = place.value + float(step[-1]) * problem.span
+        if value < problem.least_value:
+            return None
+        place = Place(problem.moved(place.state, step[:-1]), value)
+    return place if before <= SETTLED else None
+
+
+def at_value(problem: Problem, start: Place) -> Place | None:
+    """State at the parameter of ``start``, by Newton's method from there."""
+    still = Direction(np.zeros(len(start.state)), 1.0)
+    return corrected(problem, start, (still, 0.0))
+
+
+def _bordered(
+    problem: Problem, found: Linearised, where: tuple[Place, Direction]
+) -> FloatArray:
+    """Rows of G and the row of the direction; columns of x and of p."""
+    place, direction = where
+    by_value = np.zeros(len(found.matrix))
+    slopes = _by_value(problem, place, found.residual) * problem.span
+    by_value[: len(slopes)] = slopes
+    last = np.append(problem.weights * direction.state, direction.value)
+    return np.vstack([np.column_stack([found.matrix, by_value]), last])
+
+
+def _by_value(problem: Problem, place: Place, here: FloatArray) -> FloatArray:
+    """G_p by a difference; it decides how fast Newton's method is, not where it ends."""
+    step = DIFFERENCE * max(abs(place.value), problem.span)
+    there = problem.residual(Place(place.state, place.value + step))
+    return np.asarray((there - here[: len(there)]) / step)
+
+
+def _least_squares(rows: FloatArray, target: FloatArray) -> FloatArray:
+    """Least-squares solution; without what changes nothing where the rows are singular."""
+    basis, triangle = np.linalg.qr(rows)
+    sizes = np.abs(np.diagonal(triangle))
+    if sizes.min() > SINGULAR * sizes.max():
+        return np.asarray(solve_triangular(triangle, basis.T @ target))
+    return np.asarray(lstsq(rows, target, cond=FLAT, lapack_driver="gelsy")[0])

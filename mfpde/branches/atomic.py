@@ -1,0 +1,133 @@
+r"""Atoms with fixed masses as states of a branch: x in (S^(d-1))^n, grad F(x_i) = 0.
+
+The unknowns are the n d coordinates.  Rows of G: the tangent components of grad F at each
+atom, divided by the size of what contributes to them; x_i . dx_i = 0; and no motion along
+the rotations that leave the equation as it is (the phase).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.branches.arclength import Direction, Linearised, Place
+from mfpde.branches.parameters import equation_at
+from mfpde.equation import MeanFieldEquation
+from mfpde.measure import Atoms
+from mfpde.stationary import PolishedAtoms, polish
+from mfpde.stationary.attention_derivatives import FieldDerivatives
+from mfpde.stationary.derivatives import field_derivatives
+from mfpde.stationary.hessian import linear_rates
+from mfpde.stationary.newton import positive_scales
+from mfpde.stationary.symmetry import rotation_modes
+from mfpde.stationary.tangent_frames import tangent_frames
+
+LONGEST_STEP = 0.2
+LONGEST_POLISH = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class AtomicProblem:
+    """Stationary atoms of ``masses`` (n,) in dimension d of an equation with a parameter."""
+
+    equation: MeanFieldEquation
+    parameter: str
+    masses: FloatArray
+    dimension: int
+    span: float
+
+    @property
+    def least_value(self) -> float:
+        """Beta is at least 0; a factor of weights may be anything."""
+        return 0.0 if self.parameter == "beta" else -np.inf
+
+    @property
+    def weights(self) -> FloatArray:
+        """Lengths are those of W2."""
+        return np.repeat(self.masses, self.dimension)
+
+    def at(self, value: float) -> MeanFieldEquation:
+        """Return the equation at a value of the parameter."""
+        return equation_at(self.equation, self.parameter, value)
+
+    def points(self, state: FloatArray) -> FloatArray:
+        """Positions (n, d)."""
+        return state.reshape(-1, self.dimension)
+
+    def field(self, place: Place) -> FieldDerivatives:
+        """Grad F at the atoms, with its derivatives."""
+        return _field(self, place)
+
+    def linearised(self, place: Place) -> Linearised:
+        """G and G_x."""
+        points = self.points(place.state)
+        frames = tangent_frames(points)
+        field = self.field(place)
+        count, size, d = frames.shape
+        scales = np.repeat(positive_scales(field), size)
+        tangential = np.zeros((count, size, count, d))
+        index = np.arange(count)
+        tangential[index, :, index, :] = frames
+        across = tangential.reshape(count * size, count * d)
+        matrix = field.jacobian.reshape(count * size, count * size) @ across
+        matrix /= scales[:, np.newaxis]
+        radial = np.zeros((count, count, d))
+        radial[index, index] = points
+        modes = rotation_modes(self.at(place.value), points, frames)
+        rows = [matrix, radial.reshape(count, count * d), modes.T @ across]
+        residual = np.zeros(count * size + count + modes.shape[1])
+        residual[: count * size] = field.gradient.ravel() / scales
+        return Linearised(residual, np.concatenate(rows))
+
+    def residual(self, place: Place) -> FloatArray:
+        """G without its constraints."""
+        field = self.field(place)
+        scales = positive_scales(field)[:, np.newaxis]
+        return np.asarray((field.gradient / scales).ravel())
+
+    def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
+        """Points after a step, put back on the sphere."""
+        ends = self.points(state + step)
+        return np.asarray((ends / np.linalg.norm(ends, axis=1, keepdims=True)).ravel())
+
+    def longest(self, place: Place, direction: Direction) -> float:
+        """Largest distance along a direction: no atom goes further than the kernel is wide."""
+        fastest = np.linalg.norm(self.points(direction.state), axis=1).max()
+        beta = max([a.beta for a in self.at(place.value).attentions], default=0.0)
+        return float(LONGEST_STEP / np.sqrt(max(beta, 1.0)) / max(fastest, 1e-12))
+
+    def rates(self, place: Place) -> dict[str, FloatArray]:
+        """Rates of shifts ("stability"), and of splits, each decreasing; above 0: unstable."""
+        points = self.points(place.state)
+        equation, field = self.at(place.value), self.field(place)
+        modes = rotation_modes(equation, points, tangent_frames(points))
+        found = linear_rates(equation, field, self.masses, modes=modes)
+        shifts = np.sort(found.shifts.real)[::-1]
+        return {"stability": shifts, "split": found.splits.ravel()}
+
+    def rounding(self, place: Place) -> float:
+        """Rates below this have no sign."""
+        return 1e-11 * float(self.field(place).scales.max())
+
+    def polished(self, place: Place) -> PolishedAtoms:
+        """Return the state, polished."""
+        atoms = Atoms(self.points(place.state), self.masses)
+        return polish(
+            self.at(place.value), atoms, max_move=LONGEST_POLISH, merge_within=0.0
+        )
+
+    def points_of(self, place: Place, kind: str, index: int) -> FloatArray:
+        """Points that an event is about: the atom that splits, else all."""
+        points = self.points(place.state)
+        if kind == "split":
+            return points[[index // (self.dimension - 1)]]
+        return points
+
+
+@lru_cache(maxsize=8)
+def _field(problem: AtomicProblem, place: Place) -> FieldDerivatives:
+    points = problem.points(place.state)
+    return field_derivatives(problem.at(place.value), points, problem.masses)

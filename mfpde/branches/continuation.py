@@ -1,0 +1,214 @@
+r"""Follow a stationary state as a parameter of the equation changes.
+
+Steps are of arclength, so that folds are passed (``arclength.py``); they are as long as the
+branch is straight.  Rates, own-mass split rates and the direction of the branch are watched,
+and each change of sign is located by root finding along the branch; atoms that meet go on as
+one (``junctions.py``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import FloatArray, choice, read_only, real_array
+from mfpde.branches.arclength import Direction, Place, at_value, tangent
+from mfpde.branches.atomic import AtomicProblem
+from mfpde.branches.parameters import PARAMETERS, check_parameter, equation_at
+from mfpde.branches.result import Continuation
+from mfpde.branches.segment import AnyProblem
+from mfpde.branches.smooth import SmoothProblem
+from mfpde.branches.walk import Walk
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle, Sphere
+from mfpde.measure import Atoms, Density, Measure
+from mfpde.stationary import polish
+from mfpde.terms import Attention, Perceptron
+from mfpde.terms.funk_hecke import band_limit
+
+NEGLIGIBLE = 1e-14
+
+Start = Atoms | Density | Measure
+
+
+def continuation(  # noqa: PLR0917  (all four are needed to say anything)
+    equation: MeanFieldEquation,
+    atoms: Start,
+    parameter: str,
+    values: ArrayLike,
+    *,
+    switch: bool = False,
+) -> Continuation:
+    """Follow a stationary state in a parameter, through folds, and locate what happens.
+
+    Without diffusion the state is of atoms with fixed masses.  It is polished at the first
+    value, and followed to the last; each time that the branch passes one of the values it is
+    recorded, polished.  With diffusion it is a smooth density on a grid, to be given for
+    ``atoms``.  Events are located to 1e-8 of the parameter, mostly to rounding: see
+    :class:`mfpde.BranchEvent`.  Rotations that leave the equation as it is are taken out.
+
+    Parameters
+    ----------
+    equation
+        The equation.
+    atoms
+        The start: atoms beside a stationary state at ``values[0]``; with diffusion a density
+        on a Circle or a Sphere (cells must resolve the stationary state).
+    parameter
+        ``"beta"`` of the only attention; ``"weight_scale"``: the weights of all perceptrons
+        are those of ``equation`` times it; ``"diffusion"``.
+    values
+        Where states are wanted, increasing or decreasing, at least two.
+    switch
+        At a loss of stability go over to the branch that begins there: where an atom splits,
+        to two halves of its mass; where a motion of the state becomes unstable, to the states
+        with that symmetry broken.
+
+    Returns
+    -------
+    Continuation
+        ``print`` it for a table.
+
+    Raises
+    ------
+    ValueError
+        For atoms with diffusion, or a density without it; an unknown parameter, or one that
+        the equation does not have; values that are not monotone or out of the parameter's
+        range; with diffusion: softmax, vector weights, or another grid than those; no
+        stationary state beside the start at the first value.
+    """
+    choice("parameter", parameter, PARAMETERS)
+    check_parameter(equation, parameter)
+    wanted = _checked_values(parameter, values)
+    first = equation_at(equation, parameter, float(wanted[0]))
+    problem: AnyProblem
+    if parameter == "diffusion" or first.diffusion > 0:
+        density = _checked_density(first, atoms)
+        problem = _smooth_problem(equation, density, (parameter, wanted))
+        place = _smooth_start(problem, density, float(wanted[0]))
+    else:
+        problem, place = _atomic_start(equation, atoms, (parameter, wanted))
+    ahead = Direction(np.zeros(len(place.state)), float(np.sign(wanted[1] - wanted[0])))
+    walk = Walk(
+        problem, place, tangent(problem, place, ahead), wanted, switch=bool(switch)
+    )
+    walk.run()
+    return Continuation(
+        equation=equation,
+        parameter=parameter,
+        values=read_only(np.array(walk.found_values)),
+        states=tuple(walk.states),
+        events=tuple(walk.events),
+        reason=walk.reason,
+        is_complete=walk.is_complete,
+    )
+
+
+def _checked_values(parameter: str, values: ArrayLike) -> FloatArray:
+    wanted = real_array("values", values)
+    steps = np.diff(wanted) if wanted.ndim == 1 else np.zeros(0)
+    if not (len(steps) and ((steps > 0).all() or (steps < 0).all())):
+        raise ValueError(
+            f"values of shape {wanted.shape} must be at least two numbers, increasing or "
+            "decreasing"
+        )
+    if parameter == "diffusion" and wanted.min() <= 0:
+        raise ValueError(
+            f"values: the diffusion {wanted.min():g} must be above 0; without diffusion the "
+            "stationary states are atoms, to be followed in beta or weight_scale"
+        )
+    return wanted
+
+
+def _checked_density(equation: MeanFieldEquation, start: object) -> Density:
+    if isinstance(start, Measure) and not len(start.atoms):
+        start = start.density
+    if not isinstance(start, Density):
+        what = "atoms" if isinstance(start, Atoms | Measure) else repr(start)
+        raise ValueError(
+            f"atoms: with diffusion {equation.diffusion:g} atoms dissolve at once, the "
+            f"stationary states are smooth densities; give a Density for {what}, such as "
+            "the end of a run, or uniform(Circle(512))"
+        )
+    if not isinstance(start.geometry, Circle | Sphere):
+        raise ValueError(
+            f"atoms: a density on {start.geometry!r}; it must be on a Circle or a Sphere"
+        )
+    if any(a.needs_values for a in equation.attentions):
+        raise ValueError(
+            "atoms: densities are followed for unnormalised attention only"
+        )
+    for term in equation.externals:
+        term.check_dimension(start.dimension)
+        if not isinstance(term, Perceptron) or not term.is_gradient:
+            raise ValueError(
+                f"equation: {term!r}; densities are followed with perceptrons of scalar "
+                "weights only"
+            )
+    return start
+
+
+def _smooth_problem(
+    equation: MeanFieldEquation, density: Density, where: tuple[str, FloatArray]
+) -> SmoothProblem:
+    """Problem with harmonics enough for all values of the parameter."""
+    parameter, wanted = where
+    attentions = [
+        attention
+        for value in (wanted[0], wanted[-1])
+        for attention in equation_at(equation, parameter, float(value)).attentions
+    ]
+    return SmoothProblem(
+        equation,
+        parameter,
+        density.geometry,
+        density.total_mass,
+        max([_needed(a, density) for a in attentions], default=1),
+        float(np.abs(wanted[-1] - wanted[0])),
+    )
+
+
+def _needed(attention: Attention, density: Density) -> int:
+    """Degree that the interaction needs; ``ValueError`` if the grid is too coarse for it."""
+    resolved = attention.band_limit(density.geometry)
+    return min(resolved, band_limit(attention.beta, density.dimension, NEGLIGIBLE))
+
+
+def _smooth_start(problem: SmoothProblem, density: Density, value: float) -> Place:
+    start = Place(problem.coefficients(density, value), value)
+    found = at_value(problem, start)
+    if found is None:
+        raise ValueError(
+            f"atoms: Newton's method finds no stationary density beside the one given, at "
+            f"{problem.parameter} = {value:g}; let a run come to rest there first"
+        )
+    return found
+
+
+def _atomic_start(
+    equation: MeanFieldEquation, start: object, where: tuple[str, FloatArray]
+) -> tuple[AtomicProblem, Place]:
+    parameter, wanted = where
+    value = float(wanted[0])
+    if not isinstance(start, Atoms):
+        raise ValueError(
+            f"atoms = {start!r} must be Atoms: without diffusion the stationary states are "
+            "atoms; a Density is followed with diffusion above 0"
+        )
+    # Both ends of the range must be allowed.
+    equation_at(equation, parameter, float(wanted[-1]))
+    polished = polish(equation_at(equation, parameter, value), start)
+    if not polished.converged:
+        raise ValueError(
+            f"atoms: no stationary state beside them at {parameter} = {value:g}; "
+            f"{polished.message}"
+        )
+    atoms = polished.atoms
+    problem = AtomicProblem(
+        equation,
+        parameter,
+        np.array(atoms.masses),
+        atoms.dimension,
+        float(np.abs(wanted[-1] - value)),
+    )
+    return problem, Place(np.array(atoms.points).ravel(), value)

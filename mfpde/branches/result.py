@@ -1,0 +1,176 @@
+"""What :func:`mfpde.continuation` returns: states along a branch, and what happens on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.branches.stationary_density import StationaryDensity
+from mfpde.equation import MeanFieldEquation
+from mfpde.stationary import PolishedAtoms
+
+State = PolishedAtoms | StationaryDensity
+
+_NAMES = {"beta": "beta", "weight_scale": "weight scale", "diffusion": "diffusion"}
+
+
+@dataclass(frozen=True, eq=False)
+class BranchEvent:
+    """Something that happens on a branch.
+
+    Attributes
+    ----------
+    kind
+        ``"split"``: the rate at which parts of an atom leave it, own mass included, crosses
+        zero; ``"merge"``: two atoms meet, and go on as one; ``"stability"``: a rate of motion
+        of the state, an eigenvalue of the Hessian, crosses zero; ``"fold"``: the branch turns
+        back in the parameter.
+    value
+        The parameter there.
+    points
+        The atom that splits, the point where atoms meet, else all atoms, (n, d); none for a
+        density.
+    unstable_before, unstable_after
+        How many rates of this kind (of that atom, for a split) are unstable before and after
+        it, in the order of the branch; for a merge the numbers of atoms that meet and of
+        those that go on.
+    index
+        How many states of the branch come before it.
+    is_switch
+        Whether the branch that is followed from here on is the one that begins here: the
+        halves of the atom, or the states that have lost the symmetry.
+    """
+
+    kind: str
+    value: float
+    points: FloatArray
+    unstable_before: int
+    unstable_after: int
+    index: int
+    is_switch: bool = False
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether stability is lost, in the order of the branch."""
+        lost = self.unstable_after > self.unstable_before
+        return lost and self.kind != "merge"
+
+    def __str__(self) -> str:
+        what = {
+            "split": "an atom splits" if self.is_loss else "an atom holds together",
+            "merge": f"{self.unstable_before} atoms meet",
+            "stability": "stability is lost" if self.is_loss else "stability is gained",
+            "fold": "the branch folds",
+        }[self.kind]
+        if self.kind in ("split", "stability", "fold"):
+            what += (
+                f"; unstable directions {self.unstable_before} -> {self.unstable_after}"
+            )
+        if self.is_switch:
+            what += "; the new branch is followed"
+        return what
+
+
+@dataclass(frozen=True, eq=False)
+class Continuation:
+    """A branch of stationary states.
+
+    Attributes
+    ----------
+    equation
+        The equation as it was given; each state holds its own.
+    parameter
+        Which parameter changes.
+    values
+        The parameter at each state, (n,), in the order of the branch: those asked for, once
+        for each time that the branch passes them.
+    states
+        The states: :class:`mfpde.PolishedAtoms`, or :class:`mfpde.StationaryDensity`.
+    events
+        What happens in between, in the order of the branch.
+    reason
+        Why the branch ends.
+    is_complete
+        Whether it reached the last value that was asked for.
+    """
+
+    equation: MeanFieldEquation
+    parameter: str
+    values: FloatArray
+    states: tuple[State, ...]
+    events: tuple[BranchEvent, ...]
+    reason: str
+    is_complete: bool
+
+    @property
+    def energies(self) -> FloatArray:
+        """E of atoms, the free energy of densities; NaN where there is none."""
+        return np.array([_energy(state) for state in self.states])
+
+    @property
+    def residuals(self) -> FloatArray:
+        """Residuals of the states (of atoms: relative ones)."""
+        return np.array(
+            [
+                s.relative_residual if isinstance(s, PolishedAtoms) else s.residual
+                for s in self.states
+            ]
+        )
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.equation}, {self.equation.convention}",
+            f"branch in {_NAMES[self.parameter]}: {len(self.states)} states, "
+            f"{len(self.events)} events; {self.reason}",
+            _header(self),
+        ]
+        for number, (value, state) in enumerate(
+            zip(self.values, self.states, strict=True)
+        ):
+            lines += self._events_at(number)
+            lines.append(f"{value:14.9g} {_row(state)}")
+        return "\n".join(lines + self._events_at(len(self.states)))
+
+    def _events_at(self, number: int) -> list[str]:
+        here = [event for event in self.events if event.index == number]
+        return [f"{event.value:14.9g} {event.kind}: {event}" for event in here]
+
+
+def unstable_shifts(state: State) -> int:
+    """Count the unstable directions of a state."""
+    if isinstance(state, StationaryDensity):
+        return state.unstable_dimension
+    return int((state.shift_rates.real > state.shift_rounding).sum())
+
+
+def _energy(state: State) -> float:
+    if isinstance(state, StationaryDensity):
+        return state.free_energy
+    found = state.equation.energy(state.atoms)
+    return np.nan if found is None else found
+
+
+def _header(result: Continuation) -> str:
+    name = _NAMES[result.parameter]
+    if any(isinstance(state, StationaryDensity) for state in result.states):
+        return (
+            f"{name:>14} {'|mean x|':>10} {'free energy':>18} {'residual':>9} unstable"
+        )
+    return (
+        f"{name:>14} {'atoms':>5} {'energy':>18} {'residual':>9} unstable "
+        f"{'strict margin':>13} {'split margin':>13}"
+    )
+
+
+def _row(state: State) -> str:
+    energy, unstable = _energy(state), unstable_shifts(state)
+    if isinstance(state, StationaryDensity):
+        return (
+            f"{state.order:10.6f} {energy:18.12g} {state.residual:9.1e} {unstable:8d}"
+        )
+    return (
+        f"{len(state.atoms):5d} {energy:18.12g} {state.relative_residual:9.1e} "
+        f"{unstable:8d} {state.strict_margin:13.5g} {state.split_margin:13.5g}"
+    )

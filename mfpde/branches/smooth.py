@@ -1,0 +1,241 @@
+r"""Smooth densities as states of a branch, with diffusion kappa > 0.
+
+v rho = kappa grad rho has the solutions rho = M e^{s F / kappa} / Z.  With the harmonics B_k of
+``harmonics.py`` the unknowns are c_k = sqrt(Lambda_k) int B_k dmu, and
+
+    F = V + sum_k sqrt(Lambda_k) c_k B_k,     G(c) = c - sqrt(Lambda) int B dmu,
+    G_c = 1 - (s M / kappa) sqrt(Lambda) Cov(B) sqrt(Lambda),
+
+Cov the covariance under rho / M.  G_c is symmetric: it is the second derivative of the free
+energy kappa int rho log rho - s E, divided by kappa, in the directions that interact (it is 1
+in all others), so that its negative eigenvalues count the unstable directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.branches.arclength import Direction, Linearised, Place
+from mfpde.branches.harmonics import real_harmonics
+from mfpde.branches.parameters import equation_at
+from mfpde.branches.stationary_density import StationaryDensity
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.measure import Density
+from mfpde.stationary.symmetry import invariant_rotations
+
+SMALLEST_DIFFUSION = 1e-12
+STILL = 1e-7
+LONGEST_STEP = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothProblem:
+    """Stationary densities of ``mass`` on a grid, of an equation with a parameter.
+
+    ``degree`` is that of the harmonics, enough for all values of the parameter.
+    """
+
+    equation: MeanFieldEquation
+    parameter: str
+    geometry: Geometry
+    mass: float
+    degree: int
+    span: float
+
+    @property
+    def least_value(self) -> float:
+        """Diffusion is above 0, beta at least 0."""
+        if self.parameter == "diffusion":
+            return SMALLEST_DIFFUSION
+        return 0.0 if self.parameter == "beta" else -np.inf
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """Lengths are plain."""
+        return np.ones(self.basis.shape[1])
+
+    @cached_property
+    def basis(self) -> FloatArray:
+        """B at the cell centres, (cells, k)."""
+        return real_harmonics(self.geometry, self.degree)[0]
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """Uniform probability of each cell."""
+        shares = self.geometry.areas / self.geometry.areas.sum()
+        return np.asarray(shares.ravel())
+
+    def at(self, value: float) -> MeanFieldEquation:
+        """Return the equation at a value of the parameter."""
+        return equation_at(self.equation, self.parameter, value)
+
+    def rotations(self, value: float) -> FloatArray:
+        """Rotations that leave the equation as it is: what they are changes at weight 0 only."""
+        if self.parameter == "weight_scale" and value == 0:
+            return invariant_rotations(self.at(0.0), self.geometry.dimension)
+        return self._rotations
+
+    @cached_property
+    def _rotations(self) -> FloatArray:
+        return invariant_rotations(self.equation, self.geometry.dimension)
+
+    def coefficients(self, density: Density, value: float) -> FloatArray:
+        """Unknowns c that belong to a density."""
+        moments = self.basis.T @ density.masses.ravel()
+        return np.asarray(self.roots(self.at(value)) * moments)
+
+    def density(self, place: Place) -> Density:
+        """M e^{s F / kappa} / Z."""
+        relative = _point(self, place).relative.reshape(self.geometry.shape)
+        areas = float(self.geometry.areas.sum())
+        return Density(self.geometry, self.mass / areas * relative)
+
+    def linearised(self, place: Place) -> Linearised:
+        """G and G_c, with a row for each rotation of the equation."""
+        point = _point(self, place)
+        zeros = np.zeros(point.modes.shape[1])
+        return Linearised(
+            np.concatenate([point.residual, zeros]),
+            np.concatenate([point.hessian, point.modes.T]),
+        )
+
+    def residual(self, place: Place) -> FloatArray:
+        """G without the rows of rotations."""
+        return _point(self, place).residual
+
+    def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
+        """Sum: the unknowns are in a vector space."""
+        return np.asarray(state + step)
+
+    def longest(self, place: Place, direction: Direction) -> float:
+        """Largest distance along a direction: s F / kappa changes by 0.2 at most, or so."""
+        equation = self.at(place.value)
+        change = self.basis @ (self.roots(equation) * direction.state)
+        largest = float(np.abs(change).max()) / equation.diffusion
+        return LONGEST_STEP / max(largest, 1e-12)
+
+    def rates(self, place: Place) -> dict[str, FloatArray]:
+        """Negated eigenvalues of G_c but for the rotations', decreasing."""
+        return {"stability": -_point(self, place).eigenvalues}
+
+    def rounding(self, place: Place) -> float:
+        """Rates below this have no sign."""
+        del place
+        return 1e-11
+
+    def polished(self, place: Place) -> StationaryDensity:
+        """Return the state with its residual and stability."""
+        point = _point(self, place)
+        difference = self.basis @ (self.roots(point.equation) * point.residual)
+        count = point.modes.shape[1]
+        return StationaryDensity(
+            equation=point.equation,
+            density=self.density(place),
+            residual=float(np.abs(difference).max()),
+            hessian_eigenvalues=np.sort(
+                np.concatenate([point.eigenvalues, np.zeros(count)])
+            ),
+            symmetry_dimension=count,
+        )
+
+    def points_of(self, place: Place, kind: str, index: int) -> FloatArray:
+        """Events of a density are about no point."""
+        del place, kind, index
+        return np.empty((0, self.geometry.dimension))
+
+    def roots(self, equation: MeanFieldEquation) -> FloatArray:
+        """Square roots of Lambda."""
+        total = np.zeros(self.degree + 1)
+        for attention in equation.attentions:
+            spectrum = attention.interaction_spectrum(
+                self.geometry.dimension, self.degree
+            )
+            total += attention.amplitude * spectrum
+        degrees = real_harmonics(self.geometry, self.degree)[1]
+        return np.asarray(np.sqrt(total[degrees]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """What is computed at one place of the branch, each once."""
+
+    problem: SmoothProblem
+    place: Place
+
+    @cached_property
+    def equation(self) -> MeanFieldEquation:
+        return self.problem.at(self.place.value)
+
+    @cached_property
+    def roots(self) -> FloatArray:
+        return self.problem.roots(self.equation)
+
+    @cached_property
+    def relative(self) -> FloatArray:
+        """Density over M, per share of the area."""
+        problem, equation = self.problem, self.equation
+        potential = problem.basis @ (self.roots * self.place.state)
+        points = problem.geometry.points.reshape(-1, problem.geometry.dimension)
+        for term in equation.externals:
+            potential += term.value(points)
+        exponents = equation.sign * potential / equation.diffusion
+        relative = np.exp(exponents - exponents.max())
+        return np.asarray(relative / (problem.shares @ relative))
+
+    @cached_property
+    def residual(self) -> FloatArray:
+        """G."""
+        problem = self.problem
+        means = problem.basis.T @ (problem.shares * self.relative)
+        return np.asarray(self.place.state - problem.mass * self.roots * means)
+
+    @cached_property
+    def hessian(self) -> FloatArray:
+        """G_c."""
+        problem = self.problem
+        probabilities = problem.shares * self.relative
+        weighted = problem.basis * probabilities[:, np.newaxis]
+        means = weighted.sum(axis=0)
+        covariance = weighted.T @ problem.basis - np.outer(means, means)
+        factor = self.equation.sign * problem.mass / self.equation.diffusion
+        scaled = self.roots[:, np.newaxis] * covariance * self.roots
+        return np.asarray(np.eye(len(self.roots)) - factor * scaled)
+
+    @cached_property
+    def eigenvalues(self) -> FloatArray:
+        """Eigenvalues of G_c without the rotations, increasing."""
+        full, _ = np.linalg.qr(self.modes, mode="complete")
+        transverse = full[:, self.modes.shape[1] :]
+        return np.asarray(np.linalg.eigvalsh(transverse.T @ self.hessian @ transverse))
+
+    @cached_property
+    def modes(self) -> FloatArray:
+        """Orthonormal columns: changes of c by the rotations of the equation."""
+        problem, equation = self.problem, self.equation
+        geometry = problem.geometry
+        generators = problem.rotations(self.place.value)
+        if not len(generators):
+            return np.empty((len(self.roots), 0))
+        # The density turned with the generator: d rho = -rho (s/kappa) grad F . Omega x.
+        masses = problem.density(self.place).masses
+        grid = equation.on(geometry)
+        nothing = np.empty((0, geometry.dimension)), np.empty(0)
+        velocity = grid.velocity(grid.moments(masses, nothing))
+        along = np.einsum("a...,a...i->...i", velocity, geometry.tangents)
+        turned = np.einsum("gij,...j,...i->g...", generators, geometry.points, along)
+        changes = (masses * turned).reshape(len(generators), -1)
+        columns = self.roots[:, np.newaxis] * (problem.basis.T @ changes.T)
+        basis, sizes, _ = np.linalg.svd(
+            columns / equation.diffusion, full_matrices=False
+        )
+        return np.asarray(basis[:, sizes > STILL])
+
+
+@lru_cache(maxsize=8)
+def _point(problem: SmoothProblem, place: Place) -> _Point:
+    return _Point(problem, place)

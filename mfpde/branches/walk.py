@@ -1,0 +1,296 @@
+"""The steps along a branch: how long they are, what is recorded, when the branch ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, IntArray
+from mfpde.branches.arclength import (
+    Direction,
+    Place,
+    at_value,
+    corrected,
+    cosine,
+    tangent,
+)
+from mfpde.branches.atomic import AtomicProblem
+from mfpde.branches.junctions import (
+    Meeting,
+    along_halves,
+    along_mode,
+    cut_short,
+    halves,
+    meeting,
+    passing_pairs,
+)
+from mfpde.branches.result import BranchEvent, State
+from mfpde.branches.segment import (
+    AnyProblem,
+    Crossing,
+    LostBranchError,
+    Segment,
+    crossings,
+)
+
+FIRST_LENGTH = 1e-3
+SHORTEST = 1e-9
+LONGEST_SHARE = 0.1
+STRAIGHT = 0.99
+CURVED = 0.95
+GROWTH = 1.5
+MOST_STEPS = 4000
+SAME = 1e-8
+CLOSE = 1e-5
+
+
+@dataclass(eq=False)
+class Walk:
+    """A branch on its way: where it is, and what was met so far."""
+
+    problem: AnyProblem
+    place: Place
+    direction: Direction
+    values: FloatArray
+    switch: bool
+    length: float = FIRST_LENGTH
+    is_fresh: bool = False
+    """Whether the branch begins here: rates that are zero at the start cross nothing."""
+    found_values: list[float] = field(default_factory=list)
+    states: list[State] = field(default_factory=list)
+    events: list[BranchEvent] = field(default_factory=list)
+    reason: str = ""
+    is_complete: bool = False
+
+    def run(self) -> None:
+        """Follow the branch to its end."""
+        self._record(self.place)
+        for _ in range(MOST_STEPS):
+            self._step()
+            if self.reason:
+                return
+        self.reason = f"ended after {MOST_STEPS} steps"
+
+    def _step(self) -> None:
+        segment = self._segment()
+        if segment is None:
+            self.length /= 2
+            if self.length < SHORTEST:
+                self.reason = (
+                    f"ended at {self.place.value:.9g}: Newton's method finds no state "
+                    "beyond"
+                )
+            return
+        try:
+            self._take(segment)
+        except LostBranchError:
+            self.length = segment.length / 2
+            if self.length < SHORTEST:
+                self.reason = f"ended at {self.place.value:.9g}: the branch is lost"
+
+    def _segment(self) -> Segment | None:
+        """One step, or None if it is too long."""
+        problem, direction = self.problem, self.direction
+        longest = problem.longest(self.place, direction)
+        longest = min(longest, LONGEST_SHARE / max(abs(direction.value), 1e-3))
+        length = min(self.length, longest)
+        self.length = length
+        end = corrected(problem, self.place, (direction, length))
+        if end is None:
+            return None
+        if self.is_fresh:
+            return Segment(problem, self.place, direction, length, end)
+        turned = cosine(problem, tangent(problem, end, direction), direction)
+        if turned < CURVED and length > 1e3 * SHORTEST:
+            return None
+        if turned > STRAIGHT:
+            self.length = GROWTH * length
+        return Segment(problem, self.place, direction, length, end)
+
+    def _take(self, segment: Segment) -> None:
+        pairs = passing_pairs(self.problem, segment.start, segment.end)
+        if len(pairs):
+            assert isinstance(self.problem, AtomicProblem)
+            found = meeting(self.problem, pairs, (segment.start, segment.end))
+            if found is None:
+                raise LostBranchError
+            self._meet(segment, found, pairs)
+            return
+        met = [] if self.is_fresh else crossings(segment)
+        stop = next((c for c in met if self.switch and _begins_branch(c)), None)
+        if stop is None:
+            self._pass(segment, met)
+            return
+        together = [c for c in met if _together(c, stop)]
+        self._pass(
+            segment.cut(stop.distance), [c for c in met if c.distance < stop.distance]
+        )
+        if not self.reason:
+            self._go_over(together)
+
+    def _pass(self, segment: Segment, met: list[Crossing]) -> None:
+        """Record what lies on a segment, in its order, and go to its end."""
+        first = 0.0
+        for crossing in met:
+            self._land(segment, (first, crossing.distance))
+            if self.reason:
+                return
+            self._note(crossing)
+            first = crossing.distance
+        self._land(segment, (first, segment.length))
+        if self.reason:
+            return
+        self.direction = tangent(self.problem, segment.end, segment.direction)
+        if self.is_fresh and segment.direction.value == 0.0:
+            self.direction = self._outward(segment)
+        self.place, self.is_fresh = segment.end, False
+
+    def _outward(self, segment: Segment) -> Direction:
+        """Tangent at the end of the first step of a new branch: away from its start."""
+        step = segment.end.value - segment.start.value
+        change = segment.end.state - segment.start.state
+        secant = Direction(change, step / self.problem.span)
+        return tangent(self.problem, segment.end, secant)
+
+    def _land(self, segment: Segment, part: tuple[float, float]) -> None:
+        """Record the values asked for between two distances; stop at the ends of their range."""
+        first, last = (segment.place(distance).value for distance in part)
+        for value in _between(self.values, first, last):
+            if self._was_recorded(value, first):
+                continue
+            self._record(self._at(segment, part, value))
+            if value in (self.values[0], self.values[-1]):
+                self._end(value)
+                return
+
+    def _was_recorded(self, value: float, start: float) -> bool:
+        """Whether the state at ``value`` is the one that the part begins with."""
+        is_start = abs(value - start) <= SAME * self.problem.span
+        return is_start and self.found_values[-1] == value
+
+    def _at(self, segment: Segment, part: tuple[float, float], value: float) -> Place:
+        """Place on a part of a segment where the parameter is ``value``."""
+        if value == segment.place(part[1]).value:
+            return segment.place(part[1])
+        distance = segment.root(
+            lambda place: place.value - value, between=part, share=CLOSE
+        )
+        close = segment.place(distance)
+        exact = at_value(segment.problem, Place(close.state, value))
+        return Place(close.state, value) if exact is None else exact
+
+    def _end(self, value: float) -> None:
+        self.is_complete = value == self.values[-1]
+        word = "reached" if self.is_complete else "came back to"
+        self.reason = f"{word} {value:g}"
+
+    def _record(self, place: Place) -> None:
+        self.found_values.append(place.value)
+        self.states.append(self.problem.polished(place))
+
+    def _note(self, crossing: Crossing, *, is_switch: bool = False) -> None:
+        points = self.problem.points_of(crossing.place, crossing.kind, crossing.index)
+        event = BranchEvent(
+            crossing.kind,
+            crossing.place.value,
+            points,
+            crossing.before,
+            crossing.after,
+            len(self.states),
+            is_switch,
+        )
+        self.events.append(event)
+
+    def _meet(self, segment: Segment, found: Meeting, pairs: IntArray) -> None:
+        """Go to where atoms meet, and on with the united ones."""
+        assert isinstance(self.problem, AtomicProblem)
+        before = cut_short(segment, self.problem, pairs)
+        if before is not None:
+            self._pass(before, [] if self.is_fresh else crossings(before))
+        if self.reason:
+            return
+        ahead = np.sign(found.place.value - segment.start.value)
+        if self._lands_on(found):
+            return
+        points = found.problem.points(found.place.state)[found.united]
+        self.events.append(
+            BranchEvent(
+                "merge",
+                found.place.value,
+                points,
+                found.count,
+                len(found.united),
+                len(self.states),
+            )
+        )
+        self.problem, self.place = found.problem, found.place
+        away = Direction(np.zeros(len(found.place.state)), float(ahead))
+        self.direction = tangent(found.problem, found.place, away)
+        self.length, self.is_fresh = FIRST_LENGTH, True
+
+    def _lands_on(self, found: Meeting) -> bool:
+        """Record the values asked for up to where atoms meet; whether the branch ends there."""
+        last, first = found.place.value, self.place.value
+        for value in _between(self.values, first, last):
+            meets = abs(value - last) <= SAME * self.problem.span
+            if meets:
+                self.problem = found.problem
+                place: Place | None = Place(found.place.state, value)
+            else:
+                place = at_value(self.problem, Place(self.place.state, value))
+            if place is None or self._was_recorded(value, first):
+                continue
+            self._record(place)
+            if value in (self.values[0], self.values[-1]):
+                self._end(value)
+                return True
+        return False
+
+    def _go_over(self, together: list[Crossing]) -> None:
+        """Switch to the branch that begins at crossings."""
+        self._note(together[0], is_switch=True)
+        for crossing in together[1:]:
+            self._note(crossing)
+        ahead = np.sign(self.direction.value)
+        if together[0].kind == "split":
+            assert isinstance(self.problem, AtomicProblem)
+            splits = [c for c in together if c.kind == "split"]
+            self.place, self.direction = along_halves(self.problem, splits)
+            self.problem = halves(self.problem, splits)
+        else:
+            self.place = together[0].place
+            self.direction = along_mode(self.problem, self.place)
+        self.length, self.is_fresh = FIRST_LENGTH, True
+        self._choose_side(float(ahead))
+
+    def _choose_side(self, ahead: float) -> None:
+        """Of the two ends of a new branch take the one that goes on in the parameter."""
+        ends = [
+            corrected(self.problem, self.place, (self.direction, sign * self.length))
+            for sign in (1.0, -1.0)
+        ]
+        moves = [
+            0.0 if e is None else ahead * (e.value - self.place.value) for e in ends
+        ]
+        if moves[1] > moves[0] + SAME * self.problem.span * self.length:
+            self.direction = Direction(-self.direction.state, 0.0)
+
+
+def _between(values: FloatArray, first: float, last: float) -> list[float]:
+    """Those of ``values`` between two numbers, from the first to the last, to rounding."""
+    slack = 1e-12 * abs(float(values[-1] - values[0]))
+    low, high = min(first, last) - slack, max(first, last) + slack
+    passed = np.sort(values[(values >= low) & (values <= high)])
+    return [float(v) for v in passed[:: 1 if last > first else -1]]
+
+
+def _begins_branch(crossing: Crossing) -> bool:
+    return crossing.kind in ("split", "stability") and crossing.after > crossing.before
+
+
+def _together(one: Crossing, other: Crossing) -> bool:
+    close = abs(one.place.value - other.place.value) <= SAME * max(
+        1.0, abs(other.place.value)
+    )
+    return close and one.kind == other.kind and _begins_branch(one)

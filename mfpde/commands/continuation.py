@@ -1,0 +1,87 @@
+"""``mfpde continuation``: a stationary state followed in a parameter of a settings file."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from mfpde.branches import continuation as followed
+from mfpde.branches.continuation import Start
+from mfpde.branches.parameters import check_parameter, equation_at
+from mfpde.commands import DONE, NUMERICAL_FAILURE
+from mfpde.commands.text import say
+from mfpde.config import Settings, SettingsError, read_settings
+from mfpde.geometry import Circle, Sphere
+from mfpde.measure import Atoms
+from mfpde.stationary import maximize, minimize
+
+
+def continuation(arguments: argparse.Namespace) -> int:
+    """Follow the best stationary state at the first value, print the branch, and draw it.
+
+    That is the minimiser of E in descent and its maximiser in ascent; with diffusion the
+    stationary density beside the start in the settings.  The exit code is 3 if the branch
+    ends before the last value.
+    """
+    settings = read_settings(arguments.config, arguments.set)
+    values = _values(arguments.values)
+    try:
+        start = _start(settings, arguments.parameter, values[0])
+        found = followed(
+            settings.build_equation(),
+            start,
+            arguments.parameter,
+            values,
+            switch=arguments.switch,
+        )
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    say(str(found))
+    if arguments.figure is not None:
+        from mfpde.plotting import plot_continuation, save_figure
+
+        pdf, png = save_figure(plot_continuation(found), arguments.figure)
+        say(f"drawn in {pdf} and {png}")
+    return DONE if found.is_complete else NUMERICAL_FAILURE
+
+
+def _values(text: str) -> list[float]:
+    """Numbers with commas, or first:last:count."""
+    words = text.split(":")
+    try:
+        if len(words) == 3:
+            return [
+                float(v)
+                for v in np.linspace(float(words[0]), float(words[1]), int(words[2]))
+            ]
+        return [float(word) for word in text.split(",")]
+    except ValueError as error:
+        raise SettingsError(
+            f"--values {text!r} must be numbers with commas, as in 5,10,20, or "
+            "first:last:count, as in 5:20:16"
+        ) from error
+
+
+def _start(settings: Settings, parameter: str, value: float) -> Start:
+    geometry = settings.build_geometry()
+    given = settings.build_equation()
+    check_parameter(given, parameter)
+    equation = equation_at(given, parameter, value)
+    if equation.diffusion > 0:
+        return settings.start.build(geometry)
+    if equation.direction == "ascent":
+        best = maximize(equation)
+        return Atoms(best.points[:1])
+    if not isinstance(geometry, Circle | Sphere):
+        raise ValueError(
+            f"geometry = {geometry!r}: the minimiser that the branch starts from is known "
+            "on a circle or a sphere"
+        )
+    found = minimize(equation, geometry)
+    if found.atoms is None:
+        raise ValueError(
+            f"{parameter} = {value:g}: the minimiser there is a {found.kind}, not of atoms; "
+            "choose another first value"
+        )
+    return found.atoms

@@ -1,0 +1,85 @@
+"""``mfpde verify``: run the scripts of ``validation/`` and write what they found.
+
+They stand beside the package in a checkout and are not installed with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from pathlib import Path
+from typing import Any
+
+from mfpde.commands import BAD_SETTINGS, DONE, NUMERICAL_FAILURE
+from mfpde.commands.text import complain, say
+
+MISSING = (
+    "mfpde verify: the scripts of validation/ are not installed with the package; run "
+    "`python -m mfpde verify` in the root of a checkout"
+)
+
+
+def verify(arguments: argparse.Namespace) -> int:
+    """Run the chosen scripts, write the report, and say how many quantities hold.
+
+    The exit code is 3 unless every quantity is within its tolerance.
+    """
+    from mfpde.config_errors import SettingsError
+
+    try:
+        runner: Any = importlib.import_module("validation.runner")
+    except ModuleNotFoundError as error:
+        if error.name not in ("validation", "validation.runner"):
+            raise
+        complain(MISSING)
+        return BAD_SETTINGS
+    if arguments.jobs < 1:
+        raise SettingsError(f"--jobs {arguments.jobs} must be 1 or more")
+    try:
+        scripts = runner.selected_scripts(arguments.only)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    results = _results(runner, scripts, arguments)
+    _write(results, arguments)
+    return DONE if all(result.holds for result in results) else NUMERICAL_FAILURE
+
+
+def _results(runner: Any, scripts: list[Any], arguments: argparse.Namespace) -> Any:
+    shown: Any = importlib.import_module("validation.progress_bar")
+    with shown.progress_bar(len(scripts)) as report:
+        return runner.run_scripts(
+            scripts,
+            _out(arguments),
+            quick=arguments.quick,
+            fresh=arguments.fresh,
+            jobs=arguments.jobs,
+            on_done=report,
+        )
+
+
+def _write(results: Any, arguments: argparse.Namespace) -> None:
+    report: Any = importlib.import_module("validation.report")
+    whole = not arguments.quick and not arguments.only and arguments.out is None
+    if whole:
+        kept: Any = importlib.import_module("validation.results")
+        kept.remove_stale_figures(results, _out(arguments))
+    written = report.write_report(
+        results,
+        _out(arguments),
+        name="selected" if arguments.only else "report",
+        readme=_folder() / "README.md" if whole else None,
+    )
+    say(report.summary(results))
+    say(f"written: {', '.join(str(path) for path in written)}")
+
+
+def _out(arguments: argparse.Namespace) -> Path:
+    if arguments.out is not None:
+        return Path(arguments.out)
+    return Path("results") / "verify" if arguments.quick else _folder() / "report"
+
+
+def _folder() -> Path:
+    """Return ``validation/`` of the checkout."""
+    claim: Any = importlib.import_module("validation.claim")
+    return Path(claim.__file__).parent

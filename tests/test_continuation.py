@@ -1,0 +1,375 @@
+"""Branches of stationary states: exact events, symmetry, agreement with the flow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import ive
+
+import mfpde
+from mfpde import theory
+
+BETA = 10.0
+
+
+def circle_points(angles):
+    angles = np.asarray(angles, dtype=float)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+
+
+def descent(beta, *terms, diffusion=0.0):
+    return mfpde.MeanFieldEquation(
+        mfpde.Attention(beta), *terms, direction="descent", diffusion=diffusion
+    )
+
+
+def ascent(beta, *terms, diffusion=0.0):
+    return mfpde.MeanFieldEquation(
+        mfpde.Attention(beta), *terms, direction="ascent", diffusion=diffusion
+    )
+
+
+def attracting_neuron(beta=BETA, angle=np.pi / 4):
+    """Weight scale |w|: in descent one ReLU neuron of weight -|w|."""
+    return descent(beta, mfpde.Perceptron(circle_points([angle]), [-1.0]))
+
+
+def half_angle(weight, beta=BETA):
+    return np.arccos(1 + np.log(weight) / beta) / 2
+
+
+def second_split(beta):
+    def bend(u):
+        return np.exp(-beta * u) * (beta * (2 * u - u**2) + 1 - u) - 1
+
+    return np.exp(-beta * brentq(bend, 1e-3, 1.0, xtol=1e-15))
+
+
+def events(result, kind):
+    return [event for event in result.events if event.kind == kind]
+
+
+@pytest.mark.parametrize("beta", [10.0, 30.0])
+def test_the_ladder_of_one_neuron(beta):
+    start = mfpde.Atoms(circle_points([0.8]))
+    found = mfpde.continuation(
+        attracting_neuron(beta),
+        start,
+        "weight_scale",
+        [1.3, 1.1, 0.8, 0.5, 0.25],
+        switch=True,
+    )
+    splits = events(found, "split")
+    assert splits[0].value == pytest.approx(1.0, abs=1e-8)
+    np.testing.assert_allclose(splits[0].points, circle_points([np.pi / 4]), atol=1e-8)
+    for event in splits[1:3]:
+        assert event.value == pytest.approx(second_split(beta), abs=1e-8)
+        assert event.is_loss
+    assert [len(state.atoms) for state in found.states[:4]] == [1, 1, 2, 2]
+    for weight, state in zip(found.values[2:4], found.states[2:4], strict=True):
+        angles = np.arctan2(*state.atoms.points.T[::-1]) - np.pi / 4
+        half = half_angle(weight, beta)
+        np.testing.assert_allclose(np.sort(angles), [-half, half], atol=1e-12)
+    assert found.residuals.max() <= 1e-14
+
+
+def test_without_switching_the_atom_stays_whole():
+    start = mfpde.Atoms(circle_points([np.pi / 4]))
+    found = mfpde.continuation(
+        attracting_neuron(), start, "weight_scale", np.linspace(1.3, 0.5, 5)
+    )
+    assert [len(state.atoms) for state in found.states] == [1] * 5
+    assert [event.kind for event in found.events] == ["split"]
+    np.testing.assert_array_equal(found.values, np.linspace(1.3, 0.5, 5))
+    np.testing.assert_allclose(found.energies, 1 / (2 * BETA) - found.values / 2)
+
+
+def test_two_atoms_meet_where_one_splits():
+    weights = [0.6, 0.8, 1.0, 1.2]
+    half = half_angle(weights[0])
+    start = mfpde.Atoms(circle_points([np.pi / 4 - half, np.pi / 4 + half]))
+    found = mfpde.continuation(attracting_neuron(), start, "weight_scale", weights)
+    (merge,) = found.events
+    assert merge.kind == "merge"
+    assert merge.value == pytest.approx(1.0, abs=1e-8)
+    np.testing.assert_allclose(merge.points, circle_points([np.pi / 4]), atol=1e-8)
+    assert [len(state.atoms) for state in found.states] == [2, 2, 1, 1]
+    assert found.is_complete
+    np.testing.assert_array_equal(found.values, weights)
+
+
+def test_unequal_atoms_meet_where_the_united_one_has_no_rate():
+    """Masses m and 1 - m: both on a, united, at |w| = 1 whatever m."""
+    masses = [0.3, 0.7]
+    neuron = mfpde.Perceptron(circle_points([np.pi / 4]), [-0.5])
+    scaled = descent(BETA, neuron)
+    start = mfpde.polish(
+        scaled, mfpde.Atoms(circle_points([0.4, 1.0]), masses), max_move=1.0
+    )
+    assert start.converged
+    found = mfpde.continuation(scaled, start.atoms, "weight_scale", [1.0, 1.6, 2.4])
+    (merge,) = events(found, "merge")
+    assert merge.value == pytest.approx(2.0, abs=1e-8)
+    assert len(found.states[-1].atoms) == 1
+
+
+@pytest.mark.parametrize("weight", [0.05, 0.3])
+def test_antipodal_atoms_become_unstable_where_repulsion_balances(weight):
+    """V = w cos^2 / 2 bends by -w at both: rates w, and w - (that of two free atoms)."""
+
+    def rate(beta):
+        free = theory.equispaced_rates(beta, 2, direction="descent")[1]
+        return weight + free
+
+    exact = brentq(rate, 0.1, 3.0, xtol=1e-14)
+    neuron = mfpde.Perceptron([[1.0, 0.0]], [weight], activation="linear")
+    pair = mfpde.Atoms([[1.0, 0.0], [-1.0, 0.0]])
+    found = mfpde.continuation(descent(1.0, neuron), pair, "beta", [0.1, 1.0, 3.0])
+    (event,) = events(found, "stability")
+    assert event.value == pytest.approx(exact, abs=1e-8)
+    assert (event.unstable_before, event.unstable_after) == (1, 2)
+
+
+def test_equispaced_atoms_keep_their_rates_and_their_phase():
+    angles = 0.3 + 2 * np.pi * np.arange(5) / 5
+    found = mfpde.continuation(
+        descent(1.0), mfpde.Atoms(circle_points(angles)), "beta", [0.5, 1.0, 4.0, 8.0]
+    )
+    assert not found.events
+    for beta, state in zip(found.values, found.states, strict=True):
+        assert state.symmetry_dimension == 1
+        np.testing.assert_allclose(
+            state.atoms.points, circle_points(angles), atol=1e-12
+        )
+        rates = theory.equispaced_rates(beta, 5, direction="descent")
+        np.testing.assert_allclose(
+            state.shift_rates, np.sort(rates[1:])[::-1], atol=1e-13
+        )
+
+
+def test_a_branch_is_followed_through_its_fold():
+    """Atoms at +-t: |w| = e^(beta (cos 2t - 1)) c / (c - b), c = cos t, bias -b."""
+    beta, bias = 5.0, 0.5
+
+    def weight(c):
+        return np.exp(2 * beta * (c**2 - 1)) * c / (c - bias)
+
+    fold = brentq(lambda c: 4 * beta * c**2 * (c - bias) - bias, bias, 1.0, xtol=1e-15)
+    start = 0.9
+    neuron = mfpde.Perceptron([[1.0, 0.0]], [-1.0], activation="linear", biases=[-bias])
+    pair = mfpde.Atoms(circle_points([-np.arccos(start), np.arccos(start)]))
+    wanted = np.linspace(weight(start), weight(fold) * 0.9, 5)
+    # Two values beside the fold: the branch passes them on both sides within a step.
+    wanted = np.sort([*wanted, weight(fold) * 1.0002, weight(fold) * 1.002])[::-1]
+    found = mfpde.continuation(descent(beta, neuron), pair, "weight_scale", wanted)
+    (event,) = events(found, "fold")
+    assert event.value == pytest.approx(weight(fold), abs=1e-8)
+    np.testing.assert_allclose(event.points[:, 0], fold, atol=1e-6)
+    assert not found.is_complete
+    assert "came back" in found.reason
+    for value, state in zip(found.values, found.states, strict=True):
+        assert weight(state.atoms.points[0, 0]) == pytest.approx(value, rel=1e-11)
+    cosines = [state.atoms.points[0, 0] for state in found.states]
+    assert (np.diff(cosines) < 0).all()
+    assert cosines[-1] < fold < cosines[0]
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_rotations_change_nothing(dimension):
+    neurons = mfpde.Perceptron.random(2 * dimension, dimension, seed=3)
+    turn, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((dimension,) * 2))
+    geometry = mfpde.Circle(256) if dimension == 2 else mfpde.Sphere(64)
+    equation = descent(8.0, neurons)
+    atoms = mfpde.minimize(equation, geometry).atoms
+    turned = descent(
+        8.0, mfpde.Perceptron(neurons.directions @ turn.T, neurons.weights)
+    )
+    values = [1.0, 0.8, 0.7]
+    one = mfpde.continuation(equation, atoms, "weight_scale", values)
+    other = mfpde.continuation(
+        turned, mfpde.Atoms(atoms.points @ turn.T, atoms.masses), "weight_scale", values
+    )
+    assert [e.kind for e in one.events] == [e.kind for e in other.events]
+    assert one.events
+    for mine, theirs in zip(one.events, other.events, strict=True):
+        assert mine.value == pytest.approx(theirs.value, abs=1e-8)
+        np.testing.assert_allclose(mine.points @ turn.T, theirs.points, atol=1e-7)
+    np.testing.assert_allclose(one.energies, other.energies, atol=1e-14)
+
+
+@pytest.mark.parametrize(("weight", "count"), [(1.1, 1), (0.7, 2)])
+def test_particles_agree_on_both_sides_of_a_split(weight, count):
+    found = mfpde.continuation(
+        attracting_neuron(),
+        mfpde.Atoms(circle_points([0.8])),
+        "weight_scale",
+        [1.2, 1.1, 0.7],
+        switch=True,
+    )
+    state = found.states[int(np.flatnonzero(found.values == weight)[0])]
+    assert len(state.atoms) == count
+    # A small cloud of particles, not symmetric: halves at either side come apart or stay.
+    offsets = np.array([-0.12, -0.1, 0.09, 0.11])
+    cloud = mfpde.Atoms(circle_points(np.pi / 4 + offsets))
+    flow = mfpde.solve_particles(state.equation, cloud, t_end=150.0)
+    assert mfpde.wasserstein(flow.final, state.atoms, order=1) < 1e-6
+
+
+@pytest.mark.parametrize("beta", [1.0, 4.0])
+def test_the_uniform_state_loses_stability_at_the_critical_diffusion(beta):
+    circle = mfpde.Circle(96)
+    critical = theory.critical_diffusion(beta, 2)
+    values = critical * np.array([1.3, 1.1, 0.8, 0.7])
+    found = mfpde.continuation(
+        ascent(beta), mfpde.uniform(circle), "diffusion", values, switch=True
+    )
+    first = events(found, "stability")[0]
+    assert first.value == pytest.approx(critical, abs=1e-10)
+    assert found.states[0].order < 1e-12
+    assert found.states[-1].order > 0.5
+    assert found.states[-1].is_second_order
+    assert found.states[-1].symmetry_dimension == 1
+    # Continuous up to beta_*; beyond it the new branch turns back first.
+    folds = events(found, "fold")
+    assert bool(folds) != theory.has_continuous_transition(beta, 2)
+    assert all(fold.value > critical for fold in folds)
+    assert found.residuals.max() < 1e-12
+
+
+def test_the_uniform_state_on_the_sphere():
+    sphere = mfpde.Sphere(32)
+    critical = theory.critical_diffusion(0.5, 3)
+    found = mfpde.continuation(
+        ascent(0.5),
+        mfpde.uniform(sphere),
+        "diffusion",
+        critical * np.array([1.05, 0.95]),
+        switch=True,
+    )
+    values = [event.value for event in events(found, "stability")]
+    np.testing.assert_allclose(values, 3 * [critical], atol=1e-10)
+    assert [state.symmetry_dimension for state in found.states] == [0, 2]
+    assert found.states[-1].is_second_order
+
+
+def test_kuramoto_states_are_exact():
+    """beta = 0: rho ~ e^(r cos / kappa), r = I_1 / I_0 at r / kappa."""
+    kappas = [0.55, 0.45, 0.3, 0.2]
+    found = mfpde.continuation(
+        ascent(0.0),
+        mfpde.uniform(mfpde.Circle(64)),
+        "diffusion",
+        kappas,
+        switch=True,
+    )
+    assert found.events[0].value == pytest.approx(0.5, abs=1e-12)
+    for kappa, state in zip(kappas[1:], found.states[1:], strict=True):
+        exact = brentq(
+            lambda r, k=kappa: ive(1, r / k) / ive(0, r / k) - r, 0.05, 1.0, xtol=1e-15
+        )
+        assert state.order == pytest.approx(exact, abs=1e-12)
+
+
+def test_a_run_comes_to_the_uniform_state_above_the_critical_diffusion():
+    circle = mfpde.Circle(64)
+    equation = ascent(1.0, diffusion=2 * theory.critical_diffusion(1.0, 2))
+    run = mfpde.solve(
+        equation, mfpde.perturbed_uniform(circle, 0.5), t_end=60.0, save_every=60.0
+    )
+    found = mfpde.continuation(equation, run.final, "beta", [1.0, 0.9])
+    assert found.states[0].order < 1e-12
+    assert found.states[0].is_second_order
+    assert mfpde.wasserstein(run.final, found.states[0].density, order=1) < 1e-5
+
+
+def test_a_run_comes_to_the_ordered_state_below_it():
+    """With an error of order h^2, the run's own."""
+    differences = []
+    for cells in (48, 96):
+        circle = mfpde.Circle(cells)
+        critical = theory.critical_diffusion(1.0, 2)
+        found = mfpde.continuation(
+            ascent(1.0),
+            mfpde.uniform(circle),
+            "diffusion",
+            critical * np.array([1.2, 0.6, 0.5]),
+            switch=True,
+        )
+        state = found.states[1]
+        run = mfpde.solve(
+            state.equation, found.states[2].density, t_end=100.0, save_every=100.0
+        )
+        mean = np.linalg.norm(run.final.density.masses @ circle.points)
+        differences.append(abs(mean - state.order))
+    assert differences[1] < 1e-3
+    assert differences[1] < differences[0] / 3.5
+
+
+def test_a_perceptron_leaves_no_phase_free():
+    """Stationary: s F - kappa log rho is constant, F from the solver's own grid."""
+    neuron = mfpde.Perceptron([[0.6, 0.8]], [1.0], activation="gelu")
+    equation = ascent(5.0, neuron, diffusion=0.2)
+    start = mfpde.uniform(mfpde.Circle(96))
+    found = mfpde.continuation(equation, start, "weight_scale", [0.1, 0.5, 1.0])
+    for state in found.states:
+        assert state.symmetry_dimension == 0
+        field = state.equation.first_variation(state.density)
+        balance = field - 0.2 * np.log(state.density.values)
+        assert np.ptp(balance) < 1e-11
+
+
+def test_a_table_shows_states_and_events():
+    found = mfpde.continuation(
+        attracting_neuron(),
+        mfpde.Atoms(circle_points([0.8])),
+        "weight_scale",
+        [1.2, 0.8],
+    )
+    lines = str(found).splitlines()
+    assert [line.split()[0] for line in lines[-3:]] == ["1.2", "1", "0.8"]
+    assert "an atom splits" in lines[-2]
+
+
+PAIR = mfpde.Atoms([[1.0, 0.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((ascent(1.0), PAIR, "diffusion", [1.0, 0.5]), "atoms dissolve"),
+        ((ascent(1.0, diffusion=0.1), PAIR, "beta", [1.0, 2.0]), "atoms dissolve"),
+        (
+            (ascent(1.0), mfpde.uniform(mfpde.Circle(64)), "beta", [1.0, 2.0]),
+            "must be Atoms",
+        ),
+        ((ascent(1.0), PAIR, "temperature", [1.0, 2.0]), "must be one of"),
+        ((ascent(1.0), PAIR, "weight_scale", [1.0, 2.0]), "no perceptron"),
+        ((ascent(1.0), PAIR, "beta", [1.0, 2.0, 1.5]), "increasing or decreasing"),
+        ((ascent(1.0), PAIR, "beta", [1.0]), "at least two"),
+        ((ascent(1.0), PAIR, "beta", [1.0, -2.0]), "beta = -2"),
+        ((ascent(1.0), PAIR, "beta", [1.0, 2.0]), "no stationary state"),
+        (
+            (ascent(1.0), mfpde.uniform(mfpde.Circle(64)), "diffusion", [0.5, 0.0]),
+            "must be above 0",
+        ),
+        (
+            (
+                mfpde.MeanFieldEquation(
+                    mfpde.Attention(1.0), mfpde.Attention(2.0), direction="ascent"
+                ),
+                PAIR,
+                "beta",
+                [1.0, 2.0],
+            ),
+            "2 attention terms",
+        ),
+        (
+            (ascent(1.0), mfpde.uniform(mfpde.Zonal(5, 64)), "diffusion", [0.5, 0.4]),
+            "Circle or a Sphere",
+        ),
+    ],
+)
+def test_bad_input_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        mfpde.continuation(*arguments)

@@ -1,0 +1,149 @@
+"""Pictures of branches and spectra, and ``mfpde continuation``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.cli import main
+
+CONFIG = """
+[geometry]
+kind = "circle"
+cells = 64
+
+[attention]
+beta = 10.0
+
+[perceptron]
+directions = [[1.0, 0.0]]
+weights = [-1.0]
+
+[equation]
+direction = "descent"
+
+[start]
+kind = "uniform"
+
+[solve]
+t_end = 1.0
+"""
+
+
+def drawn(figure, name):
+    return [a for ax in figure.axes for a in ax.findobj() if a.get_gid() == name]
+
+
+@pytest.fixture(scope="module")
+def ladder():
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(10.0),
+        mfpde.Perceptron([[0.0, 1.0]], [-1.0]),
+        direction="descent",
+    )
+    return mfpde.continuation(
+        equation,
+        mfpde.Atoms([[0.0, 1.0]]),
+        "weight_scale",
+        [1.2, 0.9, 0.6],
+        switch=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def ordered():
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(0.0), direction="ascent")
+    return mfpde.continuation(
+        equation,
+        mfpde.uniform(mfpde.Circle(32)),
+        "diffusion",
+        [0.6, 0.45, 0.4],
+        switch=True,
+    )
+
+
+def test_atoms_are_drawn_where_they_are(ladder):
+    figure = mfpde.plot_continuation(ladder)
+    offsets = np.concatenate([a.get_offsets() for a in drawn(figure, "states")])
+    expected = [
+        (value, np.arctan2(y, x))
+        for value, state in zip(ladder.values, ladder.states, strict=True)
+        for x, y in state.atoms.points
+    ]
+    np.testing.assert_allclose(np.sort(offsets, axis=0), np.sort(expected, axis=0))
+    (mark,) = drawn(figure, "split")[:1]
+    np.testing.assert_allclose(mark.get_offsets(), [[1.0, np.pi / 2]], atol=1e-7)
+    figure.draw_without_rendering()
+
+
+def test_densities_are_drawn_by_their_order(ordered):
+    figure = mfpde.plot_continuation(ordered)
+    (line,) = drawn(figure, "branch")
+    np.testing.assert_allclose(line.get_ydata(), [s.order for s in ordered.states])
+    assert drawn(figure, "stability")
+    figure.draw_without_rendering()
+
+
+def test_a_branch_on_the_sphere_is_drawn_by_its_energy():
+    neuron = mfpde.Perceptron([[0.0, 0.6, 0.8]], [-1.0])
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(5.0), neuron, direction="descent"
+    )
+    found = mfpde.continuation(
+        equation, mfpde.Atoms([[0.0, 0.6, 0.8]]), "weight_scale", [1.5, 0.8]
+    )
+    figure = mfpde.plot_continuation(found)
+    (line,) = drawn(figure, "branch")
+    np.testing.assert_array_equal(line.get_ydata(), found.energies)
+    figure.draw_without_rendering()
+
+
+def test_the_spectrum_shows_every_rate(ladder):
+    state = ladder.states[-1]
+    figure = mfpde.plot_hessian_spectrum(state)
+    heights = [a.get_offsets()[:, 1] for a in drawn(figure, "decays")]
+    np.testing.assert_allclose(
+        np.sort(np.concatenate(heights)), np.sort(state.shift_rates)
+    )
+    splits = np.concatenate([a.get_offsets()[:, 1] for a in drawn(figure, "split")])
+    np.testing.assert_allclose(np.sort(splits), np.sort(state.split_rates.ravel()))
+    assert figure.get_suptitle() == "stable"
+    figure.draw_without_rendering()
+
+
+def test_rotations_are_set_apart(ordered):
+    figure = mfpde.plot_hessian_spectrum(ordered.states[-1])
+    (rotation,) = drawn(figure, "rotation")
+    np.testing.assert_allclose(rotation.get_offsets()[:, 1], [0.0])
+    figure.draw_without_rendering()
+
+
+def test_atoms_that_do_not_rest_have_no_spectrum(ladder):
+    moving = mfpde.polish(
+        ladder.equation, mfpde.Atoms([[1.0, 0.0], [0.0, -1.0]]), max_move=1e-3
+    )
+    assert not moving.converged
+    with pytest.raises(ValueError, match="not stationary"):
+        mfpde.plot_hessian_spectrum(moving)
+
+
+def test_the_command_prints_and_draws_a_branch(tmp_path, capsys):
+    config = tmp_path / "config.toml"
+    config.write_text(CONFIG)
+    figure = tmp_path / "branch.pdf"
+    command = ["continuation", str(config), "--parameter", "weight_scale"]
+    assert main([*command, "--values", "1.3:0.8:3", "--figure", str(figure)]) == 0
+    printed = capsys.readouterr().out
+    assert "split: an atom splits" in printed
+    assert figure.exists()
+    assert main([*command, "--values", "one,two"]) == 2
+    assert "first:last:count" in capsys.readouterr().err
+
+
+def test_the_command_follows_densities_with_diffusion(tmp_path, capsys):
+    config = tmp_path / "config.toml"
+    config.write_text(CONFIG)
+    command = ["continuation", str(config), "--parameter", "diffusion"]
+    assert main([*command, "--values", "0.5,0.4", "--set", "attention.beta=1.0"]) == 0
+    assert "|mean x|" in capsys.readouterr().out

@@ -1,0 +1,214 @@
+"""The scripts of validation/ in their quick forms; the runner; verdicts and the report."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from mfpde.cli import main
+from validation import report, runner
+from validation.claim import (
+    CONDITIONAL,
+    CONFIRMED,
+    FAILED,
+    REFUTED,
+    Claim,
+    Quantity,
+    verdict,
+)
+from validation.results import (
+    Result,
+    Script,
+    figure_path,
+    read_result,
+    remove_stale_figures,
+)
+
+CLAIM = Claim("A title | with a bar", "Theorem 3.5", "Two < three.")
+NAN, INF = float("nan"), float("inf")
+
+SCRIPT = """
+import os
+from matplotlib.figure import Figure
+from validation.claim import Claim, Quantity
+
+CLAIM = Claim("A case", "Lemma 0", "One is one.")
+
+def main(quick=False):
+    {body}
+    figure = Figure()
+    figure.subplots().plot([0, 1])
+    return {{
+        "quantities": [Quantity("one", 1, {expected}, 1e-9)],
+        "figures": {{"line": figure}},
+    }}
+"""
+BODIES = {
+    "sound": ("print('said')", 1.0),
+    "wrong": ("pass", 2.0),
+    "raising": ("raise ArithmeticError('no such number')", 1.0),
+    "dying": ("os._exit(7)", 1.0),
+}
+
+
+@pytest.mark.validation
+@pytest.mark.parametrize("script", runner.all_scripts(), ids=lambda s: s.key)
+def test_quick_form(script: Script, tmp_path: Path) -> None:
+    result = runner.run_script(script, tmp_path, quick=True)
+    bad = [quantity for quantity in result.quantities if not quantity.holds]
+    assert result.holds, result.error + result.printed + str(bad)
+    assert read_result(script, tmp_path, quick=True) == result
+
+
+@pytest.fixture
+def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Script]:
+    """Return scripts of a section of their own, one for each of BODIES."""
+    folder = tmp_path / "sources" / "validation" / "cases"
+    folder.mkdir(parents=True)
+    for name, (body, expected) in BODIES.items():
+        text = SCRIPT.format(body=body, expected=expected)
+        (folder / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(folder.parents[1]))
+    return [Script("cases", name) for name in BODIES]
+
+
+def test_scripts_that_fail_leave_the_others_alone(
+    cases: list[Script], tmp_path: Path
+) -> None:
+    chosen = [cases[0], *cases[2:]]
+    results = runner.run_scripts(chosen, tmp_path, jobs=2)
+    assert [result.script for result in results] == chosen
+    sound, raising, dying = results
+    assert [result.holds for result in results] == [True, False, False]
+    assert sound.verdict == CONFIRMED
+    assert sound.printed == "said\n"
+    assert figure_path(tmp_path, *sound.figures).stat().st_size < 100_000
+    assert raising.error == "ArithmeticError: no such number"
+    assert raising.claim.title == "A case"
+    assert dying.error == runner.PROCESS_DIED
+    assert os.environ.get("OMP_NUM_THREADS") != "1"
+
+
+def test_results_are_used_again_while_the_sources_are_the_same(
+    cases: list[Script], tmp_path: Path
+) -> None:
+    scripts = cases[:3]
+    first = runner.run_scripts(scripts, tmp_path, jobs=0)
+    again = runner.run_scripts(scripts, tmp_path, jobs=0)
+    # Times tell a result that was kept from one that was computed again.
+    assert again[:2] == first[:2]
+    assert again[2].seconds != first[2].seconds
+    assert [result.holds for result in again] == [True, False, False]
+    assert [bool(result.error) for result in again] == [False, False, True]
+    assert runner.run_scripts(scripts[:1], tmp_path, jobs=0, fresh=True) != first[:1]
+    remove_stale_figures(first[:1], tmp_path)
+    assert figure_path(tmp_path, *first[0].figures).exists()
+    assert read_result(scripts[1], tmp_path, quick=False) is None
+    assert read_result(scripts[0], tmp_path, quick=True) is None
+
+
+@pytest.mark.parametrize(
+    ("quantity", "holds"),
+    [
+        (Quantity("", 1.0, 1.1, 0.1001), True),
+        (Quantity("", 1.0, 1.1, 0.0999), False),
+        (Quantity("", 90.0, 100.0, 0.1001, relative=True), True),
+        (Quantity("", 90.0, 100.0, 0.0999, relative=True), False),
+        (Quantity("", -110.0, -100.0, 0.1001, relative=True), True),
+        (Quantity("", 1.0, 2.0, 0.0, "at most"), True),
+        (Quantity("", 2.0, 1.0, 0.5, "at most"), False),
+        (Quantity("", 2.0, 1.0, 0.0, "at least"), True),
+        (Quantity("", 1.0, 2.0, 0.5, "at least"), False),
+        (Quantity("", NAN, 1.0, 1.0), False),
+        (Quantity("", 1.0, NAN, 1.0), False),
+        (Quantity("", 1.0, 1.0, NAN), False),
+        (Quantity("", 1.0, 2.0, INF), False),
+        (Quantity("", 1.0, INF, 0.1, "at most"), False),
+        (Quantity("", 1.0, INF, 0.1, relative=True), False),
+        (Quantity("", -INF, 1.0, 0.1, "at most"), False),
+        (Quantity("", INF, INF, 0.1), False),
+    ],
+)
+def test_only_finite_values_within_the_tolerance_hold(
+    quantity: Quantity, holds: bool
+) -> None:
+    assert quantity.holds is holds
+
+
+GOOD, BAD = Quantity("q", 1.0, 1.0, 0.1), Quantity("bad | q", 2.0, 1.0, 0.1)
+
+
+def test_verdicts() -> None:
+    conditional = Claim("c", "s", "t", condition="beta > 1")
+    refuted = Claim("c", "s", "t", refutation="it is 2")
+    assert verdict(CLAIM, [GOOD]) == CONFIRMED
+    assert verdict(conditional, [GOOD]) == CONDITIONAL
+    assert verdict(refuted, [GOOD]) == REFUTED
+    assert {verdict(c, [GOOD, BAD]) for c in (CLAIM, conditional, refuted)} == {FAILED}
+    assert verdict(CLAIM, []) == FAILED
+    assert Result(Script("a", "b"), CLAIM, (GOOD,), error="E: e").verdict == FAILED
+
+
+def test_report_shows_each_claim_with_its_verdict(tmp_path: Path) -> None:
+    refuted = Claim("Second", "Figure 7", "t", refutation="there are three")
+    near = Quantity("near", 1.05, 1.0, 0.1)
+    results = [
+        Result(Script("theorems", "one"), CLAIM, (GOOD, near), ("theorems.one.map",)),
+        Result(Script("theorems", "two"), refuted, (GOOD,)),
+        Result(Script("figures", "three"), CLAIM, (GOOD, BAD)),
+        Result(Script("figures", "four"), CLAIM, error="ValueError: x"),
+    ]
+    out, readme = tmp_path / "report", tmp_path / "README.md"
+    written = report.write_report(results, out, readme=readme)
+    assert written == [out / "report.md", out / "report.html", readme]
+    text, page, table = (path.read_text() for path in written)
+    assert "![theorems.one.map](figures/theorems.one.map.png)" in text
+    assert '<img src="figures/theorems.one.map.png"' in page
+    assert page.count("<table>") == 2 + 3
+    assert "Two &lt; three." in page
+    # One row each, at its quantity nearest to the tolerance; bars are not columns.
+    rows = [line for line in table.splitlines() if line.startswith("| [")]
+    cells = [row.replace("\\|", "").count("|") for row in rows]
+    assert cells == [9, 9, 9, 9]
+    assert "| near | 1.05 | 1 | 0.1 | **confirmed** |" in rows[0]
+    assert "](report/report.md#theorems-one)" in rows[0]
+    assert "**not confirmed**: there are three" in rows[1]
+    assert "**failed**: bad \\| q |" in rows[2]
+    assert "**failed**: ValueError: x" in rows[3]
+    assert "4 of 5 quantities" in table
+    assert "**4 claims: 1 confirmed, 1 not confirmed, 2 failed.**" in table
+
+
+@pytest.fixture
+def out(
+    cases: list[Script], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    """Return where the command writes; it knows two scripts, one of them wrong."""
+
+    def in_this_process(scripts, out, *, quick, jobs):
+        return (runner.run_script(script, out, quick=quick) for script in scripts)
+
+    monkeypatch.setattr(runner, "all_scripts", lambda: cases[:2])
+    monkeypatch.setattr(runner, "_in_processes", in_this_process)
+    return ["--jobs", "1", "--out", str(tmp_path / "out")]
+
+
+def test_command(
+    out: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", "--only", "sound", *out]) == 0
+    assert (tmp_path / "out" / "selected.html").exists()
+    assert main(["verify", *out]) == 3
+    assert "**2 claims: 1 confirmed, 1 failed.** 1 of 2" in capsys.readouterr().out
+    assert main(["verify", "--only", "nothing", *out]) == 2
+    assert "cases/sound, cases/wrong" in capsys.readouterr().err
+    assert main(["verify", *out, "--jobs", "0"]) == 2
+
+
+def test_command_without_a_checkout(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "validation.runner", None)
+    assert main(["verify", "--quick"]) == 2
+    assert "in the root of a checkout" in capsys.readouterr().err

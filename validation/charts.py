@@ -1,0 +1,93 @@
+"""Charts of errors for the validation report: one style, logarithmic axes, rate lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+
+from mfpde.plotting.style import MUTED, NEURONS, OKABE_ITO, styled
+
+COLOURS = (OKABE_ITO["blue"], OKABE_ITO["vermilion"], *NEURONS[1:4], OKABE_ITO["black"])
+MARKERS = "osD^vP"
+PANEL = (4.0, 3.2)
+
+
+@styled
+def panels(count: int, *, height: float = PANEL[1], width: float = PANEL[0]) -> Any:
+    """Return a figure with ``count`` panels in a row, and its axes (count,)."""
+    figure = Figure(figsize=(width * count, height), layout="constrained")
+    return figure, np.atleast_1d(figure.subplots(1, count))
+
+
+@styled
+def log_log(
+    ax: Axes,
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    *,
+    title: str = "",
+    xlabel: str,
+    ylabel: str,
+) -> None:
+    """Draw each named curve (x, y) with its own colour and marker on logarithmic axes."""
+    for number, (name, (x, y)) in enumerate(curves.items()):
+        ax.plot(
+            x,
+            y,
+            color=COLOURS[number % len(COLOURS)],
+            marker=MARKERS[number % len(MARKERS)],
+            markersize=3.5,
+            label=name,
+        )
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
+    spare_ticks(ax)
+    sizes = sorted(
+        {value for x, _ in curves.values() for value in np.asarray(x).tolist()}
+    )
+    if all(float(size).is_integer() for size in sizes):
+        every = -(-len(sizes) // 5)
+        ax.set_xticks(sizes[::every], labels=[f"{size:g}" for size in sizes[::every]])
+        ax.xaxis.set_minor_locator(NullLocator())
+
+
+def spare_ticks(ax: Axes) -> None:
+    """Label at most 7 decades; between them 2 and 5 too where there are few."""
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() == "log":
+            low, high = np.log10(axis.get_view_interval())
+            subs = (1.0,) if high - low > 2.5 else (1.0, 2.0, 5.0)
+            axis.set_major_locator(LogLocator(subs=subs, numticks=7))
+            axis.set_minor_formatter(NullFormatter())
+
+
+def rate_line(
+    ax: Axes, sizes: Sequence[float], *, start: float, rate: float, label: str
+) -> None:
+    """Draw the line start (n / n_0)^rate, dotted."""
+    line = start * (np.asarray(sizes, dtype=float) / sizes[0]) ** rate
+    ax.plot(sizes, line, color=MUTED, linestyle=":", label=label)
+
+
+def level_line(ax: Axes, level: float, *, label: str, colour: str = MUTED) -> None:
+    """Draw a horizontal dashed line."""
+    ax.axhline(level, color=colour, linestyle="--", linewidth=1.0, label=label)
+
+
+def show_legend(ax: Axes, handles: Sequence[Any] | None = None, **place: Any) -> None:
+    """Legend in small type, of ``handles`` or of all that has a label."""
+    chosen = {} if handles is None else {"handles": list(handles)}
+    ax.legend(
+        **chosen, fontsize=7, frameon=True, framealpha=0.7, edgecolor="none", **place
+    )
+
+
+@styled
+def describe(ax: Axes, **texts: Any) -> None:
+    """Set title, labels and limits (those of ``Axes.set``) in the style's sizes."""
+    ax.set(**texts)

@@ -1,0 +1,199 @@
+"""Noisy ascent: where uniform loses stability, and whether it does so by a jump."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import iv, ive, spherical_in
+
+import mfpde
+from mfpde import theory
+from validation.claim import Claim, Quantity
+from validation.drawing import COLOURS, panels
+from validation.growth import harmonic_along_axis, measured_growth
+from validation.ordered_states import OrderedState, ordered_state
+
+CLAIM = Claim(
+    title="The noisy phase transition is continuous up to beta_*, and a jump above",
+    source="Mun & Rosenzweig, arXiv 2606.05140 and 2604.16288; coexistence derived here",
+    statement=(
+        "Uniform loses stability at kappa_# = lambda_1/beta. The transition is continuous iff "
+        "beta <= beta_*, I_(d/2+1)(beta_*)/I_(d/2)(beta_*) = 1/d. Above beta_* ordered states "
+        "exist beyond kappa_#, are the better ones up to kappa_c > kappa_#, and start and "
+        "noise decide (hysteresis)."
+    ),
+)
+
+
+WEAK = 0.02  # the mean of z of a weakly ordered state
+
+
+def critical_by_bessel(beta: float, dimension: int) -> float:
+    """kappa_#, shifted kernel."""
+    if dimension == 2:
+        return float(ive(1, beta) / beta)
+    return float(spherical_in(1, beta) * np.exp(-beta) / beta)
+
+
+def limit_by_bessel(dimension: int) -> float:
+    """beta_*."""
+    half = dimension / 2
+    return float(
+        brentq(lambda b: iv(half + 1, b) / iv(half, b) - 1 / dimension, 0.1, 50)
+    )
+
+
+def turning_beta(dimension: int, near: float) -> float:
+    """Beta at which weakly ordered states pass from below kappa_# to above it."""
+
+    def beyond(beta: float) -> float:
+        critical = theory.critical_diffusion(beta, dimension)
+        return ordered_state(beta, dimension, WEAK).kappa / critical - 1
+
+    return float(brentq(beyond, 0.9 * near, 1.1 * near, xtol=1e-4))
+
+
+def coexistence(beta: float, dimension: int) -> OrderedState:
+    """The ordered state as good as uniform (of larger order than the unstable branch)."""
+    orders = np.linspace(0.4, 0.95, 6)
+    excesses = [ordered_state(beta, dimension, m).excess for m in orders]
+    first = int(np.flatnonzero(np.diff(np.sign(excesses)) < 0)[0])
+    order = brentq(
+        lambda m: ordered_state(beta, dimension, m).excess,
+        orders[first],
+        orders[first + 1],
+        xtol=1e-9,
+    )
+    return ordered_state(beta, dimension, float(order))
+
+
+def long_run(geometry: Any, state: OrderedState, begin: float) -> Any:
+    """Run from e^(begin z) at the diffusion of ``state`` for a time 40/kappa."""
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(state.beta), direction="ascent", diffusion=state.kappa
+    )
+    z = harmonic_along_axis(geometry, 1)
+    start = mfpde.Density(geometry, np.exp(begin * z)).normalized()
+    time = 40 / state.kappa
+    return mfpde.solve(equation, start, t_end=time, save_at=[0.0, time])
+
+
+def means_of_z(run: Any) -> np.ndarray:
+    """Means of z at the start and at the end."""
+    z = harmonic_along_axis(run.final.geometry, 1)
+    return np.array([float((s.density.masses * z).sum()) for s in run.states])
+
+
+def excess_of(run: Any, kappa: float) -> float:
+    """Free energy of a run's end less that of uniform."""
+    final = run.final.density
+    relative = np.maximum(final.values * final.geometry.areas.sum(), 1e-300)
+    entropy = float((final.masses * np.log(relative)).sum())
+    flat = run.equation.energy(mfpde.uniform(final.geometry))
+    return kappa * entropy - run.equation.energy(final) + flat
+
+
+def main(quick: bool = False) -> dict[str, Any]:
+    quantities = []
+    for dimension, grid, beta in (
+        (2, mfpde.Circle(256), 3.0),
+        (3, mfpde.Sphere(32), 1.5),
+    ):
+        if quick and dimension == 3:
+            continue
+        exact = critical_by_bessel(beta, dimension)
+        # Growth is affine in kappa: two measured rates give its zero.
+        ends = np.array([0.9, 1.1]) * exact
+        rates = [
+            measured_growth(grid, beta, 1, direction="ascent", diffusion=float(k))
+            for k in ends
+        ]
+        zero = float(ends[0] - rates[0] * np.diff(ends)[0] / np.diff(rates)[0])
+        name = f"kappa_# on S^{dimension - 1}, beta = {beta:g}, from growth rates"
+        quantities.append(Quantity(name, zero, exact, 2e-3, relative=True))
+    for dimension in (2, 3) if quick else (2, 3, 5):
+        exact = limit_by_bessel(dimension)
+        found = theory.largest_continuous_beta(dimension)
+        turn = turning_beta(dimension, exact)
+        quantities += [
+            Quantity(
+                f"beta_* on S^{dimension - 1}, theory",
+                found,
+                exact,
+                1e-10,
+                relative=True,
+            ),
+            Quantity(
+                f"beta_* on S^{dimension - 1}, where weakly ordered states pass kappa_#",
+                turn,
+                exact,
+                10 * WEAK**2,
+            ),
+        ]
+    figure, axes = panels(1 if quick else 3, width=5 if quick else 3.6)
+    cases = ((2, 5.0, mfpde.Circle(96)),)
+    if not quick:
+        cases = (
+            (2, 4.0, mfpde.Circle(256)),
+            (2, 5.0, mfpde.Circle(256)),
+            (3, 4.0, mfpde.Zonal(3, 128)),
+        )
+    for ax, (dimension, beta, grid) in zip(axes, cases, strict=True):
+        branch = draw_branch(ax, beta, dimension, count=12 if quick else 40)
+        quantities += hysteresis(ax, grid, branch)
+    axes[0].legend()
+    return {"quantities": quantities, "figures": {"branch": figure}}
+
+
+def draw_branch(ax: Any, beta: float, dimension: int, *, count: int) -> OrderedState:
+    """Draw the ordered states, and return the one that is as good as uniform."""
+    critical = critical_by_bessel(beta, dimension)
+    states = [ordered_state(beta, dimension, m) for m in np.linspace(0.05, 0.95, count)]
+    kappas = np.array([state.kappa for state in states]) / critical
+    means = [state.moments[1] for state in states]
+    ax.plot(kappas, means, color=COLOURS[0], label="ordered states")
+    ax.axvline(1, color=COLOURS[6], ls=":", lw=0.8, label="κ#")
+    ax.set(
+        title=f"S$^{dimension - 1}$, β = {beta:g}", xlabel="κ/κ#", ylabel="mean of z"
+    )
+    return coexistence(beta, dimension)
+
+
+def hysteresis(ax: Any, grid: Any, state: OrderedState) -> list[Quantity]:
+    """Two runs at kappa_c: two ends from two starts, with equal free energies."""
+    dimension, beta = grid.dimension, state.beta
+    at = state.kappa / critical_by_bessel(beta, dimension)
+    down, up = (long_run(grid, state, begin) for begin in (4.0, 0.02))
+    order = means_of_z(down)[1]
+    first, back = means_of_z(up)
+    # Nearly uniform, the mean decays at the linear rate of degree 1.
+    gap = (dimension - 1) * (state.kappa - critical_by_bessel(beta, dimension))
+    left = first * np.exp(-gap * up.times[-1])
+    ax.axvline(at, color=COLOURS[2], ls="--", lw=0.8, label="κc")
+    ax.plot([at, at], [order, back], "o", color=COLOURS[1], label="ends of two runs")
+    # Both grids are second order in the diffusion.
+    square = grid.spacing**2
+    name = f"S^{dimension - 1}, beta = {beta:g}, "
+    return [
+        Quantity(f"{name}kappa_c/kappa_#", at, 1.0, 0.0, "at least"),
+        Quantity(
+            f"{name}kappa_c: mean of z of the run from an ordered start",
+            order,
+            state.moments[1],
+            2 * square,
+        ),
+        Quantity(
+            f"{name}kappa_c: mean of z of the run from nearly uniform",
+            back,
+            left,
+            0.05 * first,
+        ),
+        Quantity(
+            f"{name}kappa_c: the two ends have the same free energy",
+            excess_of(down, state.kappa),
+            0.0,
+            square * state.kappa,
+        ),
+    ]

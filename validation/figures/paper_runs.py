@@ -1,0 +1,185 @@
+r"""The paper's settings, each solved as a density and, beside it, by particles.
+
+The paper's figures (arXiv 2601.21366, section 2 and appendix) are runs of particles from
+uniform starts, with the shifted kernel K = exp(beta (x.y - 1)) and neurons drawn once: d
+neurons on S^(d-1), seed 777 on the circle and 111 on S^2.  Here the uniform density moves by
+the same equation, and particles are its witness: quantised (no sampling noise) or sampled as
+the paper does.
+
+Counts are basins of the velocity field that hold an atom.  Beside them stands the paper's
+rule, clusters of width min(1/(2 sqrt beta), pi/(2 d)), applied to 1000 quantiles of the mass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+import mfpde
+from mfpde.concentration import threshold_clusters, threshold_distance
+from mfpde.measure import AnyMeasure, as_measure
+from mfpde.run import Run
+
+Array = NDArray[np.float64]
+
+BETAS = (0.01, 0.05, 0.1, 0.5, 1.0, 3.0, 5.0, 7.0, 10.0, 15.0, 25.0, 35.0, 50.0)
+WEIGHT_SEEDS = {2: 777, 3: 111}
+"""Seeds of the paper's neurons by dimension d; other dimensions take that of the circle."""
+PAPER_PARTICLES = 1000
+PAPER_START_SEED = 42
+TIME_STEP = 0.1
+"""Of the particles: the paper's (there Euler's method, here Runge-Kutta of order 4)."""
+LEAST_MASS = 0.01
+"""Lighter basins are not counted."""
+TURN = 2 * np.pi
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One of the paper's settings; ``activation=None`` is attention without perceptron."""
+
+    beta: float
+    direction: str
+    activation: str | None = "relu"
+    dimension: int = 2
+    normalized: bool = False
+    scale: float = 1.0
+
+    @cached_property
+    def equation(self) -> mfpde.MeanFieldEquation:
+        """The equation, with the paper's neurons."""
+        attention = mfpde.Attention(self.beta, normalized=self.normalized)
+        if self.activation is None:
+            return mfpde.MeanFieldEquation(attention, direction=self.direction)
+        neurons = mfpde.Perceptron.random(
+            self.dimension,
+            self.dimension,
+            seed=WEIGHT_SEEDS.get(self.dimension, WEIGHT_SEEDS[2]),
+            scale=self.scale,
+            activation=self.activation,
+        )
+        return mfpde.MeanFieldEquation(attention, neurons, direction=self.direction)
+
+    def without_perceptron(self) -> Setting:
+        """The same attention alone."""
+        return replace(self, activation=None)
+
+    def grid(self, size: int) -> mfpde.Circle | mfpde.Sphere:
+        """A circle of ``size`` cells, or a sphere of ``size`` rings."""
+        return mfpde.Circle(size) if self.dimension == 2 else mfpde.Sphere(size)
+
+    def __str__(self) -> str:
+        kernel = "softmax, " if self.normalized else ""
+        neurons = {"relu": "ReLU", "gelu": "GeLU", None: "no perceptron"}
+        return (
+            f"{kernel}{self.direction}, {neurons[self.activation]}, β = {self.beta:g}"
+        )
+
+
+def density_run(
+    setting: Setting, size: int, times: Sequence[float], *, atoms: str = "grid"
+) -> Run:
+    """The run from the uniform density, saved at 0 and ``times``."""
+    return mfpde.solve(
+        setting.equation,
+        mfpde.uniform(setting.grid(size)),
+        t_end=times[-1],
+        save_at=[0.0, *times],
+        atoms=atoms,  # type: ignore[arg-type]
+    )
+
+
+def particle_run(
+    setting: Setting,
+    count: int,
+    times: Sequence[float],
+    *,
+    seed: int | None = None,
+    time_step: float = TIME_STEP,
+) -> Run:
+    """The same by ``count`` particles: quantised, or sampled if there is a ``seed``."""
+    uniform = mfpde.uniform(setting.grid(64))
+    if seed is None:
+        start = mfpde.quantized(uniform, count)
+    else:
+        start = mfpde.sampled(uniform, count, seed=seed)
+    return mfpde.solve_particles(
+        setting.equation,
+        start,
+        t_end=times[-1],
+        save_at=[0.0, *times],
+        time_step=time_step,
+    )
+
+
+def spacing(run: Run) -> float:
+    """Cell width of a density run on the circle or the sphere."""
+    return float(as_measure(run.final).geometry.spacing)
+
+
+def at(run: Run, time: float) -> AnyMeasure:
+    """The state saved at ``time``."""
+    return run.states[int(np.argmin(np.abs(run.times - time)))]
+
+
+def largest_speed(atoms: AnyMeasure, equation: mfpde.MeanFieldEquation) -> float:
+    """Largest |v| of all particles."""
+    velocities = equation.velocity(atoms, atoms.points)  # type: ignore[union-attr]
+    return float(np.linalg.norm(velocities, axis=-1).max())
+
+
+def basins(measure: AnyMeasure, equation: mfpde.MeanFieldEquation) -> mfpde.Atoms:
+    """Atoms, narrow or forming, of mass at least ``LEAST_MASS``, heaviest first."""
+    found = [
+        region
+        for region in mfpde.concentration(measure, equation).atoms
+        if region.mass >= LEAST_MASS
+    ]
+    if not found:
+        return mfpde.Atoms.none(measure.dimension)
+    return mfpde.Atoms(
+        np.stack([region.position for region in found]),
+        np.array([region.mass for region in found]),
+    )
+
+
+def counts(run: Run) -> Array:
+    """Number of basins with an atom at each save."""
+    assert run.equation is not None
+    return np.array([len(basins(state, run.equation)) for state in run.states], float)
+
+
+def threshold_count(measure: AnyMeasure, beta: float, factor: float = 1.0) -> int:
+    """Clusters by the paper's rule (its distance times ``factor``) of 1000 quantiles."""
+    distance = factor * threshold_distance(beta, measure.dimension)
+    points = mfpde.quantized(measure, PAPER_PARTICLES)
+    return len(threshold_clusters(points, distance))
+
+
+def threshold_counts(run: Run, beta: float) -> Array:
+    """The paper's count at each save."""
+    return np.array([threshold_count(state, beta) for state in run.states], float)
+
+
+def as_density(atoms: mfpde.Atoms, grid: mfpde.Circle | mfpde.Sphere) -> mfpde.Density:
+    """Particles as a density: each in the cell with the nearest centre."""
+    centres = grid.points.reshape(-1, grid.dimension)
+    _, cells = cKDTree(centres).query(atoms.points)
+    masses = np.bincount(cells, atoms.masses, minlength=len(centres))
+    return mfpde.Density(grid, masses.reshape(grid.areas.shape) / grid.areas)
+
+
+def angles(points: Array) -> Array:
+    """Angles in [0, 2 pi) of points on the circle."""
+    return np.asarray(np.mod(np.arctan2(points[..., 1], points[..., 0]), TURN))
+
+
+def share_near(atoms: mfpde.Atoms, points: Array) -> Array:
+    """Share of the mass of ``atoms`` that is nearest to each of ``points``."""
+    _, owners = cKDTree(points).query(atoms.points)
+    return np.bincount(owners, atoms.masses, minlength=len(points))

@@ -1,0 +1,166 @@
+r"""ReLU against GeLU: the same directions and weights, what differs and what does not.
+
+Both primitives have the even part z^2 / 4 (up to a constant), so that the two potentials have
+the same even part; they differ in the odd part, which is smooth for GeLU and has a jump in
+its second derivative for ReLU.  Hence
+
+* V_relu(x) + V_relu(-x) = V_gelu(x) + V_gelu(-x) for every perceptron without biases;
+* from the uniform density, moments of the GeLU flow fall geometrically in their order, those
+  of the ReLU flow like a power: the derivative of the velocity jumps where a neuron switches,
+  and the density with it (order k^{-1} where the switch rests, k^{-2} where mass flows through);
+* the atoms that form differ in number and mass.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+import mfpde
+from validation.charts import COLOURS, describe, log_log, panels, rate_line, show_legend
+from validation.claim import Claim, Quantity
+from validation.next_checks.runs import PAPER_SEED, Setting, atoms, seeds
+from validation.rates import order
+
+Array = NDArray[np.float64]
+
+CLAIM = Claim(
+    "ReLU against GeLU at the same weights",
+    "eq. (2.6); Theorems 3.1 and 3.2; Figures 5 and 6",
+    "The two potentials have the same even part. From the uniform density the GeLU flow "
+    "stays analytic (moments fall geometrically), the ReLU flow does not (they fall like a "
+    "power); the atoms that form differ in number.",
+)
+EARLY = 2.0
+DEGREES = np.arange(1, 129)
+GEOMETRIC, SLOWEST, FASTEST = 8.0, 0.8, 3.5
+
+
+def even_difference(seed: int) -> float:
+    """Largest difference of V(x) + V(-x) between the activations, at 360 points."""
+    x = np.linspace(0, 2 * np.pi, 360)
+    points = np.stack([np.cos(x), np.sin(x)], axis=1)
+    sums = []
+    for activation in ("relu", "gelu"):
+        neurons = Setting(seed, activation=activation).perceptron
+        sums.append(neurons.value(points) + neurons.value(-points))
+    return float(np.abs(sums[0] - sums[1]).max())
+
+
+def moments(activation: str, *, labels: int, time_step: float) -> Array:
+    """|mu_k|, k = 1..128, of weighted labels at t = 2, beta = 5, seed 777."""
+    setting = Setting(PAPER_SEED, beta=5.0, activation=activation)
+    run = mfpde.solve_particles(
+        setting.equation,
+        mfpde.uniform(mfpde.Circle(labels)),
+        t_end=EARLY,
+        method="labels",
+        time_step=time_step,
+    )
+    angles = np.arctan2(run.final.points[:, 1], run.final.points[:, 0])
+    waves = np.exp(-1j * np.outer(DEGREES, angles))
+    return np.abs(waves @ run.final.masses)
+
+
+def envelope(values: Array) -> tuple[Array, Array]:
+    """Geometric centres and largest values of octaves from k = 8 on."""
+    edges = 2 ** np.arange(3, 8)
+    tops = [values[a - 1 : 2 * a - 1].max() for a in edges]
+    return edges * np.sqrt(2), np.array(tops)
+
+
+def main(quick: bool = False) -> dict[str, object]:
+    """Even parts, moments, atoms."""
+    chosen = seeds(quick)
+    quantities = [
+        Quantity(
+            f"{len(chosen)} seeds: even parts of the potentials, largest difference",
+            max(even_difference(seed) for seed in chosen),
+            0.0,
+            1e-14,
+        )
+    ]
+    sizes = (
+        {"labels": 512, "time_step": 0.1}
+        if quick
+        else {"labels": 4096, "time_step": 0.02}
+    )
+    relu, gelu = (moments(a, **sizes) for a in ("relu", "gelu"))
+    power = order(*envelope(relu))
+    name = "seed 777, β = 5, t = 2"
+    quantities += [
+        Quantity(
+            f"{name}: GeLU, power of the moments in the last octave (to 128)",
+            order(*(values[-2:] for values in envelope(gelu))),
+            GEOMETRIC,
+            0.0,
+            "at least",
+        ),
+        Quantity(
+            f"{name}: ReLU, power of the moments", power, SLOWEST, 0.0, "at least"
+        ),
+        Quantity(f"{name}: ReLU, power of the moments", power, FASTEST, 0.0, "at most"),
+    ]
+    table = ends(chosen, quick)
+    differ = float((table[0, :, 0] != table[1, :, 0]).mean())
+    means = table[:, :, 0].mean(axis=1)
+    quantities.append(
+        Quantity(
+            f"share of seeds whose counts differ (means {means[0]:.2f} and {means[1]:.2f})",
+            differ,
+            1 / len(chosen),
+            0.0,
+            "at least",
+        )
+    )
+    return {
+        "quantities": quantities,
+        "figures": {"relu_against_gelu": figure((relu, gelu), table, chosen)},
+    }
+
+
+def ends(chosen: tuple[int, ...], quick: bool) -> Array:
+    """Count and largest mass (activations, seeds, 2) at the end of descent."""
+    sizes = {"cells_per_root": 100.0, "t_end": 15.0, "beta": 10.0} if quick else {}
+    found = []
+    for activation in ("relu", "gelu"):
+        runs = [atoms(Setting(s, activation=activation, **sizes)) for s in chosen]
+        found.append(
+            [(len(a), max((atom.mass for atom in a), default=0.0)) for a in runs]
+        )
+    return np.array(found)
+
+
+def figure(
+    spectra: tuple[Array, Array], table: Array, chosen: tuple[int, ...]
+) -> object:
+    """Moments over their order; largest masses of both activations, seed by seed."""
+    drawn, (left, right) = panels(2)
+    curves = {
+        name: (DEGREES, np.maximum(values, 1e-17))
+        for name, values in zip(("ReLU", "GeLU"), spectra, strict=True)
+    }
+    log_log(left, curves, xlabel="order k", ylabel="|μ_k| at t = 2")
+    rate_line(
+        left, [8, 128], start=spectra[0][7:15].max() * 2, rate=-2.0, label="k^(−2)"
+    )
+    left.set_xticks([1, 4, 16, 64], labels=["1", "4", "16", "64"])
+    show_legend(left)
+    for row, (name, shift) in enumerate((("ReLU", -0.15), ("GeLU", 0.15))):
+        places = np.arange(len(chosen)) + shift
+        counts, masses = table[row].T
+        right.plot(places, masses, "os"[row], color=COLOURS[row], ms=4, label=name)
+        for place, count, mass in zip(places, counts, masses, strict=True):
+            right.annotate(
+                f"{count:.0f}",
+                (place, mass),
+                (0, 4),
+                fontsize=6,
+                textcoords="offset points",
+                ha="center",
+            )
+    right.set_xticks(range(len(chosen)), labels=[str(s) for s in chosen], fontsize=6)
+    right.tick_params(axis="x", rotation=90)
+    describe(right, xlabel="seed", ylabel="largest mass (number: atoms)", ylim=(0, 1.1))
+    show_legend(right)
+    return drawn

@@ -1,0 +1,97 @@
+r"""The paper's setting on the circle, run for many perceptrons.
+
+d_t mu = div(mu grad F) (descent) or with the other sign, shifted kernel, uniform start, two
+random unit neurons with normal weights (``Perceptron.random(2, 2, seed=...)``; the paper's
+seed is 777).  Atoms are counted by basins (``mfpde.concentration``), those of at least 1 % of
+the mass.  Grids have 200 sqrt(beta) cells: with half of that, 3 of 21 ReLU perceptrons in
+descent get another count, where a light basin borders on a kink.  So fine a grid asks for
+semi-Lagrangian steps, which no cell limits.  Witness: quantised particles, on which the same
+basins are looked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import mfpde
+from mfpde.concentration.report import ConcentratedRegion
+
+PAPER_SEED = 777
+LEAST_MASS = 0.01
+T_END = 50.0
+PARTICLES, TIME_STEP = 500, 0.2
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One run: everything that is varied."""
+
+    seed: int
+    beta: float = 25.0
+    activation: str = "relu"
+    direction: str = "descent"
+    scale: float = 1.0
+    cells_per_root: float = 200.0
+    t_end: float = T_END
+
+    @property
+    def cells(self) -> int:
+        """Number of cells: ``cells_per_root`` sqrt(beta), even."""
+        return 2 * round(self.cells_per_root * self.beta**0.5 / 2)
+
+    @property
+    def perceptron(self) -> mfpde.Perceptron:
+        """Two random neurons of the seed."""
+        return mfpde.Perceptron.random(
+            2, 2, seed=self.seed, scale=self.scale, activation=self.activation
+        )
+
+    @property
+    def equation(self) -> mfpde.MeanFieldEquation:
+        """Attention with the shifted kernel, and the perceptron."""
+        attention = mfpde.Attention(self.beta)
+        return mfpde.MeanFieldEquation(
+            attention, self.perceptron, direction=self.direction
+        )
+
+
+Atoms = tuple[ConcentratedRegion, ...]
+
+
+@cache
+def density_end(setting: Setting) -> mfpde.Measure:
+    """The density solver's state at the end."""
+    run = mfpde.solve(
+        setting.equation,
+        mfpde.uniform(mfpde.Circle(setting.cells)),
+        t_end=setting.t_end,
+        save_at=[setting.t_end],
+    )
+    return run.final
+
+
+@cache
+def particle_end(setting: Setting) -> mfpde.Atoms:
+    """500 quantised particles at the end."""
+    start = mfpde.quantized(mfpde.uniform(mfpde.Circle(64)), PARTICLES)
+    run = mfpde.solve_particles(
+        setting.equation, start, t_end=setting.t_end, time_step=TIME_STEP
+    )
+    return run.final
+
+
+def atoms_of(setting: Setting, measure: mfpde.Measure | mfpde.Atoms) -> Atoms:
+    """Atoms and forming ones, of 1 % of the mass and more, heaviest first."""
+    report = mfpde.concentration(measure, setting.equation)
+    return tuple(atom for atom in report.atoms if atom.mass >= LEAST_MASS)
+
+
+def atoms(setting: Setting) -> Atoms:
+    """Those of the density solver's end."""
+    return atoms_of(setting, density_end(setting))
+
+
+def seeds(quick: bool) -> tuple[int, ...]:
+    """The paper's seed and twenty others; three in the quick form."""
+    return (PAPER_SEED, *range(3 if quick else 20))

@@ -1,0 +1,254 @@
+"""The report: a table of all claims, and below it each claim with its numbers and figures."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from validation.claim import FAILED, Quantity
+from validation.results import Result, figure_path
+
+SECTION_TITLES: Final = {
+    "exact_facts": "Exact facts",
+    "theorems": "Theorems",
+    "figures": "Figures of the paper",
+    "particle_limit": "Particles and their limit",
+    "schemes": "Schemes",
+    "next_checks": "Next checks",
+}
+SIGNS: Final = {"equal": "", "at most": "≤ ", "at least": "≥ "}
+HEADER: Final = (
+    "| Claim | Source | Script | Nearest to its tolerance | Measured | Expected "
+    "| Tolerance | Verdict |\n|---|---|---|---|---|---|---|---|"
+)
+QUANTITY_HEADER: Final = (
+    "| Quantity | Measured | Expected | Tolerance | Holds |\n|---|---|---|---|---|"
+)
+READING: Final = """\
+Statements and figures are numbered as in *Perceptrons and localization of attention's
+mean-field landscape*, arXiv 2601.21366. Each script computes its expected values when it
+runs, from formulas or by an independent method; tolerances are stated in it, before anything
+is measured. A row shows the one of its quantities that comes nearest to its tolerance; the
+report has all of them.
+
+- **confirmed**: all quantities are within their tolerances.
+- **confirmed with a condition**: they are, and the claim needs the condition that is named.
+- **not confirmed**: they are, and show that the claim as printed does not hold.
+- **failed**: a quantity is outside its tolerance, or the script raised.
+"""
+README_HEAD: Final = """\
+# Validation: what of the paper this package confirms
+
+    mfpde verify            # all scripts, on two processes; resumes where it was interrupted
+    mfpde verify --quick    # the same at reduced size, in under three minutes
+    mfpde verify --only theorems exact_facts/growth_rates   # some
+
+This table is written by the first of these, and with it `report/`: every number and figure.
+The exit code is 0 only if every quantity holds, else 3. Each script has a `CLAIM` and a
+`main(quick=False)`. The modules beside the sections are the cases, references and studies that
+scripts and tests share.
+
+"""
+MARKS: Final = re.compile(r"([\\`*_\[\]|])")
+STYLE: Final = """\
+body { font: 15px/1.45 sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; }
+table { border-collapse: collapse; font-size: 13px; }
+th, td { border: 1px solid #ccc; padding: 3px 7px; vertical-align: top; text-align: left; }
+tr:nth-child(even) { background: #f6f6f6; }
+img { max-width: 100%; }
+"""
+
+
+def write_report(
+    results: Sequence[Result],
+    out: Path,
+    *,
+    name: str = "report",
+    readme: Path | None = None,
+) -> list[Path]:
+    """Write a report as Markdown and HTML into ``out``, and the table of ``readme``.
+
+    Parameters
+    ----------
+    results
+        In the order of the report.
+    out
+        Where the figures of ``results`` are.
+    name
+        Of the two files, without suffix.
+    readme
+        ``validation/README.md``, or None to leave it as it is.
+
+    Returns
+    -------
+    The files that were written.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    report = out / f"{name}.md"
+    texts = {report: report_text(results, report)}
+    texts[report.with_suffix(".html")] = report_page(texts[report])
+    if readme is not None:
+        texts[readme] = readme_text(results, readme.parent, report=report)
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    return list(texts)
+
+
+def readme_text(results: Sequence[Result], root: Path, *, report: Path) -> str:
+    """Return how to run and to read, and one row per claim."""
+    rows = claim_tables(results, root, report=report)
+    return f"{README_HEAD}{READING}\n{summary(results)}\n\n{rows}"
+
+
+def report_text(results: Sequence[Result], report: Path) -> str:
+    """Return the report as Markdown; links are relative to the file ``report``."""
+    head = f"# Validation of mfpde\n\n{READING}\n{summary(results)}\n\n"
+    tables = claim_tables(results, report.parent, report=report)
+    details = "\n".join(claim_details(result, report.parent) for result in results)
+    return f"{head}{tables}\n{details}"
+
+
+def report_page(text: str) -> str:
+    """Return Markdown as a page of HTML."""
+    from markdown_it import MarkdownIt
+
+    body = MarkdownIt("commonmark").enable("table").render(text)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>Validation of mfpde</title>\n<style>\n{STYLE}</style></head>\n"
+        f"<body>\n{body}</body></html>\n"
+    )
+
+
+def summary(results: Sequence[Result]) -> str:
+    """Return how many claims and quantities there are, and how many hold."""
+    quantities = [quantity for result in results for quantity in result.quantities]
+    kept = sum(quantity.holds for quantity in quantities)
+    verdicts = [result.verdict for result in results]
+    counts = ", ".join(
+        f"{verdicts.count(word)} {word.split(':')[0]}"
+        for word in dict.fromkeys(verdicts)
+    )
+    size = "quick forms, " if any(result.quick for result in results) else ""
+    minutes = sum(result.seconds for result in results) / 60
+    return (
+        f"**{len(results)} claims: {counts}.** {kept} of {len(quantities)} quantities "
+        f"within their tolerances ({size}{minutes:.1f} minutes of processor time)."
+    )
+
+
+def claim_tables(results: Sequence[Result], root: Path, *, report: Path) -> str:
+    """Return one table per section; links are relative to ``root``."""
+    parts = []
+    for section in dict.fromkeys(result.script.section for result in results):
+        rows = [
+            claim_row(result, root, report=report)
+            for result in results
+            if result.script.section == section
+        ]
+        title = SECTION_TITLES.get(section, section)
+        parts.append("\n".join([f"## {title}", "", HEADER, *rows, ""]))
+    return "\n".join(parts)
+
+
+def claim_row(result: Result, root: Path, *, report: Path) -> str:
+    """Return the row of a claim: its quantity nearest to the tolerance, and the verdict."""
+    file = "" if report.parent == root else _relative(report, root)
+    link = f"{file}#{_anchor(result)}"
+    numbers = ["", "", "", ""]
+    if result.quantities:
+        worst = max(result.quantities, key=nearness)
+        numbers = [worst.name, *_numbers(worst)]
+    cells = [
+        f"[{_cell(result.claim.title)}]({link})",
+        _cell(result.claim.source),
+        _script_link(result, root),
+        *(_cell(text) for text in numbers),
+        verdict_text(result),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def verdict_text(result: Result) -> str:
+    """Return the verdict with its condition, refutation or failure."""
+    if result.verdict == FAILED:
+        bad = [quantity.name for quantity in result.quantities if not quantity.holds]
+        return f"**{FAILED.split(':')[0]}**: {_cell(result.error or '; '.join(bad))}"
+    why = result.claim.refutation or result.claim.condition
+    return f"**{result.verdict}**" + (f": {_cell(why)}" if why else "")
+
+
+def nearness(quantity: Quantity) -> float:
+    """How near a quantity is to its tolerance: 1 at it, more outside, inf if not finite."""
+    if not quantity.holds:
+        return float("inf")
+    if quantity.allowed > 0:
+        return quantity.excess / quantity.allowed
+    if quantity.rule == "equal" or quantity.expected == 0:
+        return 0.0
+    # A bound without tolerance: its distance as a share of the bound.
+    return 1.0 + quantity.excess / abs(quantity.expected)
+
+
+def claim_details(result: Result, out: Path) -> str:
+    """Return a claim with all its quantities and figures."""
+    claim = result.claim
+    lines = [
+        f'<a id="{_anchor(result)}"></a>',
+        "",
+        f"### {_cell(claim.title)}",
+        "",
+        f"*{_cell(claim.source)}*. {_cell(claim.statement)}",
+        "",
+        verdict_text(result),
+        "",
+    ]
+    if result.quantities:
+        rows = [_quantity_row(quantity) for quantity in result.quantities]
+        lines += [QUANTITY_HEADER, *rows, ""]
+    for name in result.figures:
+        path = _relative(figure_path(out, name), out)
+        lines += [f"![{name}]({path})", ""]
+    lines += [f"Script: {_script_link(result, out)}, {result.seconds:.1f} s.", ""]
+    return "\n".join(lines)
+
+
+def _quantity_row(quantity: Quantity) -> str:
+    texts = [quantity.name, *_numbers(quantity), "yes" if quantity.holds else "**no**"]
+    return f"| {' | '.join(_cell(text) for text in texts)} |"
+
+
+def _numbers(quantity: Quantity) -> list[str]:
+    kind = " relative" if quantity.relative else ""
+    return [
+        f"{quantity.measured:.9g}",
+        f"{SIGNS[quantity.rule]}{quantity.expected:.9g}",
+        f"{quantity.tolerance:.2g}{kind}" if quantity.tolerance else "exact",
+    ]
+
+
+def _anchor(result: Result) -> str:
+    return result.script.key.replace("/", "-").replace("_", "-")
+
+
+def _script_link(result: Result, root: Path) -> str:
+    """Return the script's name, as a link if the report stands in the same checkout."""
+    here = Path(__file__).parent
+    source = here / result.script.section / f"{result.script.name}.py"
+    if not root.resolve().is_relative_to(here.parent):
+        return _cell(result.script.key)
+    return f"[{_cell(result.script.key)}]({_relative(source, root)})"
+
+
+def _relative(path: Path, root: Path) -> str:
+    return Path(os.path.relpath(path, root)).as_posix()
+
+
+def _cell(text: str) -> str:
+    """Return ``text`` as it may stand in a table: no line ends, tags or Markdown."""
+    words = " ".join(text.split())
+    return MARKS.sub(r"\\\1", html.escape(words, quote=False))

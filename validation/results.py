@@ -1,0 +1,154 @@
+"""What a script found, kept as JSON beside its figures."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from validation.claim import FAILED, Claim, Quantity, verdict
+
+FIGURES = "figures"
+RESULTS = "results"
+FIGURE_BYTES = 100_000
+RESOLUTIONS = (150, 120, 100, 80, 60)
+
+
+@dataclass(frozen=True)
+class Script:
+    """A script of a section: the module ``validation.<section>.<name>``."""
+
+    section: str
+    name: str
+
+    @property
+    def key(self) -> str:
+        """The name under which its results are kept."""
+        return f"{self.section}/{self.name}"
+
+    @property
+    def module(self) -> str:
+        """Where it is imported from."""
+        return f"validation.{self.section}.{self.name}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a script found, or how it failed.
+
+    Parameters
+    ----------
+    claim, quantities
+        What is claimed and what was measured; empty if the script could not be imported.
+    figures
+        Names of its PNG files in the directory ``figures``, without the suffix.
+    error
+        What it raised; empty if it ended well.
+    quick
+        Whether it ran at reduced size.
+    seconds
+        Processor time that it took, whatever else the machine did.
+    digest
+        Of the sources; see :func:`validation.source_digest.source_digest`.
+    printed
+        What it printed, and the traceback if it raised.
+    """
+
+    script: Script
+    claim: Claim
+    quantities: tuple[Quantity, ...] = ()
+    figures: tuple[str, ...] = ()
+    error: str = ""
+    quick: bool = False
+    seconds: float = 0.0
+    digest: str = ""
+    printed: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """What the quantities say about the claim; failed if the script raised."""
+        return FAILED if self.error else verdict(self.claim, self.quantities)
+
+    @property
+    def holds(self) -> bool:
+        """Whether it ended well with all quantities within their tolerances."""
+        return self.verdict != FAILED
+
+
+def result_path(out: Path, script: Script, *, quick: bool) -> Path:
+    """Return where the result of ``script`` is kept below ``out``."""
+    suffix = ".quick.json" if quick else ".json"
+    return out / RESULTS / f"{script.section}.{script.name}{suffix}"
+
+
+def write_result(result: Result, out: Path) -> None:
+    """Keep ``result`` below ``out``; an interrupted write leaves the old one."""
+    path = result_path(out, result.script, quick=result.quick)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".part")
+    fresh.write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
+    fresh.replace(path)
+
+
+def read_result(script: Script, out: Path, *, quick: bool) -> Result | None:
+    """Return what is kept of ``script``, or None if nothing, or nothing whole, is."""
+    try:
+        path = result_path(out, script, quick=quick)
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        result = _from_json(stored)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    whole = all(figure_path(out, name).exists() for name in result.figures)
+    return result if whole else None
+
+
+def _from_json(stored: dict[str, Any]) -> Result:
+    parts = {
+        "script": Script(**stored["script"]),
+        "claim": Claim(**stored["claim"]),
+        "quantities": tuple(Quantity(**one) for one in stored["quantities"]),
+        "figures": tuple(stored["figures"]),
+    }
+    return Result(**{**stored, **parts})
+
+
+def figure_path(out: Path, name: str) -> Path:
+    """Return the file of the figure ``name`` below ``out``."""
+    return out / FIGURES / f"{name}.png"
+
+
+def write_figures(figures: Mapping[str, Any], out: Path, *, prefix: str) -> list[str]:
+    """Save matplotlib figures below ``out`` and return their names, with ``prefix``."""
+    names = [f"{prefix}.{name}" for name in figures]
+    for name, figure in zip(names, figures.values(), strict=True):
+        path = figure_path(out, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(small_png(figure))
+    return names
+
+
+def remove_stale_figures(results: Sequence[Result], out: Path) -> None:
+    """Remove figures below ``out`` that no result has, of scripts that are gone."""
+    kept = {name for result in results for name in result.figures}
+    for path in (out / FIGURES).glob("*.png"):
+        if path.stem not in kept:
+            path.unlink()
+
+
+def small_png(figure: Any) -> bytes:
+    """Draw ``figure`` in 256 colours, at the finest resolution below 100 kB."""
+    from PIL import Image
+
+    for resolution in RESOLUTIONS:
+        drawn, packed = io.BytesIO(), io.BytesIO()
+        figure.savefig(drawn, format="png", dpi=resolution, facecolor="white")
+        picture = Image.open(drawn).convert("RGB")
+        picture.quantize(256, method=Image.Quantize.MAXCOVERAGE).save(
+            packed, format="png", optimize=True
+        )
+        if packed.tell() <= FIGURE_BYTES:
+            break
+    return packed.getvalue()

@@ -1,0 +1,84 @@
+"""Remark 5.6: the kernel's Hessian is at least -K(1), and what follows for stability."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import mfpde
+from mfpde import theory
+from validation.circle_cases import atomic_hessian, points_at
+from validation.claim import Claim, Quantity
+from validation.stable_states import descent, weak_neurons
+
+CLAIM = Claim(
+    title="A sufficient condition for strict stability",
+    source="Remark 5.6, eq. (5.27)",
+    statement=(
+        "Hess_x K(x.y) >= -e^beta (shifted: -1) in every dimension, so that a critical mu is "
+        "strictly stable in descent if lambda_min(Hess v/2) >= e^beta + c (1 + c) on supp mu."
+    ),
+)
+
+
+def kernel_bends(beta: float, dimension: int, count: int) -> np.ndarray:
+    """Second differences of K along random great circles through random x, (count,)."""
+    generator = np.random.default_rng(dimension)
+    x, y, u = generator.standard_normal((3, count, dimension))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    # Half of the pairs are close to each other, where the bend is largest.
+    y[: count // 2] = x[: count // 2] + 0.3 * y[: count // 2] / np.sqrt(1 + beta)
+    y /= np.linalg.norm(y, axis=1, keepdims=True)
+    u -= (u * x).sum(axis=1, keepdims=True) * x
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    along, across = (x * y).sum(axis=1), (u * y).sum(axis=1)
+    # d^2/ds^2 of exp(beta (cos s along + sin s across - 1)) / beta at s = 0.
+    return np.exp(beta * (along - 1)) * (beta * across**2 - along)
+
+
+def main(quick: bool = False) -> dict[str, Any]:
+    quantities = []
+    for dimension in (2, 3, 8):
+        for beta in (0.5, 5.0, 50.0):
+            least = float(kernel_bends(beta, dimension, 20_000).min())
+            name = f"S^{dimension - 1}, beta = {beta:g}: least bend of the kernel"
+            quantities.append(Quantity(name, least, -1.0, 1e-12, "at least"))
+    for dimension in (2, 3, 5):
+        axis = np.eye(1, dimension)
+        equation = descent(3.0, mfpde.Perceptron(axis, [-4.0]))
+        condition = theory.strict_stability(equation, axis)
+        polished = mfpde.polish(equation, mfpde.Atoms(axis))
+        quantities += [
+            Quantity(
+                f"S^{dimension - 1}, one neuron, w = -4: margin c",
+                condition.margin,
+                3.0,
+                1e-12,
+            ),
+            Quantity(
+                f"S^{dimension - 1}: least eigenvalue of Hess E there, beside c",
+                float(polished.hessian_eigenvalues.min()),
+                condition.margin,
+                1e-12,
+                "at least",
+            ),
+        ]
+    generator = np.random.default_rng(0)
+    slack = []
+    for _ in range(20 if quick else 300):
+        neurons = weak_neurons(generator.normal(0, 2, 3))
+        angles, masses = (
+            generator.uniform(0, 2 * np.pi, 6),
+            generator.dirichlet(3 * np.ones(6)),
+        )
+        beta = float(generator.uniform(0.1, 20))
+        margin = theory.strict_stability(
+            descent(beta, neurons), points_at(angles)
+        ).margin
+        lowest = np.linalg.eigvalsh(atomic_hessian(beta, (angles, masses), neurons))[0]
+        slack.append(lowest - margin)
+    name = f"least Hess E less the margin, {len(slack)} random states"
+    # V'' is taken by differences of step 1e-5.
+    quantities.append(Quantity(name, float(min(slack)), 0.0, 1e-6, "at least"))
+    return {"quantities": quantities, "figures": {}}

@@ -1,0 +1,139 @@
+"""Theorem 3.7 (i) and section 3.3: the maximisers of E are single atoms where v is largest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import mfpde
+from validation.claim import Claim, Quantity
+from validation.drawing import COLOURS, panels
+
+CLAIM = Claim(
+    title="Maximisers: one atom where v is largest",
+    source="Theorem 3.7 (i), section 3.3",
+    statement=(
+        "E is largest at delta_x, x in argmax v, with the value e^beta/(2 beta) + max v/2 "
+        "(1/(2 beta) + ... for the shifted kernel). ReLU: max v over the cells of the "
+        "hyperplanes; parallel, orthogonal and nonnegative neurons in closed form."
+    ),
+)
+
+
+def equation_of(perceptron: mfpde.Perceptron, kernel: str = "shifted") -> Any:
+    """Ascent at beta = 3."""
+    attention = mfpde.Attention(3.0, kernel=kernel)
+    return mfpde.MeanFieldEquation(attention, perceptron, direction="ascent")
+
+
+def climbed(perceptron: mfpde.Perceptron, dimension: int, seed: int) -> float:
+    """Best value of V by a random search: independent of everything else."""
+    generator = np.random.default_rng(seed)
+    points = generator.standard_normal((4000, dimension))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    points = points[np.argsort(-perceptron.value(points))[:40]]
+    step = 0.2
+    for _ in range(250):
+        trial = points + step * generator.standard_normal(points.shape)
+        trial /= np.linalg.norm(trial, axis=1, keepdims=True)
+        better = perceptron.value(trial) > perceptron.value(points)
+        points = np.where(better[:, None], trial, points)
+        step *= 0.95
+    return float(perceptron.value(points).max())
+
+
+def searched(quick: bool) -> list[Quantity]:
+    """Random neurons in dimensions 2 to 4: against a random search."""
+    differences, excess = [], []
+    for dimension in (2, 3, 4):
+        for seed in range(3 if quick else 20):
+            for name in ("relu",) if quick else ("relu", "gelu"):
+                neurons = mfpde.Perceptron.random(
+                    1 + seed % 5, dimension, seed=seed, activation=name
+                )
+                found = mfpde.maximize(equation_of(neurons))
+                best = climbed(neurons, dimension, seed)
+                differences.append(found.potential - best)
+                excess.append(best - found.potential - found.gap)
+    return [
+        Quantity(
+            f"max V beyond a search, {len(excess)} cases", max(differences), 0, 1e-7
+        ),
+        Quantity(
+            "search beyond the certified max V", max(excess), 0.0, 1e-13, "at most"
+        ),
+    ]
+
+
+def special_cases() -> list[Quantity]:
+    """The three explicit cases of section 3.3."""
+    axis, lengths = np.array([0.0, 0.6, 0.8]), np.array([1.0, -2.0, 0.5])
+    weights = np.array([1.0, -0.2, -0.3])
+    sides = [weights @ (lengths**2 * (side * lengths > 0)) for side in (1, -1)]
+    parallel = mfpde.maximize(
+        equation_of(mfpde.Perceptron(lengths[:, None] * axis, weights))
+    )
+    orthogonal = mfpde.maximize(
+        equation_of(mfpde.Perceptron(np.eye(3), [2.0, 2.0, -1.0]))
+    )
+    generator = np.random.default_rng(0)
+    rows, positive = generator.random((5, 4)), generator.random(5)
+    found = mfpde.maximize(equation_of(mfpde.Perceptron(rows, positive)))
+    _, sizes, vectors = np.linalg.svd(np.sqrt(positive)[:, None] * rows)
+    away = float(np.abs(found.points - np.abs(vectors[0])).max())
+    return [
+        Quantity(
+            "parallel neurons: max v = max(S_+, S_-, 0)",
+            2 * parallel.potential,
+            max(*sides, 0.0),
+            1e-13,
+        ),
+        Quantity(
+            "orthogonal neurons: max v = max weight",
+            2 * orthogonal.potential,
+            2.0,
+            1e-13,
+        ),
+        Quantity(
+            "orthogonal neurons, two largest weights: dimension of the continuum",
+            int(orthogonal.dimensions[0]),
+            1,
+            0,
+        ),
+        Quantity(
+            "nonnegative neurons: max v = |D^(1/2) A|^2",
+            2 * found.potential,
+            sizes[0] ** 2,
+            1e-12,
+            relative=True,
+        ),
+        Quantity(
+            "nonnegative neurons: distance from the singular vector", away, 0, 1e-9
+        ),
+    ]
+
+
+def main(quick: bool = False) -> dict[str, Any]:
+    quantities = searched(quick) + special_cases()
+    neurons = mfpde.Perceptron.random(3, 2, seed=2)
+    for kernel, peak in (("shifted", 1.0), ("unshifted", np.exp(3.0))):
+        equation = equation_of(neurons, kernel)
+        best = mfpde.maximize(equation)
+        exact = peak / 6 + climbed(neurons, 2, 0)
+        name = f"largest E, {kernel} kernel: K(1)/(2 beta) + max v/2"
+        quantities.append(Quantity(name, best.energy, exact, 1e-7))
+        atom = equation.energy(mfpde.Atoms(best.points[:1]))
+        quantities.append(Quantity("E of the atom there", atom, best.energy, 1e-12))
+    equation = equation_of(neurons)
+    start = mfpde.perturbed_uniform(mfpde.Circle(256), 0.3, seed=1)
+    run = mfpde.solve(equation, start, t_end=60.0, atoms="exact")
+    largest = mfpde.maximize(equation).energy
+    name = "largest energy of a run in ascent"
+    quantities.append(Quantity(name, max(run.energies), largest, 1e-10, "at most"))
+    figure, (ax,) = panels(1, width=5)
+    ax.plot(run.times, run.energies, color=COLOURS[0], label="E of a run")
+    ax.axhline(largest, color=COLOURS[1], ls="--", label="largest E")
+    ax.set(title="Ascent, β = 3, ReLU, S$^1$", xlabel="t", ylabel="E")
+    ax.legend()
+    return {"quantities": quantities, "figures": {"energy": figure}}
