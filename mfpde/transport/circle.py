@@ -56,9 +56,11 @@ def fifth_order_outflows(
     unresolved = 0.0
     for i in range(n):
         j = i + GHOSTS
-        donor = 0.5 * (b[j - 1] + b[j]) * f[j]
-        high[i] = max(smooth[i + 1], 0.0) + max(donor, 0.0)
-        low[i] = max(-smooth[i], 0.0) + max(-donor, 0.0)
+        share = (7.0 * (b[j - 1] + b[j]) - (b[j - 2] + b[j + 1])) * (1.0 / 12.0)
+        donor = share * f[j]
+        up = f[j] > 0.0
+        high[i] = max(max(smooth[i + 1], 0.0) + (donor if up else 0.0), 0.0)
+        low[i] = max(max(-smooth[i], 0.0) - (0.0 if up else donor), 0.0)
         unresolved += max(b[j - 1], b[j]) * density[i]
     return unresolved
 

@@ -4,20 +4,21 @@ With density rho and velocity v at the centres, the contrast
 c = (max rho - min rho) / (max rho + min rho) over a cell and its two neighbours gives its
 blend b = min(1, (1.2 c)^4); that of a face, B, is the largest b near it: O(h^4) where the
 density is smooth, 1 all over an atom (also in the middle cells of one that a strong pull
-makes several cells wide, which see little contrast themselves).  With a central or upwind
-smooth flux H of the flow f = rho v, the flux through a face is
+makes several cells wide, which see little contrast themselves).  With a smooth flux H of
+the flow f = rho v, the flux through a face is
 
-    (1 - B) H  +  [ (B_low + B_high)/2 f_i of each cell i next to it, through the face to
-                    which the cell's own velocity points ].
+    (1 - B) H  +  [ share f_i of each cell i next to it, through the face to which the cell's
+                    own velocity points ],      share = sum_k c_k B_(i-k+1/2),
 
-What a cell sends in both ways adds up to f_i (exactly for H = (f_0 + f_1)/2): the centre
-of mass of any density moves with sum m_i v_i, so that self-forces cancel while a bump
-shrinks to an atom.  (With donor shares of a cell, not complementary, two bumps on 512
-cells merge -.14 to +.12 % off, depending on where they sit on the grid; so within .02 %.
-Sharing by all weights of H is exact for every linear H, but negative shares make waves
-beside a jump.)  At an atom the flux is the donor's alone: a velocity taken at a face would
-pin an atom of mass m as soon as the outside pull is below m h / 2.  Fluxes are per unit
-face length.
+where the c_k are the weights of a central flux: (-1, 7, 7, -1) / 12 on the circle, (1, 1) / 2
+elsewhere.  With H = sum_k c_k f_(i+k) what a cell sends in both ways adds up to f_i exactly:
+the centre of mass of any density moves with sum m_i v_i, and self-forces cancel while a bump
+shrinks to an atom.  Damping and terms of sixth order stay outside of this: shares by all
+weights of the fifth-order flux make waves beside a jump.  (With donor shares of a cell that
+are not complementary two bumps on 512 cells merge -.14 to +.12 % off, depending on where
+they sit on the grid; so within .012 %.)  At an atom the flux is the donor's alone: a
+velocity taken at a face would pin an atom of mass m as soon as the outside pull is below
+m h / 2.  Fluxes are per unit face length.
 """
 
 from __future__ import annotations

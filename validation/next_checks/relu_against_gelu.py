@@ -81,7 +81,7 @@ def main(quick: bool = False) -> dict[str, object]:
         )
     ]
     sizes = (
-        {"labels": 512, "time_step": 0.1}
+        {"labels": 1024, "time_step": 0.1}
         if quick
         else {"labels": 4096, "time_step": 0.02}
     )

@@ -178,7 +178,7 @@ def main(quick: bool = False) -> dict[str, object]:
     """Convergence factors, and the fall to the density's error."""
     quantities, curves = kuramoto(quick)
     sizes = tuple(
-        n for k in range(4, 7 if quick else 11) for n in (2**k, 3 * 2 ** (k - 1))
+        n for k in range(4, 8 if quick else 11) for n in (2**k, 3 * 2 ** (k - 1))
     )
     falls, floors = {}, {}
     for problem in problems():
