@@ -25,7 +25,6 @@ from mfpde import (
 )
 from mfpde.atoms import ExactAtoms, state_of
 from mfpde.sampling import quantized
-from mfpde.time_loop import HAND_OFF_EVERY
 from mfpde.time_stepping import TimeStepper
 from mfpde.transport import scheme_for
 
@@ -40,7 +39,7 @@ class Stepping:
 
     def __init__(self, measure: Measure, equation: MeanFieldEquation) -> None:
         geometry = measure.geometry
-        scheme = scheme_for("donor_blended", geometry)
+        scheme = scheme_for(None, geometry, exact_atoms=True)
         transport = scheme.transport(equation.on(geometry))
         self.stepper = TimeStepper(transport, scheme, rtol=1e-4, watch_energy=False)
         self.exact = ExactAtoms(equation, transport) if len(measure.atoms) else None
@@ -48,11 +47,12 @@ class Stepping:
         self.state = state_of(masses, measure.atoms)
         self.flow = transport.flow(self.state)
         self.taken = 0.0
+        self.steps = transport.steps_to_hand_off
 
     def turn(self) -> None:
-        """Take four steps and, with atoms, one hand-off."""
+        """Take the steps between two hand-offs and, with atoms, one hand-off."""
         begin = time.process_time()
-        for _ in range(HAND_OFF_EVERY):
+        for _ in range(self.steps):
             step = 0.3 * self.stepper.longest_step(self.state, self.flow)
             result = self.stepper.step(self.state, self.flow, step)
             self.state, self.flow = result.state, result.flow
@@ -95,7 +95,7 @@ def ratio(geometry: Circle | Sphere) -> tuple[float, float, int]:
     for _ in range(TURNS):
         for stepping in both:
             stepping.turn()
-    grid, exact = (s.taken / (TURNS * HAND_OFF_EVERY) for s in both)
+    grid, exact = (s.taken / (TURNS * s.steps) for s in both)
     return grid, exact, len(both[1].state.atom_masses) // both[1].state.cloud_size
 
 

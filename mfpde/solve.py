@@ -82,8 +82,9 @@ def solve(
         ``"muscl"`` (second order, no overshoot: for discontinuous starts, and as a check),
         ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned), or
         on the circle and zonal grids ``"semi_lagrangian"`` (steps that no cell limits, of
-        fourth order in time, least diffusive: for smooth densities; atoms are pinned).  By
-        default the last on zonal grids of dimension above 30, else the first.
+        fourth order in time, least diffusive: atoms on the grid are pinned).  By default the
+        last on zonal grids of dimension above 30 and on the circle with exact atoms, else
+        the first.
     atoms
         ``"grid"``: atoms form and move on the grid, to about a cell.  ``"exact"`` (circle
         and sphere, without diffusion): a cluster a few cells wide leaves the grid and goes
@@ -156,7 +157,7 @@ def solve(
     check_stop(stop)
     check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
     tracker = tracker_of(track, equation)
-    scheme = scheme_for(transport, geometry)
+    scheme = scheme_for(transport, geometry, exact_atoms=atoms == "exact")
     finest = largest_grid(geometry, equation, max_cells) if refine else geometry
     check_atoms(atoms, equation, geometry)
     if atoms == "exact" and measure.density.total_mass > 0:

@@ -22,8 +22,6 @@ from mfpde.stopping import (
 from mfpde.time_stepping import StepResult, TimeStepper
 from mfpde.transport import Flow, State
 
-HAND_OFF_EVERY = 4
-"""Steps between two hand-offs of mass between density and atoms."""
 CHECKED_EVERY = 8
 """Steps between two looks at whether the grid is fine enough."""
 FINER_GRID = "finer_grid"
@@ -179,7 +177,8 @@ class TimeLoop:
             return flow
         self.steps_since_hand_off += 1
         is_due = bool(self.save_times) and self.time >= self.save_times[0]
-        if self.steps_since_hand_off < HAND_OFF_EVERY and not is_due:
+        wait = self.stepper.transport.steps_to_hand_off
+        if self.steps_since_hand_off < wait and not is_due:
             return flow
         self.steps_since_hand_off = 0
         state = self.atoms.handed_off(self.state, flow, self.time)

@@ -254,7 +254,7 @@ widths = [0.5, 0.5]
 masses = [0.6, 0.4]
 background = 0.1
 [solve]
-t_end = 6.0
+t_end = 9.0
 save_every = 1.0
 atoms = "exact"
 refine = true

@@ -7,10 +7,12 @@ nothing of the direction of the flow:
 - **merge** atoms that have met;
 - **release** an atom as a Gaussian where the flow expands (an eigenvalue of s Hess F is
   positive, own mass included) and it has become wider than 1.5 cells;
-- **absorb** what approaches an atom within 3 cells, keeping mass, mean and covariance;
+- **absorb** what the flow contracts to an atom within 3 cells, keeping mass, mean and
+  covariance;
 - **create** an atom at a peak of the density if the mass in a window about it is narrow,
-  all eigenvalues of s Hess F there are negative, and no atom is near.  It swallows the
-  middle of the window only: swallowing all of it would turn steep edges into atoms.
+  all eigenvalues of s Hess F there are negative, and no atom is near.  It swallows of
+  the window's middle what the flow contracts to it: swallowing all of it would turn steep
+  edges into atoms, and an atom beside a kink would keep the mass that leaves over the kink.
 """
 
 from __future__ import annotations

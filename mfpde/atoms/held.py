@@ -76,20 +76,26 @@ class Cells:
     def taken(
         self, centre: FloatArray, radius: float
     ) -> tuple[float, FloatArray, FloatArray]:
-        """Empty the cells within ``radius`` whose mass approaches ``centre``.
+        """Empty the cells within ``radius`` of ``centre`` that the flow contracts to it.
 
-        What flows away from the centre as that moves itself, across a kink or a
-        separatrix, stays.  Returns the mass, mean and covariance of what was taken.
+        There the speed of approach, as seen from the moving centre, grows with the
+        distance.  What lies behind a kink or a separatrix stays: it comes later, or never.
+        Returns the mass, mean and covariance of what was taken.
         """
         near = self.geometry.cells_within(centre, radius)
         near = near[self.masses[near] > 0]
         if len(near) == 0:
             return self._moments(centre, near)
         points = self.points[near]
-        velocities = self.velocity_at(np.concatenate([centre[np.newaxis], points]))
-        relative = velocities[1:] - velocities[0]
-        approach = np.einsum("ni,ni->n", relative, centre - points)
-        cells = near[approach >= 0]
+        outwards = points - centre
+        distances = np.maximum(np.linalg.norm(outwards, axis=1, keepdims=True), 1e-300)
+        outwards /= distances
+        steps = np.minimum(0.5 * self.geometry.spacing, distances)
+        places = np.concatenate([centre[np.newaxis], points, points - steps * outwards])
+        velocities = self.velocity_at(places)
+        relative = (velocities[1:] - velocities[0]).reshape(2, len(near), -1)
+        outer, inner = np.einsum("sni,ni->sn", relative, outwards)
+        cells = near[outer <= inner]
         moments = self._moments(centre, cells)
         self.masses[cells] = 0.0
         return moments

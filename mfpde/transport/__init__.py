@@ -78,18 +78,23 @@ _SCHEMES: dict[type[Geometry], tuple[Scheme, ...]] = {
 }
 
 
-def default_scheme(geometry: Geometry) -> str:
+def default_scheme(geometry: Geometry, *, exact_atoms: bool = False) -> str:
     """Name of the scheme for ``geometry`` if none is asked for.
 
-    Semi-Lagrangian on zonal grids with d > 30, donor-blended (atoms move) elsewhere.
+    Semi-Lagrangian, the least diffusive, on zonal grids with d > 30, and on the circle if
+    atoms leave the grid; donor-blended, with which they move on it, elsewhere.
     """
     is_zonal = isinstance(geometry, Zonal)
     if is_zonal and geometry.dimension > LARGEST_DONOR_BLENDED_DIMENSION:
         return "semi_lagrangian"
+    if exact_atoms and isinstance(geometry, Circle):
+        return "semi_lagrangian"
     return "donor_blended"
 
 
-def scheme_for(name: str | None, geometry: Geometry) -> Scheme:
+def scheme_for(
+    name: str | None, geometry: Geometry, *, exact_atoms: bool = False
+) -> Scheme:
     """Return the transport scheme ``name`` of ``geometry``, by default its default one.
 
     Raises
@@ -100,5 +105,5 @@ def scheme_for(name: str | None, geometry: Geometry) -> Scheme:
     if type(geometry) not in _SCHEMES:
         raise ValueError(f"geometry = {geometry!r} has no transport scheme")
     schemes = {scheme.name: scheme for scheme in _SCHEMES[type(geometry)]}
-    chosen = default_scheme(geometry) if name is None else name
+    chosen = default_scheme(geometry, exact_atoms=exact_atoms) if name is None else name
     return schemes[choice("transport", chosen, schemes)]

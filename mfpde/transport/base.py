@@ -69,10 +69,12 @@ class Transport(ABC):
     """A transport scheme for one equation on one grid.
 
     ``diffusion_tolerance`` is the relative error that a step with diffusion may show on
-    top: what the grid, not the step, is responsible for.
+    top: what the grid, not the step, is responsible for.  ``steps_to_hand_off`` is the number
+    of steps between two hand-offs of mass between density and exact atoms.
     """
 
     diffusion_tolerance = 0.0
+    steps_to_hand_off = 4
 
     def __init__(self, grid: GridEquation) -> None:
         self.grid = grid
