@@ -46,10 +46,10 @@ def test_strip_of_the_kuramoto_model_is_minus_log_r(num_cells: int) -> None:
         assert strip.width == pytest.approx(-np.log(r), rel=0.1)
 
 
-@pytest.mark.parametrize("num_cells", [256, 1024])
+@pytest.mark.parametrize("num_cells", [256, 512, 1024])
 def test_kuramoto_ball_masses_are_those_of_the_closed_form(num_cells: int) -> None:
     circle = mfpde.Circle(num_cells)
-    for width in (20.0, 5.0, 3.0, 2.0):
+    for width in (20.0, 5.0, 3.0, 2.0, 1.5):
         r = np.exp(-width * circle.spacing)
         density = density_of(circle, poisson(circle.angles, r, 1.0))
         report = mfpde.concentration(density, attention(0.0))
@@ -58,7 +58,7 @@ def test_kuramoto_ball_masses_are_those_of_the_closed_form(num_cells: int) -> No
         np.testing.assert_allclose(
             report.largest_ball_masses[1:], 2 / np.pi * np.arctan(growth)[1:], rtol=0.01
         )
-    equation, states, radii = kuramoto_states(num_cells, [20.0, 5.0, 3.0])
+    equation, states, radii = kuramoto_states(num_cells, [20.0, 5.0, 3.0, 2.0])
     for state, r in zip(states, radii, strict=True):
         report = mfpde.concentration(state, equation)
         growth = (1 + r) / (1 - r) * np.tan(report.radii / 2)

@@ -1,6 +1,7 @@
 r"""Balls: their radius, and the largest mass in one, Q(r) = sup_x mu(B(x, r)).
 
-On the circle the supremum is exact.  On the sphere x runs over the cell centres and the
+On the circle the supremum is exact, of a density interpolated within its cells: balls that
+end within a cell would miss 1 % of a peak 2 cells wide otherwise.  On the sphere x runs over the cell centres and the
 atoms, and a cell belongs to a ball if its centre does: the cells of a ring within a ball
 are consecutive, so that cumulated sums along the rings give all balls at once.  On a zonal
 grid the ball lies about either pole: away from the poles mass is on rings, and no ball
@@ -14,14 +15,16 @@ from functools import lru_cache
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, read_only
-from mfpde.circle_distribution import ANGLE_ROUNDING, CircularDistribution, on_circle
+from mfpde.circle_distribution import ANGLE_ROUNDING, CircularDistribution
 from mfpde.compiled import compiled
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Sphere, Zonal
+from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measure import Atoms, Measure
 
 LARGEST_RADIUS = np.pi / 6
 LEAST_RADII = 4
+PARTS_OF_CELL = 4
+"""Into how many a circle's cell is divided where balls end within it."""
 LARGEST_OF_PROFILE = np.pi / 4
 
 
@@ -61,9 +64,10 @@ def largest_ball_mass(measure: Measure, radius: float) -> float:
     ValueError
         If the geometry is none of these.
     """
-    if on_circle(measure):
-        return CircularDistribution.of(measure).largest_ball_mass(radius)
     geometry = measure.geometry
+    if isinstance(geometry, Circle):
+        distribution = _interpolated_distribution(measure, geometry)
+        return distribution.largest_ball_mass(radius)
     if isinstance(geometry, Zonal):
         return _about_a_pole(measure, geometry, radius)
     if isinstance(geometry, Sphere):
@@ -71,6 +75,14 @@ def largest_ball_mass(measure: Measure, radius: float) -> float:
     raise ValueError(
         f"measure on {geometry!r} must lie on a Circle, a Sphere or a Zonal grid"
     )
+
+
+def _interpolated_distribution(
+    measure: Measure, circle: Circle
+) -> CircularDistribution:
+    finer = Circle(PARTS_OF_CELL * circle.num_cells)
+    density = measure.density.interpolated(finer)
+    return CircularDistribution.of(Measure(density, measure.atoms))
 
 
 def _about_a_pole(measure: Measure, zonal: Zonal, radius: float) -> float:
