@@ -1,11 +1,11 @@
 r"""Balls: their radius, and the largest mass in one, Q(r) = sup_x mu(B(x, r)).
 
 On the circle the supremum is exact, of a density interpolated within its cells: balls that
-end within a cell would miss 1 % of a peak 2 cells wide otherwise.  On the sphere x runs over the cell centres and the
-atoms, and a cell belongs to a ball if its centre does: the cells of a ring within a ball
-are consecutive, so that cumulated sums along the rings give all balls at once.  On a zonal
-grid the ball lies about either pole: away from the poles mass is on rings, and no ball
-holds much of it.
+end within a cell would miss 1 % of a peak 2 cells wide otherwise.  On the sphere x runs over
+the cell centres and the atoms, and a cell belongs to a ball if its centre does: the cells of a
+ring within a ball are consecutive, so that cumulated sums along the rings give all balls at
+once.  On a zonal grid the ball lies about either pole: away from the poles mass is on rings,
+and no ball holds much of it.
 """
 
 from __future__ import annotations
