@@ -24,6 +24,7 @@ from mfpde.plotting import (
 )
 from mfpde.plotting.angle_view import CircleView
 from mfpde.plotting.estimate import density_from_quantiles
+from mfpde.plotting.scales import largest_in_rows
 from mfpde.plotting.style import NEURONS, OKABE_ITO
 from mfpde.run import Run
 from mfpde.stopping import reached_end
@@ -594,3 +595,13 @@ def test_something_else_than_a_measure_is_refused():
 def test_drawing_is_imported_only_when_asked_for(imported, absent):
     code = f"import sys, {imported}; sys.exit({absent!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_atom_of_one_cell_is_seen_on_a_map_of_fewer_rows():
+    values = np.full((3, 1000), 0.1)
+    values[1, 537] = 80.0
+    rows = largest_in_rows(values, most=100)
+    assert rows.shape == (3, 100)
+    assert rows[1].argmax() == 53
+    assert rows[1].max() == 80.0
+    assert np.array_equal(largest_in_rows(values, most=2000), values)

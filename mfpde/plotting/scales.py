@@ -15,6 +15,7 @@ from mfpde.plotting.angle_view import AngleView
 LOGARITHMIC_ABOVE = 50.0
 LOGARITHMIC_TIME_BELOW = 0.1
 MAP_DEPTH = 1e-4
+MOST_ROWS = 240
 MEAN_DEPTH = 1e-2
 CURVE_DEPTH = 1e-6
 
@@ -104,3 +105,13 @@ def evenly_spread(count: int, most: int) -> IntArray:
     """Return up to ``most`` of the indices below ``count``, the first and last too."""
     spread = np.linspace(0, count - 1, min(most, count))
     return np.unique(np.round(spread).astype(np.int64))
+
+
+def largest_in_rows(values: FloatArray, most: int = MOST_ROWS) -> FloatArray:
+    """Largest of consecutive values (..., n) in each of at most ``most`` rows of a map.
+
+    So an atom one cell wide is seen on a map that has fewer pixels than the grid cells.
+    """
+    count = values.shape[-1]
+    starts = np.linspace(0, count, min(count, most), endpoint=False).astype(int)
+    return np.asarray(np.maximum.reduceat(values, starts, axis=-1))

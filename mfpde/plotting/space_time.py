@@ -17,6 +17,7 @@ from mfpde.plotting.found_atoms import atoms_found
 from mfpde.plotting.scales import (
     MAP_DEPTH,
     density_range,
+    largest_in_rows,
     regularly_thinned,
     set_angle_axis,
     set_time_axis,
@@ -84,7 +85,7 @@ def plot_space_time(run: Run, *, ax: Axes | None = None) -> Axes:
 def _draw_map(
     ax: Axes, view: AngleView, columns: Sequence[Curve], *, times: FloatArray
 ) -> None:
-    values = _on_common_angles(view, columns)
+    values = largest_in_rows(_on_common_angles(view, columns))
     floor, top = density_range([values], depth=MAP_DEPTH)
     top = top or 1.0
     floor = floor or MAP_DEPTH * top

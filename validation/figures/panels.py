@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import mfpde
 from mfpde.concentration import threshold_distance
 from mfpde.measure import AnyMeasure, as_measure
+from mfpde.plotting.scales import largest_in_rows
 from mfpde.plotting.style import (
     ATOM,
     DENSITY,
@@ -103,9 +104,10 @@ def draw_map(ax: Axes, run: Run) -> Any:
     """Logarithm of the density against time and angle; returns the coloured mesh."""
     geometry = as_measure(run.states[0]).geometry
     columns = np.stack([as_measure(state).density.values for state in run.states])
-    edges = np.linspace(0, TURN, columns.shape[1] + 1)
+    rows = largest_in_rows(columns[1:, np.argsort(angles(geometry.points))])
+    edges = np.linspace(0, TURN, rows.shape[1] + 1)
     with np.errstate(divide="ignore"):
-        shown = np.log10(columns[1:, np.argsort(angles(geometry.points))].T)
+        shown = np.log10(rows.T)
     mesh = ax.pcolormesh(
         run.times,
         edges,
