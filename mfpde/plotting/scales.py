@@ -15,7 +15,7 @@ from mfpde.plotting.angle_view import AngleView
 LOGARITHMIC_ABOVE = 50.0
 LOGARITHMIC_TIME_BELOW = 0.1
 MAP_DEPTH = 1e-4
-MOST_ROWS = 240
+MOST_ROWS = 512
 MEAN_DEPTH = 1e-2
 CURVE_DEPTH = 1e-6
 

@@ -30,7 +30,7 @@ from validation.figures.paper_runs import TURN, angles
 Array = NDArray[np.float64]
 
 BINS = 64
-PATHS = 90
+PATHS, ROWS = 90, 200
 SETTING_COLOURS = tuple(
     OKABE_ITO[name]
     for name in ("blue", "vermilion", "green", "purple", "orange", "sky", "black")
@@ -104,7 +104,7 @@ def draw_map(ax: Axes, run: Run) -> Any:
     """Logarithm of the density against time and angle; returns the coloured mesh."""
     geometry = as_measure(run.states[0]).geometry
     columns = np.stack([as_measure(state).density.values for state in run.states])
-    rows = largest_in_rows(columns[1:, np.argsort(angles(geometry.points))])
+    rows = largest_in_rows(columns[1:, np.argsort(angles(geometry.points))], ROWS)
     edges = np.linspace(0, TURN, rows.shape[1] + 1)
     with np.errstate(divide="ignore"):
         shown = np.log10(rows.T)
