@@ -17,10 +17,11 @@ CLAIM = Claim(
     ),
     condition=(
         "Counts are those of a stated time, t = 40: clusters in ascent are metastable. With "
-        "ReLU neurons a fifth of the particles then still rests at the edge of a neuron's "
-        "half-space; on the grid this slow cluster leaks along the kink into the heavy one "
-        "(the more, the coarser the grid), so that the basin's count and place agree but "
-        "not yet the time of this merge: exact atoms or finer grids are needed for it."
+        "ReLU neurons a fifth of the particles then still rests a seventh of a cell from "
+        "the edge of a neuron's half-space: at beta = 5 clusters go on as exact atoms, which "
+        "hold it; on the grid alone (beta = 25, which needs more rings) it leaks over the "
+        "kink into the heavy cluster, so that the basin's count and place agree but not the "
+        "time of this merge."
     ),
 )
 SETTINGS = tuple(

@@ -34,6 +34,8 @@ from validation.figures.paper_runs import (
 Array = NDArray[np.float64]
 
 BINS = 36
+RINGS_PER_ROOT = 23
+"""Rings over sqrt(beta) from which clusters go on as exact atoms."""
 CORE_CELLS = 4
 """Radius of a core in cells, as in the reports of concentration."""
 
@@ -58,10 +60,12 @@ def on_sphere(setting: Setting, *, quick: bool, t_end: float) -> OnSphere:
     """Run a setting to ``t_end`` on the sphere."""
     rings, many, few = (32, 400, 200) if quick else (96, 10_000, 1500)
     early = 1.0
+    coarse = 32 if quick else rings * 2 // 3
+    atoms = "exact" if coarse >= RINGS_PER_ROOT * setting.beta**0.5 else "grid"
     return OnSphere(
         setting,
-        run=density_run(setting, rings, (early, t_end)),
-        coarse=density_run(setting, 32 if quick else rings * 2 // 3, (early, t_end)),
+        run=density_run(setting, rings, (early, t_end), atoms=atoms),
+        coarse=density_run(setting, coarse, (early, t_end), atoms=atoms),
         many=particle_run(setting, many, (early,), time_step=0.2),
         few=particle_run(setting, few, (early, t_end), time_step=0.25),
     )
@@ -77,9 +81,12 @@ def sphere_quantities(found: OnSphere) -> list[Quantity]:
     )
     atoms, other = found.atoms, basins(found.coarse.final, found.setting.equation)
     share = share_near(found.few.final, atoms.points)  # type: ignore[arg-type]
-    error = np.sqrt(atoms.masses * (1 - atoms.masses) / len(found.few.final.points))
-    centres = _centres(found.few.final, atoms, CORE_CELLS * width)
-    return [
+    number = len(found.few.final.points)
+    error = np.sqrt(atoms.masses * (1 - atoms.masses) / number)
+    cap = CORE_CELLS * width
+    cap = CORE_CELLS * width
+    centres = _centres(found.few.final, atoms, cap)
+    quantities = [
         # The plan knows W1 to its bound; particles stand 1/sqrt(N) apart.
         Quantity(
             f"{name}: W1 to {count} particles at t = {time:g}",
@@ -95,8 +102,7 @@ def sphere_quantities(found: OnSphere) -> list[Quantity]:
             0.0,
         ),
         Quantity(
-            f"{name}: masses against {len(found.few.final.points)} particles, "
-            "in standard errors",
+            f"{name}: masses against {number} particles, in standard errors",
             float((np.abs(share - atoms.masses) / np.maximum(error, 1e-3)).max()),
             3.0,
             0.0,
@@ -110,6 +116,16 @@ def sphere_quantities(found: OnSphere) -> list[Quantity]:
             "at most",
         ),
     ]
+    if found.run.events:
+        quantities.append(
+            Quantity(
+                f"{name}: mass within {CORE_CELLS} cells of the heaviest atom",
+                _mass_within(found.run.final, atoms.points[0], cap),
+                _mass_within(found.few.final, atoms.points[0], cap),
+                0.01,
+            )
+        )
+    return quantities
 
 
 def at_rest(found: OnSphere) -> list[Quantity]:
@@ -159,14 +175,26 @@ def _centres(particles: AnyMeasure, atoms: Atoms, within: float) -> Array:
     return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True))
 
 
+def _points_and_masses(measure: AnyMeasure) -> tuple[Array, Array]:
+    """Centres of cells and atoms (n, 3), and their masses (n,)."""
+    if isinstance(measure, Atoms):
+        return measure.points, measure.masses
+    whole = as_measure(measure)
+    centres, masses = whole.geometry.points.reshape(-1, 3), whole.density.masses.ravel()
+    return (
+        np.concatenate([centres, whole.atoms.points]),
+        np.concatenate([masses, whole.atoms.masses]),
+    )
+
+
+def _mass_within(measure: AnyMeasure, centre: Array, radius: float) -> float:
+    points, masses = _points_and_masses(measure)
+    return float(masses[points @ centre > np.cos(radius)].sum())
+
+
 def _polar(measure: AnyMeasure) -> tuple[Array, Array, Array]:
     """Longitudes, cos theta, and masses of the points of a measure."""
-    if isinstance(measure, Atoms):
-        points, masses = measure.points, measure.masses
-    else:
-        whole = as_measure(measure)
-        points = whole.geometry.points.reshape(-1, 3)
-        masses = whole.density.masses.ravel()
+    points, masses = _points_and_masses(measure)
     return (
         np.mod(np.arctan2(points[:, 1], points[:, 0]), 2 * np.pi),
         points[:, 2],
@@ -248,5 +276,7 @@ def _draw_map(ax: Axes, density: AnyMeasure, particles: AnyMeasure) -> None:
     )
     where, height, _ = _polar(particles)
     ax.plot(where[::3], height[::3], ".", ms=1.2, color=ATOM, alpha=0.7)
+    held, height, _ = _polar(as_measure(density).atoms)
+    ax.plot(held, height, "D", ms=4, mfc="none", mec="white", mew=0.8)
     angle_axis(ax)
     ax.set_ylim(-1, 1)
