@@ -10,15 +10,21 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.stationary.bounded_fields import AtomicField, kernel, kernel_width
-from mfpde.stationary.certificate import Certificate, bounded_gap, energy_scale
+from mfpde.stationary.certificate import (
+    Certificate,
+    bounded_gap,
+    energy_scale,
+    hasty_gap,
+)
 from mfpde.stationary.external_bounds import ExternalBounds, external_bounds
-from mfpde.stationary.local_minima import polished
+from mfpde.stationary.local_minima import lowest_apart, polished
 from mfpde.stationary.potential_scan import PotentialScan
 from mfpde.stationary.sliding import SlidingEnd, sliding_minimum
 from mfpde.stationary.sliding_newton import Derivatives, State
 from mfpde.stationary.tangent_frames import geodesic_moves, tangent_frames
 
 SCAN_SPACING = 0.4
+APART = 0.5
 
 
 def atomic_minimum(
@@ -132,14 +138,21 @@ class AtomicPieces:
         means /= np.linalg.norm(means, axis=1, keepdims=True)
         return means, np.asarray(totals, dtype=np.float64)
 
-    def certified(
-        self, state: State, tolerance: float
-    ) -> tuple[Certificate, FloatArray]:
-        """Return the certificate, and a minimum of F near its smallest value."""
+    def certified(self, state: State, tolerance: float) -> Certificate:
+        """Return the certificate."""
+        return bounded_gap(*self._known(state), tolerance)
+
+    def tested(self, state: State, tolerance: float) -> tuple[Certificate, FloatArray]:
+        """Return a hasty certificate, and minima of F near where it is too low."""
+        field, known = self._known(state)
+        found, low = hasty_gap(field, known, tolerance)
+        kept = lowest_apart(low, field.values(low), (np.inf, APART * self.width))
+        return found, polished(field, low[kept])
+
+    def _known(self, state: State) -> tuple[AtomicField, tuple[float, float]]:
+        """F, with E and the mean of F."""
         points, masses = state
         field = AtomicField(self.equation, points, masses)
-        values = field.values(points)
-        level = float(masses @ values)
+        level = float(masses @ field.values(points))
         energy = level - float(masses @ self.kernel(points, points) @ masses) / 2
-        found = bounded_gap(field, (energy, level), tolerance)
-        return found, polished(field, found.point[np.newaxis])
+        return field, (energy, level)

@@ -150,9 +150,9 @@ class AtomicField:
         t^4 |D^4| / 24 + t^5 |D^5| / 120 <= t^3 rest / 6 up to the radius, with D^4 at the
         centre; neurons whose kinks are met, and rounding, add to it.
         """
-        if forms.quartic is None:
-            return None
         radii = place[2]
+        if forms.quartic is None or not radii.any():
+            return None
         rest = largest(forms.quartic) * radii / 4 + self.fifth * radii**2 / 20
         rest += ROUNDING_SHARE * (self.bend + self.fifth * radii)
         return rest + self.external.kink_bend(place)

@@ -60,7 +60,8 @@ class Floor:
     """A lower bound of a field, the smallest value met, and where.
 
     ``bound`` <= min f <= ``smallest`` = f(``point``); ``is_tight`` if they differ by the
-    slack at most; ``evaluations`` of the field.
+    slack at most; ``evaluations`` of the field.  ``low`` (k, d): where it was below what the
+    search was to stop at.
     """
 
     bound: float
@@ -68,10 +69,16 @@ class Floor:
     point: FloatArray
     is_tight: bool
     evaluations: int
+    low: FloatArray
 
 
 def floor_of(
-    field: BoundedField, slack: float, *, level: float, budget: int = BUDGET
+    field: BoundedField,
+    slack: float,
+    *,
+    level: float,
+    budget: int = BUDGET,
+    enough: float = np.inf,
 ) -> Floor:
     """Bound the minimum of ``field`` from below.
 
@@ -86,6 +93,8 @@ def floor_of(
         The value that the minimum is compared with.
     budget
         Most evaluations; once they are spent the bound holds, but may be further away.
+    enough
+        The search stops early once a value this far below ``level`` is met.
     """
     cells = SphereCells.covering(field.dimension, field.width)
     smallest, point, bound, spent = np.inf, np.zeros(field.dimension), np.inf, 0
@@ -93,11 +102,12 @@ def floor_of(
         lower, is_open = np.full(len(cells), -np.inf), np.ones(len(cells), dtype=bool)
         places, radii = cells.balls()
         for _ in range(2):
-            values, below, floors = _in_blocks(field, places[is_open], radii[is_open])
+            tried = places[is_open]
+            values, below, floors = _in_blocks(field, tried, radii[is_open])
             spent += len(values)
             where = int(np.argmin(values))
             if values[where] < smallest:
-                smallest, point = float(values[where]), places[is_open][where]
+                smallest, point = float(values[where]), tried[where]
             slack = max(slack, RELATIVE_SLACK * (level - smallest))
             lower[is_open] = np.maximum(lower[is_open], below)
             places[is_open], radii[is_open] = floors
@@ -108,9 +118,10 @@ def floor_of(
         cells = cells.chosen(is_open)
         children = len(cells) * 2 ** (field.dimension - 1)
         exhausted = spent + children > budget or cells.half < SMALLEST_HALF_WIDTH
-        if not len(cells) or exhausted:
+        if not len(cells) or exhausted or smallest < level - enough:
             bound = min(bound, float(lower[is_open].min(initial=np.inf)))
-            return Floor(bound, smallest, point, bound >= smallest - slack, spent)
+            low = tried[values < level - enough]
+            return Floor(bound, smallest, point, bound >= smallest - slack, spent, low)
         cells = cells.halved()
 
 

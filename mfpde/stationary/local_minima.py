@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
+from mfpde.compiled import compiled
 from mfpde.stationary.branch_and_bound import BoundedField
 from mfpde.stationary.tangent_frames import geodesic_moves, tangent_frames
 from mfpde.stationary.taylor_bounds import axes_of
@@ -24,14 +25,30 @@ def lowest_apart(
     """Indices of the lowest values below a level, a distance apart from one another."""
     level, apart = limits
     candidates = np.flatnonzero(values < level)
-    candidates = candidates[np.argsort(values[candidates], kind="stable")]
-    chosen: list[int] = []
-    while len(candidates) and len(chosen) < most:
-        first = candidates[0]
-        chosen.append(int(first))
-        far = np.linalg.norm(points[candidates] - points[first], axis=1) > apart
-        candidates = candidates[far]
-    return np.array(chosen, dtype=np.int64)
+    order = candidates[np.argsort(values[candidates], kind="stable")]
+    return order[_first_apart(points[order], apart, most)]
+
+
+@compiled
+def _first_apart(points: FloatArray, apart: float, most: int) -> IntArray:
+    """Indices of points that no chosen one before them is near, in their order."""
+    chosen = np.empty(min(most, len(points)), dtype=np.int64)
+    count = 0
+    for index in range(len(points)):
+        if count == most:
+            break
+        is_far = True
+        for other in range(count):
+            square = 0.0
+            for axis in range(points.shape[1]):
+                square += (points[index, axis] - points[chosen[other], axis]) ** 2
+            if square <= apart * apart:
+                is_far = False
+                break
+        if is_far:
+            chosen[count] = index
+            count += 1
+    return chosen[:count]
 
 
 def polished(

@@ -26,9 +26,10 @@ from mfpde.stationary.ring_minimizer import (
     ring_counts,
     ring_minimum,
 )
+from mfpde.stationary.sliding import LARGEST_CONDITION
 from mfpde.stationary.smooth_minimizer import smooth_candidate
 
-LARGEST_CONDITION = 1e9
+HOPELESS = 1e4
 
 
 def minimize(
@@ -84,7 +85,7 @@ def _smooth(
     if density is None:
         return None
     field, energy, mean = spectral_parts(equation, as_measure(density))
-    found = flat_gap(field, (energy, mean))
+    found = flat_gap(field, (energy, mean), most=HOPELESS * tolerance)
     return Minimum(equation, density, "density", found, None)
 
 

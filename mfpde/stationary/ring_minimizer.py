@@ -27,7 +27,12 @@ from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measure import Atoms
 from mfpde.stationary.bounded_fields import AtomicField, kernel_width
-from mfpde.stationary.certificate import Certificate, bounded_gap, energy_scale
+from mfpde.stationary.certificate import (
+    Certificate,
+    bounded_gap,
+    energy_scale,
+    hasty_gap,
+)
 from mfpde.stationary.derivatives import external_field
 from mfpde.stationary.external_bounds import external_bounds
 from mfpde.stationary.meridian_field import MeridianField, ripple
@@ -179,22 +184,27 @@ class RingPieces:
                     united = trial, united[1]
         return united
 
-    def certified(
-        self, state: State, tolerance: float
-    ) -> tuple[Certificate, FloatArray]:
-        """Return the certificate of the rings' atoms, and the angle where F is smallest."""
+    def certified(self, state: State, tolerance: float) -> Certificate:
+        """Return the certificate of the rings' atoms."""
+        return bounded_gap(*self._known(state), tolerance)
+
+    def tested(self, state: State, tolerance: float) -> tuple[Certificate, FloatArray]:
+        """Return a hasty certificate, and angles where F is too low."""
+        found, low = hasty_gap(*self._known(state), tolerance)
+        return found, np.abs(np.arctan2(low[:, 1], low[:, 0]))
+
+    def _known(self, state: State) -> tuple[MeridianField, tuple[float, float]]:
+        """F along a meridian, with E and the mean of F."""
         angles, masses = state
         counts = ring_counts(self.equation, angles)
         whole = AtomicField(
             self.equation, *Rings(self.axis, angles, masses).atoms(counts)
         )
-        waves = ripple(whole, state, counts)
         level = float(whole.masses @ whole.values(whole.points))
         energy = self.equation.energy(Atoms(whole.points, whole.masses))
         assert energy is not None
-        field = MeridianField(whole, self.axis, waves)
-        found = bounded_gap(field, (energy, level), tolerance)
-        return found, np.abs(np.arctan2(found.point[1:], found.point[:1]))
+        waves = ripple(whole, state, counts)
+        return MeridianField(whole, self.axis, waves), (energy, level)
 
     def _field(self, state: State, angles: FloatArray) -> FloatArray:
         """F at angles."""

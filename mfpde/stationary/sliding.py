@@ -5,11 +5,11 @@ r"""The minimiser of E among weighted pieces, atoms or rings, with its certifica
 2. Neighbours are united, and the pieces slide (``sliding_newton.py``).  That stays if the
    energy is not above what it was after 1; else it is tried with closer neighbours only.
 3. Once there is no such minimum F is bounded below over the whole sphere; if the gap is too
-   large, the point where F is lowest comes in.
+   large, points where F is low come in.
 
 This is the sliding Frank-Wolfe method (Denoyelle, Duval, Peyre & Soubies, 2019).  Where F is
 flat over more than points, pieces cannot be told from what they stand for: 2 makes no
-progress and is left out but for a round in three, which leaves the fully corrective
+progress and is tried more and more seldom, which leaves the fully corrective
 Frank-Wolfe method.
 """
 
@@ -23,20 +23,20 @@ from mfpde.stationary.certificate import Certificate
 from mfpde.stationary.sliding_newton import (
     Pieces,
     State,
+    balanced,
     condition,
-    energy_of,
     slid,
-    with_best_masses,
 )
 
-MOST_ROUNDS = 60
-STALLED_ROUNDS = 6
+LARGEST_CONDITION = 1e9
+"""Above it positions and masses are not determined."""
+MOST_ROUNDS = 400
 WIDE, MIDDLE, NARROW = 0.4, 0.2, 0.1
-STEPS, MANY_STEPS, LAST_STEPS = 5, 12, 20
+STEPS, MANY_STEPS, LAST_STEPS = 8, 12, 20
 FLAT = 1e-7
 SLOW = 0.3
 SLOW_ROUNDS = 2
-REST = 3
+REST = 5
 ROUNDING = 1e-15
 
 
@@ -52,10 +52,11 @@ class SlidingPieces(Pieces, Protocol):
     def united(self, state: State, within: float) -> State:
         """Neighbours within a distance made one."""
 
-    def certified(
-        self, state: State, tolerance: float
-    ) -> tuple[Certificate, FloatArray]:
-        """Return the certificate, and a position near F's smallest value."""
+    def certified(self, state: State, tolerance: float) -> Certificate:
+        """Return the certificate."""
+
+    def tested(self, state: State, tolerance: float) -> tuple[Certificate, FloatArray]:
+        """Return one as hasty as may be, and positions where F is too low."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +71,16 @@ class SlidingEnd:
 
 @dataclass
 class _Pace:
-    """How fast the depth of F's minima falls; ``rounds`` counts those since it does not."""
+    """How fast the depth of F's minima falls.
+
+    ``rounds`` counts those since it does not; attempts are then made when it reaches
+    ``next``, further and further apart.
+    """
 
     depth: float = float("inf")
     slow: int = 0
     rounds: int = 0
+    next: int = REST
 
     def attempts(self, depth: float, scale: float) -> list[tuple[float, int]]:
         """Return distances within which to unite, and steps to slide, to be tried next."""
@@ -82,45 +88,63 @@ class _Pace:
         self.depth = depth
         if self.rounds or (self.slow >= SLOW_ROUNDS and depth < FLAT * scale):
             self.rounds += 1
-        if not self.rounds:
-            return [(WIDE, STEPS), (NARROW, STEPS)]
-        if self.rounds % REST == 0:
-            return [(WIDE, MANY_STEPS), (MIDDLE, STEPS), (NARROW, STEPS)]
-        return []
+        if 0 < self.rounds < self.next:
+            return []
+        if self.rounds:
+            self.next *= 2
+        steps = MANY_STEPS if self.rounds else STEPS
+        return [(within, steps) for within in (WIDE, MIDDLE, NARROW)]
 
 
 def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
     """Minimise E over the pieces to a gap of ``tolerance``, if possible."""
-    state, pace = pieces.start(), _Pace()
-    best: tuple[State, Certificate] | None = None
-    stalled = 0
-    for number in range(MOST_ROUNDS):
-        new, depth = pieces.lowest(state, tolerance / 4)
-        is_last = number == MOST_ROUNDS - 1
-        if not len(new) or is_last:
+    pace = _Pace()
+    here = balanced(pieces, pieces.start())
+    for _ in range(MOST_ROUNDS):
+        new, depth = pieces.lowest(here[0], tolerance / 4)
+        if not len(new):
             if not pace.rounds:
-                state = slid(pieces, state, steps=LAST_STEPS)
-            found, new = pieces.certified(state, tolerance)
-            stalled += 1
-            if best is None or found.gap < best[1].gap:
-                best, stalled = (state, found), 0
-            if found.gap <= tolerance or stalled == STALLED_ROUNDS or is_last:
+                here = slid(pieces, here, steps=LAST_STEPS)
+            found, new = pieces.tested(here[0], tolerance)
+            depth = found.mean_field - found.smallest
+            if found.gap <= tolerance or not len(new):
                 break
-        state = with_best_masses(pieces, state, new)
-        state = _slid_if_lower(pieces, state, pace.attempts(depth, pieces.scale))
-    assert best is not None
+        here = balanced(pieces, here[0], new)
+        here = _slid_if_lower(pieces, here, pace.attempts(depth, pieces.scale))
+    else:
+        found = pieces.certified(here[0], tolerance)
+    return _settled(pieces, (here[0], found), tolerance)
+
+
+def _settled(
+    pieces: SlidingPieces, best: tuple[State, Certificate], tolerance: float
+) -> SlidingEnd:
+    """Fewer pieces with a condition number, if there are such with a gap as wanted."""
     state, found = best
-    return SlidingEnd(*state, found, condition(pieces, state))
+    number = condition(pieces, state)
+    start = balanced(pieces, state)
+    for within in (WIDE, MIDDLE, NARROW):
+        if number < LARGEST_CONDITION:
+            break
+        united = balanced(pieces, pieces.united(state, within * pieces.width))
+        trial, energy = slid(pieces, united, steps=LAST_STEPS)
+        other = condition(pieces, trial)
+        if energy <= start[1] + tolerance / 4 and other < LARGEST_CONDITION:
+            again = pieces.certified(trial, tolerance)
+            if again.gap <= max(tolerance, found.gap):
+                state, found, number = trial, again, other
+    return SlidingEnd(*state, found, number)
 
 
 def _slid_if_lower(
-    pieces: SlidingPieces, state: State, attempts: list[tuple[float, int]]
-) -> State:
+    pieces: SlidingPieces,
+    start: tuple[State, float],
+    attempts: list[tuple[float, int]],
+) -> tuple[State, float]:
     """Unite and slide as the first attempt says that does not raise the energy."""
-    energy = energy_of(pieces, state) + ROUNDING * pieces.scale
     for within, steps in attempts:
-        united = pieces.united(state, within * pieces.width)
-        trial = slid(pieces, with_best_masses(pieces, united), steps=steps)
-        if energy_of(pieces, trial) <= energy:
+        united = balanced(pieces, pieces.united(start[0], within * pieces.width))
+        trial = slid(pieces, united, steps=steps)
+        if trial[1] <= start[1] + ROUNDING * pieces.scale:
             return trial
-    return state
+    return start

@@ -30,7 +30,7 @@ LEAST_MASS = 1e-14
 MOST_TRIALS = 6
 FIRST_RADIUS = 0.4
 LARGEST_RADIUS = 0.8
-SEARCHES = 8
+SEARCHES = 5
 
 State = tuple[FloatArray, FloatArray]
 """Positions, and masses (n,)."""
@@ -75,9 +75,12 @@ class Pieces(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """phi around a state: gradient, and axes of the Hessian; ``roots`` (n,) of the masses."""
+    """phi around a state in the axes of its Hessian; ``roots`` (n,) of the masses.
 
-    gradient: FloatArray
+    ``along``: the gradient's components; ``sizes``: eigenvalues.
+    """
+
+    along: FloatArray
     sizes: FloatArray
     axes: FloatArray
     roots: FloatArray
@@ -85,14 +88,14 @@ class _Model:
     def steps(self, shift: float) -> tuple[FloatArray, FloatArray, float]:
         """Return y, displacements (n, k) and the longest of them, for a shift."""
         sizes = self.sizes + shift
-        parts = self.axes.T @ self.gradient / np.where(sizes > 0, sizes, np.inf)
-        y = -self.axes @ parts
+        y = -self.axes @ (self.along / np.where(sizes > 0, sizes, np.inf))
         moves = y.reshape(len(self.roots), -1) / self.roots[:, np.newaxis]
         return y, moves, float(np.linalg.norm(moves, axis=1).max())
 
     def change(self, y: FloatArray) -> float:
         """Change of phi that the model says."""
-        return float(self.gradient @ y + self.sizes @ (self.axes.T @ y) ** 2 / 2)
+        parts = self.axes.T @ y
+        return float(self.along @ parts + self.sizes @ parts**2 / 2)
 
 
 def energy_of(pieces: Pieces, state: State) -> float:
@@ -102,34 +105,42 @@ def energy_of(pieces: Pieces, state: State) -> float:
     return float(masses @ (field + pieces.potential(positions)))
 
 
-def with_best_masses(
+def balanced(
     pieces: Pieces, state: State, new: FloatArray | None = None
-) -> State:
-    """Best masses on the positions, and on ``new`` ones; pieces without mass are gone."""
+) -> tuple[State, float]:
+    """Best masses on the positions, and on ``new`` ones, and the energy.
+
+    Pieces without mass are gone.
+    """
     positions, start = state
     if new is not None:
         positions = np.concatenate([positions, new])
         fresh = np.zeros(len(new)) if len(start) else np.ones(len(new))
         start = np.concatenate([start, fresh])
-    matrix = pieces.kernel(positions, positions)
-    masses = best_masses(matrix, pieces.potential(positions), start)
+    matrix, potential = pieces.kernel(positions, positions), pieces.potential(positions)
+    masses = best_masses(matrix, potential, start)
     kept = masses > LEAST_MASS
-    return positions[kept], masses[kept] / masses[kept].sum()
+    masses = np.where(kept, masses, 0.0)
+    masses /= masses.sum()
+    energy = float(masses @ (matrix @ masses / 2 + potential))
+    return (positions[kept], masses[kept]), energy
 
 
-def slid(pieces: Pieces, state: State, *, steps: int) -> State:
-    """Positions after at most ``steps`` steps, with their best masses (from best masses)."""
+def slid(
+    pieces: Pieces, start: tuple[State, float], *, steps: int
+) -> tuple[State, float]:
+    """Balanced pieces and their energy after at most ``steps`` steps, from such."""
     radius = FIRST_RADIUS * pieces.width
-    energy = energy_of(pieces, state)
+    state, energy = start
     for _ in range(steps):
         model = _model(pieces.derivatives(state), state[1])
-        if np.linalg.norm(model.gradient) <= SETTLED * pieces.scale:
+        if np.linalg.norm(model.along) <= SETTLED * pieces.scale:
             break
         found = _step(pieces, (state, energy), model, radius=radius)
         if found is None:
             break
         state, energy, radius = found
-    return state
+    return state, energy
 
 
 def condition(pieces: Pieces, state: State) -> float:
@@ -158,7 +169,7 @@ def _model(here: Derivatives, masses: FloatArray) -> _Model:
         half = (cross @ vectors) / np.sqrt(safe)
         moves = moves - half @ half.T
     sizes, axes = np.linalg.eigh((moves + moves.T) / 2)
-    return _Model(here.gradient, sizes, axes, roots)
+    return _Model(axes.T @ here.gradient, sizes, axes, roots)
 
 
 def _without(normal: FloatArray, rows: FloatArray) -> FloatArray:
@@ -180,12 +191,14 @@ def _step(
     for _ in range(MOST_TRIALS):
         y, moves, longest = _within(model, radius)
         expected = model.change(y)
-        there = with_best_masses(pieces, (pieces.moved(state[0], moves), state[1]))
-        found = energy_of(pieces, there)
+        there, found = balanced(pieces, (pieces.moved(state[0], moves), state[1]))
         if -expected < ROUNDING * pieces.scale:
             is_better = found <= energy + ROUNDING * pieces.scale
-            is_better &= _residual(pieces, there) < 0.7 * np.linalg.norm(model.gradient)
-            return (there, found, radius) if is_better else None
+            if is_better and _residual(pieces, there) < 0.7 * np.linalg.norm(
+                model.along
+            ):
+                return there, found, radius
+            return None
         share = (found - energy) / expected
         if share > 0.7:
             radius = min(LARGEST_RADIUS * pieces.width, 2 * radius)
