@@ -101,6 +101,7 @@ def floor_of(
     while True:
         lower, is_open = np.full(len(cells), -np.inf), np.ones(len(cells), dtype=bool)
         places, radii = cells.balls()
+        low = []
         for _ in range(2):
             tried = places[is_open]
             values, below, floors = _in_blocks(field, tried, radii[is_open])
@@ -109,6 +110,7 @@ def floor_of(
             if values[where] < smallest:
                 smallest, point = float(values[where]), tried[where]
             slack = max(slack, RELATIVE_SLACK * (level - smallest))
+            low.append(tried[values < level - enough])
             lower[is_open] = np.maximum(lower[is_open], below)
             places[is_open], radii[is_open] = floors
             is_open = lower < smallest - slack
@@ -120,8 +122,8 @@ def floor_of(
         exhausted = spent + children > budget or cells.half < SMALLEST_HALF_WIDTH
         if not len(cells) or exhausted or smallest < level - enough:
             bound = min(bound, float(lower[is_open].min(initial=np.inf)))
-            low = tried[values < level - enough]
-            return Floor(bound, smallest, point, bound >= smallest - slack, spent, low)
+            tight = bound >= smallest - slack
+            return Floor(bound, smallest, point, tight, spent, np.concatenate(low))
         cells = cells.halved()
 
 

@@ -31,7 +31,8 @@ from mfpde.stationary.sliding_newton import (
 LARGEST_CONDITION = 1e9
 """Above it positions and masses are not determined."""
 MOST_ROUNDS = 400
-WIDE, MIDDLE, NARROW = 0.4, 0.2, 0.1
+WIDTHS = (0.4, 0.2, 0.1, 0.03)
+SETTLED_WIDTHS = (0.01, 0.03, 0.1, 0.2, 0.4)
 STEPS, MANY_STEPS, LAST_STEPS = 8, 12, 20
 FLAT = 1e-7
 SLOW = 0.3
@@ -71,29 +72,34 @@ class SlidingEnd:
 
 @dataclass
 class _Pace:
-    """How fast the depth of F's minima falls.
+    """How fast the depth of F's minima falls, and which neighbours are united.
 
     ``rounds`` counts those since it does not; attempts are then made when it reaches
-    ``next``, further and further apart.
+    ``next``, further and further apart.  ``widest``: number of the distance to begin with.
     """
 
     depth: float = float("inf")
     slow: int = 0
     rounds: int = 0
     next: int = REST
+    widest: int = 0
 
-    def attempts(self, depth: float, scale: float) -> list[tuple[float, int]]:
-        """Return distances within which to unite, and steps to slide, to be tried next."""
+    def attempts(self, depth: float, scale: float) -> tuple[tuple[float, ...], int]:
+        """Return distances within which to unite, to be tried next, and steps to slide."""
         self.slow = self.slow + 1 if depth > SLOW * self.depth else 0
         self.depth = depth
         if self.rounds or (self.slow >= SLOW_ROUNDS and depth < FLAT * scale):
             self.rounds += 1
         if 0 < self.rounds < self.next:
-            return []
+            return (), 0
         if self.rounds:
             self.next *= 2
-        steps = MANY_STEPS if self.rounds else STEPS
-        return [(within, steps) for within in (WIDE, MIDDLE, NARROW)]
+            return WIDTHS, MANY_STEPS
+        return WIDTHS[self.widest :], STEPS
+
+    def succeeded(self, within: float) -> None:
+        """Begin with the distance before the one that succeeded."""
+        self.widest = max(0, WIDTHS.index(within) - 1)
 
 
 def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
@@ -110,10 +116,24 @@ def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
             if found.gap <= tolerance or not len(new):
                 break
         here = balanced(pieces, here[0], new)
-        here = _slid_if_lower(pieces, here, pace.attempts(depth, pieces.scale))
+        here = _slid_if_lower(pieces, here, pace, depth=depth)
     else:
         found = pieces.certified(here[0], tolerance)
     return _settled(pieces, (here[0], found), tolerance)
+
+
+def _slid_if_lower(
+    pieces: SlidingPieces, start: tuple[State, float], pace: _Pace, *, depth: float
+) -> tuple[State, float]:
+    """Unite and slide at the first distance that does not raise the energy."""
+    distances, steps = pace.attempts(depth, pieces.scale)
+    for within in distances:
+        united = balanced(pieces, pieces.united(start[0], within * pieces.width))
+        trial = slid(pieces, united, steps=steps)
+        if trial[1] <= start[1] + ROUNDING * pieces.scale:
+            pace.succeeded(within)
+            return trial
+    return start
 
 
 def _settled(
@@ -123,28 +143,16 @@ def _settled(
     state, found = best
     number = condition(pieces, state)
     start = balanced(pieces, state)
-    for within in (WIDE, MIDDLE, NARROW):
+    for within in SETTLED_WIDTHS:
         if number < LARGEST_CONDITION:
             break
         united = balanced(pieces, pieces.united(state, within * pieces.width))
-        trial, energy = slid(pieces, united, steps=LAST_STEPS)
+        trial, energy = slid(pieces, united, steps=MANY_STEPS)
+        if energy > start[1] + tolerance / 4:
+            break
         other = condition(pieces, trial)
-        if energy <= start[1] + tolerance / 4 and other < LARGEST_CONDITION:
+        if other < LARGEST_CONDITION:
             again = pieces.certified(trial, tolerance)
             if again.gap <= max(tolerance, found.gap):
                 state, found, number = trial, again, other
     return SlidingEnd(*state, found, number)
-
-
-def _slid_if_lower(
-    pieces: SlidingPieces,
-    start: tuple[State, float],
-    attempts: list[tuple[float, int]],
-) -> tuple[State, float]:
-    """Unite and slide as the first attempt says that does not raise the energy."""
-    for within, steps in attempts:
-        united = balanced(pieces, pieces.united(start[0], within * pieces.width))
-        trial = slid(pieces, united, steps=steps)
-        if trial[1] <= start[1] + ROUNDING * pieces.scale:
-            return trial
-    return start
