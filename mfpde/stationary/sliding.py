@@ -37,7 +37,7 @@ STEPS, MANY_STEPS, LAST_STEPS = 8, 12, 20
 FLAT = 1e-7
 SLOW = 0.3
 SLOW_ROUNDS = 2
-REST = 5
+REST = 3
 ROUNDING = 1e-15
 
 
@@ -104,13 +104,15 @@ class _Pace:
 
 def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
     """Minimise E over the pieces to a gap of ``tolerance``, if possible."""
-    pace = _Pace()
+    pace, is_tidied = _Pace(), False
     here = balanced(pieces, pieces.start())
     for _ in range(MOST_ROUNDS):
         new, depth = pieces.lowest(here[0], tolerance / 4)
         if not len(new):
             if not pace.rounds:
                 here = slid(pieces, here, steps=LAST_STEPS)
+            elif not is_tidied:
+                here, is_tidied = _tidied(pieces, here, tolerance), True
             found, new = pieces.tested(here[0], tolerance)
             depth = found.mean_field - found.smallest
             if found.gap <= tolerance or not len(new):
@@ -141,18 +143,25 @@ def _settled(
 ) -> SlidingEnd:
     """Fewer pieces with a condition number, if there are such with a gap as wanted."""
     state, found = best
-    number = condition(pieces, state)
-    start = balanced(pieces, state)
+    fewer = _tidied(pieces, balanced(pieces, state), tolerance)[0]
+    if len(fewer[1]) < len(state[1]):
+        again = pieces.certified(fewer, tolerance)
+        if again.gap <= max(tolerance, found.gap):
+            state, found = fewer, again
+    return SlidingEnd(*state, found, condition(pieces, state))
+
+
+def _tidied(
+    pieces: SlidingPieces, start: tuple[State, float], tolerance: float
+) -> tuple[State, float]:
+    """Unite until there is a condition number, unless that raises the energy."""
+    if condition(pieces, start[0]) < LARGEST_CONDITION:
+        return start
     for within in SETTLED_WIDTHS:
-        if number < LARGEST_CONDITION:
+        united = balanced(pieces, pieces.united(start[0], within * pieces.width))
+        trial = slid(pieces, united, steps=MANY_STEPS)
+        if trial[1] > start[1] + tolerance / 4:
             break
-        united = balanced(pieces, pieces.united(state, within * pieces.width))
-        trial, energy = slid(pieces, united, steps=MANY_STEPS)
-        if energy > start[1] + tolerance / 4:
-            break
-        other = condition(pieces, trial)
-        if other < LARGEST_CONDITION:
-            again = pieces.certified(trial, tolerance)
-            if again.gap <= max(tolerance, found.gap):
-                state, found, number = trial, again, other
-    return SlidingEnd(*state, found, number)
+        if condition(pieces, trial[0]) < LARGEST_CONDITION:
+            return trial
+    return start
