@@ -19,6 +19,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
+from mfpde.great_arcs import logarithms, moved_to, normalise
 
 # A narrower cloud is a point, and stays one: below this there is only rounding.
 POINT_WIDTH = 1e-14
@@ -56,7 +57,7 @@ def means_and_covariances(points: FloatArray) -> tuple[FloatArray, FloatArray]:
         for p in range(size):
             for a in range(dimension):
                 centre[a] += points[i, p, a]
-        _normalise(centre)
+        normalise(centre)
         # Again about the mean: a covariance belongs to one tangent plane.
         _, centre, _ = moments_about(centre, points[i], shares)
         _, mean, covariance = moments_about(centre, points[i], shares)
@@ -76,26 +77,6 @@ def regular(points: FloatArray) -> FloatArray:
         result[together, 1] = result[together, 0]
         return np.asarray(result)
     return cloud_points(*means_and_covariances(points))
-
-
-@compiled
-def logarithms(centre: FloatArray, points: FloatArray) -> FloatArray:
-    """Tangents (n, d) at ``centre`` (d,) whose great arcs end at ``points`` (n, d)."""
-    count, dimension = points.shape
-    steps = np.empty((count, dimension))
-    for p in range(count):
-        cosine = 0.0
-        for i in range(dimension):
-            cosine += points[p, i] * centre[i]
-        squared = 0.0
-        for i in range(dimension):
-            steps[p, i] = points[p, i] - cosine * centre[i]
-            squared += steps[p, i] ** 2
-        sine = np.sqrt(squared)
-        stretch = np.arctan2(sine, cosine) / sine if sine > 0.0 else 1.0
-        for i in range(dimension):
-            steps[p, i] *= stretch
-    return steps
 
 
 @compiled
@@ -130,22 +111,6 @@ def moments_about(
 
 
 @compiled
-def moved_to(start: FloatArray, step: FloatArray) -> FloatArray:
-    """End exp_x(step) of the great arc that starts at ``start`` (d,) with ``step`` (d,)."""
-    squared = 0.0
-    for i in range(len(step)):
-        squared += step[i] ** 2
-    length = np.sqrt(squared)
-    cosine = np.cos(length)
-    ratio = np.sin(length) / length if length > 1e-8 else 1.0
-    end = np.empty(len(start))
-    for i in range(len(start)):
-        end[i] = cosine * start[i] + ratio * step[i]
-    _normalise(end)
-    return end
-
-
-@compiled
 def tangents_of(position: FloatArray) -> FloatArray:
     """Orthonormal tangents (d - 1, d) at ``position`` (d,), by Gram-Schmidt.
 
@@ -166,7 +131,7 @@ def tangents_of(position: FloatArray) -> FloatArray:
             along = _product(basis[other], basis[row])
             for i in range(dimension):
                 basis[row, i] -= along * basis[other, i]
-        _normalise(basis[row])
+        normalise(basis[row])
     return basis
 
 
@@ -221,13 +186,6 @@ def _product(one: FloatArray, other: FloatArray) -> float:
 
 
 @compiled
-def _normalise(vector: FloatArray) -> None:
-    length = np.sqrt(_product(vector, vector))
-    for i in range(len(vector)):
-        vector[i] /= length
-
-
-@compiled
 def _fill_cloud(
     position: FloatArray, covariance: FloatArray, points: FloatArray
 ) -> None:
@@ -240,4 +198,4 @@ def _fill_cloud(
             for i in range(len(position)):
                 end = np.cos(length) * position[i] + np.sin(length) * axes[a, i]
                 points[2 * a + sign, i] = end
-            _normalise(points[2 * a + sign])
+            normalise(points[2 * a + sign])

@@ -9,13 +9,12 @@ from mfpde import Atoms, Attention, MeanFieldEquation
 from mfpde.atoms.held import HeldAtom
 from mfpde.clouds import (
     cloud_points,
-    logarithms,
     means_and_covariances,
     moments_about,
-    moved_to,
     regular,
     tangents_of,
 )
+from mfpde.great_arcs import logarithms, moved_to
 
 DIMENSIONS = st.integers(2, 5)
 SEEDS = st.integers(0, 10_000)

@@ -85,6 +85,27 @@ def test_without_switching_the_atom_stays_whole():
     np.testing.assert_allclose(found.energies, 1 / (2 * BETA) - found.values / 2)
 
 
+@pytest.mark.parametrize(
+    ("dimension", "side", "expected"),
+    [(2, 0.0, 1), (3, 0.0, 2), (3, 0.2, 1), (4, 0.0, 3)],
+)
+def test_a_split_says_in_how_many_directions_it_may_go(dimension, side, expected):
+    """An atom on the axis of all neurons has equal curvatures all around."""
+    directions = np.eye(dimension)[[0, 0]] + np.outer(
+        [side, -side], np.eye(dimension)[1]
+    )
+    neurons = mfpde.Perceptron(directions, [-0.5, -0.5])
+    start = mfpde.Atoms(np.eye(dimension)[:1])
+    found = mfpde.continuation(
+        descent(BETA, neurons), start, "weight_scale", [1.3, 0.9], switch=True
+    )
+    first = found.events[0]
+    assert first.kind == "split"
+    assert first.dimension == expected
+    assert (f"of {expected} directions" in str(first)) == (expected > 1)
+    assert first.value == pytest.approx(1 / (1 - side**2), abs=1e-8)
+
+
 def test_two_atoms_meet_where_one_splits():
     weights = [0.6, 0.8, 1.0, 1.2]
     half = half_angle(weights[0])
@@ -249,6 +270,9 @@ def test_the_uniform_state_on_the_sphere():
     )
     values = [event.value for event in events(found, "stability")]
     np.testing.assert_allclose(values, 3 * [critical], atol=1e-10)
+    # All harmonics of degree one.
+    assert all(event.dimension == 3 for event in found.events)
+    assert all(event.points.shape == (0, 3) for event in found.events)
     assert [state.symmetry_dimension for state in found.states] == [0, 2]
     assert found.states[-1].is_second_order
 

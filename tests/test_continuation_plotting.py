@@ -147,3 +147,12 @@ def test_the_command_follows_densities_with_diffusion(tmp_path, capsys):
     command = ["continuation", str(config), "--parameter", "diffusion"]
     assert main([*command, "--values", "0.5,0.4", "--set", "attention.beta=1.0"]) == 0
     assert "|mean x|" in capsys.readouterr().out
+
+
+def test_the_command_says_that_softmax_has_no_minimiser_to_start_from(tmp_path, capsys):
+    config = tmp_path / "config.toml"
+    config.write_text(CONFIG)
+    command = ["continuation", str(config), "--parameter", "weight_scale"]
+    command += ["--values", "1.3,1.2", "--set", "attention.normalized=true"]
+    assert main(command) == 2
+    assert "attention.normalized = true" in capsys.readouterr().err

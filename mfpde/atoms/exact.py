@@ -12,9 +12,9 @@ from mfpde.atoms.hand_off import (
     state_of,
 )
 from mfpde.atoms.held import HeldAtom
-from mfpde.clouds import logarithms
 from mfpde.equation import MeanFieldEquation
 from mfpde.events import Event
+from mfpde.great_arcs import logarithms
 from mfpde.measure import Atoms
 from mfpde.transport import Flow, State, Transport
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.clouds import logarithms, moments_about, moved_to
+from mfpde.clouds import moments_about
 from mfpde.geometry import Geometry
+from mfpde.great_arcs import logarithms, moved_to
 
 VelocityAt = Callable[[FloatArray], FloatArray]
 _SHIFTS = 4

@@ -45,7 +45,8 @@ def continuation(  # noqa: PLR0917  (all four are needed to say anything)
     value, and followed to the last; each time that the branch passes one of the values it is
     recorded, polished.  With diffusion it is a smooth density on a grid, to be given for
     ``atoms``.  Events are located to 1e-8 of the parameter, mostly to rounding: see
-    :class:`mfpde.BranchEvent`.  Rotations that leave the equation as it is are taken out.
+    :class:`mfpde.BranchEvent`; those of a density have no points.  Rotations that leave
+    the equation as it is are taken out.
 
     Parameters
     ----------
@@ -62,7 +63,8 @@ def continuation(  # noqa: PLR0917  (all four are needed to say anything)
     switch
         At a loss of stability go over to the branch that begins there: where an atom splits,
         to two halves of its mass; where a motion of the state becomes unstable, to the states
-        with that symmetry broken.
+        with that symmetry broken.  If several directions become unstable at once (``dimension``
+        of the event), to one of the branches that begin.
 
     Returns
     -------

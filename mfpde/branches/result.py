@@ -30,8 +30,8 @@ class BranchEvent:
     value
         The parameter there.
     points
-        The atom that splits, the point where atoms meet, else all atoms, (n, d); none for a
-        density.
+        The atom that splits, the point where atoms meet, else all atoms, (n, d); none,
+        (0, d), for a density: what happens to it happens everywhere.
     unstable_before, unstable_after
         How many rates of this kind (of that atom, for a split) are unstable before and after
         it, in the order of the branch; for a merge the numbers of atoms that meet and of
@@ -41,6 +41,10 @@ class BranchEvent:
     is_switch
         Whether the branch that is followed from here on is the one that begins here: the
         halves of the atom, or the states that have lost the symmetry.
+    dimension
+        In how many independent directions a rate is zero there; 1 for a merge.  If it is more,
+        as for an atom on the axis of all neurons on S^2, which opens to a ring, branches
+        begin in all directions of that space: the one that is followed is any one of them.
     """
 
     kind: str
@@ -50,6 +54,7 @@ class BranchEvent:
     unstable_after: int
     index: int
     is_switch: bool = False
+    dimension: int = 1
 
     @property
     def is_loss(self) -> bool:
@@ -68,7 +73,9 @@ class BranchEvent:
             what += (
                 f"; unstable directions {self.unstable_before} -> {self.unstable_after}"
             )
-        if self.is_switch:
+        if self.is_switch and self.dimension > 1:
+            what += f"; one of the new branches, of {self.dimension} directions, is followed"
+        elif self.is_switch:
             what += "; the new branch is followed"
         return what
 

@@ -18,6 +18,7 @@ Flags = NDArray[np.bool_]
 
 RESOLUTION = 1e-13
 CLOSEST = 1e-7
+ZERO = 1e3
 
 
 class LostBranchError(Exception):
@@ -94,6 +95,17 @@ class Crossing:
     index: int
     before: int
     after: int
+
+    def dimension(self, problem: AnyProblem) -> int:
+        """In how many independent directions rates are zero here: of that atom, for a split."""
+        if self.kind == "fold":
+            return 1
+        rates = problem.rates(self.place)[self.kind]
+        if self.kind == "split":
+            own = np.arange(len(rates)) // _directions(problem)
+            rates = rates[own == self.index // _directions(problem)]
+        zero = np.abs(rates) <= ZERO * problem.rounding(self.place)
+        return max(1, int(zero.sum()))
 
 
 def crossings(segment: Segment) -> list[Crossing]:

@@ -199,6 +199,7 @@ class Walk:
             crossing.after,
             len(self.states),
             is_switch,
+            crossing.dimension(self.problem),
         )
         self.events.append(event)
 

@@ -70,6 +70,12 @@ def _start(settings: Settings, parameter: str, value: float) -> Start:
     equation = equation_at(given, parameter, value)
     if equation.diffusion > 0:
         return settings.start.build(geometry)
+    if any(attention.needs_values for attention in equation.attentions):
+        raise ValueError(
+            "attention.normalized = true: the branch would start from the minimiser or the "
+            "maximiser of E, and softmax attention is no gradient of E; give the atoms to "
+            "start from to mfpde.continuation in Python, or set attention.normalized=false"
+        )
     if equation.direction == "ascent":
         best = maximize(equation)
         return Atoms(best.points[:1])

@@ -21,8 +21,9 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.concentration.field import BoolArray
 from mfpde.concentration.lattice import lattice_of
-from mfpde.concentration.tangent import moved, tangent_basis
+from mfpde.concentration.tangent import tangent_basis
 from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.great_arcs import exponential_map
 from mfpde.measure import Measure
 
 PLATEAU = 0.15
@@ -80,8 +81,8 @@ def jump_cells(measure: Measure) -> tuple[BoolArray, float]:
     basis = tangent_basis(points)
     slopes = np.stack(
         [
-            sample(moved(points, NEAR * h * basis[:, a]))
-            - sample(moved(points, -NEAR * h * basis[:, a]))
+            sample(exponential_map(points, NEAR * h * basis[:, a]))
+            - sample(exponential_map(points, -NEAR * h * basis[:, a]))
             for a in (0, 1)
         ],
         axis=1,
@@ -94,7 +95,9 @@ def jump_cells(measure: Measure) -> tuple[BoolArray, float]:
         normals = np.einsum("na,nai->ni", slopes[tried], basis[tried])
         normals /= np.linalg.norm(normals, axis=1, keepdims=True)
         sampled = {
-            side * cells: sample(moved(points[tried], side * cells * h * normals))
+            side * cells: sample(
+                exponential_map(points[tried], side * cells * h * normals)
+            )
             for side in (-1, 1)
             for cells in (*BETWEEN, *FAR)
         }

@@ -29,9 +29,10 @@ from mfpde.concentration.lattice import (
     probing_lattice,
 )
 from mfpde.concentration.report import REST
-from mfpde.concentration.tangent import moved, tangent_basis, velocity_gradients
+from mfpde.concentration.tangent import tangent_basis, velocity_gradients
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Sphere
+from mfpde.great_arcs import exponential_map
 from mfpde.measure import Atoms, Measure
 
 REACH = 0.7
@@ -187,7 +188,7 @@ class Flow:
             )
             strongest[active] = np.linalg.norm(gradient, ord=2, axis=(1, 2))
             steps = _ascent_steps(velocity, gradient, limit)
-            points[active] = moved(
+            points[active] = exponential_map(
                 points[active], np.einsum("na,nai->ni", steps, basis)
             )
             active = active[np.linalg.norm(steps, axis=1) > 1e-3 * limit]

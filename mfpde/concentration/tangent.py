@@ -1,4 +1,4 @@
-"""Tangent planes of S^2: bases, exponential and logarithm, gradients of a velocity."""
+"""Tangent planes of S^2: bases, coordinates, gradients of a velocity."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.great_arcs import exponential_map
 
 
 def tangent_basis(points: FloatArray) -> FloatArray:
@@ -19,13 +20,6 @@ def tangent_basis(points: FloatArray) -> FloatArray:
     first = np.cross(axes, points)
     first /= np.linalg.norm(first, axis=1, keepdims=True)
     return np.stack([first, np.cross(points, first)], axis=1)
-
-
-def moved(points: FloatArray, steps: FloatArray) -> FloatArray:
-    """Ends of the great arcs that start at ``points`` (n, 3) with tangents ``steps``."""
-    lengths = np.linalg.norm(steps, axis=1, keepdims=True)
-    ends = np.cos(lengths) * points + np.sinc(lengths / np.pi) * steps
-    return np.asarray(ends / np.linalg.norm(ends, axis=1, keepdims=True))
 
 
 def coordinates_about(centre: FloatArray, points: FloatArray) -> FloatArray:
@@ -62,7 +56,9 @@ def velocity_gradients(
     count = len(points)
     stencil = [points]
     for b in (0, 1):
-        stencil += [moved(points, sign * reach * basis[:, b]) for sign in (1, -1)]
+        stencil += [
+            exponential_map(points, sign * reach * basis[:, b]) for sign in (1, -1)
+        ]
     vectors = velocity_at(np.concatenate(stencil)).reshape(5, count, 3)
     gradient = np.empty((count, 2, 2))
     for b in (0, 1):

@@ -1,8 +1,7 @@
-r"""Geodesics of S^(d-1) as coordinates around a point: the exponential map.
+r"""Geodesics of S^(d-1) as coordinates around a point: the exponential map's derivative.
 
-With u tangent at x, r = |u| and e = u / r,
+With u tangent at x, r = |u|, e = u / r and Exp_x(u) = cos r x + sin r e,
 
-    Exp_x(u) = cos r x + sin r e,
     (d Exp_x)_u^{-1} v = (v.e_r) e + (r / sin r) (v - (v.e_r) e_r),   e_r = cos r e - sin r x
 
 for v tangent at Exp_x(u) and r < pi: lengths along the geodesic are kept, those across it
@@ -14,13 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
-
-
-def exponential_map(points: FloatArray, steps: FloatArray) -> FloatArray:
-    """Exp_x(u) for unit vectors x and tangent vectors u, all (n, d), of unit length."""
-    lengths = np.linalg.norm(steps, axis=1, keepdims=True)
-    ends = np.cos(lengths) * points + np.sinc(lengths / np.pi) * steps
-    return np.asarray(ends / np.linalg.norm(ends, axis=1, keepdims=True))
 
 
 def inverse_differential(

@@ -1,12 +1,13 @@
-r"""What is known of the named activations: bounds of sigma', of sigma'', and of Phi's polynomials.
+r"""What is known of the named activations: bounds of derivatives, and of Phi's polynomials.
 
     relu        0 <= sigma' <= 1                 sigma'' = 0 off the kink
     leaky_relu  0.01 <= sigma' <= 1              sigma'' = 0 off the kink
     gelu        sigma' = N + z n                 -0.1290 < sigma' < 1.1290   (at z = -+ sqrt 2)
                 sigma'' = (2 - z^2) n            |sigma''| <= 2 n(0) < 0.7979
                 sigma''' = (z^3 - 4 z) n         |sigma'''| < 0.7796   (at z^2 = (7 - sqrt 33) / 2)
+                sigma'''' = (7 z^2 - z^4 - 4) n  |sigma''''| <= 4 n(0) < 1.5958
     tanh        0 < sigma' <= 1                  |sigma''| <= 4 / (3 sqrt 3) < 0.7699
-                |sigma'''| <= 2   (at 0)
+                |sigma'''| <= 2   (at 0),  |sigma''''| < 4.0859
     linear      sigma' = 1                       sigma'' = 0
 
 and |sigma(z)| <= |z| for all of them.  Chebyshev interpolation of degree N on an interval of
@@ -32,20 +33,26 @@ STRIP = 1.4
 
 @dataclass(frozen=True)
 class ActivationBounds:
-    """Bounds of the slope sigma', and of its two derivatives' sizes off the kinks."""
+    """Bounds of the slope sigma', and of the sizes of sigma'' and so on off the kinks."""
 
     least_slope: float
     largest_slope: float
-    bend: float
-    twist: float
+    second: float
+    third: float
+    fourth: float
+
+    @property
+    def steepest(self) -> float:
+        """Bound of |sigma'|."""
+        return max(self.largest_slope, -self.least_slope)
 
 
 _BOUNDS = {
-    "relu": ActivationBounds(0.0, 1.0, 0.0, 0.0),
-    "leaky_relu": ActivationBounds(0.01, 1.0, 0.0, 0.0),
-    "gelu": ActivationBounds(-0.1290, 1.1290, 0.7979, 0.7796),
-    "tanh": ActivationBounds(0.0, 1.0, 0.7699, 2.0),
-    "linear": ActivationBounds(1.0, 1.0, 0.0, 0.0),
+    "relu": ActivationBounds(0.0, 1.0, 0.0, 0.0, 0.0),
+    "leaky_relu": ActivationBounds(0.01, 1.0, 0.0, 0.0, 0.0),
+    "gelu": ActivationBounds(-0.1290, 1.1290, 0.7979, 0.7796, 1.5958),
+    "tanh": ActivationBounds(0.0, 1.0, 0.7699, 2.0, 4.0859),
+    "linear": ActivationBounds(1.0, 1.0, 0.0, 0.0, 0.0),
 }
 
 
@@ -65,14 +72,16 @@ def activation_bounds(term: Perceptron) -> ActivationBounds:
     return _BOUNDS[term.activation_name]
 
 
-def second_slopes(term: Perceptron, z: FloatArray) -> FloatArray:
-    """Second derivative of sigma at ``z``, off the kinks."""
+def higher_slopes(term: Perceptron, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Second and third derivatives of sigma at ``z``, off the kinks."""
     if term.activation_name == "gelu":
-        return np.asarray((2 - z**2) * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))
+        normal = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
+        return (2 - z**2) * normal, (z**2 - 4) * z * normal
     if term.activation_name == "tanh":
         outputs = np.tanh(z)
-        return np.asarray(-2 * outputs * (1 - outputs**2))
-    return np.zeros_like(z)
+        slopes = 1 - outputs**2
+        return -2 * outputs * slopes, (6 * outputs**2 - 2) * slopes
+    return np.zeros_like(z), np.zeros_like(z)
 
 
 def polynomial_error(term: Perceptron, degree: int) -> float:

@@ -6,7 +6,7 @@ k = e^{beta (u-1)} / beta has
     k''  = e^{beta (u-1)} (beta u'^2 - u)                       >= -1
     k''' = e^{beta (u-1)} u' (beta^2 u'^2 - 3 beta u - 1)       within +-T_beta
 
-T_beta is bounded by intervals of u; V is bounded in ``external_bounds.py``.
+T_beta is bounded in ``kernel_bounds.py``, V in ``external_bounds.py``.
 
 Rounding: with the unit roundoff u = 2^-53 and first-order a-priori bounds of each sum
 (products and sums of d, n and J terms; relative error 4 u of exp and of the normal cdf),
@@ -19,21 +19,33 @@ with m the mass and A the kernel's amplitude.  This is added to every gap.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.stationary.branch_and_bound import Expansion
-from mfpde.stationary.cubic_bounds import cubic_bounds
-from mfpde.stationary.external_bounds import ROUNDOFF, ExternalBounds, external_bounds
+from mfpde.stationary.arc_forms import (
+    ArcForms,
+    Ridges,
+    Slopes,
+    largest,
+    ridge_forms,
+)
+from mfpde.stationary.external_bounds import (
+    ROUNDOFF,
+    Ball,
+    ExternalBounds,
+    external_bounds,
+)
+from mfpde.stationary.kernel_bounds import kernel_fifth, kernel_third
 from mfpde.stationary.tangent_frames import tangent_frames
+from mfpde.stationary.taylor_bounds import Expansion
 from mfpde.terms import Attention
 from mfpde.terms.funk_hecke import counted_eigenvalues
 
-INTERVALS = 20_000
+ROUNDING_SHARE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +77,7 @@ class AtomicField:
         total = self.external.bend
         for attention in self.equation.attentions:
             strength = attention.amplitude * float(self.masses.sum())
-            total += strength * kernel_bend(attention.beta)
+            total += strength * kernel_third(attention.beta)
         return total
 
     @property
@@ -91,35 +103,59 @@ class AtomicField:
         deficits = points @ self.points.T - 1
         for attention in self.equation.attentions:
             total += kernel(attention, deficits) @ self.masses
-        for term in self.external.terms:
-            total += term.value(points)
+        return total + self.external.values(points)
+
+    @cached_property
+    def fifth(self) -> float:
+        """Fifth derivatives between kinks are within it."""
+        total = self.external.fifth
+        for attention in self.equation.attentions:
+            strength = attention.amplitude * float(self.masses.sum())
+            total += strength * kernel_fifth(attention.beta)
         return total
 
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
         """Values, gradients and lower Hessians at ``points`` (n, d)."""
-        frames = tangent_frames(points)
-        count, size, d = frames.shape
-        values, gradient = np.zeros(count), np.zeros((count, size))
-        hessian = np.zeros((count, size, size))
+        place = points, tangent_frames(points), radii
+        values, families = self.attraction(points)
+        values += self.external.values(points)
+        families += self.external.ridges(place)
+        forms = ridge_forms(families, place[:2])
+        return Expansion(
+            values, forms.gradient, forms.hessian, forms.cubic, self._rest(forms, place)
+        )
+
+    def attraction(self, points: FloatArray) -> tuple[FloatArray, list[Ridges]]:
+        """A[mu] at ``points`` (n, d), and the atoms as ridges (``arc_forms.py``)."""
+        values, families = np.zeros(len(points)), []
         cosines = points @ self.points.T
-        squares = np.einsum("ni,nj->nij", self.points, self.points).reshape(-1, d * d)
         for attention in self.equation.attentions:
+            slopes = self._slopes(attention, cosines)
             beta = attention.beta
-            pull = attention.amplitude * np.exp(beta * (cosines - 1)) * self.masses
-            moment = pull @ self.points
-            values += kernel(attention, cosines - 1) @ self.masses
-            gradient += np.einsum("nai,ni->na", frames, moment)
-            second = beta * (pull @ squares).reshape(-1, d, d)
-            hessian += frames @ second @ np.swapaxes(frames, 1, 2)
-            radial = np.einsum("ni,ni->n", points, moment)
-            hessian -= radial[:, np.newaxis, np.newaxis] * np.eye(size)
-        place = points, frames, radii
-        self.external.add_to((values, gradient, hessian), place)
-        atoms = self.points, self.masses
-        if not radii.any():
-            return Expansion(values, gradient, hessian)
-        bend = cubic_bounds(self.equation.attentions, self.external, atoms)(place)
-        return Expansion(values, gradient, hessian, bend)
+            values += cosines @ self.masses if beta == 0 else slopes[0].sum(1) / beta
+            families.append((slopes, self.points))
+        return values, families
+
+    def _slopes(self, attention: Attention, cosines: FloatArray) -> Slopes:
+        beta = attention.beta
+        first = np.exp(beta * (cosines - 1))
+        first *= attention.amplitude * self.masses
+        second = beta * first
+        third = beta * second
+        return first, second, third, beta * third
+
+    def _rest(self, forms: ArcForms, place: Ball) -> FloatArray | None:
+        """What is beyond the cubic form, as a bound (n,) of third derivatives.
+
+        t^4 |D^4| / 24 + t^5 |D^5| / 120 <= t^3 rest / 6 up to the radius, with D^4 at the
+        centre; neurons whose kinks are met, and rounding, add to it.
+        """
+        radii = place[2]
+        if forms.quartic is None or not radii.any():
+            return None
+        rest = largest(forms.quartic) * radii / 4 + self.fifth * radii**2 / 20
+        rest += ROUNDING_SHARE * (self.bend + self.fifth * radii)
+        return rest + self.external.kink_bend(place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,17 +226,15 @@ class SpectralField:
     def values(self, points: FloatArray) -> FloatArray:
         """F at ``points`` (n, d)."""
         total, _ = self.field(points)
-        for term in self.external.terms:
-            total = total + term.value(points)
-        return np.asarray(total)
+        return np.asarray(total + self.external.values(points))
 
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
         """Values and gradients at ``points`` (n, d)."""
         frames = tangent_frames(points)
         values, slopes = self.field(points)
         gradient = np.einsum("nai,ni->na", frames, slopes)
-        self.external.add_to((values, gradient, None), (points, frames, radii))
-        return Expansion(values, gradient, None)
+        gradient += self.external.forms((points, frames, radii)).gradient
+        return Expansion(values + self.external.values(points), gradient, None)
 
 
 def kernel(attention: Attention, deficits: FloatArray) -> FloatArray:
@@ -224,22 +258,6 @@ def kernel_tail(attention: Attention, field: SpectralField) -> float:
         attention.beta, field.dimension, 4 * field.degree + 64
     )
     return float(counted[field.degree + 1 :].sum())
-
-
-@lru_cache(maxsize=64)
-def kernel_bend(beta: float) -> float:
-    """T_beta: third derivatives of the shifted kernel along great arcs are within it."""
-    ends = np.linspace(-1.0, 1.0, INTERVALS + 1)
-    low, high = ends[:-1], ends[1:]
-    nearest = np.where(low > 0, low, np.where(high < 0, high, 0.0))
-    reach = np.sqrt(1 - nearest**2)
-    worst = np.zeros(INTERVALS)
-    for end in (low, high):
-        slope = 3 * beta * end + 1
-        turning = np.sqrt(np.maximum(slope, 0) / max(3 * beta**2, 1e-300))
-        for s in (reach, np.minimum(turning, reach)):
-            worst = np.maximum(worst, np.abs(beta**2 * s**3 - slope * s))
-    return float((np.exp(beta * (high - 1)) * worst).max() * (1 + 1e-9))
 
 
 def _strength(equation: MeanFieldEquation, mass: float) -> float:

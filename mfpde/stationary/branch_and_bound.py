@@ -1,16 +1,10 @@
 r"""The minimum of a field over the whole sphere, bounded below by branch and bound.
 
-Along a great arc of length t <= r from the centre c of a cell, with f'' >= -L everywhere,
-a quadratic form H that f'' is not below at c, and |f''' | <= T between kinks,
-
-    f >= f(c) - |g| r - L r^2 / 2
-    f >= f(c) + sum_i min_{|t| <= r} (g_i t + lambda_i t^2 / 2) - T r^3 / 6
-
-in the axes of H (eigenvalues lambda_i, components g_i of the gradient).  T is what is known of
-the third derivatives in that ball (``cubic_bounds.py``): where f is nearly flat that is far
-less than over the whole sphere.  A cell is left when
-the better of the two is within ``slack`` of the smallest value met; all others are halved.
-Near a minimum where f'' > 0 the second bound ends the search at r ~ (slack / T)^{1/3}.
+Over the ball that holds a cell the field falls below its value at the centre by what
+``taylor_bounds.py`` says at most.  That is best from the floor of a valley or the bottom of a
+basin: where it is not enough from the centre, it is tried from where Newton's step leads.
+A cell is left when the bound is within ``slack`` of the smallest value met; all others are
+halved.
 """
 
 from __future__ import annotations
@@ -22,27 +16,17 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.stationary.sphere_cells import SphereCells
+from mfpde.stationary.tangent_frames import geodesic_moves, tangent_frames
+from mfpde.stationary.taylor_bounds import Expansion, axes_of, largest_fall
 
 SMALLEST_HALF_WIDTH = 1e-9
-BLOCK_CELLS = 20_000
+BLOCK_CELLS = 2000
 BUDGET = 1_000_000
 RELATIVE_SLACK = 1e-2
+LONGEST_STEP = 2.0
 
-
-@dataclass(frozen=True, eq=False)
-class Expansion:
-    """A field around points: all that the bounds need.
-
-    ``values`` (n,), ``gradient`` (n, d - 1) and ``hessian`` (n, d - 1, d - 1) in one frame;
-    the Hessian is one that the field's is nowhere below, but for ``bend`` times the distance.
-    None if only ``curvature`` is known.  ``bend`` (n,): T for each ball; None if only the
-    field's is known.
-    """
-
-    values: FloatArray
-    gradient: FloatArray
-    hessian: FloatArray | None
-    bend: FloatArray | None = None
+Balls = tuple[FloatArray, FloatArray]
+"""Centres (n, d) and radii (n,)."""
 
 
 class BoundedField(Protocol):
@@ -76,7 +60,8 @@ class Floor:
     """A lower bound of a field, the smallest value met, and where.
 
     ``bound`` <= min f <= ``smallest`` = f(``point``); ``is_tight`` if they differ by the
-    slack at most; ``evaluations`` of the field.
+    slack at most; ``evaluations`` of the field.  ``low`` (k, d): where it was below what the
+    search was to stop at.
     """
 
     bound: float
@@ -84,10 +69,16 @@ class Floor:
     point: FloatArray
     is_tight: bool
     evaluations: int
+    low: FloatArray
 
 
 def floor_of(
-    field: BoundedField, slack: float, *, level: float, budget: int = BUDGET
+    field: BoundedField,
+    slack: float,
+    *,
+    level: float,
+    budget: int = BUDGET,
+    enough: float = np.inf,
 ) -> Floor:
     """Bound the minimum of ``field`` from below.
 
@@ -102,70 +93,69 @@ def floor_of(
         The value that the minimum is compared with.
     budget
         Most evaluations; once they are spent the bound holds, but may be further away.
+    enough
+        The search stops early once a value this far below ``level`` is met.
     """
     cells = SphereCells.covering(field.dimension, field.width)
     smallest, point, bound, spent = np.inf, np.zeros(field.dimension), np.inf, 0
     while True:
-        values, lower, centres = _bounds(field, cells)
-        spent += len(cells)
-        where = int(np.argmin(values))
-        if values[where] < smallest:
-            smallest, point = float(values[where]), centres[where]
-        slack = max(slack, RELATIVE_SLACK * (level - smallest))
-        is_open = lower < smallest - slack
+        lower, is_open = np.full(len(cells), -np.inf), np.ones(len(cells), dtype=bool)
+        places, radii = cells.balls()
+        low = []
+        for _ in range(2):
+            tried = places[is_open]
+            values, below, floors = _in_blocks(field, tried, radii[is_open])
+            spent += len(values)
+            where = int(np.argmin(values))
+            if values[where] < smallest:
+                smallest, point = float(values[where]), tried[where]
+            slack = max(slack, RELATIVE_SLACK * (level - smallest))
+            low.append(tried[values < level - enough])
+            lower[is_open] = np.maximum(lower[is_open], below)
+            places[is_open], radii[is_open] = floors
+            is_open = lower < smallest - slack
+            if not is_open.any():
+                break
         bound = min(bound, float(lower[~is_open].min(initial=np.inf)))
         cells = cells.chosen(is_open)
         children = len(cells) * 2 ** (field.dimension - 1)
         exhausted = spent + children > budget or cells.half < SMALLEST_HALF_WIDTH
-        if not len(cells) or exhausted:
+        if not len(cells) or exhausted or smallest < level - enough:
             bound = min(bound, float(lower[is_open].min(initial=np.inf)))
-            return Floor(bound, smallest, point, bound >= smallest - slack, spent)
+            tight = bound >= smallest - slack
+            return Floor(bound, smallest, point, tight, spent, np.concatenate(low))
         cells = cells.halved()
 
 
-def _bounds(
-    field: BoundedField, cells: SphereCells
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Values at the centres, lower bounds over the cells, and the centres."""
+def _in_blocks(
+    field: BoundedField, centres: FloatArray, radii: FloatArray
+) -> tuple[FloatArray, FloatArray, Balls]:
+    """Values at the centres, lower bounds over balls, and balls around Newton's points."""
     parts = []
-    for first in range(0, len(cells), BLOCK_CELLS):
-        block = cells.chosen(np.arange(first, min(first + BLOCK_CELLS, len(cells))))
-        centres, radii = block.balls()
-        found = field.expansion(centres, radii)
-        drop = _drop(found, radii, (field.curvature, field.bend))
-        parts.append((found.values, found.values - drop, centres))
-    values, lower, points = zip(*parts, strict=True)
-    return np.concatenate(values), np.concatenate(lower), np.concatenate(points)
+    for first in range(0, len(radii), BLOCK_CELLS):
+        block = slice(first, first + BLOCK_CELLS)
+        parts.append(_bounds(field, centres[block], radii[block]))
+    values, lower, floors, reach = map(np.concatenate, zip(*parts, strict=True))
+    return values, lower, (floors, reach)
 
 
-def _drop(
-    found: Expansion, radii: FloatArray, constants: tuple[float, float]
-) -> FloatArray:
-    """How far the field may fall below its value at the centre within ``radii``."""
-    curvature, widest = constants
-    slopes = np.linalg.norm(found.gradient, axis=1)
-    first = slopes * radii + curvature * radii**2 / 2
+def _bounds(
+    field: BoundedField, centres: FloatArray, radii: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    found = field.expansion(centres, radii)
+    fall = largest_fall(found, radii, (field.curvature, field.bend))
+    steps = _newton_steps(found, LONGEST_STEP * radii)
+    floors = geodesic_moves(centres, tangent_frames(centres), steps)
+    reach = radii + np.linalg.norm(steps, axis=1) * (1 + 1e-9)
+    return found.values, found.values - fall, floors, reach
+
+
+def _newton_steps(found: Expansion, longest: FloatArray) -> FloatArray:
+    """Steps (n, d - 1) to the minimum along each axis that has one near."""
     if found.hessian is None:
-        return np.asarray(first)
-    sizes, along = _principal(found.hessian, found.gradient)
-    reach = radii[:, np.newaxis]
-    bottom = (sizes > 0) & (along <= sizes * reach)
-    safe = np.where(bottom, sizes, 1.0)
-    falls = np.where(
-        bottom, along**2 / (2 * safe), along * reach - sizes * reach**2 / 2
-    )
-    bend = np.full(len(radii), widest)
-    if found.bend is not None:
-        bend = np.minimum(bend, found.bend)
-    second = falls.sum(axis=1) + bend * radii**3 / 6
-    return np.asarray(np.minimum(first, second))
-
-
-def _principal(
-    hessian: FloatArray, gradient: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues (n, k) and the gradient's sizes along the eigenvectors (n, k)."""
-    if hessian.shape[1] == 1:
-        return hessian[:, 0], np.abs(gradient)
-    sizes, axes = np.linalg.eigh(hessian)
-    return sizes, np.abs(np.einsum("nab,na->nb", axes, gradient))
+        return np.zeros_like(found.gradient)
+    sizes, vectors = axes_of(found.hessian)
+    along = np.einsum("nab,na->nb", vectors, found.gradient)
+    near = (sizes > 0) & (np.abs(along) <= sizes * longest[:, np.newaxis])
+    parts = np.where(near, -along / np.where(near, sizes, 1.0), 0.0)
+    return np.asarray(np.einsum("nab,nb->na", vectors, parts))

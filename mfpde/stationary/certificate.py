@@ -12,7 +12,7 @@ and, for nearly constant F, ``flat_field.py``; rounding is bounded a priori and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -117,9 +117,24 @@ def bounded_gap(
     field: AnyField, known: tuple[float, float], tolerance: float
 ) -> Certificate:
     """Certificate from the field, ``known`` = (energy, int F dmu / m) and F's tolerance."""
+    return _of_floor(field, known, _floor(field, known[1], tolerance))
+
+
+def hasty_gap(
+    field: AtomicField | MeridianField, known: tuple[float, float], tolerance: float
+) -> tuple[Certificate, FloatArray]:
+    """Certificate that stops once the gap is above the tolerance, and why it is.
+
+    The points (k, d) are such where F is further below its mean than half the tolerance.
+    """
+    slack = SLACK_SHARE * tolerance
+    floor = floor_of(field, slack, level=known[1], enough=tolerance / 2)
+    return _of_floor(field, known, floor), floor.low
+
+
+def _of_floor(field: AnyField, known: tuple[float, float], floor: Floor) -> Certificate:
     energy, mean = known
     mass = field.mass if isinstance(field, SpectralField) else float(field.masses.sum())
-    floor = _floor(field, mean, tolerance)
     gap = mass * (mean - floor.bound + 2 * field.rounding)
     return Certificate(
         energy=energy,
@@ -134,10 +149,15 @@ def bounded_gap(
     )
 
 
-def flat_gap(field: SpectralField, known: tuple[float, float]) -> Certificate:
-    """Certificate of a measure whose F is nearly constant, without a search."""
+def flat_gap(
+    field: SpectralField, known: tuple[float, float], *, most: float
+) -> Certificate:
+    """Certificate of a measure whose F is nearly constant, without a search.
+
+    The gap is inf if F is further than ``most`` from its mean anywhere.
+    """
     energy, mean = known
-    bound = flat_floor(field, mean)
+    bound = flat_floor(field, mean, most=most)
     gap = field.mass * (mean - bound + 2 * field.rounding)
     point = np.eye(1, field.dimension)[0]
     return Certificate(energy, gap, mean, bound, mean, point, field.rounding, 0, True)
@@ -188,20 +208,15 @@ def check_bounded(equation: MeanFieldEquation, name: str) -> None:
 
 
 def _floor(field: AnyField, mean: float, tolerance: float) -> Floor:
-    if isinstance(field, SpectralField):
-        bound = flat_floor(field, mean)
-        if mean - bound <= tolerance:
-            point = np.eye(1, field.dimension)[0]
-            return Floor(bound, mean, point, True, 0)
-        found = floor_of(field, SLACK_SHARE * tolerance, level=mean)
-        return (
-            found
-            if found.bound > bound
-            else Floor(
-                bound, found.smallest, found.point, found.is_tight, found.evaluations
-            )
-        )
-    return floor_of(field, SLACK_SHARE * tolerance, level=mean)
+    slack = SLACK_SHARE * tolerance
+    if not isinstance(field, SpectralField):
+        return floor_of(field, slack, level=mean)
+    bound = flat_floor(field, mean)
+    if mean - bound <= tolerance:
+        point = np.eye(1, field.dimension)
+        return Floor(bound, mean, point[0], True, 0, point[:0])
+    found = floor_of(field, slack, level=mean)
+    return found if found.bound > bound else replace(found, bound=bound)
 
 
 def _parts(

@@ -26,7 +26,8 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.stationary.activation_bounds import activation_bounds
+from mfpde.stationary.activation_bounds import activation_bounds, higher_slopes
+from mfpde.stationary.arc_forms import ArcForms, Ridges, Slopes, ridge_forms
 from mfpde.terms import Perceptron
 
 ROUNDOFF = 2.0**-53
@@ -72,17 +73,45 @@ class ExternalBounds:
             total += float(np.abs(term.weights) @ errors)
         return ROUNDOFF * total
 
-    def add_to(
-        self, parts: tuple[FloatArray, FloatArray, FloatArray | None], place: Ball
-    ) -> None:
-        """Add V, its gradient and its lower Hessian, tangent coordinates, to ``parts``."""
-        points, frames, _ = place
-        values, gradient, hessian = parts
+    @cached_property
+    def fifth(self) -> float:
+        """Fifth derivatives of V between kinks are within it."""
+        return sum(_fifth(term) for term in self.terms)
+
+    def values(self, points: FloatArray) -> FloatArray:
+        """V at ``points`` (n, d)."""
+        total = np.zeros(len(points))
         for term in self.terms:
-            values += term.value(points)
-            gradient += np.einsum("nai,ni->na", frames, term.drift(points))
-            if hessian is not None:
-                hessian += _lower_hessian(term, place)
+            total += term.value(points)
+        return total
+
+    def ridges(self, place: Ball) -> list[Ridges]:
+        """All neurons as ridges, with their lower slopes in each ball for g2."""
+        return [(_slopes(term, place), term.directions) for term in self.terms]
+
+    def forms(self, place: Ball) -> ArcForms:
+        """Derivatives of V at the centres, the Hessian the lower one of each ball."""
+        return ridge_forms(self.ridges(place), place[:2])
+
+    def kink_bend(self, place: Ball) -> FloatArray:
+        """What third derivatives may differ by from those of ``forms``, for kinks met, (n,).
+
+        With the lower slope l for sigma' in f'', which stays a lower bound, the derivative
+        of that has - (2 l + sigma') s y - sigma s, where ``forms`` has - (3 l y + sigma) s: at
+        most |a|^2 / 2 apart, and their derivatives 10 |a| (|a| + |b|).
+        """
+        points, _, radii = place
+        total = np.zeros(len(points))
+        for term in self.terms:
+            z = term.preactivations(points)
+            lengths = np.linalg.norm(term.directions, axis=1)
+            reach = lengths + np.abs(term.biases)
+            sizes = np.abs(term.weights) * lengths
+            for kink in term.activation.kinks:
+                near = _is_near(term, z - kink, radii)
+                total += near @ (sizes * lengths / 2)
+                total += 2.5 * radii * (near @ (sizes * reach))
+        return total
 
 
 def external_bounds(equation: MeanFieldEquation, dimension: int) -> ExternalBounds:
@@ -105,32 +134,43 @@ def _curvature(term: Perceptron) -> float:
 
 
 def _bend(term: Perceptron) -> float:
+    """Bound |D^3|, with |z'| |a.x| <= |a|^2 / 2 and |sigma(z)| <= |a.x| + |b|."""
     bounds = activation_bounds(term)
     lengths = np.linalg.norm(term.directions, axis=1)
-    steepest = max(bounds.largest_slope, -bounds.least_slope)
-    sizes = bounds.bend * lengths**3 + 1.5 * steepest * lengths**2
-    # |z'| |a.x| <= |a|^2 / 2, and |sigma(z)| <= |a.x| + |b|.
+    sizes = bounds.second * lengths**3 + 1.5 * bounds.steepest * lengths**2
     sizes += lengths**2 / 2 + lengths * np.abs(term.biases)
     return float(np.abs(term.weights) @ sizes)
 
 
-def _lower_hessian(term: Perceptron, place: Ball) -> FloatArray:
-    points, frames, radii = place
-    d = frames.shape[2]
+def _fifth(term: Perceptron) -> float:
+    """Bound |D^5| (``arc_forms.py``), with s = z', y = a.x, s^2 + y^2 <= |a|^2.
+
+    |s^3 y| <= (3 sqrt 3 / 16) |a|^4, |s y^2| <= 2 |a|^3 / (3 sqrt 3), |s y| <= |a|^2 / 2.
+    """
+    bounds = activation_bounds(term)
+    lengths = np.linalg.norm(term.directions, axis=1)
+    sizes = bounds.fourth * lengths**5 + 3.25 * bounds.third * lengths**4
+    sizes += 15.78 * bounds.second * lengths**3 + 7.5 * bounds.steepest * lengths**2
+    sizes += lengths**2 / 2 + lengths * np.abs(term.biases)
+    return float(np.abs(term.weights) @ sizes)
+
+
+def _slopes(term: Perceptron, place: Ball) -> Slopes:
+    points, _, radii = place
     z = term.preactivations(points)
     assert term.activation.derivative is not None
-    slopes = np.asarray(term.activation.derivative(z))
-    reach = radii[:, np.newaxis] * np.linalg.norm(term.directions, axis=1)
+    steepness = np.asarray(term.activation.derivative(z))
     for kink in term.activation.kinks:
-        meets = np.abs(z - kink) <= reach + ON_KINK * (1 + np.abs(z))
         bounds = activation_bounds(term)
         lower = np.where(term.weights > 0, bounds.least_slope, bounds.largest_slope)
-        slopes = np.where(meets, lower, slopes)
-    squares = np.einsum("ji,jk->jik", term.directions, term.directions)
-    second = (slopes * term.weights) @ squares.reshape(-1, d * d)
-    hessian = frames @ second.reshape(-1, d, d) @ np.swapaxes(frames, 1, 2)
-    outputs = np.asarray(term.activation.sigma(z)) * (points @ term.directions.T)
-    radial = outputs @ term.weights
-    return np.asarray(
-        hessian - radial[:, np.newaxis, np.newaxis] * np.eye(frames.shape[1])
-    )
+        steepness = np.where(_is_near(term, z - kink, radii), lower, steepness)
+    outputs = np.asarray(term.activation.sigma(z))
+    second, third = higher_slopes(term, z)
+    w = term.weights
+    return w * outputs, w * steepness, w * second, w * third
+
+
+def _is_near(term: Perceptron, offsets: FloatArray, radii: FloatArray) -> FloatArray:
+    """Whether arguments that are ``offsets`` from a kink may cross it within the radii."""
+    reach = radii[:, np.newaxis] * np.linalg.norm(term.directions, axis=1)
+    return np.asarray(np.abs(offsets) <= reach + ON_KINK * (1 + np.abs(offsets)))

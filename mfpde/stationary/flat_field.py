@@ -21,14 +21,23 @@ from mfpde.terms.funk_hecke import counted_eigenvalues
 OVERSAMPLING = 4
 LARGEST_DEGREE = 160
 NEGLIGIBLE = 1e-16
+FEW = 6
 
 
-def flat_floor(field: SpectralField | AtomicField, level: float) -> float:
-    """Bound F from below by how far it is from ``level`` anywhere; -inf if V has kinks."""
+def flat_floor(
+    field: SpectralField | AtomicField, level: float, *, most: float = np.inf
+) -> float:
+    """Bound F from below by how far it is from ``level`` anywhere.
+
+    -inf if V has kinks, or if F is further than ``most`` from the level.
+    """
     found = _degree(field)
     if found is None or field.dimension > 3:
         return -np.inf
     degree, rest = found
+    few = _equispaced(field.dimension, FEW)
+    if np.abs(field.values(few) - level).max() > most:
+        return -np.inf
     distance = np.abs(field.values(_equispaced(field.dimension, degree)) - level).max()
     factor = np.cos(np.pi / OVERSAMPLING) ** -(field.dimension - 1)
     return float(level - factor * (distance + rest) - rest)

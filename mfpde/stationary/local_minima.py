@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
+from mfpde.compiled import compiled
 from mfpde.stationary.branch_and_bound import BoundedField
 from mfpde.stationary.tangent_frames import geodesic_moves, tangent_frames
+from mfpde.stationary.taylor_bounds import axes_of
 
 MOST_CHOSEN = 24
 LONGEST_MOVE = 0.3
@@ -23,14 +25,30 @@ def lowest_apart(
     """Indices of the lowest values below a level, a distance apart from one another."""
     level, apart = limits
     candidates = np.flatnonzero(values < level)
-    candidates = candidates[np.argsort(values[candidates], kind="stable")]
-    chosen: list[int] = []
-    while len(candidates) and len(chosen) < most:
-        first = candidates[0]
-        chosen.append(int(first))
-        far = np.linalg.norm(points[candidates] - points[first], axis=1) > apart
-        candidates = candidates[far]
-    return np.array(chosen, dtype=np.int64)
+    order = candidates[np.argsort(values[candidates], kind="stable")]
+    return order[_first_apart(points[order], apart, most)]
+
+
+@compiled
+def _first_apart(points: FloatArray, apart: float, most: int) -> IntArray:
+    """Indices of points that no chosen one before them is near, in their order."""
+    chosen = np.empty(min(most, len(points)), dtype=np.int64)
+    count = 0
+    for index in range(len(points)):
+        if count == most:
+            break
+        is_far = True
+        for other in range(count):
+            square = 0.0
+            for axis in range(points.shape[1]):
+                square += (points[index, axis] - points[chosen[other], axis]) ** 2
+            if square <= apart * apart:
+                is_far = False
+                break
+        if is_far:
+            chosen[count] = index
+            count += 1
+    return chosen[:count]
 
 
 def polished(
@@ -42,16 +60,26 @@ def polished(
     for _ in range(steps):
         found = field.expansion(points, np.zeros(len(points)))
         assert found.hessian is not None
-        sizes, axes = np.linalg.eigh(found.hessian)
-        parts = np.einsum("nab,na->nb", axes, found.gradient)
-        sizes = np.maximum(np.abs(sizes), 1e-12 * max(1.0, field.curvature))
-        change = -np.einsum("nab,nb->na", axes, parts / sizes)
-        moved = geodesic_moves(points, tangent_frames(points), clipped(change, longest))
+        change, _ = newton_moves(found.gradient, found.hessian, longest)
+        moved = geodesic_moves(points, tangent_frames(points), change)
         there = field.values(moved)
         better = there < values
         points = np.where(better[:, np.newaxis], moved, points)
         values = np.where(better, there, values)
     return points
+
+
+def newton_moves(
+    gradient: FloatArray, hessian: FloatArray, longest: float
+) -> tuple[FloatArray, FloatArray]:
+    """Steps (n, k) down a quadratic, at most ``longest``, and its changes (n,)."""
+    sizes, vectors = axes_of(hessian)
+    along = np.einsum("nab,na->nb", vectors, gradient)
+    floor = 1e-12 * max(1.0, float(np.abs(sizes).max(initial=0.0)))
+    steepness = np.maximum(np.abs(sizes), floor)
+    parts = clipped(-along / steepness, longest)
+    change = (along * parts + sizes * parts**2 / 2).sum(axis=1)
+    return np.einsum("nab,nb->na", vectors, parts), change
 
 
 def clipped(steps: FloatArray, longest: float) -> FloatArray:

@@ -15,8 +15,8 @@ from scipy.special import ive
 
 from mfpde.arrays import FloatArray
 from mfpde.stationary.bounded_fields import AtomicField
-from mfpde.stationary.branch_and_bound import Expansion
 from mfpde.stationary.tangent_frames import tangent_frames
+from mfpde.stationary.taylor_bounds import Expansion
 
 WAVES = 3
 
@@ -85,8 +85,19 @@ class MeridianField:
             found.values,
             slope[:, np.newaxis],
             bend[:, np.newaxis, np.newaxis],
-            found.bend,
+            *self._along(found, parts),
         )
+
+    @staticmethod
+    def _along(
+        found: Expansion, parts: FloatArray
+    ) -> tuple[FloatArray | None, FloatArray | None]:
+        """Cubic form along the meridian (n, 1), and the rest."""
+        if found.cubic is None:
+            return None, None
+        heading = parts[:, 0] + 1j * parts[:, 1]
+        cubic = (np.conj(found.cubic) * heading[:, np.newaxis] ** [1, 3]).real
+        return cubic.sum(axis=1, keepdims=True), found.rest
 
 
 def ripple(

@@ -13,25 +13,23 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere
 from mfpde.measure import Atoms, as_measure
 from mfpde.stationary.atomic_minimizer import atomic_minimum
-from mfpde.stationary.bounded_fields import AtomicField
 from mfpde.stationary.certificate import (
     TOLERANCE,
-    bounded_gap,
     check_descent,
     energy_scale,
     flat_gap,
     spectral_parts,
 )
-from mfpde.stationary.meridian_field import MeridianField, ripple
 from mfpde.stationary.minimum import Minimum
 from mfpde.stationary.ring_minimizer import (
     common_axis,
     ring_counts,
     ring_minimum,
 )
+from mfpde.stationary.sliding import LARGEST_CONDITION
 from mfpde.stationary.smooth_minimizer import smooth_candidate
 
-LARGEST_CONDITION = 1e9
+HOPELESS = 1e4
 
 
 def minimize(
@@ -87,7 +85,7 @@ def _smooth(
     if density is None:
         return None
     field, energy, mean = spectral_parts(equation, as_measure(density))
-    found = flat_gap(field, (energy, mean))
+    found = flat_gap(field, (energy, mean), most=HOPELESS * tolerance)
     return Minimum(equation, density, "density", found, None)
 
 
@@ -97,23 +95,14 @@ def _ringed(
     axis = common_axis(equation) if geometry.dimension == 3 else None
     if axis is None:
         return None
-    rings, end = ring_minimum(equation, axis, energy_scale(equation))
+    rings, end = ring_minimum(equation, axis, tolerance)
     counts = ring_counts(equation, rings.angles)
-    points, masses = rings.atoms(counts)
-    atoms = Atoms(points, masses)
-    whole = AtomicField(equation, atoms.points, atoms.masses)
-    waves = ripple(whole, (rings.angles, rings.masses), counts)
-    field = MeridianField(whole, axis, waves)
-    level = float(atoms.masses @ whole.values(atoms.points))
-    energy = equation.energy(atoms)
-    assert energy is not None
-    found = bounded_gap(field, (energy, level), tolerance)
-    is_atomic = len(atoms) == len(rings.angles)
-    kind = "atoms" if is_atomic else "ring"
+    atoms = Atoms(*rings.atoms(counts))
+    kind = "atoms" if len(atoms) == len(rings.angles) else "ring"
     if not end.condition < LARGEST_CONDITION:
         kind = "spread"
     shown = rings if kind == "ring" else None
-    return Minimum(equation, atoms, kind, found, end.condition, shown)
+    return Minimum(equation, atoms, kind, end.certificate, end.condition, shown)
 
 
 def _atomic(
@@ -123,8 +112,8 @@ def _atomic(
     order = np.argsort(-end.masses, kind="stable")
     if geometry.dimension == 2:
         order = np.argsort(
-            np.mod(np.arctan2(end.points[:, 1], end.points[:, 0]), 2 * np.pi)
+            np.mod(np.arctan2(end.positions[:, 1], end.positions[:, 0]), 2 * np.pi)
         )
-    atoms = Atoms(end.points[order], end.masses[order])
+    atoms = Atoms(end.positions[order], end.masses[order])
     kind = "atoms" if end.condition < LARGEST_CONDITION else "spread"
     return Minimum(equation, atoms, kind, end.certificate, end.condition)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.stationary.branch_and_bound import Expansion, Floor, floor_of
+from mfpde.stationary.branch_and_bound import Floor, floor_of
 from mfpde.stationary.external_bounds import ExternalBounds
 from mfpde.stationary.local_minima import lowest_apart, polished
 from mfpde.stationary.sphere_cells import SphereCells
 from mfpde.stationary.tangent_frames import tangent_frames
+from mfpde.stationary.taylor_bounds import Expansion
 from mfpde.terms import Perceptron
 
 TIE = 1e-9
@@ -52,18 +53,11 @@ class _Downward:
         return self.external.width / 2
 
     def values(self, points: FloatArray) -> FloatArray:
-        return potential_of(self.external.terms, points)
+        return self.external.values(points)
 
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
-        frames = tangent_frames(points)
-        count, size, _ = frames.shape
-        parts = (
-            np.zeros(count),
-            np.zeros((count, size)),
-            np.zeros((count, size, size)),
-        )
-        self.external.add_to(parts, (points, frames, radii))
-        return Expansion(*parts)
+        forms = self.external.forms((points, tangent_frames(points), radii))
+        return Expansion(self.values(points), forms.gradient, forms.hessian)
 
 
 def search_maximum(

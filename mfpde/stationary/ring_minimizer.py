@@ -10,8 +10,9 @@ Rings of angles t_i and masses m_i have, with the kernel averaged over the azimu
     G_tt = X [-beta s C (c S I_1 - s C I_0) - c C I_0 - s S I_1 + beta c S (c S I_1' - s C I_1)]
     G_ts = X [-beta c S (c S I_1 - s C I_0) + c C I_1 + s S I_0 + beta s C (c S I_1' - s C I_1)]
 
-with I_n at z = beta sin t sin s and I_1' = I_0 - I_1 / z.  Then each ring is replaced by equally
-spaced atoms, more than the kernel has degrees: what F changes by is below rounding.
+with I_n at z = beta sin t sin s and I_1' = I_0 - I_1 / z.  For the certificate each ring is
+replaced by equally spaced atoms, more than the kernel has degrees: what F changes by is
+below rounding.
 """
 
 from __future__ import annotations
@@ -24,20 +25,30 @@ from scipy.special import i0e, i1e, ive
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.stationary.bounded_fields import kernel_width
+from mfpde.measure import Atoms
+from mfpde.stationary.bounded_fields import AtomicField, kernel_width
+from mfpde.stationary.certificate import (
+    Certificate,
+    bounded_gap,
+    energy_scale,
+    hasty_gap,
+)
 from mfpde.stationary.derivatives import external_field
 from mfpde.stationary.external_bounds import external_bounds
-from mfpde.stationary.joint_newton import Derivatives, JointEnd, State, joint_newton
-from mfpde.stationary.mass_program import best_masses
+from mfpde.stationary.meridian_field import MeridianField, ripple
+from mfpde.stationary.sliding import SlidingEnd, sliding_minimum
+from mfpde.stationary.sliding_newton import (
+    Derivatives,
+    State,
+    energy_of,
+)
 from mfpde.stationary.tangent_frames import tangent_frames
 from mfpde.terms import Attention
 
 PARALLEL = 1e-12
 SCAN_SPACING = 0.05
-LONGEST_MOVE = 0.3
-AT_POLE = 1e-7
-LEAST_MASS = 1e-14
-MOST_ROUNDS = 30
+NEAR_POLE = 0.3
+AT_POLE = 1e-14
 ALIASING = 1e-18
 
 
@@ -85,12 +96,22 @@ class RingPieces:
 
     equation: MeanFieldEquation
     axis: FloatArray
-    scale: float
+
+    @cached_property
+    def scale(self) -> float:
+        """Size of the energy."""
+        return energy_scale(self.equation)
 
     @cached_property
     def width(self) -> float:
         """Width of the kernel."""
         return kernel_width(self.equation)
+
+    @cached_property
+    def scan(self) -> FloatArray:
+        """Angles all along a meridian."""
+        width = min(self.width, external_bounds(self.equation, 3).width)
+        return np.linspace(0.0, np.pi, int(np.ceil(np.pi / (SCAN_SPACING * width))) + 1)
 
     def points(self, angles: FloatArray) -> FloatArray:
         """One point of each ring."""
@@ -99,52 +120,95 @@ class RingPieces:
         points += np.outer(np.sin(angles), across)
         return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
 
-    def kernel(self, angles: FloatArray, others: FloatArray) -> FloatArray:
+    def kernel(self, positions: FloatArray, others: FloatArray) -> FloatArray:
         """Sum of G."""
-        total = np.zeros((len(angles), len(others)))
+        total = np.zeros((len(positions), len(others)))
         for attention in self.equation.attentions:
-            total += _averaged(attention, angles[:, np.newaxis], others)
+            total += _averaged(attention, positions[:, np.newaxis], others)
         return total
 
-    def potential(self, angles: FloatArray) -> FloatArray:
+    def potential(self, positions: FloatArray) -> FloatArray:
         """V at the angles."""
-        points = self.points(angles)
-        total = np.zeros(len(angles))
-        for term in self.equation.externals:
-            total += term.value(points)
-        return total
-
-    def energy(self, state: State) -> float:
-        """E of the rings."""
-        angles, masses = state
-        field = self.kernel(angles, angles) @ masses / 2 + self.potential(angles)
-        return float(masses @ field)
+        return external_bounds(self.equation, 3).values(self.points(positions))
 
     def derivatives(self, state: State) -> Derivatives:
-        """Energy with its derivatives in (y, q); rings at the poles do not move."""
+        """Derivatives of the energy; rings at the poles do not move."""
         angles, masses = state
         roots = np.sqrt(masses)
         free = 1.0 - _at_pole(angles)
         matrix = self.kernel(angles, angles)
         slopes, bends, twists = self._attention(angles)
         outer, bent = self._external(angles)
-        potential = self.potential(angles)
-        gradient_t = (slopes @ masses + outer) * free
+        gradient = roots * (slopes @ masses + outer) * free
         diagonal = np.diag((bends @ masses + bent) * free + (1 - free))
         moves = roots[:, np.newaxis] * twists * roots * np.outer(free, free)
         cross = roots[:, np.newaxis] * slopes * roots * free[:, np.newaxis]
         scaled = roots[:, np.newaxis] * matrix * roots
-        hessian = np.block([[diagonal + moves, cross], [cross.T, scaled]])
-        total = matrix @ masses + potential
-        gradient = np.concatenate([roots * gradient_t, roots * total])
-        energy = float(masses @ (matrix @ masses / 2 + potential))
-        return Derivatives(energy, gradient, hessian)
+        return Derivatives(gradient, diagonal + moves, cross, scaled)
 
-    def moved(self, state: State, displacements: FloatArray) -> FloatArray:
-        """Angles after displacements, reflected at the poles."""
-        limit = LONGEST_MOVE * self.width
-        angles = state[0] + np.clip(displacements, -limit, limit)
+    def moved(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
+        """Angles after ``steps``, reflected at the poles."""
+        angles = positions + steps[:, 0]
         return np.asarray(np.pi - np.abs(np.pi - np.abs(angles)))
+
+    def start(self) -> State:
+        """One ring where V is lowest."""
+        lowest = int(np.argmin(self.potential(self.scan)))
+        return self.scan[lowest : lowest + 1], np.ones(1)
+
+    def lowest(self, state: State, below: float) -> tuple[FloatArray, float]:
+        """Minima of F on the scan below its mean."""
+        angles, masses = state
+        level = float(masses @ self._field(state, angles))
+        values = self._field(state, self.scan)
+        padded = np.concatenate([[np.inf], values, [np.inf]])
+        is_low = (values <= padded[:-2]) & (values <= padded[2:])
+        is_low &= values < level - below
+        return self.scan[is_low], level - float(values.min())
+
+    def united(self, state: State, within: float) -> State:
+        """Neighbours become one at their mean angle; rings go to a pole if that is no worse."""
+        order = np.argsort(state[0])
+        angles, masses = state[0][order], state[1][order]
+        groups = np.concatenate([[0], np.cumsum(np.diff(angles) > within)])
+        totals = np.bincount(groups, weights=masses)
+        means = np.bincount(groups, weights=masses * angles) / totals
+        united: State = np.asarray(means), np.asarray(totals, dtype=np.float64)
+        for index, angle in enumerate(means):
+            pole = 0.0 if angle < np.pi / 2 else np.pi
+            if abs(angle - pole) < NEAR_POLE * self.width:
+                trial = united[0].copy()
+                trial[index] = pole
+                raised = energy_of(self, (trial, united[1])) - energy_of(self, united)
+                if raised <= 1e-16 * self.scale:
+                    united = trial, united[1]
+        return united
+
+    def certified(self, state: State, tolerance: float) -> Certificate:
+        """Return the certificate of the rings' atoms."""
+        return bounded_gap(*self._known(state), tolerance)
+
+    def tested(self, state: State, tolerance: float) -> tuple[Certificate, FloatArray]:
+        """Return a hasty certificate, and angles where F is too low."""
+        found, low = hasty_gap(*self._known(state), tolerance)
+        return found, np.abs(np.arctan2(low[:, 1], low[:, 0]))
+
+    def _known(self, state: State) -> tuple[MeridianField, tuple[float, float]]:
+        """F along a meridian, with E and the mean of F."""
+        angles, masses = state
+        counts = ring_counts(self.equation, angles)
+        whole = AtomicField(
+            self.equation, *Rings(self.axis, angles, masses).atoms(counts)
+        )
+        level = float(whole.masses @ whole.values(whole.points))
+        energy = self.equation.energy(Atoms(whole.points, whole.masses))
+        assert energy is not None
+        waves = ripple(whole, state, counts)
+        return MeridianField(whole, self.axis, waves), (energy, level)
+
+    def _field(self, state: State, angles: FloatArray) -> FloatArray:
+        """F at angles."""
+        return self.kernel(angles, state[0]) @ state[1] + self.potential(angles)
 
     def _attention(
         self, angles: FloatArray
@@ -166,25 +230,11 @@ class RingPieces:
 
 
 def ring_minimum(
-    equation: MeanFieldEquation, axis: FloatArray, scale: float
-) -> tuple[Rings, JointEnd]:
-    """Best rings around ``axis``: scan, Newton, unite, insert, as for atoms."""
-    pieces = RingPieces(equation, axis, scale)
-    spacing = SCAN_SPACING * min(pieces.width, external_bounds(equation, 3).width)
-    scan = np.linspace(0.0, np.pi, int(np.ceil(np.pi / spacing)) + 1)
-    state: State = (np.empty(0), np.empty(0))
-    end = None
-    for number in range(MOST_ROUNDS):
-        new = _lowest(pieces, state, scan, tolerance=1e-14 * scale)
-        if not len(new):
-            break
-        state = _with_inserted(pieces, state, new)
-        if number < 6:
-            continue
-        end = joint_newton(pieces, _united(pieces, state, 3 * spacing))
-        state = _poled(pieces, end.state)
-    end = joint_newton(pieces, _united(pieces, state, 3 * spacing))
-    return Rings(axis, *end.state), end
+    equation: MeanFieldEquation, axis: FloatArray, tolerance: float
+) -> tuple[Rings, SlidingEnd]:
+    """Minimise E over rings around ``axis`` to a gap of ``tolerance``, if possible."""
+    end = sliding_minimum(RingPieces(equation, axis), tolerance)
+    return Rings(axis, end.positions, end.masses), end
 
 
 def ring_counts(equation: MeanFieldEquation, angles: FloatArray) -> FloatArray:
@@ -234,54 +284,4 @@ def _derivatives(
 
 
 def _at_pole(angles: FloatArray) -> FloatArray:
-    return np.asarray((np.sin(angles) < 1e-14).astype(np.float64))
-
-
-def _lowest(
-    pieces: RingPieces, state: State, scan: FloatArray, *, tolerance: float
-) -> FloatArray:
-    """Local minima of F on the scan that lie below its mean."""
-    angles, masses = state
-    values = pieces.kernel(scan, angles) @ masses + pieces.potential(scan)
-    level = np.inf
-    if len(masses):
-        here = pieces.kernel(angles, angles) @ masses + pieces.potential(angles)
-        level = float(masses @ here) - tolerance
-    padded = np.concatenate([[np.inf], values, [np.inf]])
-    is_low = (values <= padded[:-2]) & (values <= padded[2:]) & (values < level)
-    return scan[is_low]
-
-
-def _with_inserted(pieces: RingPieces, state: State, new: FloatArray) -> State:
-    angles = np.concatenate([state[0], new])
-    start = np.concatenate([state[1], np.zeros(len(new))])
-    if not len(state[1]):
-        start = np.ones(len(new))
-    matrix = pieces.kernel(angles, angles)
-    masses = best_masses(matrix, pieces.potential(angles), start)
-    kept = masses > LEAST_MASS
-    return angles[kept], masses[kept] / masses[kept].sum()
-
-
-def _united(pieces: RingPieces, state: State, within: float) -> State:
-    """Neighbouring rings become one at their mean angle; then the best masses."""
-    order = np.argsort(state[0])
-    angles, masses = state[0][order], state[1][order]
-    groups = np.concatenate([[0], np.cumsum(np.diff(angles) > within)])
-    totals = np.bincount(groups, weights=masses)
-    means = np.asarray(np.bincount(groups, weights=masses * angles) / totals)
-    return _poled(pieces, (means, np.asarray(totals, dtype=np.float64)))
-
-
-def _poled(pieces: RingPieces, state: State) -> State:
-    """Rings put on a pole where that does not raise the energy; best masses."""
-    angles, masses = state[0].copy(), state[1]
-    for index, angle in enumerate(angles):
-        pole = 0.0 if angle < np.pi / 2 else np.pi
-        if abs(angle - pole) < 0.3 * pieces.width:
-            trial = angles.copy()
-            trial[index] = pole
-            raised = pieces.energy((trial, masses)) - pieces.energy((angles, masses))
-            if raised <= 1e-16 * pieces.scale:
-                angles = trial
-    return _with_inserted(pieces, (angles, masses), angles[:0])
+    return np.asarray((np.sin(angles) < AT_POLE).astype(np.float64))

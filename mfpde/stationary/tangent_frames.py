@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.great_arcs import exponential_map
 
 
 def tangent_frames(points: FloatArray) -> FloatArray:
@@ -29,9 +30,7 @@ def geodesic_moves(
 ) -> FloatArray:
     """Ends (n, d) of the great arcs that leave ``points`` along ``steps`` (n, d - 1)."""
     vectors = np.einsum("na,nai->ni", steps, frames)
-    lengths = np.linalg.norm(steps, axis=1, keepdims=True)
-    ends = np.cos(lengths) * points + np.sinc(lengths / np.pi) * vectors
-    return np.asarray(ends / np.linalg.norm(ends, axis=1, keepdims=True))
+    return exponential_map(points, vectors)
 
 
 def distances(points: FloatArray, others: FloatArray) -> FloatArray:

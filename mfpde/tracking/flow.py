@@ -18,7 +18,7 @@ from scipy.integrate import solve_ivp
 
 from mfpde.arrays import FloatArray
 from mfpde.concentration.field import VelocityField
-from mfpde.concentration.tangent import moved
+from mfpde.great_arcs import exponential_map
 
 ACCURACY = 1e-3
 _MOST_STEPS = 200
@@ -121,7 +121,7 @@ def attractors_of(
         lengths[~heading.any(axis=-1)] = 0.0
         if (lengths <= _SHORTEST * reach).all():
             break
-        ends = moved(points, lengths[:, np.newaxis] * heading)
+        ends = exponential_map(points, lengths[:, np.newaxis] * heading)
         ahead = _direction(velocity_at(ends))
         passed = np.einsum("ni,ni->n", ahead, heading) < 0
         points = np.where(passed[:, np.newaxis], points, ends)

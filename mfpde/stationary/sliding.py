@@ -1,0 +1,167 @@
+r"""The minimiser of E among weighted pieces, atoms or rings, with its certificate.
+
+1. Local minima of F below its mean come in as new pieces, with the best masses on all
+   (``mass_program.py``); pieces without mass go out.
+2. Neighbours are united, and the pieces slide (``sliding_newton.py``).  That stays if the
+   energy is not above what it was after 1; else it is tried with closer neighbours only.
+3. Once there is no such minimum F is bounded below over the whole sphere; if the gap is too
+   large, points where F is low come in.
+
+This is the sliding Frank-Wolfe method (Denoyelle, Duval, Peyre & Soubies, 2019).  Where F is
+flat over more than points, pieces cannot be told from what they stand for: 2 makes no
+progress and is tried more and more seldom, which leaves the fully corrective
+Frank-Wolfe method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from mfpde.arrays import FloatArray
+from mfpde.stationary.certificate import Certificate
+from mfpde.stationary.sliding_newton import (
+    Pieces,
+    State,
+    balanced,
+    condition,
+    slid,
+)
+
+LARGEST_CONDITION = 1e9
+"""Above it positions and masses are not determined."""
+MOST_ROUNDS = 400
+WIDTHS = (0.4, 0.2, 0.1, 0.03)
+SETTLED_WIDTHS = (0.01, 0.03, 0.1, 0.2, 0.4)
+STEPS, MANY_STEPS, LAST_STEPS = 8, 12, 20
+FLAT = 1e-7
+SLOW = 0.3
+SLOW_ROUNDS = 2
+REST = 3
+ROUNDING = 1e-15
+
+
+class SlidingPieces(Pieces, Protocol):
+    """Pieces with all that the search for their minimum needs."""
+
+    def start(self) -> State:
+        """Pieces to begin with."""
+
+    def lowest(self, state: State, below: float) -> tuple[FloatArray, float]:
+        """Minima of F more than ``below`` under its mean, and how far the lowest is."""
+
+    def united(self, state: State, within: float) -> State:
+        """Neighbours within a distance made one."""
+
+    def certified(self, state: State, tolerance: float) -> Certificate:
+        """Return the certificate."""
+
+    def tested(self, state: State, tolerance: float) -> tuple[Certificate, FloatArray]:
+        """Return one as hasty as may be, and positions where F is too low."""
+
+
+@dataclass(frozen=True, eq=False)
+class SlidingEnd:
+    """The best pieces found, their certificate and the condition of their system."""
+
+    positions: FloatArray
+    masses: FloatArray
+    certificate: Certificate
+    condition: float
+
+
+@dataclass
+class _Pace:
+    """How fast the depth of F's minima falls, and which neighbours are united.
+
+    ``rounds`` counts those since it does not; attempts are then made when it reaches
+    ``next``, further and further apart.  ``widest``: number of the distance to begin with.
+    """
+
+    depth: float = float("inf")
+    slow: int = 0
+    rounds: int = 0
+    next: int = REST
+    widest: int = 0
+
+    def attempts(self, depth: float, scale: float) -> tuple[tuple[float, ...], int]:
+        """Return distances within which to unite, to be tried next, and steps to slide."""
+        self.slow = self.slow + 1 if depth > SLOW * self.depth else 0
+        self.depth = depth
+        if self.rounds or (self.slow >= SLOW_ROUNDS and depth < FLAT * scale):
+            self.rounds += 1
+        if 0 < self.rounds < self.next:
+            return (), 0
+        if self.rounds:
+            self.next *= 2
+            return WIDTHS, MANY_STEPS
+        return WIDTHS[self.widest :], STEPS
+
+    def succeeded(self, within: float) -> None:
+        """Begin with the distance before the one that succeeded."""
+        self.widest = max(0, WIDTHS.index(within) - 1)
+
+
+def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
+    """Minimise E over the pieces to a gap of ``tolerance``, if possible."""
+    pace, is_tidied = _Pace(), False
+    here = balanced(pieces, pieces.start())
+    for _ in range(MOST_ROUNDS):
+        new, depth = pieces.lowest(here[0], tolerance / 4)
+        if not len(new):
+            if not pace.rounds:
+                here = slid(pieces, here, steps=LAST_STEPS)
+            elif not is_tidied:
+                here, is_tidied = _tidied(pieces, here, tolerance), True
+            found, new = pieces.tested(here[0], tolerance)
+            depth = found.mean_field - found.smallest
+            if found.gap <= tolerance or not len(new):
+                break
+        here = balanced(pieces, here[0], new)
+        here = _slid_if_lower(pieces, here, pace, depth=depth)
+    else:
+        found = pieces.certified(here[0], tolerance)
+    return _settled(pieces, (here[0], found), tolerance)
+
+
+def _slid_if_lower(
+    pieces: SlidingPieces, start: tuple[State, float], pace: _Pace, *, depth: float
+) -> tuple[State, float]:
+    """Unite and slide at the first distance that does not raise the energy."""
+    distances, steps = pace.attempts(depth, pieces.scale)
+    for within in distances:
+        united = balanced(pieces, pieces.united(start[0], within * pieces.width))
+        trial = slid(pieces, united, steps=steps)
+        if trial[1] <= start[1] + ROUNDING * pieces.scale:
+            pace.succeeded(within)
+            return trial
+    return start
+
+
+def _settled(
+    pieces: SlidingPieces, best: tuple[State, Certificate], tolerance: float
+) -> SlidingEnd:
+    """Fewer pieces with a condition number, if there are such with a gap as wanted."""
+    state, found = best
+    fewer = _tidied(pieces, balanced(pieces, state), tolerance)[0]
+    if len(fewer[1]) < len(state[1]):
+        again = pieces.certified(fewer, tolerance)
+        if again.gap <= max(tolerance, found.gap):
+            state, found = fewer, again
+    return SlidingEnd(*state, found, condition(pieces, state))
+
+
+def _tidied(
+    pieces: SlidingPieces, start: tuple[State, float], tolerance: float
+) -> tuple[State, float]:
+    """Unite until there is a condition number, unless that raises the energy."""
+    if condition(pieces, start[0]) < LARGEST_CONDITION:
+        return start
+    for within in SETTLED_WIDTHS:
+        united = balanced(pieces, pieces.united(start[0], within * pieces.width))
+        trial = slid(pieces, united, steps=MANY_STEPS)
+        if trial[1] > start[1] + tolerance / 4:
+            break
+        if condition(pieces, trial[0]) < LARGEST_CONDITION:
+            return trial
+    return start

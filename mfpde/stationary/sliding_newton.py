@@ -1,0 +1,234 @@
+r"""Newton's method on the positions of weighted pieces, which always have their best masses.
+
+phi(x) = min_m E(x, m) over masses m >= 0 of total 1 (``mass_program.py``).  In the variables
+y = sqrt(m) u (displacement) and q = dm / sqrt(m), on the plane of constant mass,
+
+    grad phi = E_y,   Hess phi = E_yy - E_yq E_qq^{-1} E_qy.
+
+A step minimises the quadratic model, shifted until no piece moves further than a radius that
+grows and shrinks with the model's success (Moré & Sorensen, 1983).  Where the energy is at
+its rounding the gradient has to fall instead.  A piece whose best mass
+is zero is gone: that is why this ends where Newton's method on positions and masses together
+creeps along the boundary of m >= 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.stationary.mass_program import best_masses
+
+SETTLED = 4e-16
+ROUNDING = 2e-15
+FLAT = 1e-14
+LEAST_EIGENVALUE = 1e-15
+LEAST_MASS = 1e-14
+MOST_TRIALS = 6
+FIRST_RADIUS = 0.4
+LARGEST_RADIUS = 0.8
+SEARCHES = 5
+
+State = tuple[FloatArray, FloatArray]
+"""Positions, and masses (n,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Derivatives:
+    """E's derivatives in (y, q): ``gradient`` E_y (n k,), ``moves`` E_yy, ``cross`` E_yq.
+
+    ``masses`` is E_qq (n, n).
+    """
+
+    gradient: FloatArray
+    moves: FloatArray
+    cross: FloatArray
+    masses: FloatArray
+
+
+class Pieces(Protocol):
+    """What atoms and rings have in common."""
+
+    @property
+    def scale(self) -> float:
+        """Size of the energy."""
+
+    @property
+    def width(self) -> float:
+        """Width of the kernel."""
+
+    def kernel(self, positions: FloatArray, others: FloatArray) -> FloatArray:
+        """Kernel between two sets of positions."""
+
+    def potential(self, positions: FloatArray) -> FloatArray:
+        """V at positions."""
+
+    def derivatives(self, state: State) -> Derivatives:
+        """Derivatives of the energy."""
+
+    def moved(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
+        """Positions after ``steps`` (n, k)."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """phi around a state in the axes of its Hessian; ``roots`` (n,) of the masses.
+
+    ``along``: the gradient's components; ``sizes``: eigenvalues.
+    """
+
+    along: FloatArray
+    sizes: FloatArray
+    axes: FloatArray
+    roots: FloatArray
+
+    def steps(self, shift: float) -> tuple[FloatArray, FloatArray, float]:
+        """Return y, displacements (n, k) and the longest of them, for a shift."""
+        sizes = self.sizes + shift
+        y = -self.axes @ (self.along / np.where(sizes > 0, sizes, np.inf))
+        moves = y.reshape(len(self.roots), -1) / self.roots[:, np.newaxis]
+        return y, moves, float(np.linalg.norm(moves, axis=1).max())
+
+    def change(self, y: FloatArray) -> float:
+        """Change of phi that the model says."""
+        parts = self.axes.T @ y
+        return float(self.along @ parts + self.sizes @ parts**2 / 2)
+
+
+def energy_of(pieces: Pieces, state: State) -> float:
+    """E of weighted pieces."""
+    positions, masses = state
+    field = pieces.kernel(positions, positions) @ masses / 2
+    return float(masses @ (field + pieces.potential(positions)))
+
+
+def balanced(
+    pieces: Pieces, state: State, new: FloatArray | None = None
+) -> tuple[State, float]:
+    """Best masses on the positions, and on ``new`` ones, and the energy.
+
+    Pieces without mass are gone.
+    """
+    positions, start = state
+    if new is not None:
+        positions = np.concatenate([positions, new])
+        fresh = np.zeros(len(new)) if len(start) else np.ones(len(new))
+        start = np.concatenate([start, fresh])
+    matrix, potential = pieces.kernel(positions, positions), pieces.potential(positions)
+    masses = best_masses(matrix, potential, start)
+    kept = masses > LEAST_MASS
+    masses = np.where(kept, masses, 0.0)
+    masses /= masses.sum()
+    energy = float(masses @ (matrix @ masses / 2 + potential))
+    return (positions[kept], masses[kept]), energy
+
+
+def slid(
+    pieces: Pieces, start: tuple[State, float], *, steps: int
+) -> tuple[State, float]:
+    """Balanced pieces and their energy after at most ``steps`` steps, from such."""
+    radius = FIRST_RADIUS * pieces.width
+    state, energy = start
+    for _ in range(steps):
+        model = _model(pieces.derivatives(state), state[1])
+        if np.linalg.norm(model.along) <= SETTLED * pieces.scale:
+            break
+        found = _step(pieces, (state, energy), model, radius=radius)
+        if found is None:
+            break
+        state, energy, radius = found
+    return state, energy
+
+
+def condition(pieces: Pieces, state: State) -> float:
+    """Condition number of positions and masses together; inf unless E is convex there."""
+    here = pieces.derivatives(state)
+    count = len(state[1])
+    whole = np.block([[here.moves, here.cross], [here.cross.T, here.masses]])
+    size = len(whole) - count
+    normal = np.concatenate([np.zeros(size), np.sqrt(state[1])])
+    plane = _without(normal, _without(normal, whole).T)
+    if not len(plane):
+        return 1.0
+    values = np.linalg.eigvalsh((plane + plane.T) / 2)
+    return float(values[-1] / values[0]) if values[0] > 0 else np.inf
+
+
+def _model(here: Derivatives, masses: FloatArray) -> _Model:
+    roots = np.sqrt(masses)
+    moves = here.moves
+    if len(masses) > 1:
+        cross = _without(roots, here.cross)
+        values, vectors = np.linalg.eigh(
+            _without(roots, _without(roots, here.masses).T)
+        )
+        safe = np.maximum(values, LEAST_EIGENVALUE * values[-1])
+        half = (cross @ vectors) / np.sqrt(safe)
+        moves = moves - half @ half.T
+    sizes, axes = np.linalg.eigh((moves + moves.T) / 2)
+    return _Model(axes.T @ here.gradient, sizes, axes, roots)
+
+
+def _without(normal: FloatArray, rows: FloatArray) -> FloatArray:
+    """Coordinates of ``rows`` (r, n) on the plane orthogonal to ``normal`` (n,), (r, n - 1).
+
+    By the reflection that takes the last axis to the normal: the others span the plane.
+    """
+    mirror = normal / np.linalg.norm(normal)
+    mirror[-1] += 1.0
+    mirror /= np.linalg.norm(mirror)
+    return np.asarray((rows - 2 * np.outer(rows @ mirror, mirror))[:, :-1])
+
+
+def _step(
+    pieces: Pieces, start: tuple[State, float], model: _Model, *, radius: float
+) -> tuple[State, float, float] | None:
+    """Accept the first radius at which E falls as the model says, roughly; None without."""
+    state, energy = start
+    for _ in range(MOST_TRIALS):
+        y, moves, longest = _within(model, radius)
+        expected = model.change(y)
+        there, found = balanced(pieces, (pieces.moved(state[0], moves), state[1]))
+        if -expected < ROUNDING * pieces.scale:
+            is_better = found <= energy + ROUNDING * pieces.scale
+            if is_better and _residual(pieces, there) < 0.7 * np.linalg.norm(
+                model.along
+            ):
+                return there, found, radius
+            return None
+        share = (found - energy) / expected
+        if share > 0.7:
+            radius = min(LARGEST_RADIUS * pieces.width, 2 * radius)
+        elif share <= 0.3:
+            radius = min(radius, longest) / 3
+        if found < energy and share > 0.05:
+            return there, found, radius
+    return None
+
+
+def _residual(pieces: Pieces, state: State) -> float:
+    return float(np.linalg.norm(pieces.derivatives(state).gradient))
+
+
+def _within(model: _Model, radius: float) -> tuple[FloatArray, FloatArray, float]:
+    """Step of the least shift with which no piece moves further than ``radius``."""
+    largest = float(np.abs(model.sizes).max())
+    low = max(0.0, -float(model.sizes[0]) * (1 + 1e-6))
+    if model.sizes[0] <= FLAT * largest:
+        low += FLAT * largest
+    found = model.steps(low)
+    if found[2] <= radius:
+        return found
+    high = max(2 * low, 1e-10 * largest)
+    while model.steps(high)[2] > radius:
+        low, high = high, 10 * high
+    for _ in range(SEARCHES):
+        middle = float(np.sqrt(max(low, 1e-16 * largest) * high))
+        if model.steps(middle)[2] > radius:
+            low = middle
+        else:
+            high = middle
+    return model.steps(high)
