@@ -8,7 +8,7 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry.gauss_legendre import level_ring, spread_ring
 from mfpde.transport.draining import FULL_DRAIN
-from mfpde.transport.sphere import DRAINING_TIME, EASTWARD, SOUTHWARD
+from mfpde.transport.sphere_methods import DRAINING_TIME, EASTWARD, SOUTHWARD
 
 
 @compiled
