@@ -10,7 +10,7 @@ flow belongs to a cell, which sends it to that side only to which it points.  Se
 
 from __future__ import annotations
 
-from mfpde.compiled import compiled
+from mfpde.compiled import compiled_fused
 from mfpde.transport.line import half_slope
 
 Four = tuple[float, float, float, float]
@@ -20,7 +20,7 @@ OUTER, INNER = -1.0 / 12.0, 7.0 / 12.0
 _DAMPING = 1.0 / 12.0
 
 
-@compiled
+@compiled_fused
 def third_order_flux(
     densities: Four, flows: Four, weights: Four, damping: float
 ) -> float:
@@ -41,7 +41,7 @@ def third_order_flux(
     return central + _DAMPING * damping * drop
 
 
-@compiled
+@compiled_fused
 def apart(densities: Four, flows: Four, velocity: float) -> float:
     """What v times the central density has more than the central flux of rho v.
 
@@ -54,7 +54,7 @@ def apart(densities: Four, flows: Four, velocity: float) -> float:
     return velocity * density - flow
 
 
-@compiled
+@compiled_fused
 def limited_flux(densities: Four, speed: float) -> float:
     """Limited linear upwind density times ``speed``, in the middle of four cells."""
     r0, r1, r2, r3 = densities
@@ -63,7 +63,7 @@ def limited_flux(densities: Four, speed: float) -> float:
     return max(speed, 0.0) * behind + min(speed, 0.0) * ahead
 
 
-@compiled
+@compiled_fused
 def net_flux(
     smooth: float, donors: tuple[float, float], lengths: tuple[float, float]
 ) -> float:
@@ -77,7 +77,7 @@ def net_flux(
     return smooth + (first * max(before, 0.0) + last * min(behind, 0.0))
 
 
-@compiled
+@compiled_fused
 def outflow(
     smooth: tuple[float, float], donor: float, lengths: tuple[float, float]
 ) -> float:

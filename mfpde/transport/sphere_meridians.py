@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled
+from mfpde.compiled import compiled_fused
 from mfpde.transport.line import blend
 from mfpde.transport.sphere_lines import (
     Four,
@@ -36,7 +36,7 @@ from mfpde.transport.sphere_rows import (
 )
 
 
-@compiled
+@compiled_fused
 def fill_ring(
     rows: FloatArray, i: int, masses: FloatArray, velocity: FloatArray, area: float
 ) -> None:
@@ -49,7 +49,7 @@ def fill_ring(
         rows[flow, PAD + j] = here * velocity[0, i, j]
 
 
-@compiled
+@compiled_fused
 def fill_blends(rows: FloatArray, i: int, nlon: int) -> None:
     """Fill in the blends of ring ``i`` from the densities around it."""
     low, here = DENSITY + (i - 1) % RINGS, DENSITY + i % RINGS
@@ -59,7 +59,7 @@ def fill_blends(rows: FloatArray, i: int, nlon: int) -> None:
         rows[out, j] = blend(rows[low, j], rows[here, j], rows[high, j])
 
 
-@compiled
+@compiled_fused
 def _four(first: int, i: int) -> tuple[int, int, int, int]:
     """Rows of a quantity around the south faces of ring ``i``."""
     return (
@@ -70,7 +70,7 @@ def _four(first: int, i: int) -> tuple[int, int, int, int]:
     )
 
 
-@compiled
+@compiled_fused
 def third_order(
     rows: FloatArray, i: int, velocity: FloatArray, weights: Four, length: float
 ) -> None:
@@ -88,7 +88,7 @@ def third_order(
         rows[out, k] = (1.0 - max(rows[b1, k], rows[b2, k])) * flux
 
 
-@compiled
+@compiled_fused
 def limited(
     rows: FloatArray,
     i: int,
@@ -113,7 +113,7 @@ def limited(
         rows[out, k] = (1.0 - blended * max(rows[b1, k], rows[b2, k])) * flux
 
 
-@compiled
+@compiled_fused
 def fill_donors(
     rows: FloatArray, i: int, nlon: int, chord: float, blended: float
 ) -> None:
@@ -128,7 +128,7 @@ def fill_donors(
         rows[out, j] = own + chord * rows[INWARD, j]
 
 
-@compiled
+@compiled_fused
 def fill_north_fluxes(
     rows: FloatArray, i: int, lengths: tuple[float, float], result: FloatArray
 ) -> None:
@@ -140,7 +140,7 @@ def fill_north_fluxes(
         result[SOUTHWARD, i - 1, j] = net_flux(rows[smooth, k], donors, lengths)
 
 
-@compiled
+@compiled_fused
 def fill_draining_times(
     rows: FloatArray,
     place: tuple[int, int, int],

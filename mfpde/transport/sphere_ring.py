@@ -7,7 +7,7 @@ next group evenly: to the cell that is one group size away.
 from __future__ import annotations
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled
+from mfpde.compiled import compiled_fused
 from mfpde.transport.line import blend
 from mfpde.transport.sphere_lines import (
     INNER,
@@ -43,7 +43,7 @@ from mfpde.transport.sphere_rows import (
 )
 
 
-@compiled
+@compiled_fused
 def zonal_fluxes(
     rows: FloatArray,
     place: tuple[int, int, int],
@@ -88,7 +88,7 @@ def zonal_fluxes(
     return unresolved
 
 
-@compiled
+@compiled_fused
 def _fill_line(
     rows: FloatArray, place: tuple[int, int, int], velocity: FloatArray
 ) -> None:
@@ -113,7 +113,7 @@ def _fill_line(
     wrap(rows, RING_FLOW, n)
 
 
-@compiled
+@compiled_fused
 def _fill_speed(
     rows: FloatArray,
     place: tuple[int, int, int],
@@ -144,19 +144,19 @@ def _fill_speed(
             rows[RING_SPEED, PAD + g] = at_faces[1, i, (g + 1) * size - 1]
 
 
-@compiled
+@compiled_fused
 def _face_blend(rows: FloatArray, g: int) -> float:
     """Blend of the east face of the group in column ``g``."""
     return float(max(rows[RING_BLEND, g], rows[RING_BLEND, g + 1]))
 
 
-@compiled
+@compiled_fused
 def _four(rows: FloatArray, row: int, g: int) -> tuple[float, float, float, float]:
     """Four neighbours with the east face of column ``g`` in their middle."""
     return rows[row, g - 1], rows[row, g], rows[row, g + 1], rows[row, g + 2]
 
 
-@compiled
+@compiled_fused
 def _third_order(rows: FloatArray, n: int, length: float) -> None:
     """Fill in the share 1 - B of the third-order flux through the east faces."""
     outer, inner = OUTER * length, INNER * length
@@ -169,7 +169,7 @@ def _third_order(rows: FloatArray, n: int, length: float) -> None:
         rows[RING_SMOOTH, g] = (1.0 - _face_blend(rows, g)) * flux
 
 
-@compiled
+@compiled_fused
 def _reconstruct_apart(rows: FloatArray, n: int, length: float) -> None:
     """Exchange the central flux of rho v over ``length`` for v times central density."""
     for c in range(n):
@@ -179,7 +179,7 @@ def _reconstruct_apart(rows: FloatArray, n: int, length: float) -> None:
         rows[RING_SMOOTH, g] += (1.0 - _face_blend(rows, g)) * flux
 
 
-@compiled
+@compiled_fused
 def _limited(rows: FloatArray, n: int, length: float, blended: float) -> None:
     """Fill in the share 1 - ``blended`` B of the limited flux through the east faces."""
     for c in range(n):
@@ -189,7 +189,7 @@ def _limited(rows: FloatArray, n: int, length: float, blended: float) -> None:
         rows[RING_SMOOTH, g] = (1.0 - blended * _face_blend(rows, g)) * flux
 
 
-@compiled
+@compiled_fused
 def _fill_donors(rows: FloatArray, n: int, size: int, half: float) -> None:
     """Fill in donor flows, and how much of them leaves the cell's circle per half angle.
 
@@ -208,7 +208,7 @@ def _fill_donors(rows: FloatArray, n: int, size: int, half: float) -> None:
         fill_cells(rows, INWARD, SPARE, n, size)
 
 
-@compiled
+@compiled_fused
 def _fill_fluxes(
     rows: FloatArray,
     place: tuple[int, int, int],

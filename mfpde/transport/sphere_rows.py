@@ -10,7 +10,7 @@ from __future__ import annotations
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled, compiled_sum
 
-PAD = 2
+PAD = 8
 RINGS = 4
 """Rings at hand: one behind, the present one, and two ahead; ring i is row i modulo 4."""
 
