@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,23 +73,32 @@ class Cells:
         """Mass, mean and covariance of the cells with centres within ``radius``."""
         return self._moments(centre, self.geometry.cells_within(centre, radius))
 
-    def taken(
-        self, centre: FloatArray, radius: float
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Empty the cells within ``radius`` whose mass approaches ``centre``.
+    def approaching(
+        self, centres: Sequence[FloatArray], radius: float
+    ) -> list[IntArray]:
+        """Cells within ``radius`` of each centre whose mass approaches it.
 
         What flows away from the centre as that moves itself, across a kink or a
-        separatrix, stays.  Returns the mass, mean and covariance of what was taken.
+        separatrix, is not among them.  Velocities are taken at all places in one call.
         """
-        near = self.geometry.cells_within(centre, radius)
-        near = near[self.masses[near] > 0]
-        if len(near) == 0:
-            return self._moments(centre, near)
-        points = self.points[near]
-        velocities = self.velocity_at(np.concatenate([centre[np.newaxis], points]))
-        relative = velocities[1:] - velocities[0]
-        approach = np.einsum("ni,ni->n", relative, centre - points)
-        cells = near[approach >= 0]
+        if not centres:
+            return []
+        near = [self.geometry.cells_within(centre, radius) for centre in centres]
+        near = [cells[self.masses[cells] > 0] for cells in near]
+        cells = np.concatenate(near)
+        counts = [len(some) for some in near]
+        which = np.repeat(np.arange(len(centres)), counts)
+        places, points = np.stack(centres), self.points[cells]
+        velocities = self.velocity_at(np.concatenate([places, points]))
+        relative = velocities[len(places) :] - velocities[which]
+        approach = np.einsum("ni,ni->n", relative, places[which] - points)
+        chosen = approach >= 0
+        return [cells[chosen & (which == k)] for k in range(len(centres))]
+
+    def taken(
+        self, centre: FloatArray, cells: IntArray
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Empty these cells; returns the mass, mean and covariance of what was there."""
         moments = self._moments(centre, cells)
         self.masses[cells] = 0.0
         return moments
