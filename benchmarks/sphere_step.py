@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Sphere
-from mfpde.geometry.spherical_transform import planned_transform
+from mfpde.geometry.spherical_transform import SphericalTransform
 from mfpde.time_stepping import TimeStepper
 from mfpde.transport import State, scheme_for
 
@@ -44,7 +44,7 @@ def medians(*works: Callable[[], object]) -> list[float]:
 
 def bare_pair(sphere: Sphere) -> Callable[[], object]:
     """Return one full-degree analysis and synthesis."""
-    transform = planned_transform(sphere.nlat, sphere.nlon, sphere.max_degree)
+    transform = SphericalTransform(sphere.nlat, sphere.nlon, sphere.max_degree)
     values = np.random.default_rng(0).random(sphere.shape)
     plan = transform.plan
     coefficients = plan.analys(values)

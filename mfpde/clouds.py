@@ -23,6 +23,8 @@ from mfpde.great_arcs import logarithms, moved_to, normalise
 
 # A narrower cloud is a point, and stays one: below this there is only rounding.
 POINT_WIDTH = 1e-14
+# Below this width the rate at which a cloud changes is rounding.
+_SMALLEST_WIDTH = 1e-9
 # Of Jacobi's method; on the sphere one is exact.
 _SWEEPS = 8
 
@@ -199,3 +201,39 @@ def _fill_cloud(
                 end = np.cos(length) * position[i] + np.sin(length) * axes[a, i]
                 points[2 * a + sign, i] = end
             normalise(points[2 * a + sign])
+
+
+@compiled
+def summed_motion(masses: FloatArray, size: int, vectors: FloatArray) -> float:
+    """Mass times the length of the mean vector, summed over clouds of ``size`` points.
+
+    ``vectors`` (points, d), ``masses`` (points,).  How a cloud changes its width is no
+    motion: see :func:`fastest_rate`.
+    """
+    total = 0.0
+    for first in range(0, len(masses), size):
+        squared = 0.0
+        for a in range(vectors.shape[1]):
+            component = 0.0
+            for p in range(first, first + size):
+                component += vectors[p, a]
+            squared += component**2
+        total += masses[first] * np.sqrt(squared)
+    return total
+
+
+@compiled
+def fastest_rate(points: FloatArray, velocities: FloatArray) -> float:
+    """Fastest rate at which the two points of a pair in a cloud approach or part.
+
+    ``points`` and ``velocities`` (n, d) hold the pairs one after another.
+    """
+    largest = 1e-300
+    for p in range(0, len(points), 2):
+        apart = faster = 0.0
+        for a in range(points.shape[1]):
+            apart += (points[p + 1, a] - points[p, a]) ** 2
+            faster += (velocities[p + 1, a] - velocities[p, a]) ** 2
+        if apart > _SMALLEST_WIDTH**2:
+            largest = max(largest, np.sqrt(faster / apart))
+    return largest

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.clouds import fastest_rate, summed_motion
 from mfpde.compiled import compiled
 from mfpde.transport import Flow, Scheme, State, Transport
 from mfpde.transport.semi_lagrangian import SemiLagrangian
@@ -42,8 +43,6 @@ _UNRESOLVED_TOLERANCE = 1e-2
 _NEGLIGIBLE_RATE = 1e-8
 # A cloud shrinks or grows in a step by this share of an e-fold at most.
 _CLOUD_SHARE = 0.5
-# Below this width of a cloud the rate at which it changes is rounding.
-_SMALLEST_WIDTH = 1e-9
 _ENERGY_ROUNDING = 1e-15
 
 
@@ -90,28 +89,6 @@ def _combined(transport: Transport, states: tuple[State, State], share: float) -
     pair = (start.masses.ravel(), stage.masses.ravel())
     _fill_mean(masses.ravel(), pair, share)
     return start.moved(masses, (1 - share) * start.points + share * stage.points)
-
-
-def _motion(state: State, vectors: FloatArray) -> float:
-    """Mass times the length of each atom's mean vector, of ``vectors`` (points, d).
-
-    How a cloud of points changes its width is no motion: see :func:`_fastest_rate`.
-    """
-    dimension = vectors.shape[1]
-    means = vectors.reshape(-1, state.cloud_size, dimension).mean(axis=1)
-    masses = state.atom_masses[:: state.cloud_size] * state.cloud_size
-    return float(masses @ np.linalg.norm(means, axis=1))
-
-
-def _fastest_rate(state: State, flow: Flow) -> float:
-    """Fastest rate at which the two points of a pair in a cloud approach or part."""
-    dimension = state.points.shape[1]
-    apart = np.diff(state.points.reshape(-1, 2, dimension), axis=1)[:, 0]
-    faster = np.diff(flow.atom_velocities.reshape(-1, 2, dimension), axis=1)[:, 0]
-    widths = np.linalg.norm(apart, axis=1)
-    speeds = np.linalg.norm(faster, axis=1)[widths > _SMALLEST_WIDTH]
-    rates = speeds / widths[widths > _SMALLEST_WIDTH]
-    return float(rates.max(initial=1e-300))
 
 
 @compiled
@@ -173,7 +150,9 @@ class TimeStepper:
         draining = self.transport.longest_step(state, flow)
         if state.cloud_size == 1 or len(state.atom_masses) == 0:
             return draining
-        return min(draining, _CLOUD_SHARE / _fastest_rate(state, flow))
+        return min(
+            draining, _CLOUD_SHARE / fastest_rate(state.points, flow.atom_velocities)
+        )
 
     def step(self, state: State, flow: Flow, step: float) -> StepResult:
         """Try one step of size ``step`` from ``state`` with its ``flow``."""
@@ -260,8 +239,14 @@ class TimeStepper:
         if len(state.atom_masses):
             # Clouds end a step in another form, but with the same means.
             mean = 0.5 * (flow.atom_velocities + new_flow.atom_velocities)
-            error += _motion(state, new.points - state.points - step * mean)
-            atom_motion = _motion(state, flow.atom_velocities)
+            error += summed_motion(
+                state.atom_masses,
+                state.cloud_size,
+                new.points - state.points - step * mean,
+            )
+            atom_motion = summed_motion(
+                state.atom_masses, state.cloud_size, flow.atom_velocities
+            )
         return error, motion, atom_motion
 
     def _lag(
@@ -276,8 +261,10 @@ class TimeStepper:
         motion, atom_motion = self._norm(moved) / step, 0.0
         if len(new.atom_masses):
             lag = last.atom_velocities - new_flow.atom_velocities
-            error += weight * _motion(new, lag)
-            atom_motion = _motion(new, flow.atom_velocities)
+            error += weight * summed_motion(new.atom_masses, new.cloud_size, lag)
+            atom_motion = summed_motion(
+                new.atom_masses, new.cloud_size, flow.atom_velocities
+            )
         return error, motion, atom_motion
 
     def _norm(self, moments: ComplexArray) -> float:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from mfpde.arrays import FloatArray
 from mfpde.atoms.held import Cells, HeldAtom, VelocityAt
@@ -87,8 +88,14 @@ class _Exchange:
 
     def is_near_atom(self, centre: FloatArray, reach: float) -> bool:
         """Whether an atom lies within ``reach`` of ``centre``."""
-        cosine = np.cos(reach)
-        return any(float(atom.position @ centre) > cosine for atom in self.held)
+        return bool(self.are_near_atoms(centre[np.newaxis], reach)[0])
+
+    def are_near_atoms(self, points: FloatArray, reach: float) -> npt.NDArray[np.bool_]:
+        """Whether an atom lies within ``reach`` of each of ``points`` (n, d)."""
+        if not self.held:
+            return np.zeros(len(points), dtype=np.bool_)
+        positions = np.stack([atom.position for atom in self.held])
+        return np.asarray((points @ positions.T).max(axis=1) > np.cos(reach))
 
 
 class HandOff:
@@ -135,6 +142,8 @@ class HandOff:
         return True
 
     def _merge(self, exchange: _Exchange) -> None:
+        if not _some_meet(exchange.held):
+            return
         held: list[HeldAtom] = []
         for atom in exchange.held:
             for index, other in enumerate(held):
@@ -167,10 +176,13 @@ class HandOff:
 
     def _absorb(self, exchange: _Exchange) -> bool:
         changed = False
-        for index, atom in enumerate(exchange.held):
-            mass, mean, covariance = exchange.cells.taken(
-                atom.position, ABSORBED_CELLS * self.spacing
-            )
+        cells = exchange.cells
+        positions = [atom.position for atom in exchange.held]
+        contracted = cells.contracted(positions, ABSORBED_CELLS * self.spacing)
+        for index, (atom, near) in enumerate(
+            zip(exchange.held, contracted, strict=True)
+        ):
+            mass, mean, covariance = cells.taken(atom.position, near)
             if mass > 0:
                 exchange.held[index] = atom.joined(mass, mean, covariance)
                 changed = True
@@ -179,8 +191,9 @@ class HandOff:
     def _create(self, exchange: _Exchange) -> None:
         cells = exchange.cells
         alone = ALONE_CELLS * self.spacing
-        for cell in peaks(self.geometry, cells.masses, SMALLEST_MASS):
-            # Around an atom that has emptied its cells there are many.
+        found = peaks(self.geometry, cells.masses, SMALLEST_MASS)
+        # Around atoms that have emptied their cells there are many.
+        for cell in found[~exchange.are_near_atoms(cells.points[found], alone)]:
             if exchange.is_near_atom(cells.points[cell], alone):
                 continue
             centre = self._centre_of_narrow_mass(cells, cells.points[cell])
@@ -190,7 +203,8 @@ class HandOff:
                 or self._rates(centre, cells.velocity_at).max() >= 0
             ):
                 continue
-            taken = cells.taken(centre, SWALLOWED_CELLS * self.spacing)
+            near = cells.contracted([centre], SWALLOWED_CELLS * self.spacing)[0]
+            taken = cells.taken(centre, near)
             if taken[0] < SMALLEST_MASS:
                 continue
             atom = HeldAtom(*taken)
@@ -219,6 +233,16 @@ class HandOff:
 
     def _rates(self, position: FloatArray, velocity_at: VelocityAt) -> FloatArray:
         return contraction_rates(velocity_at, position, REACH_CELLS * self.spacing)
+
+
+def _some_meet(held: list[HeldAtom]) -> bool:
+    """Whether two atoms are close enough to be one."""
+    if len(held) < 2:
+        return False
+    positions = np.stack([atom.position for atom in held])
+    first, second = np.triu_indices(len(held), 1)
+    apart = np.linalg.norm(positions[first] - positions[second], axis=1)
+    return bool(apart.min() < MEETING_DISTANCE)
 
 
 def _widths(atoms: Atoms) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,29 +74,37 @@ class Cells:
         """Mass, mean and covariance of the cells with centres within ``radius``."""
         return self._moments(centre, self.geometry.cells_within(centre, radius))
 
-    def taken(
-        self, centre: FloatArray, radius: float
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Empty the cells within ``radius`` of ``centre`` that the flow contracts to it.
+    def contracted(
+        self, centres: Sequence[FloatArray], radius: float
+    ) -> list[IntArray]:
+        """Cells within ``radius`` of each centre that the flow contracts to it.
 
         There the speed of approach, as seen from the moving centre, grows with the
-        distance.  What lies behind a kink or a separatrix stays: it comes later, or never.
-        Returns the mass, mean and covariance of what was taken.
+        distance.  What lies behind a kink or a separatrix is not among them: it comes
+        later, or never.  Velocities are taken at all places in one call.
         """
-        near = self.geometry.cells_within(centre, radius)
-        near = near[self.masses[near] > 0]
-        if len(near) == 0:
-            return self._moments(centre, near)
-        points = self.points[near]
-        outwards = points - centre
+        if not centres:
+            return []
+        near = [self.geometry.cells_within(centre, radius) for centre in centres]
+        near = [cells[self.masses[cells] > 0] for cells in near]
+        cells = np.concatenate(near)
+        which = np.repeat(np.arange(len(centres)), [len(some) for some in near])
+        places, points = np.stack(centres), self.points[cells]
+        outwards = points - places[which]
         distances = np.maximum(np.linalg.norm(outwards, axis=1, keepdims=True), 1e-300)
         outwards /= distances
-        steps = np.minimum(0.5 * self.geometry.spacing, distances)
-        places = np.concatenate([centre[np.newaxis], points, points - steps * outwards])
-        velocities = self.velocity_at(places)
-        relative = (velocities[1:] - velocities[0]).reshape(2, len(near), -1)
-        outer, inner = np.einsum("sni,ni->sn", relative, outwards)
-        cells = near[outer <= inner]
+        inner = points - np.minimum(0.5 * self.geometry.spacing, distances) * outwards
+        velocities = self.velocity_at(np.concatenate([places, points, inner]))
+        relative = velocities[len(places) :].reshape(2, *points.shape)
+        relative = relative - velocities[which]
+        leaving = np.einsum("sni,ni->sn", relative, outwards)
+        chosen = leaving[0] <= leaving[1]
+        return [cells[chosen & (which == k)] for k in range(len(centres))]
+
+    def taken(
+        self, centre: FloatArray, cells: IntArray
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Empty these cells; returns the mass, mean and covariance of what was there."""
         moments = self._moments(centre, cells)
         self.masses[cells] = 0.0
         return moments

@@ -19,13 +19,12 @@ from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_nu
 from mfpde.geometry.base import Geometry
 from mfpde.geometry.gauss_legendre import Rings, cells_near, rings, spread
 from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
+from mfpde.geometry.planned_transform import Transform, planned_transform
 from mfpde.geometry.sphere_heat import two_point_heat_flow
 from mfpde.geometry.sphere_remap import remapped
 from mfpde.geometry.spherical_transform import (
-    SphericalTransform,
     degree_of,
     degrees_and_orders,
-    planned_transform,
     shtns_module,
 )
 
@@ -151,10 +150,10 @@ class Sphere(Geometry):
         """Degree l of each coefficient: by order m = 0..degree, then l = m..degree."""
         return degrees_and_orders(degree)[0]
 
-    def _transform(self, degree: int) -> SphericalTransform:
+    def _transform(self, degree: int) -> Transform:
         return planned_transform(self.nlat, self.nlon, degree)
 
-    def _transform_of(self, coefficients: ComplexArray) -> SphericalTransform:
+    def _transform_of(self, coefficients: ComplexArray) -> Transform:
         return self._transform(degree_of(len(coefficients)))
 
     @cached_property
@@ -163,7 +162,7 @@ class Sphere(Geometry):
 
     def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
         """Moments sum m conj Y_lm of cell masses, for m >= 0."""
-        return self._transform(degree).analysis(masses, self._inverse_probabilities)
+        return self._transform(degree).moments(masses)
 
     def atom_moments(
         self, points: FloatArray, masses: FloatArray, degree: int
@@ -216,7 +215,7 @@ class Sphere(Geometry):
         """
         transform = self._transform(self.max_degree)
         decay = np.exp(-time * self.heat_symbol(self.max_degree))
-        coefficients = transform.analysis(masses, self._inverse_probabilities)
+        coefficients = transform.moments(masses)
         smooth = transform.synthesis((decay - decay.min()) * coefficients)
         smooth += decay.min() * masses * self._inverse_probabilities
         if smooth.min() < -_ROUNDING * smooth.max():

@@ -1,4 +1,4 @@
-"""Planned spherical-harmonic transforms: the only user of shtns.
+"""Planned spherical-harmonic transforms by shtns, of which this is the only user.
 
 Harmonics have mean square 1 over the sphere (shtns' ``sht_fourpi``) and the
 Condon-Shortley phase; coefficients of real fields are stored for m >= 0, first by m,
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import threading
 import warnings
 from functools import cache
 from types import ModuleType
@@ -18,6 +17,7 @@ import numpy as np
 
 from mfpde.array_pool import ArrayPool
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
+from mfpde.geometry.gauss_legendre import rings
 
 
 @cache
@@ -57,13 +57,16 @@ class SphericalTransform:
             polar_opt=0.0,
         )
         self.size = int(self.plan.nlm)
+        areas = rings(nlat, nlon).weights[:, np.newaxis] * (2 * np.pi / nlon)
+        self._inverse_probabilities = 4 * np.pi / areas
         self._pool = ArrayPool()
 
-    def analysis(self, values: FloatArray, factors: FloatArray) -> ComplexArray:
-        """Coefficients of ``values`` (nlat, nlon) times ``factors`` (nlat, 1)."""
+    def moments(self, masses: FloatArray) -> ComplexArray:
+        """Moments sum m conj Y_lm of cell masses (nlat, nlon), for m >= 0."""
         result = np.empty(self.size, dtype=np.complex128)
-        scaled = np.multiply(values, factors, out=self._pool.take(*self.shape))
-        self.plan.spat_to_SH(scaled, result)
+        density = self._pool.take(*self.shape)
+        np.multiply(masses, self._inverse_probabilities, out=density)
+        self.plan.spat_to_SH(density, result)
         return result
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
@@ -77,16 +80,6 @@ class SphericalTransform:
         result = self._pool.take(2, *self.shape)
         self.plan.SHsph_to_spat(coefficients, result[0], result[1])
         return result
-
-
-@cache
-def _planned(nlat: int, nlon: int, degree: int, thread: int) -> SphericalTransform:
-    return SphericalTransform(nlat, nlon, degree)
-
-
-def planned_transform(nlat: int, nlon: int, degree: int) -> SphericalTransform:
-    """Return the transform of this thread for a grid and degree, planned once."""
-    return _planned(nlat, nlon, degree, threading.get_ident())
 
 
 @cache

@@ -9,7 +9,7 @@ from mfpde.geometry.gauss_legendre import group_means, spread
 from mfpde.geometry.sphere import Sphere, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
-from mfpde.transport import sphere_ring as methods
+from mfpde.transport import sphere_methods as methods
 from mfpde.transport import sphere_stage as stages
 from mfpde.transport.base import SAFE_SHARE, Flow, State, Transport
 from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
@@ -70,7 +70,7 @@ class SphereTransport(Transport):
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """As on any grid, from the draining time of whole groups."""
-        times = flow.outflows[kernels.DRAINING_TIME]
+        times = flow.outflows[methods.DRAINING_TIME]
         ignored = IGNORED_SHARE * state.total_mass
         return SAFE_SHARE * float(
             quantile_of_times(state.masses.ravel(), times.ravel(), ignored)

@@ -6,9 +6,14 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
-from mfpde.geometry.gauss_legendre import level_ring, spread_ring
+from mfpde.geometry.gauss_legendre import level_ring, limited_difference
 from mfpde.transport.draining import FULL_DRAIN
-from mfpde.transport.sphere import DRAINING_TIME, EASTWARD, SOUTHWARD
+from mfpde.transport.sphere_methods import DRAINING_TIME, EASTWARD, SOUTHWARD
+
+# Rows of work; ring i is row i modulo 2 of the times for which cells send and of what
+# they send south, and zonal rows continue around the ring.
+_TIME, _TO_SOUTH, _TO_EAST, _KEPT, _RECEIVED = 0, 2, 4, 5, 6
+_ROWS = 7
 
 
 @compiled
@@ -24,92 +29,136 @@ def drained(
     Conservative, and never negative for any step.  The result is spread within groups.
     """
     nlat, nlon = masses.shape
-    from_north, to_south = np.zeros(nlon), np.zeros(nlon)
-    now, after = np.empty(nlon), np.empty(nlon)
-    received = np.empty(nlon)
-    # What moves east, with the cells of the group before the first one in front.
-    to_east = np.empty(2 * nlon)
-    _fill_shares(now, fluxes[DRAINING_TIME, 0], step)
+    rows = np.zeros((_ROWS, nlon + sizes.max()))
+    _fill_times(rows, 0, fluxes, step)
     for i in range(nlat):
-        size, row = sizes[i], result[i]
-        _move_east(to_east, now, fluxes[EASTWARD, i], size)
-        if i < nlat - 1:
-            _fill_shares(after, fluxes[DRAINING_TIME, i + 1], step)
-            _move_south(to_south, now, after, fluxes[SOUTHWARD, i])
+        if i + 1 < nlat:
+            _fill_times(rows, i + 1, fluxes, step)
+            _move_south(rows, i, fluxes)
         else:
-            to_south[:] = 0.0
-        zonal = (to_east[:nlon], to_east[size : size + nlon])
-        _balance((row, received), masses[i], (from_north, to_south), zonal)
-        if size > 1:
-            # What a group keeps is not negative, but its share of a single cell may be.
-            level_ring(row, size)
-        _add_received(row, received)
-        if size > 1:
-            spread_ring(row, size)
-        now, after = after, now
-        from_north, to_south = to_south, from_north
+            rows[_TO_SOUTH + i % 2, :] = 0.0
+        size = sizes[i]
+        # With a constant size the compiler vectorises the loops: most groups are small.
+        if size == 1:
+            _move_east(rows, i, fluxes, 1)
+            _balance(rows, i, masses, result)
+        elif size == 2:
+            _balance_groups(rows, i, fluxes, masses, 2, result)
+        elif size == 4:
+            _balance_groups(rows, i, fluxes, masses, 4, result)
+        else:
+            _balance_groups(rows, i, fluxes, masses, size, result)
 
 
 @compiled
-def _fill_shares(out: FloatArray, times: FloatArray, step: float) -> None:
-    """Time for which the cells of a ring send."""
-    for j in range(len(out)):
-        out[j] = min(step, times[j] * FULL_DRAIN)
+def _fill_times(rows: FloatArray, i: int, fluxes: FloatArray, step: float) -> None:
+    """Time for which the cells of ring ``i`` send."""
+    out = _TIME + i % 2
+    for j in range(fluxes.shape[2]):
+        rows[out, j] = min(step, fluxes[DRAINING_TIME, i, j] * FULL_DRAIN)
 
 
 @compiled
-def _move_south(
-    out: FloatArray, north: FloatArray, south: FloatArray, flux: FloatArray
-) -> None:
-    """Mass that crosses the south faces: the cell that sends decides how long."""
-    for j in range(len(out)):
-        out[j] = max(flux[j], 0.0) * north[j] + min(flux[j], 0.0) * south[j]
+def _moved(flux: float, before: float, behind: float) -> float:
+    """Mass that crosses a face: the cell that sends decides how long."""
+    return max(flux, 0.0) * before + min(flux, 0.0) * behind
 
 
 @compiled
-def _move_east(
-    out: FloatArray, shares: FloatArray, flux: FloatArray, size: int
-) -> None:
-    """As ``_move_south`` for the east faces; ``out`` starts ``size`` cells before."""
-    nlon = len(flux)
-    east, here, next_to_it = out[size : size + nlon], shares, shares[size:]
-    for j in range(nlon - size):
-        east[j] = max(flux[j], 0.0) * here[j] + min(flux[j], 0.0) * next_to_it[j]
-    for j in range(nlon - size, nlon):
-        next_share = here[j + size - nlon]
-        east[j] = max(flux[j], 0.0) * here[j] + min(flux[j], 0.0) * next_share
+def _move_south(rows: FloatArray, i: int, fluxes: FloatArray) -> None:
+    """Fill in what crosses the south faces of ring ``i``."""
+    out, north, south = _TO_SOUTH + i % 2, _TIME + i % 2, _TIME + (i + 1) % 2
+    for j in range(fluxes.shape[2]):
+        flux = fluxes[SOUTHWARD, i, j]
+        rows[out, j] = _moved(flux, rows[north, j], rows[south, j])
+
+
+@compiled
+def _move_east(rows: FloatArray, i: int, fluxes: FloatArray, size: int) -> None:
+    """Fill in what crosses the east faces: cell j is column j + ``size``."""
+    nlon = fluxes.shape[2]
+    times = _TIME + i % 2
     for j in range(size):
-        out[j] = out[j + nlon]
+        rows[times, nlon + j] = rows[times, j]
+    for j in range(nlon):
+        flux = fluxes[EASTWARD, i, j]
+        moved = _moved(flux, rows[times, j], rows[times, size + j])
+        rows[_TO_EAST, size + j] = moved
+    for j in range(size):
+        rows[_TO_EAST, j] = rows[_TO_EAST, nlon + j]
 
 
 @compiled
-def _balance(
-    result: tuple[FloatArray, FloatArray],
-    masses: FloatArray,
-    meridional: tuple[FloatArray, FloatArray],
-    zonal: tuple[FloatArray, FloatArray],
-) -> None:
-    """Fill what the cells of a ring keep and what they receive.
-
-    ``meridional`` is what crosses the north and the south faces southward, ``zonal``
-    what crosses the west and the east faces eastward.
-    """
-    kept, received = result
+def _sent_and_received(
+    meridional: tuple[float, float], zonal: tuple[float, float]
+) -> tuple[float, float]:
+    """What a cell sends and receives: north and south, west and east faces."""
     north, south = meridional
     west, east = zonal
-    for j in range(len(masses)):
-        sent = max(south[j], 0.0) + max(-north[j], 0.0)
-        sent += max(east[j], 0.0) + max(-west[j], 0.0)
-        kept[j] = masses[j] - sent
-        come = max(-south[j], 0.0) + max(north[j], 0.0)
-        received[j] = come + (max(-east[j], 0.0) + max(west[j], 0.0))
+    sent = (max(south, 0.0) - min(north, 0.0)) + (max(east, 0.0) - min(west, 0.0))
+    received = (max(north, 0.0) - min(south, 0.0)) + (max(west, 0.0) - min(east, 0.0))
+    return sent, received
 
 
 @compiled
-def _add_received(row: FloatArray, received: FloatArray) -> None:
-    """Add what arrives to what is kept, which rounding may have made negative."""
-    for j in range(len(row)):
-        row[j] = max(row[j], 0.0) + received[j]
+def _balance(rows: FloatArray, i: int, masses: FloatArray, result: FloatArray) -> None:
+    """New masses of ring ``i``, whose cells move on their own."""
+    north, south = _TO_SOUTH + (i + 1) % 2, _TO_SOUTH + i % 2
+    for j in range(masses.shape[1]):
+        zonal = rows[_TO_EAST, j], rows[_TO_EAST, 1 + j]
+        sent, received = _sent_and_received((rows[north, j], rows[south, j]), zonal)
+        # What is kept is not negative, but for rounding.
+        result[i, j] = max(masses[i, j] - sent, 0.0) + received
+
+
+@compiled
+def _balance_groups(
+    rows: FloatArray,
+    i: int,
+    fluxes: FloatArray,
+    masses: FloatArray,
+    size: int,
+    result: FloatArray,
+) -> None:
+    """New masses of ring ``i``, spread within groups.
+
+    What a group keeps is not negative, but its share of a single cell may be.
+    """
+    _move_east(rows, i, fluxes, size)
+    north, south = _TO_SOUTH + (i + 1) % 2, _TO_SOUTH + i % 2
+    for j in range(masses.shape[1]):
+        zonal = rows[_TO_EAST, j], rows[_TO_EAST, size + j]
+        sent, received = _sent_and_received((rows[north, j], rows[south, j]), zonal)
+        rows[_KEPT, j] = masses[i, j] - sent
+        rows[_RECEIVED, j] = received
+    _add_groups(rows, masses.shape[1], size)
+    _spread_groups(rows, i, size, result)
+
+
+@compiled
+def _add_groups(rows: FloatArray, nlon: int, size: int) -> None:
+    """Mean mass of the cells of each group, in columns 1 to n of what is kept."""
+    n = nlon // size
+    per_cell = 1.0 / size
+    for g in range(n):
+        kept, received = rows[_KEPT, g * size], rows[_RECEIVED, g * size]
+        for k in range(1, size):
+            kept += rows[_KEPT, g * size + k]
+            received += rows[_RECEIVED, g * size + k]
+        rows[_TO_EAST, 1 + g] = (max(kept, 0.0) + received) * per_cell
+    rows[_TO_EAST, 0], rows[_TO_EAST, n + 1] = rows[_TO_EAST, n], rows[_TO_EAST, 1]
+
+
+@compiled
+def _spread_groups(rows: FloatArray, i: int, size: int, result: FloatArray) -> None:
+    """Fill in the limited linear profiles of the groups with these means."""
+    n = result.shape[1] // size
+    share = 1.0 / size
+    for g in range(n):
+        low, mean = rows[_TO_EAST, g], rows[_TO_EAST, g + 1]
+        slope = limited_difference(low, mean, rows[_TO_EAST, g + 2])
+        for k in range(size):
+            result[i, g * size + k] = mean + slope * ((k + 0.5) * share - 0.5)
 
 
 @compiled

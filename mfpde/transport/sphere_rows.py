@@ -1,0 +1,119 @@
+"""Rows of work at hand while one pass goes over the rings of a sphere.
+
+One array holds them all, so that the loops need no views of rows (which cost more than
+short loops do).  Cell j stands in column PAD + j; where a row is continued around the
+ring, the PAD columns on either side hold cells from the other end.
+"""
+
+from __future__ import annotations
+
+from mfpde.arrays import FloatArray
+from mfpde.compiled import compiled, compiled_sum
+
+PAD = 8
+RINGS = 4
+"""Rings at hand: one behind, the present one, and two ahead; ring i is row i modulo 4."""
+
+# Density, meridional flow and meridional blend of each ring at hand.
+DENSITY, FLOW, BLEND = 0, RINGS, 2 * RINGS
+# Through the south faces, and what the cells send as donors: ring i is row i modulo 2.
+SMOOTH, DONOR = 3 * RINGS, 3 * RINGS + 2
+# Of the present ring: what leaves to east and west, and what chords take from its circle.
+ALONG_RING, INWARD = 3 * RINGS + 4, 3 * RINGS + 5
+# Along the present ring, one column a group.
+RING_DENSITY, RING_FLOW, RING_BLEND = 3 * RINGS + 6, 3 * RINGS + 7, 3 * RINGS + 8
+RING_SPEED, RING_SMOOTH, RING_DONOR = 3 * RINGS + 9, 3 * RINGS + 10, 3 * RINGS + 11
+SPARE = 3 * RINGS + 12
+ROWS = SPARE + 2
+
+
+@compiled
+def wrap(rows: FloatArray, row: int, count: int) -> None:
+    """Continue the ``count`` entries of a row around the ring."""
+    for p in range(PAD):
+        rows[row, p] = rows[row, p + count]
+        rows[row, PAD + count + p] = rows[row, PAD + p]
+
+
+@compiled
+def over_the_pole(
+    rows: FloatArray, row: int, ring: int, count: int, sign: float
+) -> None:
+    """Fill ``row`` with the cells opposite to those of row ``ring``, times ``sign``."""
+    half = count // 2
+    for j in range(half):
+        rows[row, PAD + j] = sign * rows[ring, PAD + half + j]
+        rows[row, PAD + half + j] = sign * rows[ring, PAD + j]
+
+
+@compiled_sum
+def unresolved_density(
+    rows: FloatArray, blends: tuple[int, int, int], shift: int, density: int, count: int
+) -> float:
+    """Sum of densities times the largest of the blends in three rows.
+
+    The first row of blends is taken ``shift`` columns before, the last ``shift`` behind.
+    """
+    low, here, high = blends
+    total = 0.0
+    if shift == 0:
+        for k in range(count):
+            j = PAD + k
+            largest = max(max(rows[low, j], rows[here, j]), rows[high, j])
+            total += largest * rows[density, j]
+    else:
+        for k in range(count):
+            j = PAD + k
+            largest = max(max(rows[low, j - 1], rows[here, j]), rows[high, j + 1])
+            total += largest * rows[density, j]
+    return total
+
+
+# With a constant size the compiler unrolls the inner loops: most groups are small.
+@compiled
+def sum_groups(rows: FloatArray, out: int, values: int, count: int, size: int) -> None:
+    """Fill row ``out`` with the sums over ``count`` groups of cells of row ``values``."""
+    if size == 2:
+        _sum_groups(rows, out, values, count, 2)
+    elif size == 4:
+        _sum_groups(rows, out, values, count, 4)
+    else:
+        _sum_groups(rows, out, values, count, size)
+
+
+@compiled
+def _sum_groups(rows: FloatArray, out: int, values: int, count: int, size: int) -> None:
+    for g in range(count):
+        first = PAD + g * size
+        total = rows[values, first]
+        for k in range(1, size):
+            total += rows[values, first + k]
+        rows[out, PAD + g] = total
+
+
+@compiled
+def fill_cells(rows: FloatArray, out: int, values: int, count: int, size: int) -> None:
+    """Fill row ``out``, for the cells of each of ``count`` groups, with its entry."""
+    if size == 2:
+        _fill_cells(rows, out, values, count, 2)
+    elif size == 4:
+        _fill_cells(rows, out, values, count, 4)
+    else:
+        _fill_cells(rows, out, values, count, size)
+
+
+@compiled
+def _fill_cells(rows: FloatArray, out: int, values: int, count: int, size: int) -> None:
+    for g in range(count):
+        value, first = rows[values, PAD + g], PAD + g * size
+        for k in range(size):
+            rows[out, first + k] = value
+
+
+@compiled
+def copy_out(
+    result: FloatArray, which: int, i: int, rows: FloatArray, row: int
+) -> None:
+    """Fill ring ``i`` of the fluxes from a row."""
+    for j in range(result.shape[2]):
+        result[which, i, j] = rows[row, PAD + j]
