@@ -33,7 +33,7 @@ _LARGEST_COMPRESSION = 1.0
 # be absorbed in small portions.
 _COMPRESSION_BEFORE_ATOMS = 0.07
 # A cell of less mass is neither the core of an atom to come nor a tail that matters.
-_SMALLEST_CORE = 1e-5
+_SMALLEST_CORE = 3e-5
 
 FLOWS = read_only(
     np.array(
