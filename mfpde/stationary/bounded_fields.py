@@ -90,9 +90,9 @@ class AtomicField:
         """Bound of the rounding errors of values."""
         total = self.external.rounding
         for attention in self.equation.attentions:
-            share = (len(self.masses) + 6) / max(attention.beta, 1e-3)
-            if attention.beta == 0:
-                share = float(len(self.masses))
+            share = float(len(self.masses))
+            if attention.beta > 0:
+                share = (share + 6) / attention.beta
             strength = attention.amplitude * float(self.masses.sum())
             total += 2 * ROUNDOFF * strength * (self.dimension + 7 + share)
         return total
@@ -207,9 +207,9 @@ class SpectralField:
         total = self.external.rounding
         cells = float(np.prod(self.geometry.shape))
         for attention in self.equation.attentions:
-            strength = attention.amplitude * self.mass / max(attention.beta, 1e-3)
-            if attention.beta == 0:
-                strength = self.mass
+            strength = attention.amplitude * self.mass
+            if attention.beta > 0:
+                strength /= attention.beta
             errors = 2 * ROUNDOFF * (16 * (self.degree + 1) + 8 * np.log2(cells))
             total += strength * (errors + kernel_tail(attention, self))
         return total
