@@ -92,6 +92,9 @@ class TimeLoop:
         try:
             flow = self.stepper.transport.flow(self.state)
             self._save_if_due(flow)
+            # What starts as narrow as an atom to be is not carried by the grid at all.
+            self.steps_since_hand_off = self.stepper.transport.steps_to_hand_off
+            flow = self._handed_off(flow)
             while self.time < self.t_end:
                 wanted = self._reason_for_finer_grid(flow)
                 if wanted is not None:

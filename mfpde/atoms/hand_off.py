@@ -7,7 +7,7 @@ nothing of the direction of the flow:
 - **merge** atoms that have met;
 - **release** an atom as a Gaussian where the flow expands (an eigenvalue of s Hess F is
   positive, own mass included) and it has become wider than 1.5 cells;
-- **absorb** what the flow contracts to an atom within 3 cells, keeping mass, mean and
+- **absorb** what the flow contracts to an atom within 4 cells, keeping mass, mean and
   covariance;
 - **create** an atom at a peak of the density if the mass in a window about it is narrow,
   all eigenvalues of s Hess F there are negative, and no atom is near.  It swallows of
@@ -37,12 +37,12 @@ from mfpde.events import Event, EventKind
 from mfpde.measure import Atoms
 from mfpde.transport import Flow, State, Transport
 
-ABSORBED_CELLS = 3.0
+ABSORBED_CELLS = 4.0
 WINDOW_CELLS = 6.0
 WIDEST_CELLS = 2.2
 # A window about the peak that is so much wider will not become narrow about its mean.
 HOPELESS_SHARE = 1.25
-SWALLOWED_CELLS = 3.0
+SWALLOWED_CELLS = 5.0
 ALONE_CELLS = 8.0
 RELEASED_CELLS = 1.5
 RELEASE_SMOOTHING = 0.3
