@@ -8,8 +8,18 @@ from validation import exact_atoms_sphere as validation
 from validation.references import two_bumps
 
 
-@pytest.mark.parametrize("name", ["equal", "tidal softmax"])
-@pytest.mark.parametrize("orientation", ["equator", "oblique"])
+@pytest.mark.parametrize(
+    ("name", "orientation"),
+    [
+        ("equal", "equator"),
+        ("equal", "oblique"),
+        ("equal", "over the pole"),
+        ("tidal softmax", "equator"),
+        ("tidal softmax", "oblique"),
+        ("sharp", "equator"),
+        ("sharp softmax", "over the pole"),
+    ],
+)
 def test_bumps_merge_in_time(name, orientation):
     times = np.array(two_bumps.separation_times(two_bumps.CASES[name]))
     case = two_bumps.CASES[name]
