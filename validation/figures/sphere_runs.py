@@ -234,7 +234,8 @@ def sphere_figure(all_found: Sequence[OnSphere], title: str) -> Figure:
         for ax, time in zip(column[:2], (early, end), strict=True):
             _draw_map(ax, at(found.run, time), at(found.few, time))
         column[0].set_title(f"{_short(found.setting)}\nt = {early:g}")
-        column[1].set_title(f"t = {end:g}: {len(found.atoms)} atoms")
+        count = len(found.atoms)
+        column[1].set_title(f"t = {end:g}: {count} atom{'' if count == 1 else 's'}")
         for ax, latitude in zip(column[2:], (False, True), strict=True):
             draw_angle_histograms(
                 ax, found.run.final, found.few.final, latitude=latitude
@@ -263,8 +264,8 @@ def _draw_map(ax: Axes, density: AnyMeasure, particles: AnyMeasure) -> None:
     # The first column again at the end: the map closes.
     order = np.append(np.argsort(first), np.argmin(first))
     across = np.append(np.sort(first), first.min() + 2 * np.pi)
-    with np.errstate(divide="ignore"):
-        shown = np.log10(whole.values[:, order] * 4 * np.pi)
+    # Exact atoms have emptied the cells about them.
+    shown = np.log10(np.maximum(whole.values[:, order] * 4 * np.pi, 1e-9))
     ax.pcolormesh(
         across,
         heights.reshape(shape)[:, 0],
