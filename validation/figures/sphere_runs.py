@@ -82,7 +82,8 @@ def sphere_quantities(found: OnSphere) -> list[Quantity]:
     atoms, other = found.atoms, basins(found.coarse.final, found.setting.equation)
     share = share_near(found.few.final, atoms.points)  # type: ignore[arg-type]
     number = len(found.few.final.points)
-    error = np.sqrt(atoms.masses * (1 - atoms.masses) / number)
+    # A single atom's mass may exceed 1 by rounding.
+    error = np.sqrt(atoms.masses * np.maximum(1 - atoms.masses, 0.0) / number)
     cap = CORE_CELLS * width
     cap = CORE_CELLS * width
     centres = _centres(found.few.final, atoms, cap)
