@@ -19,6 +19,7 @@ from mfpde.concentration.circle_flow import (
     moments_between,
     within,
 )
+from mfpde.concentration.clusters import NARROW_WITHOUT_GRID, particle_clusters
 from mfpde.concentration.coarse import coarse_differences, coarsened
 from mfpde.concentration.decision import Signals, decide
 from mfpde.concentration.jumps import jump_angles
@@ -33,8 +34,6 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measure import AnyMeasure, Atoms, as_measure
 
-NARROW_WITHOUT_GRID = 1e-3
-"""Largest rms radius of an atom, in radians, where there are no cells."""
 LEAST_CORE_CELLS = 4.0
 WINDOW_CELLS = 6.0
 _CORE_STEPS = 20
@@ -92,6 +91,7 @@ class _Search:
     jumps: FloatArray
     lost: FloatArray
     exact: Atoms
+    clusters: FloatArray
 
     @classmethod
     def of(cls, measure: AnyMeasure, equation: MeanFieldEquation) -> _Search:
@@ -100,7 +100,11 @@ class _Search:
         radius = ball_radius(equation)
         if isinstance(measure, Atoms):
             nothing = np.empty(0)
-            return cls(flow, None, whole, radius, nothing, nothing, Atoms.none(2))
+            moving = flow.field.moving_part()
+            assert isinstance(moving, Atoms)
+            clusters = angles_of(particle_clusters(moving))
+            exact = Atoms.none(2)
+            return cls(flow, None, whole, radius, nothing, nothing, exact, clusters)
         held = as_measure(measure)
         coarse = coarsened(held)
         return cls(
@@ -111,6 +115,7 @@ class _Search:
             jump_angles(held),
             coarse_differences(held),
             held.atoms,
+            np.empty(0),
         )
 
     @property
@@ -146,18 +151,27 @@ class _Search:
         return self.flow.mass_in(basin)
 
     def regions(self, basin: Basin) -> Iterator[ConcentratedRegion]:
-        """One region, or one for each exact atom in the basin, split half-way."""
-        low, high = basin
-        places = low + np.mod(angles_of(self.exact.points) - low, 2 * np.pi)
-        inside = np.nonzero(places < high)[0]
-        if len(inside) == 0:
-            yield self._region(basin, self._core(basin, self.core_radius))
+        """One region, or one for each exact atom or cluster in it, split half-way."""
+        if held := self._parts(basin, angles_of(self.exact.points)):
+            for number, angle, part in held:
+                yield self._exact_region(part, number, angle)
             return
+        clusters = self._parts(basin, self.clusters)
+        parts = [part for _, _, part in clusters] if len(clusters) > 1 else [basin]
+        for part in parts:
+            yield self._region(part, self._core(part, self.core_radius))
+
+    @staticmethod
+    def _parts(basin: Basin, angles: FloatArray) -> list[tuple[int, float, Basin]]:
+        """Number, angle and part of the basin of each of the ``angles`` in it, in order."""
+        low, high = basin
+        places = low + np.mod(angles - low, 2 * np.pi)
+        inside = np.nonzero(places < high)[0]
         order = inside[np.argsort(places[inside])]
         middles = (places[order][1:] + places[order][:-1]) / 2
         edges = [low, *middles.tolist(), high]
-        for number, part in zip(order.tolist(), pairwise(edges), strict=True):
-            yield self._exact_region(part, number, float(places[number]))
+        parts = list(pairwise(edges))[: len(order)]
+        return list(zip(order.tolist(), places[order].tolist(), parts, strict=True))
 
     def _exact_region(
         self, part: Basin, number: int, angle: float

@@ -8,6 +8,7 @@ is cut in the middle too.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -25,6 +26,8 @@ PROBES = 4096
 REACH = 0.7
 """Slopes are differences over so many cells to both sides; kinks then count in full."""
 REACH_WITHOUT_GRID = 1e-3
+LEAST_REACH = 1e-8
+"""What is closer to a kink lies on it, and its slope is the mean of both sides'."""
 ONE_CELL = 0.3
 """Rms radius, in cells, of what is nearly all in one cell."""
 LONG_REST = 3
@@ -41,7 +44,9 @@ class AngularField:
         self.measure = measure
         if isinstance(measure, Atoms):
             self.spacing = np.nan
-            self.probes = Circle(PROBES).angles
+            # A cluster may rest closer to a kink, and to the end of its basin, than any
+            # lattice of probes is fine.
+            self.probes = np.union1d(Circle(PROBES).angles, self.kinks)
         else:
             geometry = as_measure(measure).geometry
             assert isinstance(geometry, Circle)
@@ -60,10 +65,19 @@ class AngularField:
         vectors = self.field.at(points_at(angles))
         return np.asarray(np.einsum("...i,...i->...", vectors, tangents_at(angles)))
 
+    @cached_property
+    def kinks(self) -> FloatArray:
+        """Angles of the kinks of the velocity."""
+        terms = self.field.equation.externals
+        return np.concatenate([np.empty(0), *(term.kink_angles() for term in terms)])
+
     def slope(self, angle: float) -> float:
-        """Slope of the velocity at ``angle``."""
-        has_grid = np.isfinite(self.spacing)
-        reach = REACH * self.spacing if has_grid else REACH_WITHOUT_GRID
+        """Slope of the velocity at ``angle``; without a grid on its side of all kinks."""
+        reach = REACH * self.spacing
+        if not np.isfinite(self.spacing):
+            away = np.abs(np.mod(self.kinks - angle + np.pi, 2 * np.pi) - np.pi)
+            apart = away[away > LEAST_REACH]
+            reach = min([REACH_WITHOUT_GRID, *apart.tolist()])
         speeds = self.at(np.array([angle - reach, angle + reach]))
         return float(speeds[1] - speeds[0]) / (2 * reach)
 
@@ -98,7 +112,7 @@ class AngularField:
         if not frozen.any():
             return self.measure
         if isinstance(self.measure, Atoms):
-            return _kept(self.measure, frozen)
+            return _kept(self.measure, self.probes[frozen], self.probes)
         whole = as_measure(self.measure)
         values = np.where(frozen, 0.0, whole.density.values)
         # An atom of the measure is one also where it rests.
@@ -140,11 +154,13 @@ def within(angles: FloatArray, interval: Basin) -> BoolArray:
     return np.asarray(np.mod(angles - low, 2 * np.pi) <= high - low)
 
 
-def _kept(atoms: Atoms, frozen: BoolArray) -> Atoms:
-    """Atoms whose nearest probe is not frozen."""
-    count = len(frozen)
-    nearest = np.floor(angles_of(atoms.points) * count / (2 * np.pi)).astype(int)
-    kept = ~frozen[nearest % count]
+def _kept(atoms: Atoms, frozen: FloatArray, probes: FloatArray) -> Atoms:
+    """Atoms whose nearest probe is not one of the ``frozen``."""
+    around = np.concatenate([probes[-1:] - 2 * np.pi, probes, probes[:1] + 2 * np.pi])
+    middles = (around[1:] + around[:-1]) / 2
+    angles = np.mod(angles_of(atoms.points), 2 * np.pi)
+    nearest = np.searchsorted(middles, angles) - 1
+    kept = ~np.isin(probes[nearest % len(probes)], frozen)
     return Atoms(atoms.points[kept], atoms.masses[kept])
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.concentration.balls import largest_ball_masses, profile_radii
+from mfpde.concentration.clusters import NARROW_WITHOUT_GRID, particle_clusters
 from mfpde.concentration.coarse import coarse_differences, coarsened
 from mfpde.concentration.curves import Curves
 from mfpde.concentration.decision import Signals, decide
@@ -32,8 +34,6 @@ from mfpde.concentration.tangent import coordinates_about, tangent_basis
 from mfpde.equation import MeanFieldEquation
 from mfpde.measure import Atoms, Measure
 
-NARROW_WITHOUT_GRID = 1e-3
-"""Largest rms radius of an atom, in radians, where there are no cells."""
 WINDOW_CELLS = 6.0
 
 
@@ -124,8 +124,7 @@ class _Search:
         numbers = self.flow.atom_numbers[members]
         places = np.sort(numbers[numbers >= 0]) if len(atoms) else np.empty(0, int)
         if len(places) == 0:
-            core = self._densest_core(basin.attractor, members)
-            yield self._region(members, core, cells=basin.cells)
+            yield from self._grid_regions(basin)
             return
         nearest = cKDTree(atoms.points[places]).query(self.flow.points[members])[1]
         for rank, number in enumerate(places.tolist()):
@@ -138,6 +137,33 @@ class _Search:
                 covariance = basis @ atoms.covariances[number] @ basis.T
             core = Core(point, float(self.flow.masses[near].sum()), covariance)
             yield self._region(part, core, cells=basin.cells, is_exact=True)
+
+    def _grid_regions(self, basin: Basin) -> Iterator[ConcentratedRegion]:
+        """One region, or one for each of several clusters of particles."""
+        flow, members = self.flow, basin.members
+        centres = self.clusters[np.isin(self.cells_of_clusters, basin.cells)]
+        if len(centres) < 2:
+            core = self._densest_core(basin.attractor, members)
+            yield self._region(members, core, cells=basin.cells)
+            return
+        nearest = cKDTree(centres).query(flow.points[members])[1]
+        for rank, centre in enumerate(centres):
+            part = members[nearest == rank]
+            held = flow.points[part], flow.masses[part]
+            core = core_about(centre, held, flow.core_radius)
+            yield self._region(part, core, cells=basin.cells)
+
+    @cached_property
+    def clusters(self) -> FloatArray:
+        """Centres (k, 3) of the clusters of moving particles, if there is no grid."""
+        if isinstance(self.measure, Measure):
+            return np.empty((0, 3))
+        return particle_clusters(Atoms(self.flow.points, self.flow.masses))
+
+    @cached_property
+    def cells_of_clusters(self) -> IntArray:
+        """Numbers (k,) of the cells that hold the clusters."""
+        return self.flow.lattice.cells_of(self.clusters)
 
     def _densest_core(
         self, attractor: FloatArray, members: IntArray, radius: float | None = None

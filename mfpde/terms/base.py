@@ -33,6 +33,13 @@ class ExternalTerm(ABC):
     def check_dimension(self, dimension: int) -> None:
         """Raise ``ValueError`` if the term does not live on S^(dimension-1)."""
 
+    def kink_angles(self) -> FloatArray:
+        """Angles (k,) in [0, 2 pi) at which the drift on the circle has a kink; none here.
+
+        For d = 2 only.
+        """
+        return np.empty(0)
+
     @abstractmethod
     def check_axis(self, axis: FloatArray) -> None:
         """Raise ``ValueError`` if the drift depends on more than the angle to ``axis``."""

@@ -153,6 +153,23 @@ class Perceptron(ExternalTerm):
             vectors = outputs @ self.weights
         return tangential(np.asarray(vectors), points)
 
+    def kink_angles(self) -> FloatArray:
+        """Angles (k,) in [0, 2 pi) where a_j.x + b_j is at a kink of sigma; d = 2 only."""
+        lengths = np.linalg.norm(self.directions, axis=1)
+        middles = np.arctan2(self.directions[:, 1], self.directions[:, 0])
+        found = [np.empty(0)]
+        for kink in self.activation.kinks:
+            cosines = np.divide(
+                kink - self.biases,
+                lengths,
+                out=np.full(len(lengths), np.inf),
+                where=lengths > 0,
+            )
+            crossed = np.abs(cosines) <= 1
+            half_widths = np.arccos(cosines[crossed])
+            found += [middles[crossed] - half_widths, middles[crossed] + half_widths]
+        return np.unique(np.mod(np.concatenate(found), 2 * np.pi))
+
     def check_dimension(self, dimension: int) -> None:
         """Raise ``ValueError`` unless the directions have ``dimension`` entries."""
         if self.dimension != dimension:
