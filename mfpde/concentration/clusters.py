@@ -38,14 +38,14 @@ def particle_clusters(atoms: Atoms) -> FloatArray:
     cluster_of = cluster_of_box[np.ravel(box_of)]
     masses = np.bincount(cluster_of, weights=atoms.masses, minlength=count)
     members = np.bincount(cluster_of, minlength=count)
-    centres = np.stack(
+    sums = np.stack(
         [
             np.bincount(cluster_of, weights=atoms.masses * column, minlength=count)
             for column in atoms.points.T
         ],
         axis=1,
     )
-    centres /= np.maximum(masses, np.finfo(float).tiny)[:, np.newaxis]
+    centres: FloatArray = sums / np.maximum(masses, np.finfo(float).tiny)[:, np.newaxis]
     away = atoms.points - centres[cluster_of]
     squares = np.bincount(
         cluster_of, weights=atoms.masses * (away**2).sum(axis=1), minlength=count

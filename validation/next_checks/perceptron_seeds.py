@@ -33,9 +33,9 @@ CLAIM = Claim(
     condition="The paper's curves are those of one perceptron: a count at one seed is typical "
     "(within two standard deviations), no more.",
 )
-AGREEMENT = 0.9
-# Three particles on either side of a basin's boundary.
-MASS_TOLERANCE = 6 / PARTICLES
+AGREEMENT = 0.95
+# A particle on either boundary of a basin.
+MASS_TOLERANCE = 2 / PARTICLES
 CASES = (("descent", "relu"), ("descent", "gelu"), ("ascent", "relu"))
 
 
