@@ -1,6 +1,6 @@
 """Cost of a step with ten exact atoms, hand-off included, in steps of the grid alone.
 
-Both advance the same density, in turns of four steps (the hand-off comes once in four), and
+Both advance the same density, in turns that end with a hand-off, and
 processor time is counted: the machine may be shared.  Prints the mean over all turns.
 
     python benchmarks/exact_atoms_step.py

@@ -237,6 +237,33 @@ def test_a_hand_off_keeps_mass_and_first_moment(geometry, seed):
     assert same.total_mass == pytest.approx(1, abs=1e-14)
 
 
+def test_what_is_too_light_for_an_atom_stays_in_its_cells():
+    """Narrow mass of which the flow contracts a half to its centre, which is too little.
+
+    An atom elsewhere absorbs its tail in the same hand-off.
+    """
+    circle = Circle(256)
+    h = circle.spacing
+    kink, target = np.pi / 2, np.pi / 2 + 0.3 * h
+    axis = 0.3 * np.array([np.cos(target), np.sin(target)])
+    smooth = Potential(
+        lambda x: x @ axis, lambda x: axis - (x @ axis)[..., np.newaxis] * x
+    )
+    neuron = Perceptron([[1.0, 0.0]], [0.48])
+    equation = MeanFieldEquation(Attention(25.0), smooth, neuron, direction="ascent")
+    light = bumps(circle, centres=[kink], masses=[1.0], width=1.5 * h)
+    tail = bumps(circle, centres=[4.7], masses=[1.0], width=2 * h)
+    masses = 1.4e-4 * light.masses + 1e-3 * tail.masses
+    rest = 1 - masses.sum()
+    measure = Measure(
+        Density(circle, masses / circle.areas), at_angles(np.array([4.7]), [rest])
+    )
+    before, after, events = handed_off(measure, equation)
+    assert events == ()
+    assert after.atom_masses.sum() > before.atom_masses.sum()
+    assert after.total_mass == pytest.approx(1, abs=1e-15)
+
+
 @pytest.mark.parametrize("geometry", [Circle(256), Sphere(64)], ids=["S1", "S2"])
 def test_a_wide_atom_is_released_where_the_flow_expands(geometry):
     dimension = geometry.dimension

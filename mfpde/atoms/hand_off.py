@@ -86,16 +86,10 @@ class _Exchange:
         masses = np.array([atom.mass for atom in atoms])
         self.events.append(Event(kind, self.time, points, masses))
 
-    def is_near_atom(self, centre: FloatArray, reach: float) -> bool:
-        """Whether an atom lies within ``reach`` of ``centre``."""
-        return bool(self.are_near_atoms(centre[np.newaxis], reach)[0])
-
-    def are_near_atoms(self, points: FloatArray, reach: float) -> npt.NDArray[np.bool_]:
-        """Whether an atom lies within ``reach`` of each of ``points`` (n, d)."""
-        if not self.held:
-            return np.zeros(len(points), dtype=np.bool_)
-        positions = np.stack([atom.position for atom in self.held])
-        return np.asarray((points @ positions.T).max(axis=1) > np.cos(reach))
+    @property
+    def positions(self) -> FloatArray:
+        """Where the atoms are now, (atoms, d)."""
+        return np.array([atom.position for atom in self.held])
 
 
 class HandOff:
@@ -142,7 +136,7 @@ class HandOff:
         return True
 
     def _merge(self, exchange: _Exchange) -> None:
-        if not _some_meet(exchange.held):
+        if not _some_meet(exchange.positions):
             return
         held: list[HeldAtom] = []
         for atom in exchange.held:
@@ -190,26 +184,37 @@ class HandOff:
 
     def _create(self, exchange: _Exchange) -> None:
         cells = exchange.cells
-        alone = ALONE_CELLS * self.spacing
+        reach = ALONE_CELLS * self.spacing
+        positions = exchange.positions
         found = peaks(self.geometry, cells.masses, SMALLEST_MASS)
         # Around atoms that have emptied their cells there are many.
-        for cell in found[~exchange.are_near_atoms(cells.points[found], alone)]:
-            if exchange.is_near_atom(cells.points[cell], alone):
-                continue
-            centre = self._centre_of_narrow_mass(cells, cells.points[cell])
-            if (
-                centre is None
-                or exchange.is_near_atom(centre, alone)
-                or self._rates(centre, cells.velocity_at).max() >= 0
-            ):
-                continue
-            near = cells.contracted([centre], SWALLOWED_CELLS * self.spacing)[0]
-            taken = cells.taken(centre, near)
-            if taken[0] < SMALLEST_MASS:
-                continue
-            atom = HeldAtom(*taken)
-            exchange.held.append(atom)
-            exchange.record("birth", atom)
+        for start in cells.points[
+            found[_are_alone(cells.points[found], positions, reach)]
+        ]:
+            atom = self._atom_about(cells, start, positions)
+            if atom is not None:
+                exchange.held.append(atom)
+                exchange.record("birth", atom)
+                positions = exchange.positions
+
+    def _atom_about(
+        self, cells: Cells, start: FloatArray, positions: FloatArray
+    ) -> HeldAtom | None:
+        """A new atom from the mass about the peak ``start``, if the rules allow one."""
+        reach = ALONE_CELLS * self.spacing
+        if not _are_alone(start[np.newaxis], positions, reach)[0]:
+            return None
+        centre = self._centre_of_narrow_mass(cells, start)
+        if (
+            centre is None
+            or not _are_alone(centre[np.newaxis], positions, reach)[0]
+            or self._rates(centre, cells.velocity_at).max() >= 0
+        ):
+            return None
+        near = cells.contracted([centre], SWALLOWED_CELLS * self.spacing)[0]
+        if cells.masses[near].sum() < SMALLEST_MASS:
+            return None
+        return HeldAtom(*cells.taken(centre, near))
 
     def _centre_of_narrow_mass(
         self, cells: Cells, start: FloatArray
@@ -235,14 +240,25 @@ class HandOff:
         return contraction_rates(velocity_at, position, REACH_CELLS * self.spacing)
 
 
-def _some_meet(held: list[HeldAtom]) -> bool:
+def _are_alone(
+    points: FloatArray, positions: FloatArray, reach: float
+) -> npt.NDArray[np.bool_]:
+    """Whether no atom at ``positions`` lies within ``reach`` of each of ``points``."""
+    if len(positions) == 0:
+        return np.ones(len(points), dtype=np.bool_)
+    return np.asarray((points @ positions.T).max(axis=1) <= np.cos(reach))
+
+
+def _some_meet(positions: FloatArray) -> bool:
     """Whether two atoms are close enough to be one."""
-    if len(held) < 2:
+    if len(positions) < 2:
         return False
-    positions = np.stack([atom.position for atom in held])
-    first, second = np.triu_indices(len(held), 1)
+    cosines = positions @ positions.T
+    np.fill_diagonal(cosines, -1.0)
+    # Cosines do not resolve the distance itself.
+    first, second = np.nonzero(cosines > 1 - 1e-8)
     apart = np.linalg.norm(positions[first] - positions[second], axis=1)
-    return bool(apart.min() < MEETING_DISTANCE)
+    return bool((apart < MEETING_DISTANCE).any())
 
 
 def _widths(atoms: Atoms) -> FloatArray:

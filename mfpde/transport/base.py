@@ -74,7 +74,7 @@ class Transport(ABC):
     """
 
     diffusion_tolerance = 0.0
-    steps_to_hand_off = 4
+    steps_to_hand_off = 8
 
     def __init__(self, grid: GridEquation) -> None:
         self.grid = grid
