@@ -21,6 +21,7 @@ from mfpde.geometry import Zonal
 from mfpde.geometry.circle import points_at
 from mfpde.measure import AnyMeasure, Atoms, Density, as_measure
 from mfpde.sphere_sampling import fibonacci_points, random_points
+from mfpde.spread_atoms import with_spread_atoms
 from mfpde.zonal_sampling import quantile_points, random_ring_points
 
 
@@ -33,7 +34,8 @@ def sampled(measure: AnyMeasure, n: int, seed: int = 0) -> Atoms:
         A density on any geometry, atoms in any dimension, or both.  A density is uniform in
         each cell: in angle on the circle, in (cos theta, phi) on the sphere, in theta on
         zonal grids, where the direction from the axis is uniform too (so that an atom of a
-        zonal measure gives points on its ring).
+        zonal measure gives points on its ring).  An atom with a width counts as up to 64
+        points with its covariance.
     n
         Number of points, at least 1.
     seed
@@ -51,6 +53,7 @@ def sampled(measure: AnyMeasure, n: int, seed: int = 0) -> Atoms:
     count = whole_number("n", n, at_least=1)
     generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
     total = _total_mass(measure)
+    measure = with_spread_atoms(measure)
     if on_circle(measure):
         return _at_quantiles(measure, generator.random(count))
     density, atoms = _parts(measure)
@@ -78,7 +81,8 @@ def quantized(measure: AnyMeasure, n: int) -> Atoms:
 
     Atoms of a measure keep their share: in the order of their last coordinate, and before
     the density, each gets one new atom for each quantile (i + 1/2)/n of the cumulated mass
-    in its own part, which is n times its share up to one.
+    in its own part, which is n times its share up to one.  An atom with a width counts as up
+    to 64 points with its covariance.
 
     Parameters
     ----------
@@ -98,6 +102,7 @@ def quantized(measure: AnyMeasure, n: int) -> Atoms:
     """
     count = whole_number("n", n, at_least=1)
     total = _total_mass(measure)
+    measure = with_spread_atoms(measure)
     fractions = (np.arange(count) + 0.5) / count
     if on_circle(measure):
         return _at_quantiles(measure, fractions)

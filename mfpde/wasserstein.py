@@ -25,6 +25,7 @@ from mfpde.distances.polar import polar_distance
 from mfpde.geometry import Sphere, Zonal
 from mfpde.measure import AnyMeasure, Atoms, Density, Measure, as_measure
 from mfpde.polar_distribution import PolarDistribution
+from mfpde.spread_atoms import with_spread_atoms
 
 __all__ = [
     "WassersteinReport",
@@ -98,8 +99,10 @@ def wasserstein_report(
     """Wasserstein distance with the method that was used and a bound of its error.
 
     Both measures are scaled to mass 1.  The grids may differ, either argument may be atoms,
-    and a density is uniform in each cell.  For W1 the mass that two densities on one sphere
-    have in common stays where it is, so that the bound shrinks with their difference.
+    a density is uniform in each cell, and an atom with a width counts as points with its
+    covariance (64 on S^1 and S^2, distributed as a normal distribution is).  For W1 the mass
+    that two densities on one sphere have in common stays where it is, so that the bound
+    shrinks with their difference.
 
     Parameters
     ----------
@@ -134,6 +137,7 @@ def wasserstein_report(
     if support is not None:
         support = whole_number("support", support, at_least=2)
     _check_measures(a, b)
+    a, b = with_spread_atoms(a), with_spread_atoms(b)
     if on_circle(a):
         return _on_circles(a, b, order)
     if _on_zonal_grid(a) or _on_zonal_grid(b):
