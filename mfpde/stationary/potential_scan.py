@@ -42,7 +42,8 @@ class PotentialScan:
         """Local minima of ``field`` below ``level``, a thousandth of ``width`` apart.
 
         One step of Newton's method from every point tells which lead somewhere else: where
-        F is flat, minima lie in valleys that no point of the scan is the lowest of.
+        F is flat, minima lie in valleys that no point of the scan is the lowest of.  Where
+        the steps lead F itself tells which are lowest: what they promise may be far off.
         """
         values, families = field.attraction(self.points)
         forms = ridge_forms(families, (self.points, self.frames))
@@ -53,7 +54,7 @@ class PotentialScan:
         low = np.flatnonzero(reached < level)
         ends = geodesic_moves(self.points[low], self.frames[low], steps[low])
         limits = np.inf, APART * width
-        chosen = lowest_apart(ends, reached[low], limits, most=MOST_STARTS)
+        chosen = lowest_apart(ends, field.values(ends), limits, most=MOST_STARTS)
         found = polished(field, ends[chosen], steps=POLISHING_STEPS)
         limits = level, DISTINCT * width
         kept = lowest_apart(found, field.values(found), limits, most=MOST_STARTS)

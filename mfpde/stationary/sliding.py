@@ -33,11 +33,12 @@ LARGEST_CONDITION = 1e9
 MOST_ROUNDS = 400
 WIDTHS = (0.4, 0.2, 0.1, 0.03)
 SETTLED_WIDTHS = (0.01, 0.03, 0.1, 0.2, 0.4)
-STEPS, MANY_STEPS, LAST_STEPS = 8, 12, 20
+FEW_STEPS, STEPS, MANY_STEPS, LAST_STEPS = 3, 8, 12, 20
+FAR = 1e-5
 FLAT = 1e-7
 SLOW = 0.3
 SLOW_ROUNDS = 2
-REST = 3
+REST = 6
 ROUNDING = 1e-15
 
 
@@ -95,11 +96,16 @@ class _Pace:
         if self.rounds:
             self.next *= 2
             return WIDTHS, MANY_STEPS
-        return WIDTHS[self.widest :], STEPS
+        return WIDTHS[self.widest :], FEW_STEPS if depth > FAR * scale else STEPS
 
     def succeeded(self, within: float) -> None:
         """Begin with the distance before the one that succeeded."""
         self.widest = max(0, WIDTHS.index(within) - 1)
+
+    def failed(self, depth: float, scale: float) -> None:
+        """No distance succeeded: rest, if F is flat."""
+        if depth < FLAT * scale:
+            self.rounds = max(self.rounds, 1)
 
 
 def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
@@ -121,6 +127,8 @@ def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
         here = _slid_if_lower(pieces, here, pace, depth=depth)
     else:
         found = pieces.certified(here[0], tolerance)
+    if is_tidied and condition(pieces, here[0]) >= LARGEST_CONDITION:
+        return SlidingEnd(*here[0], found, condition(pieces, here[0]))
     return _settled(pieces, (here[0], found), tolerance)
 
 
@@ -131,10 +139,13 @@ def _slid_if_lower(
     distances, steps = pace.attempts(depth, pieces.scale)
     for within in distances:
         united = balanced(pieces, pieces.united(start[0], within * pieces.width))
-        trial = slid(pieces, united, steps=steps)
-        if trial[1] <= start[1] + ROUNDING * pieces.scale:
+        limit = start[1] + ROUNDING * pieces.scale
+        trial = slid(pieces, united, steps=steps, limit=limit)
+        if trial[1] <= limit:
             pace.succeeded(within)
             return trial
+    if distances:
+        pace.failed(depth, pieces.scale)
     return start
 
 
@@ -159,8 +170,9 @@ def _tidied(
         return start
     for within in SETTLED_WIDTHS:
         united = balanced(pieces, pieces.united(start[0], within * pieces.width))
-        trial = slid(pieces, united, steps=MANY_STEPS)
-        if trial[1] > start[1] + tolerance / 4:
+        limit = start[1] + tolerance / 4
+        trial = slid(pieces, united, steps=MANY_STEPS, limit=limit)
+        if trial[1] > limit:
             break
         if condition(pieces, trial[0]) < LARGEST_CONDITION:
             return trial
