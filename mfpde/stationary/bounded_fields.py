@@ -136,6 +136,33 @@ class AtomicField:
             families.append((slopes, self.points))
         return values, families
 
+    def second_order(
+        self, points: FloatArray, frames: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """A[mu], its gradients (n, k) and Hessians (n, k, k), by few sums over the atoms."""
+        count, d = points.shape
+        identity = np.eye(frames.shape[1])
+        values = np.zeros(count)
+        gradient = np.zeros(frames.shape[:2])
+        hessian = np.zeros((count, *identity.shape))
+        squares = self.points[:, :, np.newaxis] * self.points[:, np.newaxis, :]
+        powers = np.column_stack(
+            [np.ones(len(self.points)), self.points, squares.reshape(-1, d * d)]
+        )
+        for attention in self.equation.attentions:
+            beta = attention.beta
+            pulls = np.exp(beta * (points @ self.points.T - 1))
+            strengths = attention.amplitude * self.masses
+            sums = pulls @ (strengths[:, np.newaxis] * powers)
+            first = sums[:, 1 : d + 1]
+            radial = np.einsum("ni,ni->n", points, first)
+            values += radial if beta == 0 else sums[:, 0] / beta
+            gradient += np.einsum("nai,ni->na", frames, first)
+            second = beta * sums[:, d + 1 :].reshape(count, d, d)
+            hessian += frames @ second @ np.swapaxes(frames, 1, 2)
+            hessian -= radial[:, np.newaxis, np.newaxis] * identity
+        return values, gradient, hessian
+
     def _slopes(self, attention: Attention, cosines: FloatArray) -> Slopes:
         beta = attention.beta
         first = np.exp(beta * (cosines - 1))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.stationary.arc_forms import ArcForms, ridge_forms
+from mfpde.stationary.arc_forms import ArcForms
 from mfpde.stationary.bounded_fields import AtomicField
 from mfpde.stationary.external_bounds import ExternalBounds
 from mfpde.stationary.local_minima import lowest_apart, newton_moves, polished
@@ -45,11 +45,10 @@ class PotentialScan:
         F is flat, minima lie in valleys that no point of the scan is the lowest of.  Where
         the steps lead F itself tells which are lowest: what they promise may be far off.
         """
-        values, families = field.attraction(self.points)
-        forms = ridge_forms(families, (self.points, self.frames))
-        gradient = self.forms.gradient + forms.gradient
-        hessian = self.forms.hessian + forms.hessian
-        steps, change = newton_moves(gradient, hessian, self.spacing)
+        values, gradient, hessian = field.second_order(self.points, self.frames)
+        steps, change = newton_moves(
+            gradient + self.forms.gradient, hessian + self.forms.hessian, self.spacing
+        )
         reached = self.values + values + change
         low = np.flatnonzero(reached < level)
         ends = geodesic_moves(self.points[low], self.frames[low], steps[low])

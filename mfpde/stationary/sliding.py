@@ -38,6 +38,7 @@ FAR = 1e-5
 FLAT = 1e-7
 SLOW = 0.3
 SLOW_ROUNDS = 2
+DEPTH_SHARE = 0.4
 REST = 6
 ROUNDING = 1e-15
 
@@ -94,7 +95,7 @@ class _Pace:
         if 0 < self.rounds < self.next:
             return (), 0
         if self.rounds:
-            self.next *= 2
+            self.next *= 3
             return WIDTHS, MANY_STEPS
         return WIDTHS[self.widest :], FEW_STEPS if depth > FAR * scale else STEPS
 
@@ -113,7 +114,7 @@ def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
     pace, is_tidied = _Pace(), False
     here = balanced(pieces, pieces.start())
     for _ in range(MOST_ROUNDS):
-        new, depth = pieces.lowest(here[0], tolerance / 4)
+        new, depth = pieces.lowest(here[0], DEPTH_SHARE * tolerance)
         if not len(new):
             if not pace.rounds:
                 here = slid(pieces, here, steps=LAST_STEPS)
