@@ -37,6 +37,7 @@ FEW_STEPS, STEPS, MANY_STEPS, LAST_STEPS = 3, 8, 12, 20
 FAR = 1e-5
 FLAT = 1e-7
 SLOW = 0.3
+LEAST_GAIN = 1e-12
 SLOW_ROUNDS = 2
 DEPTH_SHARE = 0.4
 REST = 6
@@ -104,7 +105,7 @@ class _Pace:
         self.widest = max(0, WIDTHS.index(within) - 1)
 
     def failed(self, depth: float, scale: float) -> None:
-        """No distance succeeded: rest, if F is flat."""
+        """No distance succeeded, or to no avail: rest, if F is flat."""
         if depth < FLAT * scale:
             self.rounds = max(self.rounds, 1)
 
@@ -144,6 +145,8 @@ def _slid_if_lower(
         trial = slid(pieces, united, steps=steps, limit=limit)
         if trial[1] <= limit:
             pace.succeeded(within)
+            if start[1] - trial[1] < LEAST_GAIN * pieces.scale:
+                pace.failed(depth, pieces.scale)
             return trial
     if distances:
         pace.failed(depth, pieces.scale)
@@ -169,12 +172,14 @@ def _tidied(
     """Unite until there is a condition number, unless that raises the energy."""
     if condition(pieces, start[0]) < LARGEST_CONDITION:
         return start
-    for within in SETTLED_WIDTHS:
+    limit = start[1] + tolerance / 4
+    # The widest first: where pieces far apart are not determined, closer ones are not either.
+    for within in (SETTLED_WIDTHS[-1], *SETTLED_WIDTHS[:-1]):
         united = balanced(pieces, pieces.united(start[0], within * pieces.width))
-        limit = start[1] + tolerance / 4
         trial = slid(pieces, united, steps=MANY_STEPS, limit=limit)
-        if trial[1] > limit:
-            break
-        if condition(pieces, trial[0]) < LARGEST_CONDITION:
+        is_low = trial[1] <= limit
+        if is_low and condition(pieces, trial[0]) < LARGEST_CONDITION:
             return trial
+        if is_low == (within == SETTLED_WIDTHS[-1]):
+            break
     return start
