@@ -18,6 +18,7 @@ with m the mass and A the kernel's amplitude.  This is added to every gap.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -74,11 +75,7 @@ class AtomicField:
     @cached_property
     def bend(self) -> float:
         """T: third derivatives between kinks are within +-T."""
-        total = self.external.bend
-        for attention in self.equation.attentions:
-            strength = attention.amplitude * float(self.masses.sum())
-            total += strength * kernel_third(attention.beta)
-        return total
+        return self.external.bend + self._of_kernels(kernel_third)
 
     @property
     def width(self) -> float:
@@ -108,11 +105,12 @@ class AtomicField:
     @cached_property
     def fifth(self) -> float:
         """Fifth derivatives between kinks are within it."""
-        total = self.external.fifth
-        for attention in self.equation.attentions:
-            strength = attention.amplitude * float(self.masses.sum())
-            total += strength * kernel_fifth(attention.beta)
-        return total
+        return self.external.fifth + self._of_kernels(kernel_fifth)
+
+    def _of_kernels(self, bound: Callable[[float], float]) -> float:
+        """Sum of a bound of each kernel, times the strength."""
+        mass = float(self.masses.sum())
+        return sum(mass * a.amplitude * bound(a.beta) for a in self.equation.attentions)
 
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
         """Values, gradients and lower Hessians at ``points`` (n, d)."""
