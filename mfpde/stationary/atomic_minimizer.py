@@ -25,6 +25,7 @@ from mfpde.stationary.tangent_frames import geodesic_moves, tangent_frames
 
 SCAN_SPACING = 0.4
 APART = 0.5
+MANY = 20
 
 
 def atomic_minimum(
@@ -59,8 +60,16 @@ class AtomicPieces:
     @cached_property
     def scan(self) -> PotentialScan:
         """V on points all over the sphere."""
-        spacing = SCAN_SPACING * min(self.width, self.external.width)
-        return PotentialScan.of(self.external, spacing)
+        return PotentialScan.of(self.external, self._spacing)
+
+    @cached_property
+    def fine_scan(self) -> PotentialScan:
+        """The same, twice as fine."""
+        return PotentialScan.of(self.external, self._spacing / 2)
+
+    @property
+    def _spacing(self) -> float:
+        return SCAN_SPACING * min(self.width, self.external.width)
 
     def kernel(self, positions: FloatArray, others: FloatArray) -> FloatArray:
         """Sum of K / beta between two sets of points."""
@@ -115,10 +124,15 @@ class AtomicPieces:
         return self.scan.points[lowest : lowest + 1], np.ones(1)
 
     def lowest(self, state: State, below: float) -> tuple[FloatArray, float]:
-        """Minima of F below its mean, from the scan."""
+        """Minima of F below its mean, from the scan; of many atoms, from the fine one last.
+
+        Many atoms mean a flat F, whose minima are narrow and which is dear to bound.
+        """
         field = AtomicField(self.equation, *state)
         level = float(state[1] @ field.values(state[0]))
         found = self.scan.minima(field, level - below, width=self.width)
+        if not len(found) and len(state[1]) > MANY:
+            found = self.fine_scan.minima(field, level - below, width=self.width)
         if not len(found):
             return found, 0.0
         return found, level - float(field.values(found).min())

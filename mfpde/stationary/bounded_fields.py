@@ -18,6 +18,7 @@ with m the mass and A the kernel's amplitude.  This is added to every gap.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -74,11 +75,7 @@ class AtomicField:
     @cached_property
     def bend(self) -> float:
         """T: third derivatives between kinks are within +-T."""
-        total = self.external.bend
-        for attention in self.equation.attentions:
-            strength = attention.amplitude * float(self.masses.sum())
-            total += strength * kernel_third(attention.beta)
-        return total
+        return self.external.bend + self._of_kernels(kernel_third)
 
     @property
     def width(self) -> float:
@@ -108,11 +105,12 @@ class AtomicField:
     @cached_property
     def fifth(self) -> float:
         """Fifth derivatives between kinks are within it."""
-        total = self.external.fifth
-        for attention in self.equation.attentions:
-            strength = attention.amplitude * float(self.masses.sum())
-            total += strength * kernel_fifth(attention.beta)
-        return total
+        return self.external.fifth + self._of_kernels(kernel_fifth)
+
+    def _of_kernels(self, bound: Callable[[float], float]) -> float:
+        """Sum of a bound of each kernel, times the strength."""
+        mass = float(self.masses.sum())
+        return sum(mass * a.amplitude * bound(a.beta) for a in self.equation.attentions)
 
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
         """Values, gradients and lower Hessians at ``points`` (n, d)."""
@@ -135,6 +133,33 @@ class AtomicField:
             values += cosines @ self.masses if beta == 0 else slopes[0].sum(1) / beta
             families.append((slopes, self.points))
         return values, families
+
+    def second_order(
+        self, points: FloatArray, frames: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """A[mu], its gradients (n, k) and Hessians (n, k, k), by few sums over the atoms."""
+        count, d = points.shape
+        identity = np.eye(frames.shape[1])
+        values = np.zeros(count)
+        gradient = np.zeros(frames.shape[:2])
+        hessian = np.zeros((count, *identity.shape))
+        squares = self.points[:, :, np.newaxis] * self.points[:, np.newaxis, :]
+        powers = np.column_stack(
+            [np.ones(len(self.points)), self.points, squares.reshape(-1, d * d)]
+        )
+        for attention in self.equation.attentions:
+            beta = attention.beta
+            pulls = np.exp(beta * (points @ self.points.T - 1))
+            strengths = attention.amplitude * self.masses
+            sums = pulls @ (strengths[:, np.newaxis] * powers)
+            first = sums[:, 1 : d + 1]
+            radial = np.einsum("ni,ni->n", points, first)
+            values += radial if beta == 0 else sums[:, 0] / beta
+            gradient += np.einsum("nai,ni->na", frames, first)
+            second = beta * sums[:, d + 1 :].reshape(count, d, d)
+            hessian += frames @ second @ np.swapaxes(frames, 1, 2)
+            hessian -= radial[:, np.newaxis, np.newaxis] * identity
+        return values, gradient, hessian
 
     def _slopes(self, attention: Attention, cosines: FloatArray) -> Slopes:
         beta = attention.beta

@@ -13,6 +13,7 @@ from mfpde.stationary.taylor_bounds import axes_of
 MOST_CHOSEN = 24
 LONGEST_MOVE = 0.3
 POLISHING_STEPS = 6
+SHORTER = 0.25
 
 
 def lowest_apart(
@@ -54,16 +55,23 @@ def _first_apart(points: FloatArray, apart: float, most: int) -> IntArray:
 def polished(
     field: BoundedField, points: FloatArray, *, steps: int = POLISHING_STEPS
 ) -> FloatArray:
-    """Points moved towards local minima of F by damped Newton steps."""
+    """Points moved towards local minima of F by damped Newton steps.
+
+    Steps that do not lower F (across a kink, say) are shortened the next time.
+    """
     longest = 2 * LONGEST_MOVE * field.width
     values = field.values(points)
+    shares = np.ones((len(points), 1))
     for _ in range(steps):
         found = field.expansion(points, np.zeros(len(points)))
         assert found.hessian is not None
         change, _ = newton_moves(found.gradient, found.hessian, longest)
-        moved = geodesic_moves(points, tangent_frames(points), change)
+        moved = geodesic_moves(points, tangent_frames(points), shares * change)
         there = field.values(moved)
         better = there < values
+        shares[:, 0] = np.where(
+            better, np.minimum(1.0, 2 * shares[:, 0]), shares[:, 0] * SHORTER
+        )
         points = np.where(better[:, np.newaxis], moved, points)
         values = np.where(better, there, values)
     return points

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.stationary.arc_forms import ArcForms, ridge_forms
+from mfpde.stationary.arc_forms import ArcForms
 from mfpde.stationary.bounded_fields import AtomicField
 from mfpde.stationary.external_bounds import ExternalBounds
 from mfpde.stationary.local_minima import lowest_apart, newton_moves, polished
@@ -42,18 +42,18 @@ class PotentialScan:
         """Local minima of ``field`` below ``level``, a thousandth of ``width`` apart.
 
         One step of Newton's method from every point tells which lead somewhere else: where
-        F is flat, minima lie in valleys that no point of the scan is the lowest of.
+        F is flat, minima lie in valleys that no point of the scan is the lowest of.  Where
+        the steps lead F itself tells which are lowest: what they promise may be far off.
         """
-        values, families = field.attraction(self.points)
-        forms = ridge_forms(families, (self.points, self.frames))
-        gradient = self.forms.gradient + forms.gradient
-        hessian = self.forms.hessian + forms.hessian
-        steps, change = newton_moves(gradient, hessian, self.spacing)
+        values, gradient, hessian = field.second_order(self.points, self.frames)
+        steps, change = newton_moves(
+            gradient + self.forms.gradient, hessian + self.forms.hessian, self.spacing
+        )
         reached = self.values + values + change
         low = np.flatnonzero(reached < level)
         ends = geodesic_moves(self.points[low], self.frames[low], steps[low])
         limits = np.inf, APART * width
-        chosen = lowest_apart(ends, reached[low], limits, most=MOST_STARTS)
+        chosen = lowest_apart(ends, field.values(ends), limits, most=MOST_STARTS)
         found = polished(field, ends[chosen], steps=POLISHING_STEPS)
         limits = level, DISTINCT * width
         kept = lowest_apart(found, field.values(found), limits, most=MOST_STARTS)

@@ -33,11 +33,14 @@ LARGEST_CONDITION = 1e9
 MOST_ROUNDS = 400
 WIDTHS = (0.4, 0.2, 0.1, 0.03)
 SETTLED_WIDTHS = (0.01, 0.03, 0.1, 0.2, 0.4)
-STEPS, MANY_STEPS, LAST_STEPS = 8, 12, 20
+FEW_STEPS, STEPS, MANY_STEPS, LAST_STEPS = 3, 8, 12, 20
+FAR = 1e-5
 FLAT = 1e-7
 SLOW = 0.3
+LEAST_GAIN = 1e-12
 SLOW_ROUNDS = 2
-REST = 3
+DEPTH_SHARE = 0.4
+REST = 6
 ROUNDING = 1e-15
 
 
@@ -93,13 +96,18 @@ class _Pace:
         if 0 < self.rounds < self.next:
             return (), 0
         if self.rounds:
-            self.next *= 2
+            self.next *= 3
             return WIDTHS, MANY_STEPS
-        return WIDTHS[self.widest :], STEPS
+        return WIDTHS[self.widest :], FEW_STEPS if depth > FAR * scale else STEPS
 
     def succeeded(self, within: float) -> None:
         """Begin with the distance before the one that succeeded."""
         self.widest = max(0, WIDTHS.index(within) - 1)
+
+    def failed(self, depth: float, scale: float) -> None:
+        """No distance succeeded, or to no avail: rest, if F is flat."""
+        if depth < FLAT * scale:
+            self.rounds = max(self.rounds, 1)
 
 
 def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
@@ -107,7 +115,7 @@ def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
     pace, is_tidied = _Pace(), False
     here = balanced(pieces, pieces.start())
     for _ in range(MOST_ROUNDS):
-        new, depth = pieces.lowest(here[0], tolerance / 4)
+        new, depth = pieces.lowest(here[0], DEPTH_SHARE * tolerance)
         if not len(new):
             if not pace.rounds:
                 here = slid(pieces, here, steps=LAST_STEPS)
@@ -121,6 +129,8 @@ def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
         here = _slid_if_lower(pieces, here, pace, depth=depth)
     else:
         found = pieces.certified(here[0], tolerance)
+    if is_tidied and condition(pieces, here[0]) >= LARGEST_CONDITION:
+        return SlidingEnd(*here[0], found, condition(pieces, here[0]))
     return _settled(pieces, (here[0], found), tolerance)
 
 
@@ -131,10 +141,15 @@ def _slid_if_lower(
     distances, steps = pace.attempts(depth, pieces.scale)
     for within in distances:
         united = balanced(pieces, pieces.united(start[0], within * pieces.width))
-        trial = slid(pieces, united, steps=steps)
-        if trial[1] <= start[1] + ROUNDING * pieces.scale:
+        limit = start[1] + ROUNDING * pieces.scale
+        trial = slid(pieces, united, steps=steps, limit=limit)
+        if trial[1] <= limit:
             pace.succeeded(within)
+            if start[1] - trial[1] < LEAST_GAIN * pieces.scale:
+                pace.failed(depth, pieces.scale)
             return trial
+    if distances:
+        pace.failed(depth, pieces.scale)
     return start
 
 
@@ -157,11 +172,14 @@ def _tidied(
     """Unite until there is a condition number, unless that raises the energy."""
     if condition(pieces, start[0]) < LARGEST_CONDITION:
         return start
-    for within in SETTLED_WIDTHS:
+    limit = start[1] + tolerance / 4
+    # The widest first: where pieces far apart are not determined, closer ones are not either.
+    for within in (SETTLED_WIDTHS[-1], *SETTLED_WIDTHS[:-1]):
         united = balanced(pieces, pieces.united(start[0], within * pieces.width))
-        trial = slid(pieces, united, steps=MANY_STEPS)
-        if trial[1] > start[1] + tolerance / 4:
-            break
-        if condition(pieces, trial[0]) < LARGEST_CONDITION:
+        trial = slid(pieces, united, steps=MANY_STEPS, limit=limit)
+        is_low = trial[1] <= limit
+        if is_low and condition(pieces, trial[0]) < LARGEST_CONDITION:
             return trial
+        if is_low == (within == SETTLED_WIDTHS[-1]):
+            break
     return start

@@ -31,6 +31,8 @@ MOST_TRIALS = 6
 FIRST_RADIUS = 0.4
 LARGEST_RADIUS = 0.8
 SEARCHES = 5
+SURE = 3
+AT_MOST = 4.0
 
 State = tuple[FloatArray, FloatArray]
 """Positions, and masses (n,)."""
@@ -92,6 +94,12 @@ class _Model:
         moves = y.reshape(len(self.roots), -1) / self.roots[:, np.newaxis]
         return y, moves, float(np.linalg.norm(moves, axis=1).max())
 
+    def lowest(self) -> float:
+        """Least change of phi that the model says; -inf unless it is convex."""
+        if self.sizes[0] <= 0:
+            return -np.inf
+        return float(-(self.along**2 / self.sizes).sum() / 2)
+
     def change(self, y: FloatArray) -> float:
         """Change of phi that the model says."""
         parts = self.axes.T @ y
@@ -127,14 +135,23 @@ def balanced(
 
 
 def slid(
-    pieces: Pieces, start: tuple[State, float], *, steps: int
+    pieces: Pieces,
+    start: tuple[State, float],
+    *,
+    steps: int,
+    limit: float = np.inf,
 ) -> tuple[State, float]:
-    """Balanced pieces and their energy after at most ``steps`` steps, from such."""
+    """Balanced pieces and their energy after at most ``steps`` steps, from such.
+
+    Ends early where the model says that the energy will not come down to ``limit``.
+    """
     radius = FIRST_RADIUS * pieces.width
     state, energy = start
-    for _ in range(steps):
+    for count in range(steps):
         model = _model(pieces.derivatives(state), state[1])
         if np.linalg.norm(model.along) <= SETTLED * pieces.scale:
+            break
+        if count >= SURE and energy + AT_MOST * model.lowest() > limit:
             break
         found = _step(pieces, (state, energy), model, radius=radius)
         if found is None:

@@ -29,7 +29,7 @@ class SphereCells:
     @classmethod
     def covering(cls, dimension: int, half: float) -> SphereCells:
         """Cover S^(dimension-1) by boxes of half-width at most ``half``."""
-        count = 2 ** int(np.ceil(np.log2(max(np.pi / 4 / half, 1.0))))
+        count = int(np.ceil(max(np.pi / 4 / half, 1.0)))
         line = (2 * np.arange(count) + 1) * np.pi / (4 * count) - np.pi / 4
         axes = np.meshgrid(*[line] * (dimension - 1), indexing="ij")
         boxes = np.stack(axes, axis=-1).reshape(-1, dimension - 1)

@@ -1,0 +1,59 @@
+"""The best masses on given points, and the factor that is updated on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mfpde.stationary.free_points import FreePoints
+from mfpde.stationary.mass_program import best_masses
+
+
+def random_problem(seed, count):
+    """A Gaussian kernel matrix on random points of the sphere, and a potential."""
+    draws = np.random.default_rng(seed)
+    points = draws.standard_normal((count, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    beta = draws.choice([20.0, 100.0])
+    kernel = np.exp(beta * (points @ points.T - 1)) / beta
+    return kernel, draws.standard_normal(count) * 0.1 / beta
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), count=st.integers(2, 25))
+def test_points_that_come_and_go_leave_the_minimiser_of_those_left(seed, count):
+    kernel, potential = random_problem(seed, count)
+    draws = np.random.default_rng(seed)
+    points = FreePoints(kernel, potential, ridge=1e-6)
+    free = np.ones(count, dtype=bool)
+    for index in draws.integers(count, size=3 * count):
+        if free[index] and free.sum() > 1:
+            points.take(int(index))
+            free[index] = False
+        elif not free[index]:
+            points.add(int(index))
+            free[index] = True
+    np.testing.assert_array_equal(points.is_free, free)
+    found = points.masses()
+    assert found[~free].tolist() == [0.0] * int((~free).sum())
+    assert found.sum() == pytest.approx(1.0, abs=1e-12)
+    field = (kernel + 1e-6 * np.eye(count)) @ found + potential
+    level = field[free].mean()
+    np.testing.assert_allclose(field[free], level, rtol=0, atol=1e-13)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), count=st.integers(1, 60))
+def test_best_masses_leave_no_point_below_the_level(seed, count):
+    kernel, potential = random_problem(seed, count)
+    start = np.zeros(count)
+    start[seed % count] = 1.0
+    masses = best_masses(kernel, potential, start)
+    assert masses.min() >= 0
+    assert masses.sum() == pytest.approx(1.0, abs=1e-14)
+    field = kernel @ masses + potential
+    level = float(masses @ field)
+    assert field.min() >= level - 1e-13
+    np.testing.assert_allclose(field[masses > 0], level, rtol=0, atol=1e-13)
