@@ -40,7 +40,9 @@ def compiled_sum(function: Function) -> Function:
 
     The result is the same on every run; nothing that conserves mass may rely on it.
     """
-    kernel = numba.njit(cache=True, error_model="numpy", fastmath={"reassoc"})
+    kernel = numba.njit(
+        cache=True, error_model="numpy", fastmath={"reassoc", "contract"}
+    )
     return cast(Function, kernel(function))
 
 

@@ -134,9 +134,12 @@ class GridEquation:
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """S grad F at the cell centres, (directions, *shape)."""
-        velocity = self.attention_velocity(moments)
-        velocity += self.external_velocity
-        return velocity
+        if self.softmaxes:
+            velocity = self.attention_velocity(moments)
+            velocity += self.external_velocity
+            return velocity
+        coefficients = self.summed_spectrum * moments
+        return self.geometry.gradient_onto(coefficients, self.external_velocity)
 
     def velocity_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Velocity at ``points`` (..., d), tangent vectors (..., d)."""

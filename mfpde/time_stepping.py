@@ -19,6 +19,7 @@ dt times the size of g' (more where the grid itself does not resolve the measure
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.clouds import fastest_rate, summed_motion
-from mfpde.compiled import compiled
+from mfpde.compiled import compiled_sum
 from mfpde.transport import Flow, Scheme, State, Transport
 from mfpde.transport.semi_lagrangian import SemiLagrangian
 
@@ -50,18 +51,15 @@ def heun(transport: Transport, start: Point, step: float) -> Advanced:
     """Heun's method, SSPRK(2,2): u1 = E(u), u <- (u + E(u1)) / 2; Shu & Osher (1988)."""
     state, flow = start
     first = transport.stage(state, flow, step)
-    second = transport.stage(first, transport.flow(first), step)
-    return _combined(transport, (state, second), 0.5), None
+    return transport.mixed_stage(state, first, step, 0.5), None
 
 
 def ssprk3(transport: Transport, start: Point, step: float) -> Advanced:
     """SSPRK(3,3): u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3; Shu & Osher (1988)."""
     state, flow = start
     first = transport.stage(state, flow, step)
-    second = transport.stage(first, transport.flow(first), step)
-    middle = _combined(transport, (state, second), 0.25)
-    third = transport.stage(middle, transport.flow(middle), step)
-    return _combined(transport, (state, third), 2.0 / 3.0), None
+    middle = transport.mixed_stage(state, first, step, 0.25)
+    return transport.mixed_stage(state, middle, step, 2.0 / 3.0), None
 
 
 def commutator_free(transport: Transport, start: Point, step: float) -> Advanced:
@@ -78,27 +76,27 @@ RUNGE_KUTTA: dict[str, Callable[[Transport, Point, float], Advanced]] = {
 }
 
 
-def _combined(transport: Transport, states: tuple[State, State], share: float) -> State:
-    """(1 - share) start + share stage; points are combined in the ambient space.
+@compiled_sum
+def _norms(
+    weights: FloatArray,
+    moments: tuple[ComplexArray, ComplexArray, ComplexArray, ComplexArray],
+    step: float,
+) -> tuple[float, float, float]:
+    """Weighted norms: of what is missed, and of the rates of transport and diffusion.
 
-    There the equation x' = v(x/|x|) keeps |x|, so that the methods keep their order if
-    points are normalised when velocities are taken and at the end of the step.
+    ``moments`` are those of the state, of where transport started, of the new state, and
+    what is missed.
     """
-    start, stage = states
-    masses = transport.pool.take(*start.masses.shape)
-    pair = (start.masses.ravel(), stage.masses.ravel())
-    _fill_mean(masses.ravel(), pair, share)
-    return start.moved(masses, (1 - share) * start.points + share * stage.points)
-
-
-@compiled
-def _fill_mean(
-    out: FloatArray, values: tuple[FloatArray, FloatArray], share: float
-) -> None:
-    """Fill in (1 - share) first + share second, in one pass."""
-    first, second = values
-    for i in range(len(out)):
-        out[i] = second[i] * share + first[i] * (1.0 - share)
+    state, start, new, missed = moments
+    error = transported = diffused = 0.0
+    for k in range(len(weights)):
+        weight = weights[k] ** 2
+        by_diffusion = (start[k] - state[k]) * (2.0 / step)
+        by_transport = (new[k] - state[k]) / step - by_diffusion
+        error += weight * (missed[k].real ** 2 + missed[k].imag ** 2)
+        transported += weight * (by_transport.real**2 + by_transport.imag**2)
+        diffused += weight * (by_diffusion.real**2 + by_diffusion.imag**2)
+    return np.sqrt(error), np.sqrt(transported), np.sqrt(diffused)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,16 +162,17 @@ class TimeStepper:
         else:
             errors = self._lag((before, after), last, step)
         error, motion, atom_motion = errors
-        if not np.isfinite(error):
+        if not math.isfinite(error):
             return StepResult(new, new_flow, np.nan, False)
         # Atoms are resolved whatever the grid.
-        unresolved = flow.unresolved_mass / max(float(state.masses.sum()), 1e-300)
+        mass = self.transport.density_mass(state, flow)
+        unresolved = flow.unresolved_mass / max(mass, 1e-300)
         tolerance = self._resolved_tolerance + _UNRESOLVED_TOLERANCE * unresolved
         size = tolerance * motion + self._resolved_tolerance * atom_motion
         allowed = (size + self._negligible_rate(state)) * step + _ROUNDING
         # The error is O(dt^3), what is allowed O(dt).
-        ratio = 0.9 * np.sqrt(allowed / max(error, 1e-300))
-        accurate_step = step * min(max(float(ratio), 0.2), 2.0)
+        ratio = 0.9 * math.sqrt(allowed / max(error, 1e-300))
+        accurate_step = step * min(max(ratio, 0.2), 2.0)
         is_accurate = error <= 2.0 * allowed
         if self.watch_energy and self._energy_moves_wrong(before, after):
             return StepResult(new, new_flow, step / 2, False)
@@ -232,10 +231,14 @@ class TimeStepper:
             masses = state.masses, new.masses
         defect = self.transport.defect(masses, rates, step)
         missed = self.transport.density_moments(defect)
-        diffused = (start[1].density_moments - flow.density_moments) * (2 / step)
-        moved = (new_flow.density_moments - flow.density_moments) / step
-        motion = self._norm(moved - diffused) + self._norm(diffused)
-        error, atom_motion = self._norm(missed), 0.0
+        moments = (
+            flow.density_moments,
+            start[1].density_moments,
+            new_flow.density_moments,
+            missed,
+        )
+        error, by_transport, by_diffusion = _norms(self._weights, moments, step)
+        motion, atom_motion = by_transport + by_diffusion, 0.0
         if len(state.atom_masses):
             # Clouds end a step in another form, but with the same means.
             mean = 0.5 * (flow.atom_velocities + new_flow.atom_velocities)

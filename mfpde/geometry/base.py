@@ -125,6 +125,14 @@ class Geometry(ABC):
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Gradient of a spectral field at the centres, (directions, *shape)."""
 
+    def gradient_onto(
+        self, coefficients: ComplexArray, added: FloatArray
+    ) -> FloatArray:
+        """:meth:`gradient`, and a tangent field (directions, *shape) that is added."""
+        result = self.gradient(coefficients)
+        result += added
+        return result
+
     @abstractmethod
     def field_at(
         self, coefficients: ComplexArray, points: FloatArray

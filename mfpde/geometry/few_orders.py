@@ -21,16 +21,17 @@ e_lm^2 = (l^2 - m^2) / (4 l^2 - 1).
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from mfpde.array_pool import ArrayPool
-from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.geometry.few_orders_sums import (
     Parts,
     derivatives,
     fold,
     padded,
-    sum_axial_slopes,
     sum_degrees,
     sum_rings,
     unfold,
@@ -38,6 +39,7 @@ from mfpde.geometry.few_orders_sums import (
 from mfpde.geometry.gauss_legendre import rings
 from mfpde.geometry.harmonics import recurrence
 
+_NOTHING = np.empty((2, 0, 0))
 _NEGLIGIBLE = 1e-60
 # Products of this size stay in the cache, and BLAS does them on one thread: then the
 # digits do not depend on the number of threads.
@@ -56,8 +58,17 @@ class FewOrdersTransform:
         self.degree = degree
         colatitudes = rings(nlat, nlon).colatitudes[: nlat // 2]
         self._sines = np.sin(colatitudes)
-        self._table = _table(degree + 1, np.cos(colatitudes), self._sines)
-        self._slopes = _slopes(degree)
+        self._starts = _starts(degree)
+        self._table = _table(self._starts, np.cos(colatitudes), self._sines)
+        self._slopes = _slopes(self._starts)
+        # The table's first row, and a factor, for each order of a field and of a slope.
+        one = np.ones(nlat // 2)
+        rows = self._starts[:-1]
+        self._of_fields = rows, np.stack([self._sines, self._sines])
+        self._of_slopes = (
+            np.concatenate([rows[1:2], rows[1:]]),
+            np.stack([self._sines, one]),
+        )
         quarter = nlon // 4 + 1
         angles = 2 * np.pi / nlon * np.arange(quarter)
         phases = np.arange(degree + 1)[:, np.newaxis] * angles
@@ -68,95 +79,110 @@ class FewOrdersTransform:
         waves = [cosines[0::2], cosines[1::2], sines[0::2], sines[1::2]]
         self._waves = [np.ascontiguousarray(wave) for wave in waves]
         self._transposed = [np.ascontiguousarray(wave.T) for wave in waves]
-        # Pairs of rings taken at once.
-        self._block = max(1, _LARGEST_PRODUCT // (2 * quarter * len(waves[0])))
-        self._quarters = np.zeros((4, min(nlat, 2 * self._block), quarter))
+        # Rings taken at once.
+        at_once = max(1, _LARGEST_PRODUCT // waves[0].size)
+        count = -(-nlat // at_once)
+        ends = [nlat * k // count for k in range(count + 1)]
+        self._blocks = list(pairwise(ends))
+        self._quarters = np.zeros((4, -(-nlat // count), quarter))
         cosine, other_cosine, sine, other_sine = (
             np.zeros((nlat, len(wave))) for wave in waves
         )
         self._spectra: Parts = (cosine, other_cosine, sine, other_sine)
-        # Cosine and sine parts of each order on each ring.
-        self._orders = np.zeros((2, degree + 1, nlat))
-        self._sums = np.empty((2, 2, nlat // 2))
+        # For each field the parts of each order on each ring.
+        self._orders = np.zeros((2, 4, len(waves[0]), nlat))
         self._pool = ArrayPool()
 
     def moments(self, masses: FloatArray) -> ComplexArray:
         """Moments sum m conj Y_lm of cell masses (nlat, nlon), for m >= 0."""
-        half = self.shape[0] // 2
-        for first in range(0, half, self._block):
-            count = min(self._block, half - first)
-            quarters = self._quarters[:, : 2 * count]
-            fold(masses, first, self._sines, quarters)
-            rows = slice(2 * first, 2 * (first + count))
-            parts = zip(quarters, self._transposed, self._spectra, strict=True)
-            for quarter, waves, spectrum in parts:
-                np.matmul(quarter, waves, out=spectrum[rows])
-        return sum_rings(self._table, self._spectra, self._block, self.degree)
+        for first, last in self._blocks:
+            fold(masses, (first, last), self._quarters)
+            parts = zip(self._quarters, self._transposed, self._spectra, strict=True)
+            for quarters, waves, spectrum in parts:
+                np.matmul(quarters[: last - first], waves, out=spectrum[first:last])
+        return sum_rings(self._table, self._spectra, self._sines, self._starts)
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values (nlat, nlon) of a field."""
         result = self._pool.take(*self.shape)
-        more = padded(coefficients, self.degree)
-        sum_degrees(self._table, more, self._sines, self._sums, self._orders)
-        self._sum_orders(result)
+        factors = padded(coefficients, self._starts)
+        self._fill(result[np.newaxis], factors, self._of_fields, _NOTHING)
         return result
 
-    def gradient(self, coefficients: ComplexArray) -> FloatArray:
-        """Components (2, nlat, nlon) of the gradient along theta and phi."""
+    def gradient(
+        self, coefficients: ComplexArray, added: FloatArray | None = None
+    ) -> FloatArray:
+        """Components (2, nlat, nlon) of the gradient along theta and phi.
+
+        ``added`` (2, nlat, nlon) are those of a field to add.
+        """
         result = self._pool.take(2, *self.shape)
-        along_theta, along_phi = derivatives(coefficients, self._slopes, self.degree)
-        none = np.ones(len(self._sines))
-        sum_degrees(self._table, along_theta, none, self._sums, self._orders)
-        axial = (self._table, coefficients, self._sines, self._sums)
-        sum_axial_slopes(*axial, self._orders)
-        self._sum_orders(result[0])
-        sum_degrees(self._table, along_phi, none, self._sums, self._orders)
-        self._sum_orders(result[1])
+        factors = derivatives(coefficients, self._slopes, self._starts)
+        self._fill(
+            result, factors, self._of_slopes, _NOTHING if added is None else added
+        )
         return result
 
-    def _sum_orders(self, result: FloatArray) -> None:
-        """Fill in the values (nlat, nlon) from the orders on each ring."""
-        nlat = self.shape[0]
-        for first in range(0, nlat, 2 * self._block):
-            last = min(first + 2 * self._block, nlat)
-            quarters = self._quarters[:, : last - first]
-            for part, (waves, rows) in enumerate(
-                zip(self._waves, quarters, strict=True)
-            ):
-                orders = self._orders[part // 2, part % 2 :: 2, first:last]
-                np.matmul(orders.T, waves, out=rows)
-            unfold(quarters, result[first:last])
+    def _fill(
+        self,
+        result: FloatArray,
+        factors: FloatArray,
+        of_orders: tuple[IntArray, FloatArray],
+        added: FloatArray,
+    ) -> None:
+        """Fill in fields (fields, nlat, nlon) from the factors of the table's rows."""
+        orders = self._orders[: len(result)]
+        sum_degrees(self._table, factors, self._starts, *of_orders, orders)
+        for k, field in enumerate(result):
+            for first, last in self._blocks:
+                parts = zip(orders[k], self._waves, self._quarters, strict=True)
+                for part, waves, quarters in parts:
+                    on_rings = part[: len(waves), first:last].T
+                    np.matmul(on_rings, waves, out=quarters[: last - first])
+                unfold(self._quarters, (first, last), added[k], field)
 
 
-def _table(degree: int, cosines: FloatArray, sines: FloatArray) -> FloatArray:
-    """P_lm / sin(theta), in the order of the coefficients up to ``degree``."""
+def _starts(degree: int) -> IntArray:
+    """First row of each order in the table, and the number of rows.
+
+    An order has rows for the degrees up to ``degree`` + 1 and then up to three more, so that
+    they can be taken in fours.
+    """
+    counts = 4 * ((np.arange(degree + 2, 1, -1) + 3) // 4)
+    return np.asarray(np.concatenate([[0], np.cumsum(counts)]), dtype=np.int64)
+
+
+def _table(starts: IntArray, cosines: FloatArray, sines: FloatArray) -> FloatArray:
+    """P_lm / sin(theta) up to a degree more; rows without a degree are 0."""
+    degree = len(starts) - 1
     a, b, start = recurrence(degree)
-    result = np.empty((len(a), len(cosines)))
+    result = np.zeros((starts[-1], len(cosines)))
     k = 0
-    for m in range(degree + 1):
+    for m in range(degree):
         last, here = np.zeros(len(cosines)), start[k] * sines ** (m - 1)
-        result[k] = here
-        for _ in range(m, degree):
+        result[starts[m]] = here
+        for row in range(starts[m] + 1, starts[m] + degree + 1 - m):
             k += 1
             last, here = here, a[k] * (cosines * here - b[k] * last)
-            result[k] = here
+            result[row] = here
         k += 1
     # Numbers below the normal range would cost a hundred times more than others.
     result[np.abs(result) < _NEGLIGIBLE] = 0.0
     return result
 
 
-def _slopes(degree: int) -> FloatArray:
-    """Factors (2, n) of f_(k-1) and f_(k+1) in g_k, in the order of the table's rows."""
-    pairs = [(k, m) for m in range(degree + 2) for k in range(m, degree + 2)]
-    k, m = np.array(pairs, dtype=np.float64).T
-    result = np.zeros((2, len(k)))
-    inner = k > m
-    result[0, inner] = (k[inner] - 1) * _ratio(k[inner], m[inner])
-    inner = k < degree
-    result[1, inner] = -(k[inner] + 2) * _ratio(k[inner] + 1, m[inner])
+def _slopes(starts: IntArray) -> FloatArray:
+    """Factors (2, rows) of f_(k-1) and f_(k+1) in g_k, by the table's rows."""
+    degree = len(starts) - 2
+    result = np.zeros((2, starts[-1]))
+    for m in range(degree + 1):
+        k = np.arange(m, degree + 2, dtype=np.float64)
+        rows = slice(starts[m], starts[m] + len(k))
+        result[0, rows] = (k - 1) * _ratio(k, m)
+        # The last two have no f_(k+1).
+        result[1, rows][:-2] = -(k[:-2] + 2) * _ratio(k[:-2] + 1, m)
     return result
 
 
-def _ratio(l: FloatArray, m: FloatArray) -> FloatArray:
+def _ratio(l: FloatArray, m: int) -> FloatArray:
     return np.asarray(np.sqrt((l**2 - m**2) / (4 * l**2 - 1)))

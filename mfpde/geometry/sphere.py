@@ -183,6 +183,12 @@ class Sphere(Geometry):
         """Gradient's components to the south and to the east, (2, nlat, nlon)."""
         return self._transform_of(coefficients).gradient(coefficients)
 
+    def gradient_onto(
+        self, coefficients: ComplexArray, added: FloatArray
+    ) -> FloatArray:
+        """Gradient's components plus those of a field that is added."""
+        return self._transform_of(coefficients).gradient(coefficients, added)
+
     def field_at(
         self, coefficients: ComplexArray, points: FloatArray
     ) -> tuple[FloatArray, FloatArray]:

@@ -75,10 +75,17 @@ class SphericalTransform:
         self.plan.SH_to_spat(coefficients, result)
         return result
 
-    def gradient(self, coefficients: ComplexArray) -> FloatArray:
-        """Components (2, nlat, nlon) of the gradient along theta and phi."""
+    def gradient(
+        self, coefficients: ComplexArray, added: FloatArray | None = None
+    ) -> FloatArray:
+        """Components (2, nlat, nlon) of the gradient along theta and phi.
+
+        ``added`` (2, nlat, nlon) are those of a field to add.
+        """
         result = self._pool.take(2, *self.shape)
         self.plan.SHsph_to_spat(coefficients, result[0], result[1])
+        if added is not None:
+            result += added
         return result
 
 
@@ -90,6 +97,7 @@ def degrees_and_orders(degree: int) -> tuple[IntArray, IntArray]:
     return read_only(np.ascontiguousarray(l)), read_only(np.ascontiguousarray(m))
 
 
+@cache
 def degree_of(size: int) -> int:
     """Degree L from the number (L + 1)(L + 2) / 2 of coefficients."""
     return round((float(np.sqrt(8 * size + 1)) - 3) / 2)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.array_pool import ArrayPool
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.clouds import regular
+from mfpde.compiled import compiled
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
 
@@ -41,6 +43,12 @@ class State:
         clouds = self.points.reshape(-1, self.cloud_size, self.points.shape[1])
         return self.moved(self.masses, regular(clouds).reshape(self.points.shape))
 
+    def moved_along(self, velocities: FloatArray, step: float) -> FloatArray:
+        """Points after a step with these velocities (not yet normalised)."""
+        if len(self.atom_masses) == 0:
+            return self.points
+        return np.asarray(self.points + step * velocities)
+
     @property
     def total_mass(self) -> float:
         """Mass of cells and atoms."""
@@ -65,6 +73,15 @@ class Flow:
     atom_velocities: FloatArray
 
 
+class Motion(NamedTuple):
+    """What of a :class:`Flow` does not depend on the scheme's fluxes."""
+
+    density_moments: ComplexArray
+    moments: ComplexArray
+    velocity: FloatArray
+    atom_velocities: FloatArray
+
+
 class Transport(ABC):
     """A transport scheme for one equation on one grid.
 
@@ -82,6 +99,21 @@ class Transport(ABC):
 
     def flow(self, state: State) -> Flow:
         """Evaluate moments, velocity and outflows of ``state``."""
+        motion = self.motion(state)
+        outflows, unresolved = self.outflows(
+            state.masses, motion.moments, motion.velocity
+        )
+        return Flow(
+            motion.density_moments,
+            motion.moments,
+            motion.velocity,
+            outflows,
+            unresolved,
+            motion.atom_velocities,
+        )
+
+    def motion(self, state: State) -> Motion:
+        """Evaluate moments and velocities of ``state``."""
         grid = self.grid
         density_moments = self.density_moments(state.masses)
         moments = density_moments
@@ -93,11 +125,7 @@ class Transport(ABC):
             atom_velocities = grid.velocity_at(moments, points)
         else:
             atom_velocities = np.empty(state.points.shape)
-        velocity = self.velocity(moments)
-        outflows, unresolved = self.outflows(state.masses, moments, velocity)
-        return Flow(
-            density_moments, moments, velocity, outflows, unresolved, atom_velocities
-        )
+        return Motion(density_moments, moments, self.velocity(moments), atom_velocities)
 
     def density_moments(self, masses: FloatArray) -> ComplexArray:
         """Moments of cell masses in the form that the scheme evolves."""
@@ -148,7 +176,27 @@ class Transport(ABC):
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""
         masses = self.drained(state.masses, flow.outflows, step)
-        return state.moved(masses, state.points + step * flow.atom_velocities)
+        return state.moved(masses, state.moved_along(flow.atom_velocities, step))
+
+    def mixed_stage(
+        self, start: State, state: State, step: float, share: float
+    ) -> State:
+        """(1 - share) ``start`` + share times the Euler stage of ``state``.
+
+        Points are mixed in the ambient space.  There the equation x' = v(x/|x|) keeps |x|,
+        so that the methods keep their order if points are normalised when velocities are
+        taken and at the end of the step.
+        """
+        stage = self.stage(state, self.flow(state), step)
+        masses = self.pool.take(*start.masses.shape)
+        pair = (start.masses.ravel(), stage.masses.ravel())
+        _fill_mean(masses.ravel(), pair, share)
+        return start.moved(masses, mixed_points(start, stage.points, share))
+
+    def density_mass(self, state: State, flow: Flow) -> float:
+        """Mass of the cells."""
+        del flow
+        return float(state.masses.sum())
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """0.8 times the mass-weighted 1e-5-quantile of the draining time; inf at rest."""
@@ -162,3 +210,20 @@ class Transport(ABC):
 def normalised(points: FloatArray) -> FloatArray:
     """Scale ``points`` (n, d) to unit length."""
     return np.asarray(points / np.linalg.norm(points, axis=-1, keepdims=True))
+
+
+def mixed_points(start: State, points: FloatArray, share: float) -> FloatArray:
+    """(1 - share) times the points of ``start`` + share ``points``."""
+    if len(start.atom_masses) == 0:
+        return points
+    return np.asarray((1 - share) * start.points + share * points)
+
+
+@compiled
+def _fill_mean(
+    out: FloatArray, values: tuple[FloatArray, FloatArray], share: float
+) -> None:
+    """Fill in (1 - share) first + share second, in one pass."""
+    first, second = values
+    for i in range(len(out)):
+        out[i] = second[i] * share + first[i] * (1.0 - share)

@@ -73,62 +73,95 @@ def fill_fluxes(
     -------
     Sum of mass times blend: what the grid does not resolve.
     """
+    nlat = len(masses)
+    rows = first_rows(masses, velocity, tables)
+    unresolved, unresolved_on_rings = 0.0, 0.0
+    for i in range(nlat):
+        missed = fill_ring_fluxes(
+            rows, i, masses, velocity, at_faces, tables, method, result
+        )
+        unresolved += missed[0]
+        unresolved_on_rings += missed[1]
+    result[SOUTHWARD, nlat - 1] = 0.0
+    return max(unresolved, unresolved_on_rings)
+
+
+@compiled
+def first_rows(masses: FloatArray, velocity: FloatArray, tables: Tables) -> FloatArray:
+    """Rows of work (see ``sphere_rows``) before the fluxes of the first ring."""
+    nlon = masses.shape[1]
+    rows = np.zeros((ROWS, nlon + 2 * PAD))
+    for i in range(2):
+        meridians.fill_ring(rows, i, masses, velocity, tables[0][i])
+    _lead_over_the_pole(rows, nlon, 0, -1)
+    meridians.fill_blends(rows, 0, nlon)
+    over_the_pole(rows, BLEND + RINGS - 1, BLEND, nlon, 1.0)
+    return rows
+
+
+@compiled
+def fill_ring_fluxes(
+    rows: FloatArray,
+    i: int,
+    masses: FloatArray,
+    velocity: FloatArray,
+    at_faces: FloatArray,
+    tables: Tables,
+    method: int,
+    result: FloatArray,
+) -> tuple[float, float]:
+    """Fill in what :func:`fill_fluxes` gives for ring ``i``, but south of the ring before.
+
+    Rings must be taken in their order.  ``result`` (3, rings kept, nlon) holds ring i in
+    its row i modulo the number of rings kept.  Returns the sums of mass times the blends
+    along meridians and along the ring.
+    """
     areas, sizes, lengths, southward = tables[:4]
     zonal_lengths, zonal_flux_lengths, flux_shares, donor = tables[4:]
     nlat, nlon = masses.shape
     blended = 0.0 if method == FACE_VELOCITY else 1.0
-    rows = np.zeros((ROWS, nlon + 2 * PAD))
-    unresolved, unresolved_on_rings = 0.0, 0.0
-    for i in range(2):
-        meridians.fill_ring(rows, i, masses, velocity, areas[i])
-    _lead_over_the_pole(rows, nlon, 0, -1)
-    meridians.fill_blends(rows, 0, nlon)
-    over_the_pole(rows, BLEND + RINGS - 1, BLEND, nlon, 1.0)
-    for i in range(nlat):
-        if i + 2 < nlat:
-            meridians.fill_ring(rows, i + 2, masses, velocity, areas[i + 2])
-        elif i + 2 == nlat:
-            _lead_over_the_pole(rows, nlon, i + 1, i + 2)
-        here, south = i % RINGS, (i + 1) % RINGS
-        if i + 1 < nlat:
-            meridians.fill_blends(rows, i + 1, nlon)
-        else:
-            over_the_pole(rows, BLEND + south, BLEND + here, nlon, 1.0)
-        blends = BLEND + (i - 1) % RINGS, BLEND + here, BLEND + south
-        density = unresolved_density(rows, blends, 0, DENSITY + here, nlon)
-        unresolved += density * areas[i]
-        if i + 1 == nlat:
-            rows[SMOOTH + i % 2, :] = 0.0
-        elif method == THIRD_ORDER:
-            w = southward
-            weights = (w[i, 0], w[i, 1], w[i, 2], w[i, 3])
-            meridians.third_order(rows, i, velocity, weights, lengths[i])
-        else:
-            meridians.limited(rows, i, velocity, at_faces, lengths[i], blended)
-        place = i, DENSITY + here, sizes[i]
-        unresolved_on_rings += zonal_fluxes(
-            rows,
-            place,
-            velocity,
-            at_faces,
-            (
-                areas[i],
-                zonal_lengths[i],
-                zonal_flux_lengths[i],
-                flux_shares[i],
-                donor[i, 2],
-            ),
-            method,
-            result,
-        )
-        meridians.fill_donors(rows, i, nlon, donor[i, 3], blended)
-        if i > 0:
-            ends = (donor[i - 1, 1], donor[i, 0])
-            meridians.fill_north_fluxes(rows, i, ends, result)
-        ends = (donor[i, 0], donor[i, 1])
-        meridians.fill_draining_times(rows, place, areas[i], ends, result)
-    result[SOUTHWARD, nlat - 1] = 0.0
-    return max(unresolved, unresolved_on_rings)
+    if i + 2 < nlat:
+        meridians.fill_ring(rows, i + 2, masses, velocity, areas[i + 2])
+    elif i + 2 == nlat:
+        _lead_over_the_pole(rows, nlon, i + 1, i + 2)
+    here, south = i % RINGS, (i + 1) % RINGS
+    if i + 1 < nlat:
+        meridians.fill_blends(rows, i + 1, nlon)
+    else:
+        over_the_pole(rows, BLEND + south, BLEND + here, nlon, 1.0)
+    blends = BLEND + (i - 1) % RINGS, BLEND + here, BLEND + south
+    unresolved = unresolved_density(rows, blends, 0, DENSITY + here, nlon) * areas[i]
+    if i + 1 == nlat:
+        rows[SMOOTH + i % 2, :] = 0.0
+    elif method == THIRD_ORDER:
+        w = southward
+        weights = (w[i, 0], w[i, 1], w[i, 2], w[i, 3])
+        meridians.third_order(rows, i, velocity, weights, lengths[i])
+    else:
+        meridians.limited(rows, i, velocity, at_faces, lengths[i], blended)
+    place = i, DENSITY + here, sizes[i]
+    unresolved_on_ring = zonal_fluxes(
+        rows,
+        place,
+        velocity,
+        at_faces,
+        (
+            areas[i],
+            zonal_lengths[i],
+            zonal_flux_lengths[i],
+            flux_shares[i],
+            donor[i, 2],
+        ),
+        method,
+        result,
+    )
+    meridians.fill_donors(rows, i, nlon, donor[i, 3], blended)
+    if i > 0:
+        ends = (donor[i - 1, 1], donor[i, 0])
+        meridians.fill_north_fluxes(rows, i, ends, result)
+    ends = (donor[i, 0], donor[i, 1])
+    meridians.fill_draining_times(rows, place, areas[i], ends, result)
+    return unresolved, unresolved_on_ring
 
 
 @compiled

@@ -32,6 +32,7 @@ from mfpde.transport.sphere_rows import (
     SPARE,
     copy_out,
     fill_cells,
+    kept_ring,
     sum_groups,
 )
 
@@ -134,10 +135,11 @@ def fill_north_fluxes(
 ) -> None:
     """Fill in the net fluxes through the north faces of ring ``i``."""
     smooth, before, here = SMOOTH + (i - 1) % 2, DONOR + (i - 1) % 2, DONOR + i % 2
+    ring = kept_ring(result, i - 1)
     for j in range(result.shape[2]):
         k = PAD + j
         donors = rows[before, k], rows[here, k]
-        result[SOUTHWARD, i - 1, j] = net_flux(rows[smooth, k], donors, lengths)
+        result[SOUTHWARD, ring, j] = net_flux(rows[smooth, k], donors, lengths)
 
 
 @compiled_fused
@@ -153,7 +155,7 @@ def fill_draining_times(
     ``place`` holds the ring, the row of its density, and the cells in a group.
     """
     i, density, size = place
-    nlon = result.shape[2]
+    nlon, ring = result.shape[2], kept_ring(result, i)
     north, south, donor = SMOOTH + (i - 1) % 2, SMOOTH + i % 2, DONOR + i % 2
     if size == 1:
         for j in range(nlon):
@@ -161,7 +163,7 @@ def fill_draining_times(
             smooth = rows[north, k], rows[south, k]
             sent = rows[ALONG_RING, k] + outflow(smooth, rows[donor, k], lengths)
             mass = rows[density, k] * area
-            result[DRAINING_TIME, i, j] = mass / sent if sent > 0.0 else np.inf
+            result[DRAINING_TIME, ring, j] = mass / sent if sent > 0.0 else np.inf
         return
     n = nlon // size
     for j in range(nlon):

@@ -37,6 +37,7 @@ from mfpde.transport.sphere_rows import (
     SPARE,
     copy_out,
     fill_cells,
+    kept_ring,
     sum_groups,
     unresolved_density,
     wrap,
@@ -218,6 +219,7 @@ def _fill_fluxes(
 ) -> None:
     """Fill in net fluxes through the east faces, and what leaves each group."""
     i, _, size = place
+    ring = kept_ring(result, i)
     per_cell, lengths = 1.0 / size, (length, length)
     for c in range(n):
         g = PAD + c
@@ -227,7 +229,7 @@ def _fill_fluxes(
         for j in range(n):
             donors = rows[RING_DONOR, PAD + j], rows[RING_DONOR, PAD + j + 1]
             flux = net_flux(rows[RING_SMOOTH, PAD + j], donors, lengths)
-            result[EASTWARD, i, j] = flux
+            result[EASTWARD, ring, j] = flux
     else:
         for c in range(n):
             g = PAD + c

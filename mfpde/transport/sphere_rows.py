@@ -25,6 +25,8 @@ RING_DENSITY, RING_FLOW, RING_BLEND = 3 * RINGS + 6, 3 * RINGS + 7, 3 * RINGS + 
 RING_SPEED, RING_SMOOTH, RING_DONOR = 3 * RINGS + 9, 3 * RINGS + 10, 3 * RINGS + 11
 SPARE = 3 * RINGS + 12
 ROWS = SPARE + 2
+RINGS_KEPT = 2
+"""Rings of fluxes at hand where they are not kept."""
 
 
 @compiled
@@ -111,9 +113,17 @@ def _fill_cells(rows: FloatArray, out: int, values: int, count: int, size: int) 
 
 
 @compiled
+def kept_ring(fluxes: FloatArray, i: int) -> int:
+    """Place of ring ``i`` in fluxes of all rings, or of the last RINGS_KEPT."""
+    # A division by a number that the compiler does not know takes as long as 30 cells.
+    return i % RINGS_KEPT if fluxes.shape[1] == RINGS_KEPT else i
+
+
+@compiled
 def copy_out(
     result: FloatArray, which: int, i: int, rows: FloatArray, row: int
 ) -> None:
     """Fill ring ``i`` of the fluxes from a row."""
+    ring = kept_ring(result, i)
     for j in range(result.shape[2]):
-        result[which, i, j] = rows[row, PAD + j]
+        result[which, ring, j] = rows[row, PAD + j]

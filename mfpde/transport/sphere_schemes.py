@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
@@ -11,7 +13,7 @@ from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
 from mfpde.transport import sphere_methods as methods
 from mfpde.transport import sphere_stage as stages
-from mfpde.transport.base import SAFE_SHARE, Flow, State, Transport
+from mfpde.transport.base import SAFE_SHARE, Flow, State, Transport, mixed_points
 from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
 from mfpde.transport.monotone import check_monotone
 from mfpde.transport.sphere_faces import faces_of
@@ -23,6 +25,7 @@ class SphereTransport(Transport):
     # Diffusion smooths the profiles within groups, which every stage forms anew: a
     # stiff exchange, of this size at any step that is of use.
     diffusion_tolerance = 2e-3
+    method: int
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
@@ -68,36 +71,62 @@ class SphereTransport(Transport):
         stages.defect(masses, rates, self._sizes, step, result)
         return result
 
+    def density_mass(self, state: State, flow: Flow) -> float:
+        """Mass of the cells: their moment of degree 0."""
+        del state
+        return float(flow.density_moments[0].real)
+
     def longest_step(self, state: State, flow: Flow) -> float:
         """As on any grid, from the draining time of whole groups."""
         times = flow.outflows[methods.DRAINING_TIME]
-        ignored = IGNORED_SHARE * state.total_mass
+        total = self.density_mass(state, flow) + state.atom_masses.sum()
+        ignored = IGNORED_SHARE * total
         return SAFE_SHARE * float(
             quantile_of_times(state.masses.ravel(), times.ravel(), ignored)
         )
-
-    def _outflows(
-        self,
-        masses: FloatArray,
-        velocity: FloatArray,
-        at_faces: FloatArray,
-        method: int,
-    ) -> tuple[FloatArray, float]:
-        result = self.pool.take(3, *masses.shape)
-        unresolved = kernels.fill_fluxes(
-            masses, velocity, at_faces, self._tables, method, result
-        )
-        return result, float(unresolved)
-
-
-class DonorBlendedSphere(SphereTransport):
-    """Donor blending with the third-order upwind difference in smooth regions."""
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Fluxes (3, nlat, nlon), see the kernels, and unresolved mass."""
-        return self._outflows(masses, velocity, velocity, methods.THIRD_ORDER)
+        at_faces = self._at_faces(moments, velocity)
+        result = self.pool.take(3, *masses.shape)
+        unresolved = kernels.fill_fluxes(
+            masses, velocity, at_faces, self._tables, self.method, result
+        )
+        return result, float(unresolved)
+
+    def mixed_stage(
+        self, start: State, state: State, step: float, share: float
+    ) -> State:
+        """As on any grid, but for the fluxes, in one pass that does not keep them."""
+        _, moments, velocity, atom_velocities = self.motion(state)
+        masses = self.pool.take(*state.masses.shape)
+        stages.mixed_stage(
+            state.masses,
+            velocity,
+            self._at_faces(moments, velocity),
+            self._tables,
+            self.method,
+            (step, share),
+            start.masses,
+            masses,
+        )
+        points = state.moved_along(atom_velocities, step)
+        return start.moved(masses, mixed_points(start, points, share))
+
+    @abstractmethod
+    def _at_faces(self, moments: ComplexArray, velocity: FloatArray) -> FloatArray:
+        """What the kernels want to know at the faces, see there."""
+
+
+class DonorBlendedSphere(SphereTransport):
+    """Donor blending with the third-order upwind difference in smooth regions."""
+
+    method = methods.THIRD_ORDER
+
+    def _at_faces(self, moments: ComplexArray, velocity: FloatArray) -> FloatArray:
+        return velocity
 
 
 class MusclSphere(SphereTransport):
@@ -106,6 +135,8 @@ class MusclSphere(SphereTransport):
     There the attention's velocity is the mean of the two centres, and the external one
     is taken exactly at the face.
     """
+
+    method = methods.MUSCL
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
@@ -126,11 +157,8 @@ class MusclSphere(SphereTransport):
         # What the mean of two centres misses of the external velocity.
         self._missing_at_faces = at_faces - _means_at_faces(grid.external_velocity)
 
-    def outflows(
-        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """Fluxes (3, nlat, nlon), see the kernels, and unresolved mass."""
-        return self._outflows(masses, velocity, self._missing_at_faces, methods.MUSCL)
+    def _at_faces(self, moments: ComplexArray, velocity: FloatArray) -> FloatArray:
+        return self._missing_at_faces
 
 
 class MonotoneSphere(SphereTransport):
@@ -142,6 +170,8 @@ class MonotoneSphere(SphereTransport):
     soon as the outside pull is below m h / 2.
     """
 
+    method = methods.FACE_VELOCITY
+
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
         check_monotone(grid)
@@ -150,16 +180,13 @@ class MonotoneSphere(SphereTransport):
         widths = np.sin(sphere.colatitudes) * sphere.longitude_step * self._sizes
         self._widths = widths[:, np.newaxis]
 
-    def outflows(
-        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """Fluxes (3, nlat, nlon), see the kernels, and unresolved mass."""
+    def _at_faces(self, moments: ComplexArray, velocity: FloatArray) -> FloatArray:
         potential = self.grid.sign * self.grid.first_variation(moments)
-        at_faces = np.zeros((2, *masses.shape))
+        at_faces = np.zeros((2, *self.sphere.shape))
         at_faces[0, :-1] = np.diff(potential, axis=0) / self._distances
         means = group_means(potential, self._sizes)
         at_faces[1] = (np.roll(means, -1, axis=1) - means) / self._widths
-        return self._outflows(masses, velocity, at_faces, methods.FACE_VELOCITY)
+        return at_faces
 
 
 def _means_at_faces(components: FloatArray) -> FloatArray:

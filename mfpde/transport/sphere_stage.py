@@ -8,7 +8,9 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry.gauss_legendre import level_ring, limited_difference
 from mfpde.transport.draining import FULL_DRAIN
+from mfpde.transport.sphere import Tables, fill_ring_fluxes, first_rows
 from mfpde.transport.sphere_methods import DRAINING_TIME, EASTWARD, SOUTHWARD
+from mfpde.transport.sphere_rows import RINGS_KEPT, kept_ring
 
 # Rows of work; ring i is row i modulo 2 of the times for which cells send and of what
 # they send south, and zonal rows continue around the ring.
@@ -28,34 +30,82 @@ def drained(
 
     Conservative, and never negative for any step.  The result is spread within groups.
     """
-    nlat, nlon = masses.shape
-    rows = np.zeros((_ROWS, nlon + sizes.max()))
+    nlat = len(masses)
+    rows = np.zeros((_ROWS, masses.shape[1] + sizes.max()))
     _fill_times(rows, 0, fluxes, step)
     for i in range(nlat):
         if i + 1 < nlat:
             _fill_times(rows, i + 1, fluxes, step)
-            _move_south(rows, i, fluxes)
-        else:
-            rows[_TO_SOUTH + i % 2, :] = 0.0
-        size = sizes[i]
-        # With a constant size the compiler vectorises the loops: most groups are small.
-        if size == 1:
-            _move_east(rows, i, fluxes, 1)
-            _balance(rows, i, masses, result)
-        elif size == 2:
-            _balance_groups(rows, i, fluxes, masses, 2, result)
-        elif size == 4:
-            _balance_groups(rows, i, fluxes, masses, 4, result)
-        else:
-            _balance_groups(rows, i, fluxes, masses, size, result)
+        _drain_ring(rows, i, masses, fluxes, sizes[i], result)
+
+
+@compiled
+def mixed_stage(
+    masses: FloatArray,
+    velocity: FloatArray,
+    at_faces: FloatArray,
+    tables: Tables,
+    method: int,
+    times: tuple[float, float],
+    start: FloatArray,
+    result: FloatArray,
+) -> None:
+    """(1 - share) ``start`` + share times the Euler stage; ``times`` are step and share.
+
+    The fluxes (see :func:`mfpde.transport.sphere.fill_fluxes`) are kept for a few rings
+    only: memory is slower than arithmetic.
+    """
+    step, share = times
+    sizes = tables[1]
+    nlat, nlon = masses.shape
+    fluxes = np.empty((3, RINGS_KEPT, nlon))
+    flux_rows = first_rows(masses, velocity, tables)
+    rows = np.zeros((_ROWS, nlon + sizes.max()))
+    for i in range(nlat + 1):
+        if i < nlat:
+            fill_ring_fluxes(
+                flux_rows, i, masses, velocity, at_faces, tables, method, fluxes
+            )
+            _fill_times(rows, i, fluxes, step)
+        if i > 0:
+            _drain_ring(rows, i - 1, masses, fluxes, sizes[i - 1], result)
+            for j in range(nlon):
+                mixed = result[i - 1, j] * share + start[i - 1, j] * (1.0 - share)
+                result[i - 1, j] = mixed
+
+
+@compiled
+def _drain_ring(
+    rows: FloatArray,
+    i: int,
+    masses: FloatArray,
+    fluxes: FloatArray,
+    size: int,
+    result: FloatArray,
+) -> None:
+    """Fill in ring ``i``; the times for which it and the next send are known."""
+    if i + 1 < len(masses):
+        _move_south(rows, i, fluxes)
+    else:
+        rows[_TO_SOUTH + i % 2, :] = 0.0
+    # With a constant size the compiler vectorises the loops: most groups are small.
+    if size == 1:
+        _move_east(rows, i, fluxes, 1)
+        _balance(rows, i, masses, result)
+    elif size == 2:
+        _balance_groups(rows, i, fluxes, masses, 2, result)
+    elif size == 4:
+        _balance_groups(rows, i, fluxes, masses, 4, result)
+    else:
+        _balance_groups(rows, i, fluxes, masses, size, result)
 
 
 @compiled
 def _fill_times(rows: FloatArray, i: int, fluxes: FloatArray, step: float) -> None:
     """Time for which the cells of ring ``i`` send."""
-    out = _TIME + i % 2
+    out, ring = _TIME + i % 2, kept_ring(fluxes, i)
     for j in range(fluxes.shape[2]):
-        rows[out, j] = min(step, fluxes[DRAINING_TIME, i, j] * FULL_DRAIN)
+        rows[out, j] = min(step, fluxes[DRAINING_TIME, ring, j] * FULL_DRAIN)
 
 
 @compiled
@@ -68,8 +118,9 @@ def _moved(flux: float, before: float, behind: float) -> float:
 def _move_south(rows: FloatArray, i: int, fluxes: FloatArray) -> None:
     """Fill in what crosses the south faces of ring ``i``."""
     out, north, south = _TO_SOUTH + i % 2, _TIME + i % 2, _TIME + (i + 1) % 2
+    ring = kept_ring(fluxes, i)
     for j in range(fluxes.shape[2]):
-        flux = fluxes[SOUTHWARD, i, j]
+        flux = fluxes[SOUTHWARD, ring, j]
         rows[out, j] = _moved(flux, rows[north, j], rows[south, j])
 
 
@@ -77,11 +128,11 @@ def _move_south(rows: FloatArray, i: int, fluxes: FloatArray) -> None:
 def _move_east(rows: FloatArray, i: int, fluxes: FloatArray, size: int) -> None:
     """Fill in what crosses the east faces: cell j is column j + ``size``."""
     nlon = fluxes.shape[2]
-    times = _TIME + i % 2
+    times, ring = _TIME + i % 2, kept_ring(fluxes, i)
     for j in range(size):
         rows[times, nlon + j] = rows[times, j]
     for j in range(nlon):
-        flux = fluxes[EASTWARD, i, j]
+        flux = fluxes[EASTWARD, ring, j]
         moved = _moved(flux, rows[times, j], rows[times, size + j])
         rows[_TO_EAST, size + j] = moved
     for j in range(size):
