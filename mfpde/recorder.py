@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +22,7 @@ from mfpde.transport import Flow, State
 Observer = Callable[[Measure], float]
 OnSave = Callable[[float, Measure, dict[str, float]], None]
 OnTrack = Callable[[Tracker], None]
+OnEvents = Callable[[Sequence[Event]], None]
 
 
 def measure_of(state: State, geometry: Geometry) -> Measure:
@@ -45,6 +46,7 @@ class Recorder:
     on_save: OnSave | None
     tracker: Tracker | None = None
     on_track: OnTrack | None = None
+    on_events: OnEvents | None = None
     times: list[float] = field(default_factory=list)
     states: list[AnyMeasure] = field(default_factory=list)
     rows: list[dict[str, float]] = field(default_factory=list)
@@ -68,6 +70,8 @@ class Recorder:
         self.states.append(measure)
         self.rows.append(row)
         self._track(at, measure)
+        if self.on_events is not None and self.events:
+            self.on_events(self.events)
         if self.on_save is not None:
             self.on_save(at, measure, row)
 

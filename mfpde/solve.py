@@ -13,7 +13,7 @@ from mfpde.arrays import real_number
 from mfpde.atoms import check_atoms, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.measure import AnyMeasure, Measure, as_measure
-from mfpde.recorder import Observer, OnSave, OnTrack, Recorder
+from mfpde.recorder import Observer, OnEvents, OnSave, OnTrack, Recorder
 from mfpde.refined_loop import Discretization, OnRefine, Refiner
 from mfpde.refinement import RefinementCriterion, cell_count, largest_grid
 from mfpde.refinement.criterion import DEFAULT_TOLERANCE
@@ -56,6 +56,7 @@ def solve(
     on_save: OnSave | None = None,
     track: Concentration | Tracker | None = None,
     on_track: OnTrack | None = None,
+    on_events: OnEvents | None = None,
     on_refine: OnRefine | None = None,
     start_time: float = 0.0,
     first_step: float | None = None,
@@ -118,6 +119,9 @@ def solve(
         :class:`mfpde.tracking.Tracker` goes on from an earlier run.
     on_track
         Called with the tracker at every save, before ``on_save``.
+    on_events
+        Called with all events so far that exact atoms tell of, at every save and before
+        ``on_save``, once there are any.
     on_refine
         Called with the :class:`mfpde.refinement_record.Refinement` at each one.
     start_time, first_step
@@ -171,6 +175,7 @@ def solve(
         on_save,
         tracker=tracker,
         on_track=on_track,
+        on_events=on_events,
         # The very list that the exact atoms write to.
         events=[] if exact is None else exact.events,
     )

@@ -66,7 +66,8 @@ if TYPE_CHECKING:
 __all__ = ["PARTICLES", "RunWriter", "StoreError", "load", "open_dataset", "save"]
 
 FINAL = "final"
-_CLOSING = ("stop_kind", "stop_message", "final_time", "statistics", "events")
+_EVENTS = "events"
+_CLOSING = ("stop_kind", "stop_message", "final_time", "statistics", _EVENTS)
 _JUNCTIONS = "junctions"
 
 
@@ -74,7 +75,8 @@ class RunWriter:
     """Writes a run as it goes: ``solve(..., on_save=writer.save)``, then ``finish``.
 
     What was saved before a process was killed can be loaded, and the run continued.  The
-    track of a run's atoms is written too with ``solve(..., on_track=writer.follow)``.
+    track of a run's atoms is written too with ``solve(..., on_track=writer.follow)``, and the
+    events of exact atoms with ``on_events=writer.tell``.
 
     Parameters
     ----------
@@ -139,6 +141,8 @@ class RunWriter:
         writer._grids.forget_after(float(str(reached)))
         kept = {n: v for n, v in writer._group.attrs.items() if n not in _CLOSING}
         writer._group.attrs.put(kept)
+        if events:
+            writer.tell(())
         if FINAL in writer._group:
             del writer._group[FINAL]
         return writer
@@ -166,6 +170,17 @@ class RunWriter:
             self._group.attrs[_JUNCTIONS] = text
         self._tracked = track_variables(track.seen[index], track.verdicts[index])
 
+    def tell(self, events: Sequence[Event]) -> None:
+        """Note the ``events`` so far of a run, or of its present part if it was resumed.
+
+        A track that is written has them already.
+        """
+        if _JUNCTIONS in self._group.attrs:
+            return
+        text = events_json((*self._earlier, *events))
+        if self._group.attrs.get(_EVENTS) != text:
+            self._group.attrs[_EVENTS] = text
+
     def refined(self, refinement: Refinement) -> None:
         """Note a refinement: ``solve(..., on_refine=writer.refined)``."""
         self._grids.add(refinement)
@@ -182,7 +197,7 @@ class RunWriter:
                 "stop_message": run.stop.message,
                 "final_time": float(run.final_time),
                 "statistics": json.dumps(run.statistics, default=_plain),
-                "events": events_json(all_events(self._earlier, run.events, run.track)),
+                _EVENTS: events_json(all_events(self._earlier, run.events, run.track)),
             }
         )
 
@@ -266,7 +281,12 @@ def load(path: str | Path, *, group: str | None = None) -> Run:
         final=final,
         final_time=float(attributes.get("final_time", final_time)),
         statistics=json.loads(attributes.get("statistics", "{}")),
-        events=stored_events(attributes.get("events"), track),
+        # A process may have been killed between events and the save after them.
+        events=tuple(
+            event
+            for event in stored_events(attributes.get(_EVENTS), track)
+            if event.time <= final_time
+        ),
         track=track,
         refinements=stored_refinements(attributes, final_time),
     )

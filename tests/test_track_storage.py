@@ -254,6 +254,42 @@ def test_a_resumed_run_has_the_tree_of_one_that_was_not(config, saves, monkeypat
     np.testing.assert_array_equal(resumed.track.counts, whole.track.counts)
 
 
+class KilledError(Exception):
+    """Stands for a signal in the middle of a save: nothing more is written."""
+
+
+@pytest.mark.parametrize("cuts", [(4,), (2, 4)])
+def test_events_survive_a_process_that_is_killed(cuts, config, monkeypatch):
+    """No track, no end: what exact atoms did before the last save is there, and no more."""
+    asked = [
+        "--set",
+        "geometry.cells=512",
+        "--set",
+        "solve.atoms=exact",
+        "--set",
+        "concentration.track=false",
+        "--quiet",
+    ]
+    assert main(["run", config, "--out", "whole.zarr", *asked]) == 0
+    whole = load("whole.zarr")
+    assert {event.kind for event in whole.events} == {"birth", "merge"}
+    commands = [["run", config, "--out", "cut.zarr", *asked]]
+    commands += [["resume", "cut.zarr", "--quiet"]] * len(cuts)
+    for saves, command in zip(cuts, commands, strict=False):
+        with monkeypatch.context() as patched:
+            interrupted_after(patched, saves, error=KilledError)
+            with pytest.raises(KilledError):
+                main(command)
+        cut = load("cut.zarr")
+        told = [event for event in whole.events if event.time <= cut.final_time]
+        assert [event.kind for event in cut.events] == [event.kind for event in told]
+    assert main(commands[-1]) == 0
+    resumed = load("cut.zarr").events
+    assert [event.kind for event in resumed] == [event.kind for event in whole.events]
+    for one, other in zip(resumed, whole.events, strict=True):
+        assert one.time == pytest.approx(other.time, rel=0.02)
+
+
 def test_events_of_a_resumed_run_are_not_told_twice(run):
     one = (Event("birth", 1.0, np.eye(2)[:1], np.array([0.5])),)
     two = (Event("birth", 2.0, np.eye(2)[1:], np.array([0.5])),)

@@ -76,6 +76,7 @@ def _continued(earlier: Run, settings: Settings, arguments: argparse.Namespace) 
         progress=not arguments.quiet,
         on_save=writer.save,
         on_track=writer.follow,
+        on_events=writer.tell,
         on_refine=writer.refined,
     )
     writer.finish(result)

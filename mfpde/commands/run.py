@@ -35,6 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress=not arguments.quiet,
         on_save=None if writer is None else writer.save,
         on_track=None if writer is None else writer.follow,
+        on_events=None if writer is None else writer.tell,
         on_refine=None if writer is None else writer.refined,
     )
     if writer is not None:
