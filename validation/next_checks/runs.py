@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import ceil
 
 import mfpde
 from mfpde.concentration.report import ConcentratedRegion
@@ -37,8 +38,8 @@ class Setting:
 
     @property
     def cells(self) -> int:
-        """Number of cells: ``cells_per_root`` sqrt(beta), even."""
-        return 2 * round(self.cells_per_root * self.beta**0.5 / 2)
+        """Number of cells: ``cells_per_root`` sqrt(beta) at least, even."""
+        return 2 * ceil(self.cells_per_root * self.beta**0.5 / 2)
 
     @property
     def perceptron(self) -> mfpde.Perceptron:
