@@ -116,8 +116,9 @@ class ConcentrationReport:
     Attributes
     ----------
     regions
-        One for each basin that holds mass (for each exact atom of one): by angle on the
-        circle and on zonal grids, heaviest first on the sphere.
+        One for each basin that holds mass (for each exact atom of one, and of particles for
+        each cluster if there are several): by angle on the circle and on zonal grids,
+        heaviest first on the sphere.
     core_radius
         Radius of a core in radians, min(1/(2 sqrt beta), pi/6); on a grid of S^1 and S^2
         at least 4 cells.
