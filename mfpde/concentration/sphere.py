@@ -149,6 +149,9 @@ class _Search:
         nearest = cKDTree(centres).query(flow.points[members])[1]
         for rank, centre in enumerate(centres):
             part = members[nearest == rank]
+            # A cluster across an edge may have its centre here and its points beyond.
+            if len(part) == 0:
+                continue
             held = flow.points[part], flow.masses[part]
             core = core_about(centre, held, flow.core_radius)
             yield self._region(part, core, cells=basin.cells)
