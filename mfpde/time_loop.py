@@ -10,6 +10,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.atoms import ExactAtoms
 from mfpde.recorder import Recorder
+from mfpde.refused_steps import StepBelowRefused
 from mfpde.stopping import (
     StepRecord,
     StoppingCondition,
@@ -57,6 +58,7 @@ class TimeLoop:
         self.t_end = t_end
         self.longest = longest
         self.accurate_step = first
+        self.below_refused = StepBelowRefused()
         self.report: Callable[..., None] | None = None
         self.steps = 0
         self.rejected = 0
@@ -137,7 +139,7 @@ class TimeLoop:
         draining = min(self.stepper.longest_step(self.state, flow), self.longest)
         target = self.save_times[0] if self.save_times else self.t_end
         while True:
-            wanted = min(draining, self.accurate_step)
+            wanted = min(draining, self.accurate_step, self.below_refused.step)
             if wanted < _SMALLEST_STEP * self._horizon():
                 if not np.isfinite(flow.outflows).all():
                     return not_finite(self.time)
@@ -155,6 +157,8 @@ class TimeLoop:
             if result.is_accurate or step <= smallest:
                 break
             self.rejected += 1
+            self.below_refused.refuse(step)
+        self.below_refused.accept()
         moved = 0.5 * float(np.abs(result.state.masses - self.state.masses).sum())
         if len(self.state.atom_masses):
             moved += float(
