@@ -14,7 +14,6 @@ from validation.charts import (
     MARKERS,
     describe,
     panels,
-    show_legend,
     spare_ticks,
 )
 from validation.claim import Claim, Quantity
@@ -115,5 +114,11 @@ def figure(problem: SmoothProblem, found: dict[str, Curve]) -> object:
             )
         describe(ax, xlabel="seconds", ylabel=f"error: {label}", title=problem.name)
         spare_ticks(ax)
-    show_legend(axes[0], loc="best")
+    # Beside the panels: inside, it would hide points.
+    drawn.legend(
+        *axes[0].get_legend_handles_labels(),
+        loc="outside right center",
+        fontsize=7,
+        frameon=False,
+    )
     return drawn
