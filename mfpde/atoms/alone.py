@@ -18,7 +18,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from mfpde.arrays import FloatArray
-from mfpde.atoms.held import HeldAtom
+from mfpde.clouds import joined
 from mfpde.compiled import compiled
 from mfpde.equation import MeanFieldEquation
 from mfpde.events import Event
@@ -166,10 +166,11 @@ def _merged(
 ) -> tuple[FloatArray, FloatArray]:
     first, second = pair
     nothing = np.zeros((points.shape[1], points.shape[1]))
-    joined = HeldAtom(float(masses[first]), points[first], nothing).joined(
-        float(masses[second]), points[second], nothing
+    mass, position, _ = joined(
+        (masses[first], points[first], nothing),
+        (masses[second], points[second], nothing),
     )
     kept = np.arange(len(masses)) != second
     new_points, new_masses = points.copy(), masses.copy()
-    new_points[first], new_masses[first] = joined.position, joined.mass
+    new_points[first], new_masses[first] = position, mass
     return new_points[kept], new_masses[kept]

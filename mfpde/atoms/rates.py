@@ -11,16 +11,16 @@ from mfpde.clouds import tangents_of
 
 
 def contraction_rates(
-    velocity_at: Callable[[FloatArray], FloatArray], centre: FloatArray, reach: float
+    velocity_at: Callable[[FloatArray], FloatArray], centres: FloatArray, reach: float
 ) -> FloatArray:
-    """Real parts (d - 1,) of the eigenvalues of the velocity's gradient at ``centre``.
+    """Real parts (n, d - 1) of the eigenvalues of the velocity's gradient at ``centres``.
 
     Parameters
     ----------
     velocity_at
         Velocities (n, d) at points (n, d).
-    centre
-        A point (d,).
+    centres
+        Points (n, d).
     reach
         Half the distance over which velocities are differenced, in radians; a kink
         within it counts by its share.
@@ -30,15 +30,16 @@ def contraction_rates(
     Eigenvalues of s Hess F for a gradient flow, increasing.  All negative: the flow
     contracts there.
     """
-    basis = tangents_of(centre)
-    ahead = np.cos(reach) * centre + np.sin(reach) * basis
-    behind = np.cos(reach) * centre - np.sin(reach) * basis
-    speeds = velocity_at(np.concatenate([ahead, behind]))
-    count = len(basis)
+    count, dimension = centres.shape
+    if count == 0:
+        return np.empty((0, dimension - 1))
+    basis = np.stack([tangents_of(centre) for centre in centres])
+    middles = np.cos(reach) * centres[:, np.newaxis]
+    ends = np.stack([middles + np.sin(reach) * basis, middles - np.sin(reach) * basis])
+    ahead, behind = velocity_at(ends.reshape(-1, dimension)).reshape(ends.shape)
     # Along the arc the tangent turns with it: cos(reach) e -+ sin(reach) x.
-    rises = (speeds[:count] - speeds[count:]) @ basis.T
-    turning = -np.sin(reach) * (speeds[:count] + speeds[count:]) @ centre
-    along = np.cos(reach) * np.diag(rises) + turning
-    gradient = rises.copy()
-    np.fill_diagonal(gradient, along)
-    return np.sort(np.linalg.eigvals(gradient / (2 * reach)).real)
+    gradients = (ahead - behind) @ basis.transpose(0, 2, 1)
+    turning = -np.sin(reach) * np.einsum("nai,ni->na", ahead + behind, centres)
+    for a in range(dimension - 1):
+        gradients[:, a, a] = np.cos(reach) * gradients[:, a, a] + turning[:, a]
+    return np.sort(np.linalg.eigvals(gradients / (2 * reach)).real, axis=1)

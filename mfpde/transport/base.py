@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.array_pool import ArrayPool
-from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.clouds import regular
 from mfpde.compiled import compiled
+from mfpde.great_arcs import normalise
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
 
@@ -135,6 +136,14 @@ class Transport(ABC):
         """Velocity where the scheme takes it: here at the centres, (directions, *shape)."""
         return self.grid.velocity(moments)
 
+    def velocity_in_cells(self, flow: Flow, numbers: IntArray) -> FloatArray:
+        """Velocity (n, d) at the centres of cells with flat ``numbers`` (n,)."""
+        tangents = self.grid.geometry.tangents
+        directions, dimension = len(tangents), tangents.shape[-1]
+        along = flow.velocity.reshape(directions, -1)[:, numbers]
+        basis = tangents.reshape(directions, -1, dimension)[:, numbers]
+        return np.asarray(np.einsum("an,ani->ni", along, basis))
+
     @abstractmethod
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
@@ -207,9 +216,13 @@ class Transport(ABC):
         )
 
 
+@compiled
 def normalised(points: FloatArray) -> FloatArray:
     """Scale ``points`` (n, d) to unit length."""
-    return np.asarray(points / np.linalg.norm(points, axis=-1, keepdims=True))
+    result = points.copy()
+    for point in result:
+        normalise(point)
+    return result
 
 
 def mixed_points(start: State, points: FloatArray, share: float) -> FloatArray:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray, read_only
+from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
 from mfpde.feet import feet
 from mfpde.remap import GHOSTS, edge_densities, remapped
@@ -71,6 +71,12 @@ class SemiLagrangian(Transport):
     ) -> tuple[FloatArray, float]:
         """The face velocity, and the unresolved mass."""
         return velocity, self.unresolved_mass(masses)
+
+    def velocity_in_cells(self, flow: Flow, numbers: IntArray) -> FloatArray:
+        """Velocity (n, d) at the centres of cells, where the scheme does not need it."""
+        geometry = self.grid.geometry
+        points = geometry.points.reshape(-1, geometry.dimension)[numbers]
+        return self.grid.velocity_at(flow.moments, points)
 
     def advanced(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
         """State after a step of the method, and the flow of its last stage."""
