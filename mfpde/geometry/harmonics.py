@@ -21,7 +21,7 @@ from functools import cache
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only
-from mfpde.compiled import compiled, compiled_sum
+from mfpde.compiled import compiled, compiled_fused, compiled_sum
 from mfpde.geometry.lanes import LANES, lane_points
 
 _UNROLLED = 4
@@ -135,7 +135,7 @@ def _packed(coefficients: ComplexArray, factors: FloatArray, degree: int) -> Flo
     return packed
 
 
-@compiled
+@compiled_fused
 def _start_order(w: FloatArray, row: FloatArray) -> None:
     """Set q_mm and the sums with l = m alone."""
     q, _, real, imag, slope_real, slope_imag = row
@@ -148,7 +148,7 @@ def _start_order(w: FloatArray, row: FloatArray) -> None:
         w[_SLOPE + LANES + j] = slope_imag * q
 
 
-@compiled
+@compiled_fused
 def _add_degrees(w: FloatArray, packed: FloatArray, row: int) -> None:
     """Four more degrees of the order at hand."""
     a1, b1, c1, d1, e1, f1 = packed[row]
@@ -170,7 +170,7 @@ def _add_degrees(w: FloatArray, packed: FloatArray, row: int) -> None:
         w[_SLOPE + LANES + j] += f1 * q1 + f2 * q2 + f3 * q3 + f4 * q4
 
 
-@compiled
+@compiled_fused
 def _add_order(w: FloatArray, m: int) -> None:
     """Add what order m gives to value and gradient, and raise the power of w."""
     if m == 0:
@@ -195,7 +195,7 @@ def _add_order(w: FloatArray, m: int) -> None:
         w[_WAVE + LANES + j] = wave_real * y + wave_imag * x
 
 
-@compiled
+@compiled_fused
 def _keep_tangential(
     points: FloatArray, first: int, w: FloatArray, gradients: FloatArray
 ) -> None:
@@ -208,7 +208,7 @@ def _keep_tangential(
             gradients[p, i] = w[_GRADIENT + i * LANES + j] - radial * points[p, i]
 
 
-@compiled
+@compiled_fused
 def field_at_points(
     coefficients: ComplexArray, points: FloatArray, factors: FloatArray, degree: int
 ) -> tuple[FloatArray, FloatArray]:

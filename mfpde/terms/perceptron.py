@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, read_only, real_array, real_number, whole_number
+from mfpde.compiled import compiled
 from mfpde.terms.activations import Activation, AnyActivation, find_activation
-from mfpde.terms.base import ExternalTerm, tangential
+from mfpde.terms.base import ExternalTerm
 
 PARALLEL_TOLERANCE = 1e-12
 
@@ -147,11 +149,18 @@ class Perceptron(ExternalTerm):
     def drift(self, points: FloatArray) -> FloatArray:
         """P_x sum_j w_j sigma(a_j.x + b_j) a_j, or with W_j for w_j a_j, shape (..., d)."""
         outputs = self.activation.sigma(self.preactivations(points))
+        units, dimension = self.directions.shape
+        vectors = _tangential_sums(
+            outputs.reshape(-1, units), self._vectors, points.reshape(-1, dimension)
+        )
+        return vectors.reshape(points.shape)
+
+    @cached_property
+    def _vectors(self) -> FloatArray:
+        """Vectors (units, d) that the outputs multiply."""
         if self.is_gradient:
-            vectors = (outputs * self.weights) @ self.directions
-        else:
-            vectors = outputs @ self.weights
-        return tangential(np.asarray(vectors), points)
+            return self.weights[:, np.newaxis] * self.directions
+        return self.weights
 
     def kink_angles(self) -> FloatArray:
         """Angles (k,) in [0, 2 pi) where a_j.x + b_j is at a kink of sigma; d = 2 only."""
@@ -199,3 +208,22 @@ class Perceptron(ExternalTerm):
             f"Perceptron({units} {self.activation_name} units on S^{self.dimension - 1}, "
             f"{kind} weights{biased})"
         )
+
+
+@compiled
+def _tangential_sums(
+    factors: FloatArray, vectors: FloatArray, points: FloatArray
+) -> FloatArray:
+    """Sums over units of factors (n, units) times vectors (units, d), tangential at points."""
+    sums = np.zeros(points.shape)
+    count, dimension = points.shape
+    for p in range(count):
+        radial = 0.0
+        for unit in range(len(vectors)):
+            for i in range(dimension):
+                sums[p, i] += factors[p, unit] * vectors[unit, i]
+        for i in range(dimension):
+            radial += sums[p, i] * points[p, i]
+        for i in range(dimension):
+            sums[p, i] -= radial * points[p, i]
+    return sums
