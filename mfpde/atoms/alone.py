@@ -22,6 +22,7 @@ from mfpde.clouds import joined
 from mfpde.compiled import compiled
 from mfpde.equation import MeanFieldEquation
 from mfpde.events import Event
+from mfpde.great_arcs import smallest_distance
 
 RELATIVE_TOLERANCE = 1e-10
 ABSOLUTE_TOLERANCE = 1e-13
@@ -63,9 +64,7 @@ class AtomMotion:
         shape = points.shape
 
         def meeting(_: float, flat: FloatArray) -> float:
-            return (
-                _smallest_distance(_unit(flat.reshape(shape))) - self.meeting_distance
-            )
+            return smallest_distance(_unit(flat.reshape(shape))) - self.meeting_distance
 
         meeting.terminal = True  # type: ignore[attr-defined]
         rate = self._rate(masses, shape)
@@ -135,16 +134,6 @@ def _pair_velocities(
         if softmax:
             speeds[i] /= total
     return speeds
-
-
-@compiled
-def _smallest_distance(points: FloatArray) -> float:
-    smallest = np.inf
-    for i in range(len(points)):
-        for j in range(i):
-            squared = ((points[i] - points[j]) ** 2).sum()
-            smallest = min(smallest, squared)
-    return float(np.sqrt(smallest))
 
 
 def _unit(points: FloatArray) -> FloatArray:

@@ -28,6 +28,7 @@ from mfpde.atoms.peaks import peaks
 from mfpde.atoms.rates import contraction_rates
 from mfpde.clouds import POINT_WIDTH, joined, largest_widths
 from mfpde.events import Event, EventKind
+from mfpde.great_arcs import smallest_distance
 from mfpde.transport import Flow, State, Transport
 
 ABSORBED_CELLS = 4.0
@@ -152,6 +153,8 @@ class HandOff:
 
     def _centres_of_narrow_mass(self, cells: Cells, starts: FloatArray) -> FloatArray:
         """Means of the mass in windows about ``starts`` that is neither light nor wide."""
+        if len(starts) == 0:
+            return starts
         centres = starts
         for step in range(_WINDOW_STEPS):
             _, centres, covariances = cells.within(centres, WINDOW_CELLS * self.spacing)
@@ -173,7 +176,7 @@ class HandOff:
 def _merge(exchange: _Exchange) -> None:
     """Join atoms that have met."""
     atoms = exchange.atoms
-    if not _some_meet(atoms.positions):
+    if smallest_distance(atoms.positions) >= MEETING_DISTANCE:
         return
     held = [atoms.one(0)]
     for atom in map(atoms.one, range(1, len(atoms.masses))):
@@ -191,15 +194,3 @@ def _alone(points: FloatArray, positions: FloatArray, reach: float) -> FloatArra
     """Those of ``points`` without an atom at ``positions`` within ``reach``."""
     closest = (points @ positions.T).max(axis=1, initial=-1.0)
     return np.asarray(points[closest <= np.cos(reach)])
-
-
-def _some_meet(positions: FloatArray) -> bool:
-    """Whether two atoms are close enough to be one."""
-    if len(positions) < 2:
-        return False
-    cosines = positions @ positions.T
-    np.fill_diagonal(cosines, -1.0)
-    # Cosines do not resolve the distance itself.
-    first, second = np.nonzero(cosines > 1 - 1e-8)
-    apart = np.linalg.norm(positions[first] - positions[second], axis=1)
-    return bool((apart < MEETING_DISTANCE).any())

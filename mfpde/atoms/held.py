@@ -205,10 +205,14 @@ def _inner_points(
     return inner, outwards
 
 
+@compiled
 def _approach(
     here: FloatArray, inner: FloatArray, outwards: FloatArray
 ) -> npt.NDArray[np.bool_]:
     """Whether the speed ``outwards`` is not larger ``here`` than at the inner points."""
-    rises = np.einsum("ni,ni->n", here - inner, outwards)
-    fastest = np.abs(inner).max(initial=0.0)
-    return np.asarray(rises <= _ROUNDING * fastest)
+    rises, fastest = np.zeros(len(here)), 0.0
+    for p in range(len(here)):
+        for i in range(here.shape[1]):
+            rises[p] += (here[p, i] - inner[p, i]) * outwards[p, i]
+            fastest = max(fastest, abs(inner[p, i]))
+    return rises <= _ROUNDING * fastest

@@ -8,6 +8,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.clouds import tangents_of
+from mfpde.compiled import compiled
 
 
 def contraction_rates(
@@ -30,16 +31,49 @@ def contraction_rates(
     Eigenvalues of s Hess F for a gradient flow, increasing.  All negative: the flow
     contracts there.
     """
+    if len(centres) == 0:
+        return np.empty((0, centres.shape[1] - 1))
+    ends, basis = _stencils(centres, reach)
+    speeds = velocity_at(ends.reshape(-1, centres.shape[1])).reshape(ends.shape)
+    gradients = _gradients(speeds, (centres, basis), reach)
+    if centres.shape[1] == 2:
+        return gradients[:, 0]
+    return np.sort(np.linalg.eigvals(gradients).real, axis=1)
+
+
+@compiled
+def _stencils(centres: FloatArray, reach: float) -> tuple[FloatArray, FloatArray]:
+    """Points (n, 2, d - 1, d) ahead and behind, and orthonormal tangents (n, d - 1, d)."""
     count, dimension = centres.shape
-    if count == 0:
-        return np.empty((0, dimension - 1))
-    basis = np.stack([tangents_of(centre) for centre in centres])
-    middles = np.cos(reach) * centres[:, np.newaxis]
-    ends = np.stack([middles + np.sin(reach) * basis, middles - np.sin(reach) * basis])
-    ahead, behind = velocity_at(ends.reshape(-1, dimension)).reshape(ends.shape)
-    # Along the arc the tangent turns with it: cos(reach) e -+ sin(reach) x.
-    gradients = (ahead - behind) @ basis.transpose(0, 2, 1)
-    turning = -np.sin(reach) * np.einsum("nai,ni->na", ahead + behind, centres)
-    for a in range(dimension - 1):
-        gradients[:, a, a] = np.cos(reach) * gradients[:, a, a] + turning[:, a]
-    return np.sort(np.linalg.eigvals(gradients / (2 * reach)).real, axis=1)
+    ends = np.empty((count, 2, dimension - 1, dimension))
+    basis = np.empty((count, dimension - 1, dimension))
+    for n in range(count):
+        basis[n] = tangents_of(centres[n])
+        for a in range(dimension - 1):
+            for i in range(dimension):
+                middle = np.cos(reach) * centres[n, i]
+                step = np.sin(reach) * basis[n, a, i]
+                ends[n, 0, a, i] = middle + step
+                ends[n, 1, a, i] = middle - step
+    return ends, basis
+
+
+@compiled
+def _gradients(
+    speeds: FloatArray, frames: tuple[FloatArray, FloatArray], reach: float
+) -> FloatArray:
+    """Gradients (n, d - 1, d - 1) from velocities (n, 2, d - 1, d) on the stencils."""
+    centres, basis = frames
+    count, directions, dimension = basis.shape
+    gradients = np.zeros((count, directions, directions))
+    for n in range(count):
+        for a in range(directions):
+            for i in range(dimension):
+                rise = speeds[n, 0, a, i] - speeds[n, 1, a, i]
+                total = speeds[n, 0, a, i] + speeds[n, 1, a, i]
+                for b in range(directions):
+                    # Along the arc the tangent turns with it: cos(reach) e -+ sin(reach) x.
+                    share = np.cos(reach) if a == b else 1.0
+                    gradients[n, a, b] += share * rise * basis[n, b, i]
+                gradients[n, a, a] -= np.sin(reach) * total * centres[n, i]
+    return gradients / (2.0 * reach)

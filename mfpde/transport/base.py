@@ -140,9 +140,11 @@ class Transport(ABC):
         """Velocity (n, d) at the centres of cells with flat ``numbers`` (n,)."""
         tangents = self.grid.geometry.tangents
         directions, dimension = len(tangents), tangents.shape[-1]
-        along = flow.velocity.reshape(directions, -1)[:, numbers]
-        basis = tangents.reshape(directions, -1, dimension)[:, numbers]
-        return np.asarray(np.einsum("an,ani->ni", along, basis))
+        return _vectors(
+            flow.velocity.reshape(directions, -1),
+            tangents.reshape(directions, -1, dimension),
+            numbers,
+        )
 
     @abstractmethod
     def outflows(
@@ -240,3 +242,17 @@ def _fill_mean(
     first, second = values
     for i in range(len(out)):
         out[i] = second[i] * share + first[i] * (1.0 - share)
+
+
+@compiled
+def _vectors(
+    components: FloatArray, tangents: FloatArray, numbers: IntArray
+) -> FloatArray:
+    """Vectors (n, d) with ``components`` (a, cells) along ``tangents`` (a, cells, d)."""
+    vectors = np.zeros((len(numbers), tangents.shape[2]))
+    for n in range(len(numbers)):
+        for a in range(len(components)):
+            for i in range(tangents.shape[2]):
+                along = components[a, numbers[n]]
+                vectors[n, i] += along * tangents[a, numbers[n], i]
+    return vectors
