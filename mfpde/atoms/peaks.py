@@ -75,20 +75,19 @@ def _peaks(rings: Rings, least: float) -> IntArray:
 
 @compiled
 def _is_highest(rings: Rings, cell: tuple[int, int, int]) -> bool:
-    """Whether a cell is as dense as its four neighbours (next groups of ``size``).
+    """Whether a cell is as dense as all around it (next groups of ``size``).
 
-    Of equals the first counts: mass symmetric about a pole peaks in a whole ring.
+    Of equals the first counts: mass symmetric about a pole peaks in a whole ring.  With the
+    diagonal ones a slanting ridge has few peaks, not one in each of its steps.
     """
     i, j, size = cell
-    # A peak along its ring is most often none across.
-    if len(rings[1]) > 1 and (
-        _is_above(rings, (i - 1, j), (i, j)) or _is_above(rings, (i + 1, j), (i, j))
-    ):
-        return False
-    return not (
-        _is_above(rings, (i, j - size), (i, j))
-        or _is_above(rings, (i, j + size), (i, j))
-    )
+    across = 1 if len(rings[1]) > 1 else 0
+    for down in range(-across, across + 1):
+        for right in range(-size, size + 1, size):
+            is_other = down != 0 or right != 0
+            if is_other and _is_above(rings, (i + down, j + right), (i, j)):
+                return False
+    return True
 
 
 @compiled

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, read_only, real_array, real_number, whole_number
-from mfpde.compiled import compiled
 from mfpde.terms.activations import Activation, AnyActivation, find_activation
-from mfpde.terms.base import ExternalTerm
+from mfpde.terms.base import ExternalTerm, tangential
 
 PARALLEL_TOLERANCE = 1e-12
 
@@ -149,11 +148,7 @@ class Perceptron(ExternalTerm):
     def drift(self, points: FloatArray) -> FloatArray:
         """P_x sum_j w_j sigma(a_j.x + b_j) a_j, or with W_j for w_j a_j, shape (..., d)."""
         outputs = self.activation.sigma(self.preactivations(points))
-        units, dimension = self.directions.shape
-        vectors = _tangential_sums(
-            outputs.reshape(-1, units), self._vectors, points.reshape(-1, dimension)
-        )
-        return vectors.reshape(points.shape)
+        return tangential(np.asarray(outputs @ self._vectors), points)
 
     @cached_property
     def _vectors(self) -> FloatArray:
@@ -208,22 +203,3 @@ class Perceptron(ExternalTerm):
             f"Perceptron({units} {self.activation_name} units on S^{self.dimension - 1}, "
             f"{kind} weights{biased})"
         )
-
-
-@compiled
-def _tangential_sums(
-    factors: FloatArray, vectors: FloatArray, points: FloatArray
-) -> FloatArray:
-    """Sums over units of factors (n, units) times vectors (units, d), tangential at points."""
-    sums = np.zeros(points.shape)
-    count, dimension = points.shape
-    for p in range(count):
-        radial = 0.0
-        for unit in range(len(vectors)):
-            for i in range(dimension):
-                sums[p, i] += factors[p, unit] * vectors[unit, i]
-        for i in range(dimension):
-            radial += sums[p, i] * points[p, i]
-        for i in range(dimension):
-            sums[p, i] -= radial * points[p, i]
-    return sums

@@ -93,12 +93,10 @@ class SemiLagrangian(Transport):
         extended = self.extended(state.masses)
         masses = _moved(state.masses, extended, (velocities, weights), self.periodic)
         points = state.points
-        if len(state.atom_masses):
-            shares = weights.sum(axis=0)
-            points = points + sum(
-                share * flow.atom_velocities
-                for share, flow in zip(shares, flows, strict=True)
-            )
+        for share, flow in zip(weights.sum(axis=0), flows, strict=True):
+            # In most stages only one velocity counts.
+            if share != 0.0 and len(state.atom_masses):
+                points = points + share * flow.atom_velocities
         return state.moved(masses, points)
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
