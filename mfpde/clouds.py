@@ -21,6 +21,9 @@ from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
 from mfpde.great_arcs import logarithms, moved_to, normalise
 
+Cluster = tuple[float, FloatArray, FloatArray]
+"""Mass, mean on the sphere (d,), and tangent covariance (d, d)."""
+
 # A narrower cloud is a point, and stays one: below this there is only rounding.
 POINT_WIDTH = 1e-14
 # Below this width the rate at which a cloud changes is rounding.
@@ -70,21 +73,33 @@ def means_and_covariances(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     return positions, covariances
 
 
+@compiled
 def regular(points: FloatArray) -> FloatArray:
     """Clouds (n, k, d) in their regular form, with the same means and covariances."""
     if points.shape[1] == 2:
-        # Any two points of a circle are a cloud.
-        result = points / np.linalg.norm(points, axis=2, keepdims=True)
-        together = np.linalg.norm(np.diff(result, axis=1)[:, 0], axis=1) < POINT_WIDTH
-        result[together, 1] = result[together, 0]
-        return np.asarray(result)
-    return cloud_points(*means_and_covariances(points))
+        return _regular_pairs(points)
+    positions, covariances = means_and_covariances(points)
+    return cloud_points(positions, covariances)
+
+
+@compiled
+def _regular_pairs(points: FloatArray) -> FloatArray:
+    """Any two points of a circle are a cloud, and one if they are too close."""
+    result = points.copy()
+    for pair in result:
+        normalise(pair[0])
+        normalise(pair[1])
+        across = pair[1, 0] - pair[0, 0]
+        along = pair[1, 1] - pair[0, 1]
+        if across**2 + along**2 < POINT_WIDTH**2:
+            pair[1, 0], pair[1, 1] = pair[0, 0], pair[0, 1]
+    return result
 
 
 @compiled
 def moments_about(
     centre: FloatArray, points: FloatArray, masses: FloatArray
-) -> tuple[float, FloatArray, FloatArray]:
+) -> Cluster:
     """Mass, mean on the sphere (d,), and tangent covariance (d, d) of points (n, d).
 
     The mean is taken in the tangent plane at ``centre``, next to which the points lie;
@@ -110,6 +125,31 @@ def moments_about(
             covariance[i, j] -= shift[i] * shift[j]
             covariance[j, i] = covariance[i, j]
     return total, moved_to(centre, shift), covariance
+
+
+@compiled
+def joined(one: Cluster, other: Cluster) -> Cluster:
+    """Two clusters as one, with the mass, mean and covariance of both together.
+
+    The mean is taken in the tangent plane at the mean of ``one``, next to which the
+    other lies.
+    """
+    mass, position, covariance = one
+    other_mass, other_position, other_covariance = other
+    dimension = len(position)
+    steps = logarithms(position, other_position.reshape(1, dimension))
+    total = mass + other_mass
+    share = other_mass / total
+    shift = np.empty(dimension)
+    spread = np.empty((dimension, dimension))
+    for i in range(dimension):
+        shift[i] = share * steps[0, i]
+        for j in range(dimension):
+            apart = share * (1.0 - share) * steps[0, i] * steps[0, j]
+            widths = covariance[i, j]
+            widths += share * (other_covariance[i, j] - covariance[i, j])
+            spread[i, j] = widths + apart
+    return total, moved_to(position, shift), spread
 
 
 @compiled
@@ -152,6 +192,15 @@ def principal_axes(
     for a in range(count):
         widths[a] = np.sqrt(max(_form(axes[a], covariance, axes[a]), 0.0))
     return widths, axes
+
+
+@compiled
+def largest_widths(positions: FloatArray, covariances: FloatArray) -> FloatArray:
+    """Largest width (n,) of each of the tangent ``covariances`` (n, d, d)."""
+    largest = np.empty(len(positions))
+    for i in range(len(positions)):
+        largest[i] = principal_axes(positions[i], covariances[i])[0].max()
+    return largest
 
 
 @compiled

@@ -104,10 +104,8 @@ class GridEquation:
         return total
 
     def _external_drift_at(self, points: FloatArray) -> FloatArray:
-        total = np.zeros(points.shape)
-        for term in self.externals:
-            total += term.drift(points)
-        return total
+        drifts = [term.drift(points) for term in self.externals]
+        return sum(drifts[1:], drifts[0]) if drifts else np.zeros(points.shape)
 
     def moments(
         self, masses: FloatArray, atoms: tuple[FloatArray, FloatArray]

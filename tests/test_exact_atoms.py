@@ -20,7 +20,8 @@ from mfpde import (
     solve,
     uniform,
 )
-from mfpde.atoms.hand_off import HandOff, atoms_of_state, state_of
+from mfpde.atoms import atoms_of_state, state_of
+from mfpde.atoms.hand_off import HandOff
 from mfpde.transport import scheme_for
 from validation.references.two_atoms import merge_time
 

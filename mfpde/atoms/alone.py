@@ -18,10 +18,11 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from mfpde.arrays import FloatArray
-from mfpde.atoms.held import HeldAtom
+from mfpde.clouds import joined
 from mfpde.compiled import compiled
 from mfpde.equation import MeanFieldEquation
 from mfpde.events import Event
+from mfpde.great_arcs import smallest_distance
 
 RELATIVE_TOLERANCE = 1e-10
 ABSOLUTE_TOLERANCE = 1e-13
@@ -63,9 +64,7 @@ class AtomMotion:
         shape = points.shape
 
         def meeting(_: float, flat: FloatArray) -> float:
-            return (
-                _smallest_distance(_unit(flat.reshape(shape))) - self.meeting_distance
-            )
+            return smallest_distance(_unit(flat.reshape(shape))) - self.meeting_distance
 
         meeting.terminal = True  # type: ignore[attr-defined]
         rate = self._rate(masses, shape)
@@ -137,16 +136,6 @@ def _pair_velocities(
     return speeds
 
 
-@compiled
-def _smallest_distance(points: FloatArray) -> float:
-    smallest = np.inf
-    for i in range(len(points)):
-        for j in range(i):
-            squared = ((points[i] - points[j]) ** 2).sum()
-            smallest = min(smallest, squared)
-    return float(np.sqrt(smallest))
-
-
 def _unit(points: FloatArray) -> FloatArray:
     return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
 
@@ -166,10 +155,11 @@ def _merged(
 ) -> tuple[FloatArray, FloatArray]:
     first, second = pair
     nothing = np.zeros((points.shape[1], points.shape[1]))
-    joined = HeldAtom(float(masses[first]), points[first], nothing).joined(
-        float(masses[second]), points[second], nothing
+    mass, position, _ = joined(
+        (masses[first], points[first], nothing),
+        (masses[second], points[second], nothing),
     )
     kept = np.arange(len(masses)) != second
     new_points, new_masses = points.copy(), masses.copy()
-    new_points[first], new_masses[first] = joined.position, joined.mass
+    new_points[first], new_masses[first] = position, mass
     return new_points[kept], new_masses[kept]

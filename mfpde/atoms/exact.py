@@ -5,16 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.atoms.alone import AtomMotion
-from mfpde.atoms.hand_off import (
-    MEETING_DISTANCE,
-    HandOff,
-    atoms_of_state,
-    state_of,
-)
-from mfpde.atoms.held import HeldAtom
+from mfpde.atoms.clusters import atoms_of_state, state_of
+from mfpde.atoms.hand_off import MEETING_DISTANCE, HandOff
 from mfpde.equation import MeanFieldEquation
 from mfpde.events import Event
-from mfpde.great_arcs import logarithms
+from mfpde.great_arcs import logarithms, moved_to
 from mfpde.measure import Atoms
 from mfpde.transport import Flow, State, Transport
 
@@ -71,14 +66,12 @@ def _with_remains(state: State, transport: Transport) -> Atoms:
     masses = state.masses.ravel()
     nearest = np.argmax(centres @ atoms.points.T, axis=1)
     positions, weights = atoms.points.copy(), atoms.masses.copy()
-    nothing = np.zeros((geometry.dimension, geometry.dimension))
     for index in range(len(atoms)):
         own = (nearest == index) & (masses > 0)
         mass = float(masses[own].sum())
         if mass == 0:
             continue
         shift = masses[own] @ logarithms(positions[index], centres[own]) / mass
-        held = HeldAtom(weights[index], positions[index], nothing)
-        joined = held.shifted(mass, shift)
-        positions[index], weights[index] = joined.position, joined.mass
+        weights[index] += mass
+        positions[index] = moved_to(positions[index], mass / weights[index] * shift)
     return Atoms(positions, weights)

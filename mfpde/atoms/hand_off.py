@@ -20,21 +20,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from mfpde.arrays import FloatArray
-from mfpde.atoms.held import Cells, HeldAtom, VelocityAt
+from mfpde.atoms.clusters import Clusters
+from mfpde.atoms.held import Cells, Velocities
 from mfpde.atoms.peaks import peaks
 from mfpde.atoms.rates import contraction_rates
-from mfpde.clouds import (
-    POINT_WIDTH,
-    cloud_points,
-    cloud_size,
-    means_and_covariances,
-    principal_axes,
-)
+from mfpde.clouds import POINT_WIDTH, joined, largest_widths
 from mfpde.events import Event, EventKind
-from mfpde.measure import Atoms
+from mfpde.great_arcs import smallest_distance
 from mfpde.transport import Flow, State, Transport
 
 ABSORBED_CELLS = 4.0
@@ -53,43 +47,19 @@ REACH_CELLS = 0.7
 _WINDOW_STEPS = 4
 
 
-def state_of(masses: FloatArray, atoms: Atoms) -> State:
-    """State of cell masses and atoms, each atom as its cloud."""
-    dimension = atoms.dimension
-    size = cloud_size(dimension)
-    points = cloud_points(atoms.points, _widths(atoms)).reshape(-1, dimension)
-    return State(masses, points, np.repeat(atoms.masses / size, size), size)
-
-
-def atoms_of_state(state: State) -> Atoms:
-    """The atoms of a state, with their covariances where they are clouds."""
-    if state.cloud_size == 1:
-        return Atoms(state.points, state.atom_masses)
-    clouds = state.points.reshape(-1, state.cloud_size, state.points.shape[1])
-    positions, covariances = means_and_covariances(clouds)
-    masses = state.atom_masses.reshape(-1, state.cloud_size).sum(axis=1)
-    return Atoms(positions, masses, covariances)
-
-
 @dataclass
 class _Exchange:
     """A hand-off under way: atoms, cells, and what has happened so far."""
 
-    held: list[HeldAtom]
+    atoms: Clusters
     cells: Cells
     time: float
     events: list[Event] = field(default_factory=list)
 
-    def record(self, kind: EventKind, *atoms: HeldAtom) -> None:
+    def record(self, kind: EventKind, atoms: Clusters) -> None:
         """Note an event of these atoms."""
-        points = np.stack([atom.position for atom in atoms])
-        masses = np.array([atom.mass for atom in atoms])
-        self.events.append(Event(kind, self.time, points, masses))
-
-    @property
-    def positions(self) -> FloatArray:
-        """Where the atoms are now, (atoms, d)."""
-        return np.array([atom.position for atom in self.held])
+        event = Event(kind, self.time, atoms.positions.copy(), atoms.masses.copy())
+        self.events.append(event)
 
 
 class HandOff:
@@ -107,177 +77,120 @@ class HandOff:
 
         The very same state is returned if nothing was to do.
         """
-        cells = Cells.of(self.geometry, state.masses, self._velocity_at(flow))
-        exchange = _Exchange(_held(atoms_of_state(state)), cells, time)
-        self._merge(exchange)
+        cells = Cells.of(self.geometry, state.masses, Velocities(self.transport, flow))
+        exchange = _Exchange(Clusters.of_state(state), cells, time)
+        _merge(exchange)
         is_smooth = self._release(exchange)
         is_same = not self._absorb(exchange)
-        self._create(exchange)
+        while self._create_one(exchange):
+            pass
         if is_same and not exchange.events:
             return state, ()
-        masses = exchange.cells.masses.reshape(state.masses.shape)
+        masses = cells.masses.reshape(state.masses.shape)
         if not is_smooth:
             masses = self.transport.represented(masses)
-        atoms = _atoms(exchange.held, self.geometry.dimension)
-        return state_of(masses, atoms), tuple(exchange.events)
+        return exchange.atoms.state(masses), tuple(exchange.events)
 
     def act_as_points(self, state: State, flow: Flow, widest_cells: float) -> bool:
         """Whether every atom is a point, or narrower than that and contracting."""
-        velocity_at = self._velocity_at(flow)
-        for atom in _held(atoms_of_state(state)):
-            width = principal_axes(atom.position, atom.covariance)[0].max()
-            if width > widest_cells * self.spacing:
-                return False
-            if (
-                width > POINT_WIDTH
-                and self._rates(atom.position, velocity_at).max() >= 0
-            ):
-                return False
-        return True
-
-    def _merge(self, exchange: _Exchange) -> None:
-        if not _some_meet(exchange.positions):
-            return
-        held: list[HeldAtom] = []
-        for atom in exchange.held:
-            for index, other in enumerate(held):
-                apart = np.linalg.norm(atom.position - other.position)
-                if apart < MEETING_DISTANCE:
-                    exchange.record("merge", other, atom)
-                    held[index] = other.joined(
-                        atom.mass, atom.position, atom.covariance
-                    )
-                    break
-            else:
-                held.append(atom)
-        exchange.held = held
+        atoms = Clusters.of_state(state)
+        widths = largest_widths(atoms.positions, atoms.covariances)
+        if (widths > widest_cells * self.spacing).any():
+            return False
+        wide = atoms.positions[widths > POINT_WIDTH]
+        return bool((self._fastest(wide, Velocities(self.transport, flow)) < 0).all())
 
     def _release(self, exchange: _Exchange) -> bool:
         """Return wide atoms to the cells where the flow expands; whether there were none."""
-        kept, cells = [], exchange.cells
-        for atom in exchange.held:
-            widest = float(principal_axes(atom.position, atom.covariance)[0].max())
-            is_wide = widest > RELEASED_CELLS * self.spacing
-            if is_wide and self._rates(atom.position, cells.velocity_at).max() > 0:
-                smoothing = (RELEASE_SMOOTHING * self.spacing) ** 2
-                cells.put(atom, smoothing, 6 * widest)
-                exchange.record("fission", atom)
-            else:
-                kept.append(atom)
-        is_smooth = len(kept) == len(exchange.held)
-        exchange.held = kept
-        return is_smooth
+        atoms, cells = exchange.atoms, exchange.cells
+        widths = largest_widths(atoms.positions, atoms.covariances)
+        is_released = widths > RELEASED_CELLS * self.spacing
+        wide = atoms.positions[is_released]
+        is_released[is_released] = self._fastest(wide, cells.velocities) > 0
+        if not is_released.any():
+            return True
+        smoothing = (RELEASE_SMOOTHING * self.spacing) ** 2
+        for index in map(int, np.flatnonzero(is_released)):
+            cells.put(atoms.one(index), smoothing, 6 * widths[index])
+            exchange.record("fission", atoms.chosen([index]))
+        exchange.atoms = atoms.chosen(~is_released)
+        return False
 
     def _absorb(self, exchange: _Exchange) -> bool:
-        changed = False
-        cells = exchange.cells
-        positions = [atom.position for atom in exchange.held]
-        contracted = cells.contracted(positions, ABSORBED_CELLS * self.spacing)
-        for index, (atom, near) in enumerate(
-            zip(exchange.held, contracted, strict=True)
-        ):
-            mass, mean, covariance = cells.taken(atom.position, near)
-            if mass > 0:
-                exchange.held[index] = atom.joined(mass, mean, covariance)
-                changed = True
-        return changed
+        """Let atoms take what the flow contracts to them; whether there was any."""
+        atoms, cells = exchange.atoms, exchange.cells
+        near = cells.contracted(atoms.positions, ABSORBED_CELLS * self.spacing)
+        taken = cells.taken(atoms.positions, near)
+        exchange.atoms = atoms.joined(taken)
+        return bool((taken.masses > 0).any())
 
-    def _create(self, exchange: _Exchange) -> None:
-        cells = exchange.cells
-        reach = ALONE_CELLS * self.spacing
-        positions = exchange.positions
+    def _create_one(self, exchange: _Exchange) -> bool:
+        """Create an atom at the densest peak where the rules allow one; whether there is.
+
+        One at a time: each changes what the others find.
+        """
+        cells, reach = exchange.cells, ALONE_CELLS * self.spacing
         found = peaks(self.geometry, cells.masses, SMALLEST_MASS)
         # Around atoms that have emptied their cells there are many.
-        for start in cells.points[
-            found[_are_alone(cells.points[found], positions, reach)]
-        ]:
-            atom = self._atom_about(cells, start, positions)
-            if atom is not None:
-                exchange.held.append(atom)
-                exchange.record("birth", atom)
-                positions = exchange.positions
-
-    def _atom_about(
-        self, cells: Cells, start: FloatArray, positions: FloatArray
-    ) -> HeldAtom | None:
-        """A new atom from the mass about the peak ``start``, if the rules allow one."""
-        reach = ALONE_CELLS * self.spacing
-        if not _are_alone(start[np.newaxis], positions, reach)[0]:
-            return None
-        centre = self._centre_of_narrow_mass(cells, start)
-        if (
-            centre is None
-            or not _are_alone(centre[np.newaxis], positions, reach)[0]
-            or self._rates(centre, cells.velocity_at).max() >= 0
-        ):
-            return None
-        near = cells.contracted([centre], SWALLOWED_CELLS * self.spacing)[0]
-        if cells.masses[near].sum() < SMALLEST_MASS:
-            return None
-        return HeldAtom(*cells.taken(centre, near))
-
-    def _centre_of_narrow_mass(
-        self, cells: Cells, start: FloatArray
-    ) -> FloatArray | None:
-        """Mean of the mass in a window about ``start``; None if it is light or wide."""
-        centre, widest = start, np.inf
-        for step in range(_WINDOW_STEPS):
-            window = cells.within(centre, WINDOW_CELLS * self.spacing)
-            _, centre, covariance = window
-            widest = principal_axes(centre, covariance)[0].max() / self.spacing
-            if step == 0 and widest > HOPELESS_SHARE * WIDEST_CELLS:
-                return None
-        if widest > WIDEST_CELLS:
-            return None
-        mass = cells.within(centre, SWALLOWED_CELLS * self.spacing)[0]
-        return centre if mass >= SMALLEST_MASS else None
-
-    def _velocity_at(self, flow: Flow) -> VelocityAt:
-        grid = self.transport.grid
-        return lambda points: grid.velocity_at(flow.moments, points)
-
-    def _rates(self, position: FloatArray, velocity_at: VelocityAt) -> FloatArray:
-        return contraction_rates(velocity_at, position, REACH_CELLS * self.spacing)
-
-
-def _are_alone(
-    points: FloatArray, positions: FloatArray, reach: float
-) -> npt.NDArray[np.bool_]:
-    """Whether no atom at ``positions`` lies within ``reach`` of each of ``points``."""
-    if len(positions) == 0:
-        return np.ones(len(points), dtype=np.bool_)
-    return np.asarray((points @ positions.T).max(axis=1) <= np.cos(reach))
-
-
-def _some_meet(positions: FloatArray) -> bool:
-    """Whether two atoms are close enough to be one."""
-    if len(positions) < 2:
+        starts = _alone(cells.points[found], exchange.atoms.positions, reach)
+        centres = self._centres_of_narrow_mass(cells, starts)
+        for centre in _alone(centres, exchange.atoms.positions, reach):
+            born = self._atom_at(cells, centre[np.newaxis])
+            if born is not None:
+                exchange.atoms = exchange.atoms.with_others(born)
+                exchange.record("birth", born)
+                return True
         return False
-    cosines = positions @ positions.T
-    np.fill_diagonal(cosines, -1.0)
-    # Cosines do not resolve the distance itself.
-    first, second = np.nonzero(cosines > 1 - 1e-8)
-    apart = np.linalg.norm(positions[first] - positions[second], axis=1)
-    return bool((apart < MEETING_DISTANCE).any())
+
+    def _atom_at(self, cells: Cells, centre: FloatArray) -> Clusters | None:
+        """A new atom from the mass about ``centre`` (1, d), if the flow contracts it."""
+        if self._fastest(centre, cells.velocities)[0] >= 0:
+            return None
+        near = cells.contracted(centre, SWALLOWED_CELLS * self.spacing)
+        if cells.masses[near[0]].sum() < SMALLEST_MASS:
+            return None
+        return cells.taken(centre, near)
+
+    def _centres_of_narrow_mass(self, cells: Cells, starts: FloatArray) -> FloatArray:
+        """Means of the mass in windows about ``starts`` that is neither light nor wide."""
+        if len(starts) == 0:
+            return starts
+        centres = starts
+        for step in range(_WINDOW_STEPS):
+            _, centres, covariances = cells.within(centres, WINDOW_CELLS * self.spacing)
+            widths = largest_widths(centres, covariances) / self.spacing
+            is_last = step == _WINDOW_STEPS - 1
+            limit = WIDEST_CELLS if is_last else HOPELESS_SHARE * WIDEST_CELLS
+            if step == 0 or is_last:
+                centres = centres[widths <= limit]
+        masses = cells.within(centres, SWALLOWED_CELLS * self.spacing).masses
+        return centres[masses >= SMALLEST_MASS]
+
+    def _fastest(self, centres: FloatArray, velocities: Velocities) -> FloatArray:
+        """Largest rate of expansion (n,) at each of ``centres`` (n, d)."""
+        reach = REACH_CELLS * self.spacing
+        rates = contraction_rates(velocities.at, centres, reach)
+        return np.asarray(rates.max(axis=1, initial=-np.inf))
 
 
-def _widths(atoms: Atoms) -> FloatArray:
-    if atoms.covariances is not None:
-        return atoms.covariances
-    count, dimension = atoms.points.shape
-    return np.zeros((count, dimension, dimension))
+def _merge(exchange: _Exchange) -> None:
+    """Join atoms that have met."""
+    atoms = exchange.atoms
+    if smallest_distance(atoms.positions) >= MEETING_DISTANCE:
+        return
+    held = [atoms.one(0)]
+    for atom in map(atoms.one, range(1, len(atoms.masses))):
+        for index, other in enumerate(held):
+            if np.linalg.norm(atom[1] - other[1]) < MEETING_DISTANCE:
+                exchange.record("merge", Clusters.of([other, atom]))
+                held[index] = joined(other, atom)
+                break
+        else:
+            held.append(atom)
+    exchange.atoms = Clusters.of(held)
 
 
-def _held(atoms: Atoms) -> list[HeldAtom]:
-    rows = zip(atoms.masses, atoms.points, _widths(atoms), strict=True)
-    return [HeldAtom(float(mass), point, width) for mass, point, width in rows]
-
-
-def _atoms(held: list[HeldAtom], dimension: int) -> Atoms:
-    if not held:
-        return Atoms.none(dimension)
-    return Atoms(
-        np.stack([atom.position for atom in held]),
-        np.array([atom.mass for atom in held]),
-        np.stack([atom.covariance for atom in held]),
-    )
+def _alone(points: FloatArray, positions: FloatArray, reach: float) -> FloatArray:
+    """Those of ``points`` without an atom at ``positions`` within ``reach``."""
+    closest = (points @ positions.T).max(axis=1, initial=-1.0)
+    return np.asarray(points[closest <= np.cos(reach)])

@@ -1,128 +1,101 @@
-"""Atoms in the making: a list that takes mass from cells, merges and gives mass back."""
+"""Cells of which atoms take some, and to which they give back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.clouds import moments_about
-from mfpde.geometry import Geometry
+from mfpde.atoms.clusters import Clusters
+from mfpde.clouds import Cluster, moments_about
+from mfpde.compiled import compiled
+from mfpde.geometry import CellsNear, Geometry
 from mfpde.great_arcs import logarithms, moved_to
+from mfpde.transport import Flow, Transport
 
-VelocityAt = Callable[[FloatArray], FloatArray]
 _SHIFTS = 4
+# Share of the largest speed by which two ways to compute a velocity may differ.
+_ROUNDING = 1e-12
 
 
-@dataclass
-class HeldAtom:
-    """One atom: mass, position (d,), tangent covariance (d, d)."""
+@dataclass(frozen=True, eq=False)
+class Velocities:
+    """The velocity of a flow, anywhere and at the centres of cells."""
 
-    mass: float
-    position: FloatArray
-    covariance: FloatArray
+    transport: Transport
+    flow: Flow
 
-    def joined(self, mass: float, mean: FloatArray, covariance: FloatArray) -> HeldAtom:
-        """The atom and other mass together; mass, mean and covariance are those of both.
+    def at(self, points: FloatArray) -> FloatArray:
+        """Velocities (n, d) at points (n, d)."""
+        return self.transport.grid.velocity_at(self.flow.moments, points)
 
-        Means are taken in the tangent plane at this atom.
-        """
-        step = logarithms(self.position, mean[np.newaxis])[0]
-        total = self.mass + mass
-        share = mass / total
-        spread = self.covariance + share * (covariance - self.covariance)
-        spread = spread + share * (1 - share) * np.outer(step, step)
-        return HeldAtom(total, moved_to(self.position, share * step), spread)
-
-    def shifted(self, mass: float, step: FloatArray) -> HeldAtom:
-        """The atom and other mass, whose mean lies ``step`` (d,) away in its tangent plane.
-
-        The covariance stays: for negligible mass from far away.
-        """
-        total = self.mass + mass
-        return HeldAtom(
-            total, moved_to(self.position, mass / total * step), self.covariance
-        )
+    def in_cells(self, numbers: IntArray) -> FloatArray:
+        """Velocities (n, d) at the centres of cells with these flat numbers (n,)."""
+        return self.transport.velocity_in_cells(self.flow, numbers)
 
 
 @dataclass
 class Cells:
     """Cell masses of which atoms take some, flat, and the velocity that moves them.
 
-    ``points`` (cells, d) are the centres; ``velocity_at`` takes points (n, d) and returns
-    vectors (n, d).
+    ``points`` (cells, d) are the centres.
     """
 
     geometry: Geometry
     points: FloatArray
     masses: FloatArray
-    velocity_at: VelocityAt
+    velocities: Velocities
 
     @classmethod
     def of(
-        cls, geometry: Geometry, masses: FloatArray, velocity_at: VelocityAt
+        cls, geometry: Geometry, masses: FloatArray, velocities: Velocities
     ) -> Cells:
         """The cells of ``geometry`` with a copy of ``masses``."""
         points = geometry.points.reshape(-1, geometry.dimension)
-        return cls(geometry, points, masses.ravel().copy(), velocity_at)
+        return cls(geometry, points, masses.ravel().copy(), velocities)
 
-    def within(
-        self, centre: FloatArray, radius: float
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Mass, mean and covariance of the cells with centres within ``radius``."""
-        return self._moments(centre, self.geometry.cells_within(centre, radius))
+    def within(self, centres: FloatArray, radius: float) -> Clusters:
+        """Masses, means and covariances of the cells within ``radius`` of each centre."""
+        return self._clusters(centres, self.geometry.cells_about(centres, radius))
 
-    def contracted(
-        self, centres: Sequence[FloatArray], radius: float
-    ) -> list[IntArray]:
-        """Cells within ``radius`` of each centre that the flow contracts to it.
+    def contracted(self, centres: FloatArray, radius: float) -> CellsNear:
+        """Cells within ``radius`` of each centre (n, d) that the flow contracts to it.
 
         There the speed of approach, as seen from the moving centre, grows with the
         distance.  What lies behind a kink or a separatrix is not among them: it comes
-        later, or never.  Velocities are taken at all places in one call.
+        later, or never.  Cells that move together are asked together, in their middle.
+        Of several centres the first gets a cell.
         """
-        if not centres:
-            return []
-        near = [self.geometry.cells_within(centre, radius) for centre in centres]
-        near = [cells[self.masses[cells] > 0] for cells in near]
-        cells = np.concatenate(near)
-        which = np.repeat(np.arange(len(centres)), [len(some) for some in near])
-        places, points = np.stack(centres), self.points[cells]
-        outwards = points - places[which]
-        distances = np.maximum(np.linalg.norm(outwards, axis=1, keepdims=True), 1e-300)
-        outwards /= distances
-        inner = points - np.minimum(0.5 * self.geometry.spacing, distances) * outwards
-        velocities = self.velocity_at(np.concatenate([places, points, inner]))
-        relative = velocities[len(places) :].reshape(2, *points.shape)
-        relative = relative - velocities[which]
-        leaving = np.einsum("sni,ni->sn", relative, outwards)
-        chosen = leaving[0] <= leaving[1]
-        return [cells[chosen & (which == k)] for k in range(len(centres))]
+        sizes = self.geometry.group_sizes
+        near = self.geometry.cells_about(centres, radius)
+        middles, owners = _middles(near, sizes, self.masses)
+        half = 0.5 * self.geometry.spacing
+        inner, outwards = _inner_points((centres, owners), self.points[middles], half)
+        there = self.velocities.at(inner)
+        here = self.velocities.in_cells(middles)
+        chosen = _approach(here, there, outwards)
+        return _members((middles[chosen], owners[chosen]), sizes, len(centres))
 
-    def taken(
-        self, centre: FloatArray, cells: IntArray
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Empty these cells; returns the mass, mean and covariance of what was there."""
-        moments = self._moments(centre, cells)
-        self.masses[cells] = 0.0
-        return moments
+    def taken(self, centres: FloatArray, near: CellsNear) -> Clusters:
+        """Empty cells; masses, means and covariances of what was near each centre."""
+        clusters = self._clusters(centres, near)
+        self.masses[near[0]] = 0.0
+        return clusters
 
-    def _moments(
-        self, centre: FloatArray, cells: IntArray
-    ) -> tuple[float, FloatArray, FloatArray]:
-        return moments_about(centre, self.points[cells], self.masses[cells])
+    def _clusters(self, centres: FloatArray, near: CellsNear) -> Clusters:
+        return Clusters(*_clusters_near(centres, near, (self.points, self.masses)))
 
-    def put(self, atom: HeldAtom, smoothing: float, reach: float) -> None:
+    def put(self, atom: Cluster, smoothing: float, reach: float) -> None:
         """Add the atom's mass as a Gaussian, cut at ``reach``.
 
         Its covariance is the atom's plus ``smoothing``; it is shifted until its mean on the
         grid is the atom's position.
         """
-        position = atom.position
+        mass, position, covariance = atom
         flat = np.eye(len(position)) - np.outer(position, position)
-        inverse = np.linalg.pinv(atom.covariance + smoothing * flat, hermitian=True)
+        inverse = np.linalg.pinv(covariance + smoothing * flat, hermitian=True)
         cells = self.geometry.cells_within(position, reach)
         points, areas = self.points[cells], self.geometry.areas.ravel()[cells]
         centre = position
@@ -130,8 +103,116 @@ class Cells:
             steps = logarithms(centre, points)
             exponents = np.einsum("ni,ij,nj->n", steps, inverse, steps)
             weights = areas * np.exp(-0.5 * exponents)
-            weights *= atom.mass / weights.sum()
+            weights *= mass / weights.sum()
             _, mean, _ = moments_about(position, points, weights)
             off = logarithms(position, mean[np.newaxis])[0]
             centre = moved_to(centre, -off)
         self.masses[cells] += weights
+
+
+_Cells = tuple[FloatArray, FloatArray]
+"""Centres (cells, d) and masses (cells,)."""
+_Arrays = tuple[FloatArray, FloatArray, FloatArray]
+"""The parts of :class:`Clusters`."""
+
+
+@compiled
+def _cluster(centre: FloatArray, numbers: IntArray, cells: _Cells) -> Cluster:
+    """Mass, mean and covariance of some cells."""
+    points, masses = cells
+    count, dimension = len(numbers), len(centre)
+    some_points, some_masses = np.empty((count, dimension)), np.empty(count)
+    for p in range(count):
+        some_masses[p] = masses[numbers[p]]
+        for i in range(dimension):
+            some_points[p, i] = points[numbers[p], i]
+    return moments_about(centre, some_points, some_masses)
+
+
+@compiled
+def _clusters_near(centres: FloatArray, near: CellsNear, cells: _Cells) -> _Arrays:
+    """Mass, mean and covariance of the cells near each centre."""
+    numbers, counts = near
+    count, dimension = centres.shape
+    totals, means = np.empty(count), np.empty((count, dimension))
+    covariances = np.empty((count, dimension, dimension))
+    first = 0
+    for k in range(count):
+        own = numbers[first : first + counts[k]]
+        first += counts[k]
+        totals[k], means[k], covariances[k] = _cluster(centres[k], own, cells)
+    return totals, means, covariances
+
+
+@compiled
+def _middles(
+    near: CellsNear, sizes: IntArray, masses: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """Middle cells of the groups with mass, and which point each is near."""
+    numbers, counts = near
+    middles, owners = np.empty_like(numbers), np.empty_like(numbers)
+    found = first = 0
+    for k in range(len(counts)):
+        for number in numbers[first : first + counts[k]]:
+            size = sizes[number]
+            if number % size == size // 2 and masses[number] > 0.0:
+                middles[found], owners[found] = number, k
+                found += 1
+        first += counts[k]
+    return middles[:found], owners[:found]
+
+
+@compiled
+def _members(groups: CellsNear, sizes: IntArray, count: int) -> CellsNear:
+    """All cells of the groups with these middle cells, each near one of ``count`` points."""
+    middles, owners = groups
+    numbers = np.empty(sizes[middles].sum(), dtype=np.int64)
+    counts = np.zeros(count, dtype=np.int64)
+    is_listed = np.zeros(len(sizes), dtype=np.bool_)
+    place = 0
+    for group in range(len(middles)):
+        size = sizes[middles[group]]
+        first = middles[group] - size // 2
+        if not is_listed[first]:
+            is_listed[first] = True
+            numbers[place : place + size] = np.arange(first, first + size)
+            counts[owners[group]] += size
+            place += size
+    return numbers[:place], counts
+
+
+@compiled
+def _inner_points(
+    near: tuple[FloatArray, IntArray], points: FloatArray, step: float
+) -> tuple[FloatArray, FloatArray]:
+    """Points a ``step`` closer to their centres (at most at them), and unit vectors from there.
+
+    ``near`` are the centres (k, d) and the number of each point's own (n,).
+    """
+    centres, owners = near
+    count, dimension = points.shape
+    inner, outwards = np.empty((count, dimension)), np.empty((count, dimension))
+    for p in range(count):
+        centre = centres[owners[p]]
+        squared = 0.0
+        for i in range(dimension):
+            squared += (points[p, i] - centre[i]) ** 2
+        distance = max(np.sqrt(squared), 1e-300)
+        back = min(step, distance)
+        for i in range(dimension):
+            outwards[p, i] = (points[p, i] - centre[i]) / distance
+            inner[p, i] = points[p, i] - back * outwards[p, i]
+    return inner, outwards
+
+
+@compiled
+def _approach(
+    here: FloatArray, inner: FloatArray, outwards: FloatArray
+) -> npt.NDArray[np.bool_]:
+    """Whether the speed ``outwards`` is not larger ``here`` than at the inner points."""
+    rises, fastest = np.zeros(len(here)), 0.0
+    for p in range(len(here)):
+        for i in range(here.shape[1]):
+            rises[p] += (here[p, i] - inner[p, i]) * outwards[p, i]
+            fastest = max(fastest, abs(inner[p, i]))
+    return rises <= _ROUNDING * fastest

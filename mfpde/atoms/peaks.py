@@ -44,7 +44,7 @@ def peaks(geometry: Geometry, masses: FloatArray, smallest_mass: float) -> IntAr
         raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
     widest = float(areas.max())
     found = _peaks((rings, areas, sizes), least / widest)
-    densities = (rings / areas[:, np.newaxis]).ravel()[found]
+    densities = masses[found] / areas[found // rings.shape[1]]
     return np.asarray(found[np.argsort(-densities, kind="stable")])
 
 
@@ -54,41 +54,40 @@ def _peaks(rings: Rings, least: float) -> IntArray:
     nlat, nlon = masses.shape
     found = []
     for i in range(nlat):
-        size = sizes[i]
+        row, size = masses[i], sizes[i]
+        lightest = least * areas[i]
         far = min(AWAY_CELLS * size, nlon // 4)
+        west, here = row[nlon - size], row[0]
         for j in range(0, nlon, size):
-            here = masses[i, j] / areas[i]
-            after = j + size if j + size < nlon else 0
-            # Most cells are no peak along their ring: a quick look.
-            if (
-                here < least
-                or max(masses[i, j - size], masses[i, after]) > masses[i, j]
-            ):
+            east = row[j + size if j + size < nlon else 0]
+            # Most cells are no peak along their ring: a quick look, without branches.
+            is_candidate = (here >= lightest) & (here >= west) & (here >= east)
+            west, here = here, east
+            if not is_candidate:
                 continue
             around = np.inf
             if _is_highest(rings, (i, j, size)):
                 around = _mean_of_four(rings, (i, j), (AWAY_CELLS, far))
-            if around <= HIGHEST_AWAY * here:
+            if around <= HIGHEST_AWAY * row[j] / areas[i]:
                 found.append(i * nlon + j)
     return np.array(found, dtype=np.int64)
 
 
 @compiled
 def _is_highest(rings: Rings, cell: tuple[int, int, int]) -> bool:
-    """Whether a cell is as dense as its four neighbours (next groups of ``size``).
+    """Whether a cell is as dense as all around it (next groups of ``size``).
 
-    Of equals the first counts: mass symmetric about a pole peaks in a whole ring.
+    Of equals the first counts: mass symmetric about a pole peaks in a whole ring.  With the
+    diagonal ones a slanting ridge has few peaks, not one in each of its steps.
     """
     i, j, size = cell
-    if _is_above(rings, (i, j - size), (i, j)) or _is_above(
-        rings, (i, j + size), (i, j)
-    ):
-        return False
-    if len(rings[1]) == 1:
-        return True
-    return not (
-        _is_above(rings, (i - 1, j), (i, j)) or _is_above(rings, (i + 1, j), (i, j))
-    )
+    across = 1 if len(rings[1]) > 1 else 0
+    for down in range(-across, across + 1):
+        for right in range(-size, size + 1, size):
+            is_other = down != 0 or right != 0
+            if is_other and _is_above(rings, (i + down, j + right), (i, j)):
+                return False
+    return True
 
 
 @compiled

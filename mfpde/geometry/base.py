@@ -14,10 +14,17 @@ probability) acts as ``symbol = lambda``.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Protocol
 
-from mfpde.arrays import ComplexArray, FloatArray, IntArray
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
+
+CellsNear = tuple[IntArray, IntArray]
+"""Flat numbers of the cells near some points, one point after another; their counts."""
 
 
 class Fields(Protocol):
@@ -84,6 +91,17 @@ class Geometry(ABC):
         Cells that move together (groups near the poles of a sphere) are taken together;
         on a zonal grid what counts is the polar angle.
         """
+
+    def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
+        """:meth:`cells_within` of each of ``points`` (n, d)."""
+        near = [self.cells_within(point, radius) for point in points]
+        counts = np.array([len(cells) for cells in near], dtype=np.int64)
+        return np.concatenate([np.empty(0, dtype=np.int64), *near]), counts
+
+    @cached_property
+    def group_sizes(self) -> IntArray:
+        """Number of cells, from a multiple of it on, that each cell moves with, flat."""
+        return read_only(np.ones(math.prod(self.shape), dtype=np.int64))
 
     @property
     def axis(self) -> FloatArray | None:

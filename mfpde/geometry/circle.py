@@ -15,7 +15,8 @@ import numpy as np
 import pyfftw
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
-from mfpde.geometry.base import Geometry
+from mfpde.compiled import compiled
+from mfpde.geometry.base import CellsNear, Geometry
 from mfpde.geometry.circle_remap import finer_values
 from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms
 
@@ -117,10 +118,11 @@ class Circle(Geometry):
 
     def cells_within(self, point: FloatArray, radius: float) -> IntArray:
         """Numbers of the cells with centres within ``radius`` of ``point``."""
-        middle = float(angles_of(point)) / self.spacing - 0.5
-        reach = min(radius / self.spacing, (self.num_cells - 1) / 2)
-        cells = np.arange(np.ceil(middle - reach), np.floor(middle + reach) + 1)
-        return np.asarray(cells.astype(np.int64) % self.num_cells)
+        return self.cells_about(point[np.newaxis], radius)[0]
+
+    def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
+        """:meth:`cells_within` of each of ``points`` (n, 2)."""
+        return _cells_near(points, radius / self.spacing, self.num_cells)
 
     @cached_property
     def tangents(self) -> FloatArray:
@@ -250,6 +252,24 @@ class Circle(Geometry):
     def _is_resolved(coefficients: ComplexArray) -> bool:
         tail = np.abs(coefficients[-len(coefficients) // 8 :]).max()
         return bool(tail <= 1e-8 * np.abs(coefficients[0]))
+
+
+@compiled
+def _cells_near(points: FloatArray, reach: float, count: int) -> CellsNear:
+    """Cells of ``count`` with centres within ``reach`` cells of each of ``points``."""
+    reach = min(reach, (count - 1) / 2)
+    found = np.empty(len(points) * (int(2 * reach) + 1), dtype=np.int64)
+    counts = np.empty(len(points), dtype=np.int64)
+    place = 0
+    for p in range(len(points)):
+        angle = np.arctan2(points[p, 1], points[p, 0])
+        middle = angle * (count / (2 * np.pi)) - 0.5
+        first, last = int(np.ceil(middle - reach)), int(np.floor(middle + reach))
+        counts[p] = last - first + 1
+        for cell in range(first, last + 1):
+            found[place] = cell % count
+            place += 1
+    return found[:place], counts
 
 
 class CircleFaces:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.compiled import compiled, compiled_sum
+from mfpde.compiled import compiled_fused, compiled_sum
 from mfpde.geometry.lanes import LANES, lane_points
 
 _X, _Y = 0 * LANES, 1 * LANES
@@ -42,7 +42,7 @@ def moments_of_atoms(
     return result
 
 
-@compiled
+@compiled_fused
 def _add_wave(w: FloatArray, k: int, coefficient: complex) -> None:
     real = 2.0 * coefficient.real
     imag = 2.0 * coefficient.imag
@@ -59,7 +59,7 @@ def _add_wave(w: FloatArray, k: int, coefficient: complex) -> None:
         w[_SLOPE + j] -= slope_real * sine + slope_imag * cosine
 
 
-@compiled
+@compiled_fused
 def field_at_points(
     coefficients: ComplexArray, points: FloatArray
 ) -> tuple[FloatArray, FloatArray]:

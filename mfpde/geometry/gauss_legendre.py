@@ -200,19 +200,37 @@ def group_means(values: FloatArray, sizes: IntArray) -> FloatArray:
 
 @compiled
 def cells_near(
-    point: FloatArray, radius: float, grid: tuple[FloatArray, IntArray, int]
-) -> IntArray:
-    """Flat numbers of the cells whose groups have centres within ``radius`` of ``point``.
+    points: FloatArray, radius: float, grid: tuple[FloatArray, IntArray, int]
+) -> tuple[IntArray, IntArray]:
+    """Flat numbers of the cells whose groups have centres within ``radius`` of ``points``.
 
-    ``grid`` holds the colatitudes and group sizes of the rings, and the cells of a ring.
+    ``points`` (n, 3) are taken one after another; the second array (n,) counts the cells
+    of each.  ``grid`` holds the colatitudes and group sizes of the rings, and the cells of
+    a ring.
     """
+    # Empty, but the compiler must know of what.
+    found = [0 for _ in range(0)]
+    counts = np.empty(len(points), dtype=np.int64)
+    for p in range(len(points)):
+        before = len(found)
+        _add_cells_near(found, points[p], radius, grid)
+        counts[p] = len(found) - before
+    return np.array(found, dtype=np.int64), counts
+
+
+@compiled
+def _add_cells_near(
+    found: list[int],
+    point: FloatArray,
+    radius: float,
+    grid: tuple[FloatArray, IntArray, int],
+) -> None:
     colatitudes, sizes, nlon = grid
     across = np.sqrt(point[0] ** 2 + point[1] ** 2)
     colatitude = np.arctan2(across, point[2])
     longitude = np.arctan2(point[1], point[0])
     nearest = np.cos(radius)
     step = 2 * np.pi / nlon
-    found = []
     for i in range(len(colatitudes)):
         if abs(colatitudes[i] - colatitude) > radius:
             continue
@@ -229,4 +247,3 @@ def cells_near(
             start = i * nlon + (g % groups) * size
             for k in range(size):
                 found.append(start + k)
-    return np.array(found, dtype=np.int64)

@@ -21,7 +21,7 @@ from functools import cache
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only
-from mfpde.compiled import compiled, compiled_sum
+from mfpde.compiled import compiled, compiled_fused, compiled_sum
 from mfpde.geometry.lanes import LANES, lane_points
 
 _UNROLLED = 4
@@ -109,7 +109,7 @@ def _padded(count: int) -> int:
 def _packed(coefficients: ComplexArray, factors: FloatArray, degree: int) -> FloatArray:
     """What each degree needs, one row a degree, orders padded with rows of zeros.
 
-    Columns: a_lm (q_mm at l = m), b_lm, the coefficient, and -sqrt((l-m+1) (l+m)) times
+    Columns: a_lm (q_mm at l = m), a_lm b_lm, the coefficient, and -sqrt((l-m+1) (l+m)) times
     the coefficient of order m-1, whose slope q_lm serves.
     """
     size = 0
@@ -121,7 +121,7 @@ def _packed(coefficients: ComplexArray, factors: FloatArray, degree: int) -> Flo
         count = degree - m + 1
         for i in range(count):
             packed[row + i, 0] = factors[0, k + i]
-            packed[row + i, 1] = factors[1, k + i]
+            packed[row + i, 1] = factors[0, k + i] * factors[1, k + i]
             packed[row + i, 2] = coefficients[k + i].real
             packed[row + i, 3] = coefficients[k + i].imag
         packed[row, 0] = factors[2, k]
@@ -135,7 +135,7 @@ def _packed(coefficients: ComplexArray, factors: FloatArray, degree: int) -> Flo
     return packed
 
 
-@compiled
+@compiled_fused
 def _start_order(w: FloatArray, row: FloatArray) -> None:
     """Set q_mm and the sums with l = m alone."""
     q, _, real, imag, slope_real, slope_imag = row
@@ -148,7 +148,7 @@ def _start_order(w: FloatArray, row: FloatArray) -> None:
         w[_SLOPE + LANES + j] = slope_imag * q
 
 
-@compiled
+@compiled_fused
 def _add_degrees(w: FloatArray, packed: FloatArray, row: int) -> None:
     """Four more degrees of the order at hand."""
     a1, b1, c1, d1, e1, f1 = packed[row]
@@ -158,19 +158,24 @@ def _add_degrees(w: FloatArray, packed: FloatArray, row: int) -> None:
     for j in range(LANES):
         z = w[_Z + j]
         q = w[_Q + j]
-        q1 = a1 * (z * q - b1 * w[_LAST + j])
-        q2 = a2 * (z * q1 - b2 * q)
-        q3 = a3 * (z * q2 - b3 * q1)
-        q4 = a4 * (z * q3 - b4 * q2)
+        # Products with z do not wait for the degree before.
+        q1 = (a1 * z) * q - b1 * w[_LAST + j]
+        q2 = (a2 * z) * q1 - b2 * q
+        q3 = (a3 * z) * q2 - b3 * q1
+        q4 = (a4 * z) * q3 - b4 * q2
         w[_LAST + j] = q3
         w[_Q + j] = q4
-        w[_SUM + j] += c1 * q1 + c2 * q2 + c3 * q3 + c4 * q4
-        w[_SUM + LANES + j] += d1 * q1 + d2 * q2 + d3 * q3 + d4 * q4
-        w[_SLOPE + j] += e1 * q1 + e2 * q2 + e3 * q3 + e4 * q4
-        w[_SLOPE + LANES + j] += f1 * q1 + f2 * q2 + f3 * q3 + f4 * q4
+        c0 = w[_SUM + j] + c1 * q1 + c2 * q2
+        w[_SUM + j] = c0 + c3 * q3 + c4 * q4
+        d0 = w[_SUM + LANES + j] + d1 * q1 + d2 * q2
+        w[_SUM + LANES + j] = d0 + d3 * q3 + d4 * q4
+        e0 = w[_SLOPE + j] + e1 * q1 + e2 * q2
+        w[_SLOPE + j] = e0 + e3 * q3 + e4 * q4
+        f0 = w[_SLOPE + LANES + j] + f1 * q1 + f2 * q2
+        w[_SLOPE + LANES + j] = f0 + f3 * q3 + f4 * q4
 
 
-@compiled
+@compiled_fused
 def _add_order(w: FloatArray, m: int) -> None:
     """Add what order m gives to value and gradient, and raise the power of w."""
     if m == 0:
@@ -195,7 +200,7 @@ def _add_order(w: FloatArray, m: int) -> None:
         w[_WAVE + LANES + j] = wave_real * y + wave_imag * x
 
 
-@compiled
+@compiled_fused
 def _keep_tangential(
     points: FloatArray, first: int, w: FloatArray, gradients: FloatArray
 ) -> None:
@@ -208,7 +213,7 @@ def _keep_tangential(
             gradients[p, i] = w[_GRADIENT + i * LANES + j] - radial * points[p, i]
 
 
-@compiled
+@compiled_fused
 def field_at_points(
     coefficients: ComplexArray, points: FloatArray, factors: FloatArray, degree: int
 ) -> tuple[FloatArray, FloatArray]:

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
-from mfpde.geometry.base import Geometry
+from mfpde.geometry.base import CellsNear, Geometry
 from mfpde.geometry.gauss_legendre import Rings, cells_near, rings, spread
 from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
 from mfpde.geometry.planned_transform import Transform, planned_transform
@@ -124,10 +124,19 @@ class Sphere(Geometry):
 
     def cells_within(self, point: FloatArray, radius: float) -> IntArray:
         """Flat numbers of the cells whose groups have centres within ``radius``."""
+        return self.cells_about(point[np.newaxis], radius)[0]
+
+    def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
+        """:meth:`cells_within` of each of ``points`` (n, 3)."""
         grid = self.rings
         return cells_near(
-            point, radius, (grid.colatitudes, grid.group_sizes, self.nlon)
+            points, radius, (grid.colatitudes, grid.group_sizes, self.nlon)
         )
+
+    @cached_property
+    def group_sizes(self) -> IntArray:
+        """Number of cells, from a multiple of it on, that each cell moves with, flat."""
+        return read_only(np.repeat(self.rings.group_sizes, self.nlon))
 
     @cached_property
     def tangents(self) -> FloatArray:

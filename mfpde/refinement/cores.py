@@ -46,7 +46,7 @@ def contracting_cores(
         if core.width < widest and core.mass >= SMALLEST_MASS:
             rates = contraction_rates(
                 lambda points: transport.grid.velocity_at(flow.moments, points),
-                core.centre,
+                core.centre[np.newaxis],
                 _REACH_CELLS * geometry.spacing,
             )
             if rates.max() < 0:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.compiled import compiled
 
 
 class ExternalTerm(ABC):
@@ -46,6 +47,19 @@ class ExternalTerm(ABC):
 
 
 def tangential(vectors: FloatArray, points: FloatArray) -> FloatArray:
-    """Project ``vectors`` (..., d) on the tangent spaces at ``points`` (..., d)."""
-    radial = np.einsum("...i,...i->...", vectors, points)
-    return np.asarray(vectors - radial[..., np.newaxis] * points)
+    """Project ``vectors`` (..., d) on the tangent spaces at as many ``points`` (..., d)."""
+    dimension = points.shape[-1]
+    flat = vectors.reshape(-1, dimension), points.reshape(-1, dimension)
+    return _tangential(*flat).reshape(points.shape)
+
+
+@compiled
+def _tangential(vectors: FloatArray, points: FloatArray) -> FloatArray:
+    result = np.empty(points.shape)
+    for p in range(len(points)):
+        radial = 0.0
+        for i in range(points.shape[1]):
+            radial += vectors[p, i] * points[p, i]
+        for i in range(points.shape[1]):
+            result[p, i] = vectors[p, i] - radial * points[p, i]
+    return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -147,11 +148,14 @@ class Perceptron(ExternalTerm):
     def drift(self, points: FloatArray) -> FloatArray:
         """P_x sum_j w_j sigma(a_j.x + b_j) a_j, or with W_j for w_j a_j, shape (..., d)."""
         outputs = self.activation.sigma(self.preactivations(points))
+        return tangential(np.asarray(outputs @ self._vectors), points)
+
+    @cached_property
+    def _vectors(self) -> FloatArray:
+        """Vectors (units, d) that the outputs multiply."""
         if self.is_gradient:
-            vectors = (outputs * self.weights) @ self.directions
-        else:
-            vectors = outputs @ self.weights
-        return tangential(np.asarray(vectors), points)
+            return self.weights[:, np.newaxis] * self.directions
+        return self.weights
 
     def kink_angles(self) -> FloatArray:
         """Angles (k,) in [0, 2 pi) where a_j.x + b_j is at a kink of sigma; d = 2 only."""

@@ -105,7 +105,8 @@ class Potential(ExternalTerm):
         generator = np.random.default_rng(0)
         slopes = []
         for _ in range(3):
-            across = tangential(generator.standard_normal((7, len(axis))), axis)
+            vectors = generator.standard_normal((7, len(axis)))
+            across = tangential(vectors, np.broadcast_to(axis, vectors.shape))
             across /= np.linalg.norm(across, axis=1, keepdims=True)
             points = heights * axis + np.sqrt(1 - heights**2) * across
             towards = (axis - heights * points) / (1 - heights**2)

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.array_pool import ArrayPool
-from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.clouds import regular
 from mfpde.compiled import compiled
+from mfpde.great_arcs import normalise
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
 
@@ -135,6 +136,16 @@ class Transport(ABC):
         """Velocity where the scheme takes it: here at the centres, (directions, *shape)."""
         return self.grid.velocity(moments)
 
+    def velocity_in_cells(self, flow: Flow, numbers: IntArray) -> FloatArray:
+        """Velocity (n, d) at the centres of cells with flat ``numbers`` (n,)."""
+        tangents = self.grid.geometry.tangents
+        directions, dimension = len(tangents), tangents.shape[-1]
+        return _vectors(
+            flow.velocity.reshape(directions, -1),
+            tangents.reshape(directions, -1, dimension),
+            numbers,
+        )
+
     @abstractmethod
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
@@ -207,9 +218,13 @@ class Transport(ABC):
         )
 
 
+@compiled
 def normalised(points: FloatArray) -> FloatArray:
     """Scale ``points`` (n, d) to unit length."""
-    return np.asarray(points / np.linalg.norm(points, axis=-1, keepdims=True))
+    result = points.copy()
+    for point in result:
+        normalise(point)
+    return result
 
 
 def mixed_points(start: State, points: FloatArray, share: float) -> FloatArray:
@@ -227,3 +242,17 @@ def _fill_mean(
     first, second = values
     for i in range(len(out)):
         out[i] = second[i] * share + first[i] * (1.0 - share)
+
+
+@compiled
+def _vectors(
+    components: FloatArray, tangents: FloatArray, numbers: IntArray
+) -> FloatArray:
+    """Vectors (n, d) with ``components`` (a, cells) along ``tangents`` (a, cells, d)."""
+    vectors = np.zeros((len(numbers), tangents.shape[2]))
+    for n in range(len(numbers)):
+        for a in range(len(components)):
+            for i in range(tangents.shape[2]):
+                along = components[a, numbers[n]]
+                vectors[n, i] += along * tangents[a, numbers[n], i]
+    return vectors

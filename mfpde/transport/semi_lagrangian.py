@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray, read_only
+from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
 from mfpde.feet import feet
 from mfpde.remap import GHOSTS, edge_densities, remapped
@@ -72,6 +72,12 @@ class SemiLagrangian(Transport):
         """The face velocity, and the unresolved mass."""
         return velocity, self.unresolved_mass(masses)
 
+    def velocity_in_cells(self, flow: Flow, numbers: IntArray) -> FloatArray:
+        """Velocity (n, d) at the centres of cells, where the scheme does not need it."""
+        geometry = self.grid.geometry
+        points = geometry.points.reshape(-1, geometry.dimension)[numbers]
+        return self.grid.velocity_at(flow.moments, points)
+
     def advanced(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
         """State after a step of the method, and the flow of its last stage."""
         flows = [flow]
@@ -87,12 +93,10 @@ class SemiLagrangian(Transport):
         extended = self.extended(state.masses)
         masses = _moved(state.masses, extended, (velocities, weights), self.periodic)
         points = state.points
-        if len(state.atom_masses):
-            shares = weights.sum(axis=0)
-            points = points + sum(
-                share * flow.atom_velocities
-                for share, flow in zip(shares, flows, strict=True)
-            )
+        for share, flow in zip(weights.sum(axis=0), flows, strict=True):
+            # In most stages only one velocity counts.
+            if share != 0.0 and len(state.atom_masses):
+                points = points + share * flow.atom_velocities
         return state.moved(masses, points)
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:

@@ -1,0 +1,102 @@
+"""Atoms as arrays of masses, positions and covariances, and the states that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mfpde.arrays import FloatArray
+from mfpde.clouds import (
+    Cluster,
+    cloud_points,
+    cloud_size,
+    joined,
+    means_and_covariances,
+)
+from mfpde.compiled import compiled
+from mfpde.measure import Atoms
+from mfpde.transport import State
+
+_Arrays = tuple[FloatArray, FloatArray, FloatArray]
+
+
+class Clusters(NamedTuple):
+    """Masses (n,), positions (n, d) and tangent covariances (n, d, d)."""
+
+    masses: FloatArray
+    positions: FloatArray
+    covariances: FloatArray
+
+    @classmethod
+    def of(cls, clusters: Sequence[Cluster]) -> Clusters:
+        """Of one or more."""
+        return cls(*(np.array(part) for part in zip(*clusters, strict=True)))
+
+    @classmethod
+    def of_state(cls, state: State) -> Clusters:
+        """The atoms of a state; their covariances are zero where they are no clouds."""
+        dimension = state.points.shape[1]
+        if state.cloud_size == 1:
+            nothing = np.zeros((len(state.points), dimension, dimension))
+            return cls(state.atom_masses.copy(), state.points.copy(), nothing)
+        clouds = state.points.reshape(-1, state.cloud_size, dimension)
+        masses = state.atom_masses.reshape(-1, state.cloud_size).sum(axis=1)
+        return cls(masses, *means_and_covariances(clouds))
+
+    def state(self, masses: FloatArray) -> State:
+        """State of cell masses and these atoms, each as its cloud."""
+        dimension = self.positions.shape[1]
+        size = cloud_size(dimension)
+        clouds = cloud_points(self.positions, self.covariances)
+        shares = np.repeat(self.masses / size, size)
+        return State(masses, clouds.reshape(-1, dimension), shares, size)
+
+    def one(self, index: int) -> Cluster:
+        """Mass, position and covariance of one."""
+        return self.masses[index], self.positions[index], self.covariances[index]
+
+    def chosen(self, which: npt.NDArray[np.bool_] | list[int]) -> Clusters:
+        """Those with these numbers, or where this is true."""
+        return Clusters(*(part[which] for part in self))
+
+    def with_others(self, others: Clusters) -> Clusters:
+        """These and then others."""
+        pairs = zip(self, others, strict=True)
+        return Clusters(*(np.concatenate(pair) for pair in pairs))
+
+    def joined(self, others: Clusters) -> Clusters:
+        """Each with the other of its number, where that has mass."""
+        return Clusters(*_joined(self, others))
+
+
+@compiled
+def _joined(atoms: Clusters, others: Clusters) -> _Arrays:
+    masses = atoms[0].copy()
+    positions = atoms[1].copy()
+    covariances = atoms[2].copy()
+    for n in range(len(masses)):
+        if others[0][n] > 0.0:
+            one = masses[n], positions[n], covariances[n]
+            other = others[0][n], others[1][n], others[2][n]
+            masses[n], positions[n], covariances[n] = joined(one, other)
+    return masses, positions, covariances
+
+
+def state_of(masses: FloatArray, atoms: Atoms) -> State:
+    """State of cell masses and atoms, each atom as its cloud."""
+    widths = atoms.covariances
+    if widths is None:
+        count, dimension = atoms.points.shape
+        widths = np.zeros((count, dimension, dimension))
+    return Clusters(atoms.masses, atoms.points, widths).state(masses)
+
+
+def atoms_of_state(state: State) -> Atoms:
+    """The atoms of a state, with their covariances where they are clouds."""
+    if state.cloud_size == 1:
+        return Atoms(state.points, state.atom_masses)
+    masses, positions, covariances = Clusters.of_state(state)
+    return Atoms(positions, masses, covariances)
