@@ -37,7 +37,9 @@ WIDEST_CELLS = 2.2
 # A window about the peak that is so much wider will not become narrow about its mean.
 HOPELESS_SHARE = 1.25
 SWALLOWED_CELLS = 5.0
-ALONE_CELLS = 8.0
+# The window of a new atom does not reach into what another one has emptied: of a tail that
+# is cut there the rest looks narrow.
+ALONE_CELLS = WINDOW_CELLS + SWALLOWED_CELLS
 RELEASED_CELLS = 1.5
 RELEASE_SMOOTHING = 0.3
 SMALLEST_MASS = 1e-4

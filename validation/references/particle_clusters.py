@@ -13,7 +13,7 @@ separatrix ends on either side.  ``main`` prints how much they change with it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -117,14 +117,22 @@ class Clusters:
 def sphere_history(
     name: str, count: int = 5000, *, times: tuple[float, ...] = (20.0, 200.0)
 ) -> Iterator[Clusters]:
-    """Yield the clusters at each of the increasing ``times``, from the uniform measure.
+    """Yield the clusters at each of the increasing ``times``, from the uniform measure."""
+    start = quantized(uniform(Sphere(32)), count)
+    for time_, atoms, owners in sphere_states(name, start, times=times):
+        yield found_clusters(time_, atoms, owners)
 
-    Between them the run stops at every whole time to let particles that have met become
-    one.
+
+def sphere_states(
+    name: str, start: Atoms, *, times: Sequence[float]
+) -> Iterator[tuple[float, Atoms, Owners]]:
+    """Yield time, particles, and the index among these of every particle of the start.
+
+    The run stops at the increasing ``times``, and at every whole time, to let particles that
+    have met become one.
     """
     equation = sphere_equation(name)
-    atoms = quantized(uniform(Sphere(32)), count)
-    owners: Owners = np.arange(count)
+    atoms, owners = start, np.arange(len(start))
     stops = np.union1d(np.arange(1.0, times[-1]), times)
     now = 0.0
     for stop in stops.tolist():
@@ -132,7 +140,7 @@ def sphere_history(
         atoms, owners = _coalesced(atoms, owners)
         now = stop
         if stop in times:
-            yield found_clusters(stop, atoms, owners)
+            yield stop, atoms, owners
 
 
 def _moved(
