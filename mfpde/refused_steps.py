@@ -8,7 +8,8 @@ import numpy as np
 
 _BELOW_REFUSED = 0.8
 _RELEASE = 1.02
-_LONGEST_RELEASE = 40
+# By then the step may be ten million times as long.
+_REMEMBERED_STEPS = 40
 
 
 @dataclass
@@ -34,5 +35,8 @@ class StepBelowRefused:
 
     def accept(self) -> None:
         """Note that a step was accepted."""
-        self._accepted = min(self._accepted + 1, _LONGEST_RELEASE)
-        self.step *= _RELEASE**self._accepted
+        self._accepted += 1
+        if self._accepted > _REMEMBERED_STEPS:
+            self.step = np.inf
+        else:
+            self.step *= _RELEASE**self._accepted
