@@ -24,12 +24,13 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Sphere
+from mfpde.geometry import Circle
 from mfpde.measure import Atoms, uniform
 from mfpde.particles import solve_particles
 from mfpde.sampling import quantized
 from mfpde.terms import Attention, Perceptron
 from mfpde.wasserstein import wasserstein
+from validation.references.graded_particles import lattice
 
 Array = NDArray[np.float64]
 Owners = NDArray[np.int64]
@@ -118,8 +119,7 @@ def sphere_history(
     name: str, count: int = 5000, *, times: tuple[float, ...] = (20.0, 200.0)
 ) -> Iterator[Clusters]:
     """Yield the clusters at each of the increasing ``times``, from the uniform measure."""
-    start = quantized(uniform(Sphere(32)), count)
-    for time_, atoms, owners in sphere_states(name, start, times=times):
+    for time_, atoms, owners in sphere_states(name, lattice(count), times=times):
         yield found_clusters(time_, atoms, owners)
 
 
