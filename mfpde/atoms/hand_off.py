@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.atoms.clusters import Clusters
 from mfpde.atoms.cells import Cells, Velocities
+from mfpde.atoms.clusters import Clusters
 from mfpde.atoms.peaks import peaks
 from mfpde.atoms.rates import contraction_rates
 from mfpde.clouds import POINT_WIDTH, joined, largest_widths
