@@ -6,8 +6,8 @@ points
     exp_X(+- sqrt(d - 1) sigma_a e_a),   a = 1 .. d - 1,
 
 each with the same share of its mass: they have exactly that mean and covariance.  The
-points move with the flow like any other mass; a step ends by giving them the form above
-again, with the mean and the covariance that they have come to.
+points move with the flow like any other mass; a hand-off between density and atoms gives
+them the form above again, with the mean and the covariance that they have come to.
 
 Kernels are plain loops: array expressions and linear algebra inside them would take the
 compiler most of a minute, for vectors of two or three numbers.
@@ -71,29 +71,6 @@ def means_and_covariances(points: FloatArray) -> tuple[FloatArray, FloatArray]:
             for b in range(dimension):
                 covariances[i, a, b] = covariance[a, b]
     return positions, covariances
-
-
-@compiled
-def regular(points: FloatArray) -> FloatArray:
-    """Clouds (n, k, d) in their regular form, with the same means and covariances."""
-    if points.shape[1] == 2:
-        return _regular_pairs(points)
-    positions, covariances = means_and_covariances(points)
-    return cloud_points(positions, covariances)
-
-
-@compiled
-def _regular_pairs(points: FloatArray) -> FloatArray:
-    """Any two points of a circle are a cloud, and one if they are too close."""
-    result = points.copy()
-    for pair in result:
-        normalise(pair[0])
-        normalise(pair[1])
-        across = pair[1, 0] - pair[0, 0]
-        along = pair[1, 1] - pair[0, 1]
-        if across**2 + along**2 < POINT_WIDTH**2:
-            pair[1, 0], pair[1, 1] = pair[0, 0], pair[0, 1]
-    return result
 
 
 @compiled

@@ -190,7 +190,7 @@ class TimeStepper:
         """Where transport starts, where it ends, and the new state."""
         if self.diffusion == 0:
             moved, last = self._method(self.transport, before, step)
-            return before, (moved, last), moved.in_regular_form()
+            return before, (moved, last), moved.on_sphere()
         half = self._diffused(before[0], step / 2)
         start = (half, self.transport.flow(half))
         moved, last = self._method(self.transport, start, step)
@@ -240,7 +240,7 @@ class TimeStepper:
         error, by_transport, by_diffusion = _norms(self._weights, moments, step)
         motion, atom_motion = by_transport + by_diffusion, 0.0
         if len(state.atom_masses):
-            # Clouds end a step in another form, but with the same means.
+            # Of a cloud it is the mean that counts.
             mean = 0.5 * (flow.atom_velocities + new_flow.atom_velocities)
             error += summed_motion(
                 state.atom_masses,

@@ -10,7 +10,6 @@ import numpy as np
 
 from mfpde.array_pool import ArrayPool
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
-from mfpde.clouds import regular
 from mfpde.compiled import compiled
 from mfpde.great_arcs import normalise
 from mfpde.grid_equation import GridEquation
@@ -35,14 +34,11 @@ class State:
         """The same atoms at other points, with other cell masses."""
         return State(masses, points, self.atom_masses, self.cloud_size)
 
-    def in_regular_form(self) -> State:
-        """Points on the sphere, and clouds as ``mfpde.clouds`` wants them."""
+    def on_sphere(self) -> State:
+        """The same with points of unit length."""
         if len(self.atom_masses) == 0:
             return self
-        if self.cloud_size == 1:
-            return self.moved(self.masses, normalised(self.points))
-        clouds = self.points.reshape(-1, self.cloud_size, self.points.shape[1])
-        return self.moved(self.masses, regular(clouds).reshape(self.points.shape))
+        return self.moved(self.masses, normalised(self.points))
 
     def moved_along(self, velocities: FloatArray, step: float) -> FloatArray:
         """Points after a step with these velocities (not yet normalised)."""
