@@ -65,10 +65,9 @@ def _peaks(rings: Rings, least: float) -> IntArray:
             west, here = here, east
             if not is_candidate:
                 continue
-            around = np.inf
-            if _is_highest(rings, (i, j, size)):
-                around = _mean_of_four(rings, (i, j), (AWAY_CELLS, far))
-            if around <= HIGHEST_AWAY * row[j] / areas[i]:
+            around = _mean_of_four(rings, (i, j), (AWAY_CELLS, far))
+            stands_out = around <= HIGHEST_AWAY * row[j] / areas[i]
+            if stands_out and _is_highest(rings, (i, j, size)):
                 found.append(i * nlon + j)
     return np.array(found, dtype=np.int64)
 
@@ -133,4 +132,9 @@ def _on_grid(rings: Rings, cell: tuple[int, int]) -> tuple[int, int]:
         i, j = -1 - i, j + nlon // 2
     elif i >= nlat:
         i, j = 2 * nlat - 1 - i, j + nlon // 2
-    return i, j % nlon
+    # No cell is asked for from farther than a whole turn.
+    if j < 0:
+        j += nlon
+    elif j >= nlon:
+        j -= nlon
+    return i, j
