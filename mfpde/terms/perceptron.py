@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, read_only, real_array, real_number, whole_number
+from mfpde.compiled import compiled
 from mfpde.terms.activations import Activation, AnyActivation, find_activation
 from mfpde.terms.base import ExternalTerm, tangential
 
 PARALLEL_TOLERANCE = 1e-12
+_FEW_NUMBERS = 3
+"""Vectors of so many numbers are multiplied faster in a loop than by linear algebra."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -129,7 +132,11 @@ class Perceptron(ExternalTerm):
 
     def preactivations(self, points: FloatArray) -> FloatArray:
         """Return a_j.x + b_j at ``points`` (..., d), shape (..., units)."""
-        return np.asarray(points @ self.directions.T + self.biases)
+        if self.dimension > _FEW_NUMBERS:
+            return np.asarray(points @ self.directions.T + self.biases)
+        flat = points.reshape(-1, self.dimension)
+        found = _preactivations(flat, self.directions, self.biases)
+        return found.reshape(*points.shape[:-1], len(self.biases))
 
     def value(self, points: FloatArray) -> FloatArray:
         """V(x) = sum_j w_j Phi(a_j.x + b_j), shape (...).
@@ -147,8 +154,11 @@ class Perceptron(ExternalTerm):
 
     def drift(self, points: FloatArray) -> FloatArray:
         """P_x sum_j w_j sigma(a_j.x + b_j) a_j, or with W_j for w_j a_j, shape (..., d)."""
-        outputs = self.activation.sigma(self.preactivations(points))
-        return tangential(np.asarray(outputs @ self._vectors), points)
+        outputs = np.asarray(self.activation.sigma(self.preactivations(points)))
+        if self.dimension > _FEW_NUMBERS:
+            return tangential(outputs @ self._vectors, points)
+        flat = outputs.reshape(-1, len(self.biases)), points.reshape(-1, self.dimension)
+        return _tangential_sums(*flat, self._vectors).reshape(points.shape)
 
     @cached_property
     def _vectors(self) -> FloatArray:
@@ -203,3 +213,36 @@ class Perceptron(ExternalTerm):
             f"Perceptron({units} {self.activation_name} units on S^{self.dimension - 1}, "
             f"{kind} weights{biased})"
         )
+
+
+@compiled
+def _preactivations(
+    points: FloatArray, directions: FloatArray, biases: FloatArray
+) -> FloatArray:
+    """Return a_j.x + b_j, shape (points, units)."""
+    result = np.empty((len(points), len(biases)))
+    for p in range(len(points)):
+        for j in range(len(biases)):
+            total = biases[j]
+            for i in range(points.shape[1]):
+                total += directions[j, i] * points[p, i]
+            result[p, j] = total
+    return result
+
+
+@compiled
+def _tangential_sums(
+    outputs: FloatArray, points: FloatArray, vectors: FloatArray
+) -> FloatArray:
+    """Tangential parts (points, d) of the sums of outputs (points, units) times vectors."""
+    result = np.zeros(points.shape)
+    for p in range(len(points)):
+        for j in range(len(vectors)):
+            for i in range(points.shape[1]):
+                result[p, i] += outputs[p, j] * vectors[j, i]
+        radial = 0.0
+        for i in range(points.shape[1]):
+            radial += result[p, i] * points[p, i]
+        for i in range(points.shape[1]):
+            result[p, i] -= radial * points[p, i]
+    return result
