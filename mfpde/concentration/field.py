@@ -39,6 +39,11 @@ class VelocityField:
         grid, moments = self._on_grid
         return grid.velocity_at(moments, points)
 
+    def drift(self, points: FloatArray) -> FloatArray:
+        """Velocity (n, d) that the terms beside attention give at ``points`` (n, d)."""
+        drifts = [term.drift(points) for term in self.equation.externals]
+        return self.equation.sign * sum(drifts, np.zeros(points.shape))
+
     def components(self) -> FloatArray:
         """Components along ``geometry.tangents`` at the cell centres."""
         grid, moments = self._on_grid

@@ -8,7 +8,8 @@ along which it flows fastest by the mean velocity of the two,
 for a gradient flow the slope of s F between them to O(h^2); a cell from which all slopes
 are at most rounding is an attractor, and adjacent ones are the same.  The connected
 components of this graph are the basins: each has one attractor, or one cycle for a drift
-that is no gradient.
+that is no gradient.  Of their edges the graph knows eight directions only; where they are
+is found by ``mfpde.concentration.parting``.
 """
 
 from __future__ import annotations
@@ -46,6 +47,12 @@ class Lattice:
     def spacing(self) -> float:
         """Distance pi / nlat between rings."""
         return float(np.pi / self.nlat)
+
+    @property
+    def colatitudes(self) -> FloatArray:
+        """Colatitudes (nlat,) of the rings' points."""
+        x, y, z = self.points[:: self.nlon].T
+        return np.asarray(np.arctan2(np.hypot(x, y), z))
 
     @cached_property
     def areas(self) -> FloatArray:

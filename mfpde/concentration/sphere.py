@@ -46,7 +46,7 @@ def sphere_report(
     regions = [region for basin in flow.basins for region in search.regions(basin)]
     regions.sort(key=lambda region: -region.mass)
     radii = profile_radii(flow.spacing)
-    resting = max(1 - float(flow.masses.sum()), 0.0)
+    resting = max(1 - float(flow.mass.masses.sum()), 0.0)
     found = tuple(regions)
     return ConcentrationReport(
         found,
@@ -95,7 +95,9 @@ class _Search:
         return cls(
             measure,
             flow,
-            None if rough is None else Flow.of(rough, flow.field.equation),
+            None
+            if rough is None
+            else Flow.of(rough, flow.field.equation, by_cells=True),
             Curves(points, masses / measure.total_mass, flow.spacing),
             jumps.ravel(),
             length,
@@ -121,12 +123,12 @@ class _Search:
         atoms = (
             self.measure.atoms if isinstance(self.measure, Measure) else Atoms.none(3)
         )
-        numbers = self.flow.atom_numbers[members]
+        numbers = self.flow.mass.atom_numbers[members]
         places = np.sort(numbers[numbers >= 0]) if len(atoms) else np.empty(0, int)
         if len(places) == 0:
             yield from self._grid_regions(basin)
             return
-        nearest = cKDTree(atoms.points[places]).query(self.flow.points[members])[1]
+        nearest = cKDTree(atoms.points[places]).query(self.flow.mass.points[members])[1]
         for rank, number in enumerate(places.tolist()):
             part = members[nearest == rank]
             point = atoms.points[number]
@@ -135,7 +137,7 @@ class _Search:
             if atoms.covariances is not None:
                 basis = tangent_basis(point[np.newaxis])[0]
                 covariance = basis @ atoms.covariances[number] @ basis.T
-            core = Core(point, float(self.flow.masses[near].sum()), covariance)
+            core = Core(point, float(self.flow.mass.masses[near].sum()), covariance)
             yield self._region(part, core, cells=basin.cells, is_exact=True)
 
     def _grid_regions(self, basin: Basin) -> Iterator[ConcentratedRegion]:
@@ -146,13 +148,13 @@ class _Search:
             core = self._densest_core(basin.attractor, members)
             yield self._region(members, core, cells=basin.cells)
             return
-        nearest = cKDTree(centres).query(flow.points[members])[1]
+        nearest = cKDTree(centres).query(flow.mass.points[members])[1]
         for rank, centre in enumerate(centres):
             part = members[nearest == rank]
             # A cluster across an edge may have its centre here and its points beyond.
             if len(part) == 0:
                 continue
-            held = flow.points[part], flow.masses[part]
+            held = flow.mass.points[part], flow.mass.masses[part]
             core = core_about(centre, held, flow.core_radius)
             yield self._region(part, core, cells=basin.cells)
 
@@ -161,7 +163,7 @@ class _Search:
         """Centres (k, 3) of the clusters of moving particles, if there is no grid."""
         if isinstance(self.measure, Measure):
             return np.empty((0, 3))
-        return particle_clusters(Atoms(self.flow.points, self.flow.masses))
+        return particle_clusters(Atoms(self.flow.mass.points, self.flow.mass.masses))
 
     @cached_property
     def cells_of_clusters(self) -> IntArray:
@@ -172,14 +174,14 @@ class _Search:
         self, attractor: FloatArray, members: IntArray, radius: float | None = None
     ) -> Core:
         """Core about the attractor or about the densest point, whichever holds more."""
-        held = self.flow.points[members], self.flow.masses[members]
-        densest = held[0][np.argmax(self.flow.densities[members])]
+        held = self.flow.mass.points[members], self.flow.mass.masses[members]
+        densest = held[0][np.argmax(self.flow.mass.densities[members])]
         reach = self.flow.core_radius if radius is None else radius
         cores = [core_about(start, held, reach) for start in (attractor, densest)]
         return max(cores, key=lambda core: core.mass)
 
     def _near(self, centre: FloatArray, members: IntArray, radius: float) -> IntArray:
-        cosines = self.flow.points[members] @ centre
+        cosines = self.flow.mass.points[members] @ centre
         return np.asarray(members[cosines >= np.cos(radius)])
 
     def _region(
@@ -192,10 +194,10 @@ class _Search:
     ) -> ConcentratedRegion:
         """The region of one basin, or of an exact atom's part of one."""
         flow = self.flow
-        eigenvalues = flow.eigenvalues(core.centre)
+        eigenvalues = flow.on_lattice.eigenvalues(core.centre)
         radii = profile_radii(flow.spacing)
         balls = self._ball_masses(core.centre, radii)
-        mass = float(flow.masses[members].sum())
+        mass = float(flow.mass.masses[members].sum())
         length = None
         if self.curves is not None and not is_exact:
             length = self._length_of_curve(members)
@@ -205,7 +207,7 @@ class _Search:
         if self.coarse is not None:
             coarse_mass = self.coarse.mass_around(core.centre)
         exponents = local_exponents(radii, balls)
-        speeds = np.linalg.norm(flow.velocity[cells], axis=1)
+        speeds = np.linalg.norm(flow.on_lattice.velocity[cells], axis=1)
         signals = Signals(
             core_mass=core.mass,
             core_share=core.mass / mass,
@@ -264,7 +266,9 @@ class _Search:
 
     def _length_of_curve(self, members: IntArray) -> float | None:
         assert self.curves is not None
-        return self.curves.length(self.flow.points[members], self.flow.masses[members])
+        return self.curves.length(
+            self.flow.mass.points[members], self.flow.mass.masses[members]
+        )
 
     def _excess(self, core: Core, cells: IntArray) -> float:
         """Mean density of the core over that of a mass 1 in its basin, by their areas."""
@@ -277,12 +281,12 @@ class _Search:
     def _inflow(self, core: Core, members: IntArray, eigenvalues: FloatArray) -> float:
         """Velocity-position covariance of the core over its variance, traces of both."""
         near = self._near(core.centre, members, self.flow.core_radius)
-        masses = self.flow.masses[near]
+        masses = self.flow.mass.masses[near]
         if not np.isfinite(self.flow.spacing) or masses.sum() <= REST:
             return float(eigenvalues.mean())
-        away = coordinates_about(core.centre, self.flow.points[near])
+        away = coordinates_about(core.centre, self.flow.mass.points[near])
         basis = tangent_basis(core.centre[np.newaxis])[0]
-        speeds = self.flow.velocity[self.flow.cells[near]] @ basis.T
+        speeds = self.flow.on_lattice.velocity[self.flow.mass.cells[near]] @ basis.T
         away = away - masses @ away / masses.sum()
         variance = float((masses @ away**2).sum() / masses.sum())
         if variance < (0.3 * self.flow.spacing) ** 2:
@@ -291,12 +295,12 @@ class _Search:
 
     def _rival(self, narrow: Core, members: IntArray) -> float:
         """Mass of the second densest window of the basin, as a share of the core's."""
-        cosines = self.flow.points[members] @ narrow.centre
+        cosines = self.flow.mass.points[members] @ narrow.centre
         apart = members[cosines < np.cos(2 * self.window)]
         if not len(apart) or narrow.mass <= REST:
             return 0.0
-        start = self.flow.points[apart[np.argmax(self.flow.densities[apart])]]
-        held = self.flow.points[apart], self.flow.masses[apart]
+        start = self.flow.mass.points[apart[np.argmax(self.flow.mass.densities[apart])]]
+        held = self.flow.mass.points[apart], self.flow.mass.masses[apart]
         return core_about(start, held, self.window).mass / narrow.mass
 
     def _lost_share(self, centre: FloatArray) -> float:
@@ -309,7 +313,7 @@ class _Search:
     def frozen_mass(self, regions: tuple[ConcentratedRegion, ...]) -> float:
         """Mass with |v| < 1e-3 h outside the cores of atoms."""
         assert isinstance(self.measure, Measure)
-        speeds = np.linalg.norm(self.flow.velocity, axis=1)
+        speeds = np.linalg.norm(self.flow.on_lattice.velocity, axis=1)
         frozen = self.flow.field.is_frozen(speeds, self.cell)
         for region in regions:
             if region.kind in ("atom", "forming"):
