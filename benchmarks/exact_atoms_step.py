@@ -28,8 +28,9 @@ from mfpde.sampling import quantized
 from mfpde.time_stepping import TimeStepper
 from mfpde.transport import scheme_for
 
-WARM_UP = 5
-TURNS = 25
+WARM_UP = 48
+STEPS = 288
+"""Steps counted; later there are fewer atoms."""
 ATOMS = 10
 SHARE_OF_ATOMS = 0.3
 
@@ -98,13 +99,14 @@ def _run(geometry: Circle | Sphere) -> tuple[float, float, int]:
     alone = Measure(measure.density.normalized())
     both = Stepping(alone, equation), Stepping(measure, equation)
     for stepping in both:
-        for _ in range(WARM_UP):
+        for _ in range(WARM_UP // stepping.steps):
             stepping.turn()
         stepping.taken = 0.0
-    for _ in range(TURNS):
+    turns = STEPS // both[0].steps
+    for _ in range(turns):
         for stepping in both:
             stepping.turn()
-    grid, exact = (s.taken / (TURNS * s.steps) for s in both)
+    grid, exact = (s.taken / (turns * s.steps) for s in both)
     return grid, exact, len(both[1].state.atom_masses) // both[1].state.cloud_size
 
 
