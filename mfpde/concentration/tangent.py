@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.compiled import compiled
 from mfpde.great_arcs import exponential_map
 
 
@@ -16,10 +17,28 @@ def tangent_basis(points: FloatArray) -> FloatArray:
     The first is across the coordinate axis that is farthest from the point, so that they
     are well defined at the poles too.
     """
-    axes = np.eye(3)[np.abs(points).argmin(axis=1)]
-    first = np.cross(axes, points)
-    first /= np.linalg.norm(first, axis=1, keepdims=True)
-    return np.stack([first, np.cross(points, first)], axis=1)
+    basis = np.empty((len(points), 2, 3))
+    _fill_bases(points, basis)
+    return basis
+
+
+@compiled
+def _fill_bases(points: FloatArray, basis: FloatArray) -> None:
+    for n in range(len(points)):
+        x = points[n]
+        axis = 0
+        for i in range(1, 3):
+            if abs(x[i]) < abs(x[axis]):
+                axis = i
+        # The axis times the point: its entry along the axis is 0.
+        before, behind = (axis + 1) % 3, (axis + 2) % 3
+        length = np.sqrt(x[before] ** 2 + x[behind] ** 2)
+        first, second = basis[n, 0], basis[n, 1]
+        first[axis] = 0.0
+        first[before], first[behind] = -x[behind] / length, x[before] / length
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            second[i] = x[j] * first[k] - x[k] * first[j]
 
 
 def coordinates_about(centre: FloatArray, points: FloatArray) -> FloatArray:
