@@ -134,9 +134,9 @@ class Perceptron(ExternalTerm):
         """Return a_j.x + b_j at ``points`` (..., d), shape (..., units)."""
         if self.dimension > _FEW_NUMBERS:
             return np.asarray(points @ self.directions.T + self.biases)
-        flat = points.reshape(-1, self.dimension)
+        flat = np.reshape(points, (-1, self.dimension))
         found = _preactivations(flat, self.directions, self.biases)
-        return found.reshape(*points.shape[:-1], len(self.biases))
+        return found.reshape(*np.shape(points)[:-1], len(self.biases))
 
     def value(self, points: FloatArray) -> FloatArray:
         """V(x) = sum_j w_j Phi(a_j.x + b_j), shape (...).
