@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from mfpde import Attention, Density, MeanFieldEquation, Potential, Sphere, solve
 from validation import exact_atoms_sphere as validation
@@ -57,6 +58,29 @@ def test_a_ring_is_no_atom(axis, direction):
     assert len(births) == (1 if direction == "ascent" else 0)
     for event in births:
         assert np.linalg.norm(event.points[0] - axis) <= sphere.spacing
+
+
+@pytest.mark.parametrize("seed", [None, 0, 1, 2])
+def test_a_thin_ring_closes_at_its_centre_at_any_angle_to_the_grid(seed):
+    """Where a ring of a cell's width broke into atoms, the grid would have done it.
+
+    The ring is unstable, but rates of growth are small beside the time that it takes.
+    """
+    sphere, axis = Sphere(96), validation.TILTED
+    if seed is not None:
+        axis = Rotation.random(random_state=seed).apply([0.0, 0.0, 1.0])
+
+    def ring(points):
+        away = (np.arccos(np.clip(points @ axis, -1, 1)) - 0.5) / sphere.spacing
+        return np.exp(-0.5 * away**2)
+
+    equation = MeanFieldEquation(Attention(50.0), direction="ascent")
+    start = Density.from_function(sphere, ring)
+    run = solve(equation, start, t_end=90.0, save_at=[90.0], atoms="exact")
+    (birth,) = run.events
+    assert birth.kind == "birth"
+    assert np.linalg.norm(birth.points[0] - axis) <= 0.1 * sphere.spacing
+    assert run.mass_drift <= 1e-13
 
 
 @pytest.mark.parametrize("cells", [0.0, 0.3, 1.0])

@@ -20,6 +20,7 @@ from mfpde import (
 )
 from mfpde.array_pool import ArrayPool
 from mfpde.transport import State, scheme_for
+from mfpde.transport.sphere_lines import net_flux, outflow, spread_both_ways
 from validation.sphere_cases import AXES, l1_distance, moebius, unit, von_mises
 
 SCHEMES = ("donor_blended", "muscl")
@@ -127,6 +128,29 @@ def test_one_relu_neuron(axis, transport):
     # A jump costs O(h) in L1 whatever the scheme.
     assert np.log2(errors[0] / errors[1]) >= 0.9
     assert errors[1] <= 8e-3
+
+
+# --- What donors send ------------------------------------------------------------------
+
+
+def test_what_donors_send_diffuses_across_the_velocity_equally_at_any_angle():
+    """Variance across the velocity per unit time, speed and spacing: 2^(-1/2)."""
+    lengths, none = (1.0, 1.0), (0.0, 0.0)
+
+    def sent(own, across):
+        spread = spread_both_ways(own, across)
+        ahead = net_flux(0.0, (own, 0.0), (spread, 0.0), lengths)
+        behind = net_flux(0.0, (0.0, own), (0.0, spread), lengths)
+        # The flow's mean, and what it sends in all.
+        assert ahead + behind == pytest.approx(own, abs=1e-15)
+        assert ahead - behind == pytest.approx(outflow(none, own, spread, lengths))
+        return ahead - behind
+
+    for angle in np.linspace(0, 2 * np.pi, 73):
+        along_line, other = np.cos(angle), np.sin(angle)
+        variance = sent(along_line, other) * other**2
+        variance += sent(other, along_line) * along_line**2
+        assert variance == pytest.approx(2**-0.5, rel=0.045)
 
 
 # --- Linear growth from the uniform state ---------------------------------------------

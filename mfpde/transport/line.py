@@ -1,11 +1,11 @@
 r"""The line kernels: what three to six consecutive cells of any line send to both sides.
 
 With density rho and velocity v at the centres, the contrast
-c = (max rho - min rho) / (max rho + min rho) over a cell and its two neighbours gives its
-blend b = min(1, (1.2 c)^4); that of a face, B, is the largest b near it: O(h^4) where the
-density is smooth, 1 all over an atom (also in the middle cells of one that a strong pull
-makes several cells wide, which see little contrast themselves).  With a smooth flux H of
-the flow f = rho v, the flux through a face is
+c = (max rho - min rho) / (max rho + min rho) over a cell and its two neighbours (on the
+sphere all four) gives its blend b = min(1, (1.2 c)^4); that of a face, B, is the largest b
+near it: O(h^4) where the density is smooth, 1 all over an atom (also in the middle cells of
+one that a strong pull makes several cells wide, which see little contrast themselves).  With
+a smooth flux H of the flow f = rho v, the flux through a face is
 
     (1 - B) H  +  [ share f_i of each cell i next to it, through the face to which the cell's
                     own velocity points ],      share = sum_k c_k B_(i-k+1/2),
@@ -47,14 +47,18 @@ def half_slope(low: float, middle: float, high: float) -> float:
 
 
 @compiled
-def blend(low: float, middle: float, high: float) -> float:
-    """min(1, (1.2 c)^4), c the contrast of three densities."""
-    largest = max(max(low, middle), high)
-    smallest = min(min(low, middle), high)
-    total = largest + smallest
-    contrast = (largest - smallest) / max(total, 1e-300)
+def blend_between(smallest: float, largest: float) -> float:
+    """min(1, (1.2 c)^4), c the contrast of densities that reach from one to the other."""
+    contrast = (largest - smallest) / max(largest + smallest, 1e-300)
     scaled = CONTRAST_SCALE * contrast
     return min(1.0, scaled * scaled * scaled * scaled)
+
+
+@compiled
+def blend(low: float, middle: float, high: float) -> float:
+    """Blend of the middle one of three cells with these densities."""
+    smallest = min(min(low, middle), high)
+    return blend_between(smallest, max(max(low, middle), high))
 
 
 @compiled

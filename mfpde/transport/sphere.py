@@ -75,15 +75,13 @@ def fill_fluxes(
     """
     nlat = len(masses)
     rows = first_rows(masses, velocity, tables)
-    unresolved, unresolved_on_rings = 0.0, 0.0
+    unresolved = 0.0
     for i in range(nlat):
-        missed = fill_ring_fluxes(
+        unresolved += fill_ring_fluxes(
             rows, i, masses, velocity, at_faces, tables, method, result
         )
-        unresolved += missed[0]
-        unresolved_on_rings += missed[1]
     result[SOUTHWARD, nlat - 1] = 0.0
-    return max(unresolved, unresolved_on_rings)
+    return unresolved
 
 
 @compiled
@@ -92,9 +90,9 @@ def first_rows(masses: FloatArray, velocity: FloatArray, tables: Tables) -> Floa
     nlon = masses.shape[1]
     rows = np.zeros((ROWS, nlon + 2 * PAD))
     for i in range(2):
-        meridians.fill_ring(rows, i, masses, velocity, tables[0][i])
+        meridians.fill_ring(rows, i, masses, velocity, tables[0][i], tables[1][i])
     _lead_over_the_pole(rows, nlon, 0, -1)
-    meridians.fill_blends(rows, 0, nlon)
+    meridians.fill_blends(rows, 0, nlon, tables[1])
     over_the_pole(rows, BLEND + RINGS - 1, BLEND, nlon, 1.0)
     return rows
 
@@ -109,28 +107,27 @@ def fill_ring_fluxes(
     tables: Tables,
     method: int,
     result: FloatArray,
-) -> tuple[float, float]:
+) -> float:
     """Fill in what :func:`fill_fluxes` gives for ring ``i``, but south of the ring before.
 
     Rings must be taken in their order.  ``result`` (3, rings kept, nlon) holds ring i in
-    its row i modulo the number of rings kept.  Returns the sums of mass times the blends
-    along meridians and along the ring.
+    its row i modulo the number of rings kept.  Returns the sum of mass times blend.
     """
     areas, sizes, lengths, southward = tables[:4]
     zonal_lengths, zonal_flux_lengths, flux_shares, donor = tables[4:]
     nlat, nlon = masses.shape
     blended = 0.0 if method == FACE_VELOCITY else 1.0
     if i + 2 < nlat:
-        meridians.fill_ring(rows, i + 2, masses, velocity, areas[i + 2])
+        meridians.fill_ring(rows, i + 2, masses, velocity, areas[i + 2], sizes[i + 2])
     elif i + 2 == nlat:
         _lead_over_the_pole(rows, nlon, i + 1, i + 2)
     here, south = i % RINGS, (i + 1) % RINGS
     if i + 1 < nlat:
-        meridians.fill_blends(rows, i + 1, nlon)
+        meridians.fill_blends(rows, i + 1, nlon, sizes)
     else:
         over_the_pole(rows, BLEND + south, BLEND + here, nlon, 1.0)
     blends = BLEND + (i - 1) % RINGS, BLEND + here, BLEND + south
-    unresolved = unresolved_density(rows, blends, 0, DENSITY + here, nlon) * areas[i]
+    unresolved = unresolved_density(rows, blends, DENSITY + here, nlon)
     if i + 1 == nlat:
         rows[SMOOTH + i % 2, :] = 0.0
     elif method == THIRD_ORDER:
@@ -140,28 +137,22 @@ def fill_ring_fluxes(
     else:
         meridians.limited(rows, i, velocity, at_faces, lengths[i], blended)
     place = i, DENSITY + here, sizes[i]
-    unresolved_on_ring = zonal_fluxes(
+    zonal_fluxes(
         rows,
         place,
         velocity,
         at_faces,
-        (
-            areas[i],
-            zonal_lengths[i],
-            zonal_flux_lengths[i],
-            flux_shares[i],
-            donor[i, 2],
-        ),
+        (zonal_lengths[i], zonal_flux_lengths[i], flux_shares[i], donor[i, 2]),
         method,
         result,
     )
-    meridians.fill_donors(rows, i, nlon, donor[i, 3], blended)
+    meridians.fill_donors(rows, i, velocity, donor[i, 3], blended)
     if i > 0:
         ends = (donor[i - 1, 1], donor[i, 0])
         meridians.fill_north_fluxes(rows, i, ends, result)
     ends = (donor[i, 0], donor[i, 1])
     meridians.fill_draining_times(rows, place, areas[i], ends, result)
-    return unresolved, unresolved_on_ring
+    return float(unresolved * areas[i])
 
 
 @compiled

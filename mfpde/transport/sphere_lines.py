@@ -6,6 +6,14 @@ their middle, or a cell and the blends of its two faces; the loops are in
 flux is signed, positive in the direction of the line, and belongs to a face; a donor
 flow belongs to a cell, which sends it to that side only to which it points.  See
 :mod:`mfpde.transport.line` for the blends of faces and the shares of cells.
+
+A donor flow alone diffuses along a ring or an arc of mass that contracts, and by an amount
+that depends on its angle alpha to the grid: across the velocity by |v| h / 2 times
+|sin alpha cos alpha| (|sin alpha| + |cos alpha|), 0 along either line and 2^-1/2 on the
+diagonal.  As centres of mass are kept, mass then gathers where the ring follows the grid,
+and the ring breaks into beads.  So cells send to *both* sides too, along the line that the
+velocity follows less, as much as makes the factor 2^-1/2 at any angle; this moves no
+centre of mass.  For the same reason a cell has one blend for both lines.
 """
 
 from __future__ import annotations
@@ -64,25 +72,45 @@ def limited_flux(densities: Four, speed: float) -> float:
 
 
 @compiled_fused
+def spread_both_ways(own: float, across: float) -> float:
+    """What a cell sends to *either* side of a line, for a flow of these two components.
+
+    ``own`` is that along the line, ``across`` the other one.  A linear function in place
+    of (2^-1/2 l^3 - a o (a + o)) / (2 a^2), l^2 = a^2 + o^2: the diffusion that remains
+    depends on the angle by 4 %.
+    """
+    return max(0.354 * abs(across) - 0.44 * abs(own), 0.0)
+
+
+@compiled_fused
 def net_flux(
-    smooth: float, donors: tuple[float, float], lengths: tuple[float, float]
+    smooth: float,
+    donors: tuple[float, float],
+    spreads: tuple[float, float],
+    lengths: tuple[float, float],
 ) -> float:
     """Smooth flux through a face, and what the donors on either side send through it.
 
-    ``donors`` are the flows of the cells before and behind the face, ``lengths`` those
-    of their fluxes.
+    ``donors`` are the flows of the cells before and behind the face, ``spreads`` what
+    they send both ways, ``lengths`` those of their fluxes.
     """
     before, behind = donors
     first, last = lengths
-    return smooth + (first * max(before, 0.0) + last * min(behind, 0.0))
+    forward = max(before, 0.0) + spreads[0]
+    backward = min(behind, 0.0) - spreads[1]
+    return smooth + (first * forward + last * backward)
 
 
 @compiled_fused
 def outflow(
-    smooth: tuple[float, float], donor: float, lengths: tuple[float, float]
+    smooth: tuple[float, float],
+    donor: float,
+    spread: float,
+    lengths: tuple[float, float],
 ) -> float:
     """What a cell sends to both sides: ``smooth`` fluxes and ``lengths`` are low, high."""
     at_low, at_high = smooth
     low, high = lengths
     sent = max(at_high, 0.0) - min(at_low, 0.0)
-    return sent + (high * max(donor, 0.0) - low * min(donor, 0.0))
+    forward, backward = max(donor, 0.0) + spread, min(donor, 0.0) - spread
+    return sent + (high * forward - low * backward)

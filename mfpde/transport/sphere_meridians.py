@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled_fused
-from mfpde.transport.line import blend
+from mfpde.transport.line import blend_between
 from mfpde.transport.sphere_lines import (
     Four,
     limited_flux,
     net_flux,
     outflow,
+    spread_both_ways,
     third_order_flux,
 )
 from mfpde.transport.sphere_methods import DRAINING_TIME, SOUTHWARD
@@ -24,40 +25,83 @@ from mfpde.transport.sphere_rows import (
     DENSITY,
     DONOR,
     FLOW,
+    GROUP_BLEND,
+    GROUP_SUM,
     INWARD,
     PAD,
     RING_DENSITY,
     RINGS,
     SMOOTH,
     SPARE,
+    SPREAD,
     copy_out,
     fill_cells,
     kept_ring,
     sum_groups,
+    wrap,
 )
 
 
 @compiled_fused
 def fill_ring(
-    rows: FloatArray, i: int, masses: FloatArray, velocity: FloatArray, area: float
+    rows: FloatArray,
+    i: int,
+    masses: FloatArray,
+    velocity: FloatArray,
+    area: float,
+    size: int,
 ) -> None:
-    """Fill in density and meridional flow of ring ``i``."""
-    density, flow = DENSITY + i % RINGS, FLOW + i % RINGS
+    """Fill in density and meridional flow of ring ``i``, and the sums of its groups."""
+    density, flow, nlon = DENSITY + i % RINGS, FLOW + i % RINGS, masses.shape[1]
     per_area = 1.0 / area
-    for j in range(masses.shape[1]):
+    for j in range(nlon):
         here = masses[i, j] * per_area
         rows[density, PAD + j] = here
         rows[flow, PAD + j] = here * velocity[0, i, j]
+    wrap(rows, density, nlon)
+    if size > 1:
+        sum_groups(rows, GROUP_SUM + i % RINGS, density, nlon // size, size)
+        wrap(rows, GROUP_SUM + i % RINGS, nlon // size)
 
 
 @compiled_fused
-def fill_blends(rows: FloatArray, i: int, nlon: int) -> None:
-    """Fill in the blends of ring ``i`` from the densities around it."""
-    low, here = DENSITY + (i - 1) % RINGS, DENSITY + i % RINGS
-    high, out = DENSITY + (i + 1) % RINGS, BLEND + i % RINGS
-    for k in range(nlon):
+def fill_blends(rows: FloatArray, i: int, nlon: int, sizes: IntArray) -> None:
+    """Fill in the blends of the cells of ring ``i`` from the densities around them.
+
+    The cells of a group, of which there are ``sizes`` on each ring, have one blend.
+    """
+    low, here, high, _ = _four(DENSITY, i)
+    out, size = BLEND + i % RINGS, sizes[i]
+    if size == 1:
+        _fill_blends(rows, (low, here, high), out, nlon)
+        wrap(rows, out, nlon)
+        return
+    n, in_groups = nlon // size, GROUP_BLEND + i % 2
+    north, own, south, _ = _four(GROUP_SUM, i)
+    if i == 0 or sizes[i - 1] != size:
+        north = SPARE
+        sum_groups(rows, north, low, n, size)
+    if i + 1 == len(sizes) or sizes[i + 1] != size:
+        south = SPARE + 1
+        sum_groups(rows, south, high, n, size)
+    _fill_blends(rows, (north, own, south), in_groups, n)
+    wrap(rows, in_groups, n)
+    fill_cells(rows, out, in_groups, n, size)
+
+
+@compiled_fused
+def _fill_blends(
+    rows: FloatArray, densities: tuple[int, int, int], out: int, count: int
+) -> None:
+    """Fill row ``out`` with the blends for these densities on three rings."""
+    low, here, high = densities
+    for k in range(count):
         j = PAD + k
-        rows[out, j] = blend(rows[low, j], rows[here, j], rows[high, j])
+        own, north, south = rows[here, j], rows[low, j], rows[high, j]
+        west, east = rows[here, j - 1], rows[here, j + 1]
+        smallest = min(min(north, south), min(west, east))
+        largest = max(max(north, south), max(west, east))
+        rows[out, j] = blend_between(min(smallest, own), max(largest, own))
 
 
 @compiled_fused
@@ -116,17 +160,23 @@ def limited(
 
 @compiled_fused
 def fill_donors(
-    rows: FloatArray, i: int, nlon: int, chord: float, blended: float
+    rows: FloatArray, i: int, velocity: FloatArray, chord: float, blended: float
 ) -> None:
-    """Fill in the meridional donor flow: the cells' own, and what chords ask for."""
+    """Fill in what cells send along meridians: to one side, and to both.
+
+    The one is their own flow, and what chords ask for.
+    """
     low, here, high, _ = _four(BLEND, i)
-    flow, out, half = FLOW + i % RINGS, DONOR + i % 2, 0.5 * blended
-    for k in range(nlon):
+    density, flow, half = DENSITY + i % RINGS, FLOW + i % RINGS, 0.5 * blended
+    out, spread = DONOR + i % 2, SPREAD + i % 2
+    for k in range(velocity.shape[2]):
         j = PAD + k
         north = max(rows[low, j], rows[here, j])
         south = max(rows[here, j], rows[high, j])
-        own = half * (north + south) * rows[flow, j]
-        rows[out, j] = own + chord * rows[INWARD, j]
+        share = half * (north + south)
+        own, across = rows[flow, j], rows[density, j] * velocity[1, i, k]
+        rows[out, j] = share * own + chord * rows[INWARD, j]
+        rows[spread, j] = share * spread_both_ways(own, across)
 
 
 @compiled_fused
@@ -135,11 +185,14 @@ def fill_north_fluxes(
 ) -> None:
     """Fill in the net fluxes through the north faces of ring ``i``."""
     smooth, before, here = SMOOTH + (i - 1) % 2, DONOR + (i - 1) % 2, DONOR + i % 2
+    spread_before, spread_here = SPREAD + (i - 1) % 2, SPREAD + i % 2
     ring = kept_ring(result, i - 1)
     for j in range(result.shape[2]):
         k = PAD + j
         donors = rows[before, k], rows[here, k]
-        result[SOUTHWARD, ring, j] = net_flux(rows[smooth, k], donors, lengths)
+        spreads = rows[spread_before, k], rows[spread_here, k]
+        flux = net_flux(rows[smooth, k], donors, spreads, lengths)
+        result[SOUTHWARD, ring, j] = flux
 
 
 @compiled_fused
@@ -156,12 +209,14 @@ def fill_draining_times(
     """
     i, density, size = place
     nlon, ring = result.shape[2], kept_ring(result, i)
-    north, south, donor = SMOOTH + (i - 1) % 2, SMOOTH + i % 2, DONOR + i % 2
+    north, south = SMOOTH + (i - 1) % 2, SMOOTH + i % 2
+    donor, spread = DONOR + i % 2, SPREAD + i % 2
     if size == 1:
         for j in range(nlon):
             k = PAD + j
             smooth = rows[north, k], rows[south, k]
-            sent = rows[ALONG_RING, k] + outflow(smooth, rows[donor, k], lengths)
+            across = outflow(smooth, rows[donor, k], rows[spread, k], lengths)
+            sent = rows[ALONG_RING, k] + across
             mass = rows[density, k] * area
             result[DRAINING_TIME, ring, j] = mass / sent if sent > 0.0 else np.inf
         return
@@ -169,7 +224,7 @@ def fill_draining_times(
     for j in range(nlon):
         k = PAD + j
         smooth = rows[north, k], rows[south, k]
-        rows[SPARE, k] = outflow(smooth, rows[donor, k], lengths)
+        rows[SPARE, k] = outflow(smooth, rows[donor, k], rows[spread, k], lengths)
     sum_groups(rows, SPARE + 1, SPARE, n, size)
     for g in range(n):
         k = PAD + g

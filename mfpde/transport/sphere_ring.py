@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled_fused
-from mfpde.transport.line import blend
 from mfpde.transport.sphere_lines import (
     INNER,
     OUTER,
@@ -16,6 +15,7 @@ from mfpde.transport.sphere_lines import (
     limited_flux,
     net_flux,
     outflow,
+    spread_both_ways,
     third_order_flux,
 )
 from mfpde.transport.sphere_methods import (
@@ -26,20 +26,25 @@ from mfpde.transport.sphere_methods import (
 )
 from mfpde.transport.sphere_rows import (
     ALONG_RING,
+    BLEND,
+    FLOW,
+    GROUP_BLEND,
+    GROUP_SUM,
     INWARD,
     PAD,
-    RING_BLEND,
+    RING_ACROSS,
     RING_DENSITY,
     RING_DONOR,
     RING_FLOW,
     RING_SMOOTH,
     RING_SPEED,
+    RING_SPREAD,
+    RINGS,
     SPARE,
     copy_out,
     fill_cells,
     kept_ring,
     sum_groups,
-    unresolved_density,
     wrap,
 )
 
@@ -50,66 +55,66 @@ def zonal_fluxes(
     place: tuple[int, int, int],
     velocity: FloatArray,
     at_faces: FloatArray,
-    table: tuple[float, float, float, float, float],
+    table: tuple[float, float, float, float],
     method: int,
     result: FloatArray,
-) -> float:
+) -> None:
     """Fill net fluxes through the east faces of one ring, and what its cells send.
 
     ``place`` holds the ring, the row of its density, and the cells in a group;
     velocities (2, nlat, nlon) are those at the centres and at the faces; ``table`` holds
-    the area of a cell, the length of the faces, that in the third-order flux, the share
-    of it that is reconstructed as one field, and the length for the donor flux.
-    ``result`` are the fluxes; the rows ALONG_RING and INWARD are filled too.
-
-    Returns the sum of mass times blend.
+    the length of the faces, that in the third-order flux, the share of it that is
+    reconstructed as one field, and the length for the donor flux.  ``result`` are the
+    fluxes; the rows ALONG_RING and INWARD are filled too, and RING_DENSITY where groups
+    are larger than a cell.
     """
-    area, length, flux_length, flux_share, donor_length = table
-    size = place[2]
+    length, flux_length, flux_share, donor_length = table
+    i, density, size = place
     n = velocity.shape[2] // size
     _fill_line(rows, place, velocity)
-    for c in range(n):
-        g = PAD + c
-        low, here = rows[RING_DENSITY, g - 1], rows[RING_DENSITY, g]
-        rows[RING_BLEND, g] = blend(low, here, rows[RING_DENSITY, g + 1])
-    wrap(rows, RING_BLEND, n)
-    blends = RING_BLEND, RING_BLEND, RING_BLEND
-    unresolved = unresolved_density(rows, blends, 1, RING_DENSITY, n) * (area * size)
+    blended = 0.0 if method == FACE_VELOCITY else 1.0
+    line = density, BLEND + i % RINGS
+    if size > 1:
+        line = RING_DENSITY, GROUP_BLEND + i % 2
     _fill_speed(rows, place, velocity, at_faces, method)
     if method == THIRD_ORDER:
-        _third_order(rows, n, flux_length)
+        _third_order(rows, line, n, flux_length)
         if flux_share < 1.0:
-            _reconstruct_apart(rows, n, (1.0 - flux_share) * flux_length)
+            _reconstruct_apart(rows, line, n, (1.0 - flux_share) * flux_length)
     else:
-        _limited(rows, n, length, 0.0 if method == FACE_VELOCITY else 1.0)
+        _limited(rows, line, n, length, blended)
     wrap(rows, RING_SMOOTH, n)
-    _fill_donors(rows, n, size, 0.0 if method == FACE_VELOCITY else 0.5)
+    _fill_donors(rows, place, n, blended)
     wrap(rows, RING_DONOR, n)
+    wrap(rows, RING_SPREAD, n)
     _fill_fluxes(rows, place, n, donor_length, result)
-    return unresolved
 
 
 @compiled_fused
 def _fill_line(
     rows: FloatArray, place: tuple[int, int, int], velocity: FloatArray
 ) -> None:
-    """Fill mean density and flow of each group, continued around the ring."""
+    """Fill in the flow of each group along the ring, which it continues around.
+
+    Density and flow across the ring too where groups are larger than a cell.
+    """
     i, density, size = place
     nlon = velocity.shape[2]
     n = nlon // size
     if size == 1:
         for j in range(nlon):
-            here = rows[density, PAD + j]
-            rows[RING_DENSITY, PAD + j] = here
-            rows[RING_FLOW, PAD + j] = here * velocity[1, i, j]
-    else:
-        share = 1.0 / size
-        for j in range(nlon):
-            here = rows[density, PAD + j]
-            rows[SPARE, PAD + j] = here * share
-            rows[SPARE + 1, PAD + j] = here * velocity[1, i, j] * share
-        sum_groups(rows, RING_DENSITY, SPARE, n, size)
-        sum_groups(rows, RING_FLOW, SPARE + 1, n, size)
+            rows[RING_FLOW, PAD + j] = rows[density, PAD + j] * velocity[1, i, j]
+        wrap(rows, RING_FLOW, n)
+        return
+    for j in range(nlon):
+        rows[SPARE, PAD + j] = rows[density, PAD + j] * velocity[1, i, j]
+    sum_groups(rows, RING_FLOW, SPARE, n, size)
+    sum_groups(rows, RING_ACROSS, FLOW + i % RINGS, n, size)
+    share = 1.0 / size
+    for g in range(PAD, PAD + n):
+        rows[RING_DENSITY, g] = share * rows[GROUP_SUM + i % RINGS, g]
+        rows[RING_FLOW, g] *= share
+        rows[RING_ACROSS, g] *= share
     wrap(rows, RING_DENSITY, n)
     wrap(rows, RING_FLOW, n)
 
@@ -146,9 +151,9 @@ def _fill_speed(
 
 
 @compiled_fused
-def _face_blend(rows: FloatArray, g: int) -> float:
+def _face_blend(rows: FloatArray, blends: int, g: int) -> float:
     """Blend of the east face of the group in column ``g``."""
-    return float(max(rows[RING_BLEND, g], rows[RING_BLEND, g + 1]))
+    return float(max(rows[blends, g], rows[blends, g + 1]))
 
 
 @compiled_fused
@@ -158,53 +163,70 @@ def _four(rows: FloatArray, row: int, g: int) -> tuple[float, float, float, floa
 
 
 @compiled_fused
-def _third_order(rows: FloatArray, n: int, length: float) -> None:
+def _third_order(
+    rows: FloatArray, line: tuple[int, int], n: int, length: float
+) -> None:
     """Fill in the share 1 - B of the third-order flux through the east faces."""
     outer, inner = OUTER * length, INNER * length
     weights = (outer, inner, inner, outer)
+    density, blends = line
     for c in range(n):
         g = PAD + c
-        densities, flows = _four(rows, RING_DENSITY, g), _four(rows, RING_FLOW, g)
+        densities, flows = _four(rows, density, g), _four(rows, RING_FLOW, g)
         damping = abs(rows[RING_SPEED, g]) * length
         flux = third_order_flux(densities, flows, weights, damping)
-        rows[RING_SMOOTH, g] = (1.0 - _face_blend(rows, g)) * flux
+        rows[RING_SMOOTH, g] = (1.0 - _face_blend(rows, blends, g)) * flux
 
 
 @compiled_fused
-def _reconstruct_apart(rows: FloatArray, n: int, length: float) -> None:
+def _reconstruct_apart(
+    rows: FloatArray, line: tuple[int, int], n: int, length: float
+) -> None:
     """Exchange the central flux of rho v over ``length`` for v times central density."""
+    density, blends = line
     for c in range(n):
         g = PAD + c
-        densities, flows = _four(rows, RING_DENSITY, g), _four(rows, RING_FLOW, g)
+        densities, flows = _four(rows, density, g), _four(rows, RING_FLOW, g)
         flux = length * apart(densities, flows, rows[RING_SPEED, g])
-        rows[RING_SMOOTH, g] += (1.0 - _face_blend(rows, g)) * flux
+        rows[RING_SMOOTH, g] += (1.0 - _face_blend(rows, blends, g)) * flux
 
 
 @compiled_fused
-def _limited(rows: FloatArray, n: int, length: float, blended: float) -> None:
+def _limited(
+    rows: FloatArray, line: tuple[int, int], n: int, length: float, blended: float
+) -> None:
     """Fill in the share 1 - ``blended`` B of the limited flux through the east faces."""
+    density, blends = line
     for c in range(n):
         g = PAD + c
         speed = rows[RING_SPEED, g] * length
-        flux = limited_flux(_four(rows, RING_DENSITY, g), speed)
-        rows[RING_SMOOTH, g] = (1.0 - blended * _face_blend(rows, g)) * flux
+        flux = limited_flux(_four(rows, density, g), speed)
+        rows[RING_SMOOTH, g] = (1.0 - blended * _face_blend(rows, blends, g)) * flux
 
 
 @compiled_fused
-def _fill_donors(rows: FloatArray, n: int, size: int, half: float) -> None:
-    """Fill in donor flows, and how much of them leaves the cell's circle per half angle.
+def _fill_donors(
+    rows: FloatArray, place: tuple[int, int, int], n: int, blended: float
+) -> None:
+    """Fill in what groups send to one side and to both, and what that takes inward.
 
-    What moves by an angle to a face's other side moves along a chord: what a cell sends
-    to both sides in the same measure leaves its great circle on neither.
+    What moves by an angle to a face's other side moves along a chord, and leaves the
+    great circle of its cell on either side: INWARD is how much per half angle.
     """
-    inward = INWARD if size == 1 else SPARE
+    i, _, size = place
+    half = 0.5 * blended
+    inward, blends, across = INWARD, BLEND + i % RINGS, FLOW + i % RINGS
+    if size > 1:
+        inward, blends, across = SPARE, GROUP_BLEND + i % 2, RING_ACROSS
     for c in range(n):
         g = PAD + c
-        low, high = _face_blend(rows, g - 1), _face_blend(rows, g)
-        flow = half * rows[RING_FLOW, g]
-        donor = (low + high) * flow
+        low, high = _face_blend(rows, blends, g - 1), _face_blend(rows, blends, g)
+        share, flow = half * (low + high), rows[RING_FLOW, g]
+        spread = share * spread_both_ways(flow, rows[across, g])
+        donor = share * flow
         rows[RING_DONOR, g] = donor
-        rows[inward, g] = abs(donor) - (high - low) * flow
+        rows[RING_SPREAD, g] = spread
+        rows[inward, g] = abs(donor) - half * (high - low) * flow + 2.0 * spread
     if size > 1:
         fill_cells(rows, INWARD, SPARE, n, size)
 
@@ -224,17 +246,20 @@ def _fill_fluxes(
     for c in range(n):
         g = PAD + c
         smooth = rows[RING_SMOOTH, g - 1], rows[RING_SMOOTH, g]
-        rows[ALONG_RING, g] = outflow(smooth, rows[RING_DONOR, g], lengths)
+        donor, spread = rows[RING_DONOR, g], rows[RING_SPREAD, g]
+        rows[ALONG_RING, g] = outflow(smooth, donor, spread, lengths)
     if size == 1:
         for j in range(n):
             donors = rows[RING_DONOR, PAD + j], rows[RING_DONOR, PAD + j + 1]
-            flux = net_flux(rows[RING_SMOOTH, PAD + j], donors, lengths)
+            spreads = rows[RING_SPREAD, PAD + j], rows[RING_SPREAD, PAD + j + 1]
+            flux = net_flux(rows[RING_SMOOTH, PAD + j], donors, spreads, lengths)
             result[EASTWARD, ring, j] = flux
     else:
         for c in range(n):
             g = PAD + c
             donors = rows[RING_DONOR, g], rows[RING_DONOR, g + 1]
-            flux = net_flux(rows[RING_SMOOTH, g], donors, lengths)
+            spreads = rows[RING_SPREAD, g], rows[RING_SPREAD, g + 1]
+            flux = net_flux(rows[RING_SMOOTH, g], donors, spreads, lengths)
             rows[SPARE, g] = flux * per_cell
         fill_cells(rows, SPARE + 1, SPARE, n, size)
         copy_out(result, EASTWARD, i, rows, SPARE + 1)

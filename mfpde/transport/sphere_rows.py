@@ -16,14 +16,20 @@ RINGS = 4
 
 # Density, meridional flow and meridional blend of each ring at hand.
 DENSITY, FLOW, BLEND = 0, RINGS, 2 * RINGS
-# Through the south faces, and what the cells send as donors: ring i is row i modulo 2.
-SMOOTH, DONOR = 3 * RINGS, 3 * RINGS + 2
+# Through the south faces, what the cells send as donors, and what they send both to north
+# and to south: ring i is row i modulo 2.
+SMOOTH, DONOR, SPREAD = 3 * RINGS, 3 * RINGS + 2, 3 * RINGS + 4
 # Of the present ring: what leaves to east and west, and what chords take from its circle.
-ALONG_RING, INWARD = 3 * RINGS + 4, 3 * RINGS + 5
-# Along the present ring, one column a group.
-RING_DENSITY, RING_FLOW, RING_BLEND = 3 * RINGS + 6, 3 * RINGS + 7, 3 * RINGS + 8
-RING_SPEED, RING_SMOOTH, RING_DONOR = 3 * RINGS + 9, 3 * RINGS + 10, 3 * RINGS + 11
-SPARE = 3 * RINGS + 12
+ALONG_RING, INWARD = 3 * RINGS + 6, 3 * RINGS + 7
+# Along the present ring, one column a group; density and the flow across only where groups
+# are larger than a cell.
+RING_DENSITY, RING_FLOW, RING_ACROSS = 3 * RINGS + 8, 3 * RINGS + 9, 3 * RINGS + 10
+RING_SPEED, RING_SMOOTH = 3 * RINGS + 11, 3 * RINGS + 12
+RING_DONOR, RING_SPREAD = 3 * RINGS + 13, 3 * RINGS + 14
+# Sums of the densities of groups, and their blends, where groups are larger than a cell:
+# ring i is row i modulo 4 and 2.
+GROUP_SUM, GROUP_BLEND = 3 * RINGS + 15, 4 * RINGS + 15
+SPARE = 4 * RINGS + 17
 ROWS = SPARE + 2
 RINGS_KEPT = 2
 """Rings of fluxes at hand where they are not kept."""
@@ -50,24 +56,15 @@ def over_the_pole(
 
 @compiled_sum
 def unresolved_density(
-    rows: FloatArray, blends: tuple[int, int, int], shift: int, density: int, count: int
+    rows: FloatArray, blends: tuple[int, int, int], density: int, count: int
 ) -> float:
-    """Sum of densities times the largest of the blends in three rows.
-
-    The first row of blends is taken ``shift`` columns before, the last ``shift`` behind.
-    """
+    """Sum of densities times the largest of the blends in three rows."""
     low, here, high = blends
     total = 0.0
-    if shift == 0:
-        for k in range(count):
-            j = PAD + k
-            largest = max(max(rows[low, j], rows[here, j]), rows[high, j])
-            total += largest * rows[density, j]
-    else:
-        for k in range(count):
-            j = PAD + k
-            largest = max(max(rows[low, j - 1], rows[here, j]), rows[high, j + 1])
-            total += largest * rows[density, j]
+    for k in range(count):
+        j = PAD + k
+        largest = max(max(rows[low, j], rows[here, j]), rows[high, j])
+        total += largest * rows[density, j]
     return total
 
 
@@ -79,6 +76,8 @@ def sum_groups(rows: FloatArray, out: int, values: int, count: int, size: int) -
         _sum_groups(rows, out, values, count, 2)
     elif size == 4:
         _sum_groups(rows, out, values, count, 4)
+    elif size == 8:
+        _sum_groups(rows, out, values, count, 8)
     else:
         _sum_groups(rows, out, values, count, size)
 
