@@ -133,6 +133,18 @@ def test_vector_weights_along_the_directions_are_the_gradient_case(
     assert not vector.is_gradient
 
 
+@pytest.mark.parametrize("dimension", [2, 3, 5])
+def test_points_of_another_dimension_are_refused(dimension: int) -> None:
+    perceptron = mfpde.Perceptron.random(4, dimension, seed=0)
+    one = np.eye(dimension)[0].tolist()
+    assert perceptron.value(one) == perceptron.value(np.array([one]))[0]
+    assert perceptron.drift(one).shape == (dimension,)
+    for wrong in (np.ones((2 * dimension, dimension + 1)), np.ones(2 * dimension), 1.0):
+        for method in (perceptron.value, perceptron.drift, perceptron.preactivations):
+            with pytest.raises(ValueError, match=rf"points .* {dimension} entries"):
+                method(wrong)
+
+
 def test_random_perceptron_repeats_the_authors_weights() -> None:
     perceptron = mfpde.Perceptron.random(2, 2, seed=777)
     np.testing.assert_allclose(

@@ -130,21 +130,33 @@ class Perceptron(ExternalTerm):
         """True for scalar weights."""
         return self.weights.ndim == 1
 
-    def preactivations(self, points: FloatArray) -> FloatArray:
-        """Return a_j.x + b_j at ``points`` (..., d), shape (..., units)."""
+    def preactivations(self, points: ArrayLike) -> FloatArray:
+        """Return a_j.x + b_j at ``points`` (..., d), shape (..., units).
+
+        Raises
+        ------
+        ValueError
+            For points of another dimension.
+        """
+        points = np.asarray(points, dtype=float)
+        if points.shape[-1:] != (self.dimension,):
+            raise ValueError(
+                f"points have shape {points.shape}; the directions have "
+                f"{self.dimension} entries, and so must each point: (..., {self.dimension})"
+            )
         if self.dimension > _FEW_NUMBERS:
             return np.asarray(points @ self.directions.T + self.biases)
-        flat = np.reshape(points, (-1, self.dimension))
+        flat = points.reshape(-1, self.dimension)
         found = _preactivations(flat, self.directions, self.biases)
-        return found.reshape(*np.shape(points)[:-1], len(self.biases))
+        return found.reshape(*points.shape[:-1], len(self.biases))
 
-    def value(self, points: FloatArray) -> FloatArray:
+    def value(self, points: ArrayLike) -> FloatArray:
         """V(x) = sum_j w_j Phi(a_j.x + b_j), shape (...).
 
         Raises
         ------
         ValueError
-            For vector weights, which have no potential.
+            For vector weights, which have no potential, and points of another dimension.
         """
         if not self.is_gradient:
             raise ValueError("a perceptron with vector weights has no potential")
@@ -152,8 +164,15 @@ class Perceptron(ExternalTerm):
             self.activation.primitive(self.preactivations(points)) @ self.weights
         )
 
-    def drift(self, points: FloatArray) -> FloatArray:
-        """P_x sum_j w_j sigma(a_j.x + b_j) a_j, or with W_j for w_j a_j, shape (..., d)."""
+    def drift(self, points: ArrayLike) -> FloatArray:
+        """P_x sum_j w_j sigma(a_j.x + b_j) a_j, or with W_j for w_j a_j, shape (..., d).
+
+        Raises
+        ------
+        ValueError
+            For points of another dimension.
+        """
+        points = np.asarray(points, dtype=float)
         outputs = np.asarray(self.activation.sigma(self.preactivations(points)))
         if self.dimension > _FEW_NUMBERS:
             return tangential(outputs @ self._vectors, points)
