@@ -61,7 +61,6 @@ fast: $(READY)
 
 test: check fast
 
-# Compiled kernels are cached beside their sources, file by file: after an edit to
-# mfpde/transport/line.py those of its callers are stale.
+# Compiled kernels are cached beside their sources.
 clean:
 	find mfpde tests -name '*.nb[ic]' -delete

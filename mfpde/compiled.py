@@ -12,13 +12,18 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 
+from mfpde.kernel_cache import remove_stale_kernels
+
 Function = TypeVar("Function", bound=Callable[..., object])
 
 _ONE_PARALLEL_KERNEL = threading.Lock()
+
+remove_stale_kernels(Path(__file__).parent)
 
 
 def compiled(function: Function) -> Function:
