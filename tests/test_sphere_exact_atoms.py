@@ -62,9 +62,9 @@ def test_a_ring_is_no_atom(axis, direction):
 
 @pytest.mark.parametrize("seed", [None, 0, 1, 2])
 def test_a_thin_ring_closes_at_its_centre_at_any_angle_to_the_grid(seed):
-    """Where a ring of a cell's width broke into atoms, the grid would have done it.
+    """A ring of a cell's width stays one: nothing but the grid could break it.
 
-    The ring is unstable, but rates of growth are small beside the time that it takes.
+    It is unstable: what the grid favours in one place would grow to an atom there.
     """
     sphere, axis = Sphere(96), validation.TILTED
     if seed is not None:
