@@ -322,3 +322,43 @@ def test_nine_in_ten_of_the_cases_written_down_first_are_right() -> None:
         score = cases.main(quick=True)
         assert score["right"] >= 0.9 * score["rows"]
         assert score["false_atoms"] == 0
+
+
+@pytest.mark.parametrize(
+    "geometry", [mfpde.Circle(1024), mfpde.Sphere(160)], ids=["circle", "sphere"]
+)
+def test_the_position_is_the_mean_of_atom_and_tail_on_every_kind_of_measure(
+    geometry,
+) -> None:
+    """What is still on its way belongs to the cluster, as it does for particles."""
+    first, second = np.eye(geometry.dimension)[:2]
+    width, away = 0.012, 0.04
+    middle = np.cos(away) * first + np.sin(away) * second
+    squares = ((geometry.points - middle) ** 2).sum(axis=-1)
+    bump = mfpde.Density(geometry, np.exp(-squares / (2 * width**2))).normalized()
+    tail = mfpde.Density(geometry, 0.1 * bump.values)
+    equation = attention(25.0)
+
+    def found(measure):
+        (region,) = mfpde.concentration(measure, equation).atoms
+        return region
+
+    points, masses = tail.geometry.points.reshape(-1, geometry.dimension), tail.masses
+    atom = mfpde.Atoms(first[None], [0.9])
+    exact = found(mfpde.Measure(tail, atom))
+    particles = found(
+        mfpde.Atoms(
+            np.concatenate([first[None], points[masses.ravel() > 1e-9]]),
+            np.concatenate([[0.9], masses.ravel()[masses.ravel() > 1e-9]]),
+        )
+    )
+    mean = 0.9 * first + 0.1 * middle
+    mean /= np.linalg.norm(mean)
+    assert np.linalg.norm(exact.position - mean) < 1e-5
+    assert np.linalg.norm(particles.position - mean) < 1e-5
+    assert exact.is_exact and exact.radius == 0.0
+    # A light atom beside a denser bump is where it is.
+    light = mfpde.Measure(
+        mfpde.Density(geometry, 0.95 * bump.values), mfpde.Atoms(first[None], [0.05])
+    )
+    np.testing.assert_allclose(found(light).position, first, atol=1e-14)

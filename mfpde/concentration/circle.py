@@ -27,6 +27,7 @@ from mfpde.concentration.report import (
     REST,
     ConcentratedRegion,
     ConcentrationReport,
+    leads_core,
     local_exponents,
 )
 from mfpde.concentration.strip import strip_width
@@ -72,12 +73,16 @@ def circle_report(
 
 @dataclass(frozen=True)
 class _Core:
-    """Angle, mass and variance of a core, and the interval that it was taken from."""
+    """Angle, mass and variance of a core, and the interval that it was taken from.
+
+    The angle of an exact atom's core is the atom's own; ``mean`` is that of all it holds.
+    """
 
     angle: float
     mass: float
     variance: float
     interval: Basin
+    mean: float
 
 
 @dataclass(frozen=True)
@@ -179,8 +184,17 @@ class _Search:
         held = moments_between(self.flow.distribution, *self._around(angle, part))
         covariances = self.exact.covariances
         variance = 0.0 if covariances is None else float(np.trace(covariances[number]))
-        core = _Core(angle, held[0] / self.flow.total, variance, part)
+        mean = self._mean_with_tail(part, number, angle)
+        core = _Core(angle, held[0] / self.flow.total, variance, part, mean)
         return self._region(part, core, is_exact=True)
+
+    def _mean_with_tail(self, part: Basin, number: int, angle: float) -> float:
+        """Mean angle of an exact atom's core, or the atom's own if it does not lead it."""
+        core = self._core_about(angle, part, self.core_radius)
+        masses = self.exact.masses[number] / self.flow.total, core.mass
+        is_in = abs(core.angle - angle) < self.core_radius
+        is_led = is_in and leads_core(*masses, self.field.slope(angle))
+        return core.angle if is_led else angle
 
     def _region(
         self, basin: Basin, core: _Core, *, is_exact: bool = False
@@ -201,7 +215,7 @@ class _Search:
             coarse_mass = self.coarse.mass_around(core.angle)
         pins = kind == "atom" and not is_exact and np.isfinite(spacing)
         return ConcentratedRegion(
-            position=points_at(np.array(core.angle)),
+            position=points_at(np.array(core.mean)),
             mass=mass,
             core_mass=core.mass,
             principal_radii=np.array([radius]),
@@ -252,7 +266,11 @@ class _Search:
 
     def _core(self, basin: Basin, radius: float) -> _Core:
         """Core by mean shift from the densest ball of ``radius``."""
-        angle = self._densest(basin, radius)
+        return self._core_about(self._densest(basin, radius), basin, radius)
+
+    def _core_about(self, start: float, basin: Basin, radius: float) -> _Core:
+        """Core by mean shift from an angle."""
+        angle = start
         mass, variance, interval = 0.0, 0.0, basin
         for _ in range(_CORE_STEPS):
             interval = self._around(angle, basin, radius)
@@ -260,7 +278,7 @@ class _Search:
             if abs(mean - angle) < 1e-12:
                 break
             angle = mean
-        return _Core(angle, mass / self.flow.total, variance, interval)
+        return _Core(angle, mass / self.flow.total, variance, interval, angle)
 
     def _around(self, angle: float, basin: Basin, radius: float | None = None) -> Basin:
         reach = self.core_radius if radius is None else radius

@@ -31,8 +31,10 @@ class ConcentratedRegion:
     Attributes
     ----------
     position
-        Mean of the core, a unit vector (d,); an exact atom's own position.  On a zonal
-        grid: the pole, or one point of the ring.
+        Mean of the core, a unit vector (d,), its tail included on every kind of measure:
+        it can be compared between particles, grids and exact atoms.  The own place of an
+        exact atom is in ``measure.atoms``; it is the position where the atom holds less
+        than half of its core, or spreads.  On a zonal grid: the pole, or one point of the ring.
     mass, core_mass
         Mass of the basin, and of the core: the part within ``core_radius`` of its mean.
         Mass at rest belongs to no basin.
@@ -46,9 +48,9 @@ class ConcentratedRegion:
         The principal rms radii again, of what lies within 6 cells of the mean and in
         cells: without the tails, as the grid sees it, (1,) or (2,); NaN without a grid.
     eigenvalues
-        Of the velocity's gradient at the mean, own mass included, increasing, (d - 1,):
-        those of s Hess F for a gradient drift, else their real parts.  Negative: lengths
-        shrink at this rate.
+        Of the velocity's gradient at the mean (at an exact atom's own place), own mass
+        included, increasing, (d - 1,): those of s Hess F for a gradient drift, else their
+        real parts.  Negative: lengths shrink at this rate.
     contraction_rate
         Minus the largest eigenvalue, so that all lengths shrink at least at this rate; of
         a ring on a zonal grid, minus the one across it.  Negative: mass there spreads.
@@ -61,7 +63,7 @@ class ConcentratedRegion:
     reason
         Why, in words.
     ball_masses, exponents
-        mu(B(x, r)) about the mean for the report's radii (n,), as shares of the whole, and
+        mu(B(x, r)) about the same place for the report's radii (n,), as shares, and
         d log mu(B) / d log r between them (n - 1,): d - 1 for a density, 0 for an atom,
         1 on a curve in S^2.  On a zonal grid about a pole, or of bands about a ring.
     coarse_difference, coarse_mass
@@ -219,6 +221,14 @@ class ConcentrationReport:
         from mfpde.concentration.table import table
 
         return table(self)
+
+
+def leads_core(mass: float, core_mass: float, largest_eigenvalue: float) -> bool:
+    """Whether the rest of a core with an exact atom of this mass is the atom's tail.
+
+    It is if it is lighter than the atom and the velocity contracts.
+    """
+    return core_mass / 2 < mass and largest_eigenvalue < 0 < core_mass
 
 
 def local_exponents(radii: FloatArray, masses: FloatArray) -> FloatArray:

@@ -25,6 +25,7 @@ from mfpde.concentration.report import (
     REST,
     ConcentratedRegion,
     ConcentrationReport,
+    leads_core,
     local_exponents,
 )
 from mfpde.concentration.sphere_core import Core, core_about
@@ -138,7 +139,20 @@ class _Search:
                 basis = tangent_basis(point[np.newaxis])[0]
                 covariance = basis @ atoms.covariances[number] @ basis.T
             core = Core(point, float(self.flow.mass.masses[near].sum()), covariance)
-            yield self._region(part, core, cells=basin.cells, is_exact=True)
+            share = atoms.masses[number] / self.measure.total_mass
+            mean = self._mean_with_tail(part, point, share)
+            yield self._region(part, core, cells=basin.cells, exact_mean=mean)
+
+    def _mean_with_tail(
+        self, members: IntArray, point: FloatArray, mass: float
+    ) -> FloatArray:
+        """Mean of an exact atom's core, or the atom's own place if it does not lead it."""
+        held = self.flow.mass.points[members], self.flow.mass.masses[members]
+        core = core_about(point, held, self.flow.core_radius)
+        is_in = core.centre @ point > np.cos(self.flow.core_radius)
+        largest = float(self.flow.on_lattice.eigenvalues(point)[-1])
+        is_led = is_in and leads_core(mass, core.mass, largest)
+        return core.centre if is_led else point
 
     def _grid_regions(self, basin: Basin) -> Iterator[ConcentratedRegion]:
         """One region, or one for each of several clusters of particles."""
@@ -190,10 +204,11 @@ class _Search:
         core: Core,
         *,
         cells: IntArray,
-        is_exact: bool = False,
+        exact_mean: FloatArray | None = None,
     ) -> ConcentratedRegion:
-        """The region of one basin, or of an exact atom's part of one."""
+        """The region of one basin, or of an exact atom's part of one and its mean."""
         flow = self.flow
+        is_exact = exact_mean is not None
         eigenvalues = flow.on_lattice.eigenvalues(core.centre)
         radii = profile_radii(flow.spacing)
         balls = self._ball_masses(core.centre, radii)
@@ -229,7 +244,7 @@ class _Search:
         pins = kind == "atom" and not is_exact and has_grid
         radius = float(np.sqrt(np.trace(core.covariance)))
         return ConcentratedRegion(
-            position=core.centre,
+            position=core.centre if exact_mean is None else exact_mean,
             mass=mass,
             core_mass=core.mass,
             principal_radii=core.principal_radii,
