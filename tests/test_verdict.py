@@ -356,7 +356,8 @@ def test_the_position_is_the_mean_of_atom_and_tail_on_every_kind_of_measure(
     mean /= np.linalg.norm(mean)
     assert np.linalg.norm(exact.position - mean) < 1e-5
     assert np.linalg.norm(particles.position - mean) < 1e-5
-    assert exact.is_exact and exact.radius == 0.0
+    assert exact.is_exact
+    assert exact.radius == 0.0
     # A light atom beside a denser bump is where it is.
     light = mfpde.Measure(
         mfpde.Density(geometry, 0.95 * bump.values), mfpde.Atoms(first[None], [0.05])
