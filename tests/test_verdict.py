@@ -363,3 +363,21 @@ def test_the_position_is_the_mean_of_atom_and_tail_on_every_kind_of_measure(
         mfpde.Density(geometry, 0.95 * bump.values), mfpde.Atoms(first[None], [0.05])
     )
     np.testing.assert_allclose(found(light).position, first, atol=1e-14)
+
+
+def test_a_narrow_core_stands_out_in_a_basin_hardly_longer_than_its_ball() -> None:
+    """Between strong neurons basins are narrow; clusters in them form all the same."""
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(25.0),
+        mfpde.Perceptron.random(4, 2, seed=1347),
+        direction="descent",
+    )
+    circle = mfpde.Circle(512)
+    run = mfpde.solve(equation, mfpde.uniform(circle), t_end=50.0, save_at=[20.0, 50.0])
+    kinds = []
+    for state in run.states:
+        regions = mfpde.concentration(state, equation).regions
+        (cluster,) = [region for region in regions if abs(region.angle - 5.365) < 0.02]
+        assert cluster.contraction_rate > 0.015
+        kinds.append(cluster.kind)
+    assert kinds == ["resolved", "forming"]

@@ -242,7 +242,9 @@ class _Search:
         self, basin: Basin, core: _Core, *, slope: float, balls: FloatArray
     ) -> Signals:
         mass = self.mass_in(basin)
-        length = core.interval[1] - core.interval[0]
+        # A basin may be hardly longer than the ball: a narrow core has its own extent.
+        extent = max(np.sqrt(12 * max(core.variance, 0.0)), self.cell)
+        length = min(core.interval[1] - core.interval[0], extent)
         excess = (core.mass / length) / (mass / (basin[1] - basin[0]))
         narrow = self._core(basin, self.window)
         exponents = local_exponents(profile_radii(self.field.spacing), balls)

@@ -55,7 +55,8 @@ class Signals:
     core_mass, core_share
         Mass of the core, and its share of the basin.
     excess
-        Mean density of the core, in units of that of its basin.
+        Mean density of the core over its extent (that of a uniform density with its rms
+        radius, at most the ball), in units of that of its basin.
     eigenvalues
         Of the velocity's gradient at the core's mean, (d - 1,).
     inflow

@@ -291,7 +291,10 @@ class _Search:
         areas = lattice.areas[cells]
         cosines = lattice.points[cells] @ core.centre
         inside = areas[cosines >= np.cos(self.flow.core_radius)].sum()
-        return float(core.mass * areas.sum() / inside) if inside > 0 else np.inf
+        # A basin may be hardly larger than the ball: a narrow core has its own extent.
+        extent = max(2 * np.pi * np.trace(core.covariance), self.cell**2)
+        area = min(inside, extent) if inside > 0 else extent
+        return float(core.mass * areas.sum() / area)
 
     def _inflow(self, core: Core, members: IntArray, eigenvalues: FloatArray) -> float:
         """Velocity-position covariance of the core over its variance, traces of both."""
