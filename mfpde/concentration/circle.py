@@ -11,14 +11,8 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.circle_distribution import CircularDistribution
 from mfpde.concentration.balls import ball_radius, largest_ball_masses, profile_radii
-from mfpde.concentration.circle_flow import (
-    PROBES,
-    AngularField,
-    Basin,
-    Flow,
-    moments_between,
-    within,
-)
+from mfpde.concentration.circle_core import Core, Cores
+from mfpde.concentration.circle_flow import AngularField, Basin, Flow, within
 from mfpde.concentration.clusters import NARROW_WITHOUT_GRID, particle_clusters
 from mfpde.concentration.coarse import coarse_differences, coarsened
 from mfpde.concentration.decision import Signals, decide
@@ -37,7 +31,6 @@ from mfpde.measure import AnyMeasure, Atoms, as_measure
 
 LEAST_CORE_CELLS = 4.0
 WINDOW_CELLS = 6.0
-_CORE_STEPS = 20
 
 
 def circle_report(
@@ -69,20 +62,6 @@ def circle_report(
         None if search.coarse is None else len(search.coarse.heavy_basins()),
         measure,
     )
-
-
-@dataclass(frozen=True)
-class _Core:
-    """Angle, mass and variance of a core, and the interval that it was taken from.
-
-    The angle of an exact atom's core is the atom's own; ``mean`` is that of all it holds.
-    """
-
-    angle: float
-    mass: float
-    variance: float
-    interval: Basin
-    mean: float
 
 
 @dataclass(frozen=True)
@@ -129,6 +108,11 @@ class _Search:
         return self.flow.field
 
     @property
+    def cores(self) -> Cores:
+        """The cores of what moves."""
+        return Cores(self.flow.distribution, self.flow.total)
+
+    @property
     def basins(self) -> list[Basin]:
         """Intervals between unstable zeros."""
         return self.flow.basins
@@ -164,7 +148,7 @@ class _Search:
         clusters = self._parts(basin, self.clusters)
         parts = [part for _, _, part in clusters] if len(clusters) > 1 else [basin]
         for part in parts:
-            yield self._region(part, self._core(part, self.core_radius))
+            yield self._region(part, self.cores.densest(part, self.core_radius))
 
     @staticmethod
     def _parts(basin: Basin, angles: FloatArray) -> list[tuple[int, float, Basin]]:
@@ -181,24 +165,23 @@ class _Search:
     def _exact_region(
         self, part: Basin, number: int, angle: float
     ) -> ConcentratedRegion:
-        held = moments_between(self.flow.distribution, *self._around(angle, part))
+        held = self.cores.mass_about(angle, part, self.core_radius)
         covariances = self.exact.covariances
         variance = 0.0 if covariances is None else float(np.trace(covariances[number]))
-        mean = self._mean_with_tail(part, number, angle)
-        core = _Core(angle, held[0] / self.flow.total, variance, part, mean)
-        return self._region(part, core, is_exact=True)
-
-    def _mean_with_tail(self, part: Basin, number: int, angle: float) -> float:
-        """Mean angle of an exact atom's core, or the atom's own if it does not lead it."""
-        core = self._core_about(angle, part, self.core_radius)
+        own = Core(angle, held, variance, part)
+        # All that is there: the atom and its tail, or more.
+        core = self.cores.about(angle, part, self.core_radius)
         masses = self.exact.masses[number] / self.flow.total, core.mass
         is_in = abs(core.angle - angle) < self.core_radius
         is_led = is_in and leads_core(*masses, self.field.slope(angle))
-        return core.angle if is_led else angle
+        mean = core.angle if is_led else angle
+        return self._region(part, own, exact_mean=mean)
 
     def _region(
-        self, basin: Basin, core: _Core, *, is_exact: bool = False
+        self, basin: Basin, core: Core, *, exact_mean: float | None = None
     ) -> ConcentratedRegion:
+        """The region of a basin, or of an exact atom's part of one and its mean."""
+        is_exact = exact_mean is not None
         slope = self.field.slope(core.angle)
         mass = self.mass_in(basin)
         radius = float(np.sqrt(max(core.variance, 0.0)))
@@ -215,7 +198,9 @@ class _Search:
             coarse_mass = self.coarse.mass_around(core.angle)
         pins = kind == "atom" and not is_exact and np.isfinite(spacing)
         return ConcentratedRegion(
-            position=points_at(np.array(core.mean)),
+            position=points_at(
+                np.array(core.angle if exact_mean is None else exact_mean)
+            ),
             mass=mass,
             core_mass=core.mass,
             principal_radii=np.array([radius]),
@@ -239,14 +224,14 @@ class _Search:
         )
 
     def _signals(
-        self, basin: Basin, core: _Core, *, slope: float, balls: FloatArray
+        self, basin: Basin, core: Core, *, slope: float, balls: FloatArray
     ) -> Signals:
         mass = self.mass_in(basin)
         # A basin may be hardly longer than the ball: a narrow core has its own extent.
         extent = max(np.sqrt(12 * max(core.variance, 0.0)), self.cell)
         length = min(core.interval[1] - core.interval[0], extent)
         excess = (core.mass / length) / (mass / (basin[1] - basin[0]))
-        narrow = self._core(basin, self.window)
+        narrow = self.cores.densest(basin, self.window)
         exponents = local_exponents(profile_radii(self.field.spacing), balls)
         coarse_change = np.nan
         if self.coarse is not None:
@@ -259,59 +244,14 @@ class _Search:
             inflow=self.field.inflow(core.interval, core.angle, slope=slope),
             width=float(np.sqrt(max(narrow.variance, 0.0))) / self.cell,
             exponent=float(exponents[1]) if len(exponents) else np.nan,
-            rival=self._rival(basin, narrow),
+            rival=self.cores.rival(narrow, basin, self.window),
             largest_speed=self.field.largest_speed(basin) / self.cell,
             coarse_difference=self._lost_share(narrow),
             coarse_mass_change=coarse_change,
             has_jump=bool(within(self.jumps, basin).any()),
         )
 
-    def _core(self, basin: Basin, radius: float) -> _Core:
-        """Core by mean shift from the densest ball of ``radius``."""
-        return self._core_about(self._densest(basin, radius), basin, radius)
-
-    def _core_about(self, start: float, basin: Basin, radius: float) -> _Core:
-        """Core by mean shift from an angle."""
-        angle = start
-        mass, variance, interval = 0.0, 0.0, basin
-        for _ in range(_CORE_STEPS):
-            interval = self._around(angle, basin, radius)
-            mass, mean, variance = moments_between(self.flow.distribution, *interval)
-            if abs(mean - angle) < 1e-12:
-                break
-            angle = mean
-        return _Core(angle, mass / self.flow.total, variance, interval, angle)
-
-    def _around(self, angle: float, basin: Basin, radius: float | None = None) -> Basin:
-        reach = self.core_radius if radius is None else radius
-        return max(angle - reach, basin[0]), min(angle + reach, basin[1])
-
-    def _held(self, centres: FloatArray, basin: Basin, radius: float) -> FloatArray:
-        low = np.maximum(centres - radius, basin[0])
-        high = np.minimum(centres + radius, basin[1])
-        distribution = self.flow.distribution
-        return np.asarray(distribution.cdf(high) - distribution.cdf(low))
-
-    def _densest(self, basin: Basin, radius: float) -> float:
-        """Centre of a ball within the basin that holds the most of its mass."""
-        centres = self._centres(basin, radius)
-        return float(centres[np.argmax(self._held(centres, basin, radius))])
-
-    def _rival(self, basin: Basin, narrow: _Core) -> float:
-        """Mass of the densest window apart from the core, as a share of the core's."""
-        centres = self._centres(basin, self.window)
-        apart = np.abs(centres - narrow.angle) > 2 * self.window
-        if not apart.any():
-            return 0.0
-        most = self._held(centres[apart], basin, self.window).max()
-        return float(most) / self.flow.total / narrow.mass
-
-    @staticmethod
-    def _centres(basin: Basin, radius: float) -> FloatArray:
-        count = int(np.ceil(4 * (basin[1] - basin[0]) / radius))
-        return np.linspace(*basin, int(np.clip(count, 512, PROBES)) + 1)
-
-    def _lost_share(self, core: _Core) -> float:
+    def _lost_share(self, core: Core) -> float:
         if not np.isfinite(self.field.spacing):
             return np.nan
         inside = within(self.field.probes, core.interval)

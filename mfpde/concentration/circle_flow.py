@@ -199,25 +199,3 @@ class Flow:
             if (angle - low) % (2 * np.pi) <= high - low:
                 return self.mass_in((low, high))
         return 0.0
-
-
-def moments_between(
-    distribution: CircularDistribution, low: float, high: float
-) -> tuple[float, float, float]:
-    """Mass, mean and variance of the mass in [low, high], by integrating the cdf exactly."""
-    angles, levels = distribution.graph
-    turns = np.arange(np.floor(low / (2 * np.pi)), np.floor(high / (2 * np.pi)) + 1)
-    nodes = (angles + 2 * np.pi * turns[:, np.newaxis]).ravel()
-    heights = (levels + distribution.total_mass * turns[:, np.newaxis]).ravel()
-    inside = (nodes > low) & (nodes < high)
-    x = np.concatenate([[low], nodes[inside], [high]])
-    ends = distribution.cdf(np.array([low, high]))
-    f = np.concatenate([[ends[0]], heights[inside], [ends[1]]])
-    masses = np.diff(f)
-    total = float(masses.sum())
-    if total <= 0:
-        return 0.0, (low + high) / 2, 0.0
-    centre = (x[1:] + x[:-1]) / 2
-    mean = float((masses * centre).sum() / total)
-    spread = (centre - mean) ** 2 + np.diff(x) ** 2 / 12
-    return total, mean, float((masses * spread).sum() / total)

@@ -28,7 +28,7 @@ from mfpde.concentration.report import (
     leads_core,
     local_exponents,
 )
-from mfpde.concentration.sphere_core import Core, core_about
+from mfpde.concentration.sphere_core import Core, Cores
 from mfpde.concentration.sphere_flow import NO_MASS, Basin, Flow
 from mfpde.concentration.strip import strip_width
 from mfpde.concentration.tangent import coordinates_about, tangent_basis
@@ -106,6 +106,11 @@ class _Search:
         )
 
     @property
+    def cores(self) -> Cores:
+        """The cores of what moves."""
+        return Cores(self.flow.mass)
+
+    @property
     def cell(self) -> float:
         """The grid's cell, or what stands for it without a grid."""
         spacing = self.flow.spacing
@@ -133,33 +138,30 @@ class _Search:
         for rank, number in enumerate(places.tolist()):
             part = members[nearest == rank]
             point = atoms.points[number]
-            near = self._near(point, part, self.flow.core_radius)
             covariance = np.zeros((2, 2))
             if atoms.covariances is not None:
                 basis = tangent_basis(point[np.newaxis])[0]
                 covariance = basis @ atoms.covariances[number] @ basis.T
-            core = Core(point, float(self.flow.mass.masses[near].sum()), covariance)
-            share = atoms.masses[number] / self.measure.total_mass
-            mean = self._mean_with_tail(part, point, share)
-            yield self._region(part, core, cells=basin.cells, exact_mean=mean)
-
-    def _mean_with_tail(
-        self, members: IntArray, point: FloatArray, mass: float
-    ) -> FloatArray:
-        """Mean of an exact atom's core, or the atom's own place if it does not lead it."""
-        held = self.flow.mass.points[members], self.flow.mass.masses[members]
-        core = core_about(point, held, self.flow.core_radius)
-        is_in = core.centre @ point > np.cos(self.flow.core_radius)
-        largest = float(self.flow.on_lattice.eigenvalues(point)[-1])
-        is_led = is_in and leads_core(mass, core.mass, largest)
-        return core.centre if is_led else point
+            held = self.cores.mass_about(point, part, self.flow.core_radius)
+            # All that is there: the atom and its tail, or more.
+            core = self.cores.about(point, part, self.flow.core_radius)
+            mass = atoms.masses[number] / self.measure.total_mass
+            is_in = core.centre @ point > np.cos(self.flow.core_radius)
+            largest = float(self.flow.on_lattice.eigenvalues(point)[-1])
+            is_led = is_in and leads_core(mass, core.mass, largest)
+            yield self._region(
+                part,
+                Core(point, held, covariance),
+                cells=basin.cells,
+                exact_mean=core.centre if is_led else point,
+            )
 
     def _grid_regions(self, basin: Basin) -> Iterator[ConcentratedRegion]:
         """One region, or one for each of several clusters of particles."""
         flow, members = self.flow, basin.members
         centres = self.clusters[np.isin(self.cells_of_clusters, basin.cells)]
         if len(centres) < 2:
-            core = self._densest_core(basin.attractor, members)
+            core = self.cores.densest(basin.attractor, members, flow.core_radius)
             yield self._region(members, core, cells=basin.cells)
             return
         nearest = cKDTree(centres).query(flow.mass.points[members])[1]
@@ -168,8 +170,7 @@ class _Search:
             # A cluster across an edge may have its centre here and its points beyond.
             if len(part) == 0:
                 continue
-            held = flow.mass.points[part], flow.mass.masses[part]
-            core = core_about(centre, held, flow.core_radius)
+            core = self.cores.about(centre, part, flow.core_radius)
             yield self._region(part, core, cells=basin.cells)
 
     @cached_property
@@ -183,20 +184,6 @@ class _Search:
     def cells_of_clusters(self) -> IntArray:
         """Numbers (k,) of the cells that hold the clusters."""
         return self.flow.lattice.cells_of(self.clusters)
-
-    def _densest_core(
-        self, attractor: FloatArray, members: IntArray, radius: float | None = None
-    ) -> Core:
-        """Core about the attractor or about the densest point, whichever holds more."""
-        held = self.flow.mass.points[members], self.flow.mass.masses[members]
-        densest = held[0][np.argmax(self.flow.mass.densities[members])]
-        reach = self.flow.core_radius if radius is None else radius
-        cores = [core_about(start, held, reach) for start in (attractor, densest)]
-        return max(cores, key=lambda core: core.mass)
-
-    def _near(self, centre: FloatArray, members: IntArray, radius: float) -> IntArray:
-        cosines = self.flow.mass.points[members] @ centre
-        return np.asarray(members[cosines >= np.cos(radius)])
 
     def _region(
         self,
@@ -216,7 +203,7 @@ class _Search:
         length = None
         if self.curves is not None and not is_exact:
             length = self._length_of_curve(members)
-        narrow = self._densest_core(core.centre, members, self.window)
+        narrow = self.cores.densest(core.centre, members, self.window)
         widths = narrow.principal_radii / self.cell
         coarse_mass = np.nan
         if self.coarse is not None:
@@ -231,7 +218,7 @@ class _Search:
             inflow=self._inflow(core, members, eigenvalues),
             width=float(widths[0]),
             exponent=float(exponents[1]) if len(exponents) else np.nan,
-            rival=self._rival(narrow, members),
+            rival=self.cores.rival(narrow, members, self.window),
             largest_speed=float(speeds.max(initial=0.0)) / self.cell,
             coarse_difference=self._lost_share(narrow.centre),
             coarse_mass_change=abs(coarse_mass - mass) / mass,
@@ -298,7 +285,7 @@ class _Search:
 
     def _inflow(self, core: Core, members: IntArray, eigenvalues: FloatArray) -> float:
         """Velocity-position covariance of the core over its variance, traces of both."""
-        near = self._near(core.centre, members, self.flow.core_radius)
+        near = self.cores.near(core.centre, members, self.flow.core_radius)
         masses = self.flow.mass.masses[near]
         if not np.isfinite(self.flow.spacing) or masses.sum() <= REST:
             return float(eigenvalues.mean())
@@ -310,16 +297,6 @@ class _Search:
         if variance < (0.3 * self.flow.spacing) ** 2:
             return float(eigenvalues.mean())
         return float((masses @ (away * speeds)).sum() / masses.sum() / variance)
-
-    def _rival(self, narrow: Core, members: IntArray) -> float:
-        """Mass of the second densest window of the basin, as a share of the core's."""
-        cosines = self.flow.mass.points[members] @ narrow.centre
-        apart = members[cosines < np.cos(2 * self.window)]
-        if not len(apart) or narrow.mass <= REST:
-            return 0.0
-        start = self.flow.mass.points[apart[np.argmax(self.flow.mass.densities[apart])]]
-        held = self.flow.mass.points[apart], self.flow.mass.masses[apart]
-        return core_about(start, held, self.window).mass / narrow.mass
 
     def _lost_share(self, centre: FloatArray) -> float:
         if isinstance(self.measure, Atoms):

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, IntArray
+from mfpde.concentration.report import REST
+from mfpde.concentration.sphere_flow import MovingMass
 from mfpde.concentration.tangent import coordinates_about
 
 _CORE_STEPS = 30
@@ -27,7 +29,44 @@ class Core:
         return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
 
 
-def core_about(
+@dataclass(frozen=True)
+class Cores:
+    """The cores of what moves; ``members`` are numbers of points of a basin."""
+
+    mass: MovingMass
+
+    def densest(self, attractor: FloatArray, members: IntArray, radius: float) -> Core:
+        """Core about the attractor or about the densest point, whichever holds more."""
+        densest = members[np.argmax(self.mass.densities[members])]
+        starts = attractor, self.mass.points[densest]
+        cores = [self.about(start, members, radius) for start in starts]
+        return max(cores, key=lambda core: core.mass)
+
+    def about(self, start: FloatArray, members: IntArray, radius: float) -> Core:
+        """Core by mean shift from ``start`` over balls of ``radius``."""
+        held = self.mass.points[members], self.mass.masses[members]
+        return _core_about(start, held, radius)
+
+    def near(self, centre: FloatArray, members: IntArray, radius: float) -> IntArray:
+        """Members within ``radius`` of a point."""
+        cosines = self.mass.points[members] @ centre
+        return np.asarray(members[cosines >= np.cos(radius)])
+
+    def mass_about(self, centre: FloatArray, members: IntArray, radius: float) -> float:
+        """Mass of the members within ``radius`` of a point."""
+        return float(self.mass.masses[self.near(centre, members, radius)].sum())
+
+    def rival(self, core: Core, members: IntArray, window: float) -> float:
+        """Mass of the second densest window of the members, as a share of the core's."""
+        cosines = self.mass.points[members] @ core.centre
+        apart = members[cosines < np.cos(2 * window)]
+        if not len(apart) or core.mass <= REST:
+            return 0.0
+        start = self.mass.points[apart[np.argmax(self.mass.densities[apart])]]
+        return self.about(start, apart, window).mass / core.mass
+
+
+def _core_about(
     start: FloatArray, held: tuple[FloatArray, FloatArray], radius: float
 ) -> Core:
     """Core by mean shift from ``start`` over balls of ``radius``."""
