@@ -22,6 +22,7 @@ from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measure import Atoms, Measure
 
 LARGEST_RADIUS = np.pi / 6
+LEAST_CORE_CELLS = 4.0
 LEAST_RADII = 4
 PARTS_OF_CELL = 4
 """Into how many a circle's cell is divided where balls end within it."""
@@ -37,6 +38,12 @@ def ball_radius(equation: MeanFieldEquation) -> float:
     betas = [attention.beta for attention in equation.attentions]
     largest = max(betas, default=0.0)
     return min(0.5 / np.sqrt(largest), LARGEST_RADIUS) if largest else LARGEST_RADIUS
+
+
+def core_radius(equation: MeanFieldEquation, spacing: float) -> float:
+    """Radius of a core: that of a ball, on a grid at least 4 cells."""
+    radius = ball_radius(equation)
+    return max(radius, LEAST_CORE_CELLS * spacing) if np.isfinite(spacing) else radius
 
 
 def profile_radii(spacing: float) -> FloatArray:

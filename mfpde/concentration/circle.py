@@ -10,7 +10,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.circle_distribution import CircularDistribution
-from mfpde.concentration.balls import ball_radius, largest_ball_masses, profile_radii
+from mfpde.concentration.balls import core_radius, largest_ball_masses, profile_radii
 from mfpde.concentration.circle_core import Core, Cores
 from mfpde.concentration.circle_flow import AngularField, Basin, Flow, within
 from mfpde.concentration.clusters import NARROW_WITHOUT_GRID, particle_clusters
@@ -29,7 +29,6 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measure import AnyMeasure, Atoms, as_measure
 
-LEAST_CORE_CELLS = 4.0
 WINDOW_CELLS = 6.0
 
 
@@ -81,7 +80,7 @@ class _Search:
     def of(cls, measure: AnyMeasure, equation: MeanFieldEquation) -> _Search:
         flow = Flow.of(measure, equation)
         whole = CircularDistribution.of(measure)
-        radius = ball_radius(equation)
+        radius = core_radius(equation, flow.field.spacing)
         if isinstance(measure, Atoms):
             nothing = np.empty(0)
             moving = flow.field.moving_part()
@@ -95,7 +94,7 @@ class _Search:
             flow,
             None if coarse is None else Flow.of(coarse, equation),
             whole,
-            max(radius, LEAST_CORE_CELLS * flow.field.spacing),
+            radius,
             jump_angles(held),
             coarse_differences(held),
             held.atoms,

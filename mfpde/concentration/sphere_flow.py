@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.concentration.balls import ball_radius
+from mfpde.concentration.balls import core_radius
 from mfpde.concentration.field import VelocityField
 from mfpde.concentration.lattice import Lattice
 from mfpde.concentration.parting import Partition, at_edges, parts_of_cells
@@ -21,7 +21,6 @@ from mfpde.concentration.sphere_basins import LatticeField
 from mfpde.equation import MeanFieldEquation
 from mfpde.measure import Atoms, Measure
 
-LEAST_CORE_CELLS = 4.0
 LEAST_DIVIDED = 1e-7
 """Share of all mass below which no cell is divided."""
 LEAST_PARTS, MOST_PARTS = 3, 8
@@ -128,9 +127,7 @@ class Flow:
         ``by_cells``: as the graph of cells finds them, each cell in one of them.
         """
         on_lattice = LatticeField.of(measure, equation)
-        core_radius = ball_radius(equation)
-        if np.isfinite(on_lattice.spacing):
-            core_radius = max(core_radius, LEAST_CORE_CELLS * on_lattice.spacing)
+        radius = core_radius(equation, on_lattice.spacing)
         mass = MovingMass.of(measure, on_lattice)
         held = np.zeros(len(on_lattice.lattice.points))
         np.add.at(held, mass.cells, mass.masses)
@@ -139,7 +136,7 @@ class Flow:
         if not by_cells and held[~partition.certain].sum() > NEGLIGIBLE:
             partition = partition.with_edges_moved(on_lattice.paths)
             mass, owners = _assigned(mass, partition, on_lattice.paths)
-        return cls(on_lattice, partition, attractors, core_radius, mass, owners)
+        return cls(on_lattice, partition, attractors, radius, mass, owners)
 
     @property
     def field(self) -> VelocityField:
