@@ -284,6 +284,27 @@ def test_a_wide_atom_is_released_where_the_flow_expands(geometry):
     assert (after.masses * away**2).sum() == pytest.approx(expected, rel=0.01)
 
 
+@pytest.mark.parametrize("geometry", [Circle(256), Sphere(64)], ids=["S1", "S2"])
+def test_a_release_leaves_the_rest_of_the_density_as_it_was(geometry):
+    dimension = geometry.dimension
+    position = np.ones(dimension) / np.sqrt(dimension)
+    width = 2.0 * geometry.spacing
+    flat = np.eye(dimension) - np.outer(position, position)
+    atoms = Atoms([position], [0.4], [width**2 * flat])
+    steep = Density.from_function(geometry, lambda x: np.exp(8 * x[..., 0]))
+    density = Density(geometry, 0.6 * steep.normalized().values)
+    equation = MeanFieldEquation(Attention(4.0), direction="descent")
+    transport = scheme_for(None, geometry, exact_atoms=True).transport(
+        equation.on(geometry)
+    )
+    before = state_of(transport.represented(density.masses), atoms)
+    after, events = HandOff(transport).apply(before, transport.flow(before), 0.0)
+    assert [event.kind for event in events] == ["fission"]
+    assert after.total_mass == pytest.approx(1, abs=1e-14)
+    away = np.arccos(np.clip(geometry.points @ position, -1, 1)) > 8 * width
+    assert np.array_equal(after.masses[away], before.masses[away])
+
+
 def test_a_narrow_atom_stays_where_the_flow_expands():
     position = np.array([0.6, 0.8])
     atoms = Atoms([position], [1.0], np.zeros((1, 2, 2)))

@@ -87,8 +87,8 @@ class Cells:
     def _clusters(self, centres: FloatArray, near: CellsNear) -> Clusters:
         return Clusters(*_clusters_near(centres, near, (self.points, self.masses)))
 
-    def put(self, atom: Cluster, smoothing: float, reach: float) -> None:
-        """Add the atom's mass as a Gaussian, cut at ``reach``.
+    def as_gaussian(self, atom: Cluster, smoothing: float, reach: float) -> FloatArray:
+        """Masses (cells,) at the centres of the atom as a Gaussian, cut at ``reach``.
 
         Its covariance is the atom's plus ``smoothing``; it is shifted until its mean on the
         grid is the atom's position.
@@ -107,7 +107,9 @@ class Cells:
             _, mean, _ = moments_about(position, points, weights)
             off = logarithms(position, mean[np.newaxis])[0]
             centre = moved_to(centre, -off)
-        self.masses[cells] += weights
+        result = np.zeros(len(self.points))
+        result[cells] = weights
+        return result
 
 
 _Cells = tuple[FloatArray, FloatArray]

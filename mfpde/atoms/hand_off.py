@@ -82,15 +82,13 @@ class HandOff:
         cells = Cells.of(self.geometry, state.masses, Velocities(self.transport, flow))
         exchange = _Exchange(Clusters.of_state(state), cells, time)
         _merge(exchange)
-        is_smooth = self._release(exchange)
+        self._release(exchange)
         is_same = not self._absorb(exchange)
         while self._create_one(exchange):
             pass
         if is_same and not exchange.events:
             return state, ()
         masses = cells.masses.reshape(state.masses.shape)
-        if not is_smooth:
-            masses = self.transport.represented(masses)
         return exchange.atoms.state(masses), tuple(exchange.events)
 
     def act_as_points(self, state: State, flow: Flow, widest_cells: float) -> bool:
@@ -102,21 +100,23 @@ class HandOff:
         wide = atoms.positions[widths > POINT_WIDTH]
         return bool((self._fastest(wide, Velocities(self.transport, flow)) < 0).all())
 
-    def _release(self, exchange: _Exchange) -> bool:
-        """Return wide atoms to the cells where the flow expands; whether there were none."""
+    def _release(self, exchange: _Exchange) -> None:
+        """Return wide atoms to the cells where the flow expands."""
         atoms, cells = exchange.atoms, exchange.cells
         widths = largest_widths(atoms.positions, atoms.covariances)
         is_released = widths > RELEASED_CELLS * self.spacing
         wide = atoms.positions[is_released]
         is_released[is_released] = self._fastest(wide, cells.velocities) > 0
-        if not is_released.any():
-            return True
         smoothing = (RELEASE_SMOOTHING * self.spacing) ** 2
         for index in map(int, np.flatnonzero(is_released)):
-            cells.put(atoms.one(index), smoothing, 6 * widths[index])
+            at_centres = cells.as_gaussian(
+                atoms.one(index), smoothing, 6 * widths[index]
+            )
+            shape = self.geometry.shape
+            released = self.transport.represented(at_centres.reshape(shape))
+            cells.masses += released.ravel()
             exchange.record("fission", atoms.chosen([index]))
         exchange.atoms = atoms.chosen(~is_released)
-        return False
 
     def _absorb(self, exchange: _Exchange) -> bool:
         """Let atoms take what the flow contracts to them; whether there was any."""
