@@ -249,6 +249,23 @@ def summed_motion(masses: FloatArray, size: int, vectors: FloatArray) -> float:
 
 
 @compiled
+def unexpected_moves(
+    points: tuple[FloatArray, FloatArray],
+    velocities: tuple[FloatArray, FloatArray],
+    step: float,
+) -> FloatArray:
+    """Moves (n, d) of points less those of the trapezoidal rule; both before and after."""
+    old, new = points
+    first, last = velocities
+    result = np.empty(old.shape)
+    for p in range(old.shape[0]):
+        for i in range(old.shape[1]):
+            expected = step * (0.5 * (first[p, i] + last[p, i]))
+            result[p, i] = new[p, i] - old[p, i] - expected
+    return result
+
+
+@compiled
 def fastest_rate(points: FloatArray, velocities: FloatArray) -> float:
     """Fastest rate at which the two points of a pair in a cloud approach or part.
 

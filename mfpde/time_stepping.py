@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.clouds import fastest_rate, summed_motion
+from mfpde.clouds import fastest_rate, summed_motion, unexpected_moves
 from mfpde.compiled import compiled_sum
 from mfpde.transport import Flow, Scheme, State, Transport
 from mfpde.transport.semi_lagrangian import SemiLagrangian
@@ -241,12 +241,9 @@ class TimeStepper:
         motion, atom_motion = by_transport + by_diffusion, 0.0
         if len(state.atom_masses):
             # Of a cloud it is the mean that counts.
-            mean = 0.5 * (flow.atom_velocities + new_flow.atom_velocities)
-            error += summed_motion(
-                state.atom_masses,
-                state.cloud_size,
-                new.points - state.points - step * mean,
-            )
+            velocities = flow.atom_velocities, new_flow.atom_velocities
+            moves = unexpected_moves((state.points, new.points), velocities, step)
+            error += summed_motion(state.atom_masses, state.cloud_size, moves)
             atom_motion = summed_motion(
                 state.atom_masses, state.cloud_size, flow.atom_velocities
             )

@@ -138,17 +138,24 @@ class Perceptron(ExternalTerm):
         ValueError
             For points of another dimension.
         """
+        points = self._checked(points)
+        found = self._preactivations(points.reshape(-1, self.dimension))
+        return found.reshape(*points.shape[:-1], len(self.biases))
+
+    def _checked(self, points: ArrayLike) -> FloatArray:
         points = np.asarray(points, dtype=float)
         if points.shape[-1:] != (self.dimension,):
             raise ValueError(
                 f"points have shape {points.shape}; the directions have "
                 f"{self.dimension} entries, and so must each point: (..., {self.dimension})"
             )
+        return points
+
+    def _preactivations(self, points: FloatArray) -> FloatArray:
+        """Return a_j.x + b_j at points (n, d), shape (n, units)."""
         if self.dimension > _FEW_NUMBERS:
             return np.asarray(points @ self.directions.T + self.biases)
-        flat = points.reshape(-1, self.dimension)
-        found = _preactivations(flat, self.directions, self.biases)
-        return found.reshape(*points.shape[:-1], len(self.biases))
+        return _affine(points, self.directions, self.biases)
 
     def value(self, points: ArrayLike) -> FloatArray:
         """V(x) = sum_j w_j Phi(a_j.x + b_j), shape (...).
@@ -172,12 +179,14 @@ class Perceptron(ExternalTerm):
         ValueError
             For points of another dimension.
         """
-        points = np.asarray(points, dtype=float)
-        outputs = np.asarray(self.activation.sigma(self.preactivations(points)))
+        points = self._checked(points)
+        flat = points.reshape(-1, self.dimension)
+        outputs = np.asarray(self.activation.sigma(self._preactivations(flat)))
         if self.dimension > _FEW_NUMBERS:
-            return tangential(outputs @ self._vectors, points)
-        flat = outputs.reshape(-1, len(self.biases)), points.reshape(-1, self.dimension)
-        return _tangential_sums(*flat, self._vectors).reshape(points.shape)
+            sums = tangential(outputs @ self._vectors, flat)
+        else:
+            sums = _tangential_sums(outputs, flat, self._vectors)
+        return sums.reshape(points.shape)
 
     @cached_property
     def _vectors(self) -> FloatArray:
@@ -235,7 +244,7 @@ class Perceptron(ExternalTerm):
 
 
 @compiled
-def _preactivations(
+def _affine(
     points: FloatArray, directions: FloatArray, biases: FloatArray
 ) -> FloatArray:
     """Return a_j.x + b_j, shape (points, units)."""

@@ -25,8 +25,8 @@ class SphereTransport(Transport):
     # Diffusion smooths the profiles within groups, which every stage forms anew: a
     # stiff exchange, of this size at any step that is of use.
     diffusion_tolerance = 2e-3
-    # Merge times of pairs are those of 8 and of 24 steps, to 4e-4 of themselves.
-    steps_to_hand_off = 16
+    # Merge times of pairs are those of 8 and of 16 steps, to 4e-4 of themselves.
+    steps_to_hand_off = 24
     method: int
 
     def __init__(self, grid: GridEquation) -> None:
