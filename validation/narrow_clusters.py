@@ -255,18 +255,17 @@ def matched_events(
 ) -> list[tuple[Cluster, Cluster]] | None:
     """Births and merges of one tree with those of the other; None if the trees differ.
 
-    Leaves are matched by where they are while both live.  The trees are the same if there
-    are as many leaves, no two matched ones more than 6 h apart at the last time that they
-    share, and the same leaves merge in the same order.
+    Leaves are matched by where they are while both live, on average.  The trees are the
+    same if there are as many leaves, no two matched ones more than 6 h apart at the last
+    time that they share, and the same leaves merge in the same order.
     """
     ours, theirs = one.births, other.births
     if len(ours) != len(theirs):
         return None
-    apart = np.array([[_apart(a, b) for b in theirs] for a in ours]).reshape(
-        len(ours), len(theirs)
-    )
-    rows, columns = linear_sum_assignment(np.minimum(apart, 10.0))
-    if (apart[rows, columns] > WINDOW * one.spacing).any():
+    pairs = [[_apart(a, b) for b in theirs] for a in ours]
+    mean, last = np.array(pairs).reshape(len(ours), len(theirs), 2).transpose(2, 0, 1)
+    rows, columns = linear_sum_assignment(np.minimum(mean, 10.0))
+    if (last[rows, columns] > WINDOW * one.spacing).any():
         return None
     partner = dict(zip(rows.tolist(), columns.tolist(), strict=True))
     expected = [
@@ -280,10 +279,18 @@ def matched_events(
     return births + list(zip(one.merges, other.merges, strict=True))
 
 
-def _apart(one: Cluster, other: Cluster) -> float:
-    """Distance at the last time that two clusters share; infinite if there is none."""
+def _apart(one: Cluster, other: Cluster) -> tuple[float, float]:
+    """Distance over the times that two clusters share: mean and last; infinite if none.
+
+    Clusters about to merge are close to each other, and last places do not tell which is
+    which.
+    """
     shared = sorted(set(one.times) & set(other.times))
     if not shared:
-        return np.inf
-    centres = [c.centres[c.times.index(shared[-1])] for c in (one, other)]
-    return float(np.linalg.norm(centres[0] - centres[1]))
+        return np.inf, np.inf
+    ours, theirs = (
+        np.stack([c.centres[c.times.index(time)] for time in shared])
+        for c in (one, other)
+    )
+    distances = np.linalg.norm(ours - theirs, axis=1)
+    return float(distances.mean()), float(distances[-1])
