@@ -90,6 +90,18 @@ class GridEquation:
             self.sign * np.einsum("a...i,...i->a...", self.geometry.tangents, drift)
         )
 
+    def withheld_velocity(self, half_edges: FloatArray) -> FloatArray:
+        """s times the part of the external drift that does not move concentrated cells.
+
+        ``half_edges`` (directions, *shape, d) are those of the cells; the result has the
+        shape (directions, *shape).
+        """
+        points, tangents = self.geometry.points, self.geometry.tangents
+        held = np.zeros(points.shape)
+        for term in self.externals:
+            held += term.withheld_drift(points, half_edges, self.sign)
+        return np.asarray(self.sign * np.einsum("a...i,...i->a...", tangents, held))
+
     def external_velocity_along(
         self, points: FloatArray, tangents: FloatArray
     ) -> FloatArray:

@@ -130,6 +130,24 @@ def test_one_relu_neuron(axis, transport):
     assert errors[1] <= 8e-3
 
 
+def test_mass_carried_to_a_kink_rests_on_it():
+    """The mean distance is 0 in the limit: less than a fifth of a cell, to either side."""
+    sphere, offsets = Sphere(96), []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        axis = unit(*rng.normal(size=3))
+        beside = unit(*np.cross(axis, rng.normal(size=3)))
+        centre = 0.5 * axis + np.sqrt(0.75) * beside
+        density = final(
+            MeanFieldEquation(Perceptron([axis], [-1.0]), direction="ascent"),
+            Density.from_function(sphere, lambda x, c=centre: von_mises(x, c, 20)),
+            15.0,
+        )
+        offsets.append(np.sum(density.masses * (sphere.points @ axis)))
+    assert np.abs(offsets).max() <= 0.2 * sphere.spacing
+    assert abs(np.mean(offsets)) <= 0.1 * sphere.spacing
+
+
 # --- What donors send ------------------------------------------------------------------
 
 

@@ -145,6 +145,52 @@ def test_points_of_another_dimension_are_refused(dimension: int) -> None:
                 method(wrong)
 
 
+def cells_beside_a_kink(
+    slope_angle: float, spacing: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distances z from the equator, points there, and half edges turned by an angle."""
+    z = np.linspace(-1.5, 1.5, 601) * spacing
+    points = np.stack([np.cos(z), np.zeros_like(z), np.sin(z)], axis=-1)
+    north = np.stack([-np.sin(z), np.zeros_like(z), np.cos(z)], axis=-1)
+    east = np.broadcast_to([0.0, 1.0, 0.0], points.shape)
+    cosine, sine = np.cos(slope_angle), np.sin(slope_angle)
+    edges = np.stack([cosine * north + sine * east, cosine * east - sine * north])
+    return z, points, spacing / 2 * edges
+
+
+@pytest.mark.parametrize("weight", [-0.7, 0.4])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("slope_angle", [0.0, 0.3, np.pi / 4, 1.4])
+def test_mass_that_jumps_from_cell_to_cell_rests_on_a_kink_in_the_mean(
+    slope_angle: float, sign: int, weight: float
+) -> None:
+    spacing = 0.02
+    neuron = mfpde.Perceptron([[0.0, 0.0, 2.0]], [weight], biases=[0.0])
+    z, points, half_edges = cells_beside_a_kink(slope_angle, spacing)
+    held = neuron.withheld_drift(points, half_edges, sign)
+    where = held.any(axis=-1)
+    np.testing.assert_allclose(held[where], neuron.drift(points)[where], atol=1e-15)
+    if sign * weight > 0:
+        assert not where.any()
+        return
+    assert (z[where] > 0).all()
+    # Rates of the two jumps are as the components of the velocity.
+    falls = spacing * np.abs([np.cos(slope_angle), np.sin(slope_angle)])
+    rng = np.random.default_rng(5)
+    places = rng.uniform(20, 21, 20_000) * spacing
+    while (moving := places > z[where].max()).any():
+        jumps = rng.choice(falls, size=moving.sum(), p=falls / falls.sum())
+        places[moving] -= jumps
+    assert places.mean() == pytest.approx(0.0, abs=0.02 * spacing)
+
+
+@pytest.mark.parametrize("name", [name for name in ACTIVATIONS if name != "relu"])
+def test_nothing_is_withheld_without_a_silent_half_space(name: str) -> None:
+    neuron = mfpde.Perceptron([[0.0, 0.0, 1.0]], [-1.0], name)
+    _, points, half_edges = cells_beside_a_kink(0.3, 0.02)
+    assert not neuron.withheld_drift(points, half_edges, 1).any()
+
+
 def test_random_perceptron_repeats_the_authors_weights() -> None:
     perceptron = mfpde.Perceptron.random(2, 2, seed=777)
     np.testing.assert_allclose(

@@ -144,6 +144,18 @@ class Sphere(Geometry):
         pair = tangents_at(self.colatitudes[:, np.newaxis], self.longitudes)
         return read_only(np.stack(pair))
 
+    @cached_property
+    def half_edges(self) -> FloatArray:
+        """Vectors from the centres to the south and east faces of cells or groups.
+
+        Tangent vectors of half the length of the cell along the meridian, and of its
+        group along the ring, (2, nlat, nlon, 3).
+        """
+        grid = self.rings
+        widths = np.sin(grid.colatitudes) * self.longitude_step * grid.group_sizes
+        lengths = np.stack([np.diff(grid.face_colatitudes), widths])
+        return read_only(0.5 * lengths[:, :, np.newaxis, np.newaxis] * self.tangents)
+
     @property
     def max_degree(self) -> int:
         """Largest degree that the rings and the cells of a ring both represent."""

@@ -32,7 +32,7 @@ class Activation:
     """An activation ``sigma`` with its ``primitive`` Phi, both elementwise on arrays.
 
     ``derivative`` is sigma' away from the ``kinks``, the arguments where it jumps; None
-    if it is not known.
+    if it is not known.  sigma is 0 up to ``silent_below`` where it is not None.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Activation:
     primitive: ScalarFunction
     derivative: ScalarFunction | None = None
     kinks: tuple[float, ...] = ()
+    silent_below: float | None = None
 
     def slopes(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Left and right derivatives of sigma at ``z``, each of its shape.
@@ -87,6 +88,7 @@ ACTIVATIONS: dict[str, Activation] = {
             lambda z: np.maximum(z, 0.0) ** 2 / 2,
             lambda z: np.where(z > 0, 1.0, 0.0),
             kinks=(0.0,),
+            silent_below=0.0,
         ),
         Activation(
             "leaky_relu",

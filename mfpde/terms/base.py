@@ -30,6 +30,32 @@ class ExternalTerm(ABC):
     def drift(self, points: FloatArray) -> FloatArray:
         """Tangential drift (grad V for a gradient term) at ``points``, shape (..., d)."""
 
+    def withheld_drift(
+        self, points: FloatArray, half_edges: FloatArray, sign: int
+    ) -> FloatArray:
+        """Part of the drift that does not move mass concentrated in a cell; none here.
+
+        Such mass has no place within its cell: it moves from centre to centre.  Where the
+        drift carries it to a kink behind which the drift vanishes, mass would leave every
+        cell whose centre still feels it, and rest half a cell behind the kink in the
+        mean.  So cells whose centres are closer than that to the kink feel nothing of it.
+
+        Parameters
+        ----------
+        points
+            Centres of the cells, (..., d).
+        half_edges
+            Tangent vectors from each centre to the middle of its faces, (k, ..., d).
+        sign
+            The sign s of the flow: mass moves with s times the drift.
+
+        Returns
+        -------
+        Part of :meth:`drift`, (..., d).
+        """
+        del half_edges, sign
+        return np.zeros(points.shape)
+
     @abstractmethod
     def check_dimension(self, dimension: int) -> None:
         """Raise ``ValueError`` if the term does not live on S^(dimension-1)."""

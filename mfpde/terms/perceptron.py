@@ -188,6 +188,36 @@ class Perceptron(ExternalTerm):
             sums = _tangential_sums(outputs, flat, self._vectors)
         return sums.reshape(points.shape)
 
+    def withheld_drift(
+        self, points: FloatArray, half_edges: FloatArray, sign: int
+    ) -> FloatArray:
+        """Drift of neurons that push mass towards the half space where they are silent.
+
+        Withheld up to half the mean distance by which mass that jumps from cell to cell
+        passes a line (renewal theory): with jumps d_k at rates r_k by
+        sum_k r_k d_k^2 / (2 sum_k r_k d_k).
+        """
+        held = np.zeros(points.shape)
+        silent_below = self.activation.silent_below
+        if silent_below is None:
+            return held
+        arguments = self.preactivations(points) - silent_below
+        squares = (half_edges**2).sum(axis=-1)
+        for k, direction in enumerate(self.directions):
+            vectors = tangential(
+                np.broadcast_to(self._vectors[k], points.shape), points
+            )
+            rates = np.abs((half_edges * vectors).sum(axis=-1)) / squares
+            falls = np.abs(half_edges @ direction)
+            reach = (rates * falls**2).sum(axis=0)
+            overshoot = (rates * falls).sum(axis=0)
+            beyond = arguments[..., k]
+            is_near = (beyond > 0) & (beyond * overshoot < reach)
+            is_near &= sign * (vectors @ direction) < 0
+            push = self.activation.sigma(silent_below + beyond[is_near])
+            held[is_near] += push[:, np.newaxis] * vectors[is_near]
+        return held
+
     @cached_property
     def _vectors(self) -> FloatArray:
         """Vectors (units, d) that the outputs multiply."""

@@ -25,6 +25,8 @@ from mfpde.transport.sphere_rows import (
     RINGS,
     ROWS,
     SMOOTH,
+    Withheld,
+    give_back,
     over_the_pole,
     unresolved_density,
 )
@@ -46,6 +48,7 @@ def fill_fluxes(
     masses: FloatArray,
     velocity: FloatArray,
     at_faces: FloatArray,
+    withheld: Withheld,
     tables: Tables,
     method: int,
     result: FloatArray,
@@ -62,6 +65,9 @@ def fill_fluxes(
         Velocity at the south and east faces (2, nlat, nlon): all of it for
         FACE_VELOCITY, what to add to the mean of two centres for MUSCL, and not used
         for THIRD_ORDER.
+    withheld
+        Velocities at the centres with which donors do not move, where there are any; see
+        :meth:`mfpde.terms.base.ExternalTerm.withheld_drift`.
     tables
         The arrays of :class:`mfpde.transport.sphere_faces.Faces`.
     method
@@ -78,7 +84,7 @@ def fill_fluxes(
     unresolved = 0.0
     for i in range(nlat):
         unresolved += fill_ring_fluxes(
-            rows, i, masses, velocity, at_faces, tables, method, result
+            rows, i, masses, velocity, at_faces, withheld, tables, method, result
         )
     result[SOUTHWARD, nlat - 1] = 0.0
     return unresolved
@@ -104,6 +110,7 @@ def fill_ring_fluxes(
     masses: FloatArray,
     velocity: FloatArray,
     at_faces: FloatArray,
+    withheld: Withheld,
     tables: Tables,
     method: int,
     result: FloatArray,
@@ -142,11 +149,13 @@ def fill_ring_fluxes(
         place,
         velocity,
         at_faces,
+        withheld,
         (zonal_lengths[i], zonal_flux_lengths[i], flux_shares[i], donor[i, 2]),
         method,
         result,
     )
-    meridians.fill_donors(rows, i, velocity, donor[i, 3], blended)
+    meridians.fill_donors(rows, i, sizes[i], nlon, (donor[i, 3], blended))
+    give_back(rows, place, withheld)
     if i > 0:
         ends = (donor[i - 1, 1], donor[i, 0])
         meridians.fill_north_fluxes(rows, i, ends, result)

@@ -22,6 +22,7 @@ from mfpde.transport.sphere_methods import DRAINING_TIME, SOUTHWARD
 from mfpde.transport.sphere_rows import (
     ALONG_RING,
     BLEND,
+    CELL_FLOW,
     DENSITY,
     DONOR,
     FLOW,
@@ -30,6 +31,7 @@ from mfpde.transport.sphere_rows import (
     INWARD,
     PAD,
     RING_DENSITY,
+    RING_FLOW,
     RINGS,
     SMOOTH,
     SPARE,
@@ -160,23 +162,26 @@ def limited(
 
 @compiled_fused
 def fill_donors(
-    rows: FloatArray, i: int, velocity: FloatArray, chord: float, blended: float
+    rows: FloatArray, i: int, size: int, nlon: int, factors: tuple[float, float]
 ) -> None:
     """Fill in what cells send along meridians: to one side, and to both.
 
-    The one is their own flow, and what chords ask for.
+    The one is their own flow, and what chords ask for.  ``size`` is the number of cells
+    in a group, ``factors`` are the chord and the share of the donors.
     """
+    chord, blended = factors
+    along_ring = RING_FLOW if size == 1 else CELL_FLOW
     low, here, high, _ = _four(BLEND, i)
-    density, flow, half = DENSITY + i % RINGS, FLOW + i % RINGS, 0.5 * blended
+    flow, half = FLOW + i % RINGS, 0.5 * blended
     out, spread = DONOR + i % 2, SPREAD + i % 2
-    for k in range(velocity.shape[2]):
+    for k in range(nlon):
         j = PAD + k
         north = max(rows[low, j], rows[here, j])
         south = max(rows[here, j], rows[high, j])
         share = half * (north + south)
-        own, across = rows[flow, j], rows[density, j] * velocity[1, i, k]
+        own = rows[flow, j]
         rows[out, j] = share * own + chord * rows[INWARD, j]
-        rows[spread, j] = share * spread_both_ways(own, across)
+        rows[spread, j] = share * spread_both_ways(own, rows[along_ring, j])
 
 
 @compiled_fused

@@ -27,6 +27,7 @@ from mfpde.transport.sphere_methods import (
 from mfpde.transport.sphere_rows import (
     ALONG_RING,
     BLEND,
+    CELL_FLOW,
     FLOW,
     GROUP_BLEND,
     GROUP_SUM,
@@ -41,10 +42,12 @@ from mfpde.transport.sphere_rows import (
     RING_SPREAD,
     RINGS,
     SPARE,
+    Withheld,
     copy_out,
     fill_cells,
     kept_ring,
     sum_groups,
+    withhold,
     wrap,
 )
 
@@ -55,6 +58,7 @@ def zonal_fluxes(
     place: tuple[int, int, int],
     velocity: FloatArray,
     at_faces: FloatArray,
+    withheld: Withheld,
     table: tuple[float, float, float, float],
     method: int,
     result: FloatArray,
@@ -62,7 +66,8 @@ def zonal_fluxes(
     """Fill net fluxes through the east faces of one ring, and what its cells send.
 
     ``place`` holds the ring, the row of its density, and the cells in a group;
-    velocities (2, nlat, nlon) are those at the centres and at the faces; ``table`` holds
+    velocities (2, nlat, nlon) are those at the centres and at the faces; donors do not move
+    with what is ``withheld``, also of the flow across; ``table`` holds
     the length of the faces, that in the third-order flux, the share of it that is
     reconstructed as one field, and the length for the donor flux.  ``result`` are the
     fluxes; the rows ALONG_RING and INWARD are filled too, and RING_DENSITY where groups
@@ -84,6 +89,7 @@ def zonal_fluxes(
     else:
         _limited(rows, line, n, length, blended)
     wrap(rows, RING_SMOOTH, n)
+    withhold(rows, place, withheld)
     _fill_donors(rows, place, n, blended)
     wrap(rows, RING_DONOR, n)
     wrap(rows, RING_SPREAD, n)
@@ -107,8 +113,8 @@ def _fill_line(
         wrap(rows, RING_FLOW, n)
         return
     for j in range(nlon):
-        rows[SPARE, PAD + j] = rows[density, PAD + j] * velocity[1, i, j]
-    sum_groups(rows, RING_FLOW, SPARE, n, size)
+        rows[CELL_FLOW, PAD + j] = rows[density, PAD + j] * velocity[1, i, j]
+    sum_groups(rows, RING_FLOW, CELL_FLOW, n, size)
     sum_groups(rows, RING_ACROSS, FLOW + i % RINGS, n, size)
     share = 1.0 / size
     for g in range(PAD, PAD + n):

@@ -7,7 +7,7 @@ ring, the PAD columns on either side hold cells from the other end.
 
 from __future__ import annotations
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled, compiled_sum
 
 PAD = 8
@@ -29,10 +29,15 @@ RING_DONOR, RING_SPREAD = 3 * RINGS + 13, 3 * RINGS + 14
 # Sums of the densities of groups, and their blends, where groups are larger than a cell:
 # ring i is row i modulo 4 and 2.
 GROUP_SUM, GROUP_BLEND = 3 * RINGS + 15, 4 * RINGS + 15
-SPARE = 4 * RINGS + 17
+# Flow of the cells of the present ring along it, where groups are larger than a cell.
+CELL_FLOW = 4 * RINGS + 17
+SPARE = 4 * RINGS + 18
 ROWS = SPARE + 2
 RINGS_KEPT = 2
 """Rings of fluxes at hand where they are not kept."""
+
+Withheld = tuple[IntArray, IntArray, FloatArray]
+"""Few velocities: the first of each ring (nlat + 1,), their columns, and they (n, 2)."""
 
 
 @compiled
@@ -41,6 +46,40 @@ def wrap(rows: FloatArray, row: int, count: int) -> None:
     for p in range(PAD):
         rows[row, p] = rows[row, p + count]
         rows[row, PAD + count + p] = rows[row, PAD + p]
+
+
+@compiled
+def withhold(rows: FloatArray, place: tuple[int, int, int], withheld: Withheld) -> None:
+    """Take from the flows of a ring what does not move donors.
+
+    ``place`` holds the ring, the row of its density, and the cells in a group.
+    """
+    i, density, size = place
+    firsts, columns, velocities = withheld
+    for n in range(firsts[i], firsts[i + 1]):
+        j = PAD + columns[n]
+        south = rows[density, j] * velocities[n, 0]
+        east = rows[density, j] * velocities[n, 1]
+        rows[FLOW + i % RINGS, j] -= south
+        if size == 1:
+            rows[RING_FLOW, j] -= east
+        else:
+            group = PAD + columns[n] // size
+            rows[CELL_FLOW, j] -= east
+            rows[RING_FLOW, group] -= east / size
+            rows[RING_ACROSS, group] -= south / size
+
+
+@compiled
+def give_back(
+    rows: FloatArray, place: tuple[int, int, int], withheld: Withheld
+) -> None:
+    """Give the meridional flow back what was withheld: other rings' fluxes need it."""
+    i, density, _ = place
+    firsts, columns, velocities = withheld
+    for n in range(firsts[i], firsts[i + 1]):
+        j = PAD + columns[n]
+        rows[FLOW + i % RINGS, j] += rows[density, j] * velocities[n, 0]
 
 
 @compiled

@@ -17,6 +17,7 @@ from mfpde.transport.base import SAFE_SHARE, Flow, State, Transport, mixed_point
 from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
 from mfpde.transport.monotone import check_monotone
 from mfpde.transport.sphere_faces import faces_of
+from mfpde.transport.sphere_rows import Withheld
 
 
 class SphereTransport(Transport):
@@ -37,6 +38,7 @@ class SphereTransport(Transport):
         faces = faces_of(self.sphere)
         self._sizes = faces.sizes
         self._tables = faces.tables
+        self._withheld = _where_any(grid.withheld_velocity(self.sphere.half_edges))
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Masses spread linearly within the groups near the poles."""
@@ -94,7 +96,13 @@ class SphereTransport(Transport):
         at_faces = self._at_faces(moments, velocity)
         result = self.pool.take(3, *masses.shape)
         unresolved = kernels.fill_fluxes(
-            masses, velocity, at_faces, self._tables, self.method, result
+            masses,
+            velocity,
+            at_faces,
+            self._withheld,
+            self._tables,
+            self.method,
+            result,
         )
         return result, float(unresolved)
 
@@ -108,6 +116,7 @@ class SphereTransport(Transport):
             state.masses,
             velocity,
             self._at_faces(moments, velocity),
+            self._withheld,
             self._tables,
             self.method,
             (step, share),
@@ -189,6 +198,13 @@ class MonotoneSphere(SphereTransport):
         means = group_means(potential, self._sizes)
         at_faces[1] = (np.roll(means, -1, axis=1) - means) / self._widths
         return at_faces
+
+
+def _where_any(velocity: FloatArray) -> Withheld:
+    """Return those velocities (2, nlat, nlon) that are not 0, as the kernels take them."""
+    is_any = velocity.any(axis=0)
+    firsts = np.concatenate([[0], np.cumsum(is_any.sum(axis=1))])
+    return firsts, np.nonzero(is_any)[1], np.ascontiguousarray(velocity[:, is_any].T)
 
 
 def _means_at_faces(components: FloatArray) -> FloatArray:

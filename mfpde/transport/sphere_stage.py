@@ -10,7 +10,7 @@ from mfpde.geometry.gauss_legendre import level_ring, limited_difference
 from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.sphere import Tables, fill_ring_fluxes, first_rows
 from mfpde.transport.sphere_methods import DRAINING_TIME, EASTWARD, SOUTHWARD
-from mfpde.transport.sphere_rows import RINGS_KEPT, kept_ring
+from mfpde.transport.sphere_rows import RINGS_KEPT, Withheld, kept_ring
 
 # Rows of work; ring i is row i modulo 2 of the times for which cells send and of what
 # they send south, and zonal rows continue around the ring.
@@ -44,6 +44,7 @@ def mixed_stage(
     masses: FloatArray,
     velocity: FloatArray,
     at_faces: FloatArray,
+    withheld: Withheld,
     tables: Tables,
     method: int,
     times: tuple[float, float],
@@ -64,7 +65,15 @@ def mixed_stage(
     for i in range(nlat + 1):
         if i < nlat:
             fill_ring_fluxes(
-                flux_rows, i, masses, velocity, at_faces, tables, method, fluxes
+                flux_rows,
+                i,
+                masses,
+                velocity,
+                at_faces,
+                withheld,
+                tables,
+                method,
+                fluxes,
             )
             _fill_times(rows, i, fluxes, step)
         if i > 0:
