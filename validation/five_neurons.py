@@ -200,7 +200,7 @@ def own_error(count: int) -> float:
 
 
 def main(quick: bool = False) -> dict[str, float]:
-    nlat, count, t_end = (64, 800, 20.0) if quick else (128, 5000, 200.0)
+    nlat, count, t_end = (96, 800, 20.0) if quick else (128, 5000, 200.0)
     found = {"own_error": own_error(count)}
     for name in CASES[:1] if quick else CASES:
         run, dense = density_run(name, nlat, t_end)
