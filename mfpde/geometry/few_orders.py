@@ -79,7 +79,7 @@ class FewOrdersTransform:
         most = int(self._waves_of_orders[1][:, 0].max())
         self._spectra = zeros_in_octets(PARTS, max(most, groups // 2), RINGS, LANES)
         self._pairs = zeros_in_octets(groups, 2, PAIRS, 2, LANES)
-        self._orders = zeros_in_octets(RINGS, 2, groups, LANES)
+        self._orders = zeros_in_octets(2, RINGS, 2, groups, LANES)
         self._sums = zeros_in_octets(rows, 2, LANES)
         # A row of zeros before and behind.
         self._field = zeros_in_octets(rows + 2, 2, LANES)
@@ -92,7 +92,7 @@ class FewOrdersTransform:
         """Moments sum m conj Y_lm of cell masses (nlat, nlon), for m >= 0."""
         table, starts, _, scales = self._of_fields
         return analysis(
-            masses,
+            np.ascontiguousarray(masses),
             *self._waves_of_orders,
             table,
             starts,
@@ -127,7 +127,7 @@ class FewOrdersTransform:
             result,
             self._factors,
             self._of_slopes,
-            self._nothing if added is None else added,
+            self._nothing if added is None else np.ascontiguousarray(added),
         )
         return result
 
@@ -144,7 +144,7 @@ class FewOrdersTransform:
             *of_rows,
             *self._waves_of_cells,
             self._orders_of_parts,
-            self._orders,
+            self._orders[: len(result)],
             self._parts,
             added,
             result,

@@ -15,7 +15,7 @@ from mfpde.geometry.few_orders_sums import (
     pair_rings,
     sum_degrees,
 )
-from mfpde.geometry.few_orders_waves import PAIRS, sum_cells, sum_orders
+from mfpde.geometry.few_orders_waves import PAIRS, RINGS, sum_cells, sum_orders
 
 
 @compiled_fused
@@ -64,18 +64,16 @@ def synthesis(
 ) -> None:
     """Fill in fields (fields, nlat, nlon) from the factors (fields, rows, 2, 8).
 
-    ``added`` has the shape of the result, or one ring for all; ``orders`` (RINGS,
-    2, groups, 8) and ``parts`` are for work.
+    ``added`` has the shape of the result, or one ring for all; ``orders``
+    (fields, RINGS, 2, groups, 8) and ``parts`` are for work.
     """
     nlat, lines = result.shape[1], added.shape[1]
-    numbers = orders.reshape(len(orders), -1)
+    numbers = orders.reshape(len(orders), RINGS, -1)
     for block in range(len(table)):
         first = PAIRS * block
+        sum_degrees(factors, table[block], starts, firsts, scales[block], orders)
         for field in range(len(result)):
-            sum_degrees(
-                factors[field], table[block], starts, firsts, scales[block], orders
-            )
-            sum_orders(numbers, waves, counts, orders_of_parts, parts)
+            sum_orders(numbers[field], waves, counts, orders_of_parts, parts)
             for i in range(min(PAIRS, nlat // 2 - first)):
                 north, south = first + i, nlat - 1 - first - i
                 unfold(parts, i, result[field, north], added[field, north % lines])

@@ -7,14 +7,26 @@ theta -> pi - theta.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
-from mfpde.compiled import compiled, compiled_fused
+from mfpde.compiled import compiled, compiled_fused, inlined
 from mfpde.geometry.few_orders_rings import COS_0, COS_2, COS_ODD, SIN_0, SIN_2, SIN_ODD
 from mfpde.geometry.few_orders_waves import PAIRS
 from mfpde.geometry.lanes import LANES
 from mfpde.geometry.octets import first_alternating, last_alternating, load, spread, store
+
+
+@inlined
+def _sum_and_difference(
+    spectra: FloatArray, part: int, octet: int, i: int, scale: Any
+) -> Any:
+    """Of ring i and its mirror image, times ``scale``: of equal rings exactly 0."""
+    north = load(spectra, (part, octet, i, 0))
+    south = load(spectra, (part, octet, PAIRS + i, 0))
+    return (north + south) * scale, (north - south) * scale
 
 
 @compiled_fused
@@ -24,29 +36,25 @@ def pair_rings(spectra: FloatArray, scales: FloatArray, pairs: FloatArray) -> No
     From ``spectra`` (6, octets, RINGS, 8) to ``pairs`` (groups, 2, PAIRS, 2, 8): sum or
     difference, ring, cosine or sine.
     """
-    groups = len(pairs)
+    even = len(pairs) // 2
     for i in range(PAIRS):
         scale = spread(scales[i])
-        for sine, (zero, two) in enumerate(((COS_0, COS_2), (SIN_0, SIN_2))):
-            for group in range(0, groups // 2, 2):
-                octet = group // 2
-                north = load(spectra, (zero, octet, i, 0)) * scale
-                south = load(spectra, (zero, octet, PAIRS + i, 0)) * scale
-                next_north = load(spectra, (two, octet, i, 0)) * scale
-                next_south = load(spectra, (two, octet, PAIRS + i, 0)) * scale
-                here, after = north + south, next_north + next_south
-                store(pairs, (group, 0, i, sine, 0), first_alternating(here, after))
-                store(pairs, (group + 1, 0, i, sine, 0), last_alternating(here, after))
-                here, after = north - south, next_north - next_south
-                store(pairs, (group, 1, i, sine, 0), first_alternating(here, after))
-                store(pairs, (group + 1, 1, i, sine, 0), last_alternating(here, after))
-        for sine, part in enumerate((COS_ODD, SIN_ODD)):
-            for octet in range(groups // 2):
-                north = load(spectra, (part, octet, i, 0)) * scale
-                south = load(spectra, (part, octet, PAIRS + i, 0)) * scale
-                group = groups // 2 + octet
-                store(pairs, (group, 0, i, sine, 0), north + south)
-                store(pairs, (group, 1, i, sine, 0), north - south)
+        for sine in range(2):
+            for octet in range(even // 2):
+                part = SIN_0 if sine else COS_0
+                zero = _sum_and_difference(spectra, part, octet, i, scale)
+                part = SIN_2 if sine else COS_2
+                two = _sum_and_difference(spectra, part, octet, i, scale)
+                for which in range(2):
+                    first = first_alternating(zero[which], two[which])
+                    last = last_alternating(zero[which], two[which])
+                    store(pairs, (2 * octet, which, i, sine, 0), first)
+                    store(pairs, (2 * octet + 1, which, i, sine, 0), last)
+            for octet in range(even):
+                part = SIN_ODD if sine else COS_ODD
+                odd = _sum_and_difference(spectra, part, octet, i, scale)
+                store(pairs, (even + octet, 0, i, sine, 0), odd[0])
+                store(pairs, (even + octet, 1, i, sine, 0), odd[1])
 
 
 @compiled_fused
@@ -75,6 +83,30 @@ def add_rings(
                 store(sums, (row, 1, 0), sine)
 
 
+@inlined
+def _sum_rows(
+    factors: FloatArray, table: FloatArray, field: int, rows: Any, offset: int
+) -> Any:
+    """Sums of every second row from the first to the last of ``rows``, for three rings.
+
+    First cosines, then sines; the table's rows are ``offset`` further on.
+    """
+    a = b = c = a_sine = b_sine = c_sine = spread(0.0)
+    for row in range(rows[0], rows[1], 2):
+        factor = load(factors, (field, row, 0, 0))
+        sine_factor = load(factors, (field, row, 1, 0))
+        p = load(table, (row + offset, 0, 0))
+        q = load(table, (row + offset, 1, 0))
+        r = load(table, (row + offset, 2, 0))
+        a += p * factor
+        b += q * factor
+        c += r * factor
+        a_sine += p * sine_factor
+        b_sine += q * sine_factor
+        c_sine += r * sine_factor
+    return (a, b, c), (a_sine, b_sine, c_sine)
+
+
 @compiled_fused
 def sum_degrees(
     factors: FloatArray,
@@ -84,51 +116,29 @@ def sum_degrees(
     scales: FloatArray,
     orders: FloatArray,
 ) -> None:
-    """Fill in the orders of a block of rings, (RINGS, 2, groups, 8): cosines and sines.
+    """Fill in the orders of a block of rings, (fields, RINGS, 2, groups, 8).
 
-    ``factors`` (rows, 2, 8) of the table (rows, PAIRS, 8), times ``scales`` (PAIRS,).  The
-    factors of a group begin with its row in ``starts``, the table with that in ``firsts``.
+    They are cosines and sines, from ``factors`` (fields, rows, 2, 8) of the table (rows,
+    PAIRS, 8), times ``scales`` (PAIRS,).  The factors of a group begin with its row in
+    ``starts``, the table with that in ``firsts``.
     """
-    for group in range(orders.shape[2]):
-        offset = firsts[group] - starts[group]
-        # Sums of even differences l - m, then of odd ones.
-        a = b = c = a_sine = b_sine = c_sine = spread(0.0)
-        for row in range(starts[group], starts[group + 1], 2):
-            factor, sine_factor = load(factors, (row, 0, 0)), load(factors, (row, 1, 0))
-            p = load(table, (row + offset, 0, 0))
-            q = load(table, (row + offset, 1, 0))
-            r = load(table, (row + offset, 2, 0))
-            a += p * factor
-            b += q * factor
-            c += r * factor
-            a_sine += p * sine_factor
-            b_sine += q * sine_factor
-            c_sine += r * sine_factor
-        d = e = f = d_sine = e_sine = f_sine = spread(0.0)
-        for row in range(starts[group] + 1, starts[group + 1], 2):
-            factor, sine_factor = load(factors, (row, 0, 0)), load(factors, (row, 1, 0))
-            p = load(table, (row + offset, 0, 0))
-            q = load(table, (row + offset, 1, 0))
-            r = load(table, (row + offset, 2, 0))
-            d += p * factor
-            e += q * factor
-            f += r * factor
-            d_sine += p * sine_factor
-            e_sine += q * sine_factor
-            f_sine += r * sine_factor
-        p, q, r = spread(scales[0]), spread(scales[1]), spread(scales[2])
-        store(orders, (0, 0, group, 0), (a + d) * p)
-        store(orders, (1, 0, group, 0), (b + e) * q)
-        store(orders, (2, 0, group, 0), (c + f) * r)
-        store(orders, (3, 0, group, 0), (a - d) * p)
-        store(orders, (4, 0, group, 0), (b - e) * q)
-        store(orders, (5, 0, group, 0), (c - f) * r)
-        store(orders, (0, 1, group, 0), (a_sine + d_sine) * p)
-        store(orders, (1, 1, group, 0), (b_sine + e_sine) * q)
-        store(orders, (2, 1, group, 0), (c_sine + f_sine) * r)
-        store(orders, (3, 1, group, 0), (a_sine - d_sine) * p)
-        store(orders, (4, 1, group, 0), (b_sine - e_sine) * q)
-        store(orders, (5, 1, group, 0), (c_sine - f_sine) * r)
+    p, q, r = spread(scales[0]), spread(scales[1]), spread(scales[2])
+    for group in range(orders.shape[3]):
+        first, last = starts[group], starts[group + 1]
+        offset = firsts[group] - first
+        # The second field finds the table in the cache.
+        for field in range(len(orders)):
+            even = _sum_rows(factors, table, field, (first, last), offset)
+            odd = _sum_rows(factors, table, field, (first + 1, last), offset)
+            for sine in range(2):
+                a, b, c = even[sine]
+                d, e, f = odd[sine]
+                store(orders, (field, 0, sine, group, 0), (a + d) * p)
+                store(orders, (field, 1, sine, group, 0), (b + e) * q)
+                store(orders, (field, 2, sine, group, 0), (c + f) * r)
+                store(orders, (field, 3, sine, group, 0), (a - d) * p)
+                store(orders, (field, 4, sine, group, 0), (b - e) * q)
+                store(orders, (field, 5, sine, group, 0), (c - f) * r)
 
 
 @compiled

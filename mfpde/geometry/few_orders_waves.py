@@ -9,6 +9,7 @@ from __future__ import annotations
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled_fused
 from mfpde.geometry.few_orders_rings import PARTS
+from mfpde.geometry.lanes import LANES
 from mfpde.geometry.octets import load, spread, store
 
 PAIRS = 3
@@ -72,9 +73,9 @@ def sum_orders(
                 d += wave * spread(orders[3, place])
                 e += wave * spread(orders[4, place])
                 f += wave * spread(orders[5, place])
-            store(parts, (part, 0, 8 * octet), a)
-            store(parts, (part, 1, 8 * octet), b)
-            store(parts, (part, 2, 8 * octet), c)
-            store(parts, (part, 3, 8 * octet), d)
-            store(parts, (part, 4, 8 * octet), e)
-            store(parts, (part, 5, 8 * octet), f)
+            store(parts, (part, 0, LANES * octet), a)
+            store(parts, (part, 1, LANES * octet), b)
+            store(parts, (part, 2, LANES * octet), c)
+            store(parts, (part, 3, LANES * octet), d)
+            store(parts, (part, 4, LANES * octet), e)
+            store(parts, (part, 5, LANES * octet), f)

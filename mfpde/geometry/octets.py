@@ -16,6 +16,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.extending import (
     intrinsic,
     lower_builtin,
@@ -60,8 +61,14 @@ def zeros_in_octets(*shape: int) -> FloatArray:
     return memory[first : first + size].reshape(shape)
 
 
+def _check(array: Any) -> None:
+    """Refuse arrays in which neighbours may be apart."""
+    if array.layout != "C":
+        raise TypingError(f"octets are read from contiguous arrays, not from {array}")
+
+
 def _pointer(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    """Place in memory of the octet that begins at an index of a contiguous array."""
+    """Place in memory of the octet that begins at an index of an array."""
     kind, of_indices = signature.args[:2]
     array = context.make_array(kind)(context, builder, values[0])
     indices = cgutils.unpack_tuple(builder, values[1], len(of_indices))
@@ -76,6 +83,7 @@ def _pointer(context: Any, builder: Any, signature: Any, values: Any) -> Any:
 @intrinsic  # type: ignore[untyped-decorator]
 def load(_typing: Any, array: Any, index: Any) -> Any:
     """Return the octet that begins at ``array[index]``; bounds are not checked."""
+    _check(array)
 
     def generated(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         place = _pointer(context, builder, signature, values)
@@ -87,6 +95,7 @@ def load(_typing: Any, array: Any, index: Any) -> Any:
 @intrinsic  # type: ignore[untyped-decorator]
 def store(_typing: Any, array: Any, index: Any, octet: Any) -> Any:
     """Write an octet from ``array[index]`` on; bounds are not checked."""
+    _check(array)
 
     def generated(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         place = _pointer(context, builder, signature, values)
