@@ -6,8 +6,10 @@ far more than is wanted. Here the sums over a ring,
     sum_j x_j exp(-i m phi_j),   m = 0..L,
 
 are first folded: phi -> -phi parts cosines from sines, phi -> pi - phi even from odd
-orders.  What is left are four real matrix products over a quarter of the ring.  The sums
-over rings are folded by theta -> pi - theta, under which Y_lm is even or odd as l - m is.
+orders, and phi -> pi / 2 - phi, for even ones, those that are 0 from those that are 2
+modulo 4.  What is left are real matrix products over a quarter of the ring and, for even
+orders, an eighth.  The sums over rings are folded by theta -> pi - theta, under which Y_lm
+is even or odd as l - m is.
 
 Tables hold S_lm = P_lm / sin(theta) up to degree L + 1, from which gradients follow
 without a loss of digits at the poles:
@@ -109,7 +111,10 @@ class FewOrdersTransform:
         result = self._pool.take(*self.shape)
         put_coefficients(coefficients, self._places, self._field[1:-1])
         self._fill(
-            result[np.newaxis], self._field[np.newaxis, 1:-1], self._of_fields, self._nothing
+            result[np.newaxis],
+            self._field[np.newaxis, 1:-1],
+            self._of_fields,
+            self._nothing,
         )
         return result
 

@@ -16,7 +16,13 @@ from mfpde.compiled import compiled, compiled_fused, inlined
 from mfpde.geometry.few_orders_rings import COS_0, COS_2, COS_ODD, SIN_0, SIN_2, SIN_ODD
 from mfpde.geometry.few_orders_waves import PAIRS
 from mfpde.geometry.lanes import LANES
-from mfpde.geometry.octets import first_alternating, last_alternating, load, spread, store
+from mfpde.geometry.octets import (
+    first_alternating,
+    last_alternating,
+    load,
+    spread,
+    store,
+)
 
 
 @inlined
@@ -27,6 +33,14 @@ def _sum_and_difference(
     north = load(spectra, (part, octet, i, 0))
     south = load(spectra, (part, octet, PAIRS + i, 0))
     return (north + south) * scale, (north - south) * scale
+
+
+@inlined
+def _put_alternating(pairs: FloatArray, place: Any, zero: Any, two: Any) -> None:
+    """Write orders 0 and 2 modulo 4 to two groups of even orders."""
+    group, which, i, sine = place
+    store(pairs, (group, which, i, sine, 0), first_alternating(zero, two))
+    store(pairs, (group + 1, which, i, sine, 0), last_alternating(zero, two))
 
 
 @compiled_fused
@@ -45,11 +59,8 @@ def pair_rings(spectra: FloatArray, scales: FloatArray, pairs: FloatArray) -> No
                 zero = _sum_and_difference(spectra, part, octet, i, scale)
                 part = SIN_2 if sine else COS_2
                 two = _sum_and_difference(spectra, part, octet, i, scale)
-                for which in range(2):
-                    first = first_alternating(zero[which], two[which])
-                    last = last_alternating(zero[which], two[which])
-                    store(pairs, (2 * octet, which, i, sine, 0), first)
-                    store(pairs, (2 * octet + 1, which, i, sine, 0), last)
+                _put_alternating(pairs, (2 * octet, 0, i, sine), zero[0], two[0])
+                _put_alternating(pairs, (2 * octet, 1, i, sine), zero[1], two[1])
             for octet in range(even):
                 part = SIN_ODD if sine else COS_ODD
                 odd = _sum_and_difference(spectra, part, octet, i, scale)
@@ -107,6 +118,20 @@ def _sum_rows(
     return (a, b, c), (a_sine, b_sine, c_sine)
 
 
+@inlined
+def _put_rings(
+    orders: FloatArray, place: Any, even: Any, odd: Any, scales: Any
+) -> None:
+    """Write three rings and their mirror images from even and odd differences l - m."""
+    field, sine, group = place
+    store(orders, (field, 0, sine, group, 0), (even[0] + odd[0]) * scales[0])
+    store(orders, (field, 1, sine, group, 0), (even[1] + odd[1]) * scales[1])
+    store(orders, (field, 2, sine, group, 0), (even[2] + odd[2]) * scales[2])
+    store(orders, (field, 3, sine, group, 0), (even[0] - odd[0]) * scales[0])
+    store(orders, (field, 4, sine, group, 0), (even[1] - odd[1]) * scales[1])
+    store(orders, (field, 5, sine, group, 0), (even[2] - odd[2]) * scales[2])
+
+
 @compiled_fused
 def sum_degrees(
     factors: FloatArray,
@@ -122,7 +147,7 @@ def sum_degrees(
     PAIRS, 8), times ``scales`` (PAIRS,).  The factors of a group begin with its row in
     ``starts``, the table with that in ``firsts``.
     """
-    p, q, r = spread(scales[0]), spread(scales[1]), spread(scales[2])
+    of_rings = spread(scales[0]), spread(scales[1]), spread(scales[2])
     for group in range(orders.shape[3]):
         first, last = starts[group], starts[group + 1]
         offset = firsts[group] - first
@@ -130,15 +155,8 @@ def sum_degrees(
         for field in range(len(orders)):
             even = _sum_rows(factors, table, field, (first, last), offset)
             odd = _sum_rows(factors, table, field, (first + 1, last), offset)
-            for sine in range(2):
-                a, b, c = even[sine]
-                d, e, f = odd[sine]
-                store(orders, (field, 0, sine, group, 0), (a + d) * p)
-                store(orders, (field, 1, sine, group, 0), (b + e) * q)
-                store(orders, (field, 2, sine, group, 0), (c + f) * r)
-                store(orders, (field, 3, sine, group, 0), (a - d) * p)
-                store(orders, (field, 4, sine, group, 0), (b - e) * q)
-                store(orders, (field, 5, sine, group, 0), (c - f) * r)
+            _put_rings(orders, (field, 0, group), even[0], odd[0], of_rings)
+            _put_rings(orders, (field, 1, group), even[1], odd[1], of_rings)
 
 
 @compiled
@@ -163,9 +181,7 @@ def put_coefficients(
 
 
 @compiled_fused
-def differentiate(
-    field: FloatArray, slopes: FloatArray, factors: FloatArray
-) -> None:
+def differentiate(field: FloatArray, slopes: FloatArray, factors: FloatArray) -> None:
     """Factors (2, rows, 2, 8) along theta and phi of a gradient.
 
     ``field`` (1 + rows + 1, 2, 8) begins and ends with a row of zeros; ``slopes`` (3,
@@ -175,7 +191,10 @@ def differentiate(
         down, up = load(slopes, (0, row, 0)), load(slopes, (1, row, 0))
         order = load(slopes, (2, row, 0))
         for sine in range(2):
-            before, behind = load(field, (row, sine, 0)), load(field, (row + 2, sine, 0))
+            before, behind = (
+                load(field, (row, sine, 0)),
+                load(field, (row + 2, sine, 0)),
+            )
             store(factors, (0, row, sine, 0), down * before + up * behind)
         real, imaginary = load(field, (row + 1, 0, 0)), load(field, (row + 1, 1, 0))
         store(factors, (1, row, 0, 0), spread(0.0) - order * imaginary)

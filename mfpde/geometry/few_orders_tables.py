@@ -71,18 +71,17 @@ def legendre_table(degree: int, cosines: FloatArray, sines: FloatArray) -> Float
         result[rows, lane, : len(sines)] = values
     # Numbers below the normal range would cost a hundred times more than others.
     result[np.abs(result) < _NEGLIGIBLE] = 0.0
-    result[starts[-1] :] = result[: starts[1]]
-    group, lane = _group_and_lane(1, degree) if degree > 0 else (0, 0)
-    result[starts[-1] :, 0, : len(sines)] = 0.0
-    first = result[starts[group] : starts[group + 1], lane, : len(sines)] * sines
-    result[starts[-1] : starts[-1] + len(first), 0, : len(sines)] = first
+    again = result[starts[-1] :]
+    again[:, 1:] = result[: starts[1], 1:]
+    if degree > 0:
+        group, lane = _group_and_lane(1, degree)
+        first = result[starts[group] : starts[group + 1], lane, : len(sines)] * sines
+        again[: len(first), 0, : len(sines)] = first
     blocks = result.reshape(len(result), LANES, -1, PAIRS).transpose(2, 0, 3, 1)
     return _in_octets(blocks)
 
 
-def _over_sine(
-    degree: int, cosines: FloatArray, sines: FloatArray
-) -> list[FloatArray]:
+def _over_sine(degree: int, cosines: FloatArray, sines: FloatArray) -> list[FloatArray]:
     """P_lm / sin(theta) for each m, (degree + 1 - m, rings)."""
     a, b, start = recurrence(degree)
     result, k = [], 0

@@ -32,20 +32,25 @@ _NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
 _BYTES = 8
 
 
-class OctetType(types.Type):  # type: ignore[misc]
+class OctetType(types.Type):
     """Numba's type of an octet."""
 
-    def __init__(self) -> None:
-        super().__init__(name="Octet")
+
+# Without types of their own.
+_types: Any = OctetType
+_primitive: Any = models.PrimitiveModel
+_tools: Any = cgutils
+_lowered: Any = lower_builtin
+
+_OCTET = _types("Octet")
 
 
-_OCTET = OctetType()
+def _model(manager: Any, of_type: Any) -> Any:
+    """Kernels hold an octet as it is."""
+    return _primitive(manager, of_type, _NUMBERS)
 
 
-@register_model(OctetType)
-class _OctetModel(models.PrimitiveModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, of_type: Any) -> None:
-        super().__init__(manager, of_type, _NUMBERS)
+register_model(OctetType)(_model)
 
 
 def octets(count: int) -> int:
@@ -61,6 +66,11 @@ def zeros_in_octets(*shape: int) -> FloatArray:
     return memory[first : first + size].reshape(shape)
 
 
+def _for_kernels(typed: Callable[..., Any]) -> Any:
+    """Return the function for kernels from one of the types of its arguments."""
+    return intrinsic(typed)
+
+
 def _check(array: Any) -> None:
     """Refuse arrays in which neighbours may be apart."""
     if array.layout != "C":
@@ -71,16 +81,16 @@ def _pointer(context: Any, builder: Any, signature: Any, values: Any) -> Any:
     """Place in memory of the octet that begins at an index of an array."""
     kind, of_indices = signature.args[:2]
     array = context.make_array(kind)(context, builder, values[0])
-    indices = cgutils.unpack_tuple(builder, values[1], len(of_indices))
+    indices = _tools.unpack_tuple(builder, values[1], len(of_indices))
     whole = [
         context.cast(builder, index, of_index, types.intp)
         for index, of_index in zip(indices, of_indices, strict=True)
     ]
-    number = cgutils.get_item_pointer(context, builder, kind, array, whole)
+    number = _tools.get_item_pointer(context, builder, kind, array, whole)
     return builder.bitcast(number, _NUMBERS.as_pointer())
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_for_kernels
 def load(_typing: Any, array: Any, index: Any) -> Any:
     """Return the octet that begins at ``array[index]``; bounds are not checked."""
     _check(array)
@@ -92,7 +102,7 @@ def load(_typing: Any, array: Any, index: Any) -> Any:
     return _OCTET(array, index), generated
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_for_kernels
 def store(_typing: Any, array: Any, index: Any, octet: Any) -> Any:
     """Write an octet from ``array[index]`` on; bounds are not checked."""
     _check(array)
@@ -111,7 +121,7 @@ def _chosen(builder: Any, first: Any, second: Any, places: Iterable[int]) -> Any
     return builder.shuffle_vector(first, second, ir.Constant(kind, list(places)))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_for_kernels
 def spread(_typing: Any, number: Any) -> Any:
     """Return the octet of one number eight times."""
 
@@ -124,7 +134,7 @@ def spread(_typing: Any, number: Any) -> Any:
     return _OCTET(number), generated
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_for_kernels
 def mirrored(_typing: Any, octet: Any) -> Any:
     """Return an octet in reversed order."""
 
@@ -141,11 +151,11 @@ def _alternating(first: int) -> Any:
 
     def typed(_typing: Any, one: Any, other: Any) -> tuple[Any, Callable[..., Any]]:
         def generated(_context: Any, builder: Any, _sig: Any, values: Any) -> Any:
-            return _chosen(builder, *values, places)
+            return _chosen(builder, values[0], values[1], places)
 
         return _OCTET(one, other), generated
 
-    return intrinsic(typed)
+    return _for_kernels(typed)
 
 
 first_alternating = _alternating(0)
@@ -167,7 +177,7 @@ def _define(operation: Callable[..., Any], instruction: str) -> None:
         return getattr(builder, instruction)(*values)
 
     type_callable(operation)(typed)
-    lower_builtin(operation, OctetType, OctetType)(generated)
+    _lowered(operation, OctetType, OctetType)(generated)
 
 
 _define(operator.add, "fadd")
