@@ -10,7 +10,7 @@ from mfpde.geometry.spherical_transform import SphericalTransform
 
 Transform = SphericalTransform | FewOrdersTransform
 
-# Where the two take the same time, on rings of 96 cells to 768.
+# About where the two take the same time, on rings of 96 to 768 cells.
 _CELLS_PER_ORDER = 3
 _MOST_ORDERS = 56
 
@@ -20,7 +20,7 @@ def planned_transform(nlat: int, nlon: int, degree: int) -> Transform:
 
     Matrix products are faster than shtns up to some degree: their work grows with the
     degree, that of fast Fourier transforms with the grid alone.  The rule is a measured
-    one, for what a step needs: the moments three times for two gradients.
+    one, for what a step of the solver needs: three times the moments and two gradients.
     """
     return _planned(nlat, nlon, degree, threading.get_ident())
 
