@@ -7,8 +7,20 @@ from mfpde import Sphere
 from mfpde.geometry.few_orders import FewOrdersTransform
 from mfpde.geometry.spherical_transform import SphericalTransform, degrees_and_orders
 
-# The last two have more pairs of rings than a block, and a ring that is no power of 2.
-CASES = [(32, 32, 2), (32, 64, 1), (48, 48, 15), (140, 288, 24), (150, 300, 37)]
+# Rings too short for a whole octet, of a quarter that is odd or no multiple of 8, and pairs
+# of rings of which the last block has one, two or three.
+CASES = [
+    (32, 32, 2),
+    (32, 64, 1),
+    (48, 48, 15),
+    (34, 60, 16),
+    (36, 72, 1),
+    (100, 200, 29),
+    (120, 240, 60),
+    (128, 256, 29),
+    (140, 288, 24),
+    (150, 300, 37),
+]
 
 
 def random_coefficients(degree, seed=0):
@@ -58,3 +70,34 @@ def test_what_is_not_finite_stays_so():
     masses = np.ones((48, 48))
     masses[3, 5] = np.nan
     assert np.isnan(FewOrdersTransform(48, 48, 9).moments(masses)).all()
+
+
+def test_moments_of_equal_halves_vanish_exactly():
+    half = np.random.default_rng(0).random((24, 96))
+    moments = FewOrdersTransform(48, 96, 20).moments(np.concatenate([half, half[::-1]]))
+    l, m = degrees_and_orders(20)
+    assert (moments[(l - m) % 2 == 1] == 0.0).all()
+
+
+def test_fields_are_added_to_gradients():
+    transform = FewOrdersTransform(50, 100, 12)
+    coefficients = random_coefficients(12)
+    added = np.random.default_rng(1).normal(size=(2, 50, 100))
+    expected = transform.gradient(coefficients) + added
+    for layout in (added, np.asfortranarray(added)):
+        result = transform.gradient(coefficients, layout)
+        np.testing.assert_allclose(result, expected, rtol=0, atol=1e-14)
+
+
+def test_what_one_call_leaves_does_not_reach_the_next():
+    transform = FewOrdersTransform(50, 100, 12)
+    masses = np.random.default_rng(1).random((50, 100))
+    expected = transform.moments(masses)
+    assert np.isnan(transform.moments(np.full((50, 100), np.nan))).all()
+    np.testing.assert_array_equal(transform.moments(masses), expected)
+    coefficients = random_coefficients(12)
+    fields = transform.synthesis(coefficients), transform.gradient(coefficients)
+    transform.synthesis(np.full(len(coefficients), np.nan, dtype=complex))
+    transform.gradient(np.full(len(coefficients), np.nan, dtype=complex))
+    np.testing.assert_array_equal(transform.synthesis(coefficients), fields[0])
+    np.testing.assert_array_equal(transform.gradient(coefficients), fields[1])

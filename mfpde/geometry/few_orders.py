@@ -6,8 +6,10 @@ far more than is wanted. Here the sums over a ring,
     sum_j x_j exp(-i m phi_j),   m = 0..L,
 
 are first folded: phi -> -phi parts cosines from sines, phi -> pi - phi even from odd
-orders.  What is left are four real matrix products over a quarter of the ring.  The sums
-over rings are folded by theta -> pi - theta, under which Y_lm is even or odd as l - m is.
+orders, and phi -> pi / 2 - phi, for even ones, those that are 0 from those that are 2
+modulo 4.  What is left are real matrix products over a quarter of the ring and, for even
+orders, an eighth.  The sums over rings are folded by theta -> pi - theta, under which Y_lm
+is even or odd as l - m is.
 
 Tables hold S_lm = P_lm / sin(theta) up to degree L + 1, from which gradients follow
 without a loss of digits at the poles:
@@ -21,29 +23,25 @@ e_lm^2 = (l^2 - m^2) / (4 l^2 - 1).
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from mfpde.array_pool import ArrayPool
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
-from mfpde.geometry.few_orders_sums import (
-    Parts,
-    derivatives,
-    fold,
-    padded,
-    sum_degrees,
-    sum_rings,
-    unfold,
+from mfpde.geometry.few_orders_blocks import analysis, synthesis
+from mfpde.geometry.few_orders_rings import PARTS
+from mfpde.geometry.few_orders_sums import differentiate, put_coefficients
+from mfpde.geometry.few_orders_tables import (
+    legendre_table,
+    places,
+    row_starts,
+    slopes,
+    waves_of_cells,
+    waves_of_orders,
 )
+from mfpde.geometry.few_orders_waves import PAIRS, RINGS
 from mfpde.geometry.gauss_legendre import rings
-from mfpde.geometry.harmonics import recurrence
-
-_NOTHING = np.empty((2, 0, 0))
-_NEGLIGIBLE = 1e-60
-# Products of this size stay in the cache, and BLAS does them on one thread: then the
-# digits do not depend on the number of threads.
-_LARGEST_PRODUCT = 2**18
+from mfpde.geometry.lanes import LANES
+from mfpde.geometry.octets import octets, zeros_in_octets
 
 
 class FewOrdersTransform:
@@ -57,56 +55,67 @@ class FewOrdersTransform:
         self.shape = (nlat, nlon)
         self.degree = degree
         colatitudes = rings(nlat, nlon).colatitudes[: nlat // 2]
-        self._sines = np.sin(colatitudes)
-        self._starts = _starts(degree)
-        self._table = _table(self._starts, np.cos(colatitudes), self._sines)
-        self._slopes = _slopes(self._starts)
-        # The table's first row, and a factor, for each order of a field and of a slope.
-        one = np.ones(nlat // 2)
-        rows = self._starts[:-1]
-        self._of_fields = rows, np.stack([self._sines, self._sines])
-        self._of_slopes = (
-            np.concatenate([rows[1:2], rows[1:]]),
-            np.stack([self._sines, one]),
-        )
-        quarter = nlon // 4 + 1
-        angles = 2 * np.pi / nlon * np.arange(quarter)
-        phases = np.arange(degree + 1)[:, np.newaxis] * angles
-        cosines, sines = np.cos(phases), np.sin(phases)
-        # At a right angle these are 0 but for rounding.
-        cosines[1::2, -1] = 0.0
-        sines[0::2, -1] = 0.0
-        waves = [cosines[0::2], cosines[1::2], sines[0::2], sines[1::2]]
-        self._waves = [np.ascontiguousarray(wave) for wave in waves]
-        self._transposed = [np.ascontiguousarray(wave.T) for wave in waves]
-        # Rings taken at once.
-        at_once = max(1, _LARGEST_PRODUCT // waves[0].size)
-        count = -(-nlat // at_once)
-        ends = [nlat * k // count for k in range(count + 1)]
-        self._blocks = list(pairwise(ends))
-        self._quarters = np.zeros((4, -(-nlat // count), quarter))
-        cosine, other_cosine, sine, other_sine = (
-            np.zeros((nlat, len(wave))) for wave in waves
-        )
-        self._spectra: Parts = (cosine, other_cosine, sine, other_sine)
-        # For each field the parts of each order on each ring.
-        self._orders = np.zeros((2, 4, len(waves[0]), nlat))
+        sines = np.sin(colatitudes)
+        starts = row_starts(degree)
+        table = legendre_table(degree, np.cos(colatitudes), sines)
+        groups = len(starts) - 1
+        # Rings behind the last have scale 0.
+        scales = zeros_in_octets(len(table), PAIRS)
+        scales.flat[: len(sines)] = sines
+        # For slopes another group comes first in the table.
+        firsts = starts[:-1].copy()
+        firsts[0] = starts[-1]
+        self._of_fields = table, starts, starts[:-1], scales
+        self._of_slopes = table, starts, firsts, np.ones(scales.shape)
+        self._places = places(degree)
+        self._slopes = slopes(degree)
+        self._waves_of_orders = waves_of_orders(nlon, degree)
+        self._waves_of_cells = waves_of_cells(nlon, degree)
+        # Where the orders of each part begin, and in which steps they follow.
+        odd, sine = LANES * groups // 2, LANES * groups
+        even = [[0, 2], [1, 2], [sine, 2], [sine + 1, 2]]
+        self._orders_of_parts = np.array([*even, [odd, 1], [sine + odd, 1]])
+        rows = int(starts[-1])
+        most = LANES * octets(nlon // 4 + 1)
+        self._parts = zeros_in_octets(PARTS, RINGS, most)
+        most = int(self._waves_of_orders[1][:, 0].max())
+        self._spectra = zeros_in_octets(PARTS, max(most, groups // 2), RINGS, LANES)
+        self._pairs = zeros_in_octets(groups, 2, PAIRS, 2, LANES)
+        self._orders = zeros_in_octets(2, RINGS, 2, groups, LANES)
+        self._sums = zeros_in_octets(rows, 2, LANES)
+        # A row of zeros before and behind.
+        self._field = zeros_in_octets(rows + 2, 2, LANES)
+        self._factors = zeros_in_octets(2, rows, 2, LANES)
+        # A ring to add where nothing is.
+        self._nothing = np.zeros((2, 1, nlon))
         self._pool = ArrayPool()
 
     def moments(self, masses: FloatArray) -> ComplexArray:
         """Moments sum m conj Y_lm of cell masses (nlat, nlon), for m >= 0."""
-        for first, last in self._blocks:
-            fold(masses, (first, last), self._quarters)
-            parts = zip(self._quarters, self._transposed, self._spectra, strict=True)
-            for quarters, waves, spectrum in parts:
-                np.matmul(quarters[: last - first], waves, out=spectrum[first:last])
-        return sum_rings(self._table, self._spectra, self._sines, self._starts)
+        table, starts, _, scales = self._of_fields
+        return analysis(
+            np.ascontiguousarray(masses),
+            *self._waves_of_orders,
+            table,
+            starts,
+            scales,
+            self._places,
+            self._parts,
+            self._spectra,
+            self._pairs,
+            self._sums,
+        )
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values (nlat, nlon) of a field."""
         result = self._pool.take(*self.shape)
-        factors = padded(coefficients, self._starts)
-        self._fill(result[np.newaxis], factors, self._of_fields, _NOTHING)
+        put_coefficients(coefficients, self._places, self._field[1:-1])
+        self._fill(
+            result[np.newaxis],
+            self._field[np.newaxis, 1:-1],
+            self._of_fields,
+            self._nothing,
+        )
         return result
 
     def gradient(
@@ -117,9 +126,13 @@ class FewOrdersTransform:
         ``added`` (2, nlat, nlon) are those of a field to add.
         """
         result = self._pool.take(2, *self.shape)
-        factors = derivatives(coefficients, self._slopes, self._starts)
+        put_coefficients(coefficients, self._places, self._field[1:-1])
+        differentiate(self._field, self._slopes, self._factors)
         self._fill(
-            result, factors, self._of_slopes, _NOTHING if added is None else added
+            result,
+            self._factors,
+            self._of_slopes,
+            self._nothing if added is None else np.ascontiguousarray(added),
         )
         return result
 
@@ -127,62 +140,17 @@ class FewOrdersTransform:
         self,
         result: FloatArray,
         factors: FloatArray,
-        of_orders: tuple[IntArray, FloatArray],
+        of_rows: tuple[FloatArray, IntArray, IntArray, FloatArray],
         added: FloatArray,
     ) -> None:
         """Fill in fields (fields, nlat, nlon) from the factors of the table's rows."""
-        orders = self._orders[: len(result)]
-        sum_degrees(self._table, factors, self._starts, *of_orders, orders)
-        for k, field in enumerate(result):
-            for first, last in self._blocks:
-                parts = zip(orders[k], self._waves, self._quarters, strict=True)
-                for part, waves, quarters in parts:
-                    on_rings = part[: len(waves), first:last].T
-                    np.matmul(on_rings, waves, out=quarters[: last - first])
-                unfold(self._quarters, (first, last), added[k], field)
-
-
-def _starts(degree: int) -> IntArray:
-    """First row of each order in the table, and the number of rows.
-
-    An order has rows for the degrees up to ``degree`` + 1 and then up to three more, so that
-    they can be taken in fours.
-    """
-    counts = 4 * ((np.arange(degree + 2, 1, -1) + 3) // 4)
-    return np.asarray(np.concatenate([[0], np.cumsum(counts)]), dtype=np.int64)
-
-
-def _table(starts: IntArray, cosines: FloatArray, sines: FloatArray) -> FloatArray:
-    """P_lm / sin(theta) up to a degree more; rows without a degree are 0."""
-    degree = len(starts) - 1
-    a, b, start = recurrence(degree)
-    result = np.zeros((starts[-1], len(cosines)))
-    k = 0
-    for m in range(degree):
-        last, here = np.zeros(len(cosines)), start[k] * sines ** (m - 1)
-        result[starts[m]] = here
-        for row in range(starts[m] + 1, starts[m] + degree + 1 - m):
-            k += 1
-            last, here = here, a[k] * (cosines * here - b[k] * last)
-            result[row] = here
-        k += 1
-    # Numbers below the normal range would cost a hundred times more than others.
-    result[np.abs(result) < _NEGLIGIBLE] = 0.0
-    return result
-
-
-def _slopes(starts: IntArray) -> FloatArray:
-    """Factors (2, rows) of f_(k-1) and f_(k+1) in g_k, by the table's rows."""
-    degree = len(starts) - 2
-    result = np.zeros((2, starts[-1]))
-    for m in range(degree + 1):
-        k = np.arange(m, degree + 2, dtype=np.float64)
-        rows = slice(starts[m], starts[m] + len(k))
-        result[0, rows] = (k - 1) * _ratio(k, m)
-        # The last two have no f_(k+1).
-        result[1, rows][:-2] = -(k[:-2] + 2) * _ratio(k[:-2] + 1, m)
-    return result
-
-
-def _ratio(l: FloatArray, m: int) -> FloatArray:
-    return np.asarray(np.sqrt((l**2 - m**2) / (4 * l**2 - 1)))
+        synthesis(
+            factors,
+            *of_rows,
+            *self._waves_of_cells,
+            self._orders_of_parts,
+            self._orders[: len(result)],
+            self._parts,
+            added,
+            result,
+        )

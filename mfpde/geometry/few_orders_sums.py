@@ -1,236 +1,201 @@
-"""Loops of the transforms of few orders: see :mod:`mfpde.geometry.few_orders`."""
+"""Sums over degrees and over rings for :mod:`mfpde.geometry.few_orders`.
+
+Orders are in groups of eight neighbours of one parity, first the groups of even orders.  A
+group has a row for each difference l - m of degree and order, whose parity is that under
+theta -> pi - theta.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
-from mfpde.compiled import compiled, compiled_fused, compiled_sum
-
-Parts = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-"""For cosines of even and of odd orders, and for sines of even and of odd orders."""
-
-
-@compiled
-def padded(coefficients: ComplexArray, starts: IntArray) -> FloatArray:
-    """Real and imaginary part of a field in the table's rows, (rows, 4).
-
-    The other two columns are a second field: none.
-    """
-    degree = len(starts) - 2
-    result = np.zeros((starts[-1], 4))
-    k = 0
-    for m in range(degree + 1):
-        for i in range(degree + 1 - m):
-            result[starts[m] + i, 0] = coefficients[k].real
-            result[starts[m] + i, 1] = coefficients[k].imag
-            k += 1
-    return result
+from mfpde.compiled import compiled, compiled_fused, inlined
+from mfpde.geometry.few_orders_rings import COS_0, COS_2, COS_ODD, SIN_0, SIN_2, SIN_ODD
+from mfpde.geometry.few_orders_waves import PAIRS
+from mfpde.geometry.lanes import LANES
+from mfpde.geometry.octets import (
+    first_alternating,
+    last_alternating,
+    load,
+    spread,
+    store,
+)
 
 
-@compiled
-def derivatives(
-    coefficients: ComplexArray, slopes: FloatArray, starts: IntArray
-) -> FloatArray:
-    """Real and imaginary parts along theta and along phi of the factors of S_lm, (rows, 4).
+@inlined
+def _sum_and_difference(
+    spectra: FloatArray, part: int, octet: int, i: int, scale: Any
+) -> Any:
+    """Of ring i and its mirror image, times ``scale``: of equal rings exactly 0."""
+    north = load(spectra, (part, octet, i, 0))
+    south = load(spectra, (part, octet, PAIRS + i, 0))
+    return (north + south) * scale, (north - south) * scale
 
-    Those of order 0 along theta are factors of S_l1 sin(theta).
-    """
-    degree = len(starts) - 2
-    result = np.zeros((starts[-1], 4))
-    for l in range(1, degree + 1):
-        result[l - 1, 0] = np.sqrt(l * (l + 1.0)) * coefficients[l].real
-    k = degree + 1
-    for m in range(1, degree + 1):
-        row = starts[m]
-        for _ in range(m, degree + 1):
-            real, imag = coefficients[k].real, coefficients[k].imag
-            result[row, 2] = -m * imag
-            result[row, 3] = m * real
-            result[row + 1, 0] += slopes[0, row + 1] * real
-            result[row + 1, 1] += slopes[0, row + 1] * imag
-            if row > starts[m]:
-                result[row - 1, 0] += slopes[1, row - 1] * real
-                result[row - 1, 1] += slopes[1, row - 1] * imag
-            k += 1
-            row += 1
-    return result
+
+@inlined
+def _put_alternating(pairs: FloatArray, place: Any, zero: Any, two: Any) -> None:
+    """Write orders 0 and 2 modulo 4 to two groups of even orders."""
+    group, which, i, sine = place
+    store(pairs, (group, which, i, sine, 0), first_alternating(zero, two))
+    store(pairs, (group + 1, which, i, sine, 0), last_alternating(zero, two))
 
 
 @compiled_fused
-def fold(masses: FloatArray, rings: tuple[int, int], quarters: FloatArray) -> None:
-    """Fold rings of a range to quarters of a ring, (4, count, nlon / 4 + 1).
+def pair_rings(spectra: FloatArray, scales: FloatArray, pairs: FloatArray) -> None:
+    """Sums and differences of rings and their mirror images, times ``scales`` (PAIRS,).
 
-    They are for cosines of even and of odd orders and for sines of even and of odd
-    orders.
+    From ``spectra`` (6, octets, RINGS, 8) to ``pairs`` (groups, 2, PAIRS, 2, 8): sum or
+    difference, ring, cosine or sine.
     """
-    quarter, first = masses.shape[1] // 4, rings[0]
-    for ring in range(first, rings[1]):
-        i = ring - first
-        for j in range(1, quarter):
-            # Unsigned, since an index that may be negative cannot be vectorised.
-            west, before = np.uint64(4 * quarter - j), np.uint64(2 * quarter - j)
-            behind = np.uint64(2 * quarter + j)
-            near = masses[ring, j] + masses[ring, west]
-            far = masses[ring, before] + masses[ring, behind]
-            quarters[0, i, j] = near + far
-            quarters[1, i, j] = near - far
-            near = masses[ring, j] - masses[ring, west]
-            far = masses[ring, before] - masses[ring, behind]
-            quarters[2, i, j] = near - far
-            quarters[3, i, j] = near + far
-        start, middle = masses[ring, 0], masses[ring, 2 * quarter]
-        quarters[0, i, 0] = start + middle
-        quarters[1, i, 0] = start - middle
-        east, west = masses[ring, quarter], masses[ring, 3 * quarter]
-        quarters[0, i, quarter] = east + west
-        quarters[3, i, quarter] = east - west
+    even = len(pairs) // 2
+    for i in range(PAIRS):
+        scale = spread(scales[i])
+        for sine in range(2):
+            for octet in range(even // 2):
+                part = SIN_0 if sine else COS_0
+                zero = _sum_and_difference(spectra, part, octet, i, scale)
+                part = SIN_2 if sine else COS_2
+                two = _sum_and_difference(spectra, part, octet, i, scale)
+                _put_alternating(pairs, (2 * octet, 0, i, sine), zero[0], two[0])
+                _put_alternating(pairs, (2 * octet, 1, i, sine), zero[1], two[1])
+            for octet in range(even):
+                part = SIN_ODD if sine else COS_ODD
+                odd = _sum_and_difference(spectra, part, octet, i, scale)
+                store(pairs, (even + octet, 0, i, sine, 0), odd[0])
+                store(pairs, (even + octet, 1, i, sine, 0), odd[1])
 
 
-@compiled
-def _pair_rings(spectra: Parts, m: int, sines: FloatArray, pairs: FloatArray) -> None:
-    """Fill in order m of even and odd parts times sin(theta), (2, 2, nlat / 2).
-
-    Of each part cosines and sines.
-    """
-    half = pairs.shape[2]
-    cosines, sine_parts = spectra[m % 2], spectra[2 + m % 2]
-    for i in range(half):
-        south, factor = 2 * half - 1 - i, sines[i]
-        here, there = cosines[i, m // 2], cosines[south, m // 2]
-        pairs[0, 0, i] = (here + there) * factor
-        pairs[1, 0, i] = (here - there) * factor
-        here, there = sine_parts[i, m // 2], sine_parts[south, m // 2]
-        pairs[0, 1, i] = (here + there) * factor
-        pairs[1, 1, i] = (here - there) * factor
-
-
-@compiled_sum
-def _sum_two(
-    table: FloatArray, row: int, pairs: FloatArray, parity: int, sums: FloatArray
+@compiled_fused
+def add_rings(
+    pairs: FloatArray, table: FloatArray, starts: IntArray, sums: FloatArray
 ) -> None:
-    """Fill in the sums over rings, cosines and sines, with rows ``row`` and ``row`` + 2."""
-    cosine = sine = next_cosine = next_sine = 0.0
-    for i in range(table.shape[1]):
-        cosine += table[row, i] * pairs[parity, 0, i]
-        sine += table[row, i] * pairs[parity, 1, i]
-        next_cosine += table[row + 2, i] * pairs[parity, 0, i]
-        next_sine += table[row + 2, i] * pairs[parity, 1, i]
-    sums[row, 0], sums[row, 1] = cosine, sine
-    sums[row + 2, 0], sums[row + 2, 1] = next_cosine, next_sine
+    """Add a block of rings to the sums over rings, (rows, 2, 8): cosines and sines.
 
-
-@compiled
-def sum_rings(
-    table: FloatArray, spectra: Parts, sines: FloatArray, starts: IntArray
-) -> ComplexArray:
-    """Moments from the orders of all rings, (nlat, orders) for each part."""
-    degree = len(starts) - 2
-    result = np.empty((degree + 1) * (degree + 2) // 2, dtype=np.complex128)
-    pairs = np.empty((2, 2, table.shape[1]))
-    sums = np.empty((len(table), 2))
-    k = 0
-    for m in range(degree + 1):
-        _pair_rings(spectra, m, sines, pairs)
+    ``pairs`` (groups, 2, PAIRS, 2, 8), ``table`` (rows, PAIRS, 8).
+    """
+    for group in range(len(pairs)):
         for parity in range(2):
-            for row in range(starts[m] + parity, starts[m + 1], 4):
-                _sum_two(table, row, pairs, parity, sums)
-        for row in range(starts[m], starts[m] + degree + 1 - m):
-            result[k] = complex(sums[row, 0], -sums[row, 1])
-            k += 1
-    return result
+            a = load(pairs, (group, parity, 0, 0, 0))
+            b = load(pairs, (group, parity, 1, 0, 0))
+            c = load(pairs, (group, parity, 2, 0, 0))
+            a_sine = load(pairs, (group, parity, 0, 1, 0))
+            b_sine = load(pairs, (group, parity, 1, 1, 0))
+            c_sine = load(pairs, (group, parity, 2, 1, 0))
+            for row in range(starts[group] + parity, starts[group + 1], 2):
+                p = load(table, (row, 0, 0))
+                q = load(table, (row, 1, 0))
+                r = load(table, (row, 2, 0))
+                cosine = load(sums, (row, 0, 0)) + p * a + q * b + r * c
+                store(sums, (row, 0, 0), cosine)
+                sine = load(sums, (row, 1, 0)) + p * a_sine + q * b_sine + r * c_sine
+                store(sums, (row, 1, 0), sine)
 
 
-@compiled_fused
-def _add_two(
-    table: FloatArray,
-    row: int,
-    coefficients: FloatArray,
-    first: int,
-    sums: FloatArray,
-    parity: int,
+@inlined
+def _sum_rows(
+    factors: FloatArray, table: FloatArray, field: int, rows: Any, offset: int
+) -> Any:
+    """Sums of every second row from the first to the last of ``rows``, for three rings.
+
+    First cosines, then sines; the table's rows are ``offset`` further on.
+    """
+    a = b = c = a_sine = b_sine = c_sine = spread(0.0)
+    for row in range(rows[0], rows[1], 2):
+        factor = load(factors, (field, row, 0, 0))
+        sine_factor = load(factors, (field, row, 1, 0))
+        p = load(table, (row + offset, 0, 0))
+        q = load(table, (row + offset, 1, 0))
+        r = load(table, (row + offset, 2, 0))
+        a += p * factor
+        b += q * factor
+        c += r * factor
+        a_sine += p * sine_factor
+        b_sine += q * sine_factor
+        c_sine += r * sine_factor
+    return (a, b, c), (a_sine, b_sine, c_sine)
+
+
+@inlined
+def _put_rings(
+    orders: FloatArray, place: Any, even: Any, odd: Any, scales: Any
 ) -> None:
-    """Add rows ``row`` and ``row`` + 2 times the coefficients from row ``first`` on."""
-    a, b = coefficients[first, 0], coefficients[first, 1]
-    c, d = coefficients[first, 2], coefficients[first, 3]
-    e, f = coefficients[first + 2, 0], coefficients[first + 2, 1]
-    g, h = coefficients[first + 2, 2], coefficients[first + 2, 3]
-    for i in range(table.shape[1]):
-        one, two = table[row, i], table[row + 2, i]
-        sums[parity, 0, i] += a * one + e * two
-        sums[parity, 1, i] += b * one + f * two
-        sums[parity, 2, i] += c * one + g * two
-        sums[parity, 3, i] += d * one + h * two
-
-
-@compiled_fused
-def _fill_order(
-    sums: FloatArray, which: int, factors: FloatArray, m: int, orders: FloatArray
-) -> None:
-    """Fill in order m of one sum on all rings: for a real field m and -m add up."""
-    field, is_sine, later = which // 2, which % 2, min(m, 1)
-    part, k, nlat = 2 * is_sine + m % 2, m // 2, orders.shape[3]
-    both = (1.0 if m == 0 else 2.0) * (-1.0 if is_sine else 1.0)
-    for i in range(nlat // 2):
-        south = np.uint64(nlat - 1 - i)
-        factor = both * factors[later, i]
-        even, odd = sums[0, which, i], sums[1, which, i]
-        orders[field, part, k, i] = (even + odd) * factor
-        orders[field, part, k, south] = (even - odd) * factor
+    """Write three rings and their mirror images from even and odd differences l - m."""
+    field, sine, group = place
+    store(orders, (field, 0, sine, group, 0), (even[0] + odd[0]) * scales[0])
+    store(orders, (field, 1, sine, group, 0), (even[1] + odd[1]) * scales[1])
+    store(orders, (field, 2, sine, group, 0), (even[2] + odd[2]) * scales[2])
+    store(orders, (field, 3, sine, group, 0), (even[0] - odd[0]) * scales[0])
+    store(orders, (field, 4, sine, group, 0), (even[1] - odd[1]) * scales[1])
+    store(orders, (field, 5, sine, group, 0), (even[2] - odd[2]) * scales[2])
 
 
 @compiled_fused
 def sum_degrees(
+    factors: FloatArray,
     table: FloatArray,
-    coefficients: FloatArray,
     starts: IntArray,
     firsts: IntArray,
-    factors: FloatArray,
+    scales: FloatArray,
     orders: FloatArray,
 ) -> None:
-    """Fill in the parts of each order on all rings, (fields, 4, orders, nlat).
+    """Fill in the orders of a block of rings, (fields, RINGS, 2, groups, 8).
 
-    The rows of the table that belong to an order begin with its entry in ``firsts``,
-    those of the coefficients with that in ``starts``.  The first row of ``factors``
-    (2, nlat / 2) is for order 0.
+    They are cosines and sines, from ``factors`` (fields, rows, 2, 8) of the table (rows,
+    PAIRS, 8), times ``scales`` (PAIRS,).  The factors of a group begin with its row in
+    ``starts``, the table with that in ``firsts``.
     """
-    sums = np.empty((2, 4, table.shape[1]))
-    for m in range(len(firsts)):
-        sums[:] = 0.0
-        for parity in range(2):
-            for i in range(parity, starts[m + 1] - starts[m], 4):
-                row = firsts[m] + i
-                _add_two(table, row, coefficients, starts[m] + i, sums, parity)
-        for which in range(2 * len(orders)):
-            _fill_order(sums, which, factors, m, orders)
+    of_rings = spread(scales[0]), spread(scales[1]), spread(scales[2])
+    for group in range(orders.shape[3]):
+        first, last = starts[group], starts[group + 1]
+        offset = firsts[group] - first
+        # The second field finds the table in the cache.
+        for field in range(len(orders)):
+            even = _sum_rows(factors, table, field, (first, last), offset)
+            odd = _sum_rows(factors, table, field, (first + 1, last), offset)
+            _put_rings(orders, (field, 0, group), even[0], odd[0], of_rings)
+            _put_rings(orders, (field, 1, group), even[1], odd[1], of_rings)
+
+
+@compiled
+def moments_from(sums: FloatArray, places: IntArray) -> ComplexArray:
+    """Moments from the sums over rings (rows, 2, 8), each from its place."""
+    numbers = sums.ravel()
+    result = np.empty(len(places), dtype=np.complex128)
+    for k, place in enumerate(places):
+        result[k] = complex(numbers[place], -numbers[place + LANES])
+    return result
+
+
+@compiled
+def put_coefficients(
+    coefficients: ComplexArray, places: IntArray, factors: FloatArray
+) -> None:
+    """Put coefficients in their places in ``factors`` (rows, 2, 8)."""
+    numbers = factors.ravel()
+    for k, place in enumerate(places):
+        numbers[place] = coefficients[k].real
+        numbers[place + LANES] = coefficients[k].imag
 
 
 @compiled_fused
-def unfold(
-    quarters: FloatArray,
-    rings: tuple[int, int],
-    added: FloatArray,
-    result: FloatArray,
-) -> None:
-    """Fill in a range of rings: the reverse of :func:`fold`, and what is added.
+def differentiate(field: FloatArray, slopes: FloatArray, factors: FloatArray) -> None:
+    """Factors (2, rows, 2, 8) along theta and phi of a gradient.
 
-    ``added`` has the shape of ``result``, or is empty.
+    ``field`` (1 + rows + 1, 2, 8) begins and ends with a row of zeros; ``slopes`` (3,
+    rows, 8) are the factors of f_(k-1), of f_(k+1) and m.
     """
-    quarter, first = result.shape[1] // 4, rings[0]
-    for ring in range(first, rings[1]):
-        i = ring - first
-        for j in range(quarter):
-            near = quarters[0, i, j] + quarters[2, i, j]
-            far = quarters[1, i, j] + quarters[3, i, j]
-            result[ring, j] = near + far
-            result[ring, 2 * quarter + j] = near - far
-        for j in range(quarter):
-            # Unsigned, since an index that may be negative cannot be vectorised.
-            mirrored = np.uint64(quarter - j)
-            near = quarters[0, i, mirrored] - quarters[2, i, mirrored]
-            far = quarters[1, i, mirrored] - quarters[3, i, mirrored]
-            result[ring, quarter + j] = near - far
-            result[ring, 3 * quarter + j] = near + far
-        if added.size > 0:
-            for j in range(4 * quarter):
-                result[ring, j] += added[ring, j]
+    for row in range(factors.shape[1]):
+        down, up = load(slopes, (0, row, 0)), load(slopes, (1, row, 0))
+        order = load(slopes, (2, row, 0))
+        for sine in range(2):
+            before, behind = (
+                load(field, (row, sine, 0)),
+                load(field, (row + 2, sine, 0)),
+            )
+            store(factors, (0, row, sine, 0), down * before + up * behind)
+        real, imaginary = load(field, (row + 1, 0, 0)), load(field, (row + 1, 1, 0))
+        store(factors, (1, row, 0, 0), spread(0.0) - order * imaginary)
+        store(factors, (1, row, 1, 0), order * real)

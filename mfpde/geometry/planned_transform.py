@@ -10,21 +10,23 @@ from mfpde.geometry.spherical_transform import SphericalTransform
 
 Transform = SphericalTransform | FewOrdersTransform
 
-_CELLS_PER_ORDER = 16
-_LEAST_CELLS = 384
+# About where the two take the same time, on rings of 96 to 768 cells.
+_CELLS_PER_ORDER = 3
+_MOST_ORDERS = 56
 
 
 def planned_transform(nlat: int, nlon: int, degree: int) -> Transform:
     """Return the transform of this thread for a grid and degree.
 
-    Matrix products are faster than shtns where a ring has many cells, of which few orders
-    are wanted; the rule is a measured one.
+    Matrix products are faster than shtns up to some degree: their work grows with the
+    degree, that of fast Fourier transforms with the grid alone.  The rule is a measured
+    one, for what a step of the solver needs: three times the moments and two gradients.
     """
     return _planned(nlat, nlon, degree, threading.get_ident())
 
 
 @cache
 def _planned(nlat: int, nlon: int, degree: int, thread: int) -> Transform:
-    if nlon >= max(_LEAST_CELLS, _CELLS_PER_ORDER * (degree + 1)):
+    if degree + 1 <= min(_MOST_ORDERS, nlon // _CELLS_PER_ORDER):
         return FewOrdersTransform(nlat, nlon, degree)
     return SphericalTransform(nlat, nlon, degree)
