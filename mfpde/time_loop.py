@@ -9,6 +9,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.atoms import ExactAtoms
+from mfpde.compiled import compiled_sum
 from mfpde.recorder import Recorder
 from mfpde.refused_steps import StepBelowRefused
 from mfpde.stopping import (
@@ -146,7 +147,10 @@ class TimeLoop:
                 return step_too_small(self.time, wanted)
             step, lands = _fitted(wanted, target - self.time)
             result = self.stepper.step(self.state, flow, step)
-            if not np.isfinite(result.state.masses.sum() + result.accurate_step):
+            mass, moved = _mass_and_motion(
+                self.state.masses.ravel(), result.state.masses.ravel()
+            )
+            if not np.isfinite(mass + result.accurate_step):
                 return not_finite(self.time)
             # A step cut short by a save says nothing against a longer one after it.
             cut_short = step < wanted
@@ -159,7 +163,6 @@ class TimeLoop:
             self.rejected += 1
             self.below_refused.refuse(step)
         self.below_refused.accept()
-        moved = 0.5 * float(np.abs(result.state.masses - self.state.masses).sum())
         if len(self.state.atom_masses):
             moved += float(
                 self.state.atom_masses
@@ -261,6 +264,16 @@ class TimeLoop:
                 steps=self.steps,
             )
         )
+
+
+@compiled_sum
+def _mass_and_motion(before: FloatArray, after: FloatArray) -> tuple[float, float]:
+    """Sum of the cell masses after a step, and half of the sum of their changes."""
+    mass = changes = 0.0
+    for i in range(len(after)):
+        mass += after[i]
+        changes += abs(after[i] - before[i])
+    return mass, 0.5 * changes
 
 
 def _fitted(wanted: float, remaining: float) -> tuple[float, bool]:
