@@ -90,17 +90,19 @@ class GridEquation:
             self.sign * np.einsum("a...i,...i->a...", self.geometry.tangents, drift)
         )
 
-    def withheld_velocity(self, half_edges: FloatArray) -> FloatArray:
-        """s times the part of the external drift that does not move concentrated cells.
+    @cached_property
+    def withheld_velocity(self) -> FloatArray:
+        """What of the external velocity does not move concentrated cells, its shape.
 
-        ``half_edges`` (directions, *shape, d) are those of the cells; the result has the
-        shape (directions, *shape).
+        See :meth:`mfpde.terms.base.ExternalTerm.withheld_drift`.
         """
-        points, tangents = self.geometry.points, self.geometry.tangents
+        points, half_edges = self.geometry.points, self.geometry.half_edges
         held = np.zeros(points.shape)
         for term in self.externals:
             held += term.withheld_drift(points, half_edges, self.sign)
-        return np.asarray(self.sign * np.einsum("a...i,...i->a...", tangents, held))
+        return np.asarray(
+            self.sign * np.einsum("a...i,...i->a...", self.geometry.tangents, held)
+        )
 
     def external_velocity_along(
         self, points: FloatArray, tangents: FloatArray

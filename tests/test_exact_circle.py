@@ -211,6 +211,25 @@ def test_an_atom_on_the_grid_slides_within_a_cell(
     assert np.abs(means - exact).max() <= circle.spacing
 
 
+@pytest.mark.parametrize("transport", ["donor_blended", "muscl", "semi_lagrangian"])
+def test_mass_carried_to_a_kink_rests_in_its_cell(transport: str) -> None:
+    circle, offsets = mfpde.Circle(128), []
+    for angle in np.random.default_rng(3).uniform(0, 2 * np.pi, 12):
+        axis = np.array([np.cos(angle), np.sin(angle)])
+        centre = 0.5 * axis + np.sqrt(0.75) * np.array([-axis[1], axis[0]])
+        start = mfpde.Density.from_function(
+            circle, lambda x, c=centre: np.exp(20 * (x @ c - 1))
+        )
+        equation = mfpde.MeanFieldEquation(
+            mfpde.Perceptron([axis], [-1.0]), direction="ascent"
+        )
+        run = mfpde.solve(equation, start, t_end=15.0, transport=transport)
+        offsets.append(run.final.density.masses @ (circle.points @ axis))
+    # The kink is anywhere in its cell, and so is the centre seen from it.
+    assert np.abs(offsets).max() <= 0.505 * circle.spacing
+    assert abs(np.mean(offsets)) <= 0.2 * circle.spacing
+
+
 def test_an_exact_atom_slides_on_the_exact_path() -> None:
     """The same with an atom off the grid, beside a uniform density that does not pull."""
     circle = mfpde.Circle(128)

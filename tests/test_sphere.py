@@ -47,6 +47,15 @@ def test_cells_cover_the_sphere_and_contain_their_centres(sphere):
     np.testing.assert_allclose(gram, np.broadcast_to(np.eye(3), gram.shape), atol=1e-14)
 
 
+@pytest.mark.parametrize("nlat", [32, 128, 512])
+def test_weights_are_those_of_gauss_also_near_the_poles(nlat):
+    """Exact for ((1 + z) / 2)^(2 nlat - 1), most of which lies on the first rings."""
+    rings = Sphere(nlat).rings
+    degree = 2 * nlat - 1
+    values = np.cos(rings.colatitudes / 2) ** (2 * degree)
+    assert rings.weights @ values == pytest.approx(2 / (degree + 1), rel=1e-13)
+
+
 def test_moments_of_atoms_are_sums_of_conjugate_harmonics():
     atoms = random_atoms(8)
     x, y, z = atoms.points.T

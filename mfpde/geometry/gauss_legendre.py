@@ -27,6 +27,7 @@ from mfpde.compiled import compiled
 
 NARROWEST_GROUP = 0.5
 GROUPS_AROUND_POLE = 4
+_NEWTON_STEPS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +47,11 @@ class Rings:
 @cache
 def rings(nlat: int, nlon: int) -> Rings:
     """Return the rings of a grid; ``nlon`` is a multiple of 4."""
-    nodes, weights = roots_legendre(nlat)
     half = nlat // 2
-    cosines = nodes[::-1][:half]
-    colatitudes = np.concatenate([np.arccos(cosines), np.pi - np.arccos(cosines)[::-1]])
+    north, weights = _northern(nlat)
     # The two halves are mirror images to the last digit.
-    north = weights[::-1][:half]
-    weights = np.concatenate([north, north[::-1]])
+    colatitudes = np.concatenate([north, np.pi - north[::-1]])
+    weights = np.concatenate([weights, weights[::-1]])
     weights *= 2 / weights.sum()
     enclosed = np.concatenate([[0.0], np.cumsum(weights[:half])])
     faces = 2 * np.arcsin(np.sqrt(np.minimum(enclosed, 1.0) / 2))
@@ -64,6 +63,33 @@ def rings(nlat: int, nlon: int) -> Rings:
         read_only(faces),
         read_only(_group_sizes(colatitudes, nlon)),
     )
+
+
+def _northern(nlat: int) -> tuple[FloatArray, FloatArray]:
+    """Colatitudes and weights 2 / (d_theta P_nlat)^2 (nlat / 2,) of the northern nodes.
+
+    By Newton's method for the angle: near the poles 1 - z^2 is small, and the nodes z of
+    scipy or numpy leave the weights 9 to 12 digits.
+    """
+    theta = np.arccos(roots_legendre(nlat)[0][::-1][: nlat // 2])
+    for _ in range(_NEWTON_STEPS):
+        value, slope = _legendre(nlat, theta)
+        theta -= value / slope
+    return theta, 2 / _legendre(nlat, theta)[1] ** 2
+
+
+def _legendre(degree: int, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """P_degree(cos theta) and its derivative by theta, also near 0 to rounding.
+
+    With u = 1 - cos(theta) the differences D_l = P_l - P_(l-1) follow from
+    (l + 1) D_(l+1) = l D_l - (2 l + 1) u P_l.
+    """
+    u = 2 * np.sin(theta / 2) ** 2
+    value, difference = 1 - u, -u
+    for l in range(1, degree):
+        difference = (l * difference - (2 * l + 1) * u * value) / (l + 1)
+        value = value + difference
+    return value, degree * (difference - u * value) / np.sin(theta)
 
 
 def _group_sizes(colatitudes: FloatArray, nlon: int) -> IntArray:

@@ -146,10 +146,9 @@ class Sphere(Geometry):
 
     @cached_property
     def half_edges(self) -> FloatArray:
-        """Vectors from the centres to the south and east faces of cells or groups.
+        """Tangent vectors from the centres to the south and east faces, (2, nlat, nlon, 3).
 
-        Tangent vectors of half the length of the cell along the meridian, and of its
-        group along the ring, (2, nlat, nlon, 3).
+        The second reaches half as far as the group of the cell is long.
         """
         grid = self.rings
         widths = np.sin(grid.colatitudes) * self.longitude_step * grid.group_sizes

@@ -35,11 +35,16 @@ def wrapped(values: FloatArray) -> FloatArray:
 
 @compiled
 def fifth_order_outflows(
-    density: FloatArray, velocity: FloatArray, low: FloatArray, high: FloatArray
+    density: FloatArray,
+    velocity: FloatArray,
+    withheld: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
 ) -> float:
     """Donor-blended outflows with the unlimited fifth-order upwind flux as smooth part.
 
-    Returns the sum of density times blend: what the grid does not resolve.
+    Donors do not move with what of the velocity is ``withheld``, (n,).  Returns the sum of
+    density times blend: what the grid does not resolve.
     """
     n = len(density)
     v = wrapped(velocity)
@@ -57,8 +62,9 @@ def fifth_order_outflows(
     for i in range(n):
         j = i + GHOSTS
         share = (7.0 * (b[j - 1] + b[j]) - (b[j - 2] + b[j + 1])) * (1.0 / 12.0)
-        donor = share * f[j]
-        up = f[j] > 0.0
+        sent = f[j] - density[i] * withheld[i]
+        donor = share * sent
+        up = sent > 0.0
         high[i] = max(max(smooth[i + 1], 0.0) + (donor if up else 0.0), 0.0)
         low[i] = max(max(-smooth[i], 0.0) - (0.0 if up else donor), 0.0)
         unresolved += max(b[j - 1], b[j]) * density[i]
@@ -70,13 +76,15 @@ def muscl_outflows(
     density: FloatArray,
     velocity: FloatArray,
     face_velocity: FloatArray,
+    withheld: FloatArray,
     low: FloatArray,
     high: FloatArray,
 ) -> float:
     """Donor-blended outflows with limited linear reconstruction as smooth part.
 
-    ``face_velocity[i]`` is the velocity at the upper face of cell i.  Returns the sum
-    of density times blend: what the grid does not resolve.
+    ``face_velocity[i]`` is the velocity at the upper face of cell i; donors do not move
+    with what of the velocity is ``withheld``, (n,).  Returns the sum of density times
+    blend: what the grid does not resolve.
     """
     n = len(density)
     r = wrapped(density)
@@ -88,7 +96,7 @@ def muscl_outflows(
         slope = half_slope(r[j - 1], r[j], r[j + 1])
         smooth_high = (1.0 - b[j]) * max(w[j], 0.0) * (r[j] + slope)
         smooth_low = (1.0 - b[j - 1]) * max(-w[j - 1], 0.0) * (r[j] - slope)
-        donor = 0.5 * (b[j - 1] + b[j]) * (r[j] * velocity[i])
+        donor = 0.5 * (b[j - 1] + b[j]) * (r[j] * (velocity[i] - withheld[i]))
         high[i] = max(smooth_high, 0.0) + max(donor, 0.0)
         low[i] = max(smooth_low, 0.0) + max(-donor, 0.0)
         unresolved += max(b[j - 1], b[j]) * r[j]

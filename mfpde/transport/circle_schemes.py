@@ -25,6 +25,7 @@ class CircleTransport(Transport):
         if not isinstance(grid.geometry, Circle):
             raise ValueError(f"geometry = {grid.geometry!r} must be a Circle")
         self.circle = grid.geometry
+        self._withheld = grid.withheld_velocity[0]
 
     def _density(self, masses: FloatArray) -> FloatArray:
         return np.asarray(masses / self.circle.spacing)
@@ -49,7 +50,7 @@ class DonorBlendedCircle(CircleTransport):
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
         result = np.empty((2, len(masses)))
         unresolved = kernels.fifth_order_outflows(
-            self._density(masses), velocity[0], result[0], result[1]
+            self._density(masses), velocity[0], self._withheld, result[0], result[1]
         )
         return result, unresolved * self.circle.spacing
 
@@ -75,7 +76,12 @@ class MusclCircle(CircleTransport):
         at_faces = _cubic_at_faces(velocity[0]) + self._missing_at_faces
         result = np.empty((2, len(masses)))
         unresolved = kernels.muscl_outflows(
-            self._density(masses), velocity[0], at_faces, result[0], result[1]
+            self._density(masses),
+            velocity[0],
+            at_faces,
+            self._withheld,
+            result[0],
+            result[1],
         )
         return result, unresolved * self.circle.spacing
 

@@ -38,7 +38,7 @@ class SphereTransport(Transport):
         faces = faces_of(self.sphere)
         self._sizes = faces.sizes
         self._tables = faces.tables
-        self._withheld = _where_any(grid.withheld_velocity(self.sphere.half_edges))
+        self._withheld = _where_any(grid.withheld_velocity)
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Masses spread linearly within the groups near the poles."""

@@ -137,6 +137,7 @@ class MusclZonal(ZonalTransport):
             np.abs(self._line.extended(masses)),
             _odd(velocity[0], GHOSTS),
             _upper_faces(self._line.face_velocity(moments)),
+            _odd(self.grid.withheld_velocity[0], GHOSTS),
             extended[0],
             extended[1],
         )
