@@ -14,6 +14,7 @@ from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.line import (
     GHOSTS,
     blend,
+    braked,
     face_blends,
     half_slope,
     upwind_difference_5,
@@ -62,7 +63,7 @@ def fifth_order_outflows(
     for i in range(n):
         j = i + GHOSTS
         share = (7.0 * (b[j - 1] + b[j]) - (b[j - 2] + b[j + 1])) * (1.0 / 12.0)
-        sent = f[j] - density[i] * withheld[i]
+        sent = braked(f[j], density[i] * withheld[i])
         donor = share * sent
         up = sent > 0.0
         high[i] = max(max(smooth[i + 1], 0.0) + (donor if up else 0.0), 0.0)
@@ -96,7 +97,7 @@ def muscl_outflows(
         slope = half_slope(r[j - 1], r[j], r[j + 1])
         smooth_high = (1.0 - b[j]) * max(w[j], 0.0) * (r[j] + slope)
         smooth_low = (1.0 - b[j - 1]) * max(-w[j - 1], 0.0) * (r[j] - slope)
-        donor = 0.5 * (b[j - 1] + b[j]) * (r[j] * (velocity[i] - withheld[i]))
+        donor = 0.5 * (b[j - 1] + b[j]) * (r[j] * braked(velocity[i], withheld[i]))
         high[i] = max(smooth_high, 0.0) + max(donor, 0.0)
         low[i] = max(smooth_low, 0.0) + max(-donor, 0.0)
         unresolved += max(b[j - 1], b[j]) * r[j]

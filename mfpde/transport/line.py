@@ -47,6 +47,12 @@ def half_slope(low: float, middle: float, high: float) -> float:
 
 
 @compiled
+def braked(flow: float, withheld: float) -> float:
+    """Flow less what of it is withheld, which may stop it, but neither turn nor speed it up."""
+    return flow - min(max(withheld, min(flow, 0.0)), max(flow, 0.0))
+
+
+@compiled
 def blend_between(smallest: float, largest: float) -> float:
     """min(1, (1.2 c)^4), c the contrast of densities that reach from one to the other."""
     contrast = (largest - smallest) / max(largest + smallest, 1e-300)

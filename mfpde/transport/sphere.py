@@ -155,7 +155,7 @@ def fill_ring_fluxes(
         result,
     )
     meridians.fill_donors(rows, i, sizes[i], nlon, (donor[i, 3], blended))
-    give_back(rows, place, withheld)
+    give_back(rows, place, velocity, withheld)
     if i > 0:
         ends = (donor[i - 1, 1], donor[i, 0])
         meridians.fill_north_fluxes(rows, i, ends, result)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled, compiled_sum
+from mfpde.transport.line import braked
 
 PAD = 8
 RINGS = 4
@@ -56,30 +57,32 @@ def withhold(rows: FloatArray, place: tuple[int, int, int], withheld: Withheld) 
     """
     i, density, size = place
     firsts, columns, velocities = withheld
+    along = RING_FLOW if size == 1 else CELL_FLOW
     for n in range(firsts[i], firsts[i + 1]):
         j = PAD + columns[n]
-        south = rows[density, j] * velocities[n, 0]
-        east = rows[density, j] * velocities[n, 1]
-        rows[FLOW + i % RINGS, j] -= south
-        if size == 1:
-            rows[RING_FLOW, j] -= east
-        else:
+        south, east = rows[FLOW + i % RINGS, j], rows[along, j]
+        still_south = braked(south, rows[density, j] * velocities[n, 0])
+        still_east = braked(east, rows[density, j] * velocities[n, 1])
+        rows[FLOW + i % RINGS, j], rows[along, j] = still_south, still_east
+        if size > 1:
             group = PAD + columns[n] // size
-            rows[CELL_FLOW, j] -= east
-            rows[RING_FLOW, group] -= east / size
-            rows[RING_ACROSS, group] -= south / size
+            rows[RING_FLOW, group] -= (east - still_east) / size
+            rows[RING_ACROSS, group] -= (south - still_south) / size
 
 
 @compiled
 def give_back(
-    rows: FloatArray, place: tuple[int, int, int], withheld: Withheld
+    rows: FloatArray,
+    place: tuple[int, int, int],
+    velocity: FloatArray,
+    withheld: Withheld,
 ) -> None:
     """Give the meridional flow back what was withheld: other rings' fluxes need it."""
     i, density, _ = place
-    firsts, columns, velocities = withheld
+    firsts, columns, _ = withheld
     for n in range(firsts[i], firsts[i + 1]):
-        j = PAD + columns[n]
-        rows[FLOW + i % RINGS, j] += rows[density, j] * velocities[n, 0]
+        j = columns[n]
+        rows[FLOW + i % RINGS, PAD + j] = rows[density, PAD + j] * velocity[0, i, j]
 
 
 @compiled
