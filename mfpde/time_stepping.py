@@ -172,8 +172,6 @@ class TimeStepper:
         if self.watch_energy and self._energy_moves_wrong(before, after):
             return StepResult(new, new_flow, step / 2, False)
         if self._is_known_to_be_accurate(state, step):
-            # What is held on to cannot be used again: more memory than the cache has.
-            self._known_rate = (None, None)
             return StepResult(new, new_flow, self._accurate_step, True)
         if last is None or self.diffusion > 0:
             errors = self._error((before, after), (start, moved), step)
