@@ -2,8 +2,7 @@
 
 Prints, for two grids, the time of one step of the default scheme (velocity, outflows,
 stages, error estimate and step rule), that of one full-degree shtns analysis and
-synthesis, and their ratio: the median over repetitions, both on one thread.  Each is the
-mean of four in a row, as the error of a step is not estimated every time.
+synthesis, and their ratio: the median over repetitions, both on one thread.
 
     python benchmarks/sphere_step.py
 """
@@ -23,7 +22,6 @@ from mfpde.transport import State, scheme_for
 
 GRIDS = ((128, 256, 5.0), (256, 512, 3.5))
 REPETITIONS = 61
-IN_A_ROW = 4
 
 
 def equation() -> MeanFieldEquation:
@@ -34,34 +32,33 @@ def equation() -> MeanFieldEquation:
 
 
 def medians(*works: Callable[[], object]) -> list[float]:
-    """Return median times of one of the rows of ``works``, which take turns."""
+    """Return the median times of ``works``, in turns: the machine may be shared."""
     times: list[list[float]] = [[] for _ in works]
     for _ in range(REPETITIONS):
         for work, taken in zip(works, times, strict=True):
             start = time.perf_counter()
             work()
-            taken.append((time.perf_counter() - start) / IN_A_ROW)
+            taken.append(time.perf_counter() - start)
     return [statistics.median(taken) for taken in times]
 
 
-def bare_pairs(sphere: Sphere) -> Callable[[], object]:
-    """Return full-degree analyses and syntheses."""
+def bare_pair(sphere: Sphere) -> Callable[[], object]:
+    """Return one full-degree analysis and synthesis."""
     transform = SphericalTransform(sphere.nlat, sphere.nlon, sphere.max_degree)
     values = np.random.default_rng(0).random(sphere.shape)
     plan = transform.plan
     coefficients = plan.analys(values)
 
     def work() -> object:
-        for _ in range(IN_A_ROW):
-            plan.spat_to_SH(values, coefficients)
-            plan.SH_to_spat(coefficients, values)
+        plan.spat_to_SH(values, coefficients)
+        plan.SH_to_spat(coefficients, values)
         return values
 
     return work
 
 
-def complete_steps(sphere: Sphere, transport_name: str) -> Callable[[], object]:
-    """Return steps of the solver, with its step rule and error estimate."""
+def complete_step(sphere: Sphere, transport_name: str) -> Callable[[], object]:
+    """Return one step of the solver, with its step rule and error estimate."""
     scheme = scheme_for(transport_name, sphere)
     transport = scheme.transport(equation().on(sphere))
     stepper = TimeStepper(transport, scheme, rtol=1e-4, watch_energy=False)
@@ -71,10 +68,9 @@ def complete_steps(sphere: Sphere, transport_name: str) -> Callable[[], object]:
     now = [(state, transport.flow(state))]
 
     def work() -> object:
-        for _ in range(IN_A_ROW):
-            state, flow = now[0]
-            result = stepper.step(state, flow, transport.longest_step(state, flow))
-            now[0] = (result.state, result.flow)
+        state, flow = now[0]
+        result = stepper.step(state, flow, transport.longest_step(state, flow))
+        now[0] = (result.state, result.flow)
         return result
 
     return work
@@ -86,7 +82,7 @@ def main() -> None:
     for nlat, nlon, target in GRIDS:
         sphere = Sphere(nlat, nlon)
         for name in ("donor_blended", "muscl"):
-            pair, step = medians(bare_pairs(sphere), complete_steps(sphere, name))
+            pair, step = medians(bare_pair(sphere), complete_step(sphere, name))
             print(
                 f"{nlat:>4}x{nlon:<4} {name:>14} {step * 1e3:8.3f} {pair * 1e3:8.3f} "
                 f"{step / pair:6.2f}   (target {target})"

@@ -15,10 +15,6 @@ diffusion, where heat flows exactly in time, the change by transport alone is co
 with the transport's rates at both ends of the step: stiff heat costs no steps, and what
 is left is the splitting error. A step is repeated if the error exceeds ``rtol`` times
 dt times the size of g' (more where the grid itself does not resolve the measure).
-
-Where cells, not the error, limit the step, the error changes little from step to step (a
-factor of 1.6 in three steps was the most seen): while it is far below what is allowed it is
-estimated at every fourth step only.
 """
 
 from __future__ import annotations
@@ -49,11 +45,6 @@ _NEGLIGIBLE_RATE = 1e-8
 # A cloud shrinks or grows in a step by this share of an e-fold at most.
 _CLOUD_SHARE = 0.5
 _ENERGY_ROUNDING = 1e-15
-# Below this share of what is allowed the error is not estimated for so many steps, unless
-# they grow by more than this factor.
-_FAR_BELOW = 0.25
-_STEPS_NOT_ESTIMATED = 3
-_LONGER = 1.25
 
 
 def heun(transport: Transport, start: Point, step: float) -> Advanced:
@@ -148,9 +139,6 @@ class TimeStepper:
         if self.diffusion > 0:
             self._resolved_tolerance += transport.diffusion_tolerance
         self._known_rate: tuple[Flow | None, FloatArray | None] = (None, None)
-        # The last estimated step, the step that its error would allow, and for how many
-        # steps that is good enough.
-        self._estimated, self._accurate_step, self._not_estimated = 0.0, 0.0, 0
         degrees = grid.geometry.degrees(grid.degree)
         self._weights = np.where(degrees > 0, 1.0 / np.maximum(degrees, 1), 0.0)
         self._method = RUNGE_KUTTA[scheme.runge_kutta]
@@ -169,10 +157,6 @@ class TimeStepper:
         start, (moved, last), new = self._advanced((state, flow), step)
         new_flow = self.transport.flow(new)
         before, after = (state, flow), (new, new_flow)
-        if self.watch_energy and self._energy_moves_wrong(before, after):
-            return StepResult(new, new_flow, step / 2, False)
-        if self._is_known_to_be_accurate(state, step):
-            return StepResult(new, new_flow, self._accurate_step, True)
         if last is None or self.diffusion > 0:
             errors = self._error((before, after), (start, moved), step)
         else:
@@ -189,18 +173,10 @@ class TimeStepper:
         # The error is O(dt^3), what is allowed O(dt).
         ratio = 0.9 * math.sqrt(allowed / max(error, 1e-300))
         accurate_step = step * min(max(ratio, 0.2), 2.0)
-        self._estimated, self._accurate_step = step, accurate_step
-        is_far_below = error <= _FAR_BELOW * allowed
-        self._not_estimated = _STEPS_NOT_ESTIMATED if is_far_below else 0
         is_accurate = error <= 2.0 * allowed
+        if self.watch_energy and self._energy_moves_wrong(before, after):
+            return StepResult(new, new_flow, step / 2, False)
         return StepResult(new, new_flow, accurate_step, bool(is_accurate))
-
-    def _is_known_to_be_accurate(self, state: State, step: float) -> bool:
-        """Whether the last estimate is good enough for this step; atoms may meet any time."""
-        if self._not_estimated == 0 or len(state.atom_masses) > 0:
-            return False
-        self._not_estimated -= 1
-        return step <= _LONGER * self._estimated
 
     def _negligible_rate(self, state: State) -> float:
         """Error per unit time that does not matter beside exact atoms.
