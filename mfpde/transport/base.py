@@ -44,7 +44,7 @@ class State:
         """Points after a step with these velocities (not yet normalised)."""
         if len(self.atom_masses) == 0:
             return self.points
-        return np.asarray(self.points + step * velocities)
+        return _mixed(self.points, velocities, (1.0, step))
 
     @property
     def total_mass(self) -> float:
@@ -227,7 +227,19 @@ def mixed_points(start: State, points: FloatArray, share: float) -> FloatArray:
     """(1 - share) times the points of ``start`` + share ``points``."""
     if len(start.atom_masses) == 0:
         return points
-    return np.asarray((1 - share) * start.points + share * points)
+    return _mixed(start.points, points, (1.0 - share, share))
+
+
+@compiled
+def _mixed(
+    vectors: FloatArray, others: FloatArray, factors: tuple[float, float]
+) -> FloatArray:
+    """Sum of vectors (n, d) and others times their factors: a few, for numpy too few."""
+    result = np.empty(vectors.shape)
+    for n in range(len(vectors)):
+        for i in range(vectors.shape[1]):
+            result[n, i] = factors[0] * vectors[n, i] + factors[1] * others[n, i]
+    return result
 
 
 @compiled
