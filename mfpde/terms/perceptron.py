@@ -193,8 +193,8 @@ class Perceptron(ExternalTerm):
     ) -> FloatArray:
         """Drift of neurons that push mass towards the half space where they are silent.
 
-        Withheld up to half the mean distance by which mass that jumps from cell to cell
-        passes a line (renewal theory): with jumps d_k at rates r_k by
+        Withheld up to the mean distance by which mass that jumps from cell to cell passes
+        a line (renewal theory): with jumps d_k at rates r_k
         sum_k r_k d_k^2 / (2 sum_k r_k d_k).
         """
         held = np.zeros(points.shape)
@@ -209,10 +209,11 @@ class Perceptron(ExternalTerm):
             )
             rates = np.abs((half_edges * vectors).sum(axis=-1)) / squares
             falls = np.abs(half_edges @ direction)
-            reach = (rates * falls**2).sum(axis=0)
-            overshoot = (rates * falls).sum(axis=0)
+            speed = (rates * falls).sum(axis=0)
+            # Half edges are half jumps: this is the mean distance times the speed.
+            passed = (rates * falls**2).sum(axis=0)
             beyond = arguments[..., k]
-            is_near = (beyond > 0) & (beyond * overshoot < reach)
+            is_near = (beyond > 0) & (beyond * speed < passed)
             is_near &= sign * (vectors @ direction) < 0
             push = self.activation.sigma(silent_below + beyond[is_near])
             held[is_near] += push[:, np.newaxis] * vectors[is_near]

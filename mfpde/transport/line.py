@@ -16,7 +16,8 @@ the centre of mass of any density moves with sum m_i v_i, and self-forces cancel
 shrinks to an atom.  Damping and terms of sixth order stay outside of this: shares by all
 weights of the fifth-order flux make waves beside a jump.  (With donor shares of a cell that
 are not complementary two bumps on 512 cells merge -.14 to +.12 % off, depending on where
-they sit on the grid; so within .012 %.)  At an atom the flux is the donor's alone: a
+they sit on the grid; so within .012 %.)  Only beside a neuron's kink donors send less, see
+:meth:`mfpde.terms.base.ExternalTerm.withheld_drift`.  At an atom the flux is the donor's alone: a
 velocity taken at a face would pin an atom of mass m as soon as the outside pull is below
 m h / 2.  Fluxes are per unit face length.
 """
