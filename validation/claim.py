@@ -7,14 +7,23 @@ Each script of a section (``validation/exact_facts``, ``theorems``, ``figures``,
     main(quick=False) -> {"quantities": [Quantity, ...], "figures": {name: Figure}}
 
 Expected values are computed when it runs, from formulas or independent methods; a
-tolerance is what the method promises, stated before it is measured.
+tolerance is what the method promises.  A tolerance, an expected value or an input changes
+only in a commit of its own that says why.
+
+A verdict follows from the quantities.  A condition or a refutation needs a quantity that
+shows it (``shows=``); a number in its text is a quantity's, put in where the text names the
+quantity's key:
+
+    condition="of the three clusters two are left, merged at t = {merge:.2g}"
+    Quantity("time of the merge", measured, expected, 0.05, key="merge")
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 import numpy as np
 
@@ -28,9 +37,16 @@ SECTIONS = (
 )
 
 CONFIRMED = "confirmed"
+UNCONTRADICTED = "no counterexample found"
 CONDITIONAL = "confirmed with a condition"
+UNCONTRADICTED_CONDITIONAL = "no counterexample found, with a condition"
+PARTLY = "confirmed in part"
 REFUTED = "not confirmed"
 FAILED = "failed: a quantity is outside its tolerance"
+
+NUMBERS_IN_WORDS: Final = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,6 +66,10 @@ class Claim:
         If the claim holds only under a condition: which.
     refutation
         If the claim as printed does not hold: what the quantities show instead, and why.
+        With a condition beside it the claim holds in part: there, and not here.
+    universal
+        Whether the claim is about all measures, or all weights: examples then confirm
+        nothing, they only fail to contradict it.
     """
 
     title: str
@@ -57,6 +77,59 @@ class Claim:
     statement: str
     condition: str = ""
     refutation: str = ""
+    universal: bool = False
+
+    def told(self, quantities: Sequence[Quantity], *, quick: bool = False) -> Claim:
+        """Return the claim with the numbers of ``quantities`` in its texts.
+
+        ``{key}`` and ``{key:.2g}`` stand for the measured value of the quantity of this
+        key, ``{key:word}`` for it in words up to ten, ``{key.expected:.2g}`` for its
+        expected value.
+
+        Parameters
+        ----------
+        quick
+            Whether the quantities are those of a quick form, which may lack some: then
+            their places stay empty, and a text that no quantity shows is left out.
+
+        Raises
+        ------
+        ValueError
+            If a text names a key that no quantity has, or two quantities share a key.
+        """
+        keyed = [quantity for quantity in quantities if quantity.key]
+        by_key = {quantity.key: quantity for quantity in keyed}
+        if len(by_key) < len(keyed):
+            raise ValueError(f"{self.title}: two quantities have the same key")
+        shown = {quantity.shows for quantity in quantities}
+        numbers = _NumbersOrGaps(by_key) if quick else by_key
+        try:
+            texts = {
+                name: str(getattr(self, name)).format_map(numbers)
+                for name in ("condition", "refutation")
+                if not quick or name in shown
+            }
+        except KeyError as error:
+            raise ValueError(
+                f"{self.title}: its text names {error}, which is the key of no quantity; "
+                f"there are {sorted(by_key)}"
+            ) from error
+        return replace(self, **{"condition": "", "refutation": "", **texts})
+
+
+class _Gap:
+    """A number that the quick form does not measure."""
+
+    def __format__(self, _spec: str) -> str:
+        return "…"
+
+    def __getattr__(self, _name: str) -> _Gap:
+        return self
+
+
+class _NumbersOrGaps(dict[str, "Quantity | _Gap"]):
+    def __missing__(self, _key: str) -> _Gap:
+        return _Gap()
 
 
 @dataclass(frozen=True)
@@ -73,6 +146,14 @@ class Quantity:
         Largest difference allowed; a share of ``expected`` if ``relative``.
     rule
         ``"equal"``, or ``"at most"`` and ``"at least"`` where ``expected`` is a bound.
+    key
+        Name by which the texts of the claim cite the measured number.
+    subject
+        ``"formula"`` for a closed form beside another, which no run of the solver, no
+        minimiser and no polished state enters; such a number is the same whatever is
+        wrong with the solver (``validation.saboteurs`` checks this).
+    shows
+        Whether the number shows the claim, its condition or its refutation.
     """
 
     name: str
@@ -81,6 +162,17 @@ class Quantity:
     tolerance: float
     rule: Literal["equal", "at most", "at least"] = "equal"
     relative: bool = False
+    key: str = ""
+    subject: Literal["solver", "formula"] = "solver"
+    shows: Literal["claim", "condition", "refutation"] = "claim"
+
+    def __format__(self, spec: str) -> str:
+        """The measured value; with the spec ``word`` a number up to ten in words."""
+        if spec != "word":
+            return format(self.measured, spec or ".3g")
+        if self.measured not in range(len(NUMBERS_IN_WORDS)):
+            return f"{self.measured:g}"
+        return NUMBERS_IN_WORDS[int(self.measured)]
 
     @property
     def excess(self) -> float:
@@ -106,9 +198,47 @@ class Quantity:
 
 
 def verdict(claim: Claim, quantities: Sequence[Quantity]) -> str:
-    """Return what the quantities say about the claim; at least one is needed."""
+    """Return what the quantities say about the claim; at least one is needed.
+
+    A condition or a refutation that no quantity shows is a failure.
+    """
+    shown = {quantity.shows for quantity in quantities}
+    needed = {name for name in ("condition", "refutation") if getattr(claim, name)}
     if not quantities or not all(quantity.holds for quantity in quantities):
         return FAILED
+    if not needed <= shown:
+        return FAILED
     if claim.refutation:
-        return REFUTED
+        return PARTLY if claim.condition else REFUTED
+    if claim.universal:
+        return UNCONTRADICTED_CONDITIONAL if claim.condition else UNCONTRADICTED
     return CONDITIONAL if claim.condition else CONFIRMED
+
+
+# Numbers that a text may hold without a quantity: names of statements and settings.
+_NAMED: Final = re.compile(
+    r"""\{[^}]*\}
+    | S\^?[\d¹²]
+    | (?:figures?|theorems?|lemma|propositions?|remarks?|corollary|sections?|seeds?|eqs?\.|
+        arXiv|footnote|degrees?|modes?|order)\s\(?[\d.]+(?:\)|,\s[\d.]+|\sand\s[\d.]+|\sto\s[\d.]+)*
+    | (?:\b(?:beta|t|d|N|n|nlat|rings|cells|kappa|scale|l|m|w)|β|κ)\s?(?:=|<=|>=|<|>|≤|≥)\s?
+        [\d.]+(?:e[+-]?\d+)?(?:(?:,|\sand|\sto|\sor)\s[\d.]+)*
+    | L\^?[12]\b | W_?1 | [A-Za-z]_\d | \^\(?-?\d(?:/\d)?\)? | \b0\b | \b1/[a-z(]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_NUMBER: Final = re.compile(
+    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|twice|third|quarter|fifth|"
+    r"sixth|seventh|tenth|dozen|hundred)s?\b",
+    re.IGNORECASE,
+)
+
+
+def numbers_without_quantity(text: str) -> list[str]:
+    """Return the numbers in a condition or refutation that no quantity stands for.
+
+    Numbers of statements, dimensions and parameters ("Theorem 3.1", "d = 2", "beta = 5,
+    15") are names; all others, in digits or in words, must be put in by ``{key}``.
+    """
+    rest = _NAMED.sub(" ", text)
+    return [found.group() for found in _NUMBER.finditer(rest)]

@@ -110,6 +110,7 @@ def _attempted(script: Script, out: Path, *, quick: bool) -> Result:
         with rc_context(STYLE):
             found = module.main(quick=quick)
         quantities = tuple(_plain(quantity) for quantity in found["quantities"])
+        claim = claim.told(quantities, quick=quick)
         prefix = f"{script.section}.{script.name}"
         names = write_figures(found["figures"], out, prefix=prefix)
     # Whatever a script raises is a result of its own, and must not stop the others.

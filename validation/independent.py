@@ -1,0 +1,170 @@
+r"""The equation written a second time, in numpy alone: a witness that shares no code.
+
+    F(x) = (1/beta) int K(x.y) dmu(y) + sum_j w_j Phi(a_j.x + b_j),
+    grad F(x) = P_x [ int K(x.y) y dmu(y) + sum_j w_j sigma(a_j.x + b_j) a_j ],
+    E[mu] = (1/2 beta) iint K dmu dmu + int V dmu,     K = exp(beta (x.y - 1))
+
+(design of the model; paper, eqs. 2.5 and 2.6; softmax: eq. 2.8, whose attention part is
+(1/beta) log Z).  ``mfpde`` is not imported: particles, densities and stationary states of
+the package share its kernel and its perceptrons, so that an error in these would be seen by
+none of them.  ``validation/figures/paper_protocol.py`` runs the paper's own protocol on it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erf
+
+Array = NDArray[np.float64]
+
+BLOCK = 4_000_000
+"""Entries of a matrix of kernel values held at a time."""
+
+
+class Problem(NamedTuple):
+    """Parameters of an equation: plain numbers and arrays."""
+
+    beta: float
+    sign: int
+    directions: Array
+    weights: Array
+    biases: Array
+    activation: str
+    normalized: bool
+    shifted: bool
+
+
+def problem_of(equation: Any) -> Problem:
+    """Read the parameters of an equation with one attention and at most one perceptron.
+
+    Raises
+    ------
+    ValueError
+        If the equation has other terms.
+    """
+    (attention,) = equation.attentions
+    neurons = equation.externals
+    if len(neurons) > 1 or not all(hasattr(term, "directions") for term in neurons):
+        raise ValueError(
+            f"{equation} must have one attention and at most one perceptron"
+        )
+    empty: dict[str, Any] = {
+        "directions": np.zeros((0, 1)),
+        "weights": np.zeros(0),
+        "biases": np.zeros(0),
+        "activation": "relu",
+    }
+    for term in neurons:
+        empty = {
+            "directions": np.array(term.directions),
+            "weights": np.array(term.weights),
+            "biases": np.array(term.biases),
+            "activation": term.activation_name,
+        }
+    return Problem(
+        beta=float(attention.beta),
+        sign=1 if equation.direction == "ascent" else -1,
+        normalized=bool(attention.normalized),
+        shifted=attention.kernel == "shifted",
+        **empty,
+    )
+
+
+def activation_and_primitive(name: str, z: Array) -> tuple[Array, Array]:
+    """Return sigma(z) and Phi(z), Phi' = sigma and Phi(0) = 0."""
+    if name == "relu":
+        return np.maximum(z, 0.0), np.maximum(z, 0.0) ** 2 / 2
+    if name == "leaky_relu":
+        sigma = np.where(z > 0, z, z / 100)
+        return sigma, z * sigma / 2
+    if name == "gelu":
+        below = (1 + erf(z / np.sqrt(2))) / 2
+        bell = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+        return z * below, ((z**2 - 1) * below + z * bell) / 2 + 0.25
+    if name == "linear":
+        return z, z**2 / 2
+    if name == "tanh":
+        return np.tanh(z), np.log(np.cosh(z))
+    raise ValueError(
+        f"activation {name!r} must be relu, leaky_relu, gelu, linear or tanh"
+    )
+
+
+def potential(problem: Problem, at: Array) -> Array:
+    """V (...,) at points (..., d)."""
+    if not len(problem.weights):
+        return np.zeros(at.shape[:-1])
+    z = at @ problem.directions.T + problem.biases
+    return np.asarray(
+        activation_and_primitive(problem.activation, z)[1] @ problem.weights
+    )
+
+
+def potential_gradient(problem: Problem, at: Array) -> Array:
+    """Tangential gradient of V (n, d) at points (n, d)."""
+    if not len(problem.weights):
+        return np.zeros_like(at)
+    z = at @ problem.directions.T + problem.biases
+    sigma = activation_and_primitive(problem.activation, z)[0]
+    return _tangential(at, (sigma * problem.weights) @ problem.directions)
+
+
+def first_variation(
+    problem: Problem, points: Array, masses: Array, *, at: Array
+) -> Array:
+    """F (m,) at ``at`` (m, d) of atoms of ``masses`` (n,) at ``points`` (n, d)."""
+    sums = np.concatenate([k @ masses for k in _kernels(problem, points, at)])
+    scale = 1.0 if problem.shifted else np.exp(problem.beta)
+    attention = np.log(sums) if problem.normalized else scale * sums
+    return np.asarray(attention / problem.beta + potential(problem, at))
+
+
+def gradient(problem: Problem, points: Array, masses: Array, *, at: Array) -> Array:
+    """Tangential gradient of F (m, d) at ``at`` (m, d); the velocity is sign times it."""
+    pulls = []
+    scale = 1.0 if problem.shifted else np.exp(problem.beta)
+    for kernel in _kernels(problem, points, at):
+        pull = kernel @ (masses[:, np.newaxis] * points)
+        pulls.append(
+            pull / (kernel @ masses)[:, np.newaxis]
+            if problem.normalized
+            else scale * pull
+        )
+    return _tangential(at, np.concatenate(pulls)) + potential_gradient(problem, at)
+
+
+def energy(problem: Problem, points: Array, masses: Array) -> float:
+    """E of atoms of ``masses`` (n,) at ``points`` (n, d); the kernel is not normalised."""
+    scale = 1.0 if problem.shifted else np.exp(problem.beta)
+    rows = np.concatenate([k @ masses for k in _kernels(problem, points, points)])
+    pairs = scale * float(masses @ rows) / (2 * problem.beta)
+    return pairs + float(masses @ potential(problem, points))
+
+
+def cells_of(measure: Any) -> tuple[Array, Array]:
+    """Points (n, d) and masses (n,) of a measure: its cells at their centres, its atoms."""
+    if hasattr(measure, "points"):
+        return np.asarray(measure.points), np.asarray(measure.masses)
+    density = getattr(measure, "density", measure)
+    atoms = getattr(measure, "atoms", None)
+    points = density.geometry.points.reshape(-1, density.geometry.dimension)
+    masses = density.masses.ravel()
+    if atoms is None or not len(atoms.masses):
+        return points, masses
+    return np.concatenate([points, atoms.points]), np.concatenate(
+        [masses, atoms.masses]
+    )
+
+
+def _kernels(problem: Problem, points: Array, at: Array) -> Any:
+    """Yield blocks of the shifted kernel, rows of ``at`` by columns of ``points``."""
+    rows = max(BLOCK // max(len(points), 1), 1)
+    for begin in range(0, len(at), rows):
+        yield np.exp(problem.beta * (at[begin : begin + rows] @ points.T - 1))
+
+
+def _tangential(at: Array, vectors: Array) -> Array:
+    return vectors - (vectors * at).sum(axis=-1, keepdims=True) * at
