@@ -118,7 +118,7 @@ def first_variation(
     """F (m,) at ``at`` (m, d) of atoms of ``masses`` (n,) at ``points`` (n, d)."""
     sums = np.concatenate([k @ masses for k in _kernels(problem, points, at)])
     scale = 1.0 if problem.shifted else np.exp(problem.beta)
-    attention = np.log(sums) if problem.normalized else scale * sums
+    attention = np.log(scale * sums) if problem.normalized else scale * sums
     return np.asarray(attention / problem.beta + potential(problem, at))
 
 
