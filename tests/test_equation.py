@@ -1,5 +1,7 @@
 """The equation: energy and first variation, conventions, Lyapunov claims."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.special import ive
@@ -141,3 +143,15 @@ def test_lyapunov_claims() -> None:
     assert general.energy(density) is None
     with pytest.raises(ValueError, match="vector weights"):
         general.first_variation(density)
+
+
+@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "gelu", "tanh", "linear"])
+def test_an_equation_goes_to_another_process_and_back(activation: str) -> None:
+    perceptron = mfpde.Perceptron([[1.0, 0.2]], [0.8], activation)  # type: ignore[arg-type]
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(5.0), perceptron, direction="ascent", diffusion=0.01
+    )
+    again = pickle.loads(pickle.dumps(equation))
+    density = mfpde.perturbed_uniform(mfpde.Circle(64), 0.3)
+    np.testing.assert_array_equal(again.velocity(density), equation.velocity(density))
+    assert again.energy(density) == equation.energy(density)

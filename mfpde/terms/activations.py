@@ -66,17 +66,68 @@ AnyActivation = str | Activation | tuple[ScalarFunction, ScalarFunction]
 """What a user may give: a name, or a pair (sigma, Phi)."""
 
 
-def _gelu_primitive(z: FloatArray) -> FloatArray:
-    pdf = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
-    return np.asarray(0.5 * ((z**2 - 1) * ndtr(z) + z * pdf) + 0.25)
+# Functions of a module rather than lambdas: equations are sent to other processes (pickle).
+
+
+def _relu(z: FloatArray) -> FloatArray:
+    return np.maximum(z, 0.0)
+
+
+def _relu_primitive(z: FloatArray) -> FloatArray:
+    return np.asarray(np.maximum(z, 0.0) ** 2 / 2)
+
+
+def _relu_derivative(z: FloatArray) -> FloatArray:
+    return np.where(z > 0, 1.0, 0.0)
 
 
 def _leaky_relu(z: FloatArray) -> FloatArray:
     return np.maximum(z, LEAKY_SLOPE * z)
 
 
+def _leaky_relu_primitive(z: FloatArray) -> FloatArray:
+    return z * _leaky_relu(z) / 2
+
+
+def _leaky_relu_derivative(z: FloatArray) -> FloatArray:
+    return np.where(z > 0, 1.0, LEAKY_SLOPE)
+
+
+def _gelu(z: FloatArray) -> FloatArray:
+    return np.asarray(z * ndtr(z))
+
+
+def _gelu_primitive(z: FloatArray) -> FloatArray:
+    pdf = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
+    return np.asarray(0.5 * ((z**2 - 1) * ndtr(z) + z * pdf) + 0.25)
+
+
 def _gelu_derivative(z: FloatArray) -> FloatArray:
     return np.asarray(ndtr(z) + z * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))
+
+
+def _tanh(z: FloatArray) -> FloatArray:
+    return np.tanh(z)
+
+
+def _log_cosh(z: FloatArray) -> FloatArray:
+    return np.asarray(np.logaddexp(z, -z) - np.log(2.0))
+
+
+def _tanh_derivative(z: FloatArray) -> FloatArray:
+    return np.asarray(1 - np.tanh(z) ** 2)
+
+
+def _identity(z: FloatArray) -> FloatArray:
+    return z
+
+
+def _half_square(z: FloatArray) -> FloatArray:
+    return np.asarray(z**2 / 2)
+
+
+def _one(z: FloatArray) -> FloatArray:
+    return np.ones_like(z)
 
 
 ACTIVATIONS: dict[str, Activation] = {
@@ -84,27 +135,22 @@ ACTIVATIONS: dict[str, Activation] = {
     for activation in (
         Activation(
             "relu",
-            lambda z: np.maximum(z, 0.0),
-            lambda z: np.maximum(z, 0.0) ** 2 / 2,
-            lambda z: np.where(z > 0, 1.0, 0.0),
+            _relu,
+            _relu_primitive,
+            _relu_derivative,
             kinks=(0.0,),
             silent_below=0.0,
         ),
         Activation(
             "leaky_relu",
             _leaky_relu,
-            lambda z: z * _leaky_relu(z) / 2,
-            lambda z: np.where(z > 0, 1.0, LEAKY_SLOPE),
+            _leaky_relu_primitive,
+            _leaky_relu_derivative,
             kinks=(0.0,),
         ),
-        Activation("gelu", lambda z: z * ndtr(z), _gelu_primitive, _gelu_derivative),
-        Activation(
-            "tanh",
-            np.tanh,
-            lambda z: np.logaddexp(z, -z) - np.log(2.0),
-            lambda z: 1 - np.tanh(z) ** 2,
-        ),
-        Activation("linear", lambda z: z, lambda z: z**2 / 2, np.ones_like),
+        Activation("gelu", _gelu, _gelu_primitive, _gelu_derivative),
+        Activation("tanh", _tanh, _log_cosh, _tanh_derivative),
+        Activation("linear", _identity, _half_square, _one),
     )
 }
 
