@@ -198,7 +198,15 @@ def _in_processes(
 def _in_pool(
     scripts: Sequence[Script], out: Path, *, quick: bool, jobs: int
 ) -> Iterator[Result]:
-    processes = min(jobs, len(scripts))
+    with worker_pool(min(jobs, len(scripts))) as pool:
+        futures = [pool.submit(run_script, s, out, quick=quick) for s in scripts]
+        for future in as_completed(futures):
+            yield future.result()
+
+
+@contextlib.contextmanager
+def worker_pool(processes: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes of one thread each; they are ended where the block raises."""
     context = multiprocessing.get_context("spawn")
     with (
         _environment(dict.fromkeys(THREAD_SETTINGS, "1")),
@@ -207,10 +215,8 @@ def _in_pool(
         ) as pool,
     ):
         others = set(multiprocessing.active_children())
-        futures = [pool.submit(run_script, s, out, quick=quick) for s in scripts]
         try:
-            for future in as_completed(futures):
-                yield future.result()
+            yield pool
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in set(multiprocessing.active_children()) - others:

@@ -1,11 +1,15 @@
-"""What a result depends on: a digest of the sources, whatever the commit."""
+"""What a result depends on: a digest of the sources, whatever the commit.
+
+It is that of the syntax trees without docstrings, so that a word in a comment or a
+docstring makes no result stale, and the same under every version of Python.
+"""
 
 from __future__ import annotations
 
 import ast
 import hashlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -25,20 +29,62 @@ def source_digest(module: str) -> str:
     module
         The script, as in ``"validation.theorems.inverse"``.
     """
-    package = Path(mfpde.__file__).parent
-    digest = hashlib.sha256(_package_digest(package))
+    digest = hashlib.sha256(_package_digest())
     for path in sorted(_imported_files(module)):
-        digest.update(path.read_bytes())
+        digest.update(_file_digest(path))
     return digest.hexdigest()
 
 
 @cache
-def _package_digest(package: Path) -> bytes:
+def whole_digest() -> str:
+    """Return the SHA-256 of all sources that the report depends on."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256(_package_digest())
+    digest.update(_digest_of(here.rglob("*.py"), here))
+    return digest.hexdigest()
+
+
+@cache
+def _package_digest() -> bytes:
+    package = Path(mfpde.__file__).parent
+    return _digest_of(package.rglob("*.py"), package)
+
+
+def _digest_of(paths: Iterable[Path], root: Path) -> bytes:
     digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(str(path.relative_to(package)).encode())
-        digest.update(path.read_bytes())
+    for path in sorted(paths):
+        digest.update(str(path.relative_to(root)).encode())
+        digest.update(_file_digest(path))
     return digest.digest()
+
+
+@cache
+def _file_digest(path: Path) -> bytes:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return hashlib.sha256("".join(_plain(tree)).encode()).digest()
+
+
+def _plain(value: object) -> Iterator[str]:
+    """Yield a syntax tree as text: without places, empty fields and docstrings."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _plain(one)
+    elif isinstance(value, ast.AST):
+        yield f"({type(value).__name__}"
+        for name, inner in ast.iter_fields(value):
+            kept = inner[1:] if name == "body" and _is_explained(value) else inner
+            if kept is not None and kept != []:
+                yield f" {name}="
+                yield from _plain(kept)
+        yield ")"
+    else:
+        yield repr(value)
+
+
+def _is_explained(node: ast.AST) -> bool:
+    """Whether a module, class or function has a docstring."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return isinstance(node, kinds) and ast.get_docstring(node, clean=False) is not None
 
 
 def _imported_files(module: str) -> set[Path]:
