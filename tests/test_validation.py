@@ -1,5 +1,6 @@
 """The scripts of validation/ in their quick forms; the runner; verdicts and the report."""
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -12,11 +13,16 @@ from validation.claim import (
     CONDITIONAL,
     CONFIRMED,
     FAILED,
+    PARTLY,
     REFUTED,
+    UNCONTRADICTED,
+    UNCONTRADICTED_CONDITIONAL,
     Claim,
     Quantity,
+    numbers_without_quantity,
     verdict,
 )
+from validation.provenance import digest_in
 from validation.results import (
     Result,
     Script,
@@ -24,6 +30,7 @@ from validation.results import (
     read_result,
     remove_stale_figures,
 )
+from validation.source_digest import whole_digest
 
 CLAIM = Claim("A title | with a bar", "Theorem 3.5", "Two < three.")
 NAN, INF = float("nan"), float("inf")
@@ -137,25 +144,90 @@ def test_only_finite_values_within_the_tolerance_hold(
 
 
 GOOD, BAD = Quantity("q", 1.0, 1.0, 0.1), Quantity("bad | q", 2.0, 1.0, 0.1)
+ON_CONDITION = Quantity("c", 3.0, 3.0, 0.1, key="count", shows="condition")
+ON_REFUTATION = Quantity("r", 0.25, 0.5, 0.0, "at most", key="rate", shows="refutation")
 
 
-def test_verdicts() -> None:
+def test_verdicts_follow_from_the_quantities() -> None:
     conditional = Claim("c", "s", "t", condition="beta > 1")
-    refuted = Claim("c", "s", "t", refutation="it is 2")
-    assert verdict(CLAIM, [GOOD]) == CONFIRMED
-    assert verdict(conditional, [GOOD]) == CONDITIONAL
-    assert verdict(refuted, [GOOD]) == REFUTED
-    assert {verdict(c, [GOOD, BAD]) for c in (CLAIM, conditional, refuted)} == {FAILED}
+    refuted = Claim("c", "s", "t", refutation="it is larger")
+    both = Claim("c", "s", "t", condition="beta > 1", refutation="it is larger")
+    universal = Claim("c", "s", "t", universal=True)
+    bounded = Claim("c", "s", "t", condition="beta > 1", universal=True)
+    shown = [GOOD, ON_CONDITION, ON_REFUTATION]
+    claims = (CLAIM, conditional, refuted, both, universal, bounded)
+    assert [verdict(claim, shown) for claim in claims] == [
+        CONFIRMED,
+        CONDITIONAL,
+        REFUTED,
+        PARTLY,
+        UNCONTRADICTED,
+        UNCONTRADICTED_CONDITIONAL,
+    ]
+    assert {verdict(claim, [*shown, BAD]) for claim in claims} == {FAILED}
     assert verdict(CLAIM, []) == FAILED
     assert Result(Script("a", "b"), CLAIM, (GOOD,), error="E: e").verdict == FAILED
 
 
+def test_a_condition_or_refutation_that_no_quantity_shows_has_failed() -> None:
+    conditional = Claim("c", "s", "t", condition="beta > 1")
+    refuted = Claim("c", "s", "t", refutation="it is larger")
+    both = Claim("c", "s", "t", condition="beta > 1", refutation="it is larger")
+    assert verdict(conditional, [GOOD, ON_REFUTATION]) == FAILED
+    assert verdict(refuted, [GOOD, ON_CONDITION]) == FAILED
+    assert verdict(both, [GOOD, ON_CONDITION]) == FAILED
+
+
+def test_numbers_in_texts_are_those_of_quantities() -> None:
+    claim = Claim(
+        "c", "s", "t", "{count:word} at {rate:.1f}, bound {rate.expected:g}", "{rate}"
+    )
+    told = claim.told([ON_CONDITION, ON_REFUTATION])
+    assert told.condition == "three at 0.2, bound 0.5"
+    assert told.refutation == "0.25"
+    with pytest.raises(ValueError, match="'rate', which is the key of no quantity"):
+        claim.told([ON_CONDITION])
+    assert claim.told([ON_CONDITION], quick=True).condition == "three at …, bound …"
+    assert claim.told([ON_CONDITION], quick=True).refutation == ""
+    with pytest.raises(ValueError, match="same key"):
+        claim.told([ON_CONDITION, ON_CONDITION])
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("at beta = 5 and t = 40 (Theorem 3.5, eq. (3.3)), d = 3, on S^2", []),
+        ("for beta = 5, 15 and 25 the share is {share:.2g}", []),
+        ("a fifth of the mass", ["fifth"]),
+        ("two clusters, 0.574 each", ["two", "0.574"]),
+        ("slope 0.5 at beta = 7", ["0.5"]),
+    ],
+)
+def test_numbers_without_a_quantity_are_found(text: str, found: list[str]) -> None:
+    assert numbers_without_quantity(text) == found
+
+
+@pytest.mark.parametrize("script", runner.all_scripts(), ids=lambda s: s.key)
+def test_no_text_states_a_number_of_its_own(script: Script) -> None:
+    claim = importlib.import_module(script.module).CLAIM
+    assert numbers_without_quantity(claim.condition) == []
+    assert numbers_without_quantity(claim.refutation) == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "report/report.md"])
+def test_the_committed_report_is_that_of_the_present_sources(page: str) -> None:
+    """Made anew by ``python -m mfpde verify`` whenever mfpde or validation changes."""
+    folder = Path(report.__file__).parent
+    text = (folder / page).read_text(encoding="utf-8")
+    assert digest_in(text) == whole_digest()[:16]
+
+
 def test_report_shows_each_claim_with_its_verdict(tmp_path: Path) -> None:
-    refuted = Claim("Second", "Figure 7", "t", refutation="there are three")
+    refuted = Claim("Second", "Figure 7", "t", refutation="there are more")
     near = Quantity("near", 1.05, 1.0, 0.1)
     results = [
         Result(Script("theorems", "one"), CLAIM, (GOOD, near), ("theorems.one.map",)),
-        Result(Script("theorems", "two"), refuted, (GOOD,)),
+        Result(Script("theorems", "two"), refuted, (GOOD, ON_REFUTATION)),
         Result(Script("figures", "three"), CLAIM, (GOOD, BAD)),
         Result(Script("figures", "four"), CLAIM, error="ValueError: x"),
     ]
@@ -173,10 +245,10 @@ def test_report_shows_each_claim_with_its_verdict(tmp_path: Path) -> None:
     assert cells == [9, 9, 9, 9]
     assert "| near | 1.05 | 1 | 0.1 | **confirmed** |" in rows[0]
     assert "](report/report.md#theorems-one)" in rows[0]
-    assert "**not confirmed**: there are three" in rows[1]
+    assert "**not confirmed**: there are more" in rows[1]
     assert "**failed**: bad \\| q |" in rows[2]
     assert "**failed**: ValueError: x" in rows[3]
-    assert "4 of 5 quantities" in table
+    assert "5 of 6 quantities" in table
     assert "**4 claims: 1 confirmed, 1 not confirmed, 2 failed.**" in table
 
 

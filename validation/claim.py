@@ -223,12 +223,12 @@ _NAMED: Final = re.compile(
         arXiv|footnote|degrees?|modes?|order)\s\(?[\d.]+(?:\)|,\s[\d.]+|\sand\s[\d.]+|\sto\s[\d.]+)*
     | (?:\b(?:beta|t|d|N|n|nlat|rings|cells|kappa|scale|l|m|w)|β|κ)\s?(?:=|<=|>=|<|>|≤|≥)\s?
         [\d.]+(?:e[+-]?\d+)?(?:(?:,|\sand|\sto|\sor)\s[\d.]+)*
-    | L\^?[12]\b | W_?1 | [A-Za-z]_\d | \^\(?-?\d(?:/\d)?\)? | \b0\b | \b1/[a-z(]
+    | L\^?[12]\b | W_?1 | [A-Za-z]_\d | \^\(?-?\d(?:/\d)?\)? | (?<![\d.])0(?![.\d]) | \b1/[a-z(]
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _NUMBER: Final = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|twice|third|quarter|fifth|"
+    r"\d+(?:\.\d+)?|\b(?:two|three|four|five|six|seven|eight|nine|ten|twice|third|quarter|fifth|"
     r"sixth|seventh|tenth|dozen|hundred)s?\b",
     re.IGNORECASE,
 )

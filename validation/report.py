@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from validation.claim import FAILED, Quantity
+from validation.provenance import provenance_line
 from validation.results import Result, figure_path
 
 SECTION_TITLES: Final = {
@@ -30,22 +31,39 @@ QUANTITY_HEADER: Final = (
 )
 READING: Final = """\
 Statements and figures are numbered as in *Perceptrons and localization of attention's
-mean-field landscape*, arXiv 2601.21366. Each script computes its expected values when it
-runs, from formulas or by an independent method; tolerances are stated in it, before anything
-is measured. A row shows the one of its quantities that comes nearest to its tolerance; the
-report has all of them.
+mean-field landscape* by Antonio Álvarez-López, Borjan Geshkovski and Domènec Ruiz-Balet, arXiv
+2601.21366. Weights (seeds 777 and 111) and the shifted kernel exp(beta (x.y - 1)) of its figures
+are those of the authors' code, `antonioalvarezl/2026-MLP-Attention-Energy`. Formulas were lost
+from the text that we have: the betas of Figures 1 and 3 to 8 are guesses, marked as such, and
+where printed constants are unknown the rows use those that the proofs give. Figure 2 is not cited
+in that text, and no row is about it.
+
+Each script computes its expected values when it runs, from formulas or by an independent method.
+A tolerance is the witness's own error and the scheme's. Tolerances, expected values and inputs
+have been changed after a first measurement; each change since this rule was made stands in a
+commit of its own that says why (`git log --grep '^Tolerance:\\|^Oracle:\\|^Input:'`). Particles
+share kernel and perceptron with the densities beside them; `validation/independent.py` is the
+equation a second time, in numpy alone, and the exact facts are independent of both.
+[The table of saboteurs]({saboteurs}) says for each row which faults of a solver it notices.
+
+A row of the first tables shows the one of its quantities that comes nearest to its tolerance;
+below they are all given.
 
 - **confirmed**: all quantities are within their tolerances.
+- **no counterexample found**: they are, and the claim is about all measures or all weights, of
+  which examples were tried.
 - **confirmed with a condition**: they are, and the claim needs the condition that is named.
+- **confirmed in part**: they are, and show where the claim holds and where it does not.
 - **not confirmed**: they are, and show that the claim as printed does not hold.
 - **failed**: a quantity is outside its tolerance, or the script raised.
 """
 README_HEAD: Final = """\
 # Validation: what of the paper this package confirms
 
-    mfpde verify            # all scripts, on two processes; resumes where it was interrupted
-    mfpde verify --quick    # the same at reduced size, in under three minutes
-    mfpde verify --only theorems exact_facts/growth_rates   # some
+    python -m mfpde verify            # all scripts, on two processes; resumes when interrupted
+    python -m mfpde verify --quick    # the same at reduced size, in under three minutes
+    python -m mfpde verify --only theorems exact_facts/growth_rates   # some
+    python -m validation.saboteurs    # which rows notice a wrong solver
 
 This table is written by the first of these, and with it `report/`: every number and figure.
 The exit code is 0 only if every quantity holds, else 3. Each script has a `CLAIM` and a
@@ -101,12 +119,17 @@ def write_report(
 def readme_text(results: Sequence[Result], root: Path, *, report: Path) -> str:
     """Return how to run and to read, and one row per claim."""
     rows = claim_tables(results, root, report=report)
-    return f"{README_HEAD}{READING}\n{summary(results)}\n\n{rows}"
+    table = _relative(report.parent / "saboteurs.md", root)
+    reading = READING.format(saboteurs=table)
+    origin = provenance_line(quick=any(result.quick for result in results))
+    return f"{README_HEAD}{reading}\n{summary(results)} {origin}\n\n{rows}"
 
 
 def report_text(results: Sequence[Result], report: Path) -> str:
     """Return the report as Markdown; links are relative to the file ``report``."""
-    head = f"# Validation of mfpde\n\n{READING}\n{summary(results)}\n\n"
+    reading = READING.format(saboteurs="saboteurs.md")
+    origin = provenance_line(quick=any(result.quick for result in results))
+    head = f"# Validation of mfpde\n\n{reading}\n{summary(results)}\n\n{origin}\n\n"
     tables = claim_tables(results, report.parent, report=report)
     details = "\n".join(claim_details(result, report.parent) for result in results)
     return f"{head}{tables}\n{details}"
@@ -177,8 +200,12 @@ def verdict_text(result: Result) -> str:
     """Return the verdict with its condition, refutation or failure."""
     if result.verdict == FAILED:
         bad = [quantity.name for quantity in result.quantities if not quantity.holds]
-        return f"**{FAILED.split(':')[0]}**: {_cell(result.error or '; '.join(bad))}"
-    why = result.claim.refutation or result.claim.condition
+        reason = (
+            result.error or "; ".join(bad) or "no quantity shows what the text says"
+        )
+        return f"**{FAILED.split(':')[0]}**: {_cell(reason)}"
+    told = (result.claim.condition, result.claim.refutation)
+    why = " But: ".join(text for text in told if text)
     return f"**{result.verdict}**" + (f": {_cell(why)}" if why else "")
 
 
