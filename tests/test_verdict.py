@@ -126,18 +126,19 @@ def test_one_relu_neuron_is_half_an_atom_half_frozen_with_a_jump(size: int) -> N
 
 
 def test_a_jump_alone_is_no_atom() -> None:
-    """The uniform density on half a circle, in descent and without any velocity there."""
+    """Half a circle with five times the density of the rest, which alone moves, or all of it."""
     circle = mfpde.Circle(300)
     half = np.where(np.abs(shapes.offset(circle, 2.0)) < np.pi / 2, 1.0, 0.2)
     density = density_of(circle, half)
-    for equation, verdict in (
-        (attention(4.0, "descent"), "jump"),
-        (shapes.neuron(-shapes.on_circle(2.0), 1.0), None),
+    for equation, frozen in (
+        (attention(4.0, "descent"), 0.0),
+        (shapes.neuron(-shapes.on_circle(2.0), 1.0), 1.0 / 1.2),
     ):
         report = mfpde.concentration(density, equation)
         assert report.of_kinds("atom") == ()
         assert len(report.jumps) == 2
-        assert verdict in (None, report.verdict)
+        assert report.verdict == "jump"
+        assert report.frozen_mass == pytest.approx(frozen, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))
