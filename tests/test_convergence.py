@@ -68,8 +68,10 @@ def test_what_is_said_to_hold_holds(studies, number):
     study = studies[number]
     assert study.converged
     for quantity in (*study.of_kind("position"), *study.of_kind("mass")):
+        assert quantity.digits >= 3
+        assert quantity.error < 10.0**-quantity.digits
         allowed = quantity.error + 2 * quantity.particle_uncertainty
-        assert quantity.particle_errors[-1] <= max(allowed, 10.0**-quantity.digits)
+        assert quantity.particle_errors[-1] <= allowed
 
 
 def test_a_study_is_printed_written_and_drawn(study, tmp_path):
