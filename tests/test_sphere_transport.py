@@ -405,7 +405,8 @@ def test_two_atoms_attract_each_other_at_the_right_speed(case):
     )
     equation = MeanFieldEquation(Attention(beta), direction="ascent")
     end = final(equation, start, time)
-    assert separation(end, points) == pytest.approx(exact, abs=0.02)
+    # 0.0086 (generic) to 0.0107 (across the pole) nearer than points: bumps have a width.
+    assert separation(end, points) == pytest.approx(exact, abs=0.0115)
 
 
 def test_an_atom_beside_the_density_moves_as_an_exact_point():
@@ -423,17 +424,6 @@ def test_an_atom_beside_the_density_moves_as_an_exact_point():
     assert np.tan(angles[1] / 2) == pytest.approx(
         np.exp(-1.0) * np.tan(angles[0] / 2), rel=1e-5
     )
-
-
-def test_steps_of_the_two_atom_ascent():
-    points, sphere = pair("generic"), Sphere(128)
-    width = 1.5 * sphere.spacing
-    start = Density.from_function(
-        sphere, lambda x: sum(np.exp((x @ p - 1) / width**2) for p in points)
-    )
-    equation = MeanFieldEquation(Attention(8.0), direction="ascent")
-    run = solve(equation, start, t_end=5.0, save_at=[5.0])
-    assert run.statistics["steps"] <= 250
 
 
 # --- Nonlinear: against a reference on a grid four times as fine ------------------------
