@@ -255,7 +255,7 @@ class TestUniformState:
 class TestExactSolutions:
     @pytest.mark.parametrize(
         ("dimension", "cells", "bound"),
-        [(3, 64, 2e-6), (5, 64, 2e-5), (64, 192, 3e-5), (2048, 1024, 3e-5)],
+        [(3, 64, 1e-7), (5, 64, 4e-7), (64, 192, 2e-7), (2048, 1024, 1e-6)],
     )
     def test_linear_potential_semi_lagrangian(self, dimension, cells, bound):
         assert l1_error(Zonal(dimension, cells), "linear", "semi_lagrangian") < bound
