@@ -18,6 +18,12 @@ ComplexArray = NDArray[np.complex128]
 IntArray = NDArray[np.int64]
 
 
+LONGEST_SHOWN = 120
+"""Characters of a wrong value that an error repeats."""
+CLOSE = 0.6
+"""Likeness from which a name is taken for a misspelt one: 'silu' is not 'relu'."""
+
+
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Return ``array`` itself, closed for writing: frozen objects share arrays."""
     array.flags.writeable = False
@@ -27,11 +33,17 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 def real_array(name: str, values: ArrayLike) -> FloatArray:
     """Return a float64 copy of ``values``; every entry must be a finite number."""
     try:
-        array = np.array(values, dtype=np.float64)
+        given = np.asarray(values)
+        # numpy would drop imaginary parts with no more than a warning.
+        array = None if np.iscomplexobj(given) else np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{name} = {values!r} is not an array of real numbers"
+            f"{name} = {shown(values)} is not an array of real numbers"
         ) from error
+    if array is None:
+        raise ValueError(
+            f"{name} of complex numbers is not an array of real numbers: take its .real"
+        )
     finite = np.isfinite(array)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~finite)[0])
@@ -51,7 +63,7 @@ def real_number(
     """Return ``value`` as a finite float within the bounds that are given."""
     allowed = _allowed(at_least, above, at_most)
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise ValueError(f"{name} = {value!r} must be a real number{allowed}")
+        raise ValueError(f"{name} = {shown(value)} must be a real number{allowed}")
     number = float(value)
     in_range = number >= at_least and number > above and number <= at_most
     if not (np.isfinite(number) and in_range):
@@ -59,13 +71,17 @@ def real_number(
     return number
 
 
-def whole_number(name: str, value: Any, *, at_least: int) -> int:
-    """Return ``value`` as an int of at least ``at_least``."""
+def whole_number(
+    name: str, value: Any, *, at_least: int, at_most: int | None = None
+) -> int:
+    """Return ``value`` as an int from ``at_least`` to ``at_most``."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or value < at_least:
         raise ValueError(
-            f"{name} = {value!r} must be a whole number of at least {at_least}"
+            f"{name} = {shown(value)} must be a whole number of at least {at_least}"
         )
+    if at_most is not None and value > at_most:
+        raise ValueError(f"{name} = {shown(value)} must be at most {at_most}")
     return int(value)
 
 
@@ -76,13 +92,19 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
         return value
     listed = ", ".join(repr(option) for option in options)
     raise ValueError(
-        f"{name} = {value!r}{nearest(value, options)} must be one of {listed}"
+        f"{name} = {shown(value)}{nearest(value, options)} must be one of {listed}"
     )
+
+
+def shown(value: Any) -> str:
+    """Return what ``value`` prints as, in a line of an error: no more than its beginning."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def nearest(value: Any, options: Iterable[str]) -> str:
     """Return ``" (did you mean 'x'?)"`` for the option closest in spelling, or ``""``."""
-    close = difflib.get_close_matches(str(value), list(options), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(value), list(options), n=1, cutoff=CLOSE)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 

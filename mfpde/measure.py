@@ -13,14 +13,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, read_only, real_array, real_number, unit_vectors
+from mfpde.arrays import (
+    FloatArray,
+    read_only,
+    real_array,
+    real_number,
+    shown,
+    unit_vectors,
+)
 from mfpde.clouds import cloud_points
 from mfpde.geometry import Geometry
 
 PERTURBED_DEGREE = 8
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Atoms:
     """Point masses: ``points`` (n, d) on the unit sphere, ``masses`` (n,), all above zero.
 
@@ -81,6 +88,13 @@ class Atoms:
     def __len__(self) -> int:
         return len(self.masses)
 
+    def __repr__(self) -> str:
+        heaviest = "" if not len(self) else f", heaviest {self.masses.max():.6g}"
+        return (
+            f"<Atoms: {len(self)} on S^{self.dimension - 1}, total mass "
+            f"{self.total_mass:.6g}{heaviest}>"
+        )
+
     @property
     def dimension(self) -> int:
         """Dimension d of the space that the sphere lies in."""
@@ -102,7 +116,7 @@ class Atoms:
         return Atoms(points, np.repeat(self.masses / size, size))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Density:
     """A density on ``geometry``: ``values`` per surface area, shape ``geometry.shape``.
 
@@ -128,6 +142,13 @@ class Density:
                 f"values{list(where)} = {values[where]} must not be negative"
             )
         object.__setattr__(self, "values", read_only(values))
+
+    def __repr__(self) -> str:
+        low, high = self.values.min(), self.values.max()
+        return (
+            f"<Density on {self.geometry!r}: total mass {self.total_mass:.6g}, values "
+            f"{low:.3g} to {high:.3g}>"
+        )
 
     @classmethod
     def from_function(
@@ -184,7 +205,7 @@ class Density:
         return Density(finer, self.geometry.interpolated(self.values, finer))
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Measure:
     """A density plus (possibly no) atoms; ``total_mass`` is 1 for a probability.
 
@@ -206,6 +227,9 @@ class Measure:
             )
         object.__setattr__(self, "density", density)
         object.__setattr__(self, "atoms", held)
+
+    def __repr__(self) -> str:
+        return f"<Measure of {self.density!r} and {self.atoms!r}>"
 
     @property
     def geometry(self) -> Geometry:
@@ -245,7 +269,7 @@ def as_measure(measure: AnyMeasure) -> Measure:
             "atoms alone have no grid: use Measure(density, atoms) with a density on one, "
             "or solve_particles"
         )
-    raise ValueError(f"measure = {given!r} must be a Density, Atoms or a Measure")
+    raise ValueError(f"measure = {shown(given)} must be a Density, Atoms or a Measure")
 
 
 def atoms_of(measure: AnyMeasure) -> Atoms:

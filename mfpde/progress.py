@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 REDRAW_SECONDS = 0.1
+SECONDS_TO_FIRST_LINE = 3.0
+SECONDS_BETWEEN_LINES = 10.0
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ def described(progress: Progress) -> str:
     """Return time, step, mass drift, energy and largest density in one line."""
     energy = "" if progress.energy is None else f"  E {progress.energy:.6g}"
     return (
-        f"t {progress.time:.4g}/{progress.t_end:g}  dt {progress.step:.2g}"
+        f"t {progress.time:.4g}/{progress.t_end:g}  step {progress.steps}"
+        f"  dt {progress.step:.2g}"
         f"  mass {progress.mass_drift:+.0e}{energy}"
         f"  max {progress.largest_density:.3g}"
     )
@@ -51,20 +54,33 @@ def progress_line(console: Console | None = None) -> Iterator[Report]:
     Parameters
     ----------
     console
-        Where to draw: stderr by default.  Where it is no terminal nothing is shown.
+        Where to draw: stderr by default.  Where it is no terminal (a log, a notebook) a
+        line is written every now and then, the first after some seconds.
     """
     from rich.console import Console
 
-    console = Console(stderr=True) if console is None else console
+    if console is None:
+        # In a notebook stderr is text in the cell, which needs no widgets.
+        console = Console(stderr=True, force_jupyter=False)
     if not console.is_terminal:
-        yield _silent
+        yield _occasional_lines(console)
         return
     with _live_line(console) as report:
         yield report
 
 
-def _silent(progress: Progress) -> None:
-    """Take a report and show nothing."""
+def _occasional_lines(console: Console) -> Report:
+    """Write a line after some seconds, and then again and again."""
+    next_at = time.monotonic() + SECONDS_TO_FIRST_LINE
+
+    def report(progress: Progress) -> None:
+        nonlocal next_at
+        now = time.monotonic()
+        if now >= next_at:
+            next_at = now + SECONDS_BETWEEN_LINES
+            console.print(described(progress), markup=False, highlight=False)
+
+    return report
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from mfpde.concentration import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.events import Event
 from mfpde.measure import AnyMeasure, Atoms, as_measure
+from mfpde.notebook import Printed
 from mfpde.refinement_record import Refinement
 from mfpde.stopping import StopReason
 from mfpde.tracking import Concentration, Track, followed
@@ -19,8 +20,8 @@ HELD_BACK = "held_back"
 """Name of the statistic that says which refinement max_cells did not allow."""
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Printed):
     """A finished run of the density solver or of particles.
 
     Attributes
@@ -112,6 +113,13 @@ class Run:
         lines = [f"refined at {refinement}" for refinement in self.refinements]
         held_back = self.statistics.get(HELD_BACK)
         return [*lines, f"not refined: {held_back}"] if held_back else lines
+
+    def __repr__(self) -> str:
+        equation = "user's own terms" if self.equation is None else str(self.equation)
+        return (
+            f"<Run of {equation}: {len(self.times)} saves to t = {self.final_time:g}, "
+            f"stopped by {self.stop.kind}; print it for a summary>"
+        )
 
     def __str__(self) -> str:
         equation = "user's own terms" if self.equation is None else str(self.equation)

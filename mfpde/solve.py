@@ -20,10 +20,12 @@ from mfpde.refinement.criterion import DEFAULT_TOLERANCE
 from mfpde.run import Run
 from mfpde.save_times import save_times
 from mfpde.solve_checks import (
+    check_equation,
     check_refine,
     check_start,
-    check_stop,
+    observers,
     positive_or_infinite,
+    stopping_conditions,
     tracker_of,
     warn_of_coarse_grid,
 )
@@ -43,7 +45,7 @@ def solve(
     t_end: float,
     save_every: float | None = None,
     save_at: ArrayLike | None = None,
-    stop: Sequence[StoppingCondition] = (),
+    stop: StoppingCondition | Sequence[StoppingCondition] = (),
     transport: str | None = None,
     atoms: Literal["grid", "exact"] = "grid",
     rtol: float = 1e-4,
@@ -75,8 +77,8 @@ def solve(
         Save at multiples of ``save_every`` (and at the start and the end), or exactly
         at the times ``save_at``; by default at 50 equal intervals.
     stop
-        Conditions that end the run early: :class:`SteadyState`, :class:`StepLimit`,
-        :class:`WallTimeLimit`.
+        One or several conditions that end the run early: :class:`SteadyState`,
+        :class:`StepLimit`, :class:`WallTimeLimit`.
     transport
         ``"donor_blended"`` (fifth order in smooth regions, third order on the sphere;
         atoms move on the grid),
@@ -108,7 +110,8 @@ def solve(
         that of the first doubling with 400 sqrt(beta) cells around a circle, or 23
         sqrt(beta) rings on a sphere.
     observe
-        Functions of the measure by name, recorded at every save.
+        Functions of the measure by name, recorded at every save, in addition to what is
+        recorded anyway (``mfpde.diagnostics``).
     progress
         True for a progress line, or a function that is called with a
         :class:`mfpde.progress.Progress` after every step.
@@ -144,6 +147,7 @@ def solve(
     UserWarning
         If the grid is too coarse for exact atoms to form at the right place.
     """
+    check_equation(equation)
     measure = as_measure(start)
     geometry = measure.geometry
     check_start(measure, equation)
@@ -158,7 +162,8 @@ def solve(
     rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
     longest = positive_or_infinite("max_step", max_step)
     first = positive_or_infinite("first_step", first_step)
-    check_stop(stop)
+    conditions = stopping_conditions(stop)
+    observed = observers(observe)
     check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
     tracker = tracker_of(track, equation)
     scheme = scheme_for(transport, geometry, exact_atoms=atoms == "exact")
@@ -171,7 +176,7 @@ def solve(
     record = Recorder(
         equation,
         geometry,
-        dict(observe or {}),
+        observed,
         on_save,
         tracker=tracker,
         on_track=on_track,
@@ -193,7 +198,7 @@ def solve(
         loop.report = _reporter(progress, stack)
         state = _state_of(measure, stepper.transport, exact is not None)
         if not refine:
-            reason = loop.run(state, start_time, tuple(stop))
+            reason = loop.run(state, start_time, conditions)
         else:
             tolerance = (
                 DEFAULT_TOLERANCE if refine_tolerance is None else refine_tolerance
@@ -206,7 +211,7 @@ def solve(
                 record=record,
             )
             reason = refiner.run(
-                loop, state, start_time=start_time, conditions=tuple(stop)
+                loop, state, start_time=start_time, conditions=conditions
             )
     statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
     return record.run(reason, loop.measured, loop.time, statistics=statistics)

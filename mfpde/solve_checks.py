@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import real_number, whole_number
+from mfpde.arrays import real_number, shown, whole_number
 from mfpde.atoms import coarseness
+from mfpde.diagnostics import DIAGNOSTICS
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure
 from mfpde.refinement import cell_count, doubled
 from mfpde.stopping import StoppingCondition
 from mfpde.tracking import Concentration, Tracker
+
+
+def check_equation(equation: MeanFieldEquation) -> None:
+    """Refuse what is no equation."""
+    # Users hand over other things too.
+    given: object = equation
+    if not isinstance(given, MeanFieldEquation):
+        raise ValueError(f"equation = {shown(given)} must be a MeanFieldEquation")
 
 
 def check_start(measure: Measure, equation: MeanFieldEquation) -> None:
@@ -31,13 +41,40 @@ def check_start(measure: Measure, equation: MeanFieldEquation) -> None:
         )
 
 
-def check_stop(stop: Sequence[StoppingCondition]) -> None:
-    """Refuse what is no stopping condition."""
-    for condition in stop:
+def stopping_conditions(
+    stop: StoppingCondition | Sequence[StoppingCondition],
+) -> tuple[StoppingCondition, ...]:
+    """Return one or several conditions as a tuple; refuse what is none."""
+    # Users hand over other things too.
+    given: object = stop
+    if isinstance(given, StoppingCondition):
+        return (given,)
+    several = (
+        given if isinstance(given, Sequence) and not isinstance(given, str) else None
+    )
+    for condition in (given,) if several is None else several:
         if not isinstance(condition, StoppingCondition):
             raise ValueError(
-                f"stop holds {condition!r}; it takes SteadyState, StepLimit and WallTimeLimit"
+                f"stop holds {shown(condition)}; it takes SteadyState, StepLimit and "
+                "WallTimeLimit, one or several"
             )
+    return tuple(stop)  # type: ignore[arg-type]
+
+
+def observers(observe: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the user's observers by name; refuse names that mean something already."""
+    found = dict(observe or {})
+    for name, function in found.items():
+        if name in DIAGNOSTICS:
+            raise ValueError(
+                f"observe: {name!r} is recorded anyway ({DIAGNOSTICS[name].meaning}); give "
+                f"your own number another name, such as 'my_{name}'"
+            )
+        if not callable(function):
+            raise ValueError(
+                f"observe[{name!r}] = {shown(function)} must be a function of the measure"
+            )
+    return found
 
 
 def positive_or_infinite(name: str, value: float | None) -> float:
@@ -55,7 +92,7 @@ def tracker_of(
     given: object = track
     if not isinstance(given, Concentration):
         raise ValueError(
-            f"track = {given!r} must be Concentration(...), the settings of what is "
+            f"track = {shown(given)} must be Concentration(...), the settings of what is "
             "followed, or None"
         )
     return Tracker(given, equation)
@@ -72,7 +109,7 @@ def check_refine(
     # Users hand over other things too.
     given: object = refine
     if not isinstance(given, bool):
-        raise ValueError(f"refine = {given!r} must be True or False")
+        raise ValueError(f"refine = {shown(given)} must be True or False")
     for name, value in (("max_cells", max_cells), ("refine_tolerance", tolerance)):
         if value is not None and not refine:
             raise ValueError(f"{name} = {value!r} is used with refine = True only")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import choice, whole_number
+from mfpde.arrays import choice, shown, whole_number
 from mfpde.circle_distribution import CircularDistribution, on_circle
 from mfpde.distances.circle import first_order, second_order
 from mfpde.distances.discrete import Cost, entropic_cost, exact_cost
@@ -149,7 +149,7 @@ def _check_measures(a: AnyMeasure, b: AnyMeasure) -> None:
     for name, measure in (("a", a), ("b", b)):
         if not isinstance(measure, Density | Atoms | Measure):
             raise ValueError(
-                f"{name} = {measure!r} must be a Density, Atoms or a Measure"
+                f"{name} = {shown(measure)} must be a Density, Atoms or a Measure"
             )
     if a.dimension != b.dimension:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The progress line: physics on a terminal, silence elsewhere."""
+"""The progress line: physics on a terminal, a line now and then elsewhere."""
 
 import io
 
@@ -41,7 +41,16 @@ def test_a_terminal_shows_the_last_record():
     assert "t 2.5/10" in file.getvalue()
 
 
-def test_elsewhere_nothing_is_shown(capsys):
+def test_elsewhere_a_long_run_writes_a_line_now_and_then(monkeypatch):
+    file, clock = io.StringIO(), iter([0.0, 1.0, 4.0, 5.0, 15.0, 16.0])
+    monkeypatch.setattr("mfpde.progress.time.monotonic", lambda: next(clock))
+    with progress_line(Console(file=file, width=200)) as report:
+        for _ in range(5):
+            report(RECORD)
+    assert file.getvalue().count("t 2.5/10  step 250") == 2
+
+
+def test_elsewhere_a_short_run_is_silent(capsys):
     circle = Circle(32)
     equation = MeanFieldEquation(Attention(1.0), direction="ascent")
     solve(equation, perturbed_uniform(circle), t_end=0.1, progress=True)

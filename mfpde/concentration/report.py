@@ -11,6 +11,7 @@ from mfpde.arrays import FloatArray
 from mfpde.concentration.decision import Kind
 from mfpde.concentration.strip import StripWidth
 from mfpde.measure import AnyMeasure
+from mfpde.notebook import Printed
 
 Place = Literal["circle", "sphere", "zonal"]
 Verdict = Literal[
@@ -111,8 +112,8 @@ class ConcentratedRegion:
         return float(np.arctan2(across, self.position[-1]))
 
 
-@dataclass(frozen=True, eq=False)
-class ConcentrationReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class ConcentrationReport(Printed):
     """What :func:`concentration` found: all basins, and the verdict on the whole.
 
     Attributes

@@ -12,6 +12,7 @@ from mfpde.arrays import FloatArray
 from mfpde.convergence.quantity import Converging
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
+from mfpde.notebook import Printed
 from mfpde.run import Run
 from mfpde.stationary import PolishedAtoms
 
@@ -31,8 +32,8 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class AtomConvergence:
+@dataclass(frozen=True, eq=False, repr=False)
+class AtomConvergence(Printed):
     """One run on a ladder of grids, and how far its atoms have converged.
 
     Attributes

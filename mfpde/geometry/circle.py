@@ -21,6 +21,8 @@ from mfpde.geometry.circle_remap import finer_values
 from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms
 
 MINIMUM_CELLS = 16
+MOST_CELLS = 2**24
+"""Beyond it a run would not fit in the memory of a common machine."""
 
 
 def angles_of(points: FloatArray) -> FloatArray:
@@ -73,13 +75,18 @@ class Circle(Geometry):
     Raises
     ------
     ValueError
-        If ``num_cells`` is not a whole number of at least 16.
+        If ``num_cells`` is not a whole number from 16 to 2^24.
     """
 
     num_cells: int
 
     def __post_init__(self) -> None:
-        whole_number("num_cells", self.num_cells, at_least=MINIMUM_CELLS)
+        whole_number(
+            "num_cells",
+            self.num_cells,
+            at_least=MINIMUM_CELLS,
+            at_most=MOST_CELLS,
+        )
 
     @property
     def dimension(self) -> int:

@@ -29,6 +29,8 @@ from mfpde.geometry.spherical_transform import (
 )
 
 MINIMUM_RINGS = 32
+MOST_RINGS = 2**13
+"""Beyond it a run would not fit in the memory of a common machine."""
 _RESOLVED = 1e-8
 _ROUNDING = 1e-12
 
@@ -61,11 +63,13 @@ class Sphere(Geometry):
 
     def __post_init__(self) -> None:
         # shtns can end the interpreter on numbers that it dislikes: check them before.
-        nlat = whole_number("nlat", self.nlat, at_least=MINIMUM_RINGS)
+        nlat = whole_number(
+            "nlat", self.nlat, at_least=MINIMUM_RINGS, at_most=MOST_RINGS
+        )
         if nlat % 2:
             raise ValueError(f"nlat = {nlat} must be even, such as {nlat + 1}")
         given = 2 * nlat if self.nlon is None else self.nlon
-        nlon = whole_number("nlon", given, at_least=nlat)
+        nlon = whole_number("nlon", given, at_least=nlat, at_most=4 * MOST_RINGS)
         if not _is_usable(nlon):
             named = f"nlon = {nlon}" + (" = 2 nlat" if self.nlon is None else "")
             raise ValueError(

@@ -24,6 +24,8 @@ from mfpde.remap import GHOSTS, edge_densities, remapped
 
 LARGEST_DIMENSION = 2048
 MINIMUM_CELLS = 16
+MOST_CELLS = 2**16
+"""Its transform is a matrix: beyond it that would not fit in a common memory."""
 SMALLEST_TOTAL_AREA = 1e-100
 SMALLEST_AREA = 1e-280
 
@@ -71,7 +73,12 @@ class Zonal(Geometry):
             raise ValueError(
                 f"dimension = {self.dimension} must be at most {LARGEST_DIMENSION}"
             )
-        whole_number("num_cells", self.num_cells, at_least=MINIMUM_CELLS)
+        whole_number(
+            "num_cells",
+            self.num_cells,
+            at_least=MINIMUM_CELLS,
+            at_most=MOST_CELLS,
+        )
         needed = int(np.ceil(4 * np.sqrt(self.dimension)))
         if self.num_cells < needed:
             raise ValueError(

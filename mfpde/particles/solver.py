@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde import stopping
-from mfpde.arrays import FloatArray, choice, real_number, whole_number
+from mfpde.arrays import FloatArray, choice, real_number, shown, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.measure import AnyMeasure, Atoms, Density, Measure
 from mfpde.particles.integrators import (
@@ -187,7 +187,9 @@ def _check_start(equation: MeanFieldEquation, start: AnyMeasure) -> None:
             "without noise: use mfpde.solve, or an equation with diffusion=0"
         )
     if not isinstance(start, Atoms | Density | Measure):
-        raise ValueError(f"start = {start!r} must be Atoms, a Density or a Measure")
+        raise ValueError(
+            f"start = {shown(start)} must be Atoms, a Density or a Measure"
+        )
     if isinstance(start, Atoms) and len(start) == 0:
         raise ValueError("start has no atoms: there is nothing to move")
     for term in equation.externals:

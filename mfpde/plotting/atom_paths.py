@@ -10,7 +10,7 @@ from mfpde.plotting.globe import SIDES, Side, add_globe_bar, draw_globes
 from mfpde.plotting.junctions import drawn_nodes, track_of
 from mfpde.plotting.projections import Orthographic
 from mfpde.plotting.sphere_field import colours_for, density_of
-from mfpde.plotting.style import styled
+from mfpde.plotting.style import Picture, styled
 from mfpde.run import Run
 from mfpde.tracking import Track
 
@@ -46,7 +46,7 @@ def plot_atom_paths(
             "plot_space_time draws the paths of angles against time"
         )
     if figure is None:
-        figure = Figure(figsize=(7.0, 4.0), layout="constrained")
+        figure = Picture(figsize=(7.0, 4.0), layout="constrained")
     last = run.states[-1]
     density = density_of(last)
     norm = colours_for([density] if density is not None else [])

@@ -22,7 +22,7 @@ from mfpde.plotting.sphere_frame import (
     prepare_axes,
 )
 from mfpde.plotting.sphere_neurons import draw_directions, draw_neurons, sphere_neurons
-from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, styled
+from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, Picture, styled
 from mfpde.stationary import Minimum
 
 LINE_ANGLES = 2881
@@ -49,7 +49,7 @@ def plot_certificate(result: Minimum) -> Figure:
     -------
     A matplotlib figure.
     """
-    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    figure = Picture(figsize=(7.2, 4.4), layout="constrained")
     if result.measure.dimension == 2:
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
         _draw_curve(upper, result)

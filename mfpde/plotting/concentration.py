@@ -22,7 +22,15 @@ from mfpde.plotting.projections import Mollweide
 from mfpde.plotting.scales import set_decades
 from mfpde.plotting.sphere_frame import outlined
 from mfpde.plotting.sphere_map import draw_density_map
-from mfpde.plotting.style import ATOM, DENSITY, LANDSCAPE, MUTED, OKABE_ITO, styled
+from mfpde.plotting.style import (
+    ATOM,
+    DENSITY,
+    LANDSCAPE,
+    MUTED,
+    OKABE_ITO,
+    Picture,
+    styled,
+)
 
 KIND_COLOURS = {
     "atom": ATOM,
@@ -90,7 +98,7 @@ def plot_concentration(
     domain = domain_of(report.measure, picture="plot_concentration")
     rows = min(len(report.regions), MOST_ROWS)
     numbers = 0.75 + ROW_HEIGHT * rows
-    figure = Figure(figsize=(10.0, UPPER_HEIGHT + numbers), layout="constrained")
+    figure = Picture(figsize=(10.0, UPPER_HEIGHT + numbers), layout="constrained")
     figure.suptitle(f"{report.verdict}: {report.summary}", fontsize=9.5, wrap=True)
     parts = figure.subfigures(2, 1, height_ratios=(UPPER_HEIGHT, numbers))
     upper, lower = np.asarray(parts)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from mfpde.arrays import FloatArray
 from mfpde.convergence import AtomConvergence, Converging
-from mfpde.plotting.style import MUTED, NEURONS, styled
+from mfpde.plotting.style import MUTED, NEURONS, Picture, styled
 
 PANELS = {"position": "position / rad", "mass": "mass", "merge time": "merge time"}
 _SMALLEST = 1e-16
@@ -45,7 +45,7 @@ def plot_convergence(study: AtomConvergence) -> Figure:
             "the study found no atoms that change from grid to grid: there is nothing to "
             "draw; let the runs go on (t_end), lower smallest_mass, or use coarser grids"
         )
-    figure = Figure(figsize=(3.1 * len(kinds) + 0.4, 4.2), layout="constrained")
+    figure = Picture(figsize=(3.1 * len(kinds) + 0.4, 4.2), layout="constrained")
     panels = figure.subplots(1, len(kinds), squeeze=False)[0]
     for ax, kind in zip(panels, kinds, strict=True):
         _draw(ax, study.of_kind(kind), study.spacings)

@@ -18,7 +18,7 @@ from mfpde.plotting.sphere_frame import prepare_axes
 from mfpde.plotting.sphere_map import draw_ground, legend_handles
 from mfpde.plotting.sphere_neurons import draw_directions, draw_neurons, sphere_neurons
 from mfpde.plotting.sphere_paths import draw_paths
-from mfpde.plotting.style import LANDSCAPE, styled
+from mfpde.plotting.style import LANDSCAPE, Picture, styled
 from mfpde.tracking import Track
 
 Side = tuple[Orthographic, str]
@@ -71,7 +71,7 @@ def plot_globe(
             "here: it draws densities on a Sphere and atoms with d = 3. Use plot_density"
         )
     if figure is None:
-        figure = Figure(figsize=(7.0, 4.0), layout="constrained")
+        figure = Picture(figsize=(7.0, 4.0), layout="constrained")
     density = density_of(measure)
     norm = colours_for([density] if density is not None else [])
     pair = draw_globes(figure, measure, equation, norm=norm)

@@ -10,7 +10,7 @@ from mfpde.plotting.domain import domain_of_run
 from mfpde.plotting.globe import draw_globes
 from mfpde.plotting.snapshots import draw_snapshots, snapshot_indices
 from mfpde.plotting.sphere_strip import draw_strip
-from mfpde.plotting.style import MUTED, styled
+from mfpde.plotting.style import MUTED, Picture, styled
 from mfpde.plotting.time_panels import available_panels, draw_time_panels
 from mfpde.run import Run
 from mfpde.terms import Attention, Perceptron
@@ -35,7 +35,7 @@ def plot_run(run: Run) -> Figure:
         If nothing was saved, or there is no picture for the geometry.
     """
     domain = domain_of_run(run, picture="plot_run")
-    figure = Figure(figsize=(10.0, 7.0), layout="constrained")
+    figure = Picture(figsize=(10.0, 7.0), layout="constrained")
     figure.suptitle(describe_equation(run.equation))
     _COMPOSERS[domain](figure, run)
     figure.supxlabel(describe_outcome(run), fontsize=8, color=MUTED)

@@ -17,7 +17,7 @@ from mfpde.plotting.domain import domain_of_run
 from mfpde.plotting.landscape import draw_active_regions, draw_landscape, has_landscape
 from mfpde.plotting.scales import evenly_spread, set_angle_axis, set_density_axis
 from mfpde.plotting.sphere_strip import draw_strip, strip_size
-from mfpde.plotting.style import DENSITY, styled
+from mfpde.plotting.style import DENSITY, Picture, styled
 from mfpde.run import Run
 
 DEFAULT_SNAPSHOTS = 5
@@ -48,10 +48,10 @@ def plot_snapshots(run: Run, *, times: ArrayLike | None = None) -> Figure:
     domain = domain_of_run(run, picture="plot_snapshots")
     indices = snapshot_indices(run, times)
     if domain == "sphere":
-        figure = Figure(figsize=strip_size(len(indices)), layout="constrained")
+        figure = Picture(figsize=strip_size(len(indices)), layout="constrained")
         draw_strip(figure, run, indices)
     else:
-        figure = Figure(figsize=(5.0, 7.0), layout="constrained")
+        figure = Picture(figsize=(5.0, 7.0), layout="constrained")
         draw_snapshots(figure, run, indices)
     return figure
 

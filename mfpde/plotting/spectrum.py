@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from mfpde.arrays import FloatArray
 from mfpde.branches import StationaryDensity
-from mfpde.plotting.style import ATOM, DENSITY, MUTED, styled
+from mfpde.plotting.style import ATOM, DENSITY, MUTED, Picture, styled
 from mfpde.stationary import PolishedAtoms
 
 LINEAR_SHARE = 1e-3
@@ -37,7 +37,7 @@ def plot_hessian_spectrum(polished: PolishedAtoms | StationaryDensity) -> Figure
         If there is nothing to draw: atoms that were not polished have no rates.
     """
     if isinstance(polished, StationaryDensity):
-        figure = Figure(figsize=(4.6, 3.6), layout="constrained")
+        figure = Picture(figsize=(4.6, 3.6), layout="constrained")
         rates = -polished.hessian_eigenvalues
         _draw_rates(figure.subplots(), rates, polished.symmetry_dimension)
         figure.axes[0].set_ylabel("− eigenvalue of the free energy / κ")
@@ -53,7 +53,7 @@ def plot_hessian_spectrum(polished: PolishedAtoms | StationaryDensity) -> Figure
             f"the atoms are not stationary, so that their rates mean nothing: "
             f"{polished.message}"
         )
-    figure = Figure(figsize=(7.4, 3.6), layout="constrained")
+    figure = Picture(figsize=(7.4, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     rotations = np.zeros(polished.symmetry_dimension)
     rates = np.concatenate([polished.shift_rates.real, rotations])

@@ -6,6 +6,7 @@ apart for readers with any common colour blindness.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,6 +36,7 @@ NEURONS = tuple(
     for name in ("orange", "green", "purple", "sky", "yellow", "vermilion")
 )
 DENSITY_MAP = "cividis"
+SCREEN_DOTS_PER_INCH = 100
 
 STYLE: dict[Any, Any] = {
     "font.size": 9.0,
@@ -53,6 +55,16 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
 }
 
+
+class Picture(Figure):
+    """A figure that a notebook shows by itself, whatever its backend is set to."""
+
+    def _repr_png_(self) -> bytes:
+        drawn = io.BytesIO()
+        self.savefig(drawn, format="png", dpi=SCREEN_DOTS_PER_INCH)
+        return drawn.getvalue()
+
+
 styled = rc_context(STYLE)
 """Decorator: what the function creates has this style, whatever the global one is."""
 
@@ -61,4 +73,4 @@ def axes_or_new(ax: Axes | None, *, size: tuple[float, float]) -> Axes:
     """Return ``ax``, or the axes of a new figure of ``size`` inches."""
     if ax is not None:
         return ax
-    return Figure(figsize=size, layout="constrained").subplots()
+    return Picture(figsize=size, layout="constrained").subplots()

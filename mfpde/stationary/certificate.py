@@ -20,6 +20,7 @@ from mfpde.arrays import FloatArray, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere
 from mfpde.measure import AnyMeasure, Atoms, Measure, as_measure
+from mfpde.notebook import Printed
 from mfpde.stationary.activation_bounds import activation_bounds
 from mfpde.stationary.bounded_fields import AtomicField, SpectralField
 from mfpde.stationary.branch_and_bound import Floor, floor_of
@@ -33,8 +34,8 @@ SLACK_SHARE = 0.2
 LARGEST_DIMENSION = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Printed):
     """A measure's energy and how far above the minimum it can be at most.
 
     Attributes

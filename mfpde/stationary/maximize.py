@@ -24,6 +24,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.equation import MeanFieldEquation
+from mfpde.notebook import Printed
 from mfpde.stationary.arrangement import cells_of, intersections
 from mfpde.stationary.certificate import check_bounded
 from mfpde.stationary.external_bounds import external_bounds
@@ -37,8 +38,8 @@ MOST_NEURONS = 24
 SAME = 1e-7
 
 
-@dataclass(frozen=True, eq=False)
-class Maximum:
+@dataclass(frozen=True, eq=False, repr=False)
+class Maximum(Printed):
     """Where E is largest.
 
     Attributes

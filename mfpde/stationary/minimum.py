@@ -8,6 +8,7 @@ import numpy as np
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.measure import Atoms, Density
+from mfpde.notebook import Printed
 from mfpde.stationary.certificate import Certificate
 from mfpde.stationary.ring_minimizer import Rings
 
@@ -15,8 +16,8 @@ KINDS = ("atoms", "density", "ring", "spread")
 MOST_ROWS = 24
 
 
-@dataclass(frozen=True, eq=False)
-class Minimum:
+@dataclass(frozen=True, eq=False, repr=False)
+class Minimum(Printed):
     """The minimiser of E in descent, with a certificate.
 
     Attributes

@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from mfpde.arrays import FloatArray, real_number
+from mfpde.arrays import FloatArray, real_number, shown
 from mfpde.concentration import ConcentratedRegion
 from mfpde.equation import MeanFieldEquation
 from mfpde.measure import Atoms
@@ -101,7 +101,7 @@ def _as_atoms(atoms: Atoms | Sequence[ConcentratedRegion]) -> Atoms:
         found = _of_regions(given)
     else:
         raise ValueError(
-            f"atoms = {given!r} must be Atoms, or the atoms of a concentration report: "
+            f"atoms = {shown(given)} must be Atoms, or the atoms of a concentration report: "
             "polish(equation, concentration(measure, equation).atoms)"
         )
     if len(found) == 0:

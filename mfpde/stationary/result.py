@@ -9,10 +9,11 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measure import Atoms
+from mfpde.notebook import Printed
 
 
-@dataclass(frozen=True, eq=False)
-class PolishedAtoms:
+@dataclass(frozen=True, eq=False, repr=False)
+class PolishedAtoms(Printed):
     """Atoms after Newton's method, and their stability.
 
     All rates are per unit of the equation's own time and convention; positive means away

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.events import Event
+from mfpde.notebook import Printed
 from mfpde.tracking.flow import unit
 
 
@@ -109,8 +110,8 @@ class Path:
         return () if self.end is None else self.end.children
 
 
-@dataclass(frozen=True, eq=False)
-class Track:
+@dataclass(frozen=True, eq=False, repr=False)
+class Track(Printed):
     """Atoms of a run with their identities, and the tree of births, merges and deaths.
 
     An atom that merges or splits ends; what comes of it begins, with a new identity.  An
