@@ -56,12 +56,20 @@ def _called(arguments: argparse.Namespace) -> int:
         importlib.import_module(_PLACES[arguments.command]), arguments.command
     )
     from mfpde.config_errors import SettingsError
-    from mfpde.store_places import StoreError
+    from mfpde.growing_store import StoreError
 
     try:
         return int(command(arguments))
     except (SettingsError, StoreError, FileExistsError, FileNotFoundError) as error:
         print(f"mfpde {arguments.command}: {error}", file=sys.stderr)
+        return BAD_SETTINGS
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # A full disk, a folder that is closed for writing: what was saved stays.
+        place = f": {error.filename}" if error.filename else ""
+        reason = error.strerror or str(error)
+        print(f"mfpde {arguments.command}: {reason}{place}", file=sys.stderr)
         return BAD_SETTINGS
 
 

@@ -3,11 +3,17 @@
 Every array has ``time`` as its first dimension and ``time`` itself is written last: a
 record exists once its time does.  A process that is killed in the middle of a record
 leaves arrays longer than ``time``, or a time that is NaN; readers cut that off.
+
+Each record has a checksum of its entries (``checksum``, the CRC-32 of their bytes), so that
+a chunk that is gone, cut short or changed is not read as if it were a state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import warnings
+import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,9 +25,17 @@ from numpy.typing import NDArray
 from mfpde.arrays import FloatArray
 
 TIME = "time"
+CHECKSUM = "checksum"
+CHECKSUM_ATTRIBUTES = {"long_name": "CRC-32 of the record's entries", "units": "1"}
+CHECKED = "checked_records"
+"""Attribute of a store all of whose records have a checksum."""
 TIME_ATTRIBUTES = {"long_name": "time", "units": "1"}
 _CHUNK_ENTRIES = 2**15
 _MOST_RECORDS_IN_CHUNK = 1024
+
+
+class StoreError(ValueError):
+    """What is at a path is not the store of a run, holds nothing yet, or is damaged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +60,8 @@ class GrowingStore:
 
     def __init__(self, group: zarr.Group) -> None:
         self.group = group
+        if TIME not in group:
+            group.attrs[CHECKED] = True
         self._arrays: dict[str, zarr.Array[Any]] = {
             name: array
             for name, array in group.arrays()
@@ -93,6 +109,8 @@ class GrowingStore:
                 f"time = {time} must be after that of the last record, {self.last_time}"
             )
         at = len(self)
+        checksum = np.array(float(record_checksum(time, record)))
+        record = {**record, CHECKSUM: Variable(checksum, (), CHECKSUM_ATTRIBUTES)}
         for name, variable in record.items():
             if name not in self._arrays:
                 self._create(name, variable)
@@ -134,19 +152,64 @@ class GrowingStore:
         )
 
 
+def record_checksum(time: float, record: Mapping[str, Variable]) -> int:
+    """Return the CRC-32 of a record's time and entries, by the names of its variables.
+
+    Entries that only fill an array up (NaN, zero bytes) do not count, so that a record has
+    the same checksum when others have made its arrays longer.
+    """
+    found = zlib.crc32(np.float64(time).tobytes())
+    for name in sorted(record):
+        values = np.asarray(record[name].values)
+        kept = values[values != 0 if values.dtype == np.uint8 else ~np.isnan(values)]
+        if kept.size:
+            found = zlib.crc32(name.encode(), found)
+            found = zlib.crc32(np.ascontiguousarray(kept).tobytes(), found)
+    return found
+
+
 def complete_records(group: zarr.Group) -> int:
-    """Return the number of records whose time is written."""
-    times = np.asarray(group[TIME][:])  # type: ignore[index]
-    return int(np.isfinite(times).sum())
+    """Return the number of records whose time is written.
+
+    Raises
+    ------
+    StoreError
+        If times are missing that must have been there.
+    """
+    if TIME not in group:
+        raise StoreError(f"{group.store_path} has no times: its records cannot be read")
+    times = _read(group[TIME], f"{group.store_path}/{TIME}")  # type: ignore[arg-type]
+    written = np.isfinite(times)
+    complete = int(written.sum())
+    # A process that is killed leaves one time unwritten, the last.
+    if len(times) - complete > 1 or not written[:complete].all():
+        raise StoreError(
+            f"{group.store_path}/{TIME} is damaged: {len(times) - complete} of "
+            f"{len(times)} times are missing, so that its records cannot be read"
+        )
+    return complete
 
 
-def read_dataset(group: zarr.Group) -> xr.Dataset:
+def read_dataset(group: zarr.Group, *, skip_damaged: bool = False) -> xr.Dataset:
     """Return the complete records of ``group`` as a Dataset, read into memory.
 
     Where arrays disagree about the length of a dimension the smallest holds: all that
     is complete fits into it.
+
+    Parameters
+    ----------
+    skip_damaged
+        Leave out records that do not match their checksum, in place of an error.
+
+    Raises
+    ------
+    StoreError
+        If a record does not match its checksum, or an array cannot be read.
     """
-    arrays = dict(group.arrays())
+    with warnings.catch_warnings():
+        # An array whose description is gone: its record does not match its checksum.
+        warnings.filterwarnings("ignore", message="Object at .* is not recognized")
+        arrays = dict(group.arrays())
     sizes: dict[str, int] = {}
     for array in arrays.values():
         for name, size in zip(_dimensions(array), array.shape, strict=True):
@@ -155,12 +218,73 @@ def read_dataset(group: zarr.Group) -> xr.Dataset:
     variables = {
         name: xr.Variable(
             _dimensions(array),
-            np.asarray(array[tuple(slice(sizes[d]) for d in _dimensions(array))]),
+            _records(array, tuple(sizes[d] for d in _dimensions(array))),
             dict(array.attrs),
         )
         for name, array in arrays.items()
     }
-    return xr.Dataset(variables, attrs=dict(group.attrs))
+    dataset = xr.Dataset(variables, attrs=dict(group.attrs))
+    damaged = _damaged(dataset, must_be_checked=CHECKED in group.attrs)
+    if not damaged:
+        return dataset.drop_vars(CHECKSUM, errors="ignore")
+    if not skip_damaged:
+        raise StoreError(_told(group, dataset, damaged))
+    sound = np.setdiff1d(np.arange(sizes[TIME]), damaged)
+    return dataset.isel({TIME: sound}).drop_vars(CHECKSUM, errors="ignore")
+
+
+def _damaged(dataset: xr.Dataset, *, must_be_checked: bool) -> list[int]:
+    """Records that do not match their checksum; stores of older versions have none."""
+    if CHECKSUM not in dataset:
+        return list(range(dataset.sizes[TIME])) if must_be_checked else []
+    checksums = np.asarray(dataset[CHECKSUM].values)
+    moving = {
+        str(name): np.asarray(variable.values)
+        for name, variable in dataset.variables.items()
+        if name not in (TIME, CHECKSUM) and variable.dims[:1] == (TIME,)
+    }
+    found = []
+    for index, time in enumerate(np.asarray(dataset[TIME].values)):
+        if np.isnan(checksums[index]) and not must_be_checked:
+            continue
+        record = {name: Variable(values[index]) for name, values in moving.items()}
+        if checksums[index] != record_checksum(float(time), record):
+            found.append(index)
+    return found
+
+
+def _told(group: zarr.Group, dataset: xr.Dataset, damaged: Iterable[int]) -> str:
+    times = np.asarray(dataset[TIME].values)
+    bad = [float(times[index]) for index in damaged]
+    named = ", ".join(f"{time:g}" for time in bad[:5]) + (", ..." if bad[5:] else "")
+    return (
+        f"{group.store_path} is damaged: {len(bad)} of {len(times)} saves do not match "
+        f"their checksums (t = {named}); load(path, skip_damaged=True) reads the others"
+    )
+
+
+def _records(array: zarr.Array[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the beginning of an array, filled up where a chunk cannot be read."""
+    extent = tuple(slice(0, size) for size in shape)
+    try:
+        return np.asarray(array[extent])
+    # Whatever a codec makes of bytes that are not its own.
+    except Exception as error:
+        if _dimensions(array)[:1] != (TIME,):
+            raise StoreError(f"{array.store_path} cannot be read: {error}") from error
+    found = np.full(shape, array.fill_value, dtype=array.dtype)
+    for index in range(shape[0]):
+        with contextlib.suppress(Exception):
+            row = np.asarray(array[index : index + 1])
+            found[index] = row[0][extent[1:]]
+    return found
+
+
+def _read(array: zarr.Array[Any], place: str) -> NDArray[Any]:
+    try:
+        return np.asarray(array[:])
+    except Exception as error:
+        raise StoreError(f"{place} cannot be read: {error}") from error
 
 
 def _dimensions(array: zarr.Array[Any]) -> tuple[str, ...]:

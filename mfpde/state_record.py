@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from mfpde.arrays import FloatArray, read_only
 from mfpde.diagnostics import DIAGNOSTICS
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
-from mfpde.growing_store import TIME, Variable
+from mfpde.growing_store import CHECKSUM, TIME, Variable
 from mfpde.measure import AnyMeasure, Atoms, Density, Measure, as_measure, atoms_of
 from mfpde.track_record import TRACK_VARIABLES
 
 ATOM_VARIABLES = ("atom_points", "atom_masses", "atom_covariances")
 STATE_VARIABLES = ("density", *ATOM_VARIABLES)
 COORDINATES = ("angle", "colatitude", "longitude", "polar_angle")
-RESERVED = (*STATE_VARIABLES, *TRACK_VARIABLES, TIME, *COORDINATES)
+RESERVED = (*STATE_VARIABLES, *TRACK_VARIABLES, TIME, CHECKSUM, *COORDINATES)
 
 
 def on_grid(name: str, grid: int) -> str:

@@ -30,7 +30,13 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.equation_record import equation_from_dict, equation_to_dict
 from mfpde.events import Event
 from mfpde.geometry import Geometry
-from mfpde.growing_store import TIME, GrowingStore, complete_records, read_dataset
+from mfpde.growing_store import (
+    TIME,
+    GrowingStore,
+    StoreError,
+    complete_records,
+    read_dataset,
+)
 from mfpde.measure import AnyMeasure, Atoms, as_measure
 from mfpde.refinement_record import Refinement
 from mfpde.run import Run
@@ -42,11 +48,12 @@ from mfpde.state_record import (
 )
 from mfpde.store_places import (
     PARTICLES,
-    StoreError,
+    check_attributes,
     created_group,
     existing_store,
     opened_group,
     stop_of,
+    with_checksum,
 )
 from mfpde.stored_grids import StoredGrids, stored_geometries, stored_refinements
 from mfpde.track_record import (
@@ -120,6 +127,7 @@ class RunWriter:
         self._open(created_group(path, group, overwrite))
         self._group.attrs.update(attributes)
         self._grids.begin(geometry)
+        self._group.attrs.update(with_checksum(dict(self._group.attrs)))
 
     def _open(self, group: zarr.Group) -> None:
         self._group = group
@@ -234,7 +242,9 @@ def save(
     writer.finish(run)
 
 
-def load(path: str | Path, *, group: str | None = None) -> Run:
+def load(
+    path: str | Path, *, group: str | None = None, skip_damaged: bool = False
+) -> Run:
     """Read a run back, to the bit; also one that was killed between two saves.
 
     Parameters
@@ -242,6 +252,8 @@ def load(path: str | Path, *, group: str | None = None) -> Run:
     path, group
         A store written by :func:`save` or :class:`RunWriter`; ``"particles"`` for the
         particle run beside.
+    skip_damaged
+        Leave out saves that do not match their checksums, in place of an error.
 
     Returns
     -------
@@ -254,12 +266,30 @@ def load(path: str | Path, *, group: str | None = None) -> Run:
     FileNotFoundError
         If there is no store (or no such group in it).
     StoreError
-        If the store is not that of a run, or holds no saved state.
+        If the store is not that of a run, holds no saved state, or is damaged: the message
+        says what can still be read.
     """
     stored = opened_group(path, group)
     attributes: dict[str, Any] = dict(stored.attrs)
+    check_attributes(path, attributes)
+    try:
+        return _loaded(path, stored, attributes, skip_damaged=skip_damaged)
+    except StoreError:
+        raise
+    # Attributes or variables that are gone, or are no longer what they were.
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise StoreError(f"{path} is damaged: {error}") from error
+
+
+def _loaded(
+    path: str | Path,
+    stored: zarr.Group,
+    attributes: dict[str, Any],
+    *,
+    skip_damaged: bool,
+) -> Run:
     geometries = stored_geometries(attributes)
-    dataset = read_dataset(stored)
+    dataset = read_dataset(stored, skip_damaged=skip_damaged)
     times = np.asarray(dataset[TIME].values, dtype=np.float64)
     states = stored_states(dataset, geometries)
     lasts = [(float(t), s) for t, s in zip(times[-1:], states[-1:], strict=True)]

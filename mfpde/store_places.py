@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import zarr
 
+from mfpde.growing_store import StoreError
 from mfpde.stopping import StopReason, interrupted
 
 PARTICLES = "particles"
-
-
-class StoreError(ValueError):
-    """What is at a path is not the store of a run, or holds nothing yet."""
+_CHECKSUM = "attributes_checksum"
+_FIXED = ("equation", "geometry", "settings", "convention")
 
 
 def check_free(path: str | Path, *, overwrite: bool = False) -> None:
@@ -46,8 +46,35 @@ def stored_stop(path: str | Path) -> StopReason | None:
 
 def stored_settings(path: str | Path) -> dict[str, Any] | None:
     """Return the settings a stored run comes from, or None."""
-    text = opened_group(path, None).attrs.get("settings")
+    attributes = dict(opened_group(path, None).attrs)
+    check_attributes(path, attributes)
+    text = attributes.get("settings")
     return None if text is None else dict(json.loads(str(text)))
+
+
+def with_checksum(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes with a checksum of those that say what was solved."""
+    return {**attributes, _CHECKSUM: _attributes_checksum(attributes)}
+
+
+def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
+    """Refuse a store whose equation, grid or settings were changed on disk.
+
+    Raises
+    ------
+    StoreError
+        If they do not match their checksum; stores of older versions have none.
+    """
+    there = attributes.get(_CHECKSUM)
+    if there is not None and there != _attributes_checksum(attributes):
+        raise StoreError(
+            f"{path}/zarr.json is damaged: equation, geometry or settings do not match "
+            "their checksum"
+        )
+
+
+def _attributes_checksum(attributes: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps([attributes.get(name) for name in _FIXED]).encode())
 
 
 def has_particles(path: str | Path) -> bool:
@@ -78,7 +105,12 @@ def existing_store(path: str | Path) -> str:
 
 def opened_group(path: str | Path, group: str | None) -> zarr.Group:
     """Return the store of a run, or a ``group`` of it, to be read."""
-    whole = zarr.open_group(existing_store(path), mode="r")
+    try:
+        whole = zarr.open_group(existing_store(path), mode="r")
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{path}/zarr.json cannot be read, it is cut short or garbled: {error}"
+        ) from error
     if "mfpde_version" not in whole.attrs:
         raise StoreError(f"{path} is a zarr store, but not of a run of mfpde")
     if group is None:
