@@ -10,7 +10,8 @@ from scipy.special import gamma, ive, spherical_in
 
 import mfpde
 from validation.claim import Claim, Quantity
-from validation.drawing import COLOURS, panels
+from validation.drawing import panels
+from validation.exact_facts.drawn import FORMULA, SOLVER
 from validation.growth import measured_growth
 
 CLAIM = Claim(
@@ -114,8 +115,8 @@ def main(quick: bool = False) -> dict[str, Any]:
 
 def draw(ax: Any, found: np.ndarray, dimension: int) -> None:
     """Formula as bars, solver as dots."""
-    ax.bar(found[:, 0], found[:, 2], color=COLOURS[5], label="formula")
-    ax.plot(found[:, 0], found[:, 1], "o", color=COLOURS[1], label="solver")
+    ax.bar(found[:, 0], found[:, 2], color=FORMULA, alpha=0.25, label="formula")
+    ax.plot(found[:, 0], found[:, 1], "o", color=SOLVER, label="solver")
     ax.set(
         title=f"S$^{dimension - 1}$, β = 2, ascent",
         xlabel="degree l",
