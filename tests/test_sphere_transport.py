@@ -430,9 +430,7 @@ def test_an_atom_beside_the_density_moves_as_an_exact_point():
 
 
 @pytest.mark.parametrize("normalized", [False, True])
-@pytest.mark.parametrize(
-    "activation", [None, pytest.param("gelu", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("activation", [None, "gelu"])
 @pytest.mark.parametrize("transport", ["donor_blended", "muscl"])
 def test_nonlinear_order(normalized, activation, transport):
     """beta = 8, t = 1, L1 against the reference's harmonics up to degree 60."""
