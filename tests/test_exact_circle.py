@@ -35,7 +35,7 @@ def kuramoto_error(num_cells: int, transport: str, phase: float = 0.7) -> float:
 
 def test_kuramoto_default_scheme_is_fourth_order_and_better() -> None:
     errors = [kuramoto_error(n, "donor_blended") for n in CELLS]
-    assert errors[-1] <= 3e-7
+    assert errors[-1] <= 3e-8
     assert orders(errors).mean() >= 4.0
 
 
