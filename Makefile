@@ -1,6 +1,9 @@
 # make setup   a virtual environment with everything in it (FFTW's development files too)
 # make run     the paper's setting on the circle: settings file -> store, table, figure
-# make test    style, types, import contracts and tests
+# make test    style, types, import contracts and tests (under 15 minutes on two cores)
+# make test-all   everything that can be checked, an hour or so: the same with the slow tests;
+#              three rounds of new examples for the tests with random ones; the whole
+#              validation, and whether it notices faults that are put into the package
 #
 # `run` and `test` do the set-up themselves; a fresh machine needs Python 3.11, a C compiler
 # and make.
@@ -10,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup run test fast check fftw clean
+.PHONY: setup run test test-all fast check explore fftw clean
 
 setup: $(READY)
 
@@ -60,6 +63,18 @@ fast: $(READY)
 	$(BIN)/python -m pytest -q -n 2
 
 test: check fast
+
+# A failure prints the line that repeats it (@reproduce_failure).
+explore: $(READY)
+	for round in 1 2 3; do \
+	  $(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=explore || exit 1; \
+	done
+
+test-all: check
+	$(BIN)/python -m pytest -q -n 2 --run-slow
+	$(MAKE) --no-print-directory explore
+	$(BIN)/python -m mfpde verify
+	$(BIN)/python -m validation.saboteurs
 
 # Compiled kernels are cached beside their sources.
 clean:
