@@ -75,14 +75,14 @@ def main(quick: bool = False) -> dict[str, Any]:
         order = float(np.log2(differences[-2] / differences[-1]))
         name = "softmax, heat" if softmax else "unnormalised, porous medium"
         quantities += [
-            # The next term of the expansion is about l^2/(2 beta), l = 1 to 3.
+            # The next term of the expansion is about 1/(2 beta).
             Quantity(
                 f"{name}: relative difference at beta = {betas[-1]:g}",
                 differences[-1],
                 0.0,
-                5 / betas[-1],
+                1 / betas[-1],
             ),
-            Quantity(f"{name}: order in 1/beta", order, 1.0, 0.15),
+            Quantity(f"{name}: order in 1/beta", order, 1.0, 0.05),
         ]
         angles, values, limit = found[0][1]
         ax.plot(angles, start_density(angles), ":", color=COLOURS[6], label="start")
