@@ -88,7 +88,7 @@ def main(quick: bool = False) -> dict[str, Any]:
                 name = f"run on S^{dimension - 1}, beta = {beta:g}, from {begin:g}, {kind}: "
                 quantities.append(
                     Quantity(
-                        f"{name}relative error of the merge time", error, 0.0, 1e-4
+                        f"{name}relative error of the merge time", error, 0.0, 1e-5
                     )
                 )
     time = merge_time_by_quadrature(4.0, (0.2, 0.8), angles=(0.9, 0.2))
