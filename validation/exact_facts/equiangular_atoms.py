@@ -97,7 +97,7 @@ def main(quick: bool = False) -> dict[str, Any]:
         error = float(np.abs(found - exact).max())
         quantities += [
             Quantity(
-                f"three atoms on S^2, {kind}: largest error of g", error, 0.0, 1e-5
+                f"three atoms on S^2, {kind}: largest error of g", error, 0.0, 1e-7
             ),
             Quantity(f"three atoms on S^2, {kind}: g is one number", spread, 0.0, 1e-9),
         ]
