@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 import mfpde
 from mfpde import theory
+from mfpde.run import Run
 from validation.circle_cases import points_at
 from validation.claim import Claim, Quantity
-from validation.drawing import COLOURS, panels
+from validation.drawing import panels
+from validation.exact_facts.drawn import FORMULA_DOTS, SOLVER
 from validation.references.two_atoms import merge_time, merge_time_by_quadrature
 
 CLAIM = Claim(
@@ -27,46 +30,36 @@ CLAIM = Claim(
 CASES = ((8.0, 1.2), (25.0, 0.8), (25.0, 1.0))
 
 
-def event_error(beta: float, begin: float, *, softmax: bool, dimension: int) -> Any:
-    """Relative error of the run's merge time, and the run."""
-    masses = [0.5, 0.5] if softmax else [0.7, 0.3]
+def merging_run(beta: float, begin: float, **kind: Any) -> Run:
+    """Two exact atoms of ``masses`` from the angle ``begin``, for twice their time."""
+    masses, dimension = kind["masses"], kind.get("dimension", 2)
     points = points_at(np.array([2.0, 2.0 + begin]))
     grid: Any = mfpde.Circle(512)
     if dimension == 3:
         turn = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))[0]
         points = np.pad(points, ((0, 0), (0, 1))) @ turn.T
         grid = mfpde.Sphere(48)
+    softmax = kind.get("softmax", False)
     equation = mfpde.MeanFieldEquation(
         mfpde.Attention(beta, normalized=softmax), direction="ascent"
     )
     empty = mfpde.Density(grid, np.zeros(grid.shape))
     start = mfpde.Measure(empty, mfpde.Atoms(points, masses))
     near = merge_time(beta, start_angle=begin, end_angle=1e-6, softmax=softmax)
-    run = mfpde.solve(equation, start, t_end=2 * near, atoms="exact")
+    return mfpde.solve(equation, start, t_end=2 * near, atoms="exact")
+
+
+def time_error(run: Run, time_to: Callable[[float], float]) -> float:
+    """Relative error of the one merge's time; NaN where there is not one merge."""
+    if len(run.events) != 1:
+        return np.nan
     (event,) = run.events
     chord = float(np.linalg.norm(event.points[0] - event.points[1]))
-    met = 2 * np.arcsin(chord / 2)
-    exact = merge_time(beta, start_angle=begin, end_angle=met, softmax=softmax)
-    return event.time / exact - 1, run
+    return float(event.time / time_to(2 * np.arcsin(chord / 2)) - 1)
 
 
-def particle_time(beta: float, share: float) -> float:
-    """Time of softmax atoms of unequal shares from 0.9 to 0.2, integrated."""
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(beta, True), direction="ascent")
-
-    def velocity(_: float, angles: np.ndarray) -> np.ndarray:
-        tangents = np.stack([-np.sin(angles), np.cos(angles)], axis=-1)
-        atoms = mfpde.Atoms(points_at(angles), [share, 1 - share])
-        return (equation.velocity(atoms) * tangents).sum(axis=1)
-
-    def merged(_: float, angles: np.ndarray) -> float:
-        return float(angles[1] - angles[0] - 0.2)
-
-    merged.terminal = True  # type: ignore[attr-defined]
-    path = solve_ivp(
-        velocity, (0, 1e6), [0.0, 0.9], events=merged, rtol=1e-10, atol=1e-12
-    )
-    return float(path.t_events[0][0])
+def _time_from(beta: float, begin: float, end: float, *, softmax: bool) -> float:
+    return merge_time(beta, start_angle=begin, end_angle=end, softmax=softmax)
 
 
 def main(quick: bool = False) -> dict[str, Any]:
@@ -80,21 +73,29 @@ def main(quick: bool = False) -> dict[str, Any]:
             )
             kind = "softmax" if softmax else "unnormalised"
             name = f"theory.merge_time, beta = {beta:g}, {begin:g} -> 0.1, {kind}"
-            quantities.append(Quantity(name, found, exact, 1e-9, relative=True))
+            quantities.append(
+                Quantity(name, found, exact, 1e-9, relative=True, subject="formula")
+            )
             for dimension in (2,) if quick else (2, 3):
-                error, _ = event_error(
-                    beta, begin, softmax=softmax, dimension=dimension
-                )
+                masses = [0.5, 0.5] if softmax else [0.7, 0.3]
+                kind_of_run = {"softmax": softmax, "dimension": dimension}
+                run = merging_run(beta, begin, masses=masses, **kind_of_run)
+                time_to = partial(_time_from, beta, begin, softmax=softmax)
+                error = time_error(run, time_to)
                 name = f"run on S^{dimension - 1}, beta = {beta:g}, from {begin:g}, {kind}: "
                 quantities.append(
                     Quantity(
                         f"{name}relative error of the merge time", error, 0.0, 1e-5
                     )
                 )
-    time = merge_time_by_quadrature(4.0, (0.2, 0.8), angles=(0.9, 0.2))
-    name = "softmax, shares 0.2 and 0.8, beta = 4: integrated against quadrature"
+    shares = (0.2, 0.8)
+    run = merging_run(4.0, 0.9, masses=shares, softmax=True)
+    error = time_error(
+        run, lambda end: merge_time_by_quadrature(4.0, shares, angles=(0.9, end))
+    )
+    name = "run on S^1, beta = 4, from 0.9, softmax, shares 0.2 and 0.8: "
     quantities.append(
-        Quantity(name, particle_time(4.0, 0.2), time, 1e-7, relative=True)
+        Quantity(f"{name}relative error of the merge time", error, 0.0, 1e-5)
     )
     figure, (ax,) = panels(1, width=5)
     draw(ax)
@@ -104,14 +105,15 @@ def main(quick: bool = False) -> dict[str, Any]:
 def draw(ax: Any) -> None:
     """The angle over time of one run, and the formula's time for each angle."""
     beta, begin = 8.0, 1.2
-    _, run = event_error(beta, begin, softmax=False, dimension=2)
+    run = merging_run(beta, begin, masses=[0.7, 0.3])
     states = [state for state in run.states if len(state.atoms) == 2]
     cosines = [state.atoms.points[0] @ state.atoms.points[1] for state in states]
-    ax.plot(
-        run.times[: len(states)], np.arccos(cosines), color=COLOURS[0], label="solver"
-    )
+    ax.plot(run.times[: len(states)], np.arccos(cosines), color=SOLVER, label="solver")
     angles = np.linspace(0.02, begin, 25)
     times = [merge_time(beta, start_angle=begin, end_angle=a) for a in angles]
-    ax.plot(times, angles, "o", color=COLOURS[1], ms=3, label="formula")
+    ax.plot(times, angles, **FORMULA_DOTS, label="formula")
     ax.set(title="S$^1$, β = 8, M = 1", xlabel="t", ylabel="angle between the atoms")
+    ax.set_yticks(
+        np.pi * np.array([0, 1, 2, 3, 4]) / 10, ["0", "π/10", "π/5", "3π/10", "2π/5"]
+    )
     ax.legend()
