@@ -318,11 +318,12 @@ def test_counts_from_basins_do_not_depend_on_the_grid(beta: float, time: float) 
         assert min(clusters) > 5 * basins[0]
 
 
-def test_nine_in_ten_of_the_cases_written_down_first_are_right() -> None:
-    for cases in (verdict_cases, verdict_second):
-        score = cases.main(quick=True)
-        assert score["right"] >= 0.9 * score["rows"]
-        assert score["false_atoms"] == 0
+@pytest.mark.parametrize(("cases", "wrong"), [(verdict_cases, 0), (verdict_second, 1)])
+def test_the_cases_written_down_first_are_right(cases, wrong) -> None:
+    """But for two great circles in descent: a fortieth of their length is called a jump."""
+    score = cases.main(quick=True)
+    assert score["rows"] - score["right"] <= wrong
+    assert score["false_atoms"] == 0
 
 
 @pytest.mark.parametrize(
