@@ -4,7 +4,7 @@ K(x.y) <= K(1) with equality at x = y alone (beta > 0), so that
 
     E[mu] <= K(1) / (2 beta) + max V,   with equality for mu = delta_x, x in argmax V
 
-(paper, Theorem 3.7).  What remains is max V on S^(d-1).
+(paper, Proposition 3.7).  What remains is max V on S^(d-1).
 
 ReLU without biases: V(x) = x.M x / 2 on each cell of the arrangement {a_j.x = 0}, M the sum
 of w_j a_j a_j^T over the active neurons (paper, section 3.3).  A maximum inside of a face of

@@ -1,7 +1,7 @@
 r"""The measure of least energy in descent, with a certified duality gap.
 
 E[mu] = (1/2 beta) iint K dmu dmu + int V dmu is strictly convex for beta > 0, so that the
-minimiser over all probability measures is unique (paper, Theorem 3.7).
+minimiser over all probability measures is unique (paper, Proposition 3.7).
 """
 
 from __future__ import annotations

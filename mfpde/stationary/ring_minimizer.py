@@ -1,6 +1,6 @@
 r"""The minimiser of E on S^2 where V has an axis: rings and poles.
 
-The minimiser is unique, hence symmetric about the axis e of the neurons (paper, Theorem 3.7).
+The minimiser is unique, hence symmetric about the axis e of the neurons (paper, Proposition 3.7).
 Rings of angles t_i and masses m_i have, with the kernel averaged over the azimuth,
 
     E = sum_ij m_i m_j G(t_i, t_j) / 2 + sum_i m_i V(t_i),

@@ -166,7 +166,7 @@ def cluster_count_bound(
     r"""Largest number of atoms of mass >= m in a stable state of descent on the circle.
 
     N_m <= max(1, M / m) \sum_k ceil(l_k / (theta_beta / 2)), with M the published bound of
-    :func:`anti_concentration_bound` (paper, 3.6, with the constants that its
+    :func:`anti_concentration_bound` (paper, Corollary 3.6, with the constants that its
     argument gives): an arc of length theta_beta / 2 holds one atom, or a cluster of mass
     at most M.  Where that takes more than one arc it is weaker than N_m <= 1 / m, which
     holds for any probability.
