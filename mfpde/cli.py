@@ -17,6 +17,7 @@ from mfpde.version import __version__
 
 _PLACES = {
     "run": "mfpde.commands.run",
+    "settings": "mfpde.commands.settings",
     "study": "mfpde.commands.study",
     "resume": "mfpde.commands.resume",
     "show": "mfpde.commands.show",
@@ -83,6 +84,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_run(commands)
     _add_resume(commands)
+    commands.add_parser(
+        "settings", help="list every key of a settings file, with its default"
+    )
     _add_study(commands)
     _add_stored(commands)
     _add_theory(commands)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mfpde
 from mfpde.cli import main
 from mfpde.commands.zonal_beside import zonal_distance
 from mfpde.geometry import Zonal
@@ -387,11 +388,29 @@ def test_compare_on_every_geometry(other_config, capsys):
 
 
 def distances(said):
-    """Return the table of distances that compare printed."""
+    """Return the table of distances that compare printed, without their errors."""
     lines = said.splitlines()
     header = next(k for k, line in enumerate(lines) if line.split()[:1] == ["time"])
-    assert lines[header].split() == ["time", "W1", "W2"]
-    return np.array([line.split() for line in lines[header + 1 :]], dtype=float)
+    names = lines[header].split()
+    numbers = np.array([line.split() for line in lines[header + 1 :]], dtype=float)
+    kept = [index for index, name in enumerate(names) if not name.startswith("±")]
+    assert [names[index] for index in kept] == ["time", "W1", "W2"]
+    return numbers[:, kept]
+
+
+def test_distances_on_the_sphere_stand_beside_their_errors(tmp_path, capsys):
+    start = mfpde.uniform(mfpde.Sphere(32))
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="descent")
+    run = mfpde.solve(equation, start, t_end=0.1, save_at=[0.0, 0.1])
+    save(run, tmp_path / "x.zarr")
+    assert main(["compare", str(tmp_path / "x.zarr"), "--particles", "300"]) == 0
+    said = capsys.readouterr().out
+    row = next(line for line in said.splitlines() if line.split()[:1] == ["0"])
+    _, first, error, *_ = map(float, row.split())
+    assert "W1  " in said
+    assert "±W1" in said
+    # Nothing has moved yet: what is left is 300 points beside a density, and the plan's.
+    assert 0 < error < first < 0.2
 
 
 def test_a_resumed_run_on_every_geometry_ends_as_an_uninterrupted_one(

@@ -10,6 +10,7 @@ from mfpde.branches import continuation as followed
 from mfpde.branches.continuation import Start
 from mfpde.branches.parameters import check_parameter, equation_at
 from mfpde.commands import DONE, NUMERICAL_FAILURE
+from mfpde.commands.places import check_file_place
 from mfpde.commands.text import say
 from mfpde.config import Settings, SettingsError, read_settings
 from mfpde.geometry import Circle, Sphere
@@ -24,6 +25,7 @@ def continuation(arguments: argparse.Namespace) -> int:
     stationary density beside the start in the settings.  The exit code is 3 if the branch
     ends before the last value.
     """
+    check_file_place("--figure", arguments.figure)
     settings = read_settings(arguments.config, arguments.set)
     values = _values(arguments.values)
     try:

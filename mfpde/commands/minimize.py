@@ -12,12 +12,14 @@ def minimize(arguments: argparse.Namespace) -> int:
 
     The exit code is 3 if the gap is not as small as wanted; it is printed all the same.
     """
+    from mfpde.commands.places import check_file_place
     from mfpde.commands.text import say
     from mfpde.config import SettingsError, read_settings
     from mfpde.geometry import Circle, Sphere
     from mfpde.stationary import minimize as minimized
     from mfpde.stationary.certificate import energy_scale
 
+    check_file_place("--figure", arguments.figure)
     settings = read_settings(arguments.config, arguments.set)
     equation, geometry = settings.build_equation(), settings.build_geometry()
     if not isinstance(geometry, Circle | Sphere):

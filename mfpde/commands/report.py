@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from mfpde.commands.text import say, spread, table
-from mfpde.config import Settings
-from mfpde.measure import Atoms, as_measure
+from mfpde.config import Settings, SettingsError
+from mfpde.measure import AnyMeasure, Atoms, as_measure
 from mfpde.run import Run
 from mfpde.storage import PARTICLES, save
 
@@ -24,7 +25,7 @@ def conclude(run: Run, settings: Settings, *, quiet: bool) -> None:
         if settings.particles is not None:
             tell(_with_particles(run, settings, quiet=quiet))
         if settings.output.figure is not None:
-            tell(drawn(run, settings.output.figure))
+            _draw(run, settings, tell)
     if settings.output.store is not None:
         tell(f"stored in {settings.output.store}")
 
@@ -92,23 +93,52 @@ def drawn(run: Run, path: str | Path) -> str:
 def distance_table(run: Run, particles: Run, *, orders: tuple[int, ...] = (1,)) -> str:
     """Return Wasserstein distances of a run and particles at common saved times.
 
-    On a zonal grid they are those of the polar angles.
+    On a zonal grid they are those of the polar angles.  On the sphere each stands beside
+    the bound of its error: cells are taken as points there, and large measures coarsened.
     """
     from mfpde.commands.zonal_beside import is_zonal, zonal_distance
-    from mfpde.wasserstein import wasserstein
+    from mfpde.wasserstein import wasserstein_report
 
     by_angles = is_zonal(run.final)
-    distance = zonal_distance if by_angles else wasserstein
+
+    def distance(one: AnyMeasure, other: AnyMeasure, order: int) -> tuple[float, float]:
+        if by_angles:
+            return zonal_distance(one, other, order=order), 0.0
+        found = wasserstein_report(one, other, order=order)
+        # On the circle there is a formula.
+        return found.value, 0.0 if found.method == "circle" else found.error_bound
+
     others = dict(zip(particles.times.tolist(), particles.states, strict=True))
     times = [time for time in run.times.tolist() if time in others]
     states = dict(zip(run.times.tolist(), run.states, strict=True))
     shown = [times[k] for k in spread(len(times), TIMES_SHOWN)] if times else []
-    rows = [
-        [t, *(distance(states[t], others[t], order=order) for order in orders)]
-        for t in shown
-    ]
+    found = {
+        t: [distance(states[t], others[t], order) for order in orders] for t in shown
+    }
     title = "between their polar angles:\n" if by_angles else ""
-    return title + table(["time", *(f"W{order}" for order in orders)], rows)
+    # On the sphere cells count as points: the distance at the start is no more than that.
+    is_bounded = any(bound > 0 for pairs in found.values() for _, bound in pairs)
+    names = [f"W{order}" for order in orders]
+    if is_bounded:
+        names = [text for name in names for text in (name, f"±{name}")]
+    rows = [
+        [t, *(number for pair in pairs for number in pair[: 1 + is_bounded])]
+        for t, pairs in found.items()
+    ]
+    return title + table(["time", *names], rows)
+
+
+def _draw(run: Run, settings: Settings, tell: Callable[[str], None]) -> None:
+    """Draw the run; a figure that cannot be written loses nothing else."""
+    figure, store = settings.output.figure, settings.output.store
+    assert figure is not None
+    try:
+        tell(drawn(run, figure))
+    except OSError as error:
+        kept = f"; the run is complete in {store}: mfpde plot {store}" if store else ""
+        raise SettingsError(
+            f"the figure {figure} could not be written: {error.strerror or error}{kept}"
+        ) from error
 
 
 def _nothing(text: str) -> None:

@@ -17,6 +17,8 @@ from mfpde.storage import RunWriter, load
 from mfpde.store_places import stored_settings, stored_stop
 from mfpde.tracking import Tracker
 
+COUNTED = ("steps", "rejected", "evaluations", "wall_seconds")
+"""What adds up over the parts of a run that was resumed."""
 ENDED = ("t_end", "steady_state", "non_finite", "step_too_small")
 
 
@@ -79,8 +81,28 @@ def _continued(earlier: Run, settings: Settings, arguments: argparse.Namespace) 
         on_events=writer.tell,
         on_refine=writer.refined,
     )
+    result = replace(result, statistics=_of_both_parts(earlier, result.statistics, at))
     writer.finish(result)
     return result
+
+
+def _of_both_parts(
+    earlier: Run, later: dict[str, float | int | str], at: float
+) -> dict[str, float | int | str]:
+    """Return what was counted in both parts of a run together.
+
+    A process that was killed could not say how far it had counted: then the numbers are
+    those from the time ``counted_from`` on.
+    """
+    if "steps" not in earlier.statistics:
+        return {**later, "counted_from": at}
+    sums = {
+        name: earlier.statistics[name] + later[name]  # type: ignore[operator]
+        for name in COUNTED
+        if name in earlier.statistics and name in later
+    }
+    kept = {n: v for n, v in earlier.statistics.items() if n == "counted_from"}
+    return {**later, **sums, **kept}
 
 
 def _latest(earlier: Run, ahead: FloatArray, t_end: float) -> tuple[AnyMeasure, float]:

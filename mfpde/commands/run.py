@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mfpde.commands import exit_code
+
+if TYPE_CHECKING:
+    from mfpde.config import Settings
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check all settings and the store's path, solve, store, report."""
+    from mfpde.commands.places import check_file_place, check_writable
     from mfpde.commands.report import conclude
     from mfpde.commands.text import complain
     from mfpde.config import read_settings
@@ -17,6 +23,9 @@ def run(arguments: argparse.Namespace) -> int:
     from mfpde.storage import RunWriter
 
     settings = read_settings(arguments.config, _overrides(arguments))
+    settings = _beside_store(settings, arguments)
+    check_writable("--out", settings.output.store)
+    check_file_place("--figure", settings.output.figure)
     equation, start = settings.build_equation(), settings.build_start()
     store = settings.output.store
     writer = None
@@ -54,3 +63,15 @@ def _overrides(arguments: argparse.Namespace) -> list[str]:
         if path is not None:
             overrides.append(f"output.{name}={json.dumps(path)}")
     return overrides
+
+
+def _beside_store(settings: Settings, arguments: argparse.Namespace) -> Settings:
+    """Draw beside a store that --out names, not over the figure of the settings' own."""
+    output = settings.output
+    chosen = [text.partition("=")[0].strip() for text in arguments.set]
+    is_chosen = arguments.figure is not None or "output.figure" in chosen
+    if arguments.store is None or output.figure is None or is_chosen:
+        return settings
+    figure = str(Path(arguments.store).with_suffix(".pdf"))
+    moved = output.model_copy(update={"figure": figure})
+    return settings.model_copy(update={"output": moved})

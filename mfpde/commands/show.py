@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from mfpde.commands import DONE
+from mfpde.commands.places import check_file_place
 from mfpde.commands.report import distance_table, drawn, head, summary
 from mfpde.commands.text import say
 from mfpde.config import SettingsError
@@ -29,6 +30,7 @@ def show(arguments: argparse.Namespace) -> int:
 def plot(arguments: argparse.Namespace) -> int:
     """Draw a stored run as PDF and PNG."""
     path = arguments.out or Path(arguments.store).with_suffix(".pdf")
+    check_file_place("--out", path)
     say(drawn(load(arguments.store), path))
     return DONE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mfpde.commands import DONE
+from mfpde.commands.places import check_file_place
 from mfpde.commands.text import say
 from mfpde.config import Settings, SettingsError, read_settings
 from mfpde.convergence import AtomConvergence
@@ -16,6 +17,8 @@ RUNGS = 3
 
 def study(arguments: argparse.Namespace) -> int:
     """Check everything, solve on each grid, and print, write and draw what was found."""
+    check_file_place("--csv", arguments.csv)
+    check_file_place("--figure", arguments.figure)
     settings = read_settings(arguments.config, arguments.set)
     if not arguments.quiet:
         found = _found(settings, arguments, tell=True)
@@ -66,15 +69,17 @@ def _grids(settings: Settings, given: str | None) -> list[Circle | Sphere]:
         )
     finest = geometry.shape[0]
     text = given or ",".join(str(finest >> k) for k in reversed(range(RUNGS)))
-    try:
-        counts = [int(word) for word in text.split(",")]
-        kind = type(geometry)
-        return [kind(count) for count in counts]
-    except ValueError as error:
+    words = [word.strip() for word in text.split(",")]
+    wrong = next((word for word in words if not word.isdecimal()), None)
+    if wrong is not None:
         raise SettingsError(
-            f"--cells {text!r} must be whole numbers with commas, cells of a circle or "
-            f"rings of a sphere, as in 256,512,1024: {error}"
-        ) from error
+            f"--cells {text!r}: {wrong!r} is no whole number; give cells of a circle or "
+            "rings of a sphere with commas, as in 256,512,1024"
+        )
+    try:
+        return [type(geometry)(int(word)) for word in words]
+    except ValueError as error:
+        raise SettingsError(f"--cells {text!r}: {error}") from error
 
 
 def _say_done(run: Run) -> None:

@@ -1,0 +1,87 @@
+"""``mfpde settings``: every key that a settings file may hold, with its default."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from mfpde.commands import DONE
+from mfpde.commands.text import say
+from mfpde.config import Settings
+from mfpde.config_base import Section
+from mfpde.config_geometry import GEOMETRY_KINDS
+from mfpde.config_start import START_KINDS
+
+_KINDS: dict[str, dict[str, type[Any]]] = {
+    "geometry": dict(GEOMETRY_KINDS),
+    "start": dict(START_KINDS),
+}
+
+
+def settings(_arguments: argparse.Namespace) -> int:
+    """Print all sections and keys; read from the classes that check a settings file."""
+    say(settings_text())
+    return DONE
+
+
+def settings_text() -> str:
+    """Return all sections with their keys, defaults, and what each is about."""
+    parts = []
+    for name, field in Settings.model_fields.items():
+        for kind, section in _KINDS.get(name, {"": _section_of(field)}).items():
+            optional = (
+                "" if field.is_required() else "    (the section may be left out)"
+            )
+            lines = [f"[{name}]{optional}", f"  # {_meaning(section)}"]
+            if kind:
+                lines.append(f'  kind = "{kind}"')
+            lines += _keys(section)
+            parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _section_of(field: FieldInfo) -> type[Section]:
+    """Return the class of an optional or required section."""
+    found = field.annotation
+    options = getattr(found, "__args__", (found,))
+    return next(o for o in options if isinstance(o, type) and issubclass(o, Section))
+
+
+def _keys(section: type[BaseModel], indent: str = "  ") -> list[str]:
+    lines = []
+    for name, field in section.model_fields.items():
+        if name == "kind":
+            continue
+        inner = _inner(field)
+        lines.append(f"{indent}{name}{_default(field)}")
+        if inner is not None:
+            lines += _keys(inner, indent + "  ")
+    return lines
+
+
+def _inner(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the class of a table in the section, None for a plain value."""
+    for option in getattr(field.annotation, "__args__", (field.annotation,)):
+        if isinstance(option, type) and issubclass(option, BaseModel):
+            return option
+    return None
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "    (needed)"
+    value = field.default
+    if value is None:
+        return "    (none)"
+    shown = str(value).lower() if isinstance(value, bool) else value
+    return f' = "{shown}"' if isinstance(value, str) else f" = {shown}"
+
+
+def _meaning(section: type[Section]) -> str:
+    """Return the first line of the class's docstring, without names and marks."""
+    first = (section.__doc__ or "").strip().splitlines()[0]
+    words = first.partition("]")[2].lstrip(": ")
+    return words.replace(":class:", "").replace(":func:", "").replace("`", "")

@@ -1,0 +1,146 @@
+"""Where the commands write: looked at before the work, and never over another run's."""
+
+from pathlib import Path
+
+import pytest
+
+from mfpde.cli import main
+from mfpde.commands.settings import settings_text
+from mfpde.config import Settings, read_settings
+from mfpde.config_geometry import GEOMETRY_KINDS
+from mfpde.config_start import START_KINDS
+from mfpde.solve import solve
+from mfpde.storage import RunWriter, load
+
+TEXT = """
+[geometry]
+kind = "circle"
+cells = 64
+[attention]
+beta = 2.0
+[equation]
+direction = "descent"
+[start]
+kind = "perturbed_uniform"
+amplitude = 0.3
+[solve]
+t_end = 1.0
+save_every = 0.25
+[output]
+figure = "first.pdf"
+"""
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("run.toml").write_text(TEXT)
+    Path("taken").write_text("a file, not a folder")
+    return "run.toml"
+
+
+def test_another_store_has_its_figure_beside_it(config) -> None:
+    assert main(["run", config, "--quiet", "--out", "first.zarr"]) == 0
+    # The figure of the settings' own is drawn beside the store that was named.
+    assert Path("first.pdf").exists()
+    before = Path("first.pdf").read_bytes()
+    other = ["--set", "attention.beta=9", "--out", "beta9.zarr"]
+    assert main(["run", config, "--quiet", *other]) == 0
+    assert Path("first.pdf").read_bytes() == before
+    assert Path("beta9.pdf").exists()
+
+
+def test_a_figure_that_is_named_is_drawn_there(config) -> None:
+    arguments = ["--quiet", "--out", "a.zarr", "--figure", "b.pdf"]
+    assert main(["run", config, *arguments]) == 0
+    assert Path("b.pdf").exists()
+    chosen = ["--quiet", "--out", "c.zarr", "--set", 'output.figure="d.pdf"']
+    assert main(["run", config, *chosen]) == 0
+    assert Path("d.pdf").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("run", "--figure"),
+        ("run", "--out"),
+        ("study", "--figure"),
+        ("study", "--csv"),
+        ("minimize", "--figure"),
+        ("continuation", "--figure"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+    config, capsys, *, command, option
+) -> None:
+    needed = ["--parameter", "beta", "--values", "2,3"]
+    extra = needed if command == "continuation" else []
+    path = "taken/x.pdf"
+    assert main([command, config, option, path, *extra]) == 2
+    # After the work the message would be another one.
+    said = capsys.readouterr().err
+    assert said.startswith(f"mfpde {command}: {option} {path} cannot be written: ")
+    assert said.count("\n") == 1
+
+
+def test_a_figure_is_no_folder(config, capsys) -> None:
+    Path("pictures").mkdir()
+    assert main(["run", config, "--figure", "pictures"]) == 2
+    assert "pictures is a folder" in capsys.readouterr().err
+
+
+def test_a_figure_that_fails_leaves_a_complete_store(
+    config, monkeypatch, capsys
+) -> None:
+    def full(*_args, **_kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mfpde.plotting.save_figure", full)
+    assert main(["run", config, "--quiet", "--out", "x.zarr"]) == 2
+    assert capsys.readouterr().err == (
+        "mfpde run: the figure x.pdf could not be written: No space left on device; the "
+        "run is complete in x.zarr: mfpde plot x.zarr\n"
+    )
+    assert load("x.zarr").stop.kind == "t_end"
+
+
+def test_cells_that_are_no_numbers_are_named(config, capsys) -> None:
+    assert main(["study", config, "--cells", "64,abc"]) == 2
+    assert "'abc' is no whole number" in capsys.readouterr().err
+
+
+def test_the_list_of_settings_has_every_key() -> None:
+    text = settings_text()
+    for name, field in Settings.model_fields.items():
+        assert f"[{name}]" in text
+        kinds = {"geometry": GEOMETRY_KINDS, "start": START_KINDS}.get(name)
+        options = getattr(field.annotation, "__args__", (field.annotation,))
+        sections = kinds.values() if kinds else options
+        keys = {
+            key for section in sections for key in getattr(section, "model_fields", {})
+        }
+        assert all(f"  {key}" in text for key in keys)
+    assert "  rtol = 0.0001" in text
+    assert "  t_end    (needed)" in text
+
+
+def test_a_resumed_run_counts_the_steps_of_both_parts(config, monkeypatch) -> None:
+    written, left = RunWriter.save, iter(range(3))
+
+    def save_until_interrupted(writer, *args) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        written(writer, *args)
+
+    monkeypatch.setattr(RunWriter, "save", save_until_interrupted)
+    assert main(["run", config, "--quiet", "--out", "x.zarr"]) == 130
+    first = load("x.zarr").statistics["steps"]
+    monkeypatch.setattr(RunWriter, "save", written)
+    assert main(["resume", "x.zarr", "--quiet"]) == 0
+    resumed = load("x.zarr").statistics
+    settings = read_settings(config)
+    whole = solve(
+        settings.build_equation(), settings.build_start(), **settings.solve_arguments()
+    )
+    assert 0 < first < resumed["steps"]
+    assert resumed["steps"] == pytest.approx(whole.statistics["steps"], abs=2)
