@@ -8,7 +8,7 @@ import pytest
 import mfpde
 from mfpde.concentration import strip_width, threshold_clusters, threshold_distance
 from mfpde.concentration.coarse import coarse_differences, coarsened
-from validation import verdict_cases, verdict_second
+from validation import verdict_beside_kinks, verdict_cases, verdict_second
 from validation import verdict_shapes as shapes
 from validation.circle_cases import density_of, poisson
 
@@ -318,7 +318,10 @@ def test_counts_from_basins_do_not_depend_on_the_grid(beta: float, time: float) 
         assert min(clusters) > 5 * basins[0]
 
 
-@pytest.mark.parametrize(("cases", "wrong"), [(verdict_cases, 0), (verdict_second, 1)])
+@pytest.mark.parametrize(
+    ("cases", "wrong"),
+    [(verdict_cases, 0), (verdict_second, 1), (verdict_beside_kinks, 0)],
+)
 def test_the_cases_written_down_first_are_right(cases, wrong) -> None:
     """But for two great circles in descent: a fortieth of their length is called a jump."""
     score = cases.main(quick=True)
