@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 import mfpde
 from validation.circle_cases import angles_of, cosine_potential, points_at, wrapped
 from validation.claim import Claim, Quantity
-from validation.drawing import COLOURS, panels
+from validation.drawing import panels
+from validation.exact_facts.drawn import FORMULA_DOTS, OTHERS, SOLVER
+from validation.figures.panels import angle_axis
 
 CLAIM = Claim(
     title="An atom feels no force of its own",
@@ -17,7 +20,7 @@ CLAIM = Claim(
     statement=(
         "In V = eps cos(theta) an atom follows tan(theta/2) = tan(theta_0/2) e^(-eps t) for "
         "every beta, as an exact atom and as one cell of the grid, where face velocities "
-        "would pin it for |eps sin theta| < m h/2."
+        "would pin it for |eps sin theta| < m h/2. Another atom it does feel."
     ),
 )
 OFF = 0.2  # cells: the atom's mean over its two or three cells
@@ -40,6 +43,34 @@ def exact_atom_error(beta: float, strength: float) -> float:
     run = mfpde.solve(equation, start, t_end=6 / strength, atoms="exact")
     found = np.array([angles_of(state.atoms.points)[0] for state in run.states])
     return float(np.abs(found - exact_path(begin, strength, run.times)).max())
+
+
+def pair_error(beta: float, strength: float, *, softmax: bool) -> float:
+    """Largest distance of two exact atoms from their integrated paths until t = 8."""
+    begin, masses = np.array([2.5, 2.0]), np.array([0.3, 0.7])
+    times = np.linspace(0.0, 8.0, 9)
+
+    def velocity(_: float, t: np.ndarray) -> np.ndarray:
+        away = t[np.newaxis, :] - t[:, np.newaxis]
+        pulls = np.exp(beta * (np.cos(away) - 1)) * masses
+        scale = pulls.sum(axis=1) if softmax else 1.0
+        return (pulls * np.sin(away)).sum(axis=1) / scale - strength * np.sin(t)
+
+    exact = solve_ivp(
+        velocity, (0, 8), begin, t_eval=times, method="DOP853", rtol=1e-12, atol=1e-13
+    ).y.T
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta, softmax), cosine_potential(strength), direction="ascent"
+    )
+    empty = mfpde.Density(mfpde.Circle(256), np.zeros(256))
+    start = mfpde.Measure(empty, mfpde.Atoms(points_at(begin), masses))
+    run = mfpde.solve(
+        equation, start, t_end=8.0, save_at=times, atoms="exact", rtol=1e-6
+    )
+    if any(len(state.atoms) != 2 for state in run.states):
+        return np.inf
+    found = np.array([angles_of(state.atoms.points) for state in run.states])
+    return float(np.abs(wrapped(found - exact)).max())
 
 
 def grid_atom(cells: int, strength: float, transport: str) -> tuple[float, Any]:
@@ -70,6 +101,11 @@ def main(quick: bool = False) -> dict[str, Any]:
         error = exact_atom_error(beta, 0.1)
         name = f"exact atom, beta = {beta:g}, eps = 0.1: largest error"
         quantities.append(Quantity(name, error, 0.0, 1e-8))
+    for softmax in (False, True):
+        kind = "softmax" if softmax else "unnormalised"
+        error = pair_error(25.0, 0.1, softmax=softmax)
+        name = f"two exact atoms, beta = 25, eps = 0.1, {kind}: largest error"
+        quantities.append(Quantity(name, error, 0.0, 1e-8))
     for cells in (128,) if quick else (128, 512, 1024):
         for strength in (0.2,) if quick else (0.05, 0.2):
             away, _ = grid_atom(cells, strength, "donor_blended")
@@ -93,9 +129,12 @@ def main(quick: bool = False) -> dict[str, Any]:
             spacing,
         ),
     ]
-    ax.plot(times, means, color=COLOURS[0], label="donor blending")
-    ax.plot(pinned_times, pinned, color=COLOURS[3], label="face velocities (monotone)")
-    ax.plot(times[::8], exact[::8], "o", color=COLOURS[1], ms=3, label="formula")
+    ax.plot(times, means, color=SOLVER, label="donor blending")
+    label = "face velocities (monotone)"
+    ax.plot(pinned_times, pinned, color=OTHERS[1], label=label)
+    ax.plot(times[::8], exact[::8], **FORMULA_DOTS, label="formula")
     ax.set(title=f"β = 25, ε = {strength:g}, {cells} cells", xlabel="t", ylabel="angle")
+    angle_axis(ax, "y")
+    ax.set_ylim(0, np.pi / 2)
     ax.legend()
     return {"quantities": quantities, "figures": {"paths": figure}}
