@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import ive
 
 import mfpde
 from mfpde import theory
 from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED
 from validation import independent
-from validation.circle_cases import points_at
+from validation.circle_cases import atomic_hessian, points_at
 from validation.claim import Claim, Quantity
-from validation.drawing import panels
+from validation.drawing import COLOURS, panels
 from validation.figures.panels import angle_axis
 from validation.stable_states import descent, random_descent
 from validation.theorems.witness import (
     duality_gap,
     energy_error,
+    fine_points,
+    places,
     residual,
 )
 
@@ -37,7 +40,9 @@ CLAIM = Claim(
 STEP = 1e-3
 LARGEST_GAP = 2e-12
 """Twice the gap that minimize asks of itself, 1e-12 for these sizes of the energy."""
+PAIR = 0.01
 """Weight of the neurons a, -a: small enough for the density to be positive."""
+SADDLE_SIZES = (8, 16, 32, 64)
 
 
 def curvature_jump(
@@ -117,6 +122,7 @@ def ends_of_densities(quick: bool) -> list[Quantity]:
     rows = points_at(0.2 + 2 * np.pi * np.arange(3) / 3)
     for direction, weights, betas in (
         ("descent", [-0.5, -0.4, -0.3], (5.0,) if quick else (2.0, 5.0, 10.0, 25.0)),
+        ("ascent", [0.5, 0.4, 0.3], (5.0,) if quick else (2.0, 5.0, 10.0, 25.0)),
     ):
         for beta in betas:
             equation = mfpde.MeanFieldEquation(
@@ -144,6 +150,91 @@ def ends_of_densities(quick: bool) -> list[Quantity]:
     return quantities
 
 
+def saddles(quick: bool) -> tuple[list[Quantity], dict[int, list[int]]]:
+    """Newton's method from random particles: the number of places at which they rest.
+
+    A stationary measure of infinite support would need ever more of them.  What is not at
+    rest by the independent formulas counts with all its particles.
+    """
+    neurons = mfpde.Perceptron(
+        points_at(0.2 + 2 * np.pi * np.arange(3) / 3), [-0.5, 0.4, -0.3]
+    )
+    equation = descent(5.0, neurons)
+    found: dict[int, list[int]] = {}
+    indefinite, worst = [], 0.0
+    for size in SADDLE_SIZES[:2] if quick else SADDLE_SIZES:
+        generator = np.random.default_rng(size)
+        found[size] = []
+        for _ in range(5 if quick else 20):
+            angles = generator.uniform(0, 2 * np.pi, size)
+            end = mfpde.polish(equation, mfpde.Atoms(points_at(angles)), max_move=np.pi)
+            if not end.converged:
+                continue
+            left = residual(equation, end.atoms)
+            at_rest = left <= 1e-14
+            found[size].append(places(end.atoms.points, 1e-4) if at_rest else size)
+            at = np.arctan2(end.atoms.points[:, 1], end.atoms.points[:, 0])
+            bends = np.linalg.eigvalsh(
+                atomic_hessian(5.0, (at, end.atoms.masses), neurons)
+            )
+            indefinite.append(at_rest and bends[0] < -1e-3 and bends[-1] > 1e-3)
+            worst = max(worst, left)
+    few, many = min(found), max(found)
+    text = f"places at which {many} particles rest, beside those of {few}: most"
+    return [
+        # The same minima and maxima of F are occupied, one more or less of them.
+        Quantity(text, max(found[many]), max(found[few]), 1),
+        Quantity(
+            "share of these that are at rest with Hess E of both signs",
+            float(np.mean(indefinite)),
+            1.0,
+            0.0,
+        ),
+        Quantity("largest |grad F| at them, of the forces", worst, 0.0, 1e-14),
+    ], found
+
+
+def footnote() -> list[Quantity]:
+    """Neurons a, -a of equal weight: V = w (a.x)^2/2, and the minimiser is a density."""
+    beta, axis = 5.0, 0.4
+    direction = points_at(np.array(axis))
+    neurons = mfpde.Perceptron([direction, -direction], [PAIR, PAIR])
+    circle = mfpde.Circle(256)
+    equation = descent(beta, neurons)
+    kappa = ive(2, beta) / beta
+    # V = w/4 + (w/4) cos 2(t - axis), so that w_2 = w/4 at each of its two modes.
+    relative = 1 - PAIR / 4 / kappa * np.cos(2 * (circle.angles - axis))
+    density = mfpde.Density(circle, relative).normalized()
+    problem = independent.problem_of(equation)
+    points, masses = independent.cells_of(density)
+    field = independent.first_variation(problem, points, masses, at=fine_points(2))
+    least = independent.energy(problem, points, masses)
+    found = mfpde.minimize(equation, circle)
+    return [
+        Quantity(
+            "a, -a of equal weights: F is constant at 1 - w_2/kappa_2 cos 2t, range",
+            float(np.ptp(field)),
+            0.0,
+            1e-14,
+            subject="formula",
+        ),
+        Quantity(
+            "a, -a of equal weights: least E, beside that of this density",
+            found.energy,
+            least,
+            LARGEST_GAP,
+        ),
+        # Half a cell, as of any density of 256 cells.  Not met: minimize tries a density
+        # only where no single neuron has a kink, and answers with atoms that are "spread".
+        Quantity(
+            "a, -a of equal weights: W1 of minimize's measure to this density",
+            mfpde.wasserstein(found.measure, density),
+            0.0,
+            np.pi / 256,
+        ),
+    ]
+
+
 def inverses() -> list[Quantity]:
     """Whether eq. (5.1) gives a density with constant F, for ReLU and for linear."""
     circle, rows = mfpde.Circle(512), points_at(np.array([0.4, 2.0]))
@@ -161,14 +252,27 @@ def inverses() -> list[Quantity]:
 
 def main(quick: bool = False) -> dict[str, Any]:
     of_minimisers, telling = minimisers(quick)
+    of_saddles, found = saddles(quick)
     quantities = [
         *of_minimisers,
         *ends_of_densities(quick),
+        *of_saddles,
         *jumps(),
         *inverses(),
+        *footnote(),
     ]
-    figure, (left,) = panels(1)
+    figure, (left, right) = panels(2)
     draw_minimiser(left, telling)
+    for size, numbers in found.items():
+        values, repeats = np.unique(numbers, return_counts=True)
+        right.scatter([size] * len(values), values, s=8 * repeats, color=COLOURS[1])
+    sizes = list(found)
+    right.plot(sizes, sizes, ":", color=MUTED, label="as many as particles")
+    right.set_xscale("log", base=2)
+    right.set_xticks(sizes, [str(size) for size in sizes])
+    right.set(ylim=(0, 12), xlabel="particles", ylabel="places at which they rest")
+    right.set(title="Saddles, β = 5, three neurons")
+    right.legend(loc="upper right")
     return {"quantities": quantities, "figures": {"minimiser": figure}}
 
 
