@@ -8,9 +8,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 import mfpde
+from validation import independent
 from validation.circle_cases import angles_of, points_at, wrapped
 from validation.claim import Claim, Quantity
-from validation.drawing import COLOURS, panels
+from validation.drawing import panels
+from validation.exact_facts.drawn import FORMULA_LINE, OTHERS, SOLVER, legend_below
 
 CLAIM = Claim(
     title="One ReLU neuron in descent: one atom, two, three",
@@ -57,77 +59,118 @@ def split_weight(beta: float) -> float:
 
 
 def measured_split(beta: float, near: float) -> float:
-    """The same from the split rates of polished pairs."""
+    """The same from the split rates of polished pairs; NaN if none changes its sign."""
 
     def rate(weight: float) -> float:
         angles = AXIS + 1.001 * half_angle(weight, beta) * np.array([-1.0, 1.0])
         found = mfpde.polish(equation_of(weight, beta), mfpde.Atoms(points_at(angles)))
         return float(found.split_rates[0, 0])
 
-    return float(brentq(rate, near - 0.02, near + 0.02, xtol=1e-12))
+    low, high = near - 0.02, near + 0.02
+    if rate(low) * rate(high) > 0:
+        return np.nan
+    return float(brentq(rate, low, high, xtol=1e-12))
 
 
-def atoms_of(weight: float, beta: float) -> tuple[np.ndarray, float]:
-    """Angles from a of the minimiser's atoms, and the certified gap."""
-    found = mfpde.minimize(equation_of(weight, beta), mfpde.Circle(256))
-    return np.sort(wrapped(angles_of(found.measure.points) - AXIS)), found.gap
+def measured_third(beta: float, near: float) -> float:
+    """|w| at which the minimiser gains its third atom, by bisection to 1e-7."""
+    low, high = near - 0.01, near + 0.01
+    while high - low > 1e-7:
+        middle = (low + high) / 2
+        has_two = len(minimiser(middle, beta).measure.masses) < 3
+        low, high = (low, middle) if has_two else (middle, high)
+    return (low + high) / 2
+
+
+def minimiser(weight: float, beta: float) -> mfpde.Minimum:
+    """The certified minimiser."""
+    return mfpde.minimize(equation_of(weight, beta), mfpde.Circle(256))
+
+
+def pair_of(weight: float, beta: float) -> mfpde.Atoms:
+    """Two equal atoms at +-t from a, or one at a."""
+    half = half_angle(weight, beta)
+    halves = np.array([0.0] if half == 0 else [-half, half])
+    masses = np.full(len(halves), 1 / len(halves))
+    return mfpde.Atoms(points_at(AXIS + halves), masses)
+
+
+def independent_gap(weight: float, beta: float, found: mfpde.Minimum) -> float:
+    """int F dmu - min F over 20000 angles, by ``validation.independent``."""
+    problem = independent.problem_of(equation_of(weight, beta))
+    atoms = found.measure
+    fine = points_at(2 * np.pi * np.arange(20000) / 20000)
+    here, there = (
+        independent.first_variation(problem, atoms.points, atoms.masses, at=at)
+        for at in (atoms.points, fine)
+    )
+    return float(atoms.masses @ here - min(there.min(), here.min()))
 
 
 def main(quick: bool = False) -> dict[str, Any]:
-    quantities, largest_gap = [], 0.0
-    betas = (10.0,) if quick else (10.0, 30.0)
-    for beta in betas:
-        third = third_atom_weight(beta)
-        for weight in (1.3, 0.8, 0.5 * (third + 0.8)):
-            angles, gap = atoms_of(weight, beta)
-            largest_gap = max(largest_gap, gap)
-            half = half_angle(weight, beta)
-            exact = np.array([0.0] if half == 0 else [-half, half])
-            name = f"beta = {beta:g}, |w| = {weight:.3g}: "
-            quantities.append(
-                Quantity(f"{name}number of atoms", len(angles), len(exact), 0)
-            )
-            if len(angles) == len(exact):
-                error = float(np.abs(angles - exact).max())
-                quantities.append(
-                    Quantity(f"{name}largest error of their angles", error, 0.0, 1e-9)
-                )
-        above, below = (len(atoms_of(third + d, beta)[0]) for d in (1e-3, -1e-3))
-        split = split_weight(beta)
+    quantities = []
+    for beta in (10.0,) if quick else (10.0, 30.0):
+        third, split = third_atom_weight(beta), split_weight(beta)
+        for weight in (1.3, 0.8, 0.5 * (third + 0.8), 0.5 * third):
+            quantities += on_minimiser(weight, beta, is_pair=weight > third)
+        name = f"beta = {beta:g}: "
         quantities += [
             Quantity(
-                f"beta = {beta:g}: atoms just above |w| = {third:.6f}", above, 2, 0
+                f"{name}|w| at which the minimiser gains its third atom",
+                measured_third(beta, third),
+                third,
+                1e-7,
             ),
-            Quantity(f"beta = {beta:g}: atoms just below it", below, 3, 0),
             Quantity(
-                f"beta = {beta:g}: |w| at which a pair dissolves, by polish",
+                f"{name}|w| at which a pair dissolves, by polish",
                 measured_split(beta, split),
                 split,
                 1e-8,
             ),
             Quantity(
-                f"beta = {beta:g}: a pair that dissolves is no minimiser",
+                f"{name}a pair that dissolves is no minimiser",
                 split,
                 third,
                 0.0,
                 "at most",
+                subject="formula",
             ),
         ]
-    quantities.append(Quantity("largest certified gap", largest_gap, 0.0, 1e-12))
     figure, (ax,) = panels(1, width=5)
     draw(ax, 10.0, 8 if quick else 40)
     return {"quantities": quantities, "figures": {"ladder": figure}}
 
 
+def on_minimiser(weight: float, beta: float, *, is_pair: bool) -> list[Quantity]:
+    """Its distance from the pair, and its gap by independent formulas."""
+    found = minimiser(weight, beta)
+    name = f"beta = {beta:g}, |w| = {weight:.3g}: "
+    gap = Quantity(
+        f"{name}duality gap of the minimiser by independent formulas",
+        independent_gap(weight, beta, found),
+        0.0,
+        1e-11,
+    )
+    if not is_pair:
+        return [gap]
+    away = mfpde.wasserstein(found.measure, pair_of(weight, beta))
+    return [Quantity(f"{name}W1 of the minimiser to the formula", away, 0.0, 1e-9), gap]
+
+
 def draw(ax: Any, beta: float, count: int) -> None:
     """Angles of the minimiser's atoms over |w|, and the formula of two."""
     for weight in np.linspace(0.1, 1.2, count):
-        angles, _ = atoms_of(weight, beta)
-        ax.plot(np.full(len(angles), weight), angles, ".", color=COLOURS[0])
+        atoms = minimiser(weight, beta).measure
+        angles = wrapped(angles_of(atoms.points) - AXIS)
+        ax.plot(np.full(len(angles), weight), angles, ".", color=SOLVER)
+    ax.plot([], [], ".", color=SOLVER, label="atoms of the minimiser")
     weights = np.linspace(split_weight(beta), 1.2, 200)
     halves = np.array([half_angle(w, beta) for w in weights])
-    ax.plot(weights, halves, color=COLOURS[1], label="±t of the formula")
-    ax.plot(weights, -halves, color=COLOURS[1])
-    ax.axvline(third_atom_weight(beta), color=COLOURS[2], ls=":", label="F(a) = F(±t)")
+    ax.plot(weights, halves, **FORMULA_LINE, label="±t of the formula")
+    ax.plot(weights, -halves, **FORMULA_LINE)
+    third = third_atom_weight(beta)
+    ax.axvline(third, color=OTHERS[0], ls=":", label="F(a) = F(±t)")
     ax.set(title=f"Minimisers, β = {beta:g}", xlabel="|w|", ylabel="angle from a")
-    ax.legend()
+    ticks = np.pi * np.array([-0.25, -0.125, 0, 0.125, 0.25])
+    ax.set_yticks(ticks, ["−π/4", "−π/8", "0", "π/8", "π/4"])
+    legend_below(ax)
