@@ -6,16 +6,12 @@ import numpy as np
 from matplotlib.figure import Figure, SubFigure
 
 from mfpde.plotting.domain import domain_of_run
-from mfpde.plotting.globe import SIDES, Side, add_globe_bar, draw_globes
+from mfpde.plotting.globe import Side, add_globe_bar, draw_globes, sides_towards
 from mfpde.plotting.junctions import drawn_nodes, track_of
-from mfpde.plotting.projections import Orthographic
 from mfpde.plotting.sphere_field import colours_for, density_of
 from mfpde.plotting.style import Picture, styled
 from mfpde.run import Run
 from mfpde.tracking import Track
-
-CLEAR_MEAN = 0.3
-NEAR_A_POLE = 0.1
 
 
 @styled
@@ -62,14 +58,4 @@ def sides_of(track: Track) -> tuple[Side, Side]:
     """Two opposite views, the first onto the middle of the paths where they have one."""
     nodes = [drawn_nodes(path)[1] for path in track.paths.values()]
     mean = np.concatenate(nodes).mean(axis=0) if nodes else np.zeros(3)
-    if np.linalg.norm(mean) < CLEAR_MEAN:
-        return SIDES
-    polar = float(np.arctan2(np.hypot(mean[0], mean[1]), mean[2]))
-    longitude = float(np.arctan2(mean[1], mean[0]))
-    where = f"θ = {polar / np.pi:.2f} π, φ = {longitude / np.pi:.2f} π"
-    if min(polar, np.pi - polar) < NEAR_A_POLE:
-        # There the longitude is that of rounding.
-        longitude, where = 0.0, f"the {'north' if polar < 1 else 'south'} pole"
-    front = Orthographic(longitude, np.pi / 2 - polar)
-    back = Orthographic(longitude + np.pi, polar - np.pi / 2)
-    return (front, f"seen from {where}"), (back, "seen from the other side")
+    return sides_towards(mean)

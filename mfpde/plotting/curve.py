@@ -18,7 +18,11 @@ MOST_MASS_LABELS = 8
 
 
 def draw_density_curve(
-    ax: Axes, measure: AnyMeasure, equation: MeanFieldEquation | None
+    ax: Axes,
+    measure: AnyMeasure,
+    equation: MeanFieldEquation | None,
+    *,
+    limits: tuple[float, float] | None = None,
 ) -> None:
     """Draw the density, stems of atoms, and below them the external landscape."""
     view = view_of(measure)
@@ -26,7 +30,7 @@ def draw_density_curve(
     ax.spines["right"].set_visible(False)
     if curve is not None:
         ax.plot(*view.continued(curve), color=DENSITY, gid="density")
-        set_density_axis(ax, [curve[1]])
+        set_density_axis(ax, [curve[1]], limits)
         ax.set_ylabel(view.density_label)
     if len(atoms):
         stems = mass_axis(ax, view) if curve is not None else ax

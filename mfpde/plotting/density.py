@@ -18,6 +18,7 @@ def plot_density(
     measure: AnyMeasure,
     *,
     equation: MeanFieldEquation | None = None,
+    limits: tuple[float, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a measure and the landscape that drives it.
@@ -43,6 +44,9 @@ def plot_density(
         for a negative one, a diamond for a vector); on a map every neuron's circle
         a.x + b = 0 and direction, hatched where no neuron is active.  A map also shows
         the atoms that :func:`mfpde.concentration` finds, as rings.
+    limits
+        Densities at the ends of the axis or of the colours, as in ``(1e-3, 10.0)``; by
+        default those of this measure.  Give the same to all frames of a film.
     ax
         Axes to draw on; by default those of a new figure.
 
@@ -53,12 +57,12 @@ def plot_density(
     Raises
     ------
     ValueError
-        If there is no picture for the measure's geometry.
+        If there is no picture for the measure's geometry, or the limits do not increase.
     """
     domain = domain_of(measure, picture="plot_density")
     size = _MAP_SIZE if domain == "sphere" else _CURVE_SIZES[has_landscape(equation)]
     ax = axes_or_new(ax, size=size)
-    _PAINTERS[domain](ax, measure, equation)
+    _PAINTERS[domain](ax, measure, equation, limits=limits)
     return ax
 
 

@@ -7,8 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 
+from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import AnyMeasure, Density
+from mfpde.measure import AnyMeasure, Density, atoms_of
 from mfpde.plotting.domain import domain_of
 from mfpde.plotting.junctions import mark_handles, path_handle
 from mfpde.plotting.projections import Orthographic
@@ -25,6 +26,8 @@ Side = tuple[Orthographic, str]
 
 TILT = np.pi / 9
 AREA_PER_MASS = 260.0
+CLEAR_MEAN = 0.3
+NEAR_A_POLE = 0.1
 FRONT = Orthographic(0.0, TILT)
 BACK = Orthographic(np.pi, -TILT)
 SIDES: tuple[Side, Side] = (
@@ -38,13 +41,15 @@ def plot_globe(
     measure: AnyMeasure,
     *,
     equation: MeanFieldEquation | None = None,
+    limits: tuple[float, float] | None = None,
+    camera: tuple[float, float] | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure | SubFigure:
     """Draw a measure on the sphere as a globe, from the front and from the back.
 
-    The front view looks at the point of longitude 0 from 20 degrees north, the back view
-    at its antipode: together they show everything once.  Colours are those of
-    :func:`mfpde.plot_density`, darkened gently away from the light.
+    The back view looks at the antipode of the front view's middle: together they show
+    everything once.  Colours are those of :func:`mfpde.plot_density`, darkened gently
+    away from the light.
 
     Parameters
     ----------
@@ -53,6 +58,13 @@ def plot_globe(
     equation
         Its neurons' circles and directions are drawn where they face the viewer, hatched
         where none is active, and the atoms that :func:`mfpde.concentration` finds.
+    limits
+        Densities at the ends of the colours, as in ``(1e-3, 10.0)``; by default those of
+        this measure.  Give the same to all frames of a film.
+    camera
+        Longitude and latitude (radians) of the point that the front view looks at.  By
+        default the middle of the mass, where it has one, else longitude 0 from 20 degrees
+        north.
     figure
         Figure or subfigure to fill; by default a new one.
 
@@ -63,7 +75,7 @@ def plot_globe(
     Raises
     ------
     ValueError
-        If the measure does not lie on the sphere S^2.
+        If the measure does not lie on the sphere S^2, or the limits do not increase.
     """
     if domain_of(measure, picture="plot_globe") != "sphere":
         raise ValueError(
@@ -73,11 +85,48 @@ def plot_globe(
     if figure is None:
         figure = Picture(figsize=(7.0, 4.0), layout="constrained")
     density = density_of(measure)
-    norm = colours_for([density] if density is not None else [])
-    pair = draw_globes(figure, measure, equation, norm=norm)
+    norm = colours_for([density] if density is not None else [], limits)
+    sides = None if camera is None else sides_from(*camera)
+    pair = draw_globes(figure, measure, equation, norm=norm, sides=sides)
     if density is not None and norm is not None:
         add_globe_bar(figure, density, norm=norm, pair=pair)
     return figure
+
+
+def sides_towards(mean: FloatArray) -> tuple[Side, Side]:
+    """Two opposite views, the first onto ``mean`` (3,) where that is clear of the centre."""
+    if np.linalg.norm(mean) < CLEAR_MEAN:
+        return SIDES
+    polar = float(np.arctan2(np.hypot(mean[0], mean[1]), mean[2]))
+    longitude = float(np.arctan2(mean[1], mean[0]))
+    if min(polar, np.pi - polar) < NEAR_A_POLE:
+        # There the longitude is that of rounding.
+        longitude = 0.0
+    return sides_from(longitude, np.pi / 2 - polar)
+
+
+def sides_from(longitude: float, latitude: float) -> tuple[Side, Side]:
+    """Two opposite views, the first onto the point of this longitude and latitude."""
+    polar = np.pi / 2 - latitude
+    where = f"θ = {polar / np.pi:.2f} π, φ = {longitude / np.pi:.2f} π"
+    if min(polar, np.pi - polar) < NEAR_A_POLE:
+        where = f"the {'north' if polar < 1 else 'south'} pole"
+    front = Orthographic(longitude, latitude)
+    back = Orthographic(longitude + np.pi, -latitude)
+    return (front, f"seen from {where}"), (back, "seen from the other side")
+
+
+def _middle(measure: AnyMeasure) -> FloatArray:
+    """Mean of the measure, (3,), as a share of its mass."""
+    whole = atoms_of(measure)
+    mean = whole.masses @ whole.points if len(whole) else np.zeros(3)
+    density = density_of(measure)
+    mass = whole.total_mass
+    if density is not None:
+        points = density.geometry.points.reshape(-1, 3)
+        mean = mean + density.masses.ravel() @ points
+        mass += density.total_mass
+    return np.asarray(mean / max(mass, 1e-300))
 
 
 def add_globe_bar(
@@ -108,13 +157,16 @@ def draw_globes(
     *,
     norm: Normalize | None,
     track: Track | None = None,
-    sides: tuple[Side, Side] = SIDES,
+    sides: tuple[Side, Side] | None = None,
 ) -> list[Axes]:
     """Fill ``figure`` with both views and a legend, in the colours of ``norm``.
 
-    With a ``track`` the paths that led to the atoms are drawn too.
+    With a ``track`` the paths that led to the atoms are drawn too.  Without ``sides`` the
+    first looks at the middle of the mass.
     """
     marked = marked_atoms(measure, equation)
+    if sides is None:
+        sides = sides_towards(_middle(measure))
     neurons = sphere_neurons(equation)
     pair = list(figure.subplots(1, 2))
     for ax, (projection, name) in zip(pair, sides, strict=True):

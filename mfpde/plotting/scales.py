@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import FloatArray, IntArray, real_array
 from mfpde.plotting.angle_view import AngleView
 
 LOGARITHMIC_ABOVE = 50.0
@@ -53,8 +53,37 @@ def density_range(curves: Sequence[FloatArray], *, depth: float) -> tuple[float,
     return max(floor, float(positive.min())), top
 
 
-def set_density_axis(ax: Axes, curves: Sequence[FloatArray]) -> None:
-    """Scale the y axis for densities: logarithmic if one exceeds 50 times its mean."""
+def checked_limits(limits: tuple[float, float]) -> tuple[float, float]:
+    """Return the two ends of a scale of densities.
+
+    Raises
+    ------
+    ValueError
+        If they are not two numbers, are negative, or do not increase.
+    """
+    given = real_array("limits", limits)
+    if given.shape != (2,) or given[0] < 0 or given[0] >= given[1]:
+        raise ValueError(
+            f"limits = {limits!r} must be two densities, 0 <= low < high, as in (1e-3, 10)"
+        )
+    return float(given[0]), float(given[1])
+
+
+def set_density_axis(
+    ax: Axes,
+    curves: Sequence[FloatArray],
+    limits: tuple[float, float] | None = None,
+) -> None:
+    """Scale the y axis for densities: logarithmic if one exceeds 50 times its mean.
+
+    With ``limits`` its ends are these, and it is logarithmic if they are 50 times apart.
+    """
+    if limits is not None:
+        low, high = checked_limits(limits)
+        is_wide = low > 0 and high / low > LOGARITHMIC_ABOVE
+        ax.set_yscale("log" if is_wide else "linear")
+        ax.set_ylim(low, high)
+        return
     floor, top = density_range(curves, depth=CURVE_DEPTH)
     peaks = [curve.max() / curve.mean() for curve in curves if curve.max() > 0]
     if max(peaks, default=0.0) > LOGARITHMIC_ABOVE:

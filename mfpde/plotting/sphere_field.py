@@ -18,14 +18,19 @@ from mfpde.arrays import FloatArray
 from mfpde.geometry import Sphere
 from mfpde.measure import AnyMeasure, Atoms, Density, as_measure
 from mfpde.plotting.projections import Orthographic, Projection
-from mfpde.plotting.scales import LOGARITHMIC_ABOVE, MAP_DEPTH, MEAN_DEPTH
+from mfpde.plotting.scales import (
+    LOGARITHMIC_ABOVE,
+    MAP_DEPTH,
+    MEAN_DEPTH,
+    checked_limits,
+)
 from mfpde.plotting.sphere_frame import clip_to_outline
 from mfpde.plotting.style import DENSITY_MAP
 
 DENSITY_LABEL = "density ρ (per unit area)"
 BARE = (0.94, 0.94, 0.94)
 LIGHT = np.array([-0.45, 0.5, 0.74])
-AMBIENT = 0.66
+AMBIENT = 0.82
 NEARLY_CONSTANT = 1e-6
 
 
@@ -71,15 +76,27 @@ def _interpolated(
     return np.asarray(interpolator(np.stack([colatitudes, longitudes], axis=-1)))
 
 
-def colours_for(densities: Sequence[Density]) -> Normalize | None:
+def colours_for(
+    densities: Sequence[Density], limits: tuple[float, float] | None = None
+) -> Normalize | None:
     """Return one scale of colours for all: logarithmic if one exceeds 50 times its mean.
 
     A linear one spans the values (from 0 if they come near it), a logarithmic one four
     decades below the largest, or down to 1e-2 of the mean if that is lower.
+    With ``limits`` its ends are these, and it is logarithmic if they are 50 times apart.
     None without densities.
+
+    Raises
+    ------
+    ValueError
+        If the limits are negative or do not increase.
     """
     if not densities:
         return None
+    if limits is not None:
+        low, high = checked_limits(limits)
+        is_wide = low > 0 and high / low > LOGARITHMIC_ABOVE
+        return LogNorm(low, high) if is_wide else Normalize(low, high)
     values = [density.values for density in densities]
     means = [d.total_mass / float(d.geometry.areas.sum()) for d in densities]
     peaks = [v.max() / mean for v, mean in zip(values, means, strict=True) if mean > 0]

@@ -41,12 +41,16 @@ Marked = tuple[Atoms, Atoms]
 
 
 def draw_density_map(
-    ax: Axes, measure: AnyMeasure, equation: MeanFieldEquation | None
+    ax: Axes,
+    measure: AnyMeasure,
+    equation: MeanFieldEquation | None,
+    *,
+    limits: tuple[float, float] | None = None,
 ) -> None:
     """Draw the map with its graticule, neurons, atoms, legend and colour bar."""
     projection = Mollweide()
     density = density_of(measure)
-    norm = colours_for([density] if density is not None else [])
+    norm = colours_for([density] if density is not None else [], limits)
     marked = marked_atoms(measure, equation)
     neurons = sphere_neurons(equation)
     prepare_axes(ax, projection)

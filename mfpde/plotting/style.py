@@ -35,7 +35,8 @@ NEURONS = tuple(
     OKABE_ITO[name]
     for name in ("orange", "green", "purple", "sky", "yellow", "vermilion")
 )
-DENSITY_MAP = "cividis"
+DENSITY_MAP = "YlGnBu"
+"""From a light ground, so that lines and labels can be read on it, to dark where mass is."""
 SCREEN_DOTS_PER_INCH = 100
 
 STYLE: dict[Any, Any] = {
