@@ -448,3 +448,43 @@ def test_page_of_a_zonal_run(found):
     labels = {ax.get_ylabel() for ax in figure.axes}
     assert {"V", "polar angle θ", "energy E", "largest mass\nper polar angle"} <= labels
     assert "perceptron (1 relu neuron)" in figure.get_suptitle()
+
+
+def test_the_first_view_looks_at_the_mass():
+    density = bump(Sphere(32), [-0.2, 0.9, -0.4], 20.0)
+    front, back = plot_globe(density, equation=EQUATION).axes[:2]
+    (ring,) = by_gid(front, "found atoms")
+    assert np.linalg.norm(ring.get_offsets()[0]) < 0.1
+    assert back.get_title() == "seen from the other side"
+    # A measure without a middle is seen from where it always was.
+    assert (
+        plot_globe(uniform(Sphere(32))).axes[0].get_title().startswith("front: φ = 0")
+    )
+
+
+@pytest.mark.parametrize(
+    ("limits", "is_logarithmic"), [((1e-3, 10.0), True), ((0.0, 2.0), False)]
+)
+def test_frames_of_a_film_have_the_same_colours_and_the_same_view(
+    limits, is_logarithmic
+):
+    frames = [
+        plot_globe(
+            bump(Sphere(32), [1.0, 0.0, 0.2], width), limits=limits, camera=(0.3, 0.1)
+        )
+        for width in (3.0, 60.0)
+    ]
+    for figure in frames:
+        (bar,) = bars(figure)
+        assert bar.get_xlim() == pytest.approx(limits)
+        assert (bar.get_xscale() == "log") == is_logarithmic
+    titles = {figure.axes[0].get_title() for figure in frames}
+    assert titles == {"seen from θ = 0.47 π, φ = 0.10 π"}
+    curve = plot_density(uniform(Circle(32)), limits=limits)
+    assert curve.get_ylim() == pytest.approx(limits)
+
+
+@pytest.mark.parametrize("limits", [(1.0, 1.0), (-1.0, 2.0), (1.0, 2.0, 3.0), 3.0])
+def test_limits_that_are_none(limits):
+    with pytest.raises(ValueError, match=r"limits = .* must be two densities"):
+        plot_globe(uniform(Sphere(32)), limits=limits)
