@@ -1,0 +1,210 @@
+"""The README runs as it is written, and each figure in it is one that a test holds."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import textwrap
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.atoms.exact import NEGLIGIBLE_MASS
+from mfpde.atoms.fits import COARSEST_CIRCLE
+from mfpde.cli import main
+from mfpde.config import read_settings
+from mfpde.refinement.criterion import DEFAULT_TOLERANCE
+from validation.references.two_atoms import merge_time
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROSE = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
+SENTENCES = " ".join(PROSE.split())
+PAPER = "examples/paper_circle_descent.toml"
+
+
+# What can be run
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """Return a directory with the examples and nothing else, and go there."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_code_runs_from_the_first_line_to_the_last(elsewhere) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len(blocks) >= 8
+    names: dict[str, object] = {}
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        for number, block in enumerate(blocks):
+            exec(compile(block, f"README, block {number}", "exec"), names)
+    assert (elsewhere / "run.pdf").exists()
+    assert (elsewhere / "study.csv").exists()
+    assert names["polished"].converged
+    assert any(event.kind == "split" for event in names["branch"].events)
+    # What the README says that it prints.
+    (tree,) = re.findall(r"^    atoms: .*\n(?:    .*\n)+", PROSE, flags=re.MULTILINE)
+    assert textwrap.dedent(tree) in said.getvalue()
+
+
+def commands() -> list[list[str]]:
+    """Arguments of each ``mfpde`` line of the README."""
+    lines = re.findall(r"^    mfpde (.*)$", PROSE, flags=re.MULTILINE)
+    inline = re.findall(r"`mfpde ([^`]* [^`]*)`", PROSE)
+    return [shlex.split(line, comments=True) for line in (*lines, *inline)]
+
+
+def test_the_commands_run_to_an_earlier_time(elsewhere, capsys) -> None:
+    # A study is one of atoms: they are there at t = 20.
+    ends = {"run": ["--set", "solve.t_end=0.5"], "study": ["--set", "solve.t_end=20"]}
+    found = commands()
+    assert {words[0] for words in found} == {
+        *("run", "show", "plot", "compare", "resume", "minimize", "continuation"),
+        *("theory", "study"),
+    }
+    for words in found:
+        arguments = [PAPER if word == "CONFIG.toml" else word for word in words]
+        arguments += ends.get(words[0], [])
+        code, complaint = main(arguments), capsys.readouterr().err
+        if words[0] == "resume":
+            assert "has already ended" in complaint
+        else:
+            assert code == 0, complaint
+    assert {path.name for path in elsewhere.glob("*.*")} >= {
+        *("beta10.zarr", "beta10.pdf", "minimum.pdf", "study.csv", "study.pdf"),
+    }
+
+
+# What is named
+
+
+def test_what_answers_a_statement_of_the_paper_is_there() -> None:
+    (table,) = re.findall(r"\| statement \|.*?\n\n", PROSE, flags=re.DOTALL)
+    names = re.findall(r"`([a-z_.]+)`", table)
+    assert len(names) >= 10
+    for name in names:
+        assert callable(reduce(getattr, name.split("."), mfpde))
+
+
+def test_files_that_are_named_are_there() -> None:
+    paths = re.findall(r"[`(]((?:validation|tests|examples)/[\w./]*)[`)]", README)
+    assert len(paths) >= 4
+    for path in paths:
+        assert (ROOT / path).exists(), path
+
+
+def test_the_seeds_draw_the_neurons_of_the_examples() -> None:
+    for count, dimension, seed, name in (
+        (2, 2, 777, "paper_circle_descent"),
+        (3, 3, 111, "paper_sphere_descent_relu"),
+    ):
+        assert f"`Perceptron.random({count}, {dimension}, seed={seed})`" in README
+        drawn = mfpde.Perceptron.random(count, dimension, seed=seed)
+        settings = read_settings(ROOT / "examples" / f"{name}.toml")
+        (stored,) = settings.build_equation().externals
+        np.testing.assert_array_equal(stored.directions, drawn.directions)
+        np.testing.assert_array_equal(stored.weights, drawn.weights)
+
+
+# What is measured
+
+# A phrase of the README; the test that holds it, and how it stands there.
+QUOTED = [
+    ("to 3e-8 in L1", "test_exact_circle", "errors[-1] <= 3e-8"),
+    ('(`"muscl"` 5e-5)', "test_exact_circle", "errors[-1] <= 5e-5"),
+    ("r₀ = 0.3, t = 3", "test_exact_circle", "r0 = 0.3, t = 3, ascent"),
+    ("0.7 % early at most at 512", "test_exact_circle", "(512, 0.007)"),
+    ("and 0.35 % at 1024", "test_exact_circle", "(1024, 0.0035)"),
+    ("distance 1.2", "test_sphere_transport", "ANGLE = 1.2"),
+    ("within 0.0115 of", "test_sphere_transport", "(exact, abs=0.0115)"),
+    ("order 1.9 at least", "test_sphere_transport", "/ errors[1]) >= 1.9"),
+    ("stability is lost (to 1e-8", "test_continuation", "abs=1e-8"),
+    ("Tests ask for 1e-12", "test_minimize", "found.gap <= 1e-12"),
+    ("is 2.5e-3 at 1024 cells and 1.3e-3 at 2048", "test_readme", "(2.5e-3, 1.3e-3)"),
+]
+# Numbers that are settings or names, or held below.
+NAMED = ("1e-4", "1e-7", "3.11", "0.1.0", "2601.21366")
+
+
+@pytest.mark.parametrize(("phrase", "module", "condition"), QUOTED)
+def test_what_is_quoted_is_what_a_test_holds(phrase, module, condition) -> None:
+    assert phrase in SENTENCES
+    source = (ROOT / "tests" / f"{module}.py").read_text(encoding="utf-8")
+    assert condition in source
+
+
+def test_no_other_figure_is_quoted() -> None:
+    text = re.sub(r"^    .*$", "", PROSE, flags=re.MULTILINE)
+    text = re.sub(r"`[^`]*`", "", text)
+    text = re.sub(
+        r"(Theorems?|Remark|Proposition|Lemma|Corollary) [\d.]+( to [\d.]+)?", "", text
+    )
+    text = " ".join(re.sub(r"\*\*0\.1\.0\*\*", "", text).split())
+    for phrase, *_ in QUOTED:
+        text = text.replace(re.sub(r"`[^`]*`", "", phrase), "")
+    numbers = re.findall(r"\d[\d.]*e-?\d+|\d+\.\d[\d.]*|\d[\d.]*(?= ?%)", text)
+    assert [number for number in numbers if number not in NAMED] == []
+
+
+def test_defaults_and_limits_are_those_of_the_code() -> None:
+    assert "`refine_tolerance` (1e-4)" in SENTENCES
+    assert DEFAULT_TOLERANCE == 1e-4
+    assert "less than 1e-7 of the mass" in SENTENCES
+    assert NEGLIGIBLE_MASS == 1e-7
+    assert "from about 100 √β cells around a circle" in SENTENCES
+    assert 2 * np.pi / COARSEST_CIRCLE == pytest.approx(100)
+    assert "from d = 193 on" in SENTENCES
+    totals = [mfpde.Zonal(dimension, 400).areas.sum() for dimension in (192, 193)]
+    assert totals[0] < 1e-90
+    assert totals[1] == pytest.approx(1.0)
+
+
+def test_the_error_of_a_long_run_behind_a_kink_is_of_first_order() -> None:
+    """The paper's run on the circle at t = 50, where trajectories have parted."""
+    equation = read_settings(ROOT / PAPER).build_equation()
+    particles = mfpde.solve_particles(
+        equation,
+        mfpde.quantized(mfpde.uniform(mfpde.Circle(1024)), 16000),
+        t_end=50.0,
+        save_at=[50.0],
+        rtol=1e-4,
+        atol=1e-6,
+    )
+    errors = []
+    for num_cells in (1024, 2048):
+        start = mfpde.uniform(mfpde.Circle(num_cells))
+        run = mfpde.solve(equation, start, t_end=50.0, save_at=[50.0])
+        errors.append(mfpde.wasserstein(run.final, particles.final))
+    # 2.2e-3 and 1.1e-3 measured; of these the particles' own pi / (2 n) is 1e-4.
+    assert (np.array(errors) <= (2.5e-3, 1.3e-3)).all()
+    assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.15)
+
+
+def test_two_atoms_at_beta_25_merge_after_ten_to_the_thirteenth() -> None:
+    assert (
+        "two atoms that need until t = 10¹³ at β = 25 merge at the exact time"
+        in SENTENCES
+    )
+    exact = merge_time(25.0, start_angle=1.9, end_angle=1e-3)
+    assert exact > 1e13
+    circle = mfpde.Circle(512)
+    points = [[np.cos(angle), np.sin(angle)] for angle in (1.0, 2.9)]
+    start = mfpde.Measure(
+        mfpde.Density(circle, np.zeros(512)), mfpde.Atoms(points, [0.3, 0.7])
+    )
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(25.0), direction="ascent")
+    end = 1.1 * exact
+    run = mfpde.solve(equation, start, t_end=end, save_at=[end], atoms="exact")
+    (merge,) = run.events
+    assert merge.kind == "merge"
+    # 2e-8 measured.
+    assert merge.time == pytest.approx(exact, rel=1e-6)
