@@ -64,8 +64,11 @@ def commands() -> list[list[str]]:
 
 
 def test_the_commands_run_to_an_earlier_time(elsewhere, capsys) -> None:
-    # A study is one of atoms: they are there at t = 20.
-    ends = {"run": ["--set", "solve.t_end=0.5"], "study": ["--set", "solve.t_end=20"]}
+    # A study is one of atoms: they are there at t = 10.
+    ends = {
+        "run": ["--set", "solve.t_end=0.5"],
+        "study": ["--set", "solve.t_end=10", "--particles", "400"],
+    }
     found = commands()
     assert {words[0] for words in found} == {
         *("run", "show", "plot", "compare", "resume", "minimize", "continuation"),
