@@ -129,7 +129,8 @@ def test_order_four_in_time_of_density_and_atoms(
         if with_atom:
             offset = measure.atoms.points - fine.atoms.points
             atom_errors.append(float(np.linalg.norm(offset)))
-    assert (orders(errors) >= 3.5).all()
+    # 3.78 to 3.97; with steps of 1/2 atoms are not there yet: 3.1 under softmax.
+    assert (orders(errors) >= 3.7).all()
     if with_atom:
         assert (orders(atom_errors) >= 3.9).all()
 
