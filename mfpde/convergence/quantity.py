@@ -7,8 +7,8 @@ observed order p of three consecutive grids solves
 
 (p = log2 (d_i / d_(i+1)) between doublings), and Richardson's estimate of the finest
 value's error is d / (r^p - 1), r = h_(n-1) / h_n (Roache, J. Fluids Eng. 116 (1994)).  It
-is used with care: the smallest of the last two orders, at most 2; and a last difference that
-is small by accident is not believed: d is at least 1/16 of the one before.  Where
+is used with care: the smallest of the last two orders, at most 1; and a last difference that
+is small by accident is not believed: d is at least 1/4 of the one before.  Where
 differences do not fall (p < 1/2: at the floor of the error in time, or where nothing
 converges) ten times the larger of the last two stands for the error.
 """
