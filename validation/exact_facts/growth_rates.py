@@ -63,13 +63,17 @@ def tolerance_of(geometry: Any, beta: float, degree: int, **kind: Any) -> float:
     """Error of the rate that the transport promises, q = l (l+d-2) h^2.
 
     Fourth order of attention's part where the density is smooth, q^2/8 of it; diffusion
-    by differences of neighbouring cells has the symbol kappa l (l+d-2) (1 - q/12 + ...).
+    by differences of neighbouring cells has the symbol kappa l (l+d-2) (1 - q/12 + ...); on
+    the sphere it is exact on harmonics.
     """
     symbol = degree * (degree + geometry.dimension - 2)
     q = symbol * geometry.spacing**2
     kappa = kind.pop("diffusion", 0.0)
     attention = abs(bessel_rate(beta, geometry.dimension, degree, **kind))
-    return attention * (TIME_ERROR + q**2 / 8) + kappa * symbol * q / 12
+    transport = attention * (TIME_ERROR + q**2 / 8)
+    if isinstance(geometry, mfpde.Sphere):
+        return transport
+    return transport + kappa * symbol * q / 12
 
 
 def described(kind: dict[str, Any]) -> str:
