@@ -11,6 +11,7 @@ SCRIPTS: tuple[str, ...] = (
     "proposition_3_7_minimiser",
     "lemma_5_1",
     "lemma_5_3",
+    "remark_5_4",
     "remark_5_6",
     "proposition_6_1",
 )
