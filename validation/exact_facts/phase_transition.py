@@ -10,8 +10,11 @@ from scipy.special import iv, ive, spherical_in
 
 import mfpde
 from mfpde import theory
+from mfpde.run import Run
+from validation import independent
 from validation.claim import Claim, Quantity
-from validation.drawing import COLOURS, panels
+from validation.drawing import panels
+from validation.exact_facts.drawn import FORMULA_LINE, OTHERS, SOLVER, legend_below
 from validation.exact_facts.growth_rates import tolerance_of
 from validation.growth import harmonic_along_axis, measured_growth
 from validation.ordered_states import OrderedState, ordered_state
@@ -96,6 +99,25 @@ def excess_of(run: Any, kappa: float) -> float:
     return kappa * entropy - run.equation.energy(final) + flat
 
 
+def steepness(state: OrderedState) -> float:
+    """Largest |F'|/kappa of an ordered state on S^1: F' = -2 sum_l kappa_l m_l l sin(l t)."""
+    degrees, angles = np.arange(1, len(state.moments)), np.linspace(0, np.pi, 400)
+    sizes = 2 * ive(degrees, state.beta) / state.beta * state.moments[1:] * degrees
+    return float(np.abs(np.sin(np.outer(angles, degrees)) @ sizes).max() / state.kappa)
+
+
+def imbalance(run: Run, kappa: float) -> float:
+    """Largest less smallest value of log rho - F/kappa at the end of a run on the circle.
+
+    It is constant at rest; F by ``validation.independent``.
+    """
+    attention = mfpde.MeanFieldEquation(*run.equation.terms, direction="ascent")
+    points, masses = independent.cells_of(run.final)
+    problem = independent.problem_of(attention)
+    field = independent.first_variation(problem, points, masses, at=points)
+    return float(np.ptp(np.log(masses) - field / kappa))
+
+
 def main(quick: bool = False) -> dict[str, Any]:
     quantities = []
     for dimension, grid, beta in (
@@ -139,7 +161,7 @@ def main(quick: bool = False) -> dict[str, Any]:
             ),
         ]
     figure, axes = panels(1 if quick else 3, width=5 if quick else 3.6)
-    cases = ((2, 5.0, mfpde.Circle(96)),)
+    cases = ((2, 5.0, mfpde.Circle(128)),)
     if not quick:
         cases = (
             (2, 4.0, mfpde.Circle(256)),
@@ -149,7 +171,7 @@ def main(quick: bool = False) -> dict[str, Any]:
     for ax, (dimension, beta, grid) in zip(axes, cases, strict=True):
         branch = draw_branch(ax, beta, dimension, count=12 if quick else 40)
         quantities += hysteresis(ax, grid, branch)
-    axes[0].legend()
+    legend_below(axes[len(axes) // 2])
     return {"quantities": quantities, "figures": {"branch": figure}}
 
 
@@ -159,11 +181,10 @@ def draw_branch(ax: Any, beta: float, dimension: int, *, count: int) -> OrderedS
     states = [ordered_state(beta, dimension, m) for m in np.linspace(0.05, 0.95, count)]
     kappas = np.array([state.kappa for state in states]) / critical
     means = [state.moments[1] for state in states]
-    ax.plot(kappas, means, color=COLOURS[0], label="ordered states")
-    ax.axvline(1, color=COLOURS[6], ls=":", lw=0.8, label="κ#")
-    ax.set(
-        title=f"S$^{dimension - 1}$, β = {beta:g}", xlabel="κ/κ#", ylabel="mean of z"
-    )
+    ax.plot(kappas, means, **FORMULA_LINE, label="ordered states (formula)")
+    ax.axvline(1, color=OTHERS[1], ls=":", lw=0.8, label="κ#")
+    title = f"S$^{dimension - 1}$, β = {beta:g}"
+    ax.set(title=title, xlabel="κ/κ#", ylabel="mean of z")
     return coexistence(beta, dimension)
 
 
@@ -177,14 +198,26 @@ def hysteresis(ax: Any, grid: Any, state: OrderedState) -> list[Quantity]:
     # Nearly uniform, the mean decays at the linear rate of degree 1.
     gap = (dimension - 1) * (state.kappa - critical_by_bessel(beta, dimension))
     left = first * np.exp(-gap * up.times[-1])
-    ax.axvline(at, color=COLOURS[2], ls="--", lw=0.8, label="κc")
-    ax.plot([at, at], [order, back], "o", color=COLOURS[1], label="ends of two runs")
+    ax.axvline(at, color=OTHERS[0], ls=":", lw=0.8, label="κc")
+    ax.plot(
+        [at, at], [order, back], "o", color=SOLVER, label="ends of two runs (solver)"
+    )
     # Both grids are second order; a free energy at rest is quadratic in the state's error,
     # and the circle's own is spectral, where that of zonal grids is second order too.
     square = grid.spacing**2
     quadratic = 3 * square**2 if dimension == 2 else square
     name = f"S^{dimension - 1}, beta = {beta:g}, "
+    balance = [
+        Quantity(
+            f"{name}kappa_c: range of log rho - F/kappa of the ordered end",
+            imbalance(down, state.kappa),
+            0.0,
+            # |F'/kappa|^3 h^2/24 on a way of length pi at most, and F's own midpoint rule.
+            steepness(state) ** 3 * np.pi * square / 20,
+        )
+    ]
     return [
+        *(balance if dimension == 2 else []),
         Quantity(f"{name}kappa_c/kappa_#", at, 1.0, 0.0, "at least", subject="formula"),
         Quantity(
             f"{name}kappa_c: mean of z of the run from an ordered start",
