@@ -171,6 +171,5 @@ def draw(ax: Any, beta: float, count: int) -> None:
     third = third_atom_weight(beta)
     ax.axvline(third, color=OTHERS[0], ls=":", label="F(a) = F(±t)")
     ax.set(title=f"Minimisers, β = {beta:g}", xlabel="|w|", ylabel="angle from a")
-    ticks = np.pi * np.array([-0.25, -0.125, 0, 0.125, 0.25])
-    ax.set_yticks(ticks, ["−π/4", "−π/8", "0", "π/8", "π/4"])
+    ax.set_yticks(np.pi * np.arange(-2, 3) / 2, ["−π", "−π/2", "0", "π/2", "π"])
     legend_below(ax)

@@ -29,3 +29,10 @@ def density_axes(ax: Axes, *, title: str, ylabel: str = "density") -> None:
 def legend_below(ax: Axes, *, columns: int = 2) -> None:
     """The legend under the axis names, where it hides no data."""
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=columns)
+
+
+def in_other_colours(ax: Axes) -> None:
+    """Lines of several settings of the solver: neither its own colour nor that of particles."""
+    for line, colour in zip(ax.lines, OTHERS, strict=False):
+        line.set_color(colour)
+    legend_below(ax)

@@ -9,7 +9,8 @@ import numpy as np
 import mfpde
 from validation.circle_cases import cosine_potential, l1_distance, orders
 from validation.claim import Claim, Quantity
-from validation.drawing import COLOURS, panels
+from validation.drawing import panels
+from validation.exact_facts.drawn import FORMULA_DOTS, SOLVER, density_axes
 from validation.sphere_cases import linear_potential, unit
 
 CLAIM = Claim(
@@ -17,6 +18,7 @@ CLAIM = Claim(
     source="Eq. (2.5) with diffusion kappa: detailed balance",
     statement="rho = e^(s V/kappa)/Z, in ascent and descent, on S^1, S^2 and S^(d-1).",
 )
+STYLES = ("-", "--", "-.")
 CASES = ((0.05, "ascent"), (0.3, "ascent"), (0.3, "descent"))
 
 
@@ -58,7 +60,7 @@ def main(quick: bool = False) -> dict[str, Any]:
     cells = (48, 96) if quick else (64, 128, 256, 512)
     figure, (ax,) = panels(1, width=5)
     cases = CASES[1:] if quick else CASES
-    for colour, (diffusion, direction) in zip(COLOURS, cases, strict=False):
+    for style, (diffusion, direction) in zip(STYLES, cases, strict=False):
         found = [circle_error(n, diffusion, direction) for n in cells]
         errors = [error for error, _ in found]
         bound = curvature_error(2 * np.pi / cells[-1], 0.3 / diffusion)
@@ -68,8 +70,10 @@ def main(quick: bool = False) -> dict[str, Any]:
             Quantity(f"{name}: order", orders(errors).mean(), 1.9, 0.0, "at least"),
         ]
         angles, values, exact = found[-1][1]
-        ax.plot(angles, values, color=colour, label=f"{direction}, κ = {diffusion:g}")
-        ax.plot(angles, exact, "k:", lw=1)
+        label = f"solver: {direction}, κ = {diffusion:g}"
+        ax.plot(angles, values, color=SOLVER, ls=style, label=label)
+        label = "formula" if style == "-" else None
+        ax.plot(angles[::8], exact[::8], **{**FORMULA_DOTS, "ms": 2}, label=label)
     grids = {"S^2, nlat 32": (mfpde.Sphere(32), unit(1.0, 0.5, 0.7))}
     if not quick:
         grids["S^2, nlat 96"] = (mfpde.Sphere(96), unit(1.0, 0.5, 0.7))
@@ -78,6 +82,5 @@ def main(quick: bool = False) -> dict[str, Any]:
         error = sphere_error(geometry, axis, 0.5)
         bound = curvature_error(geometry.spacing, 1 / 0.5)
         quantities.append(Quantity(f"{name}, kappa = 0.5: L1 error", error, 0.0, bound))
-    ax.set(title="V = 0.3 cos(θ − 0.5)", xlabel="angle", ylabel="density")
-    ax.legend()
+    density_axes(ax, title="V = 0.3 cos(θ − 0.5)")
     return {"quantities": quantities, "figures": {"states": figure}}

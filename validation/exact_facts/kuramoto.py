@@ -10,7 +10,13 @@ from scipy.integrate import solve_ivp
 import mfpde
 from validation.circle_cases import cosine_potential, l1_distance, poisson
 from validation.claim import Claim, Quantity
-from validation.drawing import COLOURS, convergence_axes, panels
+from validation.drawing import convergence_axes, panels
+from validation.exact_facts.drawn import (
+    FORMULA_LINE,
+    SOLVER,
+    density_axes,
+    in_other_colours,
+)
 from validation.sphere_cases import l1_distance as l1_on_sphere
 from validation.sphere_cases import poisson_family, poisson_rate, unit
 
@@ -105,10 +111,12 @@ def main(quick: bool = False) -> dict[str, Any]:
         ]
     figure, (left, right) = panels(2)
     density, exact = ends["V = 0"]
-    left.plot(density.geometry.angles, density.values, color=COLOURS[0], label="solver")
-    left.plot(density.geometry.angles, exact, "--", color=COLOURS[1], label="formula")
-    left.set(title="S$^1$, V = 0, t = 3", xlabel="angle", ylabel="density")
-    left.legend()
+    left.plot(density.geometry.angles, density.values, color=SOLVER, label="solver")
+    left.plot(density.geometry.angles, exact, **FORMULA_LINE, label="formula")
+    density_axes(left, title="S$^1$, V = 0, t = 3")
     convergence_axes(right, cells, errors)
-    right.set(title="L1 error on S$^1$", xlabel="cells")
+    right.set(
+        title="L1 error of the solver on S$^1$", xlabel="cells", ylabel="L1 error"
+    )
+    in_other_colours(right)
     return {"quantities": quantities, "figures": {"family": figure}}

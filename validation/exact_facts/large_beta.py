@@ -11,7 +11,15 @@ from scipy.special import ive
 import mfpde
 from validation.circle_cases import l1_distance
 from validation.claim import Claim, Quantity
-from validation.drawing import COLOURS, panels
+from validation.drawing import panels
+from validation.exact_facts.drawn import (
+    FORMULA,
+    FORMULA_LINE,
+    OTHERS,
+    SOLVER,
+    density_axes,
+    legend_below,
+)
 
 CLAIM = Claim(
     title="Descent at large beta: heat equation and porous medium",
@@ -68,8 +76,8 @@ def main(quick: bool = False) -> dict[str, Any]:
     betas = (50.0, 100.0) if quick else (50.0, 100.0, 200.0, 400.0)
     cells = 256 if quick else 512
     quantities = []
-    figure, axes = panels(2)
-    for ax, softmax in zip(axes, (True, False), strict=True):
+    figure, axes = panels(3, width=3.4)
+    for ax, softmax in zip(axes, (True, False), strict=False):
         found = [relative_difference(b, softmax=softmax, cells=cells) for b in betas]
         differences = np.array([difference for difference, _ in found])
         order = float(np.log2(differences[-2] / differences[-1]))
@@ -84,10 +92,22 @@ def main(quick: bool = False) -> dict[str, Any]:
             ),
             Quantity(f"{name}: order in 1/beta", order, 1.0, 0.05),
         ]
-        angles, values, limit = found[0][1]
-        ax.plot(angles, start_density(angles), ":", color=COLOURS[6], label="start")
-        ax.plot(angles, values, color=COLOURS[0], label=f"β = {betas[0]:g}")
-        ax.plot(angles, limit, "--", color=COLOURS[1], label="limit")
-        ax.set(title=name, xlabel="angle", ylabel="density")
-        ax.legend()
+        angles, values, limit = found[-1][1]
+        ax.plot(angles, start_density(angles), color=OTHERS[0], ls=":", label="start")
+        ax.plot(angles, values, color=SOLVER, label=f"solver, β = {betas[-1]:g}")
+        ax.plot(angles, limit, **FORMULA_LINE, label="limit")
+        density_axes(ax, title=name)
+        style = "o-" if softmax else "s--"
+        axes[2].loglog(betas, differences, style, color=SOLVER, ms=4, label=name)
+    line = 0.5 / np.array(betas)
+    axes[2].loglog(betas, line, color=FORMULA, ls=":", label="1/(2β)")
+    axes[2].set_xticks(betas, [f"{beta:g}" for beta in betas])
+    axes[2].minorticks_off()
+    axes[2].set_yticks([2e-3, 5e-3, 1e-2], ["0.002", "0.005", "0.01"])
+    axes[2].set(
+        title="From the limit, over what has moved",
+        xlabel="β",
+        ylabel="relative L1 difference",
+    )
+    legend_below(axes[2], columns=1)
     return {"quantities": quantities, "figures": {"limits": figure}}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import LogLocator
 
 import mfpde
 from validation.circle_cases import Array, cosine_potential, l1_distance, wrapped
 from validation.claim import Claim, Quantity
 from validation.drawing import convergence_axes, panels
+from validation.exact_facts.drawn import in_other_colours
 from validation.sphere_cases import AXES, linear_potential, moebius, von_mises
 from validation.sphere_cases import l1_distance as l1_on_sphere
 from validation.zonal_cases import moved_by_linear_potential, uniform_masses
@@ -105,6 +107,10 @@ def main(quick: bool = False) -> dict[str, Any]:
     figure, (left, right) = panels(2)
     convergence_axes(left, cells, on_circle)
     convergence_axes(right, rings, on_sphere)
-    left.set(title="L1 error on S$^1$", xlabel="cells")
-    right.set(title="L1 error on S$^2$", xlabel="nlat")
+    left.set(title="L1 error on S$^1$, by scheme", xlabel="cells", ylabel="L1 error")
+    right.set(title="L1 error on S$^2$, by axis", xlabel="nlat", ylabel="L1 error")
+    right.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    for ax in (left, right):
+        in_other_colours(ax)
+        ax.set_ylim(0.5 * ax.dataLim.ymin, 2 * ax.dataLim.ymax)
     return {"quantities": quantities, "figures": {"errors": figure}}

@@ -108,5 +108,7 @@ def main(quick: bool = False) -> dict[str, Any]:
         label = "e$^{(d-1)t}$" if d == 2 else None
         ax.semilogy(times, np.exp((d - 1) * times), **FORMULA_LINE, label=label)
     ax.set(title="One cluster, β = 2", xlabel="t", ylabel="largest density, relative")
+    ax.set_yticks([1, 2, 4, 8], ["1", "2", "4", "8"])
+    ax.minorticks_off()
     ax.legend()
     return {"quantities": quantities, "figures": {"peaks": figure}}

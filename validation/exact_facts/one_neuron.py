@@ -9,7 +9,8 @@ import numpy as np
 import mfpde
 from validation.circle_cases import density_of, wrapped
 from validation.claim import Claim, Quantity
-from validation.drawing import COLOURS, panels
+from validation.drawing import panels
+from validation.exact_facts.drawn import FORMULA_LINE, SOLVER, density_axes
 from validation.sphere_cases import l1_distance, unit
 from validation.zonal_cases import moved_by_relu, uniform_masses
 
@@ -124,8 +125,7 @@ def main(quick: bool = False) -> dict[str, Any]:
     figure, axes_drawn = panels(2)
     for ax, (name, (density, exact)) in zip(axes_drawn, ends.items(), strict=True):
         angles = density.geometry.angles
-        ax.plot(angles, density.values, color=COLOURS[0], label="solver")
-        ax.plot(angles, exact.values, "--", color=COLOURS[1], label="formula")
-        ax.set(title=f"S$^1$, {name}, |w| t = 1.5", xlabel="angle", ylabel="density")
-        ax.legend()
+        ax.plot(angles, density.values, color=SOLVER, label="solver")
+        ax.plot(angles, exact.values, **FORMULA_LINE, label="formula")
+        density_axes(ax, title=f"S$^1$, {name}, |w| t = 1.5")
     return {"quantities": quantities, "figures": {"densities": figure}}

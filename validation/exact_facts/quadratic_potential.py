@@ -9,7 +9,8 @@ from scipy.special import ive, spherical_in
 
 import mfpde
 from validation.claim import Claim, Quantity
-from validation.drawing import COLOURS, panels
+from validation.drawing import panels
+from validation.exact_facts.drawn import FORMULA_LINE, SOLVER, density_axes
 
 CLAIM = Claim(
     title="Quadratic potentials: angular central Gaussians, and equilibria of degree 2",
@@ -108,15 +109,11 @@ def main(quick: bool = False) -> dict[str, Any]:
         ends.setdefault(f"{name} at rest", shown)
     figure, (left, right) = panels(2)
     final, exact = ends["S^1"]
-    left.plot(circle.angles, final.values, color=COLOURS[0], label="solver")
-    left.plot(circle.angles, exact, "--", color=COLOURS[1], label="formula")
-    left.set(title="No attention, ascent, t = 1", xlabel="angle", ylabel="density")
+    left.plot(circle.angles, final.values, color=SOLVER, label="solver")
+    left.plot(circle.angles, exact, **FORMULA_LINE, label="formula")
     found, exact = ends["S^1 at rest"]
-    right.plot(circle.angles, found, color=COLOURS[0], label="solver")
-    right.plot(circle.angles, exact, "--", color=COLOURS[1], label="1 − w₂/κ₂")
-    right.set(
-        title="Attention, descent, at rest", xlabel="angle", ylabel="relative density"
-    )
-    for ax in (left, right):
-        ax.legend()
+    right.plot(circle.angles, found, color=SOLVER, label="solver")
+    right.plot(circle.angles, exact, **FORMULA_LINE, label="1 − w₂/κ₂")
+    density_axes(left, title="No attention, ascent, t = 1")
+    density_axes(right, title="Attention, descent, at rest", ylabel="relative density")
     return {"quantities": quantities, "figures": {"densities": figure}}

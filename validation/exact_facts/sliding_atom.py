@@ -12,7 +12,6 @@ from validation.circle_cases import angles_of, cosine_potential, points_at, wrap
 from validation.claim import Claim, Quantity
 from validation.drawing import panels
 from validation.exact_facts.drawn import FORMULA_DOTS, OTHERS, SOLVER
-from validation.figures.panels import angle_axis
 
 CLAIM = Claim(
     title="An atom feels no force of its own",
@@ -134,7 +133,6 @@ def main(quick: bool = False) -> dict[str, Any]:
     ax.plot(pinned_times, pinned, color=OTHERS[1], label=label)
     ax.plot(times[::8], exact[::8], **FORMULA_DOTS, label="formula")
     ax.set(title=f"β = 25, ε = {strength:g}, {cells} cells", xlabel="t", ylabel="angle")
-    angle_axis(ax, "y")
-    ax.set_ylim(0, np.pi / 2)
+    ax.set_yticks(np.pi * np.arange(4) / 8, ["0", "π/8", "π/4", "3π/8"])
     ax.legend()
     return {"quantities": quantities, "figures": {"paths": figure}}
