@@ -23,7 +23,7 @@ CLAIM = Claim(
         "d = 2, sigma real-analytic: a strict second-order point (Hess >= c > 0) is a finite "
         "sum of atoms. On infinite support F' = 0 identically, and Hess (5.16) is "
         "sum n^2 kappa_n |(psi mu)_n|^2, which is not coercive: shown on the density that a "
-        "linear activation has. GeLU minimisers are atoms, and strictly stable."
+        "linear activation has. GeLU and tanh minimisers are atoms, and strictly stable."
     ),
     universal=True,
 )
@@ -131,10 +131,12 @@ def decay(found: np.ndarray) -> list[Quantity]:
 
 def main(quick: bool = False) -> dict[str, Any]:
     of_gelu, least = minimisers(quick, "gelu")
+    of_tanh, others = minimisers(quick, "tanh")
     found = np.array([coercivity(int(n)) for n in DEGREES])
     ratios = gelu_ratios()
     quantities = [
         *of_gelu,
+        *of_tanh,
         *density_of_a_linear_neuron(),
         *decay(found),
         Quantity(
@@ -162,6 +164,7 @@ def main(quick: bool = False) -> dict[str, Any]:
     )
     left.legend()
     right.semilogy(sorted(least), "o", color=LANDSCAPE, label="GeLU")
+    right.semilogy(sorted(others), "^", color=MUTED, ms=4, label="tanh")
     right.set(
         title="Minimisers are strictly stable",
         xlabel="minimiser, from the least",

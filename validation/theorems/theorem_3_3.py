@@ -38,6 +38,7 @@ CLAIM = Claim(
 )
 BETA = 20.0
 AXIS = np.full(3, 3**-0.5)
+NEURONS = 4
 """As many weights as two atoms on S^2 have coordinates.
 
 Five or more ReLU neurons that are active on a whole ring have weights that keep it at rest:
@@ -60,7 +61,7 @@ def circle_at(angle: float, count: int = 360, turn: float = 2 * np.pi) -> Array:
 
 def main(quick: bool = False) -> dict[str, Any]:
     drawn, rings = minimisers_with_rings(quick)
-    quantities = [*minimisers(quick), *drawn, second_neuron()]
+    quantities = [*minimisers(quick), *drawn, *generic_weights(quick), second_neuron()]
     figure, (ax,) = panels(1, width=5)
     draw(ax, rings)
     return {"quantities": quantities, "figures": {"rings": figure}}
@@ -122,6 +123,51 @@ def minimisers_with_rings(quick: bool) -> tuple[list[Quantity], Array]:
     return quantities, np.array(rings)
 
 
+def best_force(points: Array, directions: Array, activation: str) -> float:
+    """Least root mean square of grad F at equal masses over all weights, beside no neuron."""
+    problem = independent.problem_of(descent(BETA))
+    masses = np.full(len(points), 1 / len(points))
+    pull = independent.gradient(problem, points, masses, at=points)
+    sigma, _ = independent.activation_and_primitive(activation, points @ directions.T)
+    drifts = sigma[:, :, np.newaxis] * directions
+    drifts -= (drifts * points[:, np.newaxis]).sum(axis=2, keepdims=True) * points[
+        :, np.newaxis
+    ]
+    columns = drifts.transpose(0, 2, 1).reshape(-1, len(directions))
+    weights = np.linalg.lstsq(columns, -pull.ravel(), rcond=1e-13)[0]
+    left = columns @ weights + pull.ravel()
+    return float(np.sqrt((left**2).sum() / (pull**2).sum()))
+
+
+def generic_weights(quick: bool) -> list[Quantity]:
+    """(ii), (iii): random directions and the best weights, for measures that are fixed."""
+    generator = np.random.default_rng(0)
+    fixed = {
+        "a ring": circle_at(ring_angle(BETA, -0.3)),
+        "half of it": circle_at(ring_angle(BETA, -0.3), turn=np.pi),
+    }
+    quantities = []
+    draws = 100 if quick else 2000
+    directions = generator.standard_normal((draws, NEURONS, 3))
+    directions /= np.linalg.norm(directions, axis=2, keepdims=True)
+    for activation in ("gelu", "relu"):
+        for name, points in fixed.items():
+            forces = [best_force(points, rows, activation) for rows in directions]
+            kept = float(np.mean(np.array(forces) < KEPT))
+            text = f"{name}, {activation}: share of random neurons that keep it at rest"
+            quantities.append(Quantity(text, kept, 0.0, 0.0, subject="formula"))
+        # Two atoms have as many coordinates as there are weights, which all act with
+        # GeLU: some weights keep them at rest.
+        if activation == "gelu":
+            atoms = circle_at(ring_angle(BETA, -0.3), count=2)
+            forces = [best_force(atoms, rows, activation) for rows in directions]
+            kept = float(np.mean(np.array(forces) < KEPT))
+            text = "two atoms on the ring, gelu: share of random neurons that keep them at rest"
+            quantities.append(Quantity(text, kept, 1.0, 0.0, subject="formula"))
+    return quantities
+
+
+KEPT = 1e-6
 """Share of the attention's own force up to which a measure counts as at rest."""
 
 
