@@ -389,8 +389,15 @@ PAIR = mfpde.Atoms([[1.0, 0.0], [0.0, 1.0]])
             "2 attention terms",
         ),
         (
-            (ascent(1.0), mfpde.uniform(mfpde.Zonal(5, 64)), "diffusion", [0.5, 0.4]),
-            "Circle or a Sphere",
+            (
+                mfpde.MeanFieldEquation(
+                    mfpde.Attention(1.0, normalized=True), direction="ascent"
+                ),
+                mfpde.uniform(mfpde.Circle(64)),
+                "diffusion",
+                [0.5, 0.4],
+            ),
+            "unnormalised attention only",
         ),
     ],
 )
