@@ -181,14 +181,16 @@ def on_problem(
         return [
             at_floor,
             of_density,
-            Quantity(name, reached, SMOOTH_ERROR, KINKED_ERROR = 0.1, 0.5
-"""The density's own W1 error in squares of a cell's width: second order."""
-KINKED, SCATTER, key="kinked", shows="condition"),
+            Quantity(name, reached, KINKED, SCATTER, key="kinked", shows="condition"),
         ]
     name = f"{name}largest order of the moments above rounding"
     key = "smooth" if "softmax" not in name else ""
     reached = float(orders.max())
-    return [at_floor, of_density, Quantity(name, reached, SPECTRAL, 0.0, "at least", key=key)]
+    return [
+        at_floor,
+        of_density,
+        Quantity(name, reached, SPECTRAL, 0.0, "at least", key=key),
+    ]
 
 
 def main(quick: bool = False) -> dict[str, object]:
