@@ -14,7 +14,6 @@ from validation.drawing import COLOURS, panels
 from validation.stable_states import (
     descent,
     heaviest_cluster,
-    stable_state,
     weak_neurons,
 )
 
@@ -132,19 +131,6 @@ def main(quick: bool = False) -> dict[str, Any]:
         name = f"clusters above the bound, beta = {beta:g}: largest of their least Hess"
         worst = least_curvature(beta, 60 if quick else 2000)
         quantities.append(Quantity(name, worst, 0.0, 1e-6, "at most"))
-    observed = []
-    for beta, size, seed in STATES[::8] if quick else STATES:
-        state = stable_state(beta, size, seed)
-        bound = theory.anti_concentration_bound(state.equation)
-        heaviest = heaviest_cluster(state.atoms, bound.diameter)
-        observed.append((bound.constant, heaviest))
-        name = f"stable state {seed}, beta = {beta:g}, C = {bound.constant:.2g}: "
-        quantities += [
-            Quantity(f"{name}second order", int(state.is_second_order), 1, 0),
-            Quantity(
-                f"{name}heaviest cluster", heaviest, bound.published, 0.0, "at most"
-            ),
-        ]
     quantities += [marginal_atom(12.0), *sharper_limits()]
     pair, mass = heavy_pair(25.0, 0.9)
     quantities += [
@@ -161,7 +147,7 @@ def main(quick: bool = False) -> dict[str, Any]:
         Quantity("its mass within theta_beta/2", mass, LIMIT, 0.0, "at least"),
     ]
     figure, (ax,) = panels(1, width=5)
-    draw(ax, np.array(observed), mass)
+    draw(ax, mass)
     return {"quantities": quantities, "figures": {"bound": figure}}
 
 
@@ -173,8 +159,8 @@ STATES = tuple(
 )
 
 
-def draw(ax: Any, observed: np.ndarray, mass: float) -> None:
-    """The bounds over C, the stable states that were found, and the pair beyond."""
+def draw(ax: Any, mass: float) -> None:
+    """The bounds over C, and the pair beyond."""
     constants = np.linspace(0, INWARD, 100)
     ax.plot(
         constants,
@@ -184,14 +170,6 @@ def draw(ax: Any, observed: np.ndarray, mass: float) -> None:
     )
     ax.axvspan(INWARD, 2.0, color="#eeeeee", label="no bound")
     ax.axhline(LIMIT, color=COLOURS[6], ls=":", lw=0.8, label="0.574")
-    ax.plot(
-        observed[:, 0],
-        observed[:, 1],
-        "o",
-        color=COLOURS[0],
-        ms=4,
-        label="stable states",
-    )
     ax.plot([1.8], [mass], "s", color=COLOURS[2], label="pair, |w| = 0.9, shifted")
     ax.set(xlabel="C", ylabel="mass of a cluster", xlim=(-0.05, 2), ylim=(-0.04, 1.05))
     ax.legend(fontsize=7)
