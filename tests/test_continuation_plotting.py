@@ -106,6 +106,57 @@ def test_a_branch_on_the_sphere_is_drawn_by_its_energy():
     figure.draw_without_rendering()
 
 
+@pytest.fixture(scope="module")
+def folded():
+    """Hysteresis: an ordered state up to its fold, back to the uniform one, and on."""
+    circle, values = mfpde.Circle(96), [0.02, 0.03, 0.035, 0.04]
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="ascent")
+    down = mfpde.continuation(
+        equation, mfpde.uniform(circle), "diffusion", values[::-1], switch=True
+    )
+    return mfpde.continuation(equation, down.states[-1].density, "diffusion", values)
+
+
+def test_a_branch_is_drawn_as_a_curve_with_its_events_on_it(folded):
+    figure = mfpde.plot_continuation(folded)
+    stable, unstable = drawn(figure, "branch"), drawn(figure, "unstable branch")
+    assert all(line.get_linestyle() == "-" for line in stable)
+    assert all(line.get_linestyle() == "--" for line in unstable)
+    fold, pitchfork = folded.events
+    # Ordered and stable, ordered and unstable, uniform.
+    assert [line.get_xdata()[0] for line in stable] == [0.02, pitchfork.value]
+    (middle,) = unstable
+    assert middle.get_xdata()[[0, -1]] == pytest.approx([fold.value, pitchfork.value])
+    assert middle.get_ydata()[-1] == pytest.approx(0.0, abs=1e-6)
+    for event in folded.events:
+        (mark,) = drawn(figure, event.kind)
+        assert tuple(mark.get_offsets()[0]) in vertices(stable) | vertices(unstable)
+    figure.draw_without_rendering()
+
+
+def test_the_curve_has_no_corners_and_no_gaps(folded):
+    """Its vertices in units of the axes: close, and turning little from one to the next."""
+    figure = mfpde.plot_continuation(folded)
+    lines = drawn(figure, "branch")[:1] + drawn(figure, "unstable branch")
+    points = np.concatenate([np.transpose(line.get_data()) for line in lines])
+    points = points[np.append(True, np.abs(np.diff(points, axis=0)).max(axis=1) > 0)]
+    steps = np.diff(points / np.array([0.02, 1.0]), axis=0)
+    lengths = np.linalg.norm(steps, axis=1)
+    assert lengths.max() < 0.15
+    long = steps[lengths > 1e-3]
+    turns = np.diff(np.unwrap(np.arctan2(long[:, 1], long[:, 0])))
+    assert np.abs(turns).max() < 0.5
+
+
+def test_axes_are_named(folded, ladder):
+    for result, names in (
+        (folded, ["|mean of x|", "−least eigenvalue", "diffusion κ"]),
+        (ladder, ["angle θ", "largest rate", "weight scale"]),
+    ):
+        upper, lower = mfpde.plot_continuation(result).axes
+        assert [upper.get_ylabel(), lower.get_ylabel(), lower.get_xlabel()] == names
+
+
 def test_the_spectrum_shows_every_rate(ladder):
     state = ladder.states[-1]
     figure = mfpde.plot_hessian_spectrum(state)

@@ -5,7 +5,13 @@ stability is lost and where the branch folds is located.
 """
 
 from mfpde.branches.continuation import continuation
-from mfpde.branches.result import BranchEvent, Continuation
+from mfpde.branches.result import BranchEvent, BranchPoint, Continuation
 from mfpde.branches.stationary_density import StationaryDensity
 
-__all__ = ["BranchEvent", "Continuation", "StationaryDensity", "continuation"]
+__all__ = [
+    "BranchEvent",
+    "BranchPoint",
+    "Continuation",
+    "StationaryDensity",
+    "continuation",
+]

@@ -84,7 +84,7 @@ def tangent(problem: Problem, place: Place, previous: Direction) -> Direction:
     rows = _bordered(problem, found, (place, previous))
     target = np.zeros(len(rows))
     target[-1] = 1.0
-    solution = _least_squares(rows, target)
+    solution = least_squares(rows, target)
     return unit(problem, Direction(solution[:-1], float(solution[-1])))
 
 
@@ -107,10 +107,22 @@ def corrected(
     direction, distance = along
     state = problem.moved(start.state, distance * direction.state)
     value = start.value + distance * direction.value * problem.span
-    if value < problem.least_value:
-        return None
-    place, before = Place(state, value), np.inf
+    return _settled(problem, Place(state, value), direction)
+
+
+def at_value(problem: Problem, start: Place) -> Place | None:
+    """State at exactly the parameter of ``start``, by Newton's method from there."""
+    return _settled(problem, start, None)
+
+
+def _settled(
+    problem: Problem, place: Place, direction: Direction | None
+) -> Place | None:
+    """Zero of G beside ``place``: in the plane normal to ``direction``, or at this value."""
+    before = np.inf
     for _ in range(MOST_ITERATIONS):
+        if place.value < problem.least_value:
+            return None
         found = problem.linearised(place)
         size = float(np.abs(found.residual).max())
         if size <= ROUNDING or (size > before / 2 and before <= SETTLED):
@@ -118,19 +130,21 @@ def corrected(
         if not size < 4 * before:
             return None
         before = size
-        rows = _bordered(problem, found, (place, direction))
-        step = _least_squares(rows, np.append(-found.residual, 0.0))
-        value = place.value + float(step[-1]) * problem.span
-        if value < problem.least_value:
-            return None
-        place = Place(problem.moved(place.state, step[:-1]), value)
+        place = _newton_step(problem, place, (found, direction))
     return place if before <= SETTLED else None
 
 
-def at_value(problem: Problem, start: Place) -> Place | None:
-    """State at the parameter of ``start``, by Newton's method from there."""
-    still = Direction(np.zeros(len(start.state)), 1.0)
-    return corrected(problem, start, (still, 0.0))
+def _newton_step(
+    problem: Problem, place: Place, step: tuple[Linearised, Direction | None]
+) -> Place:
+    found, direction = step
+    if direction is None:
+        change = least_squares(found.matrix, -found.residual)
+        return Place(problem.moved(place.state, change), place.value)
+    rows = _bordered(problem, found, (place, direction))
+    solution = least_squares(rows, np.append(-found.residual, 0.0))
+    value = place.value + float(solution[-1]) * problem.span
+    return Place(problem.moved(place.state, solution[:-1]), value)
 
 
 def _bordered(
@@ -152,7 +166,7 @@ def _by_value(problem: Problem, place: Place, here: FloatArray) -> FloatArray:
     return np.asarray((there - here[: len(there)]) / step)
 
 
-def _least_squares(rows: FloatArray, target: FloatArray) -> FloatArray:
+def least_squares(rows: FloatArray, target: FloatArray) -> FloatArray:
     """Least-squares solution; without what changes nothing where the rows are singular."""
     basis, triangle = np.linalg.qr(rows)
     sizes = np.abs(np.diagonal(triangle))

@@ -14,6 +14,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.branches.arclength import Direction, Linearised, Place
+from mfpde.branches.drawn import Drawn
 from mfpde.branches.parameters import equation_at
 from mfpde.equation import MeanFieldEquation
 from mfpde.measure import Atoms
@@ -117,6 +118,17 @@ class AtomicProblem:
         atoms = Atoms(self.points(place.state), self.masses)
         return polish(
             self.at(place.value), atoms, max_move=LONGEST_POLISH, merge_within=0.0
+        )
+
+    def drawn(self, place: Place) -> Drawn:
+        """Return what a picture shows of a state."""
+        points, rates = self.points(place.state), self.rates(place)
+        energy = self.at(place.value).energy(Atoms(points, self.masses))
+        return Drawn(
+            points,
+            energy=np.nan if energy is None else energy,
+            rate=float(rates["stability"].max(initial=-np.inf)),
+            split_rate=float(rates["split"].max(initial=-np.inf)),
         )
 
     def points_of(self, place: Place, kind: str, index: int) -> FloatArray:

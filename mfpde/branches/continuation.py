@@ -12,21 +12,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, choice, read_only, real_array
-from mfpde.branches.arclength import Direction, Place, at_value, tangent
+from mfpde.branches.arclength import Direction, Place, tangent
 from mfpde.branches.atomic import AtomicProblem
 from mfpde.branches.parameters import PARAMETERS, check_parameter, equation_at
 from mfpde.branches.result import Continuation
 from mfpde.branches.segment import AnyProblem
-from mfpde.branches.smooth import SmoothProblem
+from mfpde.branches.smooth_start import (
+    Range,
+    checked_density,
+    smooth_problem,
+    smooth_start,
+)
 from mfpde.branches.walk import Walk
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Sphere
 from mfpde.measure import Atoms, Density, Measure
 from mfpde.stationary import polish
-from mfpde.terms import Attention, Perceptron
-from mfpde.terms.funk_hecke import band_limit
-
-NEGLIGIBLE = 1e-14
 
 Start = Atoms | Density | Measure
 
@@ -48,13 +48,22 @@ def continuation(  # noqa: PLR0917  (all four are needed to say anything)
     :class:`mfpde.BranchEvent`; those of a density have no points.  Rotations that leave
     the equation as it is are taken out.
 
+    Where a branch of broken symmetry meets one of more symmetry (event ``"pitchfork"``; with
+    attention alone the uniform state, at the critical diffusion) it would only come back as
+    its own reflected or rotated copy.  The branch of more symmetry is followed from there,
+    towards the last of ``values``.
+
     Parameters
     ----------
     equation
         The equation.
     atoms
         The start: atoms beside a stationary state at ``values[0]``; with diffusion a density
-        on a Circle or a Sphere (cells must resolve the stationary state).
+        beside a stationary one, on a Circle, a Sphere or a Zonal grid (cells must resolve the
+        stationary state; on a Zonal grid stability is that against zonal changes).  Beside
+        means: W1 is at most 0.1 and Newton's method converges from the first step on, its
+        second correction at most a quarter of the first.  Where there is only one
+        stationary density (descent; large diffusion) it may be anywhere.
     parameter
         ``"beta"`` of the only attention; ``"weight_scale"``: the weights of all perceptrons
         are those of ``equation`` times it; ``"diffusion"``.
@@ -77,7 +86,8 @@ def continuation(  # noqa: PLR0917  (all four are needed to say anything)
         For atoms with diffusion, or a density without it; an unknown parameter, or one that
         the equation does not have; values that are not monotone or out of the parameter's
         range; with diffusion: softmax, vector weights, or another grid than those; no
-        stationary state beside the start at the first value.
+        stationary state beside the start at the first value (the message says at what
+        distance Newton's method finds one).
     """
     choice("parameter", parameter, PARAMETERS)
     check_parameter(equation, parameter)
@@ -85,24 +95,26 @@ def continuation(  # noqa: PLR0917  (all four are needed to say anything)
     first = equation_at(equation, parameter, float(wanted[0]))
     problem: AnyProblem
     if parameter == "diffusion" or first.diffusion > 0:
-        density = _checked_density(first, atoms)
-        problem = _smooth_problem(equation, density, (parameter, wanted))
-        place = _smooth_start(problem, density, float(wanted[0]))
+        density = checked_density(first, atoms)
+        problem = smooth_problem(equation, density, Range(parameter, wanted))
+        place = smooth_start(problem, density, float(wanted[0]))
     else:
-        problem, place = _atomic_start(equation, atoms, (parameter, wanted))
+        problem, place = _atomic_start(equation, atoms, Range(parameter, wanted))
     ahead = Direction(np.zeros(len(place.state)), float(np.sign(wanted[1] - wanted[0])))
     walk = Walk(
         problem, place, tangent(problem, place, ahead), wanted, switch=bool(switch)
     )
     walk.run()
+    record = walk.record
     return Continuation(
         equation=equation,
         parameter=parameter,
-        values=read_only(np.array(walk.found_values)),
-        states=tuple(walk.states),
-        events=tuple(walk.events),
+        values=read_only(np.array(record.values)),
+        states=tuple(record.states),
+        events=tuple(record.events),
         reason=walk.reason,
         is_complete=walk.is_complete,
+        path=tuple(record.path),
     )
 
 
@@ -122,73 +134,8 @@ def _checked_values(parameter: str, values: ArrayLike) -> FloatArray:
     return wanted
 
 
-def _checked_density(equation: MeanFieldEquation, start: object) -> Density:
-    if isinstance(start, Measure) and not len(start.atoms):
-        start = start.density
-    if not isinstance(start, Density):
-        what = "atoms" if isinstance(start, Atoms | Measure) else repr(start)
-        raise ValueError(
-            f"atoms: with diffusion {equation.diffusion:g} atoms dissolve at once, the "
-            f"stationary states are smooth densities; give a Density for {what}, such as "
-            "the end of a run, or uniform(Circle(512))"
-        )
-    if not isinstance(start.geometry, Circle | Sphere):
-        raise ValueError(
-            f"atoms: a density on {start.geometry!r}; it must be on a Circle or a Sphere"
-        )
-    if any(a.needs_values for a in equation.attentions):
-        raise ValueError(
-            "atoms: densities are followed for unnormalised attention only"
-        )
-    for term in equation.externals:
-        term.check_dimension(start.dimension)
-        if not isinstance(term, Perceptron) or not term.is_gradient:
-            raise ValueError(
-                f"equation: {term!r}; densities are followed with perceptrons of scalar "
-                "weights only"
-            )
-    return start
-
-
-def _smooth_problem(
-    equation: MeanFieldEquation, density: Density, where: tuple[str, FloatArray]
-) -> SmoothProblem:
-    """Problem with harmonics enough for all values of the parameter."""
-    parameter, wanted = where
-    attentions = [
-        attention
-        for value in (wanted[0], wanted[-1])
-        for attention in equation_at(equation, parameter, float(value)).attentions
-    ]
-    return SmoothProblem(
-        equation,
-        parameter,
-        density.geometry,
-        density.total_mass,
-        max([_needed(a, density) for a in attentions], default=1),
-        float(np.abs(wanted[-1] - wanted[0])),
-    )
-
-
-def _needed(attention: Attention, density: Density) -> int:
-    """Degree that the interaction needs; ``ValueError`` if the grid is too coarse for it."""
-    resolved = attention.band_limit(density.geometry)
-    return min(resolved, band_limit(attention.beta, density.dimension, NEGLIGIBLE))
-
-
-def _smooth_start(problem: SmoothProblem, density: Density, value: float) -> Place:
-    start = Place(problem.coefficients(density, value), value)
-    found = at_value(problem, start)
-    if found is None:
-        raise ValueError(
-            f"atoms: Newton's method finds no stationary density beside the one given, at "
-            f"{problem.parameter} = {value:g}; let a run come to rest there first"
-        )
-    return found
-
-
 def _atomic_start(
-    equation: MeanFieldEquation, start: object, where: tuple[str, FloatArray]
+    equation: MeanFieldEquation, start: object, where: Range
 ) -> tuple[AtomicProblem, Place]:
     parameter, wanted = where
     value = float(wanted[0])

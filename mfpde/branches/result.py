@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +27,9 @@ class BranchEvent:
         ``"split"``: the rate at which parts of an atom leave it, own mass included, crosses
         zero; ``"merge"``: two atoms meet, and go on as one; ``"stability"``: a rate of motion
         of the state, an eigenvalue of the Hessian, crosses zero; ``"fold"``: the branch turns
-        back in the parameter.
+        back in the parameter; ``"pitchfork"``: a branch of broken symmetry meets one of more
+        symmetry, such as the uniform state, beyond which it would only repeat itself,
+        reflected or rotated: the branch of more symmetry is followed from here on.
     value
         The parameter there.
     points
@@ -35,12 +38,13 @@ class BranchEvent:
     unstable_before, unstable_after
         How many rates of this kind (of that atom, for a split) are unstable before and after
         it, in the order of the branch; for a merge the numbers of atoms that meet and of
-        those that go on.
+        those that go on.  Rotations of the equation are not counted; for a density on a zonal
+        grid directions that are zonal too are.
     index
         How many states of the branch come before it.
     is_switch
-        Whether the branch that is followed from here on is the one that begins here: the
-        halves of the atom, or the states that have lost the symmetry.
+        Whether another branch is followed from here on: the halves of the atom, the states
+        that have lost the symmetry, or at a pitchfork those that have it.
     dimension
         In how many independent directions a rate is zero there; 1 for a merge.  If it is more,
         as for an atom on the axis of all neurons on S^2, which opens to a ring, branches
@@ -68,16 +72,55 @@ class BranchEvent:
             "merge": f"{self.unstable_before} atoms meet",
             "stability": "stability is lost" if self.is_loss else "stability is gained",
             "fold": "the branch folds",
+            "pitchfork": "the branch meets one of more symmetry, which is followed",
         }[self.kind]
-        if self.kind in ("split", "stability", "fold"):
+        if self.kind != "merge":
             what += (
                 f"; unstable directions {self.unstable_before} -> {self.unstable_after}"
             )
+        if self.kind == "pitchfork":
+            return what
         if self.is_switch and self.dimension > 1:
             what += f"; one of the new branches, of {self.dimension} directions, is followed"
         elif self.is_switch:
             what += "; the new branch is followed"
         return what
+
+
+class BranchPoint(NamedTuple):
+    """A point of the walk along a branch, which pictures join by a line.
+
+    Attributes
+    ----------
+    value
+        The parameter.
+    points
+        Positions of the atoms, (n, d); none for a density.
+    order
+        Length of the mean of x under a density of mass 1; NaN for atoms.
+    energy
+        E of atoms; NaN for a density, and where there is none.
+    rate, split_rate
+        Largest rate of motion (of a density: minus the least eigenvalue of its Hessian), and
+        of splitting; NaN where there is none.  Above zero is unstable.
+    unstable
+        Number of unstable directions from here on to the next point.
+    part
+        Number of the part that the point belongs to: a new one begins with a merge and
+        with each branch that is gone over to.
+    event
+        Number of the event that is here; None for most points.
+    """
+
+    value: float
+    points: FloatArray
+    order: float
+    energy: float
+    rate: float
+    split_rate: float
+    unstable: int
+    part: int
+    event: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +144,9 @@ class Continuation:
         Why the branch ends.
     is_complete
         Whether it reached the last value that was asked for.
+    path
+        The points of the walk, states and events among them, close enough to be joined by
+        straight lines.
     """
 
     equation: MeanFieldEquation
@@ -110,6 +156,7 @@ class Continuation:
     events: tuple[BranchEvent, ...]
     reason: str
     is_complete: bool
+    path: tuple[BranchPoint, ...] = ()
 
     @property
     def energies(self) -> FloatArray:

@@ -8,7 +8,9 @@ v rho = kappa grad rho has the solutions rho = M e^{s F / kappa} / Z.  With the 
 
 Cov the covariance under rho / M.  G_c is symmetric: it is the second derivative of the free
 energy kappa int rho log rho - s E, divided by kappa, in the directions that interact (it is 1
-in all others), so that its negative eigenvalues count the unstable directions.
+in all others), so that its negative eigenvalues count the unstable directions.  Integrals
+are those of ``harmonics.py``: on the circle and the sphere sums over the cells, on a zonal
+grid exact ones over the bands, and there only changes that are zonal too are counted.
 """
 
 from __future__ import annotations
@@ -20,11 +22,12 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.branches.arclength import Direction, Linearised, Place
-from mfpde.branches.harmonics import real_harmonics
+from mfpde.branches.drawn import Drawn
+from mfpde.branches.harmonics import Harmonics, real_harmonics
 from mfpde.branches.parameters import equation_at
-from mfpde.branches.stationary_density import StationaryDensity
+from mfpde.branches.stationary_density import StationaryDensity, mean_length
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Geometry
+from mfpde.geometry import Geometry, Zonal
 from mfpde.measure import Density
 from mfpde.stationary.symmetry import invariant_rotations
 
@@ -59,16 +62,15 @@ class SmoothProblem:
         """Lengths are plain."""
         return np.ones(self.basis.shape[1])
 
-    @cached_property
-    def basis(self) -> FloatArray:
-        """B at the cell centres, (cells, k)."""
-        return real_harmonics(self.geometry, self.degree)[0]
+    @property
+    def harmonics(self) -> Harmonics:
+        """B at the nodes where densities are integrated."""
+        return real_harmonics(self.geometry, self.degree)
 
-    @cached_property
-    def shares(self) -> FloatArray:
-        """Uniform probability of each cell."""
-        shares = self.geometry.areas / self.geometry.areas.sum()
-        return np.asarray(shares.ravel())
+    @property
+    def basis(self) -> FloatArray:
+        """B at the nodes, (nodes, k)."""
+        return self.harmonics.values
 
     def at(self, value: float) -> MeanFieldEquation:
         """Return the equation at a value of the parameter."""
@@ -76,6 +78,9 @@ class SmoothProblem:
 
     def rotations(self, value: float) -> FloatArray:
         """Rotations that leave the equation as it is: what they are changes at weight 0 only."""
+        if isinstance(self.geometry, Zonal):
+            # Zonal densities keep their axis.
+            return np.empty((0, self.geometry.dimension, self.geometry.dimension))
         if self.parameter == "weight_scale" and value == 0:
             return invariant_rotations(self.at(0.0), self.geometry.dimension)
         return self._rotations
@@ -86,22 +91,29 @@ class SmoothProblem:
 
     def coefficients(self, density: Density, value: float) -> FloatArray:
         """Unknowns c that belong to a density."""
-        moments = self.basis.T @ density.masses.ravel()
+        if isinstance(self.geometry, Zonal):
+            moments = self.geometry.moments(density.masses, self.degree)[1:].real
+        else:
+            moments = self.basis.T @ density.masses.ravel()
         return np.asarray(self.roots(self.at(value)) * moments)
 
     def density(self, place: Place) -> Density:
-        """M e^{s F / kappa} / Z."""
-        relative = _point(self, place).relative.reshape(self.geometry.shape)
-        areas = float(self.geometry.areas.sum())
-        return Density(self.geometry, self.mass / areas * relative)
+        """M e^{s F / kappa} / Z: its mass in each cell."""
+        shape = self.geometry.shape
+        probabilities = _point(self, place).probabilities.reshape(*shape, -1)
+        masses = self.mass * probabilities.sum(axis=-1)
+        return Density(self.geometry, masses / self.geometry.areas)
 
     def linearised(self, place: Place) -> Linearised:
         """G and G_c, with a row for each rotation of the equation."""
         point = _point(self, place)
-        zeros = np.zeros(point.modes.shape[1])
+        modes = point.modes
+        # J is invariant under rotations, so that G has no part along them, but for what the
+        # grid does not resolve: that must not be fought for.
+        across = point.residual - modes @ (modes.T @ point.residual)
         return Linearised(
-            np.concatenate([point.residual, zeros]),
-            np.concatenate([point.hessian, point.modes.T]),
+            np.concatenate([across, np.zeros(modes.shape[1])]),
+            np.concatenate([point.hessian, modes.T]),
         )
 
     def residual(self, place: Place) -> FloatArray:
@@ -143,6 +155,13 @@ class SmoothProblem:
             symmetry_dimension=count,
         )
 
+    def drawn(self, place: Place) -> Drawn:
+        """Return what a picture shows of a state."""
+        empty = np.empty((0, self.geometry.dimension))
+        rate = float(self.rates(place)["stability"].max(initial=-np.inf))
+        order = mean_length(self.density(place))
+        return Drawn(empty, order, rate=rate)
+
     def points_of(self, place: Place, kind: str, index: int) -> FloatArray:
         """Events of a density are about no point."""
         del place, kind, index
@@ -153,11 +172,12 @@ class SmoothProblem:
         total = np.zeros(self.degree + 1)
         for attention in equation.attentions:
             spectrum = attention.interaction_spectrum(
-                self.geometry.dimension, self.degree
+                self.geometry.dimension,
+                self.degree,
+                counted=self.geometry.symbols_count_harmonics,
             )
             total += attention.amplitude * spectrum
-        degrees = real_harmonics(self.geometry, self.degree)[1]
-        return np.asarray(np.sqrt(total[degrees]))
+        return np.asarray(np.sqrt(total[self.harmonics.degrees]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,42 +196,52 @@ class _Point:
         return self.problem.roots(self.equation)
 
     @cached_property
-    def relative(self) -> FloatArray:
-        """Density over M, per share of the area."""
-        problem, equation = self.problem, self.equation
-        potential = problem.basis @ (self.roots * self.place.state)
-        points = problem.geometry.points.reshape(-1, problem.geometry.dimension)
+    def probabilities(self) -> FloatArray:
+        """Density over M at the nodes, times their shares of the area."""
+        harmonics, equation = self.problem.harmonics, self.equation
+        potential = harmonics.values @ (self.roots * self.place.state)
         for term in equation.externals:
-            potential += term.value(points)
+            potential += term.value(harmonics.points)
         exponents = equation.sign * potential / equation.diffusion
-        relative = np.exp(exponents - exponents.max())
-        return np.asarray(relative / (problem.shares @ relative))
+        weights = harmonics.shares * np.exp(exponents - exponents.max())
+        return np.asarray(weights / weights.sum())
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """Integrals of B against the density over M."""
+        return np.asarray(self.problem.basis.T @ self.probabilities)
 
     @cached_property
     def residual(self) -> FloatArray:
         """G."""
-        problem = self.problem
-        means = problem.basis.T @ (problem.shares * self.relative)
-        return np.asarray(self.place.state - problem.mass * self.roots * means)
+        return np.asarray(
+            self.place.state - self.problem.mass * self.roots * self.means
+        )
 
     @cached_property
     def hessian(self) -> FloatArray:
         """G_c."""
-        problem = self.problem
-        probabilities = problem.shares * self.relative
-        weighted = problem.basis * probabilities[:, np.newaxis]
-        means = weighted.sum(axis=0)
-        covariance = weighted.T @ problem.basis - np.outer(means, means)
-        factor = self.equation.sign * problem.mass / self.equation.diffusion
+        # A matrix times its own transpose takes half the work of two matrices.
+        weighted = self.problem.basis * np.sqrt(self.probabilities)[:, np.newaxis]
+        covariance = weighted.T @ weighted - np.outer(self.means, self.means)
+        factor = self.equation.sign * self.problem.mass / self.equation.diffusion
         scaled = self.roots[:, np.newaxis] * covariance * self.roots
         return np.asarray(np.eye(len(self.roots)) - factor * scaled)
 
     @cached_property
     def eigenvalues(self) -> FloatArray:
         """Eigenvalues of G_c without the rotations, increasing."""
-        full, _ = np.linalg.qr(self.modes, mode="complete")
-        transverse = full[:, self.modes.shape[1] :]
-        return np.asarray(np.linalg.eigvalsh(transverse.T @ self.hessian @ transverse))
+        count = self.modes.shape[1]
+        if not count:
+            return np.asarray(np.linalg.eigvalsh(self.hessian))
+        # The rotations get an eigenvalue above all others, and are left out.
+        across = self.hessian @ self.modes
+        along = self.modes.T @ across
+        above = 2 * float(np.abs(self.hessian).sum(axis=0).max())
+        shift = self.modes @ (along + above * np.eye(count)) @ self.modes.T
+        crossed = across @ self.modes.T
+        transverse = self.hessian - crossed - crossed.T + shift
+        return np.asarray(np.linalg.eigvalsh(transverse)[:-count])
 
     @cached_property
     def modes(self) -> FloatArray:

@@ -18,6 +18,8 @@ ROUNDING = 1e-11
 class StationaryDensity:
     """A density rho with v rho = kappa grad rho.
 
+    On a zonal grid ``density`` holds the exact masses of its bands.
+
     Attributes
     ----------
     equation
@@ -29,7 +31,8 @@ class StationaryDensity:
     hessian_eigenvalues
         Eigenvalues of the second derivative of kappa int rho log rho - s E, divided by
         kappa, in L^2(1 / rho), increasing: those of the directions that interact; it is 1 in
-        all others.  Zero for rotations; negative: unstable.
+        all others.  Zero for rotations; negative: unstable.  On a zonal grid those of the
+        directions that are zonal too.
     symmetry_dimension
         Number of independent rotations of the equation that change the state.
     """
@@ -65,10 +68,7 @@ class StationaryDensity:
     @property
     def order(self) -> float:
         """Length of the mean of x under the density of mass 1: 0 if uniform, 1 for an atom."""
-        masses = self.density.masses.ravel()
-        points = self.density.geometry.points.reshape(len(masses), -1)
-        mean = masses @ points / masses.sum()
-        return float(np.linalg.norm(mean))
+        return mean_length(self.density)
 
     @property
     def free_energy(self) -> float:
@@ -92,3 +92,14 @@ class StationaryDensity:
                 f"{self.free_energy:.12g}",
             ]
         )
+
+
+def mean_length(density: Density) -> float:
+    """Length of the mean of x under a density of mass 1."""
+    geometry = density.geometry
+    if geometry.axis is not None:
+        along = geometry.moments(density.masses, 1)[1].real
+        return float(np.abs(along) / density.total_mass)
+    masses = density.masses.ravel()
+    mean = masses @ geometry.points.reshape(len(masses), -1) / masses.sum()
+    return float(np.linalg.norm(mean))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,7 +25,8 @@ from mfpde.branches.junctions import (
     meeting,
     passing_pairs,
 )
-from mfpde.branches.result import BranchEvent, State
+from mfpde.branches.pitchfork import symmetric_branch
+from mfpde.branches.record import Record
 from mfpde.branches.segment import (
     AnyProblem,
     Crossing,
@@ -42,7 +43,8 @@ CURVED = 0.95
 GROWTH = 1.5
 MOST_STEPS = 4000
 SAME = 1e-8
-CLOSE = 1e-5
+LEAST_SLOPE = 1e-6
+LARGEST_BEND = 0.2
 
 
 @dataclass(eq=False)
@@ -57,15 +59,13 @@ class Walk:
     length: float = FIRST_LENGTH
     is_fresh: bool = False
     """Whether the branch begins here: rates that are zero at the start cross nothing."""
-    found_values: list[float] = field(default_factory=list)
-    states: list[State] = field(default_factory=list)
-    events: list[BranchEvent] = field(default_factory=list)
+    record: Record = field(default_factory=Record)
     reason: str = ""
     is_complete: bool = False
 
     def run(self) -> None:
         """Follow the branch to its end."""
-        self._record(self.place)
+        self.record.add_state(self.problem, self.place)
         for _ in range(MOST_STEPS):
             self._step()
             if self.reason:
@@ -101,12 +101,26 @@ class Walk:
             return None
         if self.is_fresh:
             return Segment(problem, self.place, direction, length, end)
-        turned = cosine(problem, tangent(problem, end, direction), direction)
-        if turned < CURVED and length > 1e3 * SHORTEST:
+        there = tangent(problem, end, direction)
+        turned = cosine(problem, there, direction)
+        is_curved = turned < CURVED or self._bends(length, (end.value, there.value))
+        if is_curved and length > 1e3 * SHORTEST:
             return None
         if turned > STRAIGHT:
             self.length = GROWTH * length
         return Segment(problem, self.place, direction, length, end)
+
+    def _bends(self, length: float, end: tuple[float, float]) -> bool:
+        """Whether the slope of the parameter is far from linear on a step.
+
+        Where the branch turns twice on one step, its two turns would not be seen.
+        """
+        value, last = end
+        first = self.direction.value
+        largest = max(abs(first), abs(last))
+        mean = (value - self.place.value) / (self.problem.span * length)
+        is_bent = abs(mean - (first + last) / 2) > LARGEST_BEND * largest
+        return largest > LEAST_SLOPE and is_bent
 
     def _take(self, segment: Segment) -> None:
         pairs = passing_pairs(self.problem, segment.start, segment.end)
@@ -118,16 +132,32 @@ class Walk:
             self._meet(segment, found, pairs)
             return
         met = [] if self.is_fresh else crossings(segment)
-        stop = next((c for c in met if self.switch and _begins_branch(c)), None)
+        stop = next((c for c in met if self._leaves_at(c)), None)
         if stop is None:
-            self._pass(segment, met)
+            self._pass_whole(segment, met)
             return
         together = [c for c in met if _together(c, stop)]
         self._pass(
             segment.cut(stop.distance), [c for c in met if c.distance < stop.distance]
         )
-        if not self.reason:
+        if self.reason:
+            return
+        if stop.kind == "pitchfork":
+            self._go_on_symmetric(stop)
+        else:
             self._go_over(together)
+
+    def _leaves_at(self, crossing: Crossing) -> bool:
+        """Whether another branch is followed from a crossing on."""
+        return crossing.kind == "pitchfork" or (
+            self.switch and _begins_branch(crossing)
+        )
+
+    def _pass_whole(self, segment: Segment, met: list[Crossing]) -> None:
+        """Go to the end of a segment, which is a point of the walk."""
+        self._pass(segment, met)
+        if not self.reason:
+            self.record.add_point(self.problem, segment.end)
 
     def _pass(self, segment: Segment, met: list[Crossing]) -> None:
         """Record what lies on a segment, in its order, and go to its end."""
@@ -136,7 +166,7 @@ class Walk:
             self._land(segment, (first, crossing.distance))
             if self.reason:
                 return
-            self._note(crossing)
+            self.record.add_crossing(self.problem, crossing)
             first = crossing.distance
         self._land(segment, (first, segment.length))
         if self.reason:
@@ -159,7 +189,8 @@ class Walk:
         for value in _between(self.values, first, last):
             if self._was_recorded(value, first):
                 continue
-            self._record(self._at(segment, part, value))
+            place = segment.at_value(value, between=part)
+            self.record.add_state(self.problem, place)
             if value in (self.values[0], self.values[-1]):
                 self._end(value)
                 return
@@ -167,64 +198,25 @@ class Walk:
     def _was_recorded(self, value: float, start: float) -> bool:
         """Whether the state at ``value`` is the one that the part begins with."""
         is_start = abs(value - start) <= SAME * self.problem.span
-        return is_start and self.found_values[-1] == value
-
-    def _at(self, segment: Segment, part: tuple[float, float], value: float) -> Place:
-        """Place on a part of a segment where the parameter is ``value``."""
-        if value == segment.place(part[1]).value:
-            return segment.place(part[1])
-        distance = segment.root(
-            lambda place: place.value - value, between=part, share=CLOSE
-        )
-        close = segment.place(distance)
-        exact = at_value(segment.problem, Place(close.state, value))
-        return Place(close.state, value) if exact is None else exact
+        return is_start and self.record.values[-1] == value
 
     def _end(self, value: float) -> None:
         self.is_complete = value == self.values[-1]
         word = "reached" if self.is_complete else "came back to"
         self.reason = f"{word} {value:g}"
 
-    def _record(self, place: Place) -> None:
-        self.found_values.append(place.value)
-        self.states.append(self.problem.polished(place))
-
-    def _note(self, crossing: Crossing, *, is_switch: bool = False) -> None:
-        points = self.problem.points_of(crossing.place, crossing.kind, crossing.index)
-        event = BranchEvent(
-            crossing.kind,
-            crossing.place.value,
-            points,
-            crossing.before,
-            crossing.after,
-            len(self.states),
-            is_switch,
-            crossing.dimension(self.problem),
-        )
-        self.events.append(event)
-
     def _meet(self, segment: Segment, found: Meeting, pairs: IntArray) -> None:
         """Go to where atoms meet, and on with the united ones."""
         assert isinstance(self.problem, AtomicProblem)
         before = cut_short(segment, self.problem, pairs)
         if before is not None:
-            self._pass(before, [] if self.is_fresh else crossings(before))
+            self._pass_whole(before, [] if self.is_fresh else crossings(before))
         if self.reason:
             return
         ahead = np.sign(found.place.value - segment.start.value)
         if self._lands_on(found):
             return
-        points = found.problem.points(found.place.state)[found.united]
-        self.events.append(
-            BranchEvent(
-                "merge",
-                found.place.value,
-                points,
-                found.count,
-                len(found.united),
-                len(self.states),
-            )
-        )
+        self.record.add_meeting(found)
         self.problem, self.place = found.problem, found.place
         away = Direction(np.zeros(len(found.place.state)), float(ahead))
         self.direction = tangent(found.problem, found.place, away)
@@ -235,14 +227,18 @@ class Walk:
         last, first = found.place.value, self.place.value
         for value in _between(self.values, first, last):
             meets = abs(value - last) <= SAME * self.problem.span
+            place: Place | None
             if meets:
-                self.problem = found.problem
-                place: Place | None = Place(found.place.state, value)
+                problem: AnyProblem = found.problem
+                place = Place(found.place.state, value)
             else:
-                place = at_value(self.problem, Place(self.place.state, value))
+                problem = self.problem
+                place = at_value(problem, Place(self.place.state, value))
             if place is None or self._was_recorded(value, first):
                 continue
-            self._record(place)
+            if meets:
+                self.record.unite(found)
+            self.record.add_state(problem, place)
             if value in (self.values[0], self.values[-1]):
                 self._end(value)
                 return True
@@ -250,9 +246,9 @@ class Walk:
 
     def _go_over(self, together: list[Crossing]) -> None:
         """Switch to the branch that begins at crossings."""
-        self._note(together[0], is_switch=True)
+        self.record.add_crossing(self.problem, together[0], is_switch=True)
         for crossing in together[1:]:
-            self._note(crossing)
+            self.record.add_crossing(self.problem, crossing)
         ahead = np.sign(self.direction.value)
         if together[0].kind == "split":
             assert isinstance(self.problem, AtomicProblem)
@@ -262,8 +258,28 @@ class Walk:
         else:
             self.place = together[0].place
             self.direction = along_mode(self.problem, self.place)
-        self.length, self.is_fresh = FIRST_LENGTH, True
+        self._begin_part()
         self._choose_side(float(ahead))
+
+    def _go_on_symmetric(self, crossing: Crossing) -> None:
+        """Go on, from a pitchfork, along the branch of more symmetry to the last value."""
+        ahead = float(np.sign(self.values[-1] - crossing.place.value))
+        found = symmetric_branch(self.problem, crossing.place, ahead)
+        if found is None:
+            self.record.add_crossing(self.problem, crossing)
+            self.reason = (
+                f"ended at {crossing.place.value:.9g}: it meets a branch of more symmetry, "
+                "beyond which it would come back reflected"
+            )
+            return
+        exact = replace(crossing, place=found.place, after=found.unstable)
+        self.record.add_crossing(self.problem, exact, is_switch=True)
+        self.place, self.direction = found.place, found.direction
+        self._begin_part()
+
+    def _begin_part(self) -> None:
+        self.length, self.is_fresh = FIRST_LENGTH, True
+        self.record.begin_part(self.problem, self.place)
 
     def _choose_side(self, ahead: float) -> None:
         """Of the two ends of a new branch take the one that goes on in the parameter."""
