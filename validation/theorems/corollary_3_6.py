@@ -1,49 +1,108 @@
-"""3.6: how many atoms of a given mass a stable state can have."""
+"""Corollary 3.6: how many atoms of a given mass a stable state can have."""
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from mfpde import theory
+from mfpde.plotting.style import MUTED
 from validation.claim import Claim, Quantity
 from validation.drawing import COLOURS, panels
-from validation.stable_states import descent, stable_state
-from validation.theorems.theorem_3_5 import LIMIT, STATES
+from validation.stable_states import descent, weak_neurons
+from validation.theorems.theorem_3_5 import LIMIT, printed_bound
 
 CLAIM = Claim(
     title="Number of atoms of mass m in a stable state",
-    source="3.6 (bound on counts)",
+    source="Corollary 3.6",
     statement=(
         "N_m <= max(1, M/m) sum_k ceil(l_k/(theta_beta/2)), M the bound (3.3), l_k the arcs "
         "that hold the support; about 4 pi sqrt(beta) max(1, M/m) for the whole circle. (The "
-        "printed constants are not known to us; these are what the argument gives.)"
+        "printed constants are not in the text known to us; these are what the argument "
+        "gives. Formulas are compared: no state can have more than 1/m.)"
     ),
     condition=(
-        "M exists (C < 0.331); for m below about M it is weaker than N_m <= 1/m, which "
-        "holds for any probability"
+        "M exists, C < {threshold:.3f}. It says no more than N_m <= 1/m, which holds for any "
+        "probability, wherever m is at most M and the support needs more than one arc of "
+        "length half of theta_beta: it is then at least {least:.3g}/m"
     ),
+    universal=True,
 )
+MASSES = (0.01, 0.02, 0.1, 0.3, LIMIT)
+
+
+def counted(beta: float, mass: float, *, arcs: list[float], constant: float) -> int:
+    """The bound once more: windows are laid along each arc, one after the other."""
+    root = (np.sqrt(1 + 4 * beta**2) - 1) / (2 * beta)
+    window, count = float(np.arccos(root)) / 2, 0
+    for length in arcs:
+        covered = 0.0
+        while covered < length:
+            covered += window
+            count += 1
+    return int(max(1.0, printed_bound(constant) / mass) * count)
 
 
 def main(quick: bool = False) -> dict[str, Any]:
-    quantities = []
     figure, (ax,) = panels(1, width=5)
-    for beta, size, seed in STATES[::8] if quick else STATES:
-        state = stable_state(beta, size, seed)
-        masses = state.atoms.masses
-        for least in (0.02, 0.1):
-            count = int((masses >= least).sum())
-            bound = theory.cluster_count_bound(state.equation, least)
-            name = f"state {seed}, beta = {beta:g}, sum |w| = {size:g}: atoms of {least:g} or more"
-            quantities.append(Quantity(name, count, bound, 0, "at most"))
-            if least == 0.02:
-                ax.plot(np.sqrt(beta), count, "o", color=COLOURS[0], ms=4)
+    draw(ax)
+    return {"quantities": [*counts(), *limits()], "figures": {"counts": figure}}
+
+
+def counts() -> list[Quantity]:
+    """The package's bound against windows that are counted, and 1/m."""
+    quantities, products = [], []
+    weights = np.array([0.05, -0.03, 0.02])
+    constant = 2 * 1.1289 * float(np.abs(weights).sum())
+    arc_lists = ([2 * np.pi], [0.7, 1.9], [0.2, 0.2, 0.2])
+    for beta, arcs in product((1.0, 9.0, 40.0), arc_lists):
+        differences = []
+        for mass in MASSES:
+            equation = descent(beta, weak_neurons(weights))
+            bound = theory.cluster_count_bound(equation, mass, arcs=arcs)
+            differences.append(
+                bound - counted(beta, mass, arcs=arcs, constant=constant)
+            )
+            bare = theory.cluster_count_bound(descent(beta), mass, arcs=arcs)
+            if counted(beta, 1.0, arcs=arcs, constant=0.0) > 1:
+                # Rounding down takes away less than one.
+                products.append((bare + 1) * mass)
+        name = f"beta = {beta:g}, arcs {arcs[0]:.2g} ({len(arcs)}): bound, difference"
+        quantities.append(
+            Quantity(name, float(np.abs(differences).max()), 0, 0, subject="formula")
+        )
+    return [
+        *quantities,
+        Quantity(
+            "least bound times m, more than one window: at least 1",
+            2 * LIMIT,
+            1.0,
+            0.0,
+            "at least",
+            key="least",
+            subject="formula",
+            shows="condition",
+        ),
+        Quantity(
+            "least (N + 1) m of the package, more than one window",
+            min(products),
+            2 * LIMIT,
+            0.0,
+            "at least",
+            subject="formula",
+        ),
+    ]
+
+
+def limits() -> list[Quantity]:
+    """The whole circle at large beta, and where there is a bound."""
     beta = 1000.0
     bound = theory.cluster_count_bound(descent(beta), 0.1)
     exact = 4 * np.pi * np.sqrt(beta) * LIMIT / 0.1
-    quantities.append(
+    constant = 0.375 * np.exp(-0.125)
+    return [
         Quantity(
             "bound for m = 0.1 at beta = 1000, beside 4 pi sqrt(beta) M/m",
             bound,
@@ -51,12 +110,28 @@ def main(quick: bool = False) -> dict[str, Any]:
             # theta_beta sqrt(beta) = 1 - 1/(12 beta), and one window more by rounding up.
             1 / (4 * np.pi * np.sqrt(beta)) + 1e-4,
             relative=True,
-        )
-    )
-    betas = np.linspace(1, 50, 60)
-    bounds = [theory.cluster_count_bound(descent(float(b)), 0.02) for b in betas]
-    ax.semilogy(np.sqrt(betas), bounds, color=COLOURS[1], label="bound, no perceptron")
-    ax.axhline(50, color=COLOURS[6], ls=":", lw=0.8, label="1/m")
-    ax.set(xlabel="√β", ylabel="atoms", title="Atoms of 0.02 or more in stable states")
-    ax.legend()
-    return {"quantities": quantities, "figures": {"counts": figure}}
+            subject="formula",
+        ),
+        Quantity(
+            "C at which (3.3) reaches 1",
+            (0.75 * np.exp(11 / 8)) / (2 * np.exp(1.5)),
+            constant,
+            1e-12,
+            key="threshold",
+            subject="formula",
+            shows="condition",
+        ),
+    ]
+
+
+def draw(ax: Any) -> None:
+    """The bound over sqrt(beta) for masses, and 1/m of each."""
+    betas = np.linspace(0.6, 50, 200)
+    for colour, mass in zip(COLOURS, (0.02, 0.1, 0.6), strict=False):
+        bounds = [theory.cluster_count_bound(descent(float(b)), mass) for b in betas]
+        ax.semilogy(np.sqrt(betas), bounds, color=colour, label=f"m = {mass:g}")
+        ax.axhline(1 / mass, color=colour, ls=":", lw=0.9)
+    ax.plot([], [], color=MUTED, ls=":", lw=0.9, label="1/m, any probability")
+    ax.set(xlabel="√β", ylabel="atoms of mass m or more", ylim=(1, 6000))
+    ax.set_title("Bound on their number, no perceptron, whole circle")
+    ax.legend(loc="upper left", ncols=2)
