@@ -5,34 +5,46 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 import mfpde
 from mfpde import theory
-from validation.circle_cases import atomic_hessian, curvature, points_at
+from mfpde.plotting.style import ATOM, MUTED
+from validation.circle_cases import atomic_hessian, curvature
 from validation.claim import Claim, Quantity
 from validation.drawing import COLOURS, panels
-from validation.stable_states import (
-    descent,
-    heaviest_cluster,
-    weak_neurons,
+from validation.stable_states import descent, weak_neurons
+from validation.theorems.heavy_pairs import (
+    WIDEST,
+    pair_by_newton,
+    shifted_pair,
+    shifted_pair_rows,
 )
 
 CLAIM = Claim(
     title="Anti-concentration of stable states in descent",
-    source="Theorem 3.5, eq. (3.3)",
+    source="Theorem 3.5, eqs. (3.2) and (3.3)",
     statement=(
         "d = 2, mu atomic and second-order, S a cluster of two or more atoms pairwise within "
         "theta_beta/2: mu(S) <= (4 + 2 e^(3/2) C)/(4 + (3/4) e^(11/8)), C = C_theta e^-beta "
-        "for the kernel exp(beta x.y); 16/(16 + 3 e^(11/8)) = 0.574 as C -> 0."
+        "for the kernel exp(beta x.y); 16/(16 + 3 e^(11/8)) = 0.574 as C -> 0. (The printed "
+        "(3.2), (3.3) and threshold are not in the text known to us: these constants follow "
+        "from its argument and from the authors' code, repository "
+        "antonioalvarezl/2026-MLP-Attention-Energy. Sharper ones are derived here.)"
     ),
     condition=(
-        "C < (3/8) e^(-1/8) = 0.331. With the shifted kernel, which the simulations use, "
-        "C = C_theta without e^-beta: at the weights of the simulations there is no bound, and "
-        "the line at 0.574 does not hold"
+        "C < {threshold:.3f}. With the shifted kernel, which the authors' simulations use, "
+        "C = C_theta without e^-beta: {simulated:.2g} at the weights of seed 777, where there "
+        "is no bound; at weights of that size there is a stable pair of mass {heavy:.2g} "
+        "within half of theta_beta, above the line at {limit:.3f}"
     ),
+    universal=True,
 )
 LIMIT = 16 / (16 + 3 * np.exp(11 / 8))
 INWARD = 0.375 * np.exp(-0.125)
+BETAS = (1.0, 5.0, 40.0)
+PAIR_BETA, PAIR_WEIGHTS = 0.8, (0.0, 0.08, 0.16)
+"""Where a circle holds a heavy pair and two more atoms, which keep each other at rest."""
 
 
 def printed_bound(constant: float) -> float:
@@ -40,56 +52,164 @@ def printed_bound(constant: float) -> float:
     return float((4 + 2 * np.exp(1.5) * constant) / (4 + 0.75 * np.exp(11 / 8)))
 
 
+def formulas() -> list[Quantity]:
+    """The package's bound against eq. (3.3), in both conventions."""
+    quantities = []
+    for kernel in ("shifted", "unshifted"):
+        bound = theory.anti_concentration_bound(descent(25.0, kernel=kernel))
+        name = f"bound without perceptron, {kernel} kernel"
+        is_key = kernel == "shifted"
+        quantities.append(
+            Quantity(
+                name,
+                bound.published,
+                LIMIT,
+                1e-12,
+                key="limit" if is_key else "",
+                subject="formula",
+                shows="condition" if is_key else "claim",
+            )
+        )
+    weights, beta = np.array([0.04, -0.02]), 5.0
+    constant = 2 * float(np.abs(weights).sum())
+    for kernel, factor in (("shifted", 1.0), ("unshifted", np.exp(beta))):
+        neurons = mfpde.Perceptron(np.eye(2), factor * weights)
+        bound = theory.anti_concentration_bound(descent(beta, neurons, kernel=kernel))
+        name = f"bound at C = {constant:.2g}, {kernel} kernel"
+        exact = printed_bound(constant)
+        quantities.append(
+            Quantity(name, bound.published, exact, 1e-12, subject="formula")
+        )
+
+    def has_bound(constant: float) -> bool:
+        neuron = mfpde.Perceptron([[1.0, 0.0]], [constant / 2])
+        bound = theory.anti_concentration_bound(descent(beta, neuron))
+        return bound.published is not None
+
+    low, high = 0.0, 1.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        low, high = (middle, high) if has_bound(middle) else (low, middle)
+    simulated = mfpde.Perceptron.random(2, 2, seed=777)
+    return [
+        *quantities,
+        Quantity(
+            "largest C with a bound: (3/8) e^(-1/8)",
+            low,
+            INWARD,
+            2e-9,
+            key="threshold",
+            subject="formula",
+            shows="condition",
+        ),
+        Quantity(
+            "C_theta of the simulations on S^1 (shifted kernel)",
+            2 * float(np.abs(simulated.weights).sum()),
+            INWARD,
+            0.0,
+            "at least",
+            key="simulated",
+            subject="formula",
+            shows="condition",
+        ),
+    ]
+
+
 def least_curvature(beta: float, samples: int) -> float:
-    """Largest of the smallest Hessian eigenvalues of clusters heavier than the bound."""
+    """Largest of the smallest Hessian eigenvalues of clusters just above the sharper bound.
+
+    Half of them are pairs as far apart as they may be, with all else where K'' is largest.
+    """
     generator = np.random.default_rng(0)
-    worst = -np.inf
-    for _ in range(samples):
-        neurons = weak_neurons(0.05 * generator.standard_normal(3))
+    worst, steepest = -np.inf, steepest_angle(beta)
+    for k in range(samples):
+        neurons = weak_neurons(0.05 * generator.standard_normal(3) * (k > 0))
         bound = theory.anti_concentration_bound(descent(beta, neurons))
-        if bound.published is None:
+        if bound.derived is None:
             continue
-        mass = min(bound.published + generator.uniform(1e-3, 0.2), 0.999)
-        count = int(generator.integers(2, 6))
-        masses = np.concatenate(
-            [
-                mass * generator.dirichlet(3 * np.ones(count)),
-                (1 - mass) * generator.dirichlet(3 * np.ones(4)),
-            ]
+        mass = min(bound.derived + 1e-3, 0.999)
+        if k % 2:
+            count = int(generator.integers(2, 6))
+            inside = generator.uniform(0, bound.diameter, count)
+            outside = generator.uniform(0, 2 * np.pi, 4)
+            shares = generator.dirichlet(3 * np.ones(count))
+        else:
+            inside = bound.diameter * np.array([-0.5, 0.5])
+            outside = steepest * np.array([-1.0, 1.0, -1.0, 1.0])
+            shares = np.full(2, 0.5)
+        masses = np.concatenate([mass * shares, np.full(4, (1 - mass) / 4)])
+        hessian = atomic_hessian(
+            beta, (np.concatenate([inside, outside]), masses), neurons
         )
-        angles = np.concatenate(
-            [
-                generator.uniform(0, bound.diameter, count),
-                generator.uniform(0, 2 * np.pi, 4),
-            ]
-        )
-        hessian = atomic_hessian(beta, (angles, masses), neurons)
         worst = max(worst, float(np.linalg.eigvalsh(hessian)[0]))
     return worst
 
 
-def paper_constant() -> float:
-    """C_theta of the simulations on S^1, d neurons of seed 777, ReLU."""
-    neurons = mfpde.Perceptron.random(2, 2, seed=777)
-    return 2 * float(np.abs(neurons.weights).sum())
-
-
-def heavy_pair(beta: float, weight: float) -> tuple[mfpde.PolishedAtoms, float]:
-    """The two atoms of one ReLU neuron, shifted kernel: one cluster of mass 1."""
-    equation = descent(beta, mfpde.Perceptron([[1.0, 0.0]], [-weight]))
-    half = float(np.arccos(1 + np.log(weight) / beta) / 2)
-    found = mfpde.polish(equation, mfpde.Atoms(points_at(np.array([-half, half]))))
-    return found, heaviest_cluster(found.atoms, theory.concavity_angle(beta) / 2)
-
-
-def marginal_atom(beta: float) -> Quantity:
-    """One atom at the derived bound, the others where K'' is largest: F'' = 0 at it."""
-    bound = theory.anti_concentration_bound(descent(beta)).derived_single_atom
+def steepest_angle(beta: float) -> float:
+    """Where K'' is largest."""
     angles = np.linspace(0, np.pi, 200_001)
-    steepest = curvature(beta, angles).max()
-    bend = bound * curvature(beta, 0.0) + (1 - bound) * steepest
-    name = f"sharper bound on one atom (derived here), beta = {beta:g}: F'' there"
-    return Quantity(name, float(bend), 0.0, 1e-9)
+    return float(angles[np.argmax(curvature(beta, angles))])
+
+
+def marginal_pair(beta: float) -> float:
+    """Largest mass of a pair theta_beta/2 apart whose distance is a stable direction.
+
+    All else is where K'' at the pair is largest: Hess along u = (1, -1) is
+    M K''(d) + (1 - M) mean K'' of the others.
+    """
+    distance = theory.concavity_angle(beta) / 2
+    angles = np.linspace(0, np.pi, 200_001)
+    one, other = angles - distance / 2, angles + distance / 2
+    around = (curvature(beta, one) + curvature(beta, other)).max() / 2
+    inside = float(curvature(beta, distance))
+    return float(brentq(lambda m: m * inside + (1 - m) * around, 0.0, 1.0))
+
+
+def derived_bounds(quick: bool) -> list[Quantity]:
+    """The sharper bounds: nothing above them is stable, and they are nearly reached."""
+    quantities = []
+    for beta in BETAS:
+        bound = theory.anti_concentration_bound(descent(beta))
+        steepest = curvature(beta, steepest_angle(beta))
+        single = bound.derived_single_atom
+        bend = single * curvature(beta, 0.0) + (1 - single) * steepest
+        worst = least_curvature(beta, 60 if quick else 2000)
+        share = marginal_pair(beta) / bound.derived
+        name = f"derived here, beta = {beta:g}: "
+        quantities += [
+            Quantity(
+                f"{name}F'' of an atom at its bound, all else where K'' is largest",
+                float(bend),
+                0.0,
+                1e-9,
+                subject="formula",
+            ),
+            Quantity(
+                f"{name}largest least Hess of clusters 0.001 above the bound",
+                worst,
+                0.0,
+                0.0,
+                "at most",
+                subject="formula",
+            ),
+            Quantity(
+                f"{name}marginal pair, share of the bound, above",
+                share,
+                0.8,
+                0.0,
+                "at least",
+                subject="formula",
+            ),
+            Quantity(
+                f"{name}marginal pair, share of the bound, below",
+                share,
+                1.0,
+                0.0,
+                "at most",
+                subject="formula",
+            ),
+        ]
+    return [*quantities, *sharper_limits()]
 
 
 def sharper_limits() -> list[Quantity]:
@@ -99,77 +219,78 @@ def sharper_limits() -> list[Quantity]:
     return [
         # Both constants come within 1/beta of their limits.
         Quantity(
-            "sharper bound on a cluster (derived here), beta = 1000",
-            bound.derived,
-            outward / (2 * INWARD + outward),
+            f"derived here, beta = 1000: bound on a {name}",
+            value,
+            outward / (inward + outward),
             1 / beta,
-        ),
-        Quantity(
-            "sharper bound on one atom (derived here), beta = 1000",
-            bound.derived_single_atom,
-            outward / (1 + outward),
-            1 / beta,
-        ),
+            subject="formula",
+        )
+        for name, value, inward in (
+            ("cluster", bound.derived, 2 * INWARD),
+            ("single atom", bound.derived_single_atom, 1.0),
+        )
     ]
+
+
+def heaviest_pairs(quick: bool) -> tuple[list[Quantity], list[tuple[float, float]]]:
+    """Stable states of two atoms within theta_beta/2 and two more: how heavy the pair gets."""
+    quantities, found = [], []
+    for weight in PAIR_WEIGHTS[::2] if quick else PAIR_WEIGHTS:
+        distance, mass = pair_by_newton(PAIR_BETA, weight)
+        neuron = mfpde.Perceptron([[1.0, 0.0]], [-weight])
+        bound = theory.anti_concentration_bound(descent(PAIR_BETA, neuron))
+        found.append((2 * weight, mass))
+        name = f"stable pair, beta = {PAIR_BETA:g}, C = {2 * weight:.2g}: "
+        quantities += [
+            # At a mass where the formulas have it so far apart.
+            Quantity(f"{name}distance over theta_beta/2", distance, WIDEST, 1e-9),
+            Quantity(f"{name}mass, at most (3.3)", mass, bound.published, 0, "at most"),
+            Quantity(
+                f"{name}mass, at most the sharper bound",
+                mass,
+                bound.derived,
+                0,
+                "at most",
+            ),
+            Quantity(
+                f"{name}mass, at least 0.7 of the sharper bound",
+                mass,
+                0.7 * bound.derived,
+                0.0,
+                "at least",
+            ),
+        ]
+    return quantities, found
 
 
 def main(quick: bool = False) -> dict[str, Any]:
-    quantities = []
-    for kernel in ("shifted", "unshifted"):
-        bound = theory.anti_concentration_bound(descent(25.0, kernel=kernel))
-        name = f"bound without perceptron, {kernel} kernel"
-        quantities.append(Quantity(name, bound.published, LIMIT, 1e-12))
-    weights, beta = np.array([0.04, -0.02]), 5.0
-    scale = np.exp(beta)
-    for kernel, factor in (("shifted", 1.0), ("unshifted", scale)):
-        neurons = mfpde.Perceptron(np.eye(2), factor * weights)
-        bound = theory.anti_concentration_bound(descent(beta, neurons, kernel=kernel))
-        exact = printed_bound(2 * np.abs(weights).sum())
-        name = f"bound at C = {2 * np.abs(weights).sum():.2g}, {kernel} kernel"
-        quantities.append(Quantity(name, bound.published, exact, 1e-12))
-    for beta in (3.0, 30.0):
-        name = f"clusters above the bound, beta = {beta:g}: largest of their least Hess"
-        worst = least_curvature(beta, 60 if quick else 2000)
-        quantities.append(Quantity(name, worst, 0.0, 1e-6, "at most"))
-    quantities += [marginal_atom(12.0), *sharper_limits()]
-    pair, mass = heavy_pair(25.0, 0.9)
-    quantities += [
-        Quantity(
-            "C_theta of the simulations on S^1 (shifted kernel)",
-            paper_constant(),
-            INWARD,
-            0.0,
-            "at least",
-        ),
-        Quantity(
-            "shifted, |w| = 0.9, beta = 25: pair is strict", int(pair.is_strict), 1, 0
-        ),
-        Quantity("its mass within theta_beta/2", mass, LIMIT, 0.0, "at least"),
+    pairs, found = heaviest_pairs(quick)
+    mass = shifted_pair(25.0, 0.9).mass
+    quantities = [
+        *formulas(),
+        *derived_bounds(quick),
+        *pairs,
+        *shifted_pair_rows(LIMIT),
     ]
     figure, (ax,) = panels(1, width=5)
-    draw(ax, mass)
+    draw(ax, found, mass)
     return {"quantities": quantities, "figures": {"bound": figure}}
 
 
-STATES = tuple(
-    (beta, size, seed)
-    for size in (0.0, 0.06, 0.12)
-    for beta in (3.0, 12.0, 40.0)
-    for seed in (1, 2)
-)
-
-
-def draw(ax: Any, mass: float) -> None:
-    """The bounds over C, and the pair beyond."""
+def draw(ax: Any, found: list[tuple[float, float]], mass: float) -> None:
+    """The bounds over C, the heaviest stable pairs, and the pair beyond."""
     constants = np.linspace(0, INWARD, 100)
-    ax.plot(
-        constants,
-        [printed_bound(c) for c in constants],
-        color=COLOURS[1],
-        label="(3.3)",
-    )
-    ax.axvspan(INWARD, 2.0, color="#eeeeee", label="no bound")
-    ax.axhline(LIMIT, color=COLOURS[6], ls=":", lw=0.8, label="0.574")
-    ax.plot([1.8], [mass], "s", color=COLOURS[2], label="pair, |w| = 0.9, shifted")
-    ax.set(xlabel="C", ylabel="mass of a cluster", xlim=(-0.05, 2), ylim=(-0.04, 1.05))
-    ax.legend(fontsize=7)
+    printed = [printed_bound(c) for c in constants]
+    ax.plot(constants, printed, color=COLOURS[0], label="(3.3)")
+    at_pairs = theory.kernel_curvature(PAIR_BETA)
+    # |V''| is at most half of C_theta.
+    sharper = (at_pairs.outward + constants / 2) / (at_pairs.inward + at_pairs.outward)
+    ax.plot(constants, sharper, "--", color=COLOURS[0], label="derived here, β = 0.8")
+    ax.axvspan(INWARD, 2.0, color="0.9", zorder=0)
+    ax.text((INWARD + 2) / 2, 0.1, "no bound", ha="center", color=MUTED)
+    ax.axhline(LIMIT, color=MUTED, ls=":", lw=0.8, label="0.574")
+    ax.plot(*np.array(found).T, "o", color=ATOM, ms=4, label="stable pairs, β = 0.8")
+    ax.plot([1.8], [mass], "s", color=ATOM, label="stable pair, |w| = 0.9, β = 25")
+    ax.set(xlabel="C (shifted kernel)", ylabel="mass of a cluster", xlim=(-0.05, 2))
+    ax.set_ylim(0, 1.08)
+    ax.legend(fontsize=7, loc="center right", bbox_to_anchor=(1.0, 0.33))
