@@ -1,284 +1,323 @@
-"""Runs on S^2: what figures 4 and 7 have in common.
+r"""Runs on S^2: what figures 4 and 7 have in common.
 
-Densities beside particles from the uniform measure: W1 at an early time, basins, masses and
-places of the late atoms, histograms of both angles.
+Densities beside particles from the uniform measure: low moments at an early time; numbers,
+masses and places of clusters late.  The clusters of the particles are found without the
+density: by single linkage, at the paper's distance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.measure import AnyMeasure, Atoms, as_measure
-from mfpde.plotting.style import ATOM, DENSITY
+from mfpde.measure import AnyMeasure, Atoms
 from mfpde.run import Run
 from validation.claim import Quantity
-from validation.figures.panels import angle_axis, new_figure, styled
+from validation.figures.independent_particles import Cloud, equal_masses, moved
+from validation.figures.paper_protocol import cluster_distance, linked_groups
 from validation.figures.paper_runs import (
+    LEAST_MASS,
     Setting,
     at,
     basins,
     density_run,
-    particle_run,
-    share_near,
     spacing,
 )
+from validation.independent import Problem, cells_of, energy, gradient, problem_of
 
 Array = NDArray[np.float64]
 
-BINS = 36
-RINGS_PER_ROOT = 23
-"""Rings over sqrt(beta) from which clusters go on as exact atoms."""
-CORE_CELLS = 4
-"""Radius of a core in cells, as in the reports of concentration."""
+EARLY: Final = 1.0
+PARTICLES: Final = (600, 2000)
+"""Number of particles in the quick form, and in the full one."""
+LINKED: Final = 0.25
+"""Particles nearer than this share of the paper's distance belong together."""
+SECOND_DIFFERENCE: Final = 1e-3
+"""Step of second differences: it leaves 1e-6 of truncation, relative, and 1e-10 of rounding."""
+RINGS: Final = {5.0: (96, 64), 25.0: (128, 96)}
+"""Rings of both grids by beta: 23 sqrt(beta) and more carry exact atoms."""
 
 
 @dataclass(frozen=True, eq=False)
 class OnSphere:
-    """The density on two grids, many particles early on and few to the end."""
+    """The density on two grids, and particles by independent formulas, early and late."""
 
     setting: Setting
     run: Run
     coarse: Run
-    many: Run
-    few: Run
+    particles: dict[float, Cloud]
+    count: int
 
     @cached_property
     def atoms(self) -> Atoms:
         """The atoms of the last state."""
         return basins(self.run.final, self.setting.equation)
 
+    @cached_property
+    def cores(self) -> Atoms:
+        """Their cores."""
+        return cores(self.run.final, self.atoms.points, self.reach)
+
+    @cached_property
+    def coarse_cores(self) -> Atoms:
+        """The cores of the atoms on the coarser grid."""
+        centres = basins(self.coarse.final, self.setting.equation).points
+        return cores(self.coarse.final, centres, self.reach)
+
+    @cached_property
+    def particle_cores(self) -> Atoms:
+        """The cores of the clusters of the particles."""
+        return cores(self.late, cluster_centres(self.late, self.reach), self.reach)
+
+    @property
+    def late(self) -> Cloud:
+        """The particles at the end."""
+        return self.particles[max(self.particles)]
+
+    @property
+    def key(self) -> str:
+        """Short name for the texts of the claims."""
+        return f"{self.setting.activation}_{self.setting.beta:g}"
+
+    @property
+    def reach(self) -> float:
+        """The paper's distance: radius of a core."""
+        return cluster_distance(self.setting.beta, 3)
+
 
 def on_sphere(setting: Setting, *, quick: bool, t_end: float) -> OnSphere:
     """Run a setting to ``t_end`` on the sphere."""
-    rings, many, few = (32, 400, 200) if quick else (96, 10_000, 1500)
-    early = 1.0
-    coarse = 32 if quick else rings * 2 // 3
-    atoms = "exact" if coarse >= RINGS_PER_ROOT * setting.beta**0.5 else "grid"
+    rings, coarse = (64, 54) if quick else RINGS[setting.beta]
+    times = (EARLY, t_end)
+    lattice = mfpde.quantized(mfpde.uniform(setting.grid(32)), PARTICLES[not quick])
+    start = equal_masses(lattice.points)
+    clouds = moved(problem_of(setting.equation), start, times)
     return OnSphere(
         setting,
-        run=density_run(setting, rings, (early, t_end), atoms=atoms),
-        coarse=density_run(setting, coarse, (early, t_end), atoms=atoms),
-        many=particle_run(setting, many, (early,), time_step=0.2),
-        few=particle_run(setting, few, (early, t_end), time_step=0.25),
+        run=density_run(setting, rings, times, atoms="exact"),
+        coarse=density_run(setting, coarse, times, atoms="exact"),
+        particles=dict(zip(times, clouds, strict=True)),
+        count=len(start.points),
     )
+
+
+def cluster_centres(particles: AnyMeasure | Cloud, reach: float) -> Array:
+    """Mean directions (k, d) of the particles' clusters of 1 % and more, by single linkage.
+
+    At the paper's distance the particles of a tail are a chain from one cluster to the next:
+    ``LINKED`` of it parts the tail, and leaves what has gathered.
+    """
+    points, masses = cells_of(particles)
+    means = [
+        masses[held] @ points[held]
+        for held in linked_groups(points, LINKED * reach)
+        if masses[held].sum() >= LEAST_MASS
+    ]
+    found = np.array(means).reshape(-1, points.shape[1])
+    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))
+
+
+def cores(measure: AnyMeasure | Cloud, centres: Array, reach: float) -> Atoms:
+    """What lies within ``reach`` of each centre, as an atom at its mean, heaviest first."""
+    points, masses = cells_of(measure)
+    near = points @ centres.T > np.cos(reach)
+    held = masses @ near
+    means = (near * masses[:, np.newaxis]).T @ points
+    order = np.argsort(-held)
+    if not len(order):
+        return Atoms.none(points.shape[1])
+    directions = means / np.linalg.norm(means, axis=1, keepdims=True)
+    return Atoms(directions[order], held[order])
 
 
 def sphere_quantities(found: OnSphere) -> list[Quantity]:
-    """W1 early; counts, places and masses late."""
-    name, width = str(found.setting), spacing(found.run)
-    time = float(found.many.times[-1])
-    count = len(found.many.final.points)
-    report = mfpde.wasserstein_report(
-        at(found.run, time), found.many.final, support=800
-    )
-    atoms, other = found.atoms, basins(found.coarse.final, found.setting.equation)
-    share = share_near(found.few.final, atoms.points)  # type: ignore[arg-type]
-    number = len(found.few.final.points)
-    # A single atom's mass may exceed 1 by rounding.
-    error = np.sqrt(atoms.masses * np.maximum(1 - atoms.masses, 0.0) / number)
-    cap = CORE_CELLS * width
-    cap = CORE_CELLS * width
-    centres = _centres(found.few.final, atoms, cap)
+    """Moments and E early; counts, masses and places late."""
+    name = str(found.setting)
+    end, particles = float(found.run.times[-1]), found.particles[EARLY]
+    count = found.count
+    # A lattice of N points leaves 1/N in integrals, and N^(-3/4) in the mass of a cap;
+    # grids of width h leave h^2 in the mass that an atom takes over.
+    early, cap = at(found.run, EARLY), count**-0.75
+    problem = problem_of(found.setting.equation)
+    distances = _nearest(found.particle_cores.points, found.cores.points)
     quantities = [
-        # The plan knows W1 to its bound; particles stand 1/sqrt(N) apart.
         Quantity(
-            f"{name}: W1 to {count} particles at t = {time:g}",
-            report.value,
-            report.error_bound + 1 / np.sqrt(count) + width / 2,
+            f"{name}: moments of degrees 1 and 2 at t = {EARLY:g}, largest difference to "
+            f"{count} particles",
+            float(np.abs(low_moments(early) - low_moments(particles)).max()),
             0.0,
-            "at most",
+            1 / count,
         ),
         Quantity(
-            f"{name}: atoms on a coarser grid",
-            float(len(other)),
-            float(len(atoms)),
-            0.0,
+            f"{name}: E at t = {EARLY:g}, against {count} particles",
+            float(found.run.energies[int(np.argmin(np.abs(found.run.times - EARLY)))]),
+            energy(problem, *cells_of(particles)),
+            1 / count,
         ),
         Quantity(
-            f"{name}: masses against {number} particles, in standard errors",
-            float((np.abs(share - atoms.masses) / np.maximum(error, 1e-3)).max()),
-            3.0,
+            f"{name}: atoms at t = {end:g}, against clusters of {count} particles",
+            float(len(found.atoms)),
+            float(len(found.particle_cores)),
             0.0,
-            "at most",
+            key=f"count_{found.key}",
         ),
         Quantity(
-            f"{name}: centres of the particles' clusters from the atoms, in cells",
-            float(np.linalg.norm(centres - atoms.points, axis=1).max() / width),
-            1.0,
+            f"{name}: places of the particles' clusters, largest distance to the nearest "
+            "core of the density",
+            float(distances.max()),
             0.0,
-            "at most",
+            _known_places(found, cap),
         ),
     ]
-    if found.run.events:
+    grids = (
+        ("", found.run, found.cores),
+        (", coarser grid", found.coarse, found.coarse_cores),
+    )
+    for which, run, of_density in grids:
         quantities.append(
             Quantity(
-                f"{name}: mass within {CORE_CELLS} cells of the heaviest atom",
-                _mass_within(found.run.final, atoms.points[0], cap),
-                _mass_within(found.few.final, atoms.points[0], cap),
-                0.01,
+                f"{name}: masses of the cores{which}, largest difference to {count} particles",
+                _mass_difference(of_density, found.particle_cores),
+                0.0,
+                cap + spacing(run) ** 2,
             )
         )
     return quantities
 
 
+def _known_places(found: OnSphere, cap: float) -> float:
+    """How well the particles know the places, from the masses that they know to ``cap``.
+
+    In descent a place is that of a minimum of F, moved by the tail within reach.  In ascent
+    clusters pull each other, as strongly as they are heavy, over paths of up to a radian.
+    """
+    if found.setting.direction == "descent":
+        return cap * found.reach
+    return cap / float(found.particle_cores.masses.min())
+
+
+def low_moments(measure: AnyMeasure | Cloud) -> Array:
+    """Integrals of x_i and x_i x_j."""
+    points, masses = cells_of(measure)
+    products = (points * masses[:, np.newaxis]).T @ points
+    upper = np.triu_indices(points.shape[1])
+    return np.concatenate([masses @ points, products[upper]])
+
+
+def _mass_difference(first: Atoms, second: Atoms) -> float:
+    """Largest difference of masses, heaviest first; an atom more stands beside a 0."""
+    masses = np.zeros((2, max(len(first), len(second))))
+    masses[0, : len(first)] = first.masses
+    masses[1, : len(second)] = second.masses
+    return float(np.abs(masses[0] - masses[1]).max(initial=0.0))
+
+
+def _nearest(points: Array, others: Array) -> Array:
+    """Angle from each of the points to the nearest of the others."""
+    if not len(others):
+        return np.full(len(points), np.pi)
+    chords = np.linalg.norm(points[:, np.newaxis] - others, axis=-1).min(axis=1)
+    return np.asarray(2 * np.arcsin(np.minimum(chords / 2, 1.0)))
+
+
 def at_rest(found: OnSphere) -> list[Quantity]:
     """In descent: the stationary state beside the atoms, and E above its minimum."""
-    name, width = str(found.setting), spacing(found.run)
-    polished = mfpde.polish(found.setting.equation, found.atoms)
-    minimum = mfpde.minimize(found.setting.equation, found.coarse.final.geometry)
+    name, equation = str(found.setting), found.setting.equation
+    problem = problem_of(equation)
+    if not len(found.atoms):
+        return []
+    polished = mfpde.polish(equation, found.atoms)
+    atoms = polished.atoms
+    rates = stationary_rates(problem, atoms)
+    held = found.run.final.atoms  # type: ignore[union-attr]
+    outside = max(1 - float(held.masses.sum()), 0.0)
+    waiting = float(np.exp(-rates[0] * found.run.final_time))
+    found_rates = polished.hessian_eigenvalues
     return [
         Quantity(
-            f"{name}: relative residual of the polished atoms",
-            polished.relative_residual,
-            1e-14,
+            f"{name}: |grad F| at the polished atoms, by independent formulas",
+            float(np.abs(gradient(problem, *cells_of(atoms), at=atoms.points)).max()),
             0.0,
-            "at most",
+            1e-13,
+        ),
+        # A tail that arrives from afar, and what has not relaxed yet.
+        Quantity(
+            f"{name}: exact atoms from the polished ones, largest distance",
+            float(_nearest(atoms.points, held.points).max()),
+            0.0,
+            outside + waiting,
         ),
         Quantity(
-            f"{name}: way to the polished atoms, in cells",
-            polished.moved / width,
-            0.8,
-            0.0,
-            "at most",
+            f"{name}: least eigenvalue of Hess E there, against second differences of E",
+            float(found_rates[0]) if found_rates is not None else np.nan,
+            float(rates[0]),
+            1e-5,
+            relative=True,
         ),
-        Quantity(
-            f"{name}: of second order (1: yes)", polished.is_second_order, 1.0, 0.0
-        ),
-        Quantity(
-            f"{name}: largest rise of E between saves",
-            float(np.diff(found.run.energies).max()),
-            0.0,
-            1e-10,
-            "at most",
-        ),
-        Quantity(
-            f"{name}: E at the end above the certified minimum",
-            float(found.run.energies[-1]),
-            minimum.lower_bound,
-            0.0,
-            "at least",
-        ),
+        _above_the_minimum(found, atoms),
     ]
 
 
-def _centres(particles: AnyMeasure, atoms: Atoms, within: float) -> Array:
-    """Mean direction of the particles near each atom (their cores, without tails)."""
-    near = particles.points @ atoms.points.T > np.cos(within)  # type: ignore[union-attr]
-    means = near.T @ particles.points  # type: ignore[union-attr]
-    return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True))
+def _above_the_minimum(found: OnSphere, polished: Atoms) -> Quantity:
+    """E of the polished atoms above the certified minimum, beside the particles' masses.
 
-
-def _points_and_masses(measure: AnyMeasure) -> tuple[Array, Array]:
-    """Centres of cells and atoms (n, 3), and their masses (n,)."""
-    if isinstance(measure, Atoms):
-        return measure.points, measure.masses
-    whole = as_measure(measure)
-    centres, masses = whole.geometry.points.reshape(-1, 3), whole.density.masses.ravel()
-    return (
-        np.concatenate([centres, whole.atoms.points]),
-        np.concatenate([masses, whole.atoms.masses]),
+    The particles know masses to N^(-3/4): what that makes of E is the tolerance.
+    """
+    name, equation = str(found.setting), found.setting.equation
+    problem = problem_of(equation)
+    minimum = mfpde.minimize(equation, found.coarse.final.geometry)
+    count = found.count
+    points, masses = found.particle_cores.points, found.particle_cores.masses
+    masses = masses / masses.sum()
+    shift = np.where(np.arange(len(masses)) == 0, count**-0.75, 0.0)
+    shifted = [(masses + s * shift) / (1 + s * shift.sum()) for s in (-1, 1)]
+    low, high = (energy(problem, points, other) for other in shifted)
+    lowest = energy(problem, *cells_of(minimum.measure))
+    return Quantity(
+        f"{name}: E of the polished atoms above the certified minimum, against {count} "
+        "particles",
+        energy(problem, *cells_of(polished)) - minimum.lower_bound,
+        energy(problem, points, masses) - lowest,
+        abs(high - low),
+        key=f"excess_{found.key}",
+        shows="condition" if found.setting.beta == max(RINGS) else "claim",
     )
 
 
-def _mass_within(measure: AnyMeasure, centre: Array, radius: float) -> float:
-    points, masses = _points_and_masses(measure)
-    return float(masses[points @ centre > np.cos(radius)].sum())
+def stationary_rates(problem: Problem, atoms: Atoms) -> Array:
+    """Eigenvalues of Hess E in L^2(mu) at atoms, by second differences of E on geodesics."""
+    points, masses = cells_of(atoms)
+    frames = [np.linalg.svd(point[np.newaxis])[2][1:] for point in points]
+    moves = [
+        (k, direction / np.sqrt(mass))
+        for k, (frame, mass) in enumerate(zip(frames, masses, strict=True))
+        for direction in frame
+    ]
 
+    def moved(*steps: Array) -> float:
+        """E where coordinate i has gone by each of ``steps``."""
+        places = points.copy()
+        for (k, direction), step in zip(moves, sum(steps), strict=True):
+            places[k] = places[k] + step * direction
+        return energy(problem, _projected(points, places), masses)
 
-def _polar(measure: AnyMeasure) -> tuple[Array, Array, Array]:
-    """Longitudes, cos theta, and masses of the points of a measure."""
-    points, masses = _points_and_masses(measure)
-    return (
-        np.mod(np.arctan2(points[:, 1], points[:, 0]), 2 * np.pi),
-        points[:, 2],
-        masses,
+    units = SECOND_DIFFERENCE * np.eye(len(moves))
+    hessian = np.array(
+        [
+            [moved(a, b) - moved(a, -b) - moved(-a, b) + moved(-a, -b) for b in units]
+            for a in units
+        ]
     )
+    return np.linalg.eigvalsh(hessian / (4 * SECOND_DIFFERENCE**2))
 
 
-def draw_angle_histograms(
-    ax: Axes, density: AnyMeasure, particles: AnyMeasure, *, latitude: bool
-) -> None:
-    """Mass per bin of the longitude, or of cos theta."""
-    span = (-1.0, 1.0) if latitude else (0.0, 2 * np.pi)
-    edges = np.linspace(*span, BINS + 1)
-    for measure, look in (
-        (particles, {"fill": True, "color": ATOM, "alpha": 0.35, "label": "particles"}),
-        (density, {"color": DENSITY, "lw": 1.2, "label": "density"}),
-    ):
-        longitudes, heights, masses = _polar(measure)
-        values = heights if latitude else longitudes
-        found, _ = np.histogram(values, edges, weights=masses)
-        ax.stairs(found, edges, **look)  # type: ignore[arg-type]
-    ax.set_yscale("log")
-    ax.set_ylim(1e-4, 2.0)
-    if latitude:
-        ax.set_xlim(-1, 1)
-    else:
-        angle_axis(ax)
-
-
-@styled
-def sphere_figure(all_found: Sequence[OnSphere], title: str) -> Figure:
-    """A column for each setting: early map, late map, histograms of both angles."""
-    figure = new_figure(2.5 * len(all_found) + 0.4, 7.4)
-    rows = figure.subplots(4, len(all_found), height_ratios=[1.1, 1.1, 1, 1])
-    for found, column in zip(all_found, rows.T, strict=True):
-        early, end = float(found.many.times[-1]), float(found.run.times[-1])
-        for ax, time in zip(column[:2], (early, end), strict=True):
-            _draw_map(ax, at(found.run, time), at(found.few, time))
-        column[0].set_title(f"{_short(found.setting)}\nt = {early:g}")
-        count = len(found.atoms)
-        column[1].set_title(f"t = {end:g}: {count} atom{'' if count == 1 else 's'}")
-        for ax, latitude in zip(column[2:], (False, True), strict=True):
-            draw_angle_histograms(
-                ax, found.run.final, found.few.final, latitude=latitude
-            )
-    for ax, name in zip(rows[2:, 0], ("longitude", "cos θ"), strict=True):
-        ax.set_ylabel("mass per bin")
-        for other in rows[2 if name == "longitude" else 3]:
-            other.set_xlabel(name)
-    rows[2, 0].legend(loc="upper right", fontsize=7)
-    figure.suptitle(title)
-    return figure
-
-
-def _short(setting: Setting) -> str:
-    return {"relu": "ReLU", "gelu": "GeLU"}[setting.activation or ""] + (
-        f", β = {setting.beta:g}"
-    )
-
-
-def _draw_map(ax: Axes, density: AnyMeasure, particles: AnyMeasure) -> None:
-    """Logarithm of the density over longitude and cos theta (equal areas), particles as dots."""
-    whole = as_measure(density).density
-    longitudes, heights, _ = _polar(whole)
-    shape = whole.values.shape
-    first = longitudes.reshape(shape)[0]
-    # The first column again at the end: the map closes.
-    order = np.append(np.argsort(first), np.argmin(first))
-    across = np.append(np.sort(first), first.min() + 2 * np.pi)
-    # Exact atoms have emptied the cells about them.
-    shown = np.log10(np.maximum(whole.values[:, order] * 4 * np.pi, 1e-9))
-    ax.pcolormesh(
-        across,
-        heights.reshape(shape)[:, 0],
-        shown,
-        vmin=-2.0,
-        vmax=2.0,
-        cmap="cividis",
-        rasterized=True,
-    )
-    where, height, _ = _polar(particles)
-    ax.plot(where[::3], height[::3], ".", ms=1.2, color=ATOM, alpha=0.7)
-    held, height, _ = _polar(as_measure(density).atoms)
-    ax.plot(held, height, "D", ms=4, mfc="none", mec="white", mew=0.8)
-    angle_axis(ax)
-    ax.set_ylim(-1, 1)
+def _projected(points: Array, places: Array) -> Array:
+    """exp of the tangent vectors ``places - points``."""
+    vectors = places - points
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(np.cos(lengths) * points + np.sinc(lengths / np.pi) * vectors)
