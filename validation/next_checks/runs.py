@@ -1,8 +1,10 @@
 r"""The paper's setting on the circle, run for many perceptrons.
 
 d_t mu = div(mu grad F) (descent) or with the other sign, shifted kernel, uniform start, two
-random unit neurons with normal weights (``Perceptron.random(2, 2, seed=...)``; the paper's
-seed is 777).  Atoms are counted by basins
+random unit neurons with normal weights (``Perceptron.random(2, 2, seed=...)``; seed 777 and the
+shifted kernel are those of the authors' code, repository
+antonioalvarezl/2026-MLP-Attention-Energy by Antonio Álvarez-López, Borjan Geshkovski and
+Domènec Ruiz-Balet).  Atoms are counted by basins
 (``mfpde.concentration``), those of at least 1 % of the mass.  Grids have 200 sqrt(beta) cells
 and hand cores to exact atoms: where a light basin borders on a kink, a grid alone leaks over it
 (3 of 21 ReLU perceptrons in descent got another count with 100 sqrt(beta) cells).  Witness:
