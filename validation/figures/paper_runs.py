@@ -1,10 +1,13 @@
 r"""The paper's settings, each solved as a density and, beside it, by particles.
 
-The paper's figures (arXiv 2601.21366, section 2 and appendix) are runs of particles from
-uniform starts, with the shifted kernel K = exp(beta (x.y - 1)) and neurons drawn once: d
-neurons on S^(d-1), seed 777 on the circle and 111 on S^2.  Here the uniform density moves by
-the same equation, and particles are its witness: quantised (no sampling noise) or sampled as
-the paper does.
+The paper's figures (arXiv 2601.21366, section 4) are runs of particles from uniform starts.
+The shifted kernel K = exp(beta (x.y - 1)) and the seeds of the neurons, drawn once, d of them
+on S^(d-1), are not in its text: they are those of the authors' code (repository
+antonioalvarezl/2026-MLP-Attention-Energy, by Antonio Álvarez-López, Borjan Geshkovski and
+Domènec Ruiz-Balet), 777 on the circle and 111 on S^2.  The betas of figures 1, 3 to 5, 7 and 8
+are in neither: those here are guesses.  The uniform density moves by the same equation, and
+particles are its witness: quantised (no sampling noise) or sampled as the paper does.
+Figure 2 is not cited in the text that we have, and has no script.
 
 Counts are basins of the velocity field that hold an atom.  Beside them stands the paper's
 rule, clusters of width min(1/(2 sqrt beta), pi/(2 d)), applied to 1000 quantiles of the mass.
