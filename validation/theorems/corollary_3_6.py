@@ -132,6 +132,6 @@ def draw(ax: Any) -> None:
         ax.semilogy(np.sqrt(betas), bounds, color=colour, label=f"m = {mass:g}")
         ax.axhline(1 / mass, color=colour, ls=":", lw=0.9)
     ax.plot([], [], color=MUTED, ls=":", lw=0.9, label="1/m, any probability")
-    ax.set(xlabel="√β", ylabel="atoms of mass m or more", ylim=(1, 6000))
+    ax.set(xlabel="√β", ylabel="atoms of mass m or more", ylim=(1, 3e4))
     ax.set_title("Bound on their number, no perceptron, whole circle")
     ax.legend(loc="upper left", ncols=2)
