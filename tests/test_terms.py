@@ -184,6 +184,45 @@ def test_mass_that_jumps_from_cell_to_cell_rests_on_a_kink_in_the_mean(
     assert places.mean() == pytest.approx(0.0, abs=0.02 * spacing)
 
 
+@pytest.mark.parametrize("spacing", [0.2, 0.02, 1e-4])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_mass_stops_at_a_kink_on_a_face_in_the_cell_that_it_comes_from(
+    spacing: float, sign: int
+) -> None:
+    """Half a cell along the sphere is longer than its height over the kink's plane."""
+    z = np.array([-0.5, 0.5]) * spacing
+    points = np.stack([np.cos(z), np.zeros(2), np.sin(z)], axis=-1)
+    half_edges = 0.5 * spacing * np.stack([-np.sin(z), 0 * z, np.cos(z)], axis=-1)[None]
+    # Both push mass towards +z under sign.
+    north = mfpde.Perceptron([[0.0, 0.0, 1.0]], [0.7 * sign])
+    south = mfpde.Perceptron([[0.0, 0.0, -1.0]], [-0.4 * sign])
+    both = mfpde.Perceptron([[0.0, 0.0, 1.0], [0.0, 0.0, -3.0]], [0.7 * sign, -sign])
+    assert not north.withheld_drift(points, half_edges, sign).any()
+    held = south.withheld_drift(points, half_edges, sign)
+    np.testing.assert_array_equal(held.any(axis=-1), [True, False])
+    held = both.withheld_drift(points, half_edges, sign)
+    np.testing.assert_array_equal(held.any(axis=-1), [True, False])
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.3])
+def test_what_another_neuron_brings_to_a_kink_is_not_driven_out_of_it(
+    bias: float,
+) -> None:
+    spacing = 0.02
+    z, points, half_edges = cells_beside_a_kink(0.0, spacing)
+    axis = np.array([0.0, 0.0, 1.0])
+    moved = np.sin(z) - bias
+    points = np.stack([np.sqrt(1 - moved**2), np.zeros_like(z), moved], axis=-1)
+    pair = mfpde.Perceptron([2 * axis, -axis], [0.4, -0.3], biases=[2 * bias, -bias])
+    other = mfpde.Perceptron([2 * axis, -axis], [0.4, -0.3], biases=[2 * bias, -0.1])
+    held = pair.withheld_drift(points, half_edges, 1)
+    inside = np.abs(z) < 0.49 * spacing
+    np.testing.assert_allclose(held[inside], pair.drift(points)[inside], atol=1e-15)
+    assert not held[np.abs(z) > 0.51 * spacing].any()
+    # Without one from behind, or with one whose kink is elsewhere, it leaves.
+    assert not other.withheld_drift(points, half_edges, 1)[z > 0].any()
+
+
 @pytest.mark.parametrize("name", [name for name in ACTIVATIONS if name != "relu"])
 def test_nothing_is_withheld_without_a_silent_half_space(name: str) -> None:
     neuron = mfpde.Perceptron([[0.0, 0.0, 1.0]], [-1.0], name)

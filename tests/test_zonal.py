@@ -18,6 +18,7 @@ from validation.zonal_cases import (
     moved_by_relu,
     uniform_masses,
 )
+from validation.zonal_labels import ZonalProblem
 
 DIMENSIONS = (3, 5, 64, 2048)
 GRIDS = ((3, 64), (5, 64), (64, 192), (2048, 1024))
@@ -382,6 +383,43 @@ class TestLaws:
         cumulated = -np.exp(2 * (np.cos(grid.face_angles) - 1))
         exact = np.diff(cumulated) / (cumulated[-1] - cumulated[0])
         assert np.abs(run.final.density.masses - exact).sum() < 3e-4
+
+
+class TestKinks:
+    """Neurons +-e: V is stable on one side of their kink and unstable on the other."""
+
+    @pytest.mark.parametrize("direction", ["ascent", "descent"])
+    @pytest.mark.parametrize("transport", ["donor_blended", "muscl"])
+    # A kink on a face, in a centre, and nearer to the one or the other centre.
+    @pytest.mark.parametrize(
+        ("cells", "bias"), [(64, 0.0), (65, 0.0), (67, 0.13), (73, 0.13), (131, 0.13)]
+    )
+    def test_mass_rests_at_a_kink_as_labels_do(
+        self, cells, bias, *, transport, direction
+    ):
+        def values(z: np.ndarray) -> np.ndarray:
+            return 1 + 0.4 * z + 0.3 * z**2
+
+        grid, times = Zonal(5, cells), np.array([12.0, 20.0])
+        neurons = Perceptron(
+            np.concatenate([axis(5), -axis(5)]), [0.4, -0.3], biases=[bias, -bias]
+        )
+        equation = MeanFieldEquation(Attention(8.0), neurons, direction=direction)
+        start = Density.from_function(grid, lambda x: values(x[..., -1]))
+        run = mfpde.solve(
+            equation, start, t_end=20.0, save_at=times, transport=transport
+        )
+        problem = ZonalProblem(
+            dimension=5,
+            beta=8.0,
+            sign=equation.sign,
+            neurons=((0.4, 1.0, bias), (-0.3, -1.0, -bias)),
+        )
+        expected = problem.energies(values, 400, times)
+        # First order in h.
+        np.testing.assert_allclose(run.energies[-2:], expected, rtol=1.5 / cells)
+        assert run.mass_drift < 1e-13
+        assert run.diagnostics["minimum"].min() >= 0
 
 
 class TestRemap:

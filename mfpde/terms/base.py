@@ -39,6 +39,8 @@ class ExternalTerm(ABC):
         drift carries it to a kink behind which the drift vanishes, mass would leave every
         cell whose centre still feels it, and rest half a cell behind the kink in the
         mean.  So cells whose centres are closer than that to the kink feel nothing of it.
+        Nor do they feel a drift that leaves the kink on the other side, which would carry
+        away what rests there.
 
         Parameters
         ----------

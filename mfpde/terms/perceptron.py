@@ -14,6 +14,10 @@ from mfpde.terms.activations import Activation, AnyActivation, find_activation
 from mfpde.terms.base import ExternalTerm, tangential
 
 PARALLEL_TOLERANCE = 1e-12
+ON_A_FACE = 1e-2
+"""Share of half a cell by which a kink may miss a face and still lie on it.
+
+On a sphere it always misses a little: half a cell is longer than its height."""
 _FEW_NUMBERS = 3
 """Vectors of so many numbers are multiplied faster in a loop than by linear algebra."""
 
@@ -191,11 +195,13 @@ class Perceptron(ExternalTerm):
     def withheld_drift(
         self, points: FloatArray, half_edges: FloatArray, sign: int
     ) -> FloatArray:
-        """Drift of neurons that push mass towards the half space where they are silent.
+        """Drift of neurons in whose kinks mass can rest, in cells that such mass may be in.
 
-        Withheld up to the mean distance by which mass that jumps from cell to cell passes
-        a line (renewal theory): with jumps d_k at rates r_k
-        sum_k r_k d_k^2 / (2 sum_k r_k d_k).
+        A neuron that pushes mass towards the half space where it is silent is withheld up
+        to the mean distance by which mass that jumps from cell to cell passes a line
+        (renewal theory): with jumps d_k at rates r_k sum_k r_k d_k^2 / (2 sum_k r_k d_k).
+        A neuron that pushes mass out of its kink is withheld as far if another one brings
+        mass to this kink from behind: the mean of what rests there may be on either side.
         """
         held = np.zeros(points.shape)
         silent_below = self.activation.silent_below
@@ -213,11 +219,24 @@ class Perceptron(ExternalTerm):
             # Half edges are half jumps: this is the mean distance times the speed.
             passed = (rates * falls**2).sum(axis=0)
             beyond = arguments[..., k]
-            is_near = (beyond > 0) & (beyond * speed < passed)
-            is_near &= sign * (vectors @ direction) < 0
+            outwards = sign * (vectors @ direction)
+            # A kink on the face of two cells stops mass in the one that it comes from.
+            reach = np.where(outwards < 0, 1 + ON_A_FACE, 1 - ON_A_FACE)
+            is_near = (beyond > 0) & (beyond * speed < passed * reach)
+            if not self._is_reached_from_behind(k, sign):
+                is_near &= outwards < 0
             push = self.activation.sigma(silent_below + beyond[is_near])
             held[is_near] += push[:, np.newaxis] * vectors[is_near]
         return held
+
+    def _is_reached_from_behind(self, k: int, sign: int) -> bool:
+        """Whether an opposite neuron brings mass to the kink of neuron ``k``."""
+        thresholds = self.biases - (self.activation.silent_below or 0.0)
+        planes = np.column_stack([self.directions, thresholds])
+        planes /= np.linalg.norm(self.directions, axis=1, keepdims=True)
+        is_opposite = np.abs(planes + planes[k]).max(axis=1) <= PARALLEL_TOLERANCE
+        pushes = sign * (self._vectors * self.directions).sum(axis=1)
+        return bool((is_opposite & (pushes < 0)).any())
 
     @cached_property
     def _vectors(self) -> FloatArray:

@@ -15,7 +15,7 @@ from mfpde.grid_equation import GridEquation
 from mfpde.remap import GHOSTS, edge_densities
 from mfpde.transport import circle as kernels
 from mfpde.transport.base import Transport
-from mfpde.transport.line import blends, donor_flux
+from mfpde.transport.line import blends, braked, donor_flux
 from mfpde.transport.monotone import check_monotone
 from mfpde.transport.semi_lagrangian import SemiLagrangian
 
@@ -23,6 +23,7 @@ from mfpde.transport.semi_lagrangian import SemiLagrangian
 @compiled
 def blended_outflows(
     flow: FloatArray,
+    withheld: FloatArray,
     face_velocity: FloatArray,
     edges: FloatArray,
     share: FloatArray,
@@ -30,18 +31,21 @@ def blended_outflows(
     """Donor-blended outflows (2, n); smooth part: edge density times face velocity.
 
     ``flow`` (n + 6,) is density times velocity at the centres, ghost cells included;
-    ``face_velocity`` (n + 1,); ``edges`` (2, n) the densities of each cell at its faces;
-    ``share`` (n + 6,) the blend.
+    ``withheld`` (n + 6,) what of it donors do not send; ``face_velocity`` (n + 1,);
+    ``edges`` (2, n) the densities of each cell at its faces; ``share`` (n + 6,) the blend.
     """
     n = edges.shape[1]
+    sent = np.empty(len(flow))
+    for j in range(len(flow)):
+        sent[j] = braked(flow[j], withheld[j])
     outflows = np.empty((2, n))
     for i in range(n):
         j = i + GHOSTS
         b = share[j]
         smooth_low = max(-face_velocity[i], 0.0) * edges[0, i]
         smooth_high = max(face_velocity[i + 1], 0.0) * edges[1, i]
-        donor_down = donor_flux(-flow[j + 1], -flow[j], -flow[j - 1], b)
-        donor_up = donor_flux(flow[j - 1], flow[j], flow[j + 1], b)
+        donor_down = donor_flux(-sent[j + 1], -sent[j], -sent[j - 1], b)
+        donor_up = donor_flux(sent[j - 1], sent[j], sent[j + 1], b)
         outflows[0, i] = (1.0 - b) * smooth_low + b * donor_down
         outflows[1, i] = (1.0 - b) * smooth_high + b * donor_up
     outflows[0, 0] = 0.0
@@ -94,6 +98,8 @@ class ZonalTransport(Transport):
         super().__init__(grid)
         self._line = ZonalLine(grid)
         self.zonal = self._line.zonal
+        # What of the velocity does not move donors, ghost cells included.
+        self._withheld = _odd(grid.withheld_velocity[0], GHOSTS)
 
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
@@ -117,6 +123,7 @@ class DonorBlendedZonal(ZonalTransport):
         share = self._line.blends(masses)
         result = blended_outflows(
             np.abs(density) * _odd(velocity[0], GHOSTS),
+            np.abs(density) * self._withheld,
             self._line.face_velocity(moments),
             edge_densities(density),
             share,
@@ -137,7 +144,7 @@ class MusclZonal(ZonalTransport):
             np.abs(self._line.extended(masses)),
             _odd(velocity[0], GHOSTS),
             _upper_faces(self._line.face_velocity(moments)),
-            _odd(self.grid.withheld_velocity[0], GHOSTS),
+            self._withheld,
             extended[0],
             extended[1],
         )
