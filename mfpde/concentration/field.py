@@ -39,6 +39,21 @@ class VelocityField:
         grid, moments = self._on_grid
         return grid.velocity_at(moments, points)
 
+    def of_atom(self, points: FloatArray, mass: float) -> FloatArray:
+        """Velocity (n, d) of one more atom of this mass at each of ``points`` (n, d).
+
+        Its own field has no gradient where it is; of a softmax it is part of the mean.
+        """
+        grid, moments = self._on_grid
+        if not grid.softmaxes:
+            return grid.velocity_at(moments, points)
+        masses = np.array([mass])
+        found = []
+        for point in points[:, np.newaxis]:
+            own = grid.geometry.atom_moments(point, masses, grid.degree)
+            found.append(grid.velocity_at(moments + own, point)[0])
+        return np.array(found).reshape(points.shape)
+
     def drift(self, points: FloatArray) -> FloatArray:
         """Velocity (n, d) that the terms beside attention give at ``points`` (n, d)."""
         drifts = [term.drift(points) for term in self.equation.externals]

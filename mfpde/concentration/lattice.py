@@ -122,11 +122,21 @@ class CellBasins:
 
 
 def cell_basins(
-    lattice: Lattice, velocity: FloatArray, rest_speed: float
+    lattice: Lattice,
+    velocity: FloatArray,
+    rest_speed: float,
+    *,
+    known: IntArray | None = None,
 ) -> CellBasins:
-    """Return the basins of ``velocity`` (n, 3) at the lattice's points."""
+    """Return the basins of ``velocity`` (n, 3) at the lattice's points.
+
+    ``known`` (n,) are the cells that others are known to flow to, whatever the velocities
+    at the centres; -1 where nothing is known.
+    """
     still = np.linalg.norm(velocity, axis=1) <= rest_speed
     targets = _targets(lattice, velocity, rest_speed)
+    if known is not None:
+        targets = np.where(known >= 0, known, targets)
     cells = np.arange(len(targets))
     # One zero alone is an attractor, a saddle or a source: not a place at rest.
     frozen = still & (still[lattice.neighbours].sum(axis=0) >= 2)

@@ -29,7 +29,7 @@ _FIRST_TURN = 0.025
 """Norm of tJ at the shortest time t."""
 _DOUBLINGS = 200
 _AT_REST = 1e-6
-_FARTHEST = 30.0
+FARTHEST = 30.0
 """Radians; no gradient flow goes so far but along a spiral."""
 
 
@@ -104,10 +104,13 @@ class Paths:
         Velocities (m, 3) at points (m, 3).
     reach
         Length of a step.
+    farthest
+        Length of a path that is followed no further.
     """
 
     velocity_at: VelocityAt
     reach: float
+    farthest: float = FARTHEST
 
     def ends(
         self, starts: FloatArray, has_arrived: Callable[[FloatArray], BoolArray]
@@ -128,7 +131,7 @@ class Paths:
         """
         points = starts.copy()
         active = np.nonzero(~has_arrived(points))[0]
-        for _ in range(int(_FARTHEST / self.reach)):
+        for _ in range(int(self.farthest / self.reach)):
             if len(active) == 0:
                 break
             basis = tangent_basis(points[active])

@@ -21,6 +21,7 @@ from mfpde.concentration.curves import Curves
 from mfpde.concentration.decision import Signals, decide
 from mfpde.concentration.field import BoolArray
 from mfpde.concentration.jumps import jump_cells
+from mfpde.concentration.moving_mass import NO_MASS
 from mfpde.concentration.report import (
     REST,
     ConcentratedRegion,
@@ -29,7 +30,7 @@ from mfpde.concentration.report import (
     local_exponents,
 )
 from mfpde.concentration.sphere_core import Core, Cores
-from mfpde.concentration.sphere_flow import NO_MASS, Basin, Flow
+from mfpde.concentration.sphere_flow import Basin, Flow
 from mfpde.concentration.strip import strip_width
 from mfpde.concentration.tangent import coordinates_about, tangent_basis
 from mfpde.equation import MeanFieldEquation

@@ -4,18 +4,17 @@ Cells are assigned to the attractors of the discrete flow (``mfpde.concentration
 each attractor is moved to the zero of the velocity that it stands for, by Newton's method
 where the flow contracts and along the flow elsewhere.  Attractors that meet are one, and
 so are those between which the potential s F drops by less than kappa h^2 / 2, kappa the
-strongest curvature: what a ridge loses between cell centres that lie beside it.  Then the
+strongest curvature: what a ridge loses between cell centres that lie beside it.  But never
+are attractors one that are known to be two (``mfpde.concentration.resting``).  Then the
 edges are moved to where paths part (``mfpde.concentration.parting``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, IntArray
@@ -51,7 +50,9 @@ _NEWTON_STEPS = 40
 class LatticeField:
     """A velocity field, its values (n, 3) at a lattice's points, and their basins.
 
-    ``spacing`` is that of the measure's grid, nan without one.
+    ``spacing`` is that of the measure's grid, nan without one; ``known`` (k, 3) are
+    attractors that the lattice need not show, ``owned`` (n,) the number of the one that a
+    cell is known to belong to, -1 for none.
     """
 
     field: VelocityField
@@ -59,6 +60,8 @@ class LatticeField:
     spacing: float
     velocity: FloatArray
     found: CellBasins
+    known: FloatArray
+    owned: IntArray
 
     @classmethod
     def of(cls, measure: Measure | Atoms, equation: MeanFieldEquation) -> LatticeField:
@@ -76,7 +79,20 @@ class LatticeField:
             velocity = parts.reshape(-1, 3)
         speeds = np.linalg.norm(velocity, axis=1)
         found = cell_basins(lattice, velocity, field.rest_speed(speeds))
-        return cls(field, lattice, spacing, velocity, found)
+        none = np.empty((0, 3)), np.full(len(lattice.points), -1)
+        return cls(field, lattice, spacing, velocity, found, *none)
+
+    def with_attractors(self, points: FloatArray, owned: IntArray) -> LatticeField:
+        """The same with attractors known to be at ``points`` (k, 3), each one of its own.
+
+        ``owned`` (n,) is the number of the one that a cell belongs to, -1 for none.
+        """
+        rest_speed = self.field.rest_speed(np.linalg.norm(self.velocity, axis=1))
+        places = self.lattice.cells_of(points)
+        known = np.where(owned >= 0, places[owned], -1)
+        known[places] = places
+        found = cell_basins(self.lattice, self.velocity, rest_speed, known=known)
+        return replace(self, found=found, known=points, owned=owned)
 
     @property
     def reach(self) -> float:
@@ -97,49 +113,57 @@ class LatticeField:
         """
         count = len(self.found.attractors)
         masses = np.bincount(self.found.labels, weights=held, minlength=count)
-        heavy = np.nonzero(masses > REST)[0]
+        known = self.found.labels[self.lattice.cells_of(self.known)]
+        heavy = np.union1d(np.nonzero(masses > REST)[0], known)
         number_of_label = np.full(count, -1)
         number_of_label[heavy] = np.arange(len(heavy))
         numbers = number_of_label[self.found.labels]
         cells = self.found.attractors[heavy]
         refined, curvatures = self._refined(self.lattice.points[cells])
-        basin_of = self._united(numbers, refined, curvatures)
+        apart = number_of_label[known]
+        refined[apart] = self.known
+        pairs = np.concatenate(
+            [self._meeting(refined), self._along_ridges(numbers, curvatures)]
+        )
+        basin_of = united(len(refined), pairs, apart)
         labels = np.append(basin_of, -1)[numbers]
         firsts = np.unique(basin_of, return_index=True)[1]
-        certain = self._certain(labels, cells)
+        certain = self._certain(labels, cells) | (self.owned >= 0)
         return refined[firsts], Partition(self.lattice, labels, certain)
 
     @cached_property
     def paths(self) -> Paths:
         """Paths in the field."""
-        betas = [attention.beta for attention in self.field.equation.attentions]
         field = InterpolatedField.of(self.field, self.lattice, self.velocity)
-        return Paths(field.at, STEP / np.sqrt(max([1.0 / WIDEST**2, *betas])))
+        return Paths(field.at, self.path_step)
 
-    def _united(
-        self, numbers: IntArray, attractors: FloatArray, curvatures: FloatArray
-    ) -> IntArray:
-        """Number of the basin of each of ``attractors`` (k, 3), those that are one united."""
+    @property
+    def path_step(self) -> float:
+        """Length of a path's steps, in radians."""
+        betas = [attention.beta for attention in self.field.equation.attentions]
+        return float(STEP / np.sqrt(max([1.0 / WIDEST**2, *betas])))
+
+    def _meeting(self, attractors: FloatArray) -> IntArray:
+        """Pairs (p, 2) of ``attractors`` (k, 3) at one place."""
         if len(attractors) == 0:
-            return np.empty(0, dtype=np.int64)
-        meeting = cKDTree(attractors).query_pairs(
-            MEETING_CELLS * self.lattice.spacing, output_type="ndarray"
-        )
-        pairs = np.concatenate([meeting, self._along_ridges(numbers, curvatures)])
-        size = (len(attractors), len(attractors))
-        graph = coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=size)
-        return np.asarray(connected_components(graph, directed=False)[1])
+            return np.empty((0, 2), dtype=np.int64)
+        distance = MEETING_CELLS * self.lattice.spacing
+        pairs = cKDTree(attractors).query_pairs(distance, output_type="ndarray")
+        return np.asarray(pairs, dtype=np.int64)
 
     def _certain(self, labels: IntArray, attractors: IntArray) -> BoolArray:
         """Which cells (n,) no path leaves its basin from."""
         if labels.max(initial=-1) < 1:
             return np.ones(len(labels), dtype=bool)
-        if self.field.equation.has_energy:
-            return above_passes(self.lattice, labels, self.heights)
-        return beside_attractors(self.lattice, labels, attractors)
+        if not self.field.equation.has_energy:
+            return beside_attractors(self.lattice, labels, attractors)
+        return above_passes(self.lattice, labels, self.heights)
 
     def _along_ridges(self, numbers: IntArray, curvatures: FloatArray) -> IntArray:
-        """Pairs (p, 2) of basins without a drop between them that cells could resolve."""
+        """Pairs (p, 2) of basins without a drop between them that cells could resolve.
+
+        Those with the highest pass come first.
+        """
         if not self.field.equation.has_energy or len(curvatures) < 2:
             return np.empty((0, 2), dtype=np.int64)
         peaks = np.full(len(curvatures), -np.inf)
@@ -148,7 +172,9 @@ class LatticeField:
         pairs, levels = passes(self.lattice, numbers, self.heights)
         drops = peaks[pairs] - levels[:, np.newaxis]
         lost = curvatures[pairs] * self.lattice.spacing**2 / 2
-        return pairs[(drops <= lost).any(axis=1)]
+        low = (drops <= lost).any(axis=1)
+        order = np.argsort(-levels[low], kind="stable")
+        return pairs[low][order]
 
     def _refined(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Points (k, 3) moved to the attracting zeros near them; strongest rates there."""
@@ -196,3 +222,18 @@ def _ascent_steps(
     steps = np.where(contracts[:, np.newaxis], newton, along)
     lengths = np.linalg.norm(steps, axis=1, keepdims=True)
     return np.asarray(steps * np.minimum(1.0, limit / np.maximum(lengths, 1e-300)))
+
+
+def united(count: int, pairs: IntArray, apart: IntArray) -> IntArray:
+    """Number of the set of each of ``count`` things after uniting ``pairs`` (p, 2) in turn.
+
+    A pair is left out if it would unite two of those that are to stay ``apart`` (k,).
+    """
+    sets = np.arange(count)
+    has_one = np.isin(sets, apart)
+    for pair in pairs:
+        first, second = sets[pair]
+        if first != second and not (has_one[first] and has_one[second]):
+            has_one[first] |= has_one[second]
+            sets[sets == second] = first
+    return np.unique(sets, return_inverse=True)[1]

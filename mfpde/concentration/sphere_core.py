@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
+from mfpde.concentration.moving_mass import MovingMass
 from mfpde.concentration.report import REST
-from mfpde.concentration.sphere_flow import MovingMass
 from mfpde.concentration.tangent import coordinates_about
 
 _CORE_STEPS = 30

@@ -15,8 +15,10 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.concentration.balls import core_radius
 from mfpde.concentration.field import VelocityField
 from mfpde.concentration.lattice import Lattice
-from mfpde.concentration.parting import Partition, at_edges, parts_of_cells
+from mfpde.concentration.moving_mass import MovingMass
+from mfpde.concentration.parting import Partition, at_edges
 from mfpde.concentration.paths import Paths
+from mfpde.concentration.resting import resting_peaks, with_resting
 from mfpde.concentration.sphere_basins import LatticeField
 from mfpde.equation import MeanFieldEquation
 from mfpde.measure import Atoms, Measure
@@ -27,9 +29,9 @@ LEAST_PARTS, MOST_PARTS = 3, 8
 """Along either side of a cell at an edge."""
 MASS_OF_TWO_PARTS = 2e-6 * 2**4
 """Share of all mass of a cell for which two parts would do."""
+COARSENED_BY = 2.0
 NEGLIGIBLE = 1e-9
 """Share of all mass that may be in cells of the wrong basin."""
-NO_MASS = 1e-25
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,64 +41,6 @@ class Basin:
     attractor: FloatArray
     members: IntArray
     cells: IntArray
-
-
-@dataclass(frozen=True, eq=False)
-class MovingMass:
-    """Points (n, 3), masses as shares of the whole, the cell that holds each point.
-
-    ``densities`` are those of the cells; an atom's is above all of them.
-    ``atom_numbers`` are negative for cells.
-    """
-
-    points: FloatArray
-    masses: FloatArray
-    densities: FloatArray
-    cells: IntArray
-    atom_numbers: IntArray
-
-    @classmethod
-    def of(cls, measure: Measure | Atoms, on_lattice: LatticeField) -> MovingMass:
-        """What of ``measure`` is not at rest."""
-        lattice = on_lattice.lattice
-        if isinstance(measure, Atoms):
-            atoms = measure
-            masses, densities = np.empty(0), np.empty(0)
-        else:
-            atoms = measure.atoms
-            masses = measure.density.masses.ravel()
-            densities = measure.density.values.ravel()
-        cells = np.concatenate([np.arange(len(masses)), lattice.cells_of(atoms.points)])
-        shares = np.concatenate([masses, atoms.masses]) / measure.total_mass
-        moving = (shares > NO_MASS) & ~on_lattice.found.frozen[cells]
-        if isinstance(measure, Measure):
-            # An atom of the measure is one also where it rests.
-            moving[len(masses) :] = True
-        points = np.concatenate([lattice.points[: len(masses)], atoms.points])
-        above = densities.max(initial=0.0) + atoms.masses
-        return cls(
-            points[moving],
-            shares[moving],
-            np.concatenate([densities, above])[moving],
-            cells[moving],
-            np.arange(-len(masses), len(atoms))[moving],
-        )
-
-    def divided(self, counts: IntArray, lattice: Lattice) -> MovingMass:
-        """Each of the points that stand for cells divided into counts^2, (n,)."""
-        owners = np.repeat(np.arange(len(counts)), counts**2)
-        points = self.points[owners]
-        split = counts > 1
-        points[split[owners]] = parts_of_cells(
-            lattice, self.cells[split], counts[split]
-        )
-        return MovingMass(
-            points,
-            self.masses[owners] / counts[owners] ** 2,
-            self.densities[owners],
-            self.cells[owners],
-            self.atom_numbers[owners],
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +68,8 @@ class Flow:
     ) -> Flow:
         """Basins of the velocity field of ``measure``, and what is in them.
 
-        ``by_cells``: as the graph of cells finds them, each cell in one of them.
+        ``by_cells``: as the graph of cells finds them, each cell in one of them, for a
+        density that is coarsened 2:1.
         """
         on_lattice = LatticeField.of(measure, equation)
         radius = core_radius(equation, on_lattice.spacing)
@@ -132,6 +77,11 @@ class Flow:
         held = np.zeros(len(on_lattice.lattice.points))
         np.add.at(held, mass.cells, mass.masses)
         attractors, partition = on_lattice.basins(held)
+        cell = on_lattice.spacing * (COARSENED_BY if by_cells else 1.0)
+        resting = resting_peaks(mass, on_lattice, partition.labels, cell=cell)
+        if len(resting):
+            on_lattice = with_resting(on_lattice, resting, cell)
+            attractors, partition = on_lattice.basins(held)
         owners = partition.labels[mass.cells]
         if not by_cells and held[~partition.certain].sum() > NEGLIGIBLE:
             partition = partition.with_edges_moved(on_lattice.paths)

@@ -1,0 +1,41 @@
+"""Clusters at rest and on their way in basins that the cells of S^2 do not resolve."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.concentration.sphere_basins import united
+
+
+@pytest.mark.parametrize("beta", [15.0, 25.0])
+def test_two_clusters_at_rest_are_two_atoms(beta) -> None:
+    """The lighter beside two kinks, in a basin that cells do not resolve.
+
+    1500 particles: masses 0.792 and 0.208 (15), 0.793 and 0.207 (25), 1.63 radians apart.
+    """
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta),
+        mfpde.Perceptron.random(3, 3, seed=111, activation="relu"),
+        direction="ascent",
+    )
+    run = mfpde.solve(
+        equation, mfpde.uniform(mfpde.Sphere(64)), t_end=100.0, save_at=[100.0]
+    )
+    heavy, light = mfpde.concentration(run.final, equation).of_kinds("atom")
+    assert heavy.mass == pytest.approx(0.79, abs=0.01)
+    assert light.mass == pytest.approx(0.21, abs=0.01)
+    assert heavy.core_mass == pytest.approx(heavy.mass, abs=2e-3)
+    assert light.core_mass == pytest.approx(light.mass, abs=2e-3)
+    apart = np.arccos(heavy.position @ light.position)
+    assert apart == pytest.approx(1.63, abs=1.5 * np.pi / 64)
+
+
+def test_basins_are_united_in_turn_but_for_those_known_to_be_apart() -> None:
+    pairs = np.array([[0, 1], [1, 2], [2, 3], [3, 4]])
+    np.testing.assert_array_equal(united(6, pairs, np.array([], int)), [0] * 5 + [1])
+    np.testing.assert_array_equal(
+        united(6, pairs, np.array([0, 3])), [0, 0, 0, 1, 1, 2]
+    )
+    assert len(united(0, np.empty((0, 2), int), np.array([], int))) == 0
