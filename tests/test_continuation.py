@@ -152,6 +152,26 @@ def test_antipodal_atoms_become_unstable_where_repulsion_balances(weight):
     assert (event.unstable_before, event.unstable_after) == (1, 2)
 
 
+def test_two_atoms_meet_their_antipodal_arrangement_at_a_pitchfork():
+    """The branch that begins where antipodal atoms become unstable, followed back."""
+    neuron = mfpde.Perceptron([[1.0, 0.0]], [0.3], activation="linear")
+    equation = descent(1.0, neuron)
+    pair = mfpde.Atoms([[1.0, 0.0], [-1.0, 0.0]])
+    values = [0.1, 1.0, 2.0]
+    there = mfpde.continuation(equation, pair, "beta", values, switch=True)
+    begins, *later = there.events
+    assert begins.is_switch
+    back = mfpde.continuation(equation, there.states[-1].atoms, "beta", values[::-1])
+    *earlier, pitchfork = back.events
+    assert pitchfork.kind == "pitchfork"
+    assert pitchfork.value == pytest.approx(begins.value, abs=1e-8)
+    assert (pitchfork.unstable_before, pitchfork.unstable_after) == (1, 1)
+    assert [e.value for e in earlier] == pytest.approx([e.value for e in later])
+    assert back.is_complete
+    one, other = back.states[-1].atoms.points
+    assert one @ other == pytest.approx(-1.0)
+
+
 def test_equispaced_atoms_keep_their_rates_and_their_phase():
     angles = 0.3 + 2 * np.pi * np.arange(5) / 5
     found = mfpde.continuation(

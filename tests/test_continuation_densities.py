@@ -407,6 +407,26 @@ def test_a_pitchfork_in_beta_is_where_the_critical_diffusion_is_passed():
     assert pitchfork.value < fold.value
 
 
+def test_a_nearly_broken_symmetry_is_no_reason_to_go_over_to_the_other_branch():
+    """Two neurons whose directions differ by 0.034: V is almost even about their middle.
+
+    The pitchfork of the even problem is torn into a branch that goes on and one that folds,
+    less than 1e-4 apart; the way back must be the way there.
+    """
+    directions = [[np.cos(a), np.sin(a)] for a in (2.31891786, 2.35303258)]
+    neurons = mfpde.Perceptron(directions, [-0.12663809, -0.01379651], "gelu")
+    equation, circle = ascent(4.0, neurons), mfpde.Circle(96)
+    values = [0.15, 0.08, 0.06, 0.05, 0.04]
+    there = mfpde.continuation(equation, mfpde.uniform(circle), "diffusion", values)
+    back = mfpde.continuation(
+        equation, there.states[-1].density, "diffusion", values[::-1]
+    )
+    assert not there.events
+    assert not back.events
+    for one, other in zip(there.states, back.states[::-1], strict=True):
+        np.testing.assert_allclose(one.density.values, other.density.values, atol=1e-9)
+
+
 def test_zonal_densities_keep_their_axis():
     zonal = mfpde.Zonal(8, 64)
     neuron = mfpde.Perceptron([np.eye(8)[0]], [0.5], activation="gelu")

@@ -2,8 +2,9 @@ r"""Follow a stationary state as a parameter of the equation changes.
 
 Steps are of arclength, so that folds are passed (``arclength.py``); they are as long as the
 branch is straight.  Rates, own-mass split rates and the direction of the branch are watched,
-and each change of sign is located by root finding along the branch; atoms that meet go on as
-one (``junctions.py``).
+and each change of sign is located by root finding along the branch (``segment.py``); atoms
+that meet go on as one (``junctions.py``), and a branch that meets one of more symmetry goes
+on as that one (``pitchfork.py``).
 """
 
 from __future__ import annotations

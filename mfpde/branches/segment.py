@@ -37,7 +37,7 @@ RESOLUTION = 1e-13
 CLOSEST = 1e-7
 ZERO = 1e3
 SHARE_BESIDE = 0.05
-LEAST_BESIDE = 1e-3
+LEAST_BESIDE = 1e-4
 LARGEST_CORRECTION = 0.1
 
 
@@ -165,7 +165,13 @@ def unstable_motions(problem: AnyProblem, place: Place) -> int:
 
 
 def crossings(segment: Segment) -> list[Crossing]:
-    """All crossings on a segment, in its order; a fold stands for the mode that it turns."""
+    """All crossings on a segment, in its order; a fold stands for the mode that it turns.
+
+    Raises
+    ------
+    LostBranchError
+        If the segment is no piece of one branch.
+    """
     found = _losses(segment) + _splits(segment)
     turn = _turn(segment)
     if turn is not None:
@@ -175,7 +181,25 @@ def crossings(segment: Segment) -> list[Crossing]:
             ]
             found = [c for c in found if c not in beside[:1]]
         found.append(turn)
-    return sorted(found, key=lambda crossing: crossing.distance)
+    found.sort(key=lambda crossing: crossing.distance)
+    _check_counts(segment, found)
+    return found
+
+
+def _check_counts(segment: Segment, found: list[Crossing]) -> None:
+    """Raise ``LostBranchError`` if crossings do not explain how stability changes.
+
+    Then the step has gone over to another branch, as it may where two come close.
+    """
+    count = unstable_motions(segment.problem, segment.start)
+    for crossing in found:
+        if crossing.kind == "split":
+            continue
+        if crossing.before != count:
+            raise LostBranchError
+        count = crossing.after
+    if count != unstable_motions(segment.problem, segment.end):
+        raise LostBranchError
 
 
 def _same(one: Crossing, other: Crossing, segment: Segment) -> bool:

@@ -30,6 +30,7 @@ from mfpde.branches.arclength import (
     at_value,
     least_squares,
 )
+from mfpde.branches.parameters import equation_at
 from mfpde.branches.smooth import SmoothProblem
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
@@ -91,18 +92,18 @@ def smooth_problem(
 ) -> SmoothProblem:
     """Problem with harmonics enough for all values of the parameter."""
     values = wanted.values
-    span = float(np.abs(values[-1] - values[0]))
-    problem = SmoothProblem(
-        equation, wanted.parameter, density.geometry, density.total_mass, 1, span
-    )
-    attentions = [
-        attention
+    ends = [
+        equation_at(equation, wanted.parameter, float(value))
         for value in (values[0], values[-1])
-        for attention in problem.at(float(value)).attentions
     ]
-    degree = max([_needed(a, density) for a in attentions], default=1)
+    degrees = [_needed(a, density) for end in ends for a in end.attentions]
     return SmoothProblem(
-        equation, wanted.parameter, density.geometry, density.total_mass, degree, span
+        equation=equation,
+        parameter=wanted.parameter,
+        geometry=density.geometry,
+        mass=density.total_mass,
+        degree=max(degrees, default=1),
+        span=float(np.abs(values[-1] - values[0])),
     )
 
 

@@ -80,12 +80,13 @@ class StationaryDensity:
     def __str__(self) -> str:
         relative = self.density.values * self.density.geometry.areas.sum()
         relative = relative / self.density.total_mass
+        kind = "zonal " if self.density.geometry.axis is not None else ""
         stable = "stable" if self.is_second_order else "unstable"
         return "\n".join(
             [
                 f"{self.equation}, {self.equation.convention}",
                 f"stationary density, residual {self.residual:.1e}, {stable}: "
-                f"{self.unstable_dimension} unstable directions, "
+                f"{self.unstable_dimension} unstable {kind}directions, "
                 f"{self.symmetry_dimension} rotation modes",
                 f"density over the uniform one: {relative.min():.6g} to "
                 f"{relative.max():.6g}; |mean of x| {self.order:.6g}; free energy "
