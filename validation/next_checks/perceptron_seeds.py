@@ -149,8 +149,13 @@ def figure(shown: dict[str, tuple[Array, Array]]) -> object:
     left.plot([], [], "^", color=MUTED, ms=5, label="seed 777")
     for marker, name in (("o", "density"), ("x", "particles"), ("^", "seed 777")):
         right.plot([], [], marker, mfc="none", color=MUTED, label=name)
-    describe(left, xlabel="atoms", ylabel="seeds")
-    describe(right, xlabel="atoms", ylabel="largest mass", ylim=(0, 1.05))
+    describe(left, xlabel="atoms (cases side by side)", ylabel="seeds")
+    describe(
+        right,
+        xlabel="atoms (cases side by side)",
+        ylabel="largest mass",
+        ylim=(0, 1.05),
+    )
     for ax in (left, right):
         ax.set_xticks(range(most + 1))
         show_legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4)
