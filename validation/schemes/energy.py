@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from validation.charts import COLOURS, describe, panels, show_legend
+from validation.charts import describe, panels, show_legend
 from validation.claim import Claim, Quantity
+from validation.schemes.scheme_styles import STYLES, WITNESS
 from validation.schemes.stressed import Place, places
 from validation.zonal_labels import ZonalProblem
 
@@ -165,11 +166,11 @@ def main(quick: bool = False) -> dict[str, object]:
     """Wrong moves of both directions on every geometry."""
     t_end = 4.0 if quick else 30.0
     quantities = []
-    drawn, axes = panels(3, width=3.2)
+    drawn, axes = panels(3, width=3.4)
     for place, ax in zip(places(quick), axes, strict=True):
-        for direction, style in (("ascent", "-"), ("descent", "--")):
+        for direction, width in (("ascent", 1.0), ("descent", 0.6)):
             sign = 1 if direction == "ascent" else -1
-            for scheme, colour in zip(place.schemes, COLOURS, strict=False):
+            for scheme in place.schemes:
                 times, path = energies(place, scheme, direction=direction, t_end=t_end)
                 moves = sign * np.diff(path)
                 wrong = -moves[moves < 0]
@@ -182,11 +183,21 @@ def main(quick: bool = False) -> dict[str, object]:
                     share = float(wrong.sum() / moves.sum())
                     name = f"{label}: wrong moves over the change, {len(moves)} steps"
                     quantities.append(Quantity(name, share, SHARE, 0.0, "at most"))
+                style = STYLES[scheme] | {"lw": width * STYLES[scheme]["lw"]}
                 shown = scheme if direction == "ascent" else None
-                ax.plot(times, path, style, color=colour, lw=1.0, label=shown)
+                ax.plot(times, path, **style, label=shown)
         describe(
-            ax, title=f"{place.name} (dashed: descent)", xlabel="time", ylabel="energy"
+            ax,
+            title=f"{place.name}: ascent, descent (thin)",
+            xlabel="time",
+            ylabel="energy",
         )
     quantities += at_the_kink(place, quick)
-    show_legend(axes[0])
+    for direction in ("ascent", "descent"):
+        saved = np.linspace(0.0, t_end, 16)
+        run = particle_run(place, direction, count=PARTICLES // 4, times=saved)
+        shown = "particles" if direction == "ascent" else None
+        axes[-1].plot(run.times, run.energies, "o", **WITNESS, ms=2.5, label=shown)
+    # Free of curves: ascent rises to its upper edge, descent falls to the lower.
+    show_legend(axes[-1], loc="center right")
     return {"quantities": quantities, "figures": {"energy": drawn}}
