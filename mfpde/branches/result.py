@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -156,7 +156,7 @@ class Continuation:
     events: tuple[BranchEvent, ...]
     reason: str
     is_complete: bool
-    path: tuple[BranchPoint, ...] = ()
+    path: tuple[BranchPoint, ...] = field(default=(), repr=False)
 
     @property
     def energies(self) -> FloatArray:
