@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import (
+    LogFormatterSciNotation,
+    LogLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 from mfpde.plotting.style import MUTED, NEURONS, OKABE_ITO, styled
 
@@ -63,6 +68,9 @@ def spare_ticks(ax: Axes) -> None:
             low, high = np.log10(axis.get_view_interval())
             subs = (1.0,) if high - low > 2.5 else (1.0, 2.0, 5.0)
             axis.set_major_locator(LogLocator(subs=subs, numticks=7))
+            # Otherwise 2 and 5 stay without a number.
+            every = LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf))
+            axis.set_major_formatter(every)
             axis.set_minor_formatter(NullFormatter())
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 import mfpde
-from validation.charts import COLOURS, describe, panels, show_legend
+from validation.charts import describe, panels, show_legend
 from validation.claim import Claim, Quantity
+from validation.schemes.scheme_styles import STYLES
 from validation.schemes.stressed import Place, places
 
 CLAIM = Claim(
@@ -61,7 +62,7 @@ def main(quick: bool = False) -> dict[str, object]:
     quantities = []
     drawn, axes = panels(3, width=3.2)
     for place, ax in zip(places(quick), axes, strict=True):
-        for scheme, colour in zip(place.schemes, COLOURS, strict=False):
+        for scheme in place.schemes:
             run = smooth_run(place, scheme, steps)
             label = f"{place.name}, {scheme}"
             least = float(run.diagnostics["minimum"].min())
@@ -76,7 +77,7 @@ def main(quick: bool = False) -> dict[str, object]:
                 Quantity(f"{label}: least density", least, 0.0, 0.0, "at least"),
             ]
             drift = run.diagnostics["mass"] - run.diagnostics["mass"][0]
-            ax.plot(run.times, drift, color=colour, lw=1.0, label=scheme)
+            ax.plot(run.times, drift, **STYLES[scheme], label=scheme)
         describe(ax, title=place.name, xlabel="time", ylabel="mass − mass at the start")
         ax.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
     show_legend(axes[0])

@@ -9,7 +9,7 @@ order 1/2 at least.
 
 from __future__ import annotations
 
-from validation.charts import log_log, show_legend
+from validation.charts import log_log
 from validation.claim import Claim, Quantity
 from validation.rates import order
 from validation.schemes.exact_cases import ExactCase, on_circle, on_sphere, on_zonal
@@ -78,5 +78,11 @@ def figure(found: dict[str, dict]) -> object:
         log_log(ax, curves, title=name, xlabel="cells (rings on S²)", ylabel="L1 error")
     for ax in axes[len(found) :]:
         ax.set_axis_off()
-    show_legend(axes[0])
+    # Beside the panels: inside, it would hide the lowest curve.
+    drawn.legend(
+        *axes[0].get_legend_handles_labels(),
+        loc="outside lower right",
+        fontsize=8,
+        frameon=False,
+    )
     return drawn

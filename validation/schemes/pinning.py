@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from validation.charts import COLOURS, describe, panels, show_legend
+from validation.charts import describe, panels, show_legend
 from validation.claim import Claim, Quantity
 from validation.schemes.exact_cases import wrapped
+from validation.schemes.scheme_styles import STYLES, WITNESS
 
 Array = NDArray[np.float64]
 
@@ -84,7 +85,7 @@ def case(cells: int, strength: float, ax: object) -> list[Quantity]:
     allowed = spacing / 2 + BETA * spacing**2 / 4 * stall
     quantities = []
     label = f"{cells} cells, ε = {strength:g}"
-    for scheme, colour in zip((*FREE, *PINNED), COLOURS, strict=False):
+    for scheme in (*FREE, *PINNED):
         run = grid_run(cells, strength, scheme=scheme, t_end=t_end)
         path = centres(run)
         if scheme in PINNED:
@@ -94,7 +95,7 @@ def case(cells: int, strength: float, ax: object) -> list[Quantity]:
             off = np.abs(path - exact_path(run.times, path[0], strength)).max()
             name = f"{label}, {scheme}: farthest from the exact path, in cells"
             quantities.append(Quantity(name, float(off / spacing), 1.0, 0.0, "at most"))
-        ax.plot(run.times, path, color=colour, label=scheme)
+        ax.plot(run.times, path / np.pi, **STYLES[scheme], label=scheme)
         if scheme == "donor_blended":
             atom = mfpde.concentration(run.final, equation(strength)).atoms[0]
             name = f"{label}: pinning force of the verdict"
@@ -105,9 +106,9 @@ def case(cells: int, strength: float, ax: object) -> list[Quantity]:
     off = float(np.abs(angles - path).max())
     name = f"{label}, exact atom: farthest from the exact path"
     quantities.append(Quantity(name, off, 0.0, EXACT_TOLERANCE))
-    ax.plot(times, path, "k:", label="exact")
-    ax.axhline(stall, color="#666666", lw=0.8, ls="--", label="m h / 2 reached")
-    describe(ax, title=label, xlabel="time", ylabel="angle of the atom")
+    ax.plot(times, path / np.pi, **WITNESS | {"ls": (0, (1, 4))}, label="exact")
+    ax.axhline(stall / np.pi, color="#666666", lw=0.8, ls="--", label="m h / 2 reached")
+    describe(ax, title=label, xlabel="time", ylabel="angle of the atom [π rad]")
     return quantities
 
 

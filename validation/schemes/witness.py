@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from validation.charts import COLOURS, describe, panels, show_legend
+from validation.charts import describe, panels, show_legend
 from validation.claim import Claim, Quantity
+from validation.schemes.scheme_styles import STYLES, WITNESS
 from validation.schemes.smooth_problems import (
     SCHEMES,
     SMOOTH,
@@ -81,16 +82,18 @@ def main(quick: bool = False) -> dict[str, object]:
         ("all", "symlog", left),
         ("near the atom", "linear", right),
     ):
-        for (method, run), colour in zip(runs.items(), COLOURS, strict=False):
+        for method, run in runs.items():
             density = run.masses * cells / (2 * np.pi)
-            ax.plot(run.points, density, color=colour, lw=1.0, label=method)
+            ax.plot(run.points, density, **STYLES.get(method, WITNESS), label=method)
         ax.set_yscale(scale, **({"linthresh": 0.1} if scale == "symlog" else {}))
         describe(
             ax,
-            xlabel="angle [rad]",
+            xlabel="angle",
             ylabel="density",
             title=f"{UNRESOLVED.name}: {name}",
         )
+    left.set_xticks(np.pi * np.arange(5) / 2, labels=["0", "π/2", "π", "3π/2", "2π"])
+    right.set_xlabel("angle [rad]")
     peak = runs["semi_lagrangian"].points[runs["semi_lagrangian"].masses.argmax()]
     right.set_xlim(peak - 20 * np.pi / cells, peak + 20 * np.pi / cells)
     left.axhline(0.0, color="black", lw=0.6)
