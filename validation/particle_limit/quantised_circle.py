@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 import mfpde
-from validation.charts import level_line, log_log, panels, rate_line, show_legend
+from validation.charts import describe, level_line, log_log, panels, rate_line
 from validation.claim import Claim, Quantity
 from validation.particle_limit.problems import Problem, problems
 from validation.rates import slope
@@ -69,10 +69,15 @@ def main(quick: bool = False) -> dict[str, object]:
                 relative=True,
             ),
         ]
-    drawn, (ax,) = panels(1, width=5.0)
+    drawn, (ax,) = panels(1, width=6.0)
     log_log(ax, curves, xlabel="particles n", ylabel="W1 to the density [rad]")
     rate_line(ax, sizes, start=0.5 / sizes[0], rate=-1.0, label="1/n")
     for line, (name, floor) in zip(ax.lines, floors.items(), strict=False):
-        level_line(ax, floor, label=f"density's error: {name}", colour=line.get_color())
-    show_legend(ax)
+        level_line(ax, floor, label=f"_{name}", colour=line.get_color())
+    for number, line in enumerate(ax.lines[: len(curves)]):
+        # They lie on one another.
+        line.set(markersize=9.0 - 3.0 * number, linewidth=3.5 - 1.2 * number)
+    describe(ax, title="dashed: the density's own error")
+    # Beside the panel: inside, it would hide points.
+    drawn.legend(loc="outside right center", fontsize=8, frameon=False)
     return {"quantities": quantities, "figures": {"quantised_circle": drawn}}
