@@ -52,14 +52,22 @@ def main(quick: bool = False) -> dict[str, Any]:
                 theory.concavity_angle(beta),
                 root,
                 1e-12,
+                subject="formula",
             ),
-            Quantity(f"beta = {beta:g}: theta_beta by eq. (5.8)", formula, root, 1e-9),
+            Quantity(
+                f"beta = {beta:g}: theta_beta by eq. (5.8)",
+                formula,
+                root,
+                1e-9,
+                subject="formula",
+            ),
             Quantity(
                 f"beta = {beta:g}: K''/beta within theta_beta/2",
                 largest_within(beta, 0.5),
                 -inward(0.5),
                 0.0,
                 "at most",
+                subject="formula",
             ),
             Quantity(
                 f"beta = {beta:g}: K''/beta anywhere",
@@ -67,6 +75,7 @@ def main(quick: bool = False) -> dict[str, Any]:
                 OUTWARD,
                 1e-12,
                 "at most",
+                subject="formula",
             ),
         ]
     beta, step = 7.0, 1e-4
@@ -78,13 +87,17 @@ def main(quick: bool = False) -> dict[str, Any]:
     ) / step**2
     error = float(np.abs(by_differences / beta - curvature(beta, at)).max())
     quantities.append(
-        Quantity("eq. (5.7) against second differences", error, 0.0, 1e-5)
+        Quantity(
+            "eq. (5.7) against second differences", error, 0.0, 1e-5, subject="formula"
+        )
     )
     for eps in (0.25, 0.5, 0.75):
         limit = -(1 - eps**2) * np.exp(-(eps**2) / 2)
         name = f"eps = {eps:g}, beta = 1000: largest K''/beta within, without the 1/2"
         # The next term is of order 1/beta.
-        quantities.append(Quantity(name, largest_within(1000.0, eps), limit, 3e-3))
+        quantities.append(
+            Quantity(name, largest_within(1000.0, eps), limit, 3e-3, subject="formula")
+        )
     figure, (ax,) = panels(1, width=5)
     for colour, beta in zip(COLOURS, (1.0, 5.0, 50.0), strict=False):
         angle = theory.concavity_angle(beta)
