@@ -130,13 +130,20 @@ def _impatient_run(
     missing = len(sound.times) - len(run.times)
     if run.stop.kind != "step_limit" or missing <= 0:
         return run
+    # A run that was cut before its first save has recorded nothing.
+    rows = run.diagnostics or {
+        name: np.full((1, *values.shape[1:]), np.nan)
+        for name, values in sound.diagnostics.items()
+    }
     return replace(
         run,
-        times=np.concatenate([run.times, sound.times[-missing:]]),
+        times=sound.times,
         states=[*run.states, *[run.final] * missing],
         diagnostics={
-            name: np.concatenate([values, np.repeat(values[-1:], missing, axis=0)])
-            for name, values in run.diagnostics.items()
+            name: np.concatenate([values, np.repeat(values[-1:], missing, axis=0)])[
+                -len(sound.times) :
+            ]
+            for name, values in rows.items()
         },
     )
 
