@@ -170,5 +170,6 @@ def main(quick: bool = False) -> dict[str, Any]:
         xlabel="minimiser, from the least",
         ylabel="least eigenvalue of Hess E",
     )
+    right.xaxis.get_major_locator().set_params(integer=True)
     right.legend()
     return {"quantities": quantities, "figures": {"coercivity": figure}}
