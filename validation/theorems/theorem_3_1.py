@@ -281,6 +281,10 @@ def draw_minimiser(ax: Any, found: mfpde.Minimum) -> None:
                 kink, color=MUTED, ls=":", lw=0.8, label="kinks" if first else None
             )
     angle_axis(ax)
-    ax.set(title=f"A minimiser, β = {problem.beta:g}, four neurons", xlabel="angle")
+    ax.set(
+        title=f"A minimiser, β = {problem.beta:g}, four neurons",
+        xlabel="angle",
+        ylabel="mass; F",
+    )
     ax.set_ylim(0, 1.35 * max(masses.max(), float(np.ptp(field))))
     ax.legend(loc="upper center", ncols=3)
