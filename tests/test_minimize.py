@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
+from scipy.special import ive
 
 import mfpde
 from mfpde.stationary.activation_bounds import polynomial_error
@@ -551,3 +552,52 @@ def test_what_has_no_certificate_is_refused(equation, message):
         mfpde.minimize(equation, CIRCLE)
     with pytest.raises(ValueError, match=message):
         mfpde.certificate(equation, mfpde.uniform(CIRCLE))
+
+
+AXIS = np.array([np.cos(0.4), np.sin(0.4)])
+
+
+@pytest.mark.parametrize(
+    ("neurons", "second"),
+    [
+        (mfpde.Perceptron([AXIS, -AXIS], [0.01, 0.01]), 0.01 / 4),
+        (mfpde.Perceptron([AXIS, -2 * AXIS], [0.01, 0.0025]), 0.01 / 4),
+        (
+            mfpde.Perceptron([AXIS, -AXIS], [0.01, 0.01], "leaky_relu"),
+            (1 + 0.01) * 0.01 / 4,
+        ),
+        (mfpde.Perceptron([AXIS], [0.01], biases=[-1.0]), 0.0),
+    ],
+    ids=["pair", "pair of other lengths", "leaky pair", "silent"],
+)
+def test_neurons_whose_kinks_cancel_have_a_density(neurons, second) -> None:
+    """Paper, Theorem 3.1, footnote 2: V is the quadratic w_2 cos 2(t - axis) + const."""
+    circle, beta = mfpde.Circle(256), 5.0
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta), neurons, direction="descent"
+    )
+    found = mfpde.minimize(equation, circle)
+    assert found.kind == "density"
+    assert found.gap < 1e-12
+    relative = 1 - second / (ive(2, beta) / beta) * np.cos(2 * (circle.angles - 0.4))
+    np.testing.assert_allclose(
+        found.measure.values * 2 * np.pi, relative, rtol=0, atol=1e-11
+    )
+
+
+def test_a_hyperplane_that_misses_the_sphere_has_no_kink() -> None:
+    for geometry in (mfpde.Circle(128), mfpde.Sphere(32)):
+        axis = np.eye(geometry.dimension)[0]
+        near = mfpde.Perceptron([axis], [0.002], biases=[1.2])
+        far = mfpde.Perceptron([axis], [0.002], biases=[0.8])
+        kinds = [
+            mfpde.minimize(
+                mfpde.MeanFieldEquation(
+                    mfpde.Attention(3.0), neurons, direction="descent"
+                ),
+                geometry,
+            ).kind
+            for neurons in (near, far)
+        ]
+        assert kinds[0] == "density"
+        assert kinds[1] != "density"

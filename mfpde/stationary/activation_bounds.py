@@ -27,6 +27,10 @@ from scipy.special import gammaln
 from mfpde.arrays import FloatArray
 from mfpde.terms import Perceptron
 
+_KINKED = {"relu": 1.0, "leaky_relu": 0.99}
+"""Jump of sigma' at 0 of the activations that are linear on both sides."""
+SAME_HYPERPLANE = 4e-16
+"""Neurons whose unit vectors (a, b) / |a| agree to rounding have one hyperplane."""
 CRAMER = 1.0865 / np.sqrt(2 * np.pi)
 STRIP = 1.4
 
@@ -85,17 +89,48 @@ def higher_slopes(term: Perceptron, z: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def polynomial_error(term: Perceptron, degree: int) -> float:
-    """Bound of the distance of V from the polynomials of ``degree``; inf across kinks."""
+    """Bound of the distance of V on the sphere from the polynomials of ``degree``."""
     lengths = np.linalg.norm(term.directions, axis=1)
     weights = np.abs(term.weights)
     acting = weights > 0
     if not acting.any() or (term.activation_name == "linear" and degree >= 2):
         return 0.0
+    if term.activation_name in _KINKED and degree >= 2:
+        return _kink_remainder(term, _KINKED[term.activation_name])
     if term.activation_name not in ("gelu", "tanh") or degree < 4:
         return float("inf")
     log_errors = np.log(2) + (degree + 1) * np.log(lengths / 2)
     log_errors += _log_derivative(term.activation_name, degree + 1)
     return float(weights[acting] @ np.exp(np.minimum(log_errors[acting], 700.0)))
+
+
+def _kink_remainder(term: Perceptron, jump: float) -> float:
+    """Bound of what kinks leave of V beyond a quadratic polynomial.
+
+    With z = |a| u, u = (a.x + b) / |a|, and a slope sigma' that jumps by ``jump`` at 0,
+
+        Phi(z) = (polynomial of degree 2) + (jump / 4) |a|^2 u |u|.
+
+    Where |b| >= |a| no point of the sphere reaches the kink: u |u| = +-u^2.  Neurons of one
+    hyperplane add up, so that a and -a with w |a|^2 alike have no kink together (paper,
+    Theorem 3.1, footnote 2).
+    """
+    lengths = np.linalg.norm(term.directions, axis=1)
+    unit = np.column_stack([term.directions, term.biases]) / lengths[:, np.newaxis]
+    cuts = np.abs(unit[:, -1]) < 1
+    sizes = jump / 4 * term.weights * lengths**2
+    rest = 0.0
+    left = np.flatnonzero(cuts)
+    while len(left):
+        first = unit[left[0]]
+        same = np.abs(unit[left] - first).max(axis=1) <= SAME_HYPERPLANE
+        opposite = np.abs(unit[left] + first).max(axis=1) <= SAME_HYPERPLANE
+        together = sizes[left[same]].sum() - sizes[left[opposite]].sum()
+        # Planes that differ by rounding differ by no more than that in u |u|.
+        apart = 4 * SAME_HYPERPLANE * np.abs(sizes[left[same | opposite]])[1:].sum()
+        rest += 4 * abs(float(together)) + float(apart)
+        left = left[~(same | opposite)]
+    return rest
 
 
 def _log_derivative(name: str, order: int) -> float:
