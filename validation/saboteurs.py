@@ -20,7 +20,7 @@ import json
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -63,6 +63,8 @@ class Trial:
         Faults under which it raised, with the message: noticed, by no row of its own.
     error
         What it raised without a fault; it then has no rows.
+    quick
+        Whether it ran at reduced size.
     """
 
     script: Script
@@ -71,6 +73,7 @@ class Trial:
     seconds: float
     digest: str
     error: str = ""
+    quick: bool = False
 
     @property
     def concerned(self) -> list[str]:
@@ -125,7 +128,7 @@ def tried(script: Script, *, quick: bool) -> Trial:
     except Exception as error:
         seconds = time.process_time() - begin
         why = _last_line(error)
-        return Trial(script, (), {}, seconds, _digest(script), why)
+        return Trial(script, (), {}, seconds, _digest(script), why, quick=quick)
     for fault in FAULTS if laboratory.solver_calls else ():
         try:
             with laboratory.with_fault(fault):
@@ -136,7 +139,7 @@ def tried(script: Script, *, quick: bool) -> Trial:
     names = list(sound) if laboratory.solver_calls else []
     rows = tuple(_row(sound[name], measured) for name in names)
     seconds = time.process_time() - begin
-    return Trial(script, rows, raised, seconds, _digest(script))
+    return Trial(script, rows, raised, seconds, _digest(script), quick=quick)
 
 
 def _quantities(main: Callable[..., Any], *, quick: bool) -> dict[str, Quantity]:
@@ -178,12 +181,22 @@ def _digest(script: Script) -> str:
 
 
 def trials(
-    scripts: Sequence[Script], *, quick: bool, jobs: int, folder: Path
+    scripts: Sequence[Script],
+    *,
+    quick: Collection[str],
+    jobs: int,
+    folder: Path,
 ) -> Iterator[Trial]:
-    """Yield the trials of all scripts as they end; those that are kept come first."""
+    """Yield the trials of all scripts as they end; those that are kept come first.
+
+    Parameters
+    ----------
+    quick
+        Sections whose scripts run at reduced size.
+    """
     missing = []
     for script in scripts:
-        kept = _kept(script, folder, quick=quick)
+        kept = _kept(script, folder, quick=script.section in quick)
         if kept is None:
             missing.append(script)
         else:
@@ -191,11 +204,14 @@ def trials(
     if not missing:
         return
     with worker_pool(min(jobs, len(missing))) as pool:
-        running = {pool.submit(tried, s, quick=quick): s for s in missing}
+        running = [
+            pool.submit(tried, script, quick=script.section in quick)
+            for script in missing
+        ]
         for future in as_completed(running):
             trial = future.result()
             if not trial.error:
-                _keep(trial, folder, quick=quick)
+                _keep(trial, folder)
             yield trial
 
 
@@ -204,8 +220,8 @@ def _place(script: Script, folder: Path, *, quick: bool) -> Path:
     return folder / "results" / f"{script.section}.{script.name}.{kind}.json"
 
 
-def _keep(trial: Trial, folder: Path, *, quick: bool) -> None:
-    path = _place(trial.script, folder, quick=quick)
+def _keep(trial: Trial, folder: Path) -> None:
+    path = _place(trial.script, folder, quick=trial.quick)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(asdict(trial), indent=1), encoding="utf-8")
 
@@ -228,26 +244,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from validation.saboteurs_table import described, table_text
 
     parser = argparse.ArgumentParser(prog="python -m validation.saboteurs")
-    parser.add_argument("--quick", action="store_true", help="the quick forms")
+    parser.add_argument(
+        "--quick",
+        nargs="*",
+        choices=SECTIONS,
+        metavar="SECTION",
+        help="the quick forms of these sections, of all if none is named",
+    )
     parser.add_argument("--only", nargs="*", default=list(SECTIONS), metavar="NAME")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--fresh", action="store_true", help="use no kept trial")
     given = parser.parse_args(arguments)
     scripts = [s for s in selected_scripts(given.only) if s.section in SECTIONS]
-    folder = Path("results") / "verify" if given.quick else REPORT
+    quick = () if given.quick is None else given.quick or SECTIONS
     if given.fresh:
         for script in scripts:
-            _place(script, folder, quick=given.quick).unlink(missing_ok=True)
+            place = _place(script, REPORT, quick=script.section in quick)
+            place.unlink(missing_ok=True)
     found = {}
-    for trial in trials(scripts, quick=given.quick, jobs=given.jobs, folder=folder):
+    for trial in trials(scripts, quick=quick, jobs=given.jobs, folder=REPORT):
         found[trial.script] = trial
         print(described(trial), flush=True)
     ordered = [found[script] for script in scripts]
-    text = table_text(ordered, quick=given.quick)
-    whole = not given.quick and given.only == list(SECTIONS)
+    # All of it, even where figures ran at reduced size: that is said for each claim.
+    whole = given.only == list(SECTIONS) and set(quick) < set(SECTIONS)
     path = (REPORT if whole else Path("results")) / "saboteurs.md"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(table_text(ordered), encoding="utf-8")
     print(f"written: {path}")
     return 0 if all(trial.is_sound for trial in ordered) else 3
 

@@ -17,7 +17,8 @@ Each figure, theorem and exact fact of the validation that uses the solver is ru
 one fault in it at a time. A row notices a fault if its quantity is then outside its
 tolerance. In the first table a number says how many rows of a claim notice the fault,
 `raised` that the script ended with an error, `-` that no row of the claim depends on what is
-wrong, **missed** that a row does and none notices. Rows that compare closed forms with each
+wrong, **missed** that a row does and none notices; (quick) that the claim ran in its quick
+form. Rows that compare closed forms with each
 other are not about the solver: they are the same under all faults, and not listed.
 """
 
@@ -44,16 +45,16 @@ def described(trial: Trial) -> str:
     return "\n".join(lines)
 
 
-def table_text(trials: Sequence[Trial], *, quick: bool) -> str:
+def table_text(trials: Sequence[Trial]) -> str:
     """Return the whole page as Markdown."""
     used = [trial for trial in trials if trial.rows]
-    parts = [READING, provenance_line(quick=quick), "", _summary(used), ""]
+    parts = [READING, provenance_line(), "", _summary(used), ""]
     parts += ["| Fault | What is wrong |", "|---|---|"]
     parts += [f"| {fault.name} | {fault.meaning} |" for fault in FAULTS]
     header = f"| Claim | {' | '.join(NAMES)} |\n|---|{'---|' * len(NAMES)}"
     parts += ["", "## Claims", "", header]
     parts += [
-        f"| {_code(trial.script.key)} | "
+        f"| {_code(trial.script.key)}{' (quick)' if trial.quick else ''} | "
         + " | ".join(_mark(trial, name) for name in NAMES)
         + " |"
         for trial in used
