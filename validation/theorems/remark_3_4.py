@@ -71,8 +71,7 @@ def uncut() -> list[Quantity]:
     least = independent.energy(problem, *independent.cells_of(exact))
     return [
         Quantity("S^1, b = 1.5 |a|, no kink: least E", best.energy, least, LARGEST_GAP),
-        # Half a cell, as of any density of 256 cells.  Not met: minimize takes the kink of
-        # ReLU for one of V, though no point of S^1 reaches it, and answers with atoms.
+        # Half a cell, as of any density of 256 cells.
         Quantity(
             "S^1, b = 1.5 |a|, no kink: W1 of minimize's measure to the density",
             mfpde.wasserstein(best.measure, exact),
