@@ -210,8 +210,7 @@ def footnote() -> list[Quantity]:
             least,
             LARGEST_GAP,
         ),
-        # Half a cell, as of any density of 256 cells.  Not met: minimize tries a density
-        # only where no single neuron has a kink, and answers with atoms that are "spread".
+        # Half a cell, as of any density of 256 cells.
         Quantity(
             "a, -a of equal weights: W1 of minimize's measure to this density",
             mfpde.wasserstein(found.measure, density),
