@@ -1,52 +1,49 @@
-r"""Figure 9: number of clusters against sqrt(beta), all settings, as counts against time.
+r"""Figure 9: number of clusters against sqrt(beta), all settings.
 
-The paper counts clusters of width min(1/(2 sqrt beta), pi/(2 d)).  In the uniform state that
-rule finds 2 pi / width = 4 pi sqrt(beta) of them on the circle, whatever the dynamics.  Here
-clusters are basins of the velocity field that hold an atom; the rule stands beside them.
+Counts are two: basins of the density's velocity that hold an atom, beside clusters of particles at
+the same time; and the paper's own, clusters of width min(1/(2 sqrt beta), pi/(2 d)) where its
+protocol stops or is given up (``paper_protocol``, which shares no code with ``mfpde``).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-import mfpde
-from mfpde.concentration import threshold_distance
 from validation.claim import Claim, Quantity
-from validation.figures.count_curves import (
-    Sweep,
-    all_basins,
-    counts_figure,
-    late,
-    setting_name,
-)
-from validation.figures.paper_runs import (
-    BETAS,
-    TURN,
-    Setting,
-    counts,
-    density_run,
-    threshold_count,
-)
-
-Array = NDArray[np.float64]
+from validation.figures.attention_alone import alone_quantities, first_clusters
+from validation.figures.beta_sweeps import Protocol, Slope, Sweep, sweep
+from validation.figures.count_curves import counts_figure, setting_key, setting_name
+from validation.figures.paper_protocol import PARTICLES, cluster_distance, clusters
+from validation.figures.paper_runs import BETAS, Setting
 
 CLAIM = Claim(
     title="Number of clusters against sqrt(beta), all settings",
     source="Figure 9",
-    statement="The number of clusters grows in proportion to sqrt(beta).",
+    statement=(
+        "Figure 9 summarises how the number of clusters scales: it is drawn against "
+        "sqrt(beta), for ascent and descent, ReLU and GeLU, on S^1 and S^2."
+    ),
+    condition=(
+        "It grows with sqrt(beta) with ReLU neurons on the circle in ascent, by basins of the "
+        "density at t = 100 as by the paper's rule: slopes "
+        "{slope_s1_ascent_relu:.2g} and {rule_s1_ascent_relu:.2g}, with softmax "
+        "{slope_s1_softmax_ascent_relu:.2g} and {rule_s1_softmax_ascent_relu:.2g}. In descent "
+        "with ReLU neurons the rule grows too (slope {rule_s1_descent_relu:.2g}), at t = 300, "
+        "when no run has stopped yet: the neurons' dead zone leaks slowly, and in the uniform "
+        "state the rule itself has the slope {uniform:.3g}. Basins do not grow there (slope "
+        "{slope_s1_descent_relu:.2g} from beta = 1 on). First clusters of attention alone in "
+        "ascent do, with the slope {alone:.2g}; that of the fastest mode is "
+        "{alone.expected:.2g}."
+    ),
     refutation=(
-        "With the perceptron it does not: basins of the velocity field that hold an atom "
-        "number one to five at every beta, three or fewer in descent and with GeLU neurons; "
-        "where the number grows (ReLU in ascent, slope 0.5) it is attention alone that acts, "
-        "in the neurons' dead zone. What grows like 4 pi sqrt(beta) is the threshold rule "
-        "itself, which gives that in the uniform state, whatever the flow, and falls to the "
-        "number of basins only when all tails have arrived: in descent with ReLU neurons, "
-        "whose dead zone leaks slowly, it still shows a law at t = 100. Attention alone in "
-        "ascent does have one, that of the fastest mode, until its clusters merge."
+        "With GeLU neurons it does not grow: from beta = 1 on there are "
+        "{most_s1_ascent_gelu:word} basins on the circle in ascent and "
+        "{most_s1_descent_gelu:word} in descent at most, with slopes that their intervals do "
+        "not tell from 0, by the paper's rule as well. On S^2 there are at most "
+        "{most_on_sphere:word} at any beta, and {rule_on_sphere:word} of a hundredth and more "
+        "by the paper's rule."
     ),
 )
 CIRCLE = (
@@ -56,199 +53,224 @@ CIRCLE = (
     Setting(1.0, "descent", "gelu"),
     Setting(1.0, "ascent", "relu", normalized=True),
 )
-SPHERE = (
-    Setting(1.0, "ascent", "relu", dimension=3),
-    Setting(1.0, "ascent", "gelu", dimension=3),
-    Setting(1.0, "descent", "relu", dimension=3),
-    Setting(1.0, "descent", "gelu", dimension=3),
+SPHERE = tuple(
+    Setting(1.0, direction, activation, dimension=3)
+    for direction in ("ascent", "descent")
+    for activation in ("relu", "gelu")
 )
-SPHERE_BETAS = (0.1, 1.0, 5.0, 15.0, 25.0)
-ALONE_BETAS = (3.0, 5.0, 7.0, 10.0, 15.0, 25.0, 35.0, 50.0)
-AMPLITUDE = 1e-3
-MODES = 24
-MOST = 5
-"""More clusters than this, at any beta, would be a law in sqrt(beta): at beta = 50 it is 89."""
+RINGS: Final = {0.1: 64, 1.0: 64, 5.0: 64, 15.0: 96, 25.0: 128}
+"""Rings by beta: 23 sqrt(beta) and more, which exact atoms need."""
+PAPER_BETAS = (0.1, 1.0, 5.0, 10.0, 15.0, 25.0, 35.0, 50.0)
+GIVE_UP = 300.0
+QUICK_BETAS = (0.1, 1.0, 5.0, 15.0)
+ACTS = 1.0
+"""From this beta on attention's range is shorter than the circle."""
+UNIFORM_POINTS = 10_000
+ROUNDING = 1e-9
 
 
 def main(quick: bool = False) -> dict[str, Any]:
-    cells, rings, t_end = (256, 32, 30.0) if quick else (512, 64, 100.0)
-    betas = (0.1, 1.0, 5.0) if quick else BETAS
-    sphere_betas = (1.0,) if quick else SPHERE_BETAS
-    circle = CIRCLE[1:3] if quick else CIRCLE
-    sphere = SPHERE[3:] if quick else SPHERE
-    times = (
-        (1.0, 3.0, 10.0, t_end) if quick else (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, t_end)
-    )
-    on_circle = {s: _sweep(s, betas, size=cells, times=times) for s in circle}
-    on_coarse = {s: _sweep(s, betas, size=cells // 2, times=times[-1:]) for s in circle}
-    on_sphere = {s: _sweep(s, sphere_betas, size=rings, times=times) for s in sphere}
-    alone = _alone((5.0, 25.0) if quick else ALONE_BETAS, 256 if quick else 512)
+    times = (1.0, 10.0, 100.0) if quick else (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+    betas = QUICK_BETAS if quick else BETAS
+    cells = {b: 400 if quick else 512 if b < 7 else 1024 for b in betas}
+    paper = QUICK_BETAS if quick else PAPER_BETAS
+    circle = CIRCLE[:2] if quick else CIRCLE
+    sphere = () if quick else SPHERE
+    protocol = Protocol(paper, *((200.0, 300) if quick else (GIVE_UP, PARTICLES)))
+    on_circle = [sweep(s, cells, times, protocol=protocol) for s in circle]
+    on_sphere = [sweep(s, RINGS, times, protocol=protocol) for s in sphere]
+    alone = first_clusters(quick=quick)
     quantities = [
-        *_rule_at_the_start(betas),
-        *_circle_counts(on_circle, on_coarse),
-        *_sphere_counts(on_sphere),
-        *_fastest_mode(alone),
+        *[q for s in (*on_circle, *on_sphere) for q in _against_particles(s)],
+        *[q for s in on_circle for q in _growth(s)],
+        *(() if quick else _on_sphere(on_sphere)),
+        _rule_in_the_uniform_state(),
+        *alone_quantities(alone),
     ]
     figure = counts_figure(on_circle, on_sphere, alone)
     return {"quantities": quantities, "figures": {"figure_09": figure}}
 
 
-def _sweep(
-    setting: Setting,
-    betas: tuple[float, ...],
-    *,
-    size: int,
-    times: tuple[float, ...],
-) -> Sweep:
-    return {
-        beta: density_run(replace(setting, beta=beta), size, times) for beta in betas
-    }
-
-
-def _alone(betas: tuple[float, ...], cells: int) -> dict[float, Array]:
-    """Attention alone in ascent: numbers of basins at several times after growth.
-
-    The uniform state is stationary, so that it is perturbed; a mode of rate g has grown
-    from the amplitude to order 1 at log(1/amplitude)/g.
-    """
-    found = {}
-    for beta in betas:
-        circle = mfpde.Circle(cells)
-        equation = mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent")
-        rates = mfpde.theory.growth_rates(
-            beta, 2, range(1, MODES + 1), direction="ascent"
-        )
-        grown = float(np.log(1 / AMPLITUDE) / rates.max())
-        run = mfpde.solve(
-            equation,
-            _ripples(circle),
-            t_end=2 * grown,
-            save_at=[grown, 1.5 * grown, 2 * grown],
-        )
-        found[beta] = counts(run)
-    return found
-
-
-def _ripples(circle: mfpde.Circle) -> mfpde.Density:
-    """The uniform density with all modes that can grow, equally strong, at random phases."""
-    phases = np.random.default_rng(1).uniform(0, TURN, MODES)
-
-    def density(points: Array) -> Array:
-        angle = np.arctan2(points[..., 1], points[..., 0])[..., np.newaxis]
-        waves = np.cos(np.arange(1, MODES + 1) * angle + phases).sum(axis=-1)
-        return np.asarray(1 + AMPLITUDE * waves)
-
-    return mfpde.Density.from_function(circle, density)
-
-
-def _rule_at_the_start(betas: tuple[float, ...]) -> list[Quantity]:
-    """The rule on the uniform state: slope 4 pi where its width is 1/(2 sqrt beta)."""
-    uniform = mfpde.uniform(mfpde.Circle(512))
-    used = [b for b in betas if threshold_distance(b, 2) < np.pi / 4]
-    roots = np.sqrt(used)
-    found = np.array([threshold_count(uniform, b) for b in used])
-    slope = float((roots @ found) / (roots @ roots))
-    # Counts are rounded up, and 1000 points stand 2 pi / 1000 apart.
-    error = float(np.sqrt(len(used)) / np.sqrt(roots @ roots)) + 4 * np.pi * float(
-        roots.max() * 2 * TURN / 1000
+def _against_particles(found: Sweep) -> list[Quantity]:
+    """Numbers of clusters and heaviest masses at every beta."""
+    name = setting_name(found.setting)
+    kind = "basins of 1 % and more" if found.setting.dimension == 2 else "clusters"
+    differences = [p.all_count - p.all_particle_count for p in found.points]
+    worst = max(
+        found.points,
+        key=lambda p: (
+            abs(p.heaviest - p.particle_heaviest) / (p.mass_error + p.grid_error)
+        ),
     )
     return [
         Quantity(
-            "uniform state: slope of the threshold count in sqrt(beta), 4 pi",
-            slope,
-            4 * np.pi,
-            error,
-        )
+            f"{name}: numbers of {kind}, largest difference to particles at any beta",
+            float(np.abs(differences).max()),
+            0.0,
+            0.0,
+        ),
+        Quantity(
+            f"{name}: heaviest mass within the paper's distance, against particles, at the "
+            "beta where they differ most",
+            worst.heaviest,
+            worst.particle_heaviest,
+            worst.mass_error + worst.grid_error,
+        ),
     ]
 
 
-def _circle_counts(
-    found: dict[Setting, Sweep], coarse: dict[Setting, Sweep]
-) -> list[Quantity]:
-    quantities = []
-    for setting, sweep in found.items():
-        name = setting_name(setting)
-        last = late(sweep)
-        both = [all_basins(sweep), all_basins(coarse[setting])]
-        slope, error = _slope(list(sweep), last)
-        quantities += [
-            Quantity(
-                f"{name}: most basins at any beta", last.max(), MOST, 0.0, "at most"
-            ),
-            Quantity(
-                f"{name}: slope in sqrt(beta) (standard error {error:.2g}), beside a tenth of "
-                "the rule's 4 pi",
-                slope,
-                4 * np.pi / 10,
-                0.0,
-                "at most",
-            ),
-            # A cluster that forms or merges just then may be there on one grid only.
-            Quantity(
-                f"{name}: basins on half the cells, whatever their verdict, largest "
-                "difference",
-                float(np.abs(both[0] - both[1]).max()),
-                0.0,
-                1.0,
-            ),
-        ]
-        if (setting.direction, setting.activation) == ("descent", "relu"):
-            quantities.append(_leaking(name, sweep))
-    return quantities
-
-
-def _leaking(name: str, sweep: Sweep) -> Quantity:
-    """Largest excess of the threshold rule over the basins at the last time: leaking tails."""
-    rule = np.array([threshold_count(run.final, beta) for beta, run in sweep.items()])
-    return Quantity(
-        f"{name}: largest excess of the threshold rule over the basins, late",
-        float((rule - late(sweep)).max()),
-        MOST,
-        0.0,
-        "at least",
-    )
-
-
-def _sphere_counts(found: dict[Setting, Sweep]) -> list[Quantity]:
+def _growth(found: Sweep) -> list[Quantity]:
+    """Slopes in sqrt(beta): of basins, and of the paper's rule at its stop or ``GIVE_UP``."""
+    if found.setting.activation == "gelu":
+        return _constant(found)
+    if found.setting.direction == "descent":
+        return _leaking(found)
+    name, key = setting_name(found.setting), setting_key(found.setting)
+    basins, rule = found.slope, found.paper_slope
     return [
         Quantity(
-            f"{setting_name(setting)}: most basins at any beta",
-            late(sweep).max(),
-            MOST,
+            f"{name}: slope of basins in sqrt(beta), against half its interval of 95 %",
+            basins.value,
+            basins.half,
+            0.0,
+            "at least",
+            key=f"slope_{key}",
+            shows="condition",
+        ),
+        Quantity(
+            f"{name}: slope of the paper's rule at its end, against half its interval",
+            rule.value,
+            rule.half,
+            0.0,
+            "at least",
+            key=f"rule_{key}",
+            subject="formula",
+            shows="condition",
+        ),
+        Quantity(
+            f"{name}: slope of basins, against that of the paper's rule",
+            basins.value,
+            rule.value,
+            basins.half + rule.half,
+        ),
+    ]
+
+
+def _constant(found: Sweep) -> list[Quantity]:
+    """From ``ACTS`` on: slopes that their intervals do not tell from 0, and the number."""
+    name, key = setting_name(found.setting), setting_key(found.setting)
+    part = found.above(ACTS)
+    basins, rule = part.slope, part.paper_slope
+    return [
+        Quantity(
+            f"{name}: slope of basins, beta >= {ACTS:g}, within half its interval of 95 %",
+            basins.value,
+            0.0,
+            basins.half + ROUNDING,
+            shows="refutation",
+        ),
+        Quantity(
+            f"{name}: slope of the paper's rule at its end, beta >= {ACTS:g}, within half "
+            "its interval",
+            rule.value,
+            0.0,
+            rule.half + ROUNDING,
+            subject="formula",
+            shows="refutation",
+        ),
+        Quantity(
+            f"{name}: most basins, beta >= {ACTS:g}, against particles",
+            float(part.counts.max()),
+            float(part.particle_counts.max()),
+            0.0,
+            key=f"most_{key}",
+            shows="refutation",
+        ),
+    ]
+
+
+def _leaking(found: Sweep) -> list[Quantity]:
+    """Descent with ReLU neurons: the dead zone leaks, and the paper's rule does not stop."""
+    name, key = setting_name(found.setting), setting_key(found.setting)
+    part = found.above(ACTS)
+    theirs = Slope.of(part.betas, part.particle_counts)
+    rule = found.paper_slope
+    return [
+        Quantity(
+            f"{name}: slope of basins, beta >= {ACTS:g}, against particles",
+            part.slope.value,
+            theirs.value,
+            theirs.half / 2,
+            key=f"slope_{key}",
+            shows="condition",
+        ),
+        Quantity(
+            f"{name}: slope of the paper's rule at t = {GIVE_UP:g}, against half its interval "
+            "of 95 %",
+            rule.value,
+            rule.half,
+            0.0,
+            "at least",
+            key=f"rule_{key}",
+            subject="formula",
+            shows="condition",
+        ),
+        Quantity(
+            f"{name}: runs of the paper's protocol that stop before t = {GIVE_UP:g}",
+            float(sum(run.has_stopped for _, run in found.paper)),
+            0.0,
+            0.0,
+            subject="formula",
+            shows="condition",
+        ),
+    ]
+
+
+def _on_sphere(found: list[Sweep]) -> list[Quantity]:
+    """The most clusters of 1 % and more at any beta: basins, and where the protocol stops."""
+    rule = float(max(run.heavy_count for s in found for _, run in s.paper))
+    most = max(float(s.particle_counts.max()) for s in found)
+    return [
+        Quantity(
+            "S²: most basins at any beta in any setting, against clusters of particles",
+            max(float(s.counts.max()) for s in found),
+            most,
+            0.0,
+            key="most_on_sphere",
+            shows="refutation",
+        ),
+        Quantity(
+            "S²: most clusters of 1 % and more by the paper's rule at its stop, against those "
+            "of particles at the time of the density",
+            rule,
+            most,
             0.0,
             "at most",
-        )
-        for setting, sweep in found.items()
+            key="rule_on_sphere",
+            subject="formula",
+            shows="refutation",
+        ),
     ]
 
 
-def _fastest_mode(alone: dict[float, Array]) -> list[Quantity]:
-    """Attention alone: as many clusters as the fastest mode has crests, or its neighbours."""
-    betas = np.array(list(alone))
-    expected = np.array([mfpde.theory.fastest_mode(b, 2) for b in betas], float)
-    most = np.array([values.max() for values in alone.values()])
-    slope, error = _slope(list(betas), most)
-    theirs, _ = _slope(list(betas), expected)
-    return [
-        Quantity(
-            "attention alone, ascent: slope of first clusters in sqrt(beta), as the "
-            "fastest mode's",
-            slope,
-            theirs,
-            max(3 * error, 0.3 * theirs),
-        )
-    ]
-
-
-def _slope(betas: list[float], values: Array) -> tuple[float, float]:
-    """Slope of values in sqrt(beta) by least squares, and its standard error."""
-    roots = np.sqrt(betas)
-    design = np.stack([np.ones_like(roots), roots], axis=1)
-    solution, *_ = np.linalg.lstsq(design, values, rcond=None)
-    freedom = max(len(roots) - 2, 1)
-    variance = float(((values - design @ solution) ** 2).sum()) / freedom
-    covariance = variance * np.linalg.inv(design.T @ design)
-    return float(solution[1]), float(np.sqrt(covariance[1, 1]))
+def _rule_in_the_uniform_state() -> Quantity:
+    """Slope 4 pi where the rule's width is 1/(2 sqrt beta)."""
+    betas = [beta for beta in BETAS if cluster_distance(beta, 2) < np.pi / 4]
+    angle = 2 * np.pi * np.arange(UNIFORM_POINTS) / UNIFORM_POINTS
+    uniform = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    counts = [len(clusters(uniform, cluster_distance(beta, 2))) for beta in betas]
+    slope = Slope.of(betas, np.array(counts, float))
+    # Windows begin at a point, so that each is longer by their spacing at most.
+    lost = 4 * np.pi * max(betas) ** 0.5 * 4 * np.pi / UNIFORM_POINTS
+    return Quantity(
+        "uniform state: slope of the paper's rule in sqrt(beta), 4 pi",
+        slope.value,
+        4 * np.pi,
+        lost + slope.half,
+        key="uniform",
+        subject="formula",
+        shows="condition",
+    )
 
 
 if __name__ == "__main__":

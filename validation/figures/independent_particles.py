@@ -19,10 +19,10 @@ from validation.independent import Problem, gradient
 
 Array = NDArray[np.float64]
 
-COINCIDENT: Final = 1e-9
+COINCIDENT: Final = 1e-7
 """Particles nearer than this to each other move as one of the sum of their masses."""
 RUNGE_KUTTA_STEP: Final = 0.25
-STEPS_BETWEEN: Final = 8
+STEPS_BETWEEN: Final = 4
 """Steps after which coincident particles are joined."""
 
 

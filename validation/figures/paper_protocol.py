@@ -35,6 +35,7 @@ SNAPSHOT: Final = 10
 """Steps between snapshots."""
 UNCHANGED: Final = 5
 STOP_SPEED: Final = 1e-4
+LEAST_MASS: Final = 0.01
 TURN: Final = 2 * np.pi
 
 
@@ -52,12 +53,21 @@ class PaperRun:
         Whether the stop rule held.
     seen
         States at the times asked for.
+    distance
+        Width of the clusters.
     """
 
     end: Cloud
     count: int
     has_stopped: bool
     seen: dict[float, Cloud]
+    distance: float
+
+    @property
+    def heavy_count(self) -> int:
+        """The same without clusters of less than 1 % of the mass."""
+        groups = clusters(self.end.points, self.distance)
+        return sum(self.end.masses[held].sum() >= LEAST_MASS for held in groups)
 
 
 def cluster_distance(beta: float, dimension: int) -> float:
@@ -106,7 +116,7 @@ def paper_run(
         if stopped is not None and cloud.time >= last_seen:
             break
     end, count = stopped or (cloud, len(clusters(cloud.points, distance)))
-    return PaperRun(end, count, stopped is not None, seen)
+    return PaperRun(end, count, stopped is not None, seen, distance)
 
 
 def clusters(points: Array, distance: float) -> list[Array]:
