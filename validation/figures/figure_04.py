@@ -42,7 +42,7 @@ FEW = 600
 
 
 def main(quick: bool = False) -> dict[str, Any]:
-    settings = SETTINGS[::2] if quick else SETTINGS
+    settings = SETTINGS[:1] if quick else SETTINGS
     found = [on_sphere(setting, quick=quick, t_end=T_END) for setting in settings]
     quantities = [quantity for one in found for quantity in sphere_quantities(one)]
     if not quick:

@@ -32,7 +32,7 @@ T_END = 40.0
 
 
 def main(quick: bool = False) -> dict[str, Any]:
-    settings = SETTINGS[::2] if quick else SETTINGS
+    settings = SETTINGS[2:3] if quick else SETTINGS
     found = [on_sphere(setting, quick=quick, t_end=T_END) for setting in settings]
     quantities = [
         quantity

@@ -29,7 +29,9 @@ EMPTY = 1e-9
 def sphere_figure(all_found: Sequence[OnSphere], title: str) -> Figure:
     """A column for each setting: early map, late map, histograms of both angles."""
     figure = new_figure(2.5 * len(all_found) + 1.0, 7.8)
-    rows = figure.subplots(4, len(all_found), height_ratios=[1.1, 1.1, 1, 1])
+    rows = figure.subplots(
+        4, len(all_found), squeeze=False, height_ratios=[1.1, 1.1, 1, 1]
+    )
     for found, column in zip(all_found, rows.T, strict=True):
         early, end = min(found.particles), max(found.particles)
         for ax, time in zip(column[:2], (early, end), strict=True):

@@ -35,6 +35,8 @@ Array = NDArray[np.float64]
 EARLY: Final = 1.0
 PARTICLES: Final = (600, 2000)
 """Number of particles in the quick form, and in the full one."""
+HAND_OFFS: Final = 1e-8
+"""What an atom is off at rest: it takes over a tail's last cells at times of its own."""
 LINKED: Final = 0.25
 """Particles nearer than this share of the paper's distance belong together."""
 SECOND_DIFFERENCE: Final = 1e-3
@@ -250,7 +252,7 @@ def at_rest(found: OnSphere) -> list[Quantity]:
             f"{name}: exact atoms from the polished ones, largest distance",
             float(_nearest(atoms.points, held.points).max()),
             0.0,
-            outside + waiting,
+            outside + waiting + HAND_OFFS,
         ),
         Quantity(
             f"{name}: least eigenvalue of Hess E there, against second differences of E",
