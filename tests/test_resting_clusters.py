@@ -7,6 +7,7 @@ import pytest
 
 import mfpde
 from mfpde.concentration.sphere_basins import united
+from validation import verdict_shapes as shapes
 
 
 @pytest.mark.parametrize("beta", [15.0, 25.0])
@@ -30,6 +31,28 @@ def test_two_clusters_at_rest_are_two_atoms(beta) -> None:
     assert light.core_mass == pytest.approx(light.mass, abs=2e-3)
     apart = np.arccos(heavy.position @ light.position)
     assert apart == pytest.approx(1.63, abs=1.5 * np.pi / 64)
+
+
+def test_a_light_cluster_on_its_way_is_told_from_the_core() -> None:
+    """A tenth of the mass slides along a ridge of s F to the rest."""
+    sphere = mfpde.Sphere(64)
+    top, beside = np.eye(3)[:2]
+    place = (top + 1.2 * beside) / np.hypot(1.0, 1.2)
+    width = 0.5 * sphere.spacing
+    values = 0.1 * shapes.bump(sphere, place, width) + 0.9 * shapes.bump(
+        sphere, top, width
+    )
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(25.0),
+        mfpde.Perceptron(np.stack([top, beside]), [1.0, 0.9], "linear"),
+        direction="ascent",
+    )
+    report = mfpde.concentration(mfpde.Density(sphere, values).normalized(), equation)
+    (region,) = report.atoms
+    assert region.kind == "forming"
+    assert region.core_mass == pytest.approx(0.9, abs=1e-3)
+    assert region.second_peak == pytest.approx(0.1, abs=1e-3)
+    assert "0.1000" in report.summary
 
 
 def test_basins_are_united_in_turn_but_for_those_known_to_be_apart() -> None:

@@ -15,7 +15,7 @@ from mfpde.concentration.circle_core import Core, Cores
 from mfpde.concentration.circle_flow import AngularField, Basin, Flow, within
 from mfpde.concentration.clusters import NARROW_WITHOUT_GRID, particle_clusters
 from mfpde.concentration.coarse import coarse_differences, coarsened
-from mfpde.concentration.decision import Signals, decide
+from mfpde.concentration.decision import NARROW, Signals, decide
 from mfpde.concentration.jumps import jump_angles
 from mfpde.concentration.report import (
     REST,
@@ -220,6 +220,7 @@ class _Search:
             pinning_force=core.mass * spacing / 2 if pins else None,
             is_exact=is_exact,
             basin=(float(basin[0]), float(basin[1])),
+            second_peak=signals.second_peak * core.mass,
         )
 
     def _signals(
@@ -231,6 +232,9 @@ class _Search:
         length = min(core.interval[1] - core.interval[0], extent)
         excess = (core.mass / length) / (mass / (basin[1] - basin[0]))
         narrow = self.cores.densest(basin, self.window)
+        rival = self.cores.rival(narrow, basin, self.window)
+        is_point = rival is not None and rival.variance <= (NARROW * self.cell) ** 2
+        second = rival.mass if rival is not None and is_point else 0.0
         exponents = local_exponents(profile_radii(self.field.spacing), balls)
         coarse_change = np.nan
         if self.coarse is not None:
@@ -243,7 +247,8 @@ class _Search:
             inflow=self.field.inflow(core.interval, core.angle, slope=slope),
             width=float(np.sqrt(max(narrow.variance, 0.0))) / self.cell,
             exponent=float(exponents[1]) if len(exponents) else np.nan,
-            rival=self.cores.rival(narrow, basin, self.window),
+            rival=0.0 if rival is None else rival.mass / narrow.mass,
+            second_peak=second / core.mass if core.mass > REST else 0.0,
             largest_speed=self.field.largest_speed(basin) / self.cell,
             coarse_difference=self._lost_share(narrow),
             coarse_mass_change=coarse_change,

@@ -52,14 +52,16 @@ class Cores:
         """Mass of the basin within ``radius`` of an angle."""
         return float(self._held(np.array([angle]), basin, radius)[0]) / self.total
 
-    def rival(self, core: Core, basin: Basin, window: float) -> float:
-        """Mass of the densest window apart from the core, as a share of the core's."""
+    def rival(self, core: Core, basin: Basin, window: float) -> Core | None:
+        """The densest window apart from the core; None without."""
         centres = _centres(basin, window)
-        apart = np.abs(centres - core.angle) > 2 * window
-        if not apart.any():
-            return 0.0
-        most = self._held(centres[apart], basin, window).max()
-        return float(most) / self.total / core.mass
+        apart = centres[np.abs(centres - core.angle) > 2 * window]
+        if not len(apart):
+            return None
+        densest = float(apart[np.argmax(self._held(apart, basin, window))])
+        interval = around(densest, basin, window)
+        mass, mean, variance = moments_between(self.distribution, *interval)
+        return Core(mean, mass / self.total, variance, interval)
 
     def _held(self, centres: FloatArray, basin: Basin, radius: float) -> FloatArray:
         low = np.maximum(centres - radius, basin[0])

@@ -42,8 +42,9 @@ COARSE_TOLERANCE = 0.15
 """Largest L1 difference from the coarsened grid, as a share of the core."""
 COARSE_MASS_TOLERANCE = 0.25
 """Largest change of a basin's mass on the coarsened density, as a share of it."""
-RIVAL = 0.25
-"""A second peak of so much of the core's mass in the same basin has yet to arrive."""
+RIVAL, SECOND_PEAK = 0.25, 1e-2
+"""So much of the core's mass elsewhere in the same basin has yet to arrive: as a second
+densest window, or at a point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,8 @@ class Signals:
         d log mu(B(r)) / d log r between 2 and 4 cells about the mean.
     rival
         Mass of the second densest window of the basin, as a share of the core.
+    second_peak
+        The same if that is at most 1.2 cells wide, else 0.
     largest_speed
         In the basin, in cells per unit time.
     coarse_difference
@@ -88,6 +91,7 @@ class Signals:
     largest_speed: float
     coarse_difference: float
     coarse_mass_change: float
+    second_peak: float = 0.0
     is_exact: bool = False
     is_curve: bool = False
     has_jump: bool = False
@@ -125,7 +129,7 @@ def _contracting(signals: Signals) -> tuple[Kind, str]:
         return "unresolved", "contracts, but the coarsened density has another basin"
     if not signals.is_narrow:
         return "forming", "contracts, and is wider than a cell"
-    if signals.rival > RIVAL:
+    if signals.rival > RIVAL or signals.second_peak > SECOND_PEAK:
         return "forming", "a second peak flows to the same attractor"
     return "atom", "contracts, a cell wide, mass in balls constant"
 

@@ -79,6 +79,9 @@ class ConcentratedRegion:
         Length of a curve on S^2, in radians; else None.
     basin
         Angles (from, to) of the unstable zeros around it, to > from; None on the sphere.
+    second_peak
+        Mass of a second cluster in the basin, apart from the core and at most 1.2 cells
+        wide, which has yet to arrive; 0 without one, and on zonal grids.
     """
 
     position: FloatArray
@@ -101,6 +104,7 @@ class ConcentratedRegion:
     is_exact: bool = False
     length: float | None = None
     basin: tuple[float, float] | None = None
+    second_peak: float = 0.0
 
     @property
     def angle(self) -> float:

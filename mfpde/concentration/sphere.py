@@ -18,7 +18,7 @@ from mfpde.concentration.balls import largest_ball_masses, profile_radii
 from mfpde.concentration.clusters import NARROW_WITHOUT_GRID, particle_clusters
 from mfpde.concentration.coarse import coarse_differences, coarsened
 from mfpde.concentration.curves import Curves
-from mfpde.concentration.decision import Signals, decide
+from mfpde.concentration.decision import NARROW, Signals, decide
 from mfpde.concentration.field import BoolArray
 from mfpde.concentration.jumps import jump_cells
 from mfpde.concentration.moving_mass import NO_MASS
@@ -206,6 +206,10 @@ class _Search:
             length = self._length_of_curve(members)
         narrow = self.cores.densest(core.centre, members, self.window)
         widths = narrow.principal_radii / self.cell
+        rival = self.cores.rival(narrow, members, self.window)
+        second = 0.0
+        if rival is not None and rival.principal_radii[0] <= NARROW * self.cell:
+            second = rival.mass
         coarse_mass = np.nan
         if self.coarse is not None:
             coarse_mass = self.coarse.mass_around(core.centre)
@@ -219,7 +223,8 @@ class _Search:
             inflow=self._inflow(core, members, eigenvalues),
             width=float(widths[0]),
             exponent=float(exponents[1]) if len(exponents) else np.nan,
-            rival=self.cores.rival(narrow, members, self.window),
+            rival=0.0 if rival is None else rival.mass / narrow.mass,
+            second_peak=second / core.mass if core.mass > REST else 0.0,
             largest_speed=float(speeds.max(initial=0.0)) / self.cell,
             coarse_difference=self._lost_share(narrow.centre),
             coarse_mass_change=abs(coarse_mass - mass) / mass,
@@ -251,6 +256,7 @@ class _Search:
             pinning_force=core.mass * flow.spacing / 2 if pins else None,
             is_exact=is_exact,
             length=length,
+            second_peak=second,
         )
 
     def _ball_masses(self, centre: FloatArray, radii: FloatArray) -> FloatArray:

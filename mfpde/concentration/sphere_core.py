@@ -56,14 +56,14 @@ class Cores:
         """Mass of the members within ``radius`` of a point."""
         return float(self.mass.masses[self.near(centre, members, radius)].sum())
 
-    def rival(self, core: Core, members: IntArray, window: float) -> float:
-        """Mass of the second densest window of the members, as a share of the core's."""
+    def rival(self, core: Core, members: IntArray, window: float) -> Core | None:
+        """The second densest window of the members, apart from the core; None without."""
         cosines = self.mass.points[members] @ core.centre
         apart = members[cosines < np.cos(2 * window)]
         if not len(apart) or core.mass <= REST:
-            return 0.0
+            return None
         start = self.mass.points[apart[np.argmax(self.mass.densities[apart])]]
-        return self.about(start, apart, window).mass / core.mass
+        return self.about(start, apart, window)
 
 
 def _core_about(

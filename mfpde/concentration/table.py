@@ -9,6 +9,7 @@ import numpy as np
 from mfpde.concentration.decision import Kind
 from mfpde.concentration.report import (
     ALL_FROZEN,
+    LIGHT,
     REST,
     ConcentratedRegion,
     ConcentrationReport,
@@ -39,6 +40,9 @@ def sentence(report: ConcentrationReport) -> str:
     text = f"{', '.join(parts)} (basins of the velocity field)"
     if report.atoms:
         text += f"; mass {held:.6f} in atoms and forming regions"
+    second = sum(region.second_peak for region in report.atoms)
+    if second > LIGHT:
+        text += f", {second:.6f} of it at second peaks on their way"
     if report.curves:
         text += f"; {sum(curve.mass for curve in report.curves):.6f} on curves"
     if report.frozen_mass > REST:
