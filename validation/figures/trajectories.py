@@ -50,8 +50,8 @@ from validation.figures.paper_runs import (
 Array = NDArray[np.float64]
 
 EARLY = (1.0, 2.0)
-FULL = {"cells": 1024, "many": 10_000, "few": 1000, "saves": 28}
-QUICK = {"cells": 256, "many": 1000, "few": 400, "saves": 6}
+FULL = {"cells": 1024, "many": 10_000, "few": 2000, "saves": 28}
+QUICK = {"cells": 1024, "many": 2000, "few": 2000, "saves": 6}
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +92,8 @@ def trajectories(
     return [
         Trajectories(
             setting,
-            run=density_run(setting, size["cells"], times),
-            coarse=density_run(setting, size["cells"] // 2, times),
+            run=density_run(setting, size["cells"], times, atoms="exact"),
+            coarse=density_run(setting, size["cells"] // 2, times, atoms="exact"),
             many=particle_run(setting, size["many"], EARLY),
             few=particle_run(
                 setting, size["few"], times, time_step=0.25 if quick else TIME_STEP
