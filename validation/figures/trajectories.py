@@ -1,8 +1,8 @@
 """Trajectories on the circle at several beta: what figures 3, 5 and 8 have in common.
 
 For each beta the density and particles from the uniform measure, W1 between them at equal
-times, and counts of clusters against time: basins with an atom on two grids and of the
-particles, and the paper's threshold rule.
+times, and counts of clusters against time: basins with an atom of the density and of
+the particles, and the paper's threshold rule.
 """
 
 from __future__ import annotations
@@ -16,31 +16,27 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from scipy.integrate import solve_ivp
 
 import mfpde
-from mfpde.concentration import threshold_clusters
-from mfpde.measure import as_measure
-from mfpde.plotting.style import ATOM, DENSITY, OKABE_ITO
+from mfpde.plotting.style import ATOM, DENSITY
 from mfpde.run import Run
 from validation.claim import Quantity
+from validation.figures.cells import basins_on_cells
 from validation.figures.panels import (
     count_axis,
     draw_map,
     draw_paths,
+    landscape_legend,
     logarithmic_time,
     new_figure,
+    shade_landscape,
     styled,
 )
 from validation.figures.paper_runs import (
     TIME_STEP,
     TURN,
     Setting,
-    angles,
-    as_density,
     at,
-    basins,
-    counts,
     density_run,
     particle_run,
     spacing,
@@ -50,199 +46,172 @@ from validation.figures.paper_runs import (
 Array = NDArray[np.float64]
 
 EARLY = (1.0, 2.0)
+MIDDLE = {False: 100.0, True: 20.0}
+"""A save on the way, in full and quick forms."""
+FULL = {"cells": 1024, "many": 10_000, "few": 2000, "saves": 28, "drawn": 140}
+QUICK = {"cells": 1024, "many": 2000, "few": 2000, "saves": 6, "drawn": 20}
 SECOND_ORDER = 1.0
 """Before clustering W1 of the grid's state is this times h^2 at most: between 512 and 1024
 cells it changes by 0.2 h^2 at t = 1 and 0.7 h^2 at t = 2."""
-FULL = {"cells": 1024, "many": 10_000, "few": 2000, "saves": 28}
-QUICK = {"cells": 1024, "many": 2000, "few": 2000, "saves": 6}
+SPIKE = 0.25
+"""Cells by which W1 of a spike is known: all of a cell's mass is at its centre on the grid,
+and h/4 away from it on average in truth."""
+COARSE_SPIKE = 0.5
+"""The same on half the cells, where two spikes that are born side by side share some."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """One beta: the density on two grids, and particles, many early and few to the end."""
+    """One beta: the density on two grids, and particles, many early and few to the end.
+
+    They are compared at ``times``; the runs have more saves, for the pictures.
+    """
 
     setting: Setting
     run: Run
     coarse: Run
     many: Run
     few: Run
+    times: Array
+
+    @cached_property
+    def cells(self) -> int:
+        """Cells of the finer grid."""
+        return round(TURN / spacing(self.run))
 
     @cached_property
     def counts(self) -> Array:
-        """Basins with an atom at each save."""
-        return counts(self.run)
-
-    @cached_property
-    def coarse_counts(self) -> Array:
-        """The same on half the cells."""
-        return counts(self.coarse)
+        """Basins with an atom at the times."""
+        return self._counts(self.run)
 
     @cached_property
     def particle_counts(self) -> Array:
         """Basins of the particles' own velocity, the particles as a density."""
-        grid = mfpde.Circle(as_measure(self.run.final).geometry.points.shape[0] // 4)
-        equation = self.setting.equation
-        states = [as_density(state, grid) for state in self.few.states]
-        return np.array([len(basins(state, equation)) for state in states], float)
+        return self._counts(self.few)
+
+    def _counts(self, run: Run) -> Array:
+        states = [at(run, time) for time in self.times]
+        return basins_on_cells(states, self.setting.equation, self.cells)
+
+    def largest_distance(self, run: Run) -> float:
+        """Largest W1 of a density run to the particles at the times, in its cells."""
+        distances = [mfpde.wasserstein(at(run, t), at(self.few, t)) for t in self.times]
+        return max(distances) / spacing(run)
 
 
 def trajectories(
     settings: Sequence[Setting], *, t_end: float, quick: bool
 ) -> list[Trajectories]:
-    """Run all settings to ``t_end``, with saves that are denser early on."""
+    """Run all settings to ``t_end``, with saves that are denser early on.
+
+    Clusters go on as exact atoms once they are narrower than a cell.
+    """
     size = QUICK if quick else FULL
-    times = np.union1d(EARLY, np.geomspace(0.5, t_end, size["saves"]))
+    stated = [time for time in (*EARLY, MIDDLE[quick]) if time < t_end]
+    times = np.union1d(stated, np.geomspace(0.5, t_end, size["saves"]))
+    drawn = np.union1d(times, np.geomspace(0.5, t_end, size["drawn"]))
     return [
         Trajectories(
             setting,
-            run=density_run(setting, size["cells"], times, atoms="exact"),
+            run=density_run(setting, size["cells"], drawn, atoms="exact"),
             coarse=density_run(setting, size["cells"] // 2, times, atoms="exact"),
             many=particle_run(setting, size["many"], EARLY),
             few=particle_run(
-                setting, size["few"], times, time_step=0.25 if quick else TIME_STEP
+                setting, size["few"], drawn, time_step=0.25 if quick else TIME_STEP
             ),
+            times=np.concatenate([[0.0], times]),
         )
         for setting in settings
     ]
 
 
-def late_run(found: Trajectories, t_end: float = 1e8) -> Run:
-    """Go on from the last save with exact atoms, through decades of time."""
-    begin = float(found.run.times[-1])
-    return mfpde.solve(
-        found.setting.equation,
-        found.run.final,
-        start_time=begin,
-        t_end=t_end,
-        save_at=np.geomspace(begin, t_end, 20),
-        atoms="exact",
-    )
+def quantisation_error(count: int) -> float:
+    """W1 between a measure on the circle and its ``count`` quantiles: pi / (2 count).
 
-
-def late_merge(found: Trajectories, late: Run) -> list[Quantity]:
-    """The merge that ends a plateau, beside the equation of the particles' clusters.
-
-    Forces over the distance D are e^{-beta (1 - cos D)}, so that the logarithm of the time
-    is what half a cell allows to know.
+    Each stands for its share of the mass, and is on average a quarter of the share's length
+    away from it; the lengths add up to 2 pi.
     """
-    name = f"β = {found.setting.beta:g}"
-    expected = _merge_of_clusters(found, float(late.times[-1]))
-    merges = [event.time for event in late.events if event.kind == "merge"]
-    return [
-        Quantity(
-            f"{name}: log10 of the time of the next merge",
-            float(np.log10(merges[0])) if merges else np.inf,
-            float(np.log10(expected)),
-            0.05,
-        ),
-        Quantity(
-            f"{name}: atoms at t = {late.times[-1]:.0e}, beside those at {late.times[0]:g}",
-            float(len(late.final.atoms)),
-            found.counts[-1] - 1,
-            0.0,
-            "at most",
-        ),
-    ]
+    return TURN / (4 * count)
 
 
-def _merge_of_clusters(found: Trajectories, t_end: float) -> float:
-    """Time at which two clusters of the particles meet, by Radau's method."""
-    clusters = threshold_clusters(found.few.final, 0.05)
-    equation = found.setting.equation
-
-    def velocity(_time: float, places: Array) -> Array:
-        points = np.stack([np.cos(places), np.sin(places)], axis=1)
-        across = np.stack([-np.sin(places), np.cos(places)], axis=1)
-        moving = mfpde.Atoms(points, clusters.masses)
-        return np.asarray((equation.velocity(moving, points) * across).sum(axis=1))
-
-    def nearest(_time: float, places: Array) -> float:
-        ordered = np.sort(np.mod(places, TURN))
-        gaps = np.diff(ordered, append=ordered[0] + TURN)
-        return float(np.log(gaps.min() / 1e-2))
-
-    nearest.terminal = True  # type: ignore[attr-defined]
-    solution = solve_ivp(
-        velocity,
-        (float(found.run.times[-1]), t_end),
-        angles(clusters.points),
-        method="Radau",
-        events=nearest,
-        rtol=1e-6,
-        atol=1e-10,
-    )
-    return float(solution.t_events[0][0]) if len(solution.t_events[0]) else np.inf
-
-
-def witnessed(found: Trajectories, *, in_dead_zone: bool = False) -> list[Quantity]:
-    """W1 at equal times before clustering, and counts at all saves.
+def witnessed(found: Trajectories) -> list[Quantity]:
+    """W1 at equal times, and counts at all saves.
 
     A cluster appears or merges between two saves, in either run: so counts may differ at
-    as many saves as both have changes.  Particles of a dead zone that repel each other are
-    too few to show which of their gaps are basins: there W1 at the end is the witness.
+    one of them.
     """
-    name = f"β = {found.setting.beta:g}"
-    width = spacing(found.run)
-    particles = len(found.few.states[0].points)
-    others = {"on half the cells": found.coarse_counts}
-    if not in_dead_zone:
-        others[f"of {particles} particles"] = found.particle_counts
-    quantities = [
-        Quantity(
-            f"{name}: W1 to {len(found.many.final.points)} particles at t = {t:g}, in cells",
-            mfpde.wasserstein(at(found.run, t), at(found.many, t)) / width,
-            TURN / (4 * len(found.many.final.points)) / width,
-            SECOND_ORDER * width,
-            "at most",
-        )
-        for t in EARLY
-    ]
-    for other, values in others.items():
-        quantities += [
-            Quantity(
-                f"{name}: saves with another number of basins {other}, of {len(values)}",
-                float((found.counts != values).sum()),
-                _changes(found.counts) + _changes(values),
-                0.0,
-                "at most",
-            ),
-            Quantity(
-                f"{name}: basins at t = {found.run.times[-1]:g}, {other}",
-                float(values[-1]),
-                float(found.counts[-1]),
-                0.0,
-            ),
-        ]
-    if in_dead_zone:
-        # Half a cell, and the distance of the particles from what they stand for.
-        end = float(found.run.times[-1])
+    name, end = _name(found), float(found.times[-1])
+    particles = len(found.few.final.points)
+    quantities = [_early_distance(found, time) for time in EARLY]
+    saves = f"at {len(found.times)} saves to t = {end:g}"
+    for run, grid, known in (
+        (found.run, "", SPIKE),
+        (found.coarse, " on half the cells", COARSE_SPIKE),
+    ):
         quantities.append(
             Quantity(
-                f"{name}: W1 to {particles} particles at t = {end:g}, in cells",
-                mfpde.wasserstein(found.run.final, found.few.final) / width,
-                0.5 + TURN / (4 * particles) / width,
-                0.0,
+                f"{name}: largest W1{grid} to {particles} particles {saves}, in cells",
+                found.largest_distance(run),
+                quantisation_error(particles) / spacing(run),
+                known,
                 "at most",
             )
         )
+    quantities.append(
+        Quantity(
+            f"{name}: saves, of {len(found.times)}, with another number of basins "
+            f"than {particles} particles have",
+            float((found.counts != found.particle_counts).sum()),
+            0.0,
+            1.0,
+        )
+    )
     return quantities
 
 
-def _changes(values: Array) -> float:
-    return float((np.diff(values) != 0).sum())
+def basins_at_the_end(found: Trajectories, **about: Any) -> Quantity:
+    """Number of basins in the last state, beside that of the particles."""
+    return Quantity(
+        f"{_name(found)}: basins at t = {found.times[-1]:g}, beside those of "
+        f"{len(found.few.final.points)} particles",
+        float(found.counts[-1]),
+        float(found.particle_counts[-1]),
+        0.0,
+        **about,
+    )
+
+
+def _early_distance(found: Trajectories, time: float) -> Quantity:
+    width = spacing(found.run)
+    count = len(found.many.final.points)
+    return Quantity(
+        f"{_name(found)}: W1 to {count} particles at t = {time:g}, in cells",
+        mfpde.wasserstein(at(found.run, time), at(found.many, time)) / width,
+        quantisation_error(count) / width,
+        SECOND_ORDER * width,
+        "at most",
+    )
+
+
+def _name(found: Trajectories) -> str:
+    setting = found.setting
+    kind = {"relu": "ReLU", "gelu": "GeLU"}[setting.activation or ""]
+    softmax = "softmax, " if setting.normalized else ""
+    return f"{softmax}{setting.direction}, {kind}, β = {setting.beta:g}"
 
 
 @styled
 def trajectories_figure(all_found: Sequence[Trajectories], title: str) -> Figure:
-    """A column for each beta: density map, particle paths, counts."""
-    figure = new_figure(8.6, 6.4)
+    """A column for each beta: density map, particle paths on the landscape, counts."""
+    figure = new_figure(8.6, 7.0)
     rows = figure.subplots(
         3, len(all_found), squeeze=False, height_ratios=[1.3, 1.3, 1.0]
     )
     for found, (above, middle, below) in zip(all_found, rows.T, strict=True):
         mesh = draw_map(above, found.run)
-        above.set_title(f"β = {found.setting.beta:g}")
+        above.set_title(f"β = {found.setting.beta:g} (a guess)")
         draw_paths(middle, found.few)
+        shade_landscape(middle, found.setting.equation, "y")
         _draw_counts(below, found)
         for ax in (above, middle, below):
             logarithmic_time(ax, found.run.times)
@@ -253,31 +222,43 @@ def trajectories_figure(all_found: Sequence[Trajectories], title: str) -> Figure
         rows[:, 0], ("density: angle", "particles: angle", "clusters"), strict=True
     ):
         ax.set_ylabel(name)
-    rows[2, 0].legend(loc="upper right")
+    curves, _ = rows[2, 0].get_legend_handles_labels()
+    figure.legend(
+        handles=[*curves, *landscape_legend(all_found[0].setting.equation)],
+        loc="outside lower center",
+        ncols=5,
+        fontsize=7.5,
+    )
     figure.suptitle(title)
     return figure
 
 
 def _draw_counts(ax: Axes, found: Trajectories) -> None:
+    """Counts at the saves; those of the particles are dots on the density's."""
     run = found.run
-    curves: tuple[tuple[Any, Array, dict[str, Any]], ...] = (
-        (run, found.counts, {"color": DENSITY, "label": "basins"}),
+    curves: tuple[tuple[Array, Array, dict[str, Any]], ...] = (
         (
-            found.coarse,
-            found.coarse_counts,
-            {"color": OKABE_ITO["sky"], "ls": ":", "label": "half the cells"},
-        ),
-        (
-            found.few,
-            found.particle_counts,
-            {"color": ATOM, "ls": "", "marker": "o", "ms": 2.5, "label": "particles"},
-        ),
-        (
-            run,
+            run.times,
             threshold_counts(run, found.setting.beta),
-            {"color": "0.45", "lw": 0.9, "label": "threshold"},
+            {"color": "0.45", "lw": 0.9, "label": "density, threshold rule"},
+        ),
+        (
+            found.times,
+            found.counts,
+            {"color": DENSITY, "lw": 1.6, "label": "density, basins"},
+        ),
+        (
+            found.times,
+            found.particle_counts,
+            {
+                "color": ATOM,
+                "ls": "",
+                "marker": "o",
+                "ms": 2.5,
+                "label": "particles, basins",
+            },
         ),
     )
-    for which, values, look in curves:
-        ax.step(which.times, values, where="post", **look)
+    for times, values, look in curves:
+        ax.step(times, values, where="post", **look)
     count_axis(ax)
