@@ -31,6 +31,7 @@ from validation.figures.paper_runs import (
     share_near,
     spacing,
 )
+from validation.figures.trajectories import SECOND_ORDER, quantisation_error
 
 CLAIM = Claim(
     title="Descent on the circle with GeLU: final states are stable atoms",
@@ -106,8 +107,8 @@ def _quantities(found: Final) -> list[Quantity]:
         Quantity(
             f"{name}: W1 to {len(found.many.final.points)} particles at t = {t:g}, in cells",
             mfpde.wasserstein(at(found.run, t), at(found.many, t)) / width,
-            0.5,
-            0.0,
+            quantisation_error(len(found.many.final.points)) / width,
+            SECOND_ORDER * width,
             "at most",
         )
         for t in EARLY
