@@ -30,6 +30,7 @@ from validation.figures.paper_runs import (
     share_near,
     spacing,
 )
+from validation.figures.trajectories import SECOND_ORDER, SPIKE, quantisation_error
 
 CLAIM = Claim(
     title="Descent on the circle: with a perceptron the uniform measure becomes atoms",
@@ -86,8 +87,8 @@ def _against_particles(run: Run, coarse: Run, particles: Run) -> list[Quantity]:
         Quantity(
             f"W1 to {len(particles.final.points)} particles at t = {t:g}, in cells",
             value / width,
-            0.5,
-            0.0,
+            quantisation_error(len(particles.final.points)) / width,
+            SECOND_ORDER * width if t < 5 else SPIKE,
             "at most",
         )
         for t, value in found.items()
