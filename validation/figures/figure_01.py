@@ -6,23 +6,37 @@ energies.  Its beta is not printed; here beta = 5.  Beside the particles stands 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import mfpde
+from mfpde.plotting.style import ATOM, DENSITY, OKABE_ITO
 from mfpde.run import Run
 from validation.claim import Claim, Quantity
+from validation.figures.at_rest import (
+    duality_gap,
+    independent_energy,
+    largest_speed,
+    least_shift_rate,
+    least_split_rate,
+    levels,
+)
+from validation.figures.figure_01_alone import without_perceptron
+from validation.figures.figure_05 import dead_mass
 from validation.figures.panels import (
     draw_histograms,
     draw_potential,
+    landscape_legend,
     logarithmic_time,
     new_figure,
     styled,
 )
 from validation.figures.paper_runs import (
-    PAPER_START_SEED,
+    TURN,
     Setting,
     at,
     density_run,
@@ -30,200 +44,286 @@ from validation.figures.paper_runs import (
     share_near,
     spacing,
 )
-from validation.figures.trajectories import SECOND_ORDER, SPIKE, quantisation_error
+from validation.figures.trajectories import (
+    SPIKE,
+    Trajectories,
+    quantisation_error,
+    witnessed,
+)
 
 CLAIM = Claim(
     title="Descent on the circle: with a perceptron the uniform measure becomes atoms",
     source="Figure 1",
     statement=(
-        "With two ReLU neurons (seed 777, beta = 5) descent from the uniform measure ends "
-        "in atoms and lowers E; without them the uniform measure stays, the minimiser."
+        "With two ReLU neurons (seed 777, beta = 5, a guess) descent from the uniform "
+        "measure ends in atoms and lowers E; without them the uniform measure is stable."
     ),
     condition=(
-        "Histograms that look final are not: at t = 100 there are two clusters, but a "
-        "fifth of the mass lies where no neuron is active and still leaks. The atoms that "
-        "rest (five, of second order and split-stable) are there from t = 1000 on, and "
-        "their energy is above the certified minimum, which has more atoms: each basin "
-        "keeps its own level of F."
+        "Histograms that look final are not: at t = 100 there are {early:word} basins with "
+        "an atom, but a share of {dead:.2g} of the mass lies inside of the dead zone, where "
+        "no neuron is active, and leaks. At the end {rest:word} atoms rest, of second "
+        "order, with an energy {excess:.2g} above the certified minimum, which has "
+        "{fewest:word}: each basin keeps its own level of F, and these differ by "
+        "{level:.2g}."
     ),
 )
 SETTING = Setting(5.0, "descent", "relu")
-LATE_TIME_STEP = 0.5
-STEEPEST = 2.2
-"""|grad F| <= 1 + sum |w_j| |a_j| = 2.1 for these weights: how far E follows W1."""
+CUT = 100.0
+SIZES = {False: (1024, 2000, 0.25, 2000.0), True: (1024, 2000, 0.5, 900.0)}
+"""Cells, particles, their time step, and the end."""
+FINDS_ATOMS = 1e-4
+"""Lighter atoms of the minimum are not counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """The end, its atoms polished, and the certified minimum beside it."""
+
+    found: Trajectories
+    minimum: mfpde.Minimum
+
+    @cached_property
+    def polished(self) -> mfpde.PolishedAtoms:
+        """The atoms of the last state after Newton's method."""
+        report = mfpde.concentration(self.found.run.final, SETTING.equation)
+        return mfpde.polish(SETTING.equation, report.atoms)
+
+    @cached_property
+    def at_the_end(self) -> mfpde.Atoms:
+        """The particles of each basin at their centre of mass."""
+        particles = self.found.few.final
+        places = self.polished.atoms.points
+        near = np.argmax(particles.points @ places.T, axis=1)
+        masses = np.bincount(near, particles.masses, minlength=len(places))
+        sums = [particles.points[near == k].sum(axis=0) for k in range(len(places))]
+        return mfpde.Atoms(np.stack([s / np.linalg.norm(s) for s in sums]), masses)
 
 
 def main(quick: bool = False) -> dict[str, Any]:
-    cells, count, few, late = (
-        (256, 1000, 150, 600.0) if quick else (1024, 10_000, 1000, 2000.0)
+    cells, count, step, late = SIZES[quick]
+    times = np.union1d([2.0, 20.0, CUT], np.geomspace(0.05, late, 12 if quick else 45))
+    early = (1.0, 2.0)
+    times = np.union1d(times, early)
+    found = Trajectories(
+        SETTING,
+        run=density_run(SETTING, cells, times, atoms="exact"),
+        coarse=density_run(SETTING, cells // 2, times, atoms="exact"),
+        many=particle_run(SETTING, 2000 if quick else 10_000, early),
+        few=particle_run(SETTING, count, times, time_step=step),
+        times=np.concatenate([[0.0], times]),
     )
-    early = (2.0, 5.0, 10.0, 20.0)
-    all_times = (0.5, 1.0, *early, 50.0, 100.0, 200.0, 500.0, late)
-    particles = particle_run(SETTING, count, early)
-    panel = particle_run(
-        SETTING, few, all_times, seed=PAPER_START_SEED, time_step=LATE_TIME_STEP
-    )
-    coarse = density_run(SETTING, cells // 2, early)
-    run = density_run(SETTING, cells, early)
-    followed = density_run(SETTING, cells, all_times, atoms="exact")
-    alone = density_run(SETTING.without_perceptron(), cells, (late,))
-    bound = mfpde.minimize(SETTING.equation, mfpde.Circle(256))
+    rest = Rest(found, mfpde.minimize(SETTING.equation, mfpde.Circle(256)))
+    alone, of_alone = without_perceptron(SETTING, cells, late)
     quantities = [
-        *_against_particles(run, coarse, particles),
-        *_energies(run, followed, alone=alone, bound=bound),
-        *_rest(followed, panel),
+        *witnessed(found),
+        *_energies(found),
+        *of_alone,
+        *_minimum(rest),
+        *_leaking(found),
+        *_resting(rest),
     ]
-    runs = {"followed": followed, "alone": alone, "panel": panel}
-    return {"quantities": quantities, "figures": {"figure_01": _figure(runs, bound)}}
+    figure = _figure(found, alone, rest.minimum)
+    return {"quantities": quantities, "figures": {"figure_01": figure}}
 
 
-def _against_particles(run: Run, coarse: Run, particles: Run) -> list[Quantity]:
-    """Equal times.  Before clustering and after it places hold to half a cell."""
-    width = spacing(run)
-    found = {
-        t: mfpde.wasserstein(at(run, t), at(particles, t)) for t in (2.0, 5.0, 20.0)
-    }
-    quantities = [
-        Quantity(
-            f"W1 to {len(particles.final.points)} particles at t = {t:g}, in cells",
-            value / width,
-            quantisation_error(len(particles.final.points)) / width,
-            SECOND_ORDER * width if t < 5 else SPIKE,
-            "at most",
-        )
-        for t, value in found.items()
-    ]
-    on_coarse = mfpde.wasserstein(at(coarse, 20.0), at(particles, 20.0))
-    return [
-        *quantities,
-        Quantity(
-            "W1 at t = 20 over that on half the cells (first order: 1/2)",
-            found[20.0] / on_coarse,
-            0.75,
-            0.0,
-            "at most",
-        ),
-        Quantity(
-            "energy at t = 20 against particles",
-            float(run.energies[-1]),
-            float(particles.energies[-1]),
-            STEEPEST * 0.5 * width,
-        ),
-    ]
+def _energies(found: Trajectories) -> list[Quantity]:
+    """E at all saves, and its fall.
 
-
-def _energies(
-    run: Run, followed: Run, *, alone: Run, bound: mfpde.Minimum
-) -> list[Quantity]:
-    eigenvalue = mfpde.theory.eigenvalues(SETTING.beta, 2, [0])[0]
-    uniform = alone.states[0].density.values
+    Particles are quantiles of the density, to first order their F is the same on average;
+    two edges of a basin cut a particle's share, over levels of F that differ by less than 1.
+    """
+    run, count = found.run, len(found.few.final.points)
+    beside = [independent_energy(SETTING.equation, s) for s in found.few.states]
     return [
         Quantity(
-            "largest rise of E between saves, grid",
-            float(np.diff(run.energies).max()),
+            f"largest difference of E from {count} particles, independent formulas",
+            float(np.abs(run.energies - beside).max()),
             0.0,
-            1e-10,
-            "at most",
+            2 / count,
         ),
         Quantity(
-            "E at the last save above the certified minimum",
-            float(followed.energies[-1]),
-            bound.lower_bound,
-            0.0,
-            "at least",
+            f"fall of E to the end, beside that of {count} particles",
+            float(run.energies[0] - run.energies[-1]),
+            beside[0] - beside[-1],
+            2 / count,
         ),
-        Quantity("certified gap of the minimum", bound.gap, 1e-12, 0.0, "at most"),
+    ]
+
+
+def _minimum(rest: Rest) -> list[Quantity]:
+    """The minimum by independent formulas, and how far above it the flow ends.
+
+    Where F' = 0 and levels of F differ by less than 1, E follows shares of the mass: two
+    edges of each basin cut a particle's share.
+    """
+    measure, found = rest.minimum.measure, rest.found
+    count = len(found.few.final.points)
+    expected = independent_energy(SETTING.equation, found.few.final)
+    expected -= independent_energy(SETTING.equation, measure)
+    masses = np.asarray(getattr(measure, "masses", np.empty(0)))
+    known = 2 / count
+    return [
         Quantity(
-            "without perceptron: E of the uniform measure, lambda_0 / (2 beta)",
-            float(alone.energies[-1]),
-            float(eigenvalue) / (2 * SETTING.beta),
-            1e-13,
-        ),
-        Quantity(
-            "without perceptron: largest change of the density",
-            float(np.abs(alone.final.density.values - uniform).max()),
+            "duality gap of the minimum, independent formulas",
+            duality_gap(SETTING.equation, measure),
             0.0,
             1e-12,
         ),
+        Quantity(
+            f"E at the end above the minimum, beside that of {count} particles",
+            float(found.run.energies[-1]) - rest.minimum.energy,
+            expected,
+            known,
+            key="excess",
+            shows="condition",
+        ),
+        Quantity(
+            "atoms of the minimum, beside those that rest",
+            float((masses > FINDS_ATOMS).sum()),
+            float(found.particle_counts[-1]) + 1,
+            0.0,
+            "at least",
+            key="fewest",
+            shows="condition",
+        ),
+        Quantity(
+            f"difference of the levels of F of the atoms that rest, beside {count} "
+            "particles",
+            float(np.ptp(levels(SETTING.equation, rest.polished.atoms))),
+            float(np.ptp(levels(SETTING.equation, rest.at_the_end))),
+            2 * known,
+            key="level",
+            shows="condition",
+        ),
     ]
 
 
-def _rest(followed: Run, panel: Run) -> list[Quantity]:
-    """The end: atoms, polished; and how far from it the state at t = 100 is."""
-    report = mfpde.concentration(followed.final, SETTING.equation)
-    polished = mfpde.polish(SETTING.equation, report.atoms)
-    width = spacing(followed)
-    cut = mfpde.wasserstein(at(followed, 100.0), followed.final)
-    masses = polished.atoms.masses
-    sampled = share_near(panel.final, polished.atoms.points)
-    error = np.sqrt(masses * (1 - masses) / len(panel.final.points))
+def _leaking(found: Trajectories) -> list[Quantity]:
+    """How far from the end the state at t = 100 is."""
+    run, few, width = found.run, found.few, spacing(found.run)
+    count = len(few.final.points)
+    which = int(np.argmin(np.abs(run.times - CUT)))
+    density = dead_mass(SETTING, run.states[which])
+    cut = mfpde.wasserstein(at(run, CUT), run.final)
+    known = 2 * (SPIKE * width + quantisation_error(count))
     return [
-        Quantity("atoms that rest", len(report.atoms), len(polished.atoms), 0.0),
         Quantity(
-            "relative residual of the polished atoms",
-            polished.relative_residual,
-            1e-14,
+            f"basins at t = {CUT:g}, beside those of {count} particles",
+            float(found.counts[which]),
+            float(found.particle_counts[which]),
             0.0,
-            "at most",
+            key="early",
+            shows="condition",
+        ),
+        Quantity(
+            f"mass inside of the dead zone at t = {CUT:g}, beside {count} particles",
+            density,
+            dead_mass(SETTING, at(few, CUT)),
+            2 / count + density * width / (TURN / 4),
+            key="dead",
+            shows="condition",
+        ),
+        Quantity(
+            f"W1 from t = {CUT:g} to the end, in cells, beside {count} particles",
+            cut / width,
+            mfpde.wasserstein(at(few, CUT), few.final) / width,
+            known / width,
+        ),
+    ]
+
+
+def _resting(rest: Rest) -> list[Quantity]:
+    """The atoms of the end: at rest, stable, and with the particles' masses."""
+    found, polished = rest.found, rest.polished
+    atoms, count = polished.atoms, len(found.few.final.points)
+    sampled = share_near(found.few.final, atoms.points)
+    end = f"t = {found.run.times[-1]:g}"
+    return [
+        Quantity(
+            f"atoms that rest, beside basins of {count} particles at {end}",
+            float(len(atoms)),
+            float(found.particle_counts[-1]),
+            0.0,
+            key="rest",
+            shows="condition",
+        ),
+        Quantity(
+            "largest |grad F| at the polished atoms, independent formulas",
+            largest_speed(SETTING.equation, atoms),
+            0.0,
+            1e-14,
         ),
         Quantity(
             "way to the polished atoms, in cells",
-            polished.moved / width,
-            0.5,
+            polished.moved / spacing(found.run),
             0.0,
-            "at most",
+            SPIKE,
         ),
-        Quantity("of second order (1: yes)", polished.is_second_order, 1.0, 0.0),
-        Quantity("split-stable (1: yes)", polished.is_split_stable, 1.0, 0.0),
         Quantity(
-            f"masses against {len(panel.final.points)} sampled particles, in standard errors",
-            float((np.abs(sampled - masses) / error).max()),
-            3.0,
+            "of second order: smallest eigenvalue of Hess E, independent formulas, beside "
+            "the package's",
+            least_shift_rate(SETTING.equation, atoms),
+            -float(polished.shift_rates.real.max()),
+            1e-6,
+        ),
+        Quantity(
+            "split-stable: smallest F'' at the atoms, independent formulas",
+            least_split_rate(SETTING.equation, atoms),
             0.0,
-            "at most",
-        ),
-        # Either state is known to half a cell, so that a whole one is motion.
-        Quantity(
-            "W1 from t = 100 to the end, in cells: not at rest",
-            cut / width,
-            1.0,
             0.0,
             "at least",
+        ),
+        Quantity(
+            f"masses at the end, largest difference from {count} particles",
+            float(np.abs(sampled - atoms.masses).max()),
+            0.0,
+            2 / count,
         ),
     ]
 
 
 @styled
-def _figure(runs: dict[str, Run], bound: mfpde.Minimum) -> Figure:
-    followed, alone, panel = runs["followed"], runs["alone"], runs["panel"]
-    figure = new_figure(8.4, 4.8)
+def _figure(found: Trajectories, alone: Run, minimum: mfpde.Minimum) -> Figure:
+    run, few = found.run, found.few
+    figure = new_figure(8.4, 5.4)
     upper, lower = figure.subplots(2, 3)
-    for ax, time in zip(upper, (2.0, 20.0, float(followed.times[-1])), strict=True):
-        draw_histograms(ax, at(followed, time), at(panel, time))
+    equation = SETTING.equation
+    for ax, time in zip(upper, (2.0, 20.0, float(run.times[-1])), strict=True):
+        draw_histograms(ax, at(run, time), at(few, time), landscape=equation)
         ax.set_title(f"t = {time:g}")
+        ax.set_xlabel("angle")
     upper[0].set_ylabel("mass per bin")
-    upper[0].legend(loc="lower left")
     draw_histograms(lower[0], alone.final)
     lower[0].set_title(f"no perceptron, t = {alone.final_time:g}")
     lower[0].set_ylabel("mass per bin")
     lower[0].set_xlabel("angle")
-    _draw_energies(lower[1], runs, bound)
-    draw_potential(lower[2], SETTING.equation)
+    _draw_energies(lower[1], found, alone=alone, minimum=minimum)
+    draw_potential(lower[2], equation)
     lower[2].set_title("landscape of the perceptron")
     lower[2].set_xlabel("angle")
-    figure.suptitle(f"S¹, {SETTING}, shifted kernel")
+    histograms, _ = upper[0].get_legend_handles_labels()
+    energies, _ = lower[1].get_legend_handles_labels()
+    figure.legend(
+        handles=[*histograms, *energies[2:], *landscape_legend(equation)],
+        loc="outside lower center",
+        ncols=5,
+        fontsize=7.5,
+    )
+    figure.suptitle(f"S¹, {SETTING} (a guess), shifted kernel")
     return figure
 
 
-def _draw_energies(ax: Any, runs: dict[str, Run], bound: mfpde.Minimum) -> None:
-    followed, panel = runs["followed"], runs["panel"]
-    ax.plot(followed.times, followed.energies, color="#0072B2", label="density")
-    ax.plot(panel.times, panel.energies, "o", ms=3, color="#D55E00", label="particles")
-    level = float(runs["alone"].energies[-1])
-    ax.axhline(level, color="#009E73", lw=1.0, label="no perceptron")
-    ax.axhline(bound.energy, color="black", lw=0.8, ls="--", label="minimum E*")
-    logarithmic_time(ax, followed.times)
-    ax.legend(loc="center right")
+def _draw_energies(
+    ax: Any, found: Trajectories, *, alone: Run, minimum: mfpde.Minimum
+) -> None:
+    run, few = found.run, found.few
+    ax.plot(run.times, run.energies, color=DENSITY, label="density")
+    ax.plot(few.times, few.energies, "o", ms=2.5, color=ATOM, label="particles")
+    level = float(alone.energies[-1])
+    ax.axhline(level, color=OKABE_ITO["green"], lw=1.0, label="E, no perceptron")
+    ax.axhline(minimum.energy, color="black", lw=0.8, ls="--", label="E, minimum")
+    logarithmic_time(ax, run.times)
+    ax.set_ylabel("E")
     ax.set_title("energy E")
 
 
