@@ -140,7 +140,7 @@ def end_of_one(
     on_circle = dimension == 2
     grid = mfpde.Circle(256) if on_circle else mfpde.Sphere(32 if quick else 64)
     start = mfpde.uniform(grid)
-    run = mfpde.solve(equation, start, t_end=200.0, save_at=[200.0], atoms="exact")
+    run = mfpde.solve(equation, start, t_end=200.0, save_at=[0.0, 200.0], atoms="exact")
     atoms = run.final.atoms
     quantities = [
         # Atoms go on alone once the density holds less than 1e-7.

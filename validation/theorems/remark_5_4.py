@@ -138,7 +138,7 @@ def ends_of_densities(quick: bool) -> list[Quantity]:
         )
         start = mfpde.uniform(mfpde.Circle(256 if quick else 512))
         run = mfpde.solve(
-            equation, start, t_end=2000.0, save_at=[2000.0], atoms="exact"
+            equation, start, t_end=2000.0, save_at=[0.0, 2000.0], atoms="exact"
         )
         largest = largest_force(equation, run.final.atoms)
         name = f"max(z, 0)^2, {direction} from uniform, t = 2000: "

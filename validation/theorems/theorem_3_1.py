@@ -118,7 +118,7 @@ def ends_of_densities(quick: bool) -> list[Quantity]:
             )
             start = mfpde.uniform(mfpde.Circle(256 if quick else 512))
             run = mfpde.solve(
-                equation, start, t_end=2000.0, save_at=[2000.0], atoms="exact"
+                equation, start, t_end=2000.0, save_at=[0.0, 2000.0], atoms="exact"
             )
             name = f"{direction} from uniform, beta = {beta:g}, t = 2000: "
             left = run.final.density.total_mass
