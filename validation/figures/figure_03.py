@@ -26,7 +26,7 @@ CLAIM = Claim(
     ),
     condition=(
         "Counts are those of plateaus, at a stated time, and on the way to one atom, the "
-        "maximiser. Of the clusters of t = 300 the first two meet at t = {merge_5:.1e} at "
+        "maximiser. Of the clusters of t = 300 the first pair meets at t = {merge_5:.1e} at "
         "beta = 5, and at t = {merge_25:.1e} at beta = 25: at t = 1e8 there are "
         "{left_5:word} and {left_25:word}."
     ),

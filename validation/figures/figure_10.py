@@ -78,7 +78,7 @@ class Panel:
 
 def main(quick: bool = False) -> dict[str, Any]:
     sizes = (50, 200, 800) if quick else (100, 400, 1600)
-    repeats = 6 if quick else 24
+    repeats = 12 if quick else 24
     times = (2.0, 10.0) if quick else (2.0, 60.0)
     panels = {
         name: _panel(setting, sizes, repeats=repeats, times=times)
@@ -272,7 +272,7 @@ def _figure(
             below.loglog(sizes, spread, "o-", ms=4, color=colour, label=f"t = {time:g}")
             law = spread[0] * np.sqrt(sizes[0] / np.array(sizes))
             below.loglog(sizes, law, "--", lw=0.8, color=colour)
-        below.set_ylim(2e-4, 1.0)
+        below.set_ylim(8e-3, 0.5)
         below.xaxis.set_major_locator(FixedLocator(sizes))
         below.xaxis.set_minor_locator(NullLocator())
         below.xaxis.set_major_formatter("{x:.0f}")

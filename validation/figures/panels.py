@@ -149,12 +149,11 @@ def count_axis(ax: Axes) -> None:
     ax.set_yticks([0, 2, 4, 6, 8, 10, 100], ["0", "2", "4", "6", "8", "10", "100"])
     ax.set_ylim(0, 110)
     ax.axhline(LINEAR_COUNTS, color="0.6", lw=0.6, ls=(0, (1, 2)))
-    ax.annotate(
-        "logarithmic above",
-        (0.985, LINEAR_COUNTS),
-        xycoords=ax.get_yaxis_transform(),
-        xytext=(0, 1.5),
-        textcoords="offset points",
+    ax.text(
+        0.985,
+        0.93,
+        "above the dots: logarithmic",
+        transform=ax.transAxes,
         ha="right",
         fontsize=6.5,
         color="0.45",
