@@ -2,6 +2,7 @@
 
 SCRIPTS: tuple[str, ...] = (
     "perceptron_seeds",
+    "scaling_over_seeds",
     "largest_mass",
     "relu_against_gelu",
 )
