@@ -27,16 +27,19 @@ from validation.figures.paper_runs import (
     TURN,
     Setting,
     angles,
+    at,
     basins,
     density_run,
     particle_run,
 )
-from validation.figures.sphere_runs import cluster_centres, cores
+from validation.figures.sphere_runs import cluster_centres, cores, low_moments
 from validation.independent import cells_of, problem_of
 
 Array = NDArray[np.float64]
 
 CONFIDENCE: Final = 0.95
+EARLY: Final = 2.0
+"""A time at which mass still gathers, before the first atoms: it shows what moves it."""
 ON_SPHERE: Final = 600
 """Particles on S^2 beside the density."""
 
@@ -63,11 +66,12 @@ class Slope:
 
 @dataclass(frozen=True, eq=False)
 class AtBeta:
-    """A setting at one beta: density and particles at the same time, and the protocol."""
+    """A setting at one beta: density, particles at ``EARLY`` and the end, and the protocol."""
 
     setting: Setting
     run: Run
     particles: mfpde.Atoms | Cloud
+    early: mfpde.Atoms | Cloud
     paper: PaperRun | None
 
     @property
@@ -116,6 +120,18 @@ class AtBeta:
             return heaviest_window(self.particles, self.reach)
         centres = cluster_centres(self.particles, self.reach)
         return _heaviest(cores(self.particles, centres, self.reach))
+
+    @cached_property
+    def early_difference(self) -> float:
+        """Largest difference of the moments of degrees 1 and 2 at ``EARLY``."""
+        density = low_moments(at(self.run, EARLY))
+        return float(np.abs(density - low_moments(self.early)).max())
+
+    @property
+    def early_error(self) -> float:
+        """What particles at quantiles or on a lattice, and a grid, leave in moments."""
+        count = len(self.particles.masses) if self.setting.dimension == 2 else ON_SPHERE
+        return 1 / count + self.grid_error
 
     @property
     def mass_error(self) -> float:
@@ -203,25 +219,26 @@ def sweep(
 ) -> Sweep:
     """Run a setting at each beta of ``sizes``, on so many cells or rings, from uniform starts.
 
-    The density is saved at ``times``; particles are compared with it at the last.
+    The density is saved at ``times``; particles are compared with it at ``EARLY``, which has
+    to be one of them, and at the last.
     """
     points = []
     for beta, size in sizes.items():
         at_beta = replace(setting, beta=beta)
         run = density_run(at_beta, size, times, atoms="exact")
-        particles = _particles(at_beta, times[-1])
-        points.append(AtBeta(at_beta, run, particles, protocol.run(at_beta)))
+        early, late = _particles(at_beta, (EARLY, times[-1]))
+        points.append(AtBeta(at_beta, run, late, early, protocol.run(at_beta)))
     return Sweep(setting, points)
 
 
-def _particles(setting: Setting, time: float) -> mfpde.Atoms | Cloud:
+def _particles(
+    setting: Setting, times: tuple[float, float]
+) -> list[mfpde.Atoms] | list[Cloud]:
     if setting.dimension == 2:
-        run = particle_run(setting, PARTICLES, (time,), time_step=0.25)
-        assert isinstance(run.final, mfpde.Atoms)
-        return run.final
+        run = particle_run(setting, PARTICLES, times, time_step=0.25)
+        return [state for state in run.states[1:] if isinstance(state, mfpde.Atoms)]
     lattice = mfpde.quantized(mfpde.uniform(setting.grid(32)), ON_SPHERE)
-    start = equal_masses(lattice.points)
-    return moved(problem_of(setting.equation), start, (time,))[0]
+    return moved(problem_of(setting.equation), equal_masses(lattice.points), times)
 
 
 def heaviest_window(measure: AnyMeasure | Cloud, width: float) -> float:

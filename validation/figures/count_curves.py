@@ -97,7 +97,7 @@ def _draw_late(ax: Axes, sweeps: Sequence[Sweep]) -> None:
             mew=0.7,
             label=label,
         )
-    ax.set_ylim(0, None)
+    ax.set_ylim(0, ax.get_ylim()[1] + 0.2)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
 
 
@@ -130,7 +130,7 @@ def _draw_alone(ax: Axes, alone: dict[float, Array]) -> None:
         ax.plot(roots, values, "os^"[k], ms=7 - 2 * k, color=str(0.3 * k), label=label)
     modes = [mfpde.theory.fastest_mode(b, 2) for b in alone]
     ax.plot(roots, modes, "-", color="0.6", lw=0.9, label="fastest mode", zorder=0)
-    ax.set_ylim(0, None)
+    ax.set_ylim(0, ax.get_ylim()[1] + 0.2)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_title("S¹: attention alone, ascent")
     ax.legend(loc="lower right")

@@ -81,7 +81,7 @@ def dimensions_figure(
         )
     axes[1].set_title("clusters of 1 % and more at the paper's stop")
     for ax in axes:
-        ax.set_ylim(0, None)
+        ax.set_ylim(0, ax.get_ylim()[1] + 0.3)
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_xlabel("√β")
         ax.set_ylabel("clusters")

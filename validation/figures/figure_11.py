@@ -20,7 +20,7 @@ from scipy.spatial import cKDTree
 
 import mfpde
 from validation.claim import Claim, Quantity
-from validation.figures.beta_sweeps import Protocol, Slope, Sweep, sweep
+from validation.figures.beta_sweeps import EARLY, Protocol, Slope, Sweep, sweep
 from validation.figures.dimension_curves import ZonalRun, dimensions_figure
 from validation.figures.dimensions import (
     InDimension,
@@ -68,9 +68,12 @@ def main(quick: bool = False) -> dict[str, Any]:
     cells = dict.fromkeys(betas, 512) if quick else CELLS
     sphere_rings = {1.0: 48} if quick else RINGS
     dense = [
-        sweep(SETTING, cells, (LATE,), protocol=NO_PROTOCOL),
+        sweep(SETTING, cells, (EARLY, LATE), protocol=NO_PROTOCOL),
         sweep(
-            replace(SETTING, dimension=3), sphere_rings, (LATE,), protocol=NO_PROTOCOL
+            replace(SETTING, dimension=3),
+            sphere_rings,
+            (EARLY, LATE),
+            protocol=NO_PROTOCOL,
         ),
     ]
     higher = {

@@ -14,6 +14,7 @@ import numpy as np
 import mfpde
 from validation.claim import Claim, Quantity
 from validation.figures.beta_sweeps import (
+    EARLY,
     AtBeta,
     Protocol,
     Sweep,
@@ -27,6 +28,7 @@ from validation.figures.dimensions import (
     stationary_quantities,
 )
 from validation.figures.mass_curves import masses_figure
+from validation.figures.paper_protocol import cluster_distance
 from validation.figures.paper_runs import BETAS, Setting, density_run, particle_run
 
 CLAIM = Claim(
@@ -63,7 +65,7 @@ NO_PROTOCOL = Protocol((), 0.0, 0)
 
 
 def main(quick: bool = False) -> dict[str, Any]:
-    times = (BEFORE,)
+    times = (EARLY, BEFORE)
     betas = (5.0, 25.0) if quick else CIRCLE_BETAS
     cells = {b: 512 if quick or b < 7 else 1024 for b in betas}
     rings = {1.0: 48} if quick else SPHERE_RINGS
@@ -134,7 +136,7 @@ def _late(quick: bool) -> Quantity:
     run = density_run(setting, 512 if quick else 1024, (LATE,), atoms="exact")
     count = 300 if quick else 1000
     particles = particle_run(setting, count, (LATE,), time_step=0.25)
-    width = AtBeta(setting, run, particles.final, None).reach  # type: ignore[arg-type]
+    width = cluster_distance(LATE_BETA, 2)
     return Quantity(
         f"d = 2, ReLU, β = {LATE_BETA:g}: heaviest mass within the paper's distance at "
         f"t = {LATE:g}, against {count} particles",
