@@ -130,8 +130,9 @@ class AtBeta:
     @property
     def early_error(self) -> float:
         """What particles at quantiles or on a lattice, and a grid, leave in moments."""
-        count = len(self.particles.masses) if self.setting.dimension == 2 else ON_SPHERE
-        return 1 / count + self.grid_error
+        if self.setting.dimension == 2:
+            return len(self.early.masses) ** -2 + self.grid_error
+        return 1 / ON_SPHERE + self.grid_error
 
     @property
     def mass_error(self) -> float:

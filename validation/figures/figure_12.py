@@ -66,7 +66,7 @@ NO_PROTOCOL = Protocol((), 0.0, 0)
 
 def main(quick: bool = False) -> dict[str, Any]:
     times = (EARLY, BEFORE)
-    betas = (5.0, 25.0) if quick else CIRCLE_BETAS
+    betas = (25.0,) if quick else CIRCLE_BETAS
     cells = {b: 512 if quick or b < 7 else 1024 for b in betas}
     rings = {1.0: 48} if quick else SPHERE_RINGS
     activations = ACTIVATIONS[1:] if quick else ACTIVATIONS
@@ -88,7 +88,7 @@ def main(quick: bool = False) -> dict[str, Any]:
     ]
     quantities = [
         *[_against_particles(found) for found in (*circle, *sphere)],
-        _late(quick),
+        *([] if quick else [_late()]),
         *_below_the_line(higher),
         *[
             row
@@ -130,11 +130,11 @@ def _deviation(point: AtBeta) -> float:
     return difference / (point.mass_error + point.grid_error)
 
 
-def _late(quick: bool) -> Quantity:
+def _late() -> Quantity:
     """Descent with ReLU neurons on the circle: the dead zone empties into the heaviest atom."""
     setting = Setting(LATE_BETA, "descent", "relu")
-    run = density_run(setting, 512 if quick else 1024, (LATE,), atoms="exact")
-    count = 300 if quick else 1000
+    run = density_run(setting, 1024, (LATE,), atoms="exact")
+    count = 1000
     particles = particle_run(setting, count, (LATE,), time_step=0.25)
     width = cluster_distance(LATE_BETA, 2)
     return Quantity(
