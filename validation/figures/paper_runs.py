@@ -169,14 +169,6 @@ def threshold_counts(run: Run, beta: float) -> Array:
     return np.array([threshold_count(state, beta) for state in run.states], float)
 
 
-def as_density(atoms: mfpde.Atoms, grid: mfpde.Circle | mfpde.Sphere) -> mfpde.Density:
-    """Particles as a density: each in the cell with the nearest centre."""
-    centres = grid.points.reshape(-1, grid.dimension)
-    _, cells = cKDTree(centres).query(atoms.points)
-    masses = np.bincount(cells, atoms.masses, minlength=len(centres))
-    return mfpde.Density(grid, masses.reshape(grid.areas.shape) / grid.areas)
-
-
 def angles(points: Array) -> Array:
     """Angles in [0, 2 pi) of points on the circle."""
     return np.asarray(np.mod(np.arctan2(points[..., 1], points[..., 0]), TURN))
