@@ -43,6 +43,7 @@ POSITIVE, NEGATIVE = OKABE_ITO["yellow"], OKABE_ITO["sky"]
 SIGN_BAND = 0.045
 """Height of the band that shows the sign of V, as a share of the axes."""
 LINEAR_COUNTS = 10
+EMPTY = 1e-9
 
 styled = mpl.rc_context(STYLE)
 
@@ -128,8 +129,8 @@ def draw_map(ax: Axes, run: Run) -> Any:
     columns = np.stack([on_cells(state, size).values for state in run.states])
     rows = largest_in_rows(columns[1:, np.argsort(angles(geometry.points))], ROWS)
     edges = np.linspace(0, TURN, rows.shape[1] + 1)
-    with np.errstate(divide="ignore"):
-        shown = np.log10(rows.T)
+    # Where all mass is in exact atoms the density is 0.
+    shown = np.log10(np.maximum(rows.T, EMPTY))
     mesh = ax.pcolormesh(
         run.times,
         edges,
