@@ -81,8 +81,9 @@ def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Script]:
 
 
 def test_scripts_that_fail_leave_the_others_alone(
-    cases: list[Script], tmp_path: Path
+    cases: list[Script], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
     chosen = [cases[0], *cases[2:]]
     results = runner.run_scripts(chosen, tmp_path, jobs=2)
     assert [result.script for result in results] == chosen
@@ -94,7 +95,7 @@ def test_scripts_that_fail_leave_the_others_alone(
     assert raising.error == "ArithmeticError: no such number"
     assert raising.claim.title == "A case"
     assert dying.error == runner.PROCESS_DIED
-    assert os.environ.get("OMP_NUM_THREADS") != "1"
+    assert os.environ["OMP_NUM_THREADS"] == "3"
 
 
 def test_results_are_used_again_while_the_sources_are_the_same(
