@@ -31,9 +31,8 @@ FINER_GRID = "finer_grid"
 _RECENT_STEPS = 6
 _AT_REST = 1e-14
 # Below this share of the draining step, accuracy is the grid's matter, not the step's; near
-# rest, where cells drain slowly, of the time in which attention (K <= 1) moves a unit mass.
+# rest, where cells drain slowly, of the time in which attention moves a unit mass.
 _SMALLEST_SHARE = 1e-3
-_ATTENTION_TIME = 1.0
 # A run of more steps than the inverse of this would never end.
 _SMALLEST_STEP = 1e-13
 
@@ -58,6 +57,9 @@ class TimeLoop:
         self.save_times = list(times)
         self.t_end = t_end
         self.longest = longest
+        # K is at most 1 or, unshifted, e^beta.
+        strengths = [a.amplitude for a in recorder.equation.attentions]
+        self._attention_time = 1.0 / max([1.0, *strengths])
         self.accurate_step = first
         self.below_refused = StepBelowRefused()
         self.report: Callable[..., None] | None = None
@@ -156,9 +158,12 @@ class TimeLoop:
             cut_short = step < wanted
             if not cut_short or result.accurate_step < step or not result.is_accurate:
                 self.accurate_step = result.accurate_step
-            longest = min(draining, _ATTENTION_TIME) if np.isfinite(draining) else 0.0
+            longest = (
+                min(draining, self._attention_time) if np.isfinite(draining) else 0.0
+            )
             smallest = _SMALLEST_SHARE * longest
-            if result.is_accurate or step <= smallest:
+            has_moved = result.state is not self.state
+            if result.is_accurate or (step <= smallest and has_moved):
                 break
             self.rejected += 1
             self.below_refused.refuse(step)

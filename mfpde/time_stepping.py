@@ -29,6 +29,7 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.clouds import fastest_rate, summed_motion, unexpected_moves
 from mfpde.compiled import compiled_sum
 from mfpde.transport import Flow, Scheme, State, Transport
+from mfpde.transport.base import StepFarTooLong
 from mfpde.transport.semi_lagrangian import SemiLagrangian
 
 Point = tuple[State, Flow]
@@ -45,6 +46,7 @@ _NEGLIGIBLE_RATE = 1e-8
 # A cloud shrinks or grows in a step by this share of an e-fold at most.
 _CLOUD_SHARE = 0.5
 _ENERGY_ROUNDING = 1e-15
+_SHARE_AFTER_FAILURE = 0.1
 
 
 def heun(transport: Transport, start: Point, step: float) -> Advanced:
@@ -103,7 +105,8 @@ def _norms(
 class StepResult:
     """A finished step: the new state, its flow, and the step that the error would allow.
 
-    That step is nan if the error is not finite.
+    That step is nan if the error is not finite.  A step that was far too long leaves the
+    state that it started from.
     """
 
     state: State
@@ -154,7 +157,10 @@ class TimeStepper:
 
     def step(self, state: State, flow: Flow, step: float) -> StepResult:
         """Try one step of size ``step`` from ``state`` with its ``flow``."""
-        start, (moved, last), new = self._advanced((state, flow), step)
+        try:
+            start, (moved, last), new = self._advanced((state, flow), step)
+        except StepFarTooLong:
+            return StepResult(state, flow, _SHARE_AFTER_FAILURE * step, False)
         new_flow = self.transport.flow(new)
         before, after = (state, flow), (new, new_flow)
         if last is None or self.diffusion > 0:

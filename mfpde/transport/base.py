@@ -70,6 +70,10 @@ class Flow:
     atom_velocities: FloatArray
 
 
+class StepFarTooLong(Exception):
+    """A stage moves so fast that the step has to be repeated with a much shorter one."""
+
+
 class Motion(NamedTuple):
     """What of a :class:`Flow` does not depend on the scheme's fluxes."""
 

@@ -21,8 +21,9 @@ from mfpde.geometry.circle import Circle
 from mfpde.grid_equation import GridEquation
 from mfpde.remap import edge_densities, remapped
 from mfpde.terms.attention import SOFTMAX_FLOOR
+from mfpde.transport.base import StepFarTooLong
 from mfpde.transport.circle import wrapped
-from mfpde.transport.semi_lagrangian import FLOWS
+from mfpde.transport.semi_lagrangian import FLOWS, is_hopeless
 
 LARGEST_TABLE = 2**14
 """Cells times degrees up to which dense matrices are faster than calls of the FFT."""
@@ -62,8 +63,16 @@ class CircleTables:
     def advanced(
         self, masses: FloatArray, velocity: FloatArray, step: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Masses after a step, and the velocity of its last stage (1, n + 1)."""
-        moved, last = _advanced(masses, velocity[0], step * FLOWS, self.maps)
+        """Masses after a step, and the velocity of its last stage (1, n + 1).
+
+        Raises
+        ------
+        StepFarTooLong
+            If a stage is so fast that no step of this length can be accurate.
+        """
+        moved, last = _advanced(masses, velocity[0], step, self.maps)
+        if is_hopeless(step * last):
+            raise StepFarTooLong
         return moved, last[np.newaxis]
 
 
@@ -132,12 +141,13 @@ def _face_velocity(moments: FloatArray, maps: Maps) -> FloatArray:
 
 @compiled
 def _advanced(
-    masses: FloatArray, first: FloatArray, weights: FloatArray, maps: Maps
+    masses: FloatArray, first: FloatArray, step: float, maps: Maps
 ) -> tuple[FloatArray, FloatArray]:
     edges = edge_densities(wrapped(masses))
     total = masses.sum()
     velocities = np.zeros((4, len(first)))
     velocities[0] = first
+    weights = step * FLOWS
     moved = masses
     for stage in range(4):
         positions = feet(velocities, weights[stage], True)
@@ -147,4 +157,6 @@ def _advanced(
             moved[i] *= scale
         if stage < 3:
             velocities[stage + 1] = _face_velocity(np.dot(maps[0], moved), maps)
+            if is_hopeless(step * velocities[stage + 1]):
+                return masses, velocities[stage + 1]
     return moved, velocities[3]

@@ -24,11 +24,13 @@ from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
 from mfpde.feet import feet
 from mfpde.remap import GHOSTS, edge_densities, remapped
-from mfpde.transport.base import Flow, State, Transport
+from mfpde.transport.base import Flow, State, StepFarTooLong, Transport
 from mfpde.transport.line import blends
 
 # The flows keep their order below about 1.
 _LARGEST_COMPRESSION = 1.0
+# A stage's flow that compresses so much is not worth tracing: the step is far too long.
+HOPELESS_COMPRESSION = 50.0
 # With exact atoms: what contracts to one must be met while it is a few cells wide, and tails
 # be absorbed in small portions.
 _COMPRESSION_BEFORE_ATOMS = 0.07
@@ -79,10 +81,19 @@ class SemiLagrangian(Transport):
         return self.grid.velocity_at(flow.moments, points)
 
     def advanced(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
-        """State after a step of the method, and the flow of its last stage."""
+        """State after a step of the method, and the flow of its last stage.
+
+        Raises
+        ------
+        StepFarTooLong
+            If a stage is so fast that no step of this length can be accurate: it is not
+            traced.
+        """
         flows = [flow]
         for _ in range(3):
             flows.append(self.flow(self._carried(state, flows, step)))
+            if is_hopeless(step * flows[-1].velocity[0]):
+                raise StepFarTooLong
         return self._carried(state, flows, step), flows[-1]
 
     def _carried(self, state: State, flows: Sequence[Flow], step: float) -> State:
@@ -120,6 +131,12 @@ class SemiLagrangian(Transport):
             contraction = _contraction(flow.velocity[0], state.masses)
             steepest = max(steepest, contraction / _COMPRESSION_BEFORE_ATOMS)
         return _LARGEST_COMPRESSION / steepest if steepest > 0 else np.inf
+
+
+@compiled
+def is_hopeless(motion: FloatArray) -> bool:
+    """Whether a stage moves faces (n + 1,) by so many cells that the step must fail."""
+    return _steepest(motion) > HOPELESS_COMPRESSION
 
 
 @compiled
