@@ -29,7 +29,7 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.clouds import fastest_rate, summed_motion, unexpected_moves
 from mfpde.compiled import compiled_sum
 from mfpde.transport import Flow, Scheme, State, Transport
-from mfpde.transport.base import StepFarTooLong
+from mfpde.transport.base import StepFarTooLongError
 from mfpde.transport.semi_lagrangian import SemiLagrangian
 
 Point = tuple[State, Flow]
@@ -159,7 +159,7 @@ class TimeStepper:
         """Try one step of size ``step`` from ``state`` with its ``flow``."""
         try:
             start, (moved, last), new = self._advanced((state, flow), step)
-        except StepFarTooLong:
+        except StepFarTooLongError:
             return StepResult(state, flow, _SHARE_AFTER_FAILURE * step, False)
         new_flow = self.transport.flow(new)
         before, after = (state, flow), (new, new_flow)

@@ -21,7 +21,7 @@ def test_an_attention_of_e_to_the_beta_is_the_shifted_one_in_shorter_time(
     beta, circle = 25.0, mfpde.Circle(num_cells)
     factor = np.exp(-beta)
 
-    def run(kernel: str, scale: float, t_end: float, steps: int) -> mfpde.Run:
+    def run(kernel: str, scale: float, t_end: float, *, steps: int) -> mfpde.Run:
         equation = mfpde.MeanFieldEquation(
             mfpde.Attention(beta, kernel=kernel),
             mfpde.Perceptron([[1.0, 0.0]], [scale], "gelu"),

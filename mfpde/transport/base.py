@@ -70,7 +70,7 @@ class Flow:
     atom_velocities: FloatArray
 
 
-class StepFarTooLong(Exception):
+class StepFarTooLongError(Exception):
     """A stage moves so fast that the step has to be repeated with a much shorter one."""
 
 

@@ -21,7 +21,7 @@ from mfpde.geometry.circle import Circle
 from mfpde.grid_equation import GridEquation
 from mfpde.remap import edge_densities, remapped
 from mfpde.terms.attention import SOFTMAX_FLOOR
-from mfpde.transport.base import StepFarTooLong
+from mfpde.transport.base import StepFarTooLongError
 from mfpde.transport.circle import wrapped
 from mfpde.transport.semi_lagrangian import FLOWS, is_hopeless
 
@@ -67,12 +67,12 @@ class CircleTables:
 
         Raises
         ------
-        StepFarTooLong
+        StepFarTooLongError
             If a stage is so fast that no step of this length can be accurate.
         """
         moved, last = _advanced(masses, velocity[0], step, self.maps)
         if is_hopeless(step * last):
-            raise StepFarTooLong
+            raise StepFarTooLongError
         return moved, last[np.newaxis]
 
 

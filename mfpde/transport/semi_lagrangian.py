@@ -24,7 +24,7 @@ from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
 from mfpde.feet import feet
 from mfpde.remap import GHOSTS, edge_densities, remapped
-from mfpde.transport.base import Flow, State, StepFarTooLong, Transport
+from mfpde.transport.base import Flow, State, StepFarTooLongError, Transport
 from mfpde.transport.line import blends
 
 # The flows keep their order below about 1.
@@ -85,7 +85,7 @@ class SemiLagrangian(Transport):
 
         Raises
         ------
-        StepFarTooLong
+        StepFarTooLongError
             If a stage is so fast that no step of this length can be accurate: it is not
             traced.
         """
@@ -93,7 +93,7 @@ class SemiLagrangian(Transport):
         for _ in range(3):
             flows.append(self.flow(self._carried(state, flows, step)))
             if is_hopeless(step * flows[-1].velocity[0]):
-                raise StepFarTooLong
+                raise StepFarTooLongError
         return self._carried(state, flows, step), flows[-1]
 
     def _carried(self, state: State, flows: Sequence[Flow], step: float) -> State:

@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from validation.independent import Problem, gradient
+from validation.kept import kept
 
 Array = NDArray[np.float64]
 
@@ -44,6 +45,7 @@ def equal_masses(points: Array) -> Cloud:
     return Cloud(0.0, points, np.full(len(points), 1 / len(points)))
 
 
+@kept
 def moved(
     problem: Problem,
     cloud: Cloud,

@@ -25,6 +25,7 @@ from validation.figures.independent_particles import (
     linked,
 )
 from validation.independent import Problem
+from validation.kept import kept
 
 Array = NDArray[np.float64]
 
@@ -81,6 +82,7 @@ def uniform_points(count: int, dimension: int, seed: int = START_SEED) -> Array:
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 
+@kept
 def paper_run(
     problem: Problem,
     start: Array,
