@@ -1,7 +1,8 @@
 """The track of a run's atoms as variables of its records, and back.
 
     tracked_points(time, tracked_atom, axis), tracked_masses(time, tracked_atom),
-    tracked_identities, tracked_forming (1 or 0)       NaN beyond the atoms of that time
+    tracked_arrived_masses, tracked_identities,
+    tracked_forming (1 or 0)                           NaN beyond the atoms of that time
     verdict(time, character)                           UTF-8, zero beyond the text
 
 The junctions of the tree are an attribute, a list in JSON (whose numbers are exact).
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, read_only
 from mfpde.events import Event
@@ -26,6 +28,7 @@ TRACKED_ATOMS = (
     "tracked_masses",
     "tracked_identities",
     "tracked_forming",
+    "tracked_arrived_masses",
 )
 TRACK_VARIABLES = (*TRACKED_ATOMS, "verdict")
 
@@ -46,6 +49,11 @@ def track_variables(seen: SeenAtoms | None, verdict: str) -> dict[str, Variable]
         "tracked_identities": (seen.identities, "the same atom has the same number"),
         "tracked_forming": (seen.is_forming, "1 for atoms that are forming still"),
     }
+    if seen.arrived_masses is not None:
+        columns["tracked_arrived_masses"] = (
+            seen.arrived_masses,
+            "what of the masses is in the atoms seen",
+        )
     for name, (values, meaning) in columns.items():
         numbers = np.asarray(values, dtype=np.float64)
         variables[name] = Variable(
@@ -175,4 +183,12 @@ def _seen(row: dict[str, FloatArray], dimension: int) -> SeenAtoms:
         row["tracked_masses"][there],
         row["tracked_forming"][there] > 0,
         row["tracked_identities"][there].astype(np.int64),
+        arrived_masses=_arrived(row, there),
     )
+
+
+def _arrived(row: dict[str, FloatArray], there: NDArray[np.bool_]) -> FloatArray | None:
+    """What had arrived; None in stores of versions that did not keep it."""
+    if "tracked_arrived_masses" not in row:
+        return None
+    return row["tracked_arrived_masses"][there]

@@ -109,6 +109,17 @@ def test_cells_that_are_no_numbers_are_named(config, capsys) -> None:
     assert "'abc' is no whole number" in capsys.readouterr().err
 
 
+def test_a_study_without_atoms_says_so_in_place_of_its_figure(config, capsys) -> None:
+    short = ["--set", "solve.t_end=0.01", "--cells", "32,64,128", "--particles", "0"]
+    assert main(["study", config, *short, "--figure", "study.pdf"]) == 2
+    captured = capsys.readouterr()
+    assert "number of atoms" in captured.out
+    assert captured.err.startswith(
+        "mfpde study: --figure study.pdf: the study found no"
+    )
+    assert not Path("study.pdf").exists()
+
+
 def test_the_list_of_settings_has_every_key() -> None:
     text = settings_text()
     for name, field in Settings.model_fields.items():

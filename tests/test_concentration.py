@@ -95,7 +95,9 @@ def test_atoms_turn_with_the_measure() -> None:
         for c in (0.0, 100 * circle.spacing)
     ]
     turned = [
-        sorted(np.mod(np.array([a.angle for a in report.atoms]) - turn + 1, 2 * np.pi))
+        sorted(
+            np.mod(np.array([a.angle for a in report.clusters]) - turn + 1, 2 * np.pi)
+        )
         for report, turn in zip(reports, (0.0, 100 * circle.spacing), strict=True)
     ]
     np.testing.assert_allclose(turned[0], turned[1], atol=1e-9)
@@ -113,8 +115,8 @@ def test_particles_and_density_agree() -> None:
     particles = mfpde.solve_particles(
         equation, mfpde.quantized(mfpde.uniform(circle), 2000), t_end=40.0, rtol=1e-6
     )
-    dense = mfpde.concentration(run.final, equation).atoms
-    points = mfpde.concentration(particles.final, equation).atoms
+    dense = mfpde.concentration(run.final, equation).clusters
+    points = mfpde.concentration(particles.final, equation).clusters
     assert len(dense) == len(points) == 2
     for one, other in zip(dense, points, strict=True):
         assert one.mass == pytest.approx(other.mass, abs=2e-3)

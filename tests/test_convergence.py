@@ -88,7 +88,8 @@ def test_a_study_is_printed_written_and_drawn(study, tmp_path):
     figure = mfpde.plot_convergence(study)
     assert [ax.get_ylabel() for ax in figure.axes] == [
         "change of position / rad",
-        "change of mass",
+        "change of mass of basin",
+        "change of mass in core",
     ]
     drawn = figure.axes[0].lines[0].get_ydata()
     np.testing.assert_array_equal(drawn, study.of_kind("position")[0].differences)

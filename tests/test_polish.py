@@ -370,10 +370,10 @@ def test_atoms_of_a_density_in_descent_on_the_circle_are_stable() -> None:
     )
     run = mfpde.solve(equation, mfpde.uniform(mfpde.Circle(512)), t_end=100.0)
     report = mfpde.concentration(run.final, equation)
-    found = mfpde.polish(equation, report.atoms)
+    found = mfpde.polish(equation, report.clusters)
     # The grid knows their places to a cell, but for what still moves.
     assert_stable(found, closer_than=2 * np.pi / 512)
-    np.testing.assert_allclose(found.atoms.masses, [a.mass for a in report.atoms])
+    np.testing.assert_allclose(found.atoms.masses, [a.mass for a in report.clusters])
 
 
 @pytest.mark.parametrize("activation", ["gelu", "relu"])

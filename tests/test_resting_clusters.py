@@ -48,7 +48,7 @@ def test_a_light_cluster_on_its_way_is_told_from_the_core() -> None:
         direction="ascent",
     )
     report = mfpde.concentration(mfpde.Density(sphere, values).normalized(), equation)
-    (region,) = report.atoms
+    (region,) = report.clusters
     assert region.kind == "forming"
     assert region.core_mass == pytest.approx(0.9, abs=1e-3)
     assert region.second_peak == pytest.approx(0.1, abs=1e-3)

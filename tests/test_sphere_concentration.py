@@ -245,8 +245,8 @@ def test_zonal_and_full_sphere_agree(beta: float, width: float) -> None:
         mfpde.concentration(bumps(geometry, **shape), equation)
         for geometry in (mfpde.Sphere(128), mfpde.Zonal(3, 256))
     )
-    assert len(full.atoms) == len(band.atoms) == 2
-    for one, other in zip(full.atoms, band.atoms, strict=True):
+    assert len(full.clusters) == len(band.clusters) == 2
+    for one, other in zip(full.clusters, band.clusters, strict=True):
         assert one.mass == pytest.approx(other.mass, abs=1e-4)
         assert one.radius == pytest.approx(other.radius, rel=0.02)
         assert one.kind == other.kind == "forming"

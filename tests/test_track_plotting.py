@@ -185,7 +185,7 @@ def test_the_overview_has_the_tree(name, request):
     run = request.getfixturevalue(name)
     figure = plot_run(run)
     assert isinstance(figure, Figure)
-    assert any(ax.get_ylabel() == "mass in atoms" for ax in figure.axes)
+    assert any(ax.get_ylabel().startswith("mass of atoms") for ax in figure.axes)
     assert any(by_gid(ax, "path 4") for ax in figure.axes)
 
 

@@ -76,7 +76,7 @@ def test_a_forming_atom_reports_the_growth_of_its_density() -> None:
     peaks = [np.log(state.density.values.max()) for state in run.states]
     report = mfpde.concentration(run.states[1], equation)
     assert report.verdict == "forming"
-    (atom,) = report.atoms
+    (atom,) = report.clusters
     assert atom.growth_rate == pytest.approx((peaks[2] - peaks[0]) / 0.2, rel=0.01)
     mean = run.states[1].density.masses @ circle.points
     assert atom.growth_rate == pytest.approx(np.linalg.norm(mean), rel=1e-3)
@@ -91,7 +91,7 @@ def test_on_the_sphere_a_forming_density_grows_by_both_eigenvalues() -> None:
     ).normalized()
     report = mfpde.concentration(density, attention(0.0))
     mean = np.tensordot(density.masses, sphere.points, axes=2)
-    (atom,) = report.atoms
+    (atom,) = report.clusters
     assert atom.kind == "forming"
     assert atom.growth_rate == pytest.approx(2 * np.linalg.norm(mean), rel=1e-3)
     # The cap of radius r about the axis was one of tan(R/2) = e^c tan(r/2).
@@ -209,7 +209,7 @@ def test_two_peaks_in_one_basin_are_still_forming() -> None:
     )
     report = mfpde.concentration(density_of(circle, values), attention(3.0))
     assert report.verdict == "forming"
-    assert "second peak" in report.atoms[0].reason
+    assert "second peak" in report.clusters[0].reason
 
 
 def test_coarsening_keeps_mass_and_mean_and_its_error_is_of_third_order() -> None:
@@ -306,7 +306,7 @@ def test_counts_from_basins_do_not_depend_on_the_grid(beta: float, time: float) 
         for num_cells in (256, 512, 1024):
             start = mfpde.perturbed_uniform(mfpde.Circle(num_cells), 0.3, seed=seed)
             run = mfpde.solve(equation, start, t_end=time, save_at=[time])
-            atoms = mfpde.concentration(run.final, equation).atoms
+            atoms = mfpde.concentration(run.final, equation).clusters
             basins.append(len(atoms))
             masses.append([atom.mass for atom in atoms])
             found = threshold_clusters(run.final, threshold_distance(beta, 2))
@@ -345,7 +345,7 @@ def test_the_position_is_the_mean_of_atom_and_tail_on_every_kind_of_measure(
     equation = attention(25.0)
 
     def found(measure):
-        (region,) = mfpde.concentration(measure, equation).atoms
+        (region,) = mfpde.concentration(measure, equation).clusters
         return region
 
     points, masses = tail.geometry.points.reshape(-1, geometry.dimension), tail.masses

@@ -121,7 +121,7 @@ def descent(
     for name in names:
         equation = particle_clusters.circle_equation(name)
         particles = particle_clusters.circle_particles(name)
-        truth = mfpde.concentration(particles, equation).atoms
+        truth = mfpde.concentration(particles, equation).clusters
         print(f"{name}, particles: {_shown(truth)}")
         for num_cells in sizes:
             run = mfpde.solve(
@@ -132,7 +132,7 @@ def descent(
                 atoms="exact",
             )
             far = mfpde.wasserstein(run.final, particles)
-            atoms = mfpde.concentration(run.final, equation).atoms
+            atoms = mfpde.concentration(run.final, equation).clusters
             mass, place, unmatched = compared(truth, atoms)
             print(
                 f"  {num_cells} cells: W1 {far:.2e}, masses {mass:.1e}, positions "

@@ -50,8 +50,8 @@ def main(quick: bool = False, seed: int = 7) -> dict[str, float]:
         particles = mfpde.solve_particles(
             equation, mfpde.quantized(start, count), t_end=20.0, rtol=1e-6, atol=1e-8
         )
-        dense = mfpde.concentration(run.final, equation).atoms
-        points = mfpde.concentration(particles.final, equation).atoms
+        dense = mfpde.concentration(run.final, equation).clusters
+        points = mfpde.concentration(particles.final, equation).clusters
         print(
             f"{name}: {len(dense)} atoms of the density, {len(points)} of the particles; "
             f"{run.statistics['steps']} steps, {run.statistics['wall_seconds']:.1f} s against "

@@ -606,7 +606,7 @@ def score(
             mistakes = case.expected.mistakes(report)
             rows += 1
             right += not mistakes
-            forbidden += case.expected.atoms == 0 and len(report.atoms) > 0
+            forbidden += case.expected.atoms == 0 and len(report.clusters) > 0
             if mistakes:
                 print(f"{case.place:7s} {size:5d} {case.name}: {', '.join(mistakes)}")
     print(f"{right} of {rows} rows right, {forbidden} false atoms")

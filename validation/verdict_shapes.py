@@ -45,8 +45,8 @@ class Expected:
         found = []
         if report.verdict not in self.verdict:
             found.append(f"verdict {report.verdict}")
-        if self.atoms is not None and len(report.atoms) != self.atoms:
-            found.append(f"{len(report.atoms)} atoms")
+        if self.atoms is not None and len(report.clusters) != self.atoms:
+            found.append(f"{len(report.clusters)} atoms")
         found += self._wrong_masses(report)
         if self.has_curve is not None and bool(report.curves) != self.has_curve:
             found.append(f"{len(report.curves)} curves")
@@ -56,7 +56,7 @@ class Expected:
     def _wrong_masses(self, report: ConcentrationReport) -> list[str]:
         found = []
         if self.masses is not None:
-            masses = sorted((atom.mass for atom in report.atoms), reverse=True)
+            masses = sorted((atom.mass for atom in report.clusters), reverse=True)
             if len(masses) != len(self.masses) or not np.allclose(
                 masses, self.masses, rtol=0, atol=MASS_TOLERANCE
             ):

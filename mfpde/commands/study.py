@@ -30,7 +30,11 @@ def study(arguments: argparse.Namespace) -> int:
     if arguments.figure is not None:
         from mfpde.plotting import plot_convergence, save_figure
 
-        pdf, png = save_figure(plot_convergence(found), arguments.figure)
+        try:
+            figure = plot_convergence(found)
+        except ValueError as error:
+            raise SettingsError(f"--figure {arguments.figure}: {error}") from error
+        pdf, png = save_figure(figure, arguments.figure)
         if not arguments.quiet:
             say(f"drawn in {pdf} and {png}")
     return DONE

@@ -38,7 +38,8 @@ class ConcentratedRegion:
         than half of its core, or spreads.  On a zonal grid: the pole, or one point of the ring.
     mass, core_mass
         Mass of the basin, and of the core: the part within ``core_radius`` of its mean.
-        Mass at rest belongs to no basin.
+        Mass at rest belongs to no basin.  What is in the basin and not in the core is on
+        its way: :attr:`arriving_mass`.
     principal_radii
         Root mean square extents of the core along its principal directions, in radians,
         largest first, (d - 1,); those of its covariance for an exact atom.
@@ -107,6 +108,16 @@ class ConcentratedRegion:
     second_peak: float = 0.0
 
     @property
+    def arrived_mass(self) -> float:
+        """Mass that the atom has: that of its core; 0 where there is no atom yet."""
+        return self.core_mass if self.kind == "atom" else 0.0
+
+    @property
+    def arriving_mass(self) -> float:
+        """Mass of the basin that is on its way: all of it where there is no atom yet."""
+        return max(self.mass - self.arrived_mass, 0.0)
+
+    @property
     def angle(self) -> float:
         """Angle in [0, 2 pi) on the circle; else the angle in [0, pi] from the last axis."""
         if len(self.position) == 2:
@@ -169,8 +180,28 @@ class ConcentrationReport(Printed):
 
     @property
     def atoms(self) -> tuple[ConcentratedRegion, ...]:
-        """The regions of kind ``"atom"`` or ``"forming"``, heaviest first."""
+        """The regions of kind ``"atom"``, heaviest basin first."""
+        return self.of_kinds("atom")
+
+    @property
+    def forming(self) -> tuple[ConcentratedRegion, ...]:
+        """The regions of kind ``"forming"``, heaviest basin first: atoms to be."""
+        return self.of_kinds("forming")
+
+    @property
+    def clusters(self) -> tuple[ConcentratedRegion, ...]:
+        """Atoms and those forming together, heaviest basin first."""
         return self.of_kinds("atom", "forming")
+
+    @property
+    def arrived_mass(self) -> float:
+        """Mass in the cores of atoms."""
+        return sum(region.arrived_mass for region in self.clusters)
+
+    @property
+    def arriving_mass(self) -> float:
+        """Mass in the basins of atoms and of those forming that is on its way."""
+        return sum(region.arriving_mass for region in self.clusters)
 
     @property
     def curves(self) -> tuple[ConcentratedRegion, ...]:

@@ -36,13 +36,15 @@ def sentence(report: ConcentrationReport) -> str:
     parts = [_counted(len(report.of_kinds("atom")), "atom")]
     parts.append(f"{len(report.of_kinds('forming'))} forming")
     parts += _others(report)
-    held = sum(region.mass for region in report.atoms)
     text = f"{', '.join(parts)} (basins of the velocity field)"
-    if report.atoms:
-        text += f"; mass {held:.6f} in atoms and forming regions"
-    second = sum(region.second_peak for region in report.atoms)
+    if report.clusters:
+        text += (
+            f"; mass {report.arrived_mass:.6f} in atoms, {report.arriving_mass:.6f} on "
+            "its way"
+        )
+    second = sum(region.second_peak for region in report.clusters)
     if second > LIGHT:
-        text += f", {second:.6f} of it at second peaks on their way"
+        text += f", {second:.6f} of it at second peaks"
     if report.curves:
         text += f"; {sum(curve.mass for curve in report.curves):.6f} on curves"
     if report.frozen_mass > REST:
@@ -80,7 +82,7 @@ def table(report: ConcentrationReport) -> str:
     if listed:
         title, _ = _POSITIONS[report.place]
         lines.append(
-            f"{'kind':>10} {title} {'mass':>9} {'in core':>9} {'width/h':>11} "
+            f"{'kind':>10} {title} {'in basin':>9} {'in core':>9} {'width/h':>11} "
             f"{'exponents':>14} {'contracts':>10} {'grows':>10} {'coarse':>7} {'pins':>9}"
         )
         lines += [_row(region, report.place) for region in listed[:MOST_ROWS]]

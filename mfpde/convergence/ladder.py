@@ -11,7 +11,7 @@ from mfpde.concentration import ball_radius, concentration
 from mfpde.convergence.centres import centre_near, weighted_points
 from mfpde.equation import MeanFieldEquation
 from mfpde.events import Event
-from mfpde.measure import AnyMeasure, Atoms
+from mfpde.measure import AnyMeasure
 from mfpde.run import Run
 from mfpde.tracking.flow import angles_between
 from mfpde.tracking.matching import assigned
@@ -28,27 +28,44 @@ class Merges:
     masses: FloatArray
 
 
+@dataclass(frozen=True, eq=False)
+class FinalAtoms:
+    """Atoms that a measure holds or that form in it, heaviest basin first.
+
+    Centres ``points`` (n, d), masses of the basins ``masses`` (n,), and what of these is
+    gathered in the cores ``core_masses`` (n,).
+    """
+
+    points: FloatArray
+    masses: FloatArray
+    core_masses: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.masses)
+
+
 def final_atoms(
     measure: AnyMeasure, equation: MeanFieldEquation, smallest_mass: float
-) -> Atoms:
-    """Centres of the atoms that a measure holds or that form in it, heaviest first.
-
-    Their masses are those of their basins.
-    """
+) -> FinalAtoms:
+    """Find the atoms of a measure, and those forming, by :func:`mfpde.concentration`."""
     found = [
         region
-        for region in concentration(measure, equation).atoms
+        for region in concentration(measure, equation).clusters
         if region.mass >= smallest_mass
     ]
     if not found:
-        return Atoms.none(measure.dimension)
+        return FinalAtoms(np.zeros((0, measure.dimension)), np.zeros(0), np.zeros(0))
     seen = np.array([region.position for region in found])
     points, masses = weighted_points(measure)
     centres = [
         centre_near(position, points, masses, radius=radius)
         for position, radius in zip(seen, _windows(seen, equation), strict=True)
     ]
-    return Atoms(centres, [region.mass for region in found])
+    return FinalAtoms(
+        np.array(centres),
+        np.array([region.mass for region in found]),
+        np.array([region.core_mass for region in found]),
+    )
 
 
 def _windows(points: FloatArray, equation: MeanFieldEquation) -> FloatArray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.convergence.ladder import Merges, matched
+from mfpde.convergence.ladder import FinalAtoms, Merges, matched
 from mfpde.convergence.quantity import Converging, distances, judged
 from mfpde.measure import Atoms
 
@@ -17,7 +17,7 @@ from mfpde.measure import Atoms
 class Seen:
     """The atoms of a run at its end, and its merges."""
 
-    atoms: Atoms
+    atoms: FinalAtoms
     merges: Merges
 
 
@@ -42,7 +42,7 @@ class _Column:
         if len(self.witnesses) > 1:
             pair = [np.atleast_1d(w)[np.newaxis] for w in self.witnesses[:2]]
             uncertainty = float(np.ravel(distances(self.kind, *pair))[0])
-        if self.witnesses and self.kind == "mass":
+        if self.witnesses and self.kind in ("mass", "core mass"):
             # A basin's edge lies somewhere between two particles.
             uncertainty = float(np.fmax(uncertainty, grain / 2))
         return Converging(
@@ -71,7 +71,9 @@ def quantities_of(
     grain: float,
     polished: Atoms | None,
 ) -> tuple[Converging, ...]:
-    """Numbers, positions, masses and merge times, named by the atoms of the finest grid.
+    """What converges or not, named by the atoms of the finest grid.
+
+    Numbers of atoms and merges; positions, masses of basins and of cores, merge times.
 
     Parameters
     ----------
@@ -127,7 +129,9 @@ def _atoms(
 ) -> list[_Column]:
     base = seen[-1].atoms
     found = [_rows_of(s.atoms, base, reach) for s in (*seen, *witnesses)]
-    points, masses = (np.stack([row[k] for row in found]) for k in (0, 1))
+    points = np.stack([row.points for row in found])
+    masses = np.stack([row.masses for row in found])
+    core_masses = np.stack([row.core_masses for row in found])
     count = len(seen)
     columns = []
     for k in range(len(base)):
@@ -135,6 +139,7 @@ def _atoms(
         for kind, values, goal in (
             ("position", points[:, k], place),
             ("mass", masses[:, k], None),
+            ("core mass", core_masses[:, k], None),
         ):
             name = f"{kind} of atom {k + 1}"
             columns.append(
@@ -143,14 +148,15 @@ def _atoms(
     return columns
 
 
-def _rows_of(atoms: Atoms, base: Atoms, reach: float) -> tuple[FloatArray, FloatArray]:
-    """Points (k, d) and masses (k,) of the atoms that are those of ``base``; else NaN."""
+def _rows_of(atoms: FinalAtoms, base: FinalAtoms, reach: float) -> FinalAtoms:
+    """The atoms that are those of ``base``, in its order; NaN where there is none."""
     points = np.full(base.points.shape, np.nan)
-    masses = np.full(len(base), np.nan)
+    masses, core_masses = np.full((2, len(base)), np.nan)
     pairs = matched((atoms.points, atoms.masses), (base.points, base.masses), reach)
     for k, index in pairs.items():
         points[k], masses[k] = atoms.points[index], atoms.masses[index]
-    return points, masses
+        core_masses[k] = atoms.core_masses[index]
+    return FinalAtoms(points, masses, core_masses)
 
 
 def _merges(

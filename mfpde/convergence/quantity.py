@@ -43,8 +43,8 @@ class Converging:
     name
         What it is, with the atom's number: ``"position of atom 1"``.
     kind
-        ``"position"``, ``"mass"``, ``"merge time"`` or ``"number"`` (of
-        atoms, of merges).
+        ``"position"``, ``"mass"`` (of the basin), ``"core mass"`` (what of it has
+        gathered), ``"merge time"`` or ``"number"`` (of atoms, of merges).
     values
         On each grid, coarsest first: (n,) or for positions unit vectors (n, d); NaN where
         a grid has no such atom or merge.

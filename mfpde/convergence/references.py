@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mfpde.arrays import FloatArray
-from mfpde.convergence.ladder import Merges, final_atoms, merges_of
+from mfpde.convergence.ladder import FinalAtoms, Merges, final_atoms, merges_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
 from mfpde.measure import Atoms, Density
@@ -23,7 +23,7 @@ class ParticleReference:
     """Particles from the same start, their atoms at the end, and their merges."""
 
     run: Run
-    atoms: Atoms
+    atoms: FinalAtoms
     merges: Merges
 
 
@@ -63,7 +63,7 @@ def default_count(finest: Density) -> int:
 
 
 def polished_reference(
-    equation: MeanFieldEquation, atoms: Atoms
+    equation: MeanFieldEquation, atoms: FinalAtoms
 ) -> tuple[PolishedAtoms | None, str | None]:
     """Return the stationary atoms beside ``atoms``, or why there are none."""
     if len(atoms) == 0:

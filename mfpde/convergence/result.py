@@ -45,8 +45,8 @@ class AtomConvergence(Printed):
     grids, runs
         The grids, coarsest first, and the run on each.
     quantities
-        The number of atoms, then position and mass of each atom of the finest grid,
-        heaviest first, then its merges in their order.
+        The number of atoms, then position, mass of the basin and mass in the core of each
+        atom of the finest grid, heaviest first, then its merges in their order.
     particles
         The particles from the same start, or None.
     polished
@@ -76,7 +76,7 @@ class AtomConvergence(Printed):
         return all(quantity.converged for quantity in self.quantities)
 
     def of_kind(self, kind: str) -> tuple[Converging, ...]:
-        """Quantities of one kind: ``"position"``, ``"mass"``, ``"merge time"``, ..."""
+        """Quantities of one kind: ``"position"``, ``"mass"``, ``"core mass"``, ..."""
         return tuple(q for q in self.quantities if q.kind == kind)
 
     def __str__(self) -> str:

@@ -16,15 +16,18 @@ from mfpde.run import Run
 from mfpde.tracking import Path, Track
 
 LEAST_LABELLED_MASS = 0.04
-BAND_STRENGTH = 0.55
+DARK, PALE = 0.45, 0.25
+"""Strengths of what has arrived, over that of the whole band."""
+SHOWN_ON_ITS_WAY = 5e-4
 
 
 @styled
 def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Axes:
-    """Draw the atoms as bands, as high as their masses, that join where atoms merge.
+    """Draw the atoms as bands, as high as their basins, that join where atoms merge.
 
-    Atoms that are one in the end have one colour; the number at the right is the mass of
-    each.  What is missing to 1 is mass in no atom.  Time is logarithmic if the saves are
+    Atoms that are one in the end have one colour.  The dark part of a band has arrived, the
+    pale one is on its way; the numbers at the right say how much of each.  What is missing
+    to 1 is mass in no basin of an atom.  Time is logarithmic if the saves are
     spaced so.
 
     Parameters
@@ -44,21 +47,25 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Axes:
     bands = _bands(track)
     for number, band in enumerate(bands):
         colour = NEURONS[band.family % len(NEURONS)]
-        ax.fill_between(
-            band.times,
-            band.low,
-            band.high,
-            facecolor=colour,
-            alpha=BAND_STRENGTH,
-            edgecolor="white",
-            linewidth=0.6,
-            gid=f"atom {band.path.identity}",
-            zorder=2 + 0.001 * number,
-        )
+        for top, strength, gid in (
+            (band.high, PALE, f"atom {band.path.identity}"),
+            (band.arrived, DARK, f"arrived at {band.path.identity}"),
+        ):
+            ax.fill_between(
+                band.times,
+                band.low,
+                top,
+                facecolor=colour,
+                alpha=strength,
+                edgecolor="white",
+                linewidth=0.6,
+                gid=gid,
+                zorder=2 + 0.001 * number,
+            )
     _mark_junctions(ax, bands)
     _label_masses(ax, track, bands)
     ax.set_ylim(0.0, max([1.0, *(band.high.max() for band in bands)]))
-    ax.set_ylabel("mass in atoms")
+    ax.set_ylabel("mass of atoms\n(pale: on its way)")
     ax.spines["right"].set_visible(False)
     set_time_axis(ax, track.times)
     _add_legend(ax, track)
@@ -111,13 +118,17 @@ def plot_cluster_counts(run: Run, *, ax: Axes | None = None) -> Axes:
 
 @dataclass(frozen=True, eq=False)
 class _Band:
-    """One atom's band: between ``low`` and ``high`` (n,) at ``times`` (n,)."""
+    """One atom's band: between ``low`` and ``high`` (n,) at ``times`` (n,).
+
+    What has arrived reaches up to ``arrived``.
+    """
 
     path: Path
     family: int
     times: FloatArray
     low: FloatArray
     high: FloatArray
+    arrived: FloatArray
 
     def middle_at(self, time: float) -> float:
         """Height of the band's middle."""
@@ -178,7 +189,10 @@ def _lay_out(
     )
     low = np.full(len(times), base)
     high = base + np.interp(times, path.times, path.masses)
-    bands.append(_Band(path, family, times, low, high))
+    # A store that did not keep what has arrived shows all of it as such.
+    known = np.where(np.isnan(path.arrived_masses), path.masses, path.arrived_masses)
+    arrived = base + np.interp(times, path.times, known)
+    bands.append(_Band(path, family, times, low, high, arrived))
     return max(below, float(path.masses.max()))
 
 
@@ -199,7 +213,7 @@ def _label_masses(ax: Axes, track: Track, bands: list[_Band]) -> None:
         if band.times[-1] < track.times[-1] or mass < LEAST_LABELLED_MASS:
             continue
         ax.annotate(
-            f"{mass:.3f}",
+            _mass_text(mass, band.path.arrived_masses[-1]),
             (1.0, (band.low[-1] + band.high[-1]) / 2),
             xycoords=("axes fraction", "data"),
             xytext=(4, 0),
@@ -210,6 +224,13 @@ def _label_masses(ax: Axes, track: Track, bands: list[_Band]) -> None:
             annotation_clip=False,
             gid="mass",
         )
+
+
+def _mass_text(mass: float, arrived: float) -> str:
+    """What has arrived, and what is on its way where it would show."""
+    if not mass - arrived > SHOWN_ON_ITS_WAY:
+        return f"{mass:.3f}"
+    return f"{arrived:.3f}\n(+{mass - arrived:.3f})"
 
 
 def _add_legend(ax: Axes, track: Track) -> None:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from mfpde.arrays import FloatArray
 from mfpde.measure import Atoms
 from mfpde.plotting.angle_view import view_of
+from mfpde.plotting.found_atoms import FoundAtoms
 from mfpde.plotting.landscape import draw_active_regions
 from mfpde.plotting.projections import Mollweide
 from mfpde.plotting.scales import set_angle_axis
@@ -146,7 +147,7 @@ def _mark(ax: Axes, projection: Mollweide, result: Minimum) -> None:
     atoms = result.measure
     assert isinstance(atoms, Atoms)
     if result.kind == "atoms" and len(atoms) <= MOST_DISCS:
-        none = Atoms.none(3)
+        none = FoundAtoms.all_arrived(Atoms.none(3))
         draw_atoms(ax, projection, (atoms, none), area_per_mass=AREA_PER_MASS)
         return
     x, y = projection.project(atoms.points).T

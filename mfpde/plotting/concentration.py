@@ -55,7 +55,7 @@ _ORDER: tuple[Kind, ...] = (
 _TITLES = (
     "kind",
     "position",
-    "mass",
+    "in basin",
     "in core",
     "width / h",
     "exponents",

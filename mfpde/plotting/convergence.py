@@ -12,7 +12,12 @@ from mfpde.arrays import FloatArray
 from mfpde.convergence import AtomConvergence, Converging
 from mfpde.plotting.style import MUTED, NEURONS, Picture, styled
 
-PANELS = {"position": "position / rad", "mass": "mass", "merge time": "merge time"}
+PANELS = {
+    "position": "position / rad",
+    "mass": "mass of basin",
+    "core mass": "mass in core",
+    "merge time": "merge time",
+}
 _SMALLEST = 1e-16
 _FAR_BELOW = 0.1
 _NOT_CONVERGED = ", not converged"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -13,7 +14,7 @@ from mfpde.measure import Atoms, atoms_of
 from mfpde.plotting.angle_paths import draw_tree
 from mfpde.plotting.angle_view import AngleView, Curve, view_of
 from mfpde.plotting.domain import domain_of_run
-from mfpde.plotting.found_atoms import atoms_found
+from mfpde.plotting.found_atoms import FoundAtoms, atoms_found
 from mfpde.plotting.scales import (
     MAP_DEPTH,
     density_range,
@@ -27,10 +28,19 @@ from mfpde.run import Run
 
 MOST_TRACK_MARKS = 30
 MOST_DOTS = 200
+DRAWN_SHARE = 0.1
+"""Share of a basin on its way that is drawn: less is a hair's breadth around the disc."""
 AREA_PER_MASS = 60.0
 AREA_OF_DOT = 5.0
 
-Tracks = tuple[FloatArray, FloatArray, FloatArray]
+
+class _Marks(NamedTuple):
+    """Atoms of several saves: times, angles, masses arrived and on their way, all (n,)."""
+
+    times: FloatArray
+    angles: FloatArray
+    arrived: FloatArray
+    arriving: FloatArray
 
 
 @styled
@@ -39,9 +49,10 @@ def plot_space_time(run: Run, *, ax: Axes | None = None) -> Axes:
 
     Colours span the largest density down to 1e-4 of it (or to 1e-2 of the mean if that
     is lower).  The discs are the atoms that :func:`mfpde.concentration` finds at up to
-    30 of the saves, their areas proportional to their masses; a run without an equation
-    shows the atoms that its states carry.  A run with a track shows the paths of its atoms
-    instead, with births, merges, fissions and deaths.  Up to 200 particles are
+    30 of the saves, their areas proportional to the mass that has arrived; circles around
+    them, and around what is forming, have the areas of the basins.  A run without an
+    equation shows the atoms that its states carry.  A run with a track shows the paths of
+    its atoms instead, with births, merges, fissions and deaths.  Up to 200 particles are
     drawn as dots without colours.  Time is logarithmic if the saves are spaced so.
 
     Parameters
@@ -130,8 +141,8 @@ def _time_edges(times: FloatArray) -> FloatArray:
     return np.concatenate([times[:1], middles, times[-1:]])
 
 
-def _tracks(run: Run, view: AngleView) -> Tracks:
-    """Find times, angles and masses of the atoms at up to 30 saves."""
+def _tracks(run: Run, view: AngleView) -> _Marks:
+    """Find the atoms at up to 30 saves."""
     indices = regularly_thinned(len(run.times), MOST_TRACK_MARKS)
     if run.equation is None:
         return _own_atoms(run, view, indices)
@@ -142,37 +153,67 @@ def _tracks(run: Run, view: AngleView) -> Tracks:
     )
 
 
-def _own_atoms(run: Run, view: AngleView, indices: IntArray) -> Tracks:
-    return _columns(view, [(run.times[i], atoms_of(run.states[i])) for i in indices])
+def _own_atoms(run: Run, view: AngleView, indices: IntArray) -> _Marks:
+    return _columns(
+        view,
+        [
+            (run.times[i], FoundAtoms.all_arrived(atoms_of(run.states[i])))
+            for i in indices
+        ],
+    )
 
 
-def _columns(view: AngleView, found: Sequence[tuple[float, Atoms]]) -> Tracks:
-    times = [np.full(len(atoms), time) for time, atoms in found]
-    angles = [view.angles_of(atoms.points) for _, atoms in found]
-    masses = [atoms.masses for _, atoms in found]
-    return np.concatenate(times), np.concatenate(angles), np.concatenate(masses)
+def _columns(view: AngleView, found: Sequence[tuple[float, FoundAtoms]]) -> _Marks:
+    return _Marks(
+        np.concatenate([np.full(len(atoms), time) for time, atoms in found]),
+        np.concatenate([view.angles_of(atoms.points) for _, atoms in found]),
+        np.concatenate([atoms.arrived for _, atoms in found]),
+        np.concatenate([atoms.arriving for _, atoms in found]),
+    )
 
 
-def _draw_discs(ax: Axes, tracks: Tracks) -> None:
-    times, angles, masses = tracks
-    if len(times):
-        ax.scatter(
-            times,
-            angles,
-            s=AREA_PER_MASS * masses,
-            color=ATOM,
-            edgecolors="white",
-            linewidths=0.5,
-            zorder=3,
-            clip_on=False,
-            label="atoms (area ∝ mass)",
-            gid="atoms",
-        )
+def _draw_discs(ax: Axes, marks: _Marks) -> None:
+    there = marks.arrived > 0
+    coming = marks.arriving > DRAWN_SHARE * (marks.arrived + marks.arriving)
+    for which, areas, look in (
+        (
+            there,
+            marks.arrived,
+            {
+                "color": ATOM,
+                "edgecolors": "white",
+                "linewidths": 0.5,
+                "label": "arrived (area ∝ mass)",
+                "gid": "atoms",
+            },
+        ),
+        (
+            coming,
+            marks.arrived + marks.arriving,
+            {
+                "facecolors": "none",
+                "edgecolors": ATOM,
+                "linewidths": 0.7,
+                "label": "and on its way",
+                "gid": "on its way",
+            },
+        ),
+    ):
+        if which.any():
+            ax.scatter(
+                marks.times[which],
+                marks.angles[which],
+                s=AREA_PER_MASS * areas[which],
+                zorder=3,
+                clip_on=False,
+                **look,  # type: ignore[arg-type]
+            )
+    if (there | coming).any():
         _add_legend(ax)
 
 
-def _draw_dots(ax: Axes, tracks: Tracks) -> None:
-    times, angles, masses = tracks
+def _draw_dots(ax: Axes, marks: _Marks) -> None:
+    times, angles, masses = marks.times, marks.angles, marks.arrived
     if len(times):
         ax.scatter(
             times,

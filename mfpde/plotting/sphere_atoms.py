@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measure import AnyMeasure, Atoms, atoms_of
-from mfpde.plotting.found_atoms import atoms_found
+from mfpde.plotting.found_atoms import FoundAtoms, atoms_found
 from mfpde.plotting.projections import Projection
 from mfpde.plotting.sphere_frame import outlined
 from mfpde.plotting.style import ATOM, DENSITY
@@ -16,7 +17,15 @@ from mfpde.plotting.style import ATOM, DENSITY
 MOST_DISCS = 20
 MOST_MASS_LABELS = 8
 AREA_OF_DOT = 6.0
+SHOWN_ON_ITS_WAY = 5e-3
+"""Mass on its way that is told of beside the mass that has arrived."""
+DRAWN_SHARE = 0.1
+"""Share of a basin on its way that is drawn: less is a hair's breadth around the ring."""
 FAINTEST, DARKEST, DARK_DOTS = 0.25, 0.8, 400
+
+
+Marked = tuple[Atoms, FoundAtoms]
+"""The atoms that a measure carries, and those found in it."""
 
 
 def is_crowd(measure: AnyMeasure) -> bool:
@@ -24,13 +33,13 @@ def is_crowd(measure: AnyMeasure) -> bool:
     return isinstance(measure, Atoms) and len(measure) > MOST_DISCS
 
 
-def marked_atoms(
-    measure: AnyMeasure, equation: MeanFieldEquation | None
-) -> tuple[Atoms, Atoms]:
+def marked_atoms(measure: AnyMeasure, equation: MeanFieldEquation | None) -> Marked:
     """Return the atoms that a measure carries (no crowd) and those found in it."""
     none = Atoms.none(3)
     own = none if is_crowd(measure) else atoms_of(measure)
-    return own, none if equation is None else atoms_found(measure, equation)
+    if equation is None:
+        return own, FoundAtoms.all_arrived(none)
+    return own, atoms_found(measure, equation)
 
 
 def draw_particles(ax: Axes, projection: Projection, atoms: Atoms) -> None:
@@ -52,47 +61,69 @@ def draw_particles(ax: Axes, projection: Projection, atoms: Atoms) -> None:
 def draw_atoms(
     ax: Axes,
     projection: Projection,
-    marked: tuple[Atoms, Atoms],
+    marked: Marked,
     *,
     area_per_mass: float,
     labels: bool = False,
 ) -> None:
-    """Draw carried atoms as discs and found ones as rings, areas proportional to mass."""
+    """Draw carried atoms as discs and found ones as rings, areas proportional to mass.
+
+    A ring has the area of what has arrived; a dotted one around it that of the basin.
+    """
     own, found = marked
-    for atoms, face, gid in ((own, ATOM, "atoms"), (found, "none", "found atoms")):
-        if not len(atoms):
+    there, coming = found.arrived > 0, is_drawn_on_its_way(found)
+    for points, masses, face, line, gid in (
+        (found.points[coming], found.basins[coming], "none", ":", "on its way"),
+        (own.points, own.masses, ATOM, "-", "atoms"),
+        (found.points[there], found.arrived[there], "none", "-", "found atoms"),
+    ):
+        if not len(points):
             continue
-        x, y = projection.project(atoms.points).T
+        x, y = projection.project(points).T
         for width, edge in ((2.6, "white"), (1.3, ATOM)):
             ax.scatter(
                 x,
                 y,
-                s=area_per_mass * atoms.masses,
+                s=area_per_mass * masses,
                 facecolor=face,
                 edgecolor=edge,
                 linewidths=width,
+                linestyle="-" if edge == "white" else line,
                 clip_on=False,
                 zorder=6,
                 gid=gid if edge == ATOM else None,
             )
-    heaviest = found if len(found) else own
+    shown = found if len(found) else FoundAtoms.all_arrived(own)
     if labels:
-        _label_masses(ax, projection, heaviest, area_per_mass=area_per_mass)
+        _label_masses(ax, projection, shown, area_per_mass=area_per_mass)
+
+
+def is_drawn_on_its_way(found: FoundAtoms) -> NDArray[np.bool_]:
+    """Where a ring for the whole basin tells more than that of what has arrived, (n,)."""
+    return np.asarray(found.arriving > DRAWN_SHARE * found.basins)
+
+
+def _mass_text(arrived: float, arriving: float) -> str:
+    """What has arrived, and what is on its way where it would show."""
+    if arriving <= SHOWN_ON_ITS_WAY:
+        return f"{arrived:.3g}"
+    return f"{arrived:.3g} (+{arriving:.2g})"
 
 
 def _label_masses(
-    ax: Axes, projection: Projection, atoms: Atoms, *, area_per_mass: float
+    ax: Axes, projection: Projection, atoms: FoundAtoms, *, area_per_mass: float
 ) -> None:
-    order = np.argsort(-atoms.masses, kind="stable")[:MOST_MASS_LABELS]
+    basins = atoms.basins
+    order = np.argsort(-basins, kind="stable")[:MOST_MASS_LABELS]
     taken: list[FloatArray] = []
     for index in order:
-        place, mass = projection.project(atoms.points[index]), atoms.masses[index]
+        place = projection.project(atoms.points[index])
         if np.isnan(place).any() or any(_is_near(place, other) for other in taken):
             continue
         taken.append(place)
-        radius = float(np.sqrt(area_per_mass * mass / np.pi))
+        radius = float(np.sqrt(area_per_mass * basins[index] / np.pi))
         ax.annotate(
-            f"{mass:.3g}",
+            _mass_text(float(atoms.arrived[index]), float(atoms.arriving[index])),
             tuple(place),
             xytext=(0, -radius - 2),
             textcoords="offset points",

@@ -13,9 +13,11 @@ from mfpde.measure import AnyMeasure, Atoms
 from mfpde.plotting.neurons import Neuron, neuron_marker
 from mfpde.plotting.projections import Mollweide, Projection
 from mfpde.plotting.sphere_atoms import (
+    Marked,
     draw_atoms,
     draw_particles,
     is_crowd,
+    is_drawn_on_its_way,
     marked_atoms,
 )
 from mfpde.plotting.sphere_field import (
@@ -36,8 +38,6 @@ from mfpde.plotting.sphere_neurons import (
 from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED
 
 AREA_PER_MASS = 260.0
-
-Marked = tuple[Atoms, Atoms]
 
 
 def draw_density_map(
@@ -106,8 +106,12 @@ def legend_handles(neurons: list[Neuron], marked: Marked) -> list[Artist]:
         handles.append(
             Patch(facecolor="none", edgecolor=MUTED, hatch=HATCH, label="none active")
         )
-    for atoms, face, name in zip(marked, (ATOM, "none"), _ATOM_NAMES, strict=True):
-        if len(atoms):
+    own, found = marked
+    for is_there, face, name in (
+        (len(own) > 0, ATOM, "atom (area ∝ mass)"),
+        ((found.arrived > 0).any(), "none", "atom found (area ∝ mass)"),
+    ):
+        if is_there:
             handles.append(
                 Line2D(
                     [],
@@ -116,9 +120,14 @@ def legend_handles(neurons: list[Neuron], marked: Marked) -> list[Artist]:
                     marker="o",
                     markerfacecolor=face,
                     markeredgecolor=ATOM,
-                    label=f"{name} (area ∝ mass)",
+                    label=name,
                 )
             )
+    if is_drawn_on_its_way(found).any():
+        dotted = Patch(
+            facecolor="none", edgecolor=ATOM, linestyle=":", label="on its way"
+        )
+        handles.append(dotted)
     return handles
 
 
@@ -140,7 +149,6 @@ def _direction_handles(neurons: list[Neuron]) -> list[Artist]:
     ]
 
 
-_ATOM_NAMES = ("atom", "atom found")
 _MEANINGS = {
     "^": "$a_j$, $w_j > 0$",
     "v": "$a_j$, $w_j < 0$",

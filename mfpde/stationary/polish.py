@@ -54,8 +54,9 @@ def polish(
     equation
         The equation, without diffusion.
     atoms
-        The start: atoms, or what ``concentration(...).atoms`` found, with the masses of
-        their basins.  Mass that is not in these atoms is left out of the equation.
+        The start: atoms, or what ``concentration(...).clusters`` found, atoms and those
+        forming, with the masses of their basins.  Mass that is not in these atoms is left
+        out of the equation.
     max_move
         How far an atom may move, in radians.  By default a quarter of the distance to its
         nearest neighbour, at most 1/(4 sqrt(max(beta, 1))).
@@ -101,8 +102,8 @@ def _as_atoms(atoms: Atoms | Sequence[ConcentratedRegion]) -> Atoms:
         found = _of_regions(given)
     else:
         raise ValueError(
-            f"atoms = {shown(given)} must be Atoms, or the atoms of a concentration report: "
-            "polish(equation, concentration(measure, equation).atoms)"
+            f"atoms = {shown(given)} must be Atoms, or the clusters of a concentration report: "
+            "polish(equation, concentration(measure, equation).clusters)"
         )
     if len(found) == 0:
         raise ValueError("atoms: there are none; at least one is needed")

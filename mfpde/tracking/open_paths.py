@@ -16,13 +16,15 @@ from mfpde.tracking.flow import Motion
 class Sighting:
     """What was found at one time: points (n, d), masses (n,), which are forming (n,).
 
-    Those that cannot begin a path (None: all can) may still be one seen before.
+    Those that cannot begin a path (None: all can) may still be one seen before.  What of
+    the masses has arrived, (n,), is not asked by the tree (None: it is not known).
     """
 
     points: FloatArray
     masses: FloatArray
     is_forming: NDArray[np.bool_]
     can_begin: NDArray[np.bool_] | None = None
+    arrived_masses: FloatArray | None = None
 
     def begins(self, index: int) -> bool:
         """Whether a path may begin with this one."""
@@ -30,7 +32,13 @@ class Sighting:
 
     def only(self, kept: NDArray[np.bool_]) -> Sighting:
         """Return the sighting of these alone, (n,); all of them count as paths."""
-        return Sighting(self.points[kept], self.masses[kept], self.is_forming[kept])
+        arrived = self.arrived_masses
+        return Sighting(
+            self.points[kept],
+            self.masses[kept],
+            self.is_forming[kept],
+            arrived_masses=None if arrived is None else arrived[kept],
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ import numpy as np
 
 from mfpde.tracking.track import Junction, Path, Track
 
+SHOWN_ON_ITS_WAY = 5e-7
 _MOST_LINES = 60
 
 
@@ -55,6 +56,9 @@ def _branch(track: Track, path: Path, *, first: str = "", rest: str = "") -> lis
 
 def _line(track: Track, path: Path) -> str:
     words = [f"atom {path.identity}: mass {path.masses[-1]:.6f}", _place(path)]
+    away = path.masses[-1] - path.arrived_masses[-1]
+    if path.end is None and away > SHOWN_ON_ITS_WAY:
+        words.insert(1, f"{away:.6f} of it on its way")
     if path.birth is None:
         words.append(f"there at t = {path.times[0]:g}")
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +28,17 @@ class SeenAtoms:
         Which do not read as an atom: forming still, or unresolved, (n,).
     identities
         Whole numbers from 1, (n,): the same atom has the same one at all saves.
+    arrived_masses
+        What of each mass is in the atom, (n,): its core, of an exact atom all, of one that
+        is forming nothing; the rest of its basin is on its way.  None in stores of
+        versions that did not keep it.
     """
 
     points: FloatArray
     masses: FloatArray
     is_forming: NDArray[np.bool_]
     identities: IntArray
+    arrived_masses: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.masses)
@@ -64,6 +70,14 @@ class Junction:
         return self.earliest == self.latest
 
 
+class _Node(NamedTuple):
+    """Where an atom was, its mass, and what of it had arrived."""
+
+    point: FloatArray
+    mass: float
+    arrived_mass: float
+
+
 @dataclass(frozen=True, eq=False)
 class Path:
     """One atom from its first to its last sighting.
@@ -72,9 +86,10 @@ class Path:
     ----------
     identity
         Its number.
-    times, points, masses
+    times, points, masses, arrived_masses
         When it was seen (at saves, and at events whose times are exact), (n,), where,
-        (n, d), and with what mass, (n,).
+        (n, d), with what mass, (n,), and how much of it had arrived, (n,): NaN where that
+        was not kept.
     parents, children
         Identities of the atoms that merged or split into it, and that it became.
     birth, end
@@ -86,6 +101,7 @@ class Path:
     times: FloatArray
     points: FloatArray
     masses: FloatArray
+    arrived_masses: FloatArray
     birth: Junction | None
     end: Junction | None
 
@@ -149,7 +165,7 @@ class Track(Printed):
         """The path of each atom, by its identity."""
         births = {c: j for j in self.junctions for c in j.children}
         ends = {p: j for j in self.junctions for p in j.parents}
-        nodes: dict[int, dict[float, tuple[FloatArray, float]]] = {}
+        nodes: dict[int, dict[float, _Node]] = {}
         for identity, time, node in self._nodes():
             nodes.setdefault(identity, {})[time] = node
         return {
@@ -182,27 +198,29 @@ class Track(Printed):
 
         return tree_text(self)
 
-    def _nodes(self) -> Iterator[tuple[int, float, tuple[FloatArray, float]]]:
+    def _nodes(self) -> Iterator[tuple[int, float, _Node]]:
         for time, atoms in zip(self.times, self.seen, strict=True):
-            for identity, point, mass in zip(
-                atoms.identities, atoms.points, atoms.masses, strict=True
-            ):
-                yield int(identity), float(time), (point, float(mass))
+            arrived = atoms.arrived_masses
+            if arrived is None:
+                arrived = np.full(len(atoms), np.nan)
+            for k, identity in enumerate(atoms.identities):
+                node = _Node(atoms.points[k], float(atoms.masses[k]), float(arrived[k]))
+                yield int(identity), float(time), node
         for junction in self.junctions:
             if junction.is_exact:
                 yield from _exact_nodes(junction)
 
 
-def _exact_nodes(
-    junction: Junction,
-) -> Iterator[tuple[int, float, tuple[FloatArray, float]]]:
+def _exact_nodes(junction: Junction) -> Iterator[tuple[int, float, _Node]]:
+    # The solver tells of exact atoms, all of whose mass is there.
     event = junction.event
     whose = junction.children if event.kind == "birth" else junction.parents
     for identity, point, mass in zip(whose, event.points, event.masses, strict=True):
-        yield identity, event.time, (point, float(mass))
+        yield identity, event.time, _Node(point, float(mass), float(mass))
     if event.kind == "merge":
         for child in junction.children:
-            yield child, event.time, joined(event.points, event.masses)
+            centre, mass = joined(event.points, event.masses)
+            yield child, event.time, _Node(centre, mass, mass)
 
 
 def joined(points: FloatArray, masses: FloatArray) -> tuple[FloatArray, float]:
@@ -212,7 +230,7 @@ def joined(points: FloatArray, masses: FloatArray) -> tuple[FloatArray, float]:
 
 def _path(
     identity: int,
-    nodes: dict[float, tuple[FloatArray, float]],
+    nodes: dict[float, _Node],
     *,
     birth: Junction | None,
     end: Junction | None,
@@ -221,8 +239,9 @@ def _path(
     return Path(
         identity=identity,
         times=np.array(times),
-        points=np.stack([nodes[time][0] for time in times]),
-        masses=np.array([nodes[time][1] for time in times]),
+        points=np.stack([nodes[time].point for time in times]),
+        masses=np.array([nodes[time].mass for time in times]),
+        arrived_masses=np.array([nodes[time].arrived_mass for time in times]),
         birth=birth,
         end=end,
     )

@@ -103,7 +103,13 @@ class Tracker:
             )
         kept = identities > 0
         whole = sighting.only(kept)
-        seen = SeenAtoms(whole.points, whole.masses, whole.is_forming, identities[kept])
+        seen = SeenAtoms(
+            whole.points,
+            whole.masses,
+            whole.is_forming,
+            identities[kept],
+            arrived_masses=whole.arrived_masses,
+        )
         self.times.append(time)
         self.seen.append(seen)
         self._before = measure
@@ -155,7 +161,12 @@ class Tracker:
         last = -np.inf
         for time, state, seen in zip(track.times, states, track.seen, strict=True):
             told = [event for event in exact if last < event.time <= time]
-            sighting = Sighting(seen.points, seen.masses, seen.is_forming)
+            sighting = Sighting(
+                seen.points,
+                seen.masses,
+                seen.is_forming,
+                arrived_masses=seen.arrived_masses,
+            )
             tracker._add(float(time), state, sighting, told=told)
             last = float(time)
         tracker.verdicts = list(track.verdicts)
@@ -200,13 +211,20 @@ def sighting_of(
         [own.points, *(region.position[np.newaxis] for region in regions)]
     )
     masses = np.concatenate([own.masses, [region.mass for region in regions]])
+    arrived = np.concatenate([own.masses, [region.arrived_mass for region in regions]])
     kinds = ["atom"] * len(own) + [region.kind for region in regions]
     beginning = ("atom", "forming") if settings.forming else ("atom",)
     forming = np.array([kind != "atom" for kind in kinds], dtype=bool)
     begins = np.array([kind in beginning for kind in kinds], dtype=bool)
     heaviest = np.argsort(-masses, kind="stable")
     kept = heaviest[masses[heaviest] >= settings.smallest_mass]
-    return Sighting(points[kept], masses[kept], forming[kept], begins[kept])
+    return Sighting(
+        points[kept],
+        masses[kept],
+        forming[kept],
+        begins[kept],
+        arrived_masses=arrived[kept],
+    )
 
 
 def _carried(measure: AnyMeasure) -> Atoms:

@@ -80,7 +80,7 @@ def atom_mass(cells: int) -> tuple[float, int]:
     density, _ = circle_run(cells, np.exp(14.0))
     neuron = mfpde.Perceptron([[np.cos(0.4), np.sin(0.4)]], [1.0])
     equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
-    atoms = mfpde.concentration(density, equation).atoms
+    atoms = mfpde.concentration(density, equation).clusters
     return sum(atom.mass for atom in atoms), len(atoms)
 
 

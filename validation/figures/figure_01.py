@@ -86,7 +86,7 @@ class Rest:
     def polished(self) -> mfpde.PolishedAtoms:
         """The atoms of the last state after Newton's method."""
         report = mfpde.concentration(self.found.run.final, SETTING.equation)
-        return mfpde.polish(SETTING.equation, report.atoms)
+        return mfpde.polish(SETTING.equation, report.clusters)
 
     @cached_property
     def at_the_end(self) -> mfpde.Atoms:

@@ -77,7 +77,7 @@ class Final:
     def polished(self) -> mfpde.PolishedAtoms:
         """The atoms of the last state after Newton's method."""
         report = mfpde.concentration(self.found.run.final, self.equation)
-        return mfpde.polish(self.equation, report.atoms)
+        return mfpde.polish(self.equation, report.clusters)
 
 
 def main(quick: bool = False) -> dict[str, Any]:

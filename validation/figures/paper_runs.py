@@ -140,7 +140,7 @@ def basins(measure: AnyMeasure, equation: mfpde.MeanFieldEquation) -> mfpde.Atom
     """Atoms, narrow or forming, of mass at least ``LEAST_MASS``, heaviest first."""
     found = [
         region
-        for region in mfpde.concentration(measure, equation).atoms
+        for region in mfpde.concentration(measure, equation).clusters
         if region.mass >= LEAST_MASS
     ]
     if not found:

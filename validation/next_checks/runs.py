@@ -88,7 +88,7 @@ def particle_end(setting: Setting) -> mfpde.Atoms:
 def atoms_of(setting: Setting, measure: mfpde.Measure | mfpde.Atoms) -> Atoms:
     """Atoms and forming ones, of 1 % of the mass and more, heaviest first."""
     report = mfpde.concentration(measure, setting.equation)
-    return tuple(atom for atom in report.atoms if atom.mass >= LEAST_MASS)
+    return tuple(atom for atom in report.clusters if atom.mass >= LEAST_MASS)
 
 
 def atoms(setting: Setting) -> Atoms:

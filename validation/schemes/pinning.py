@@ -97,7 +97,7 @@ def case(cells: int, strength: float, ax: object) -> list[Quantity]:
             quantities.append(Quantity(name, float(off / spacing), 1.0, 0.0, "at most"))
         ax.plot(run.times, path / np.pi, **STYLES[scheme], label=scheme)
         if scheme == "donor_blended":
-            atom = mfpde.concentration(run.final, equation(strength)).atoms[0]
+            atom = mfpde.concentration(run.final, equation(strength)).clusters[0]
             name = f"{label}: pinning force of the verdict"
             force = np.nan if atom.pinning_force is None else atom.pinning_force
             quantities.append(Quantity(name, force, spacing / 2, 1e-6, relative=True))
