@@ -85,9 +85,9 @@ def found_atoms(monkeypatch):
         looked_at.append(measure)
         top = measure.geometry.points[measure.density.values.argmax()]
         atom = SimpleNamespace(
-            position=top, mass=0.5, radius=0.1, contraction_rate=-1.0
+            position=top, kind="atom", mass=0.5, core_mass=0.5, radius=0.1
         )
-        return SimpleNamespace(atoms=(atom,), curves=(), place="circle")
+        return SimpleNamespace(clusters=(atom,), curves=(), place="circle")
 
     monkeypatch.setattr("mfpde.plotting.found_atoms.concentration", concentration)
     return looked_at
@@ -393,7 +393,7 @@ def test_space_time_tracks_are_the_atoms_that_are_found(found_atoms):
     assert np.abs(angles - 2.0).max() <= Circle(256).spacing
     assert len(set(discs.get_sizes())) == 1
     assert found_atoms == run.states
-    assert ax.get_legend().get_texts()[0].get_text() == "atoms (area ∝ mass)"
+    assert ax.get_legend().get_texts()[0].get_text() == "arrived (area ∝ mass)"
 
 
 def test_space_time_looks_for_atoms_at_no_more_than_thirty_saves(found_atoms):

@@ -82,11 +82,16 @@ def found(monkeypatch):
 
     def concentration(measure, equation):
         if isinstance(measure, Atoms):
-            return SimpleNamespace(atoms=(), curves=(), place="circle")
+            return SimpleNamespace(clusters=(), curves=(), place="circle")
         density = measure.density if isinstance(measure, Measure) else measure
         place = np.unravel_index(density.values.argmax(), density.values.shape)
-        atom = SimpleNamespace(position=density.geometry.points[place], mass=0.25)
-        return SimpleNamespace(atoms=(atom,), curves=(), place="circle")
+        atom = SimpleNamespace(
+            position=density.geometry.points[place],
+            kind="atom",
+            mass=0.25,
+            core_mass=0.25,
+        )
+        return SimpleNamespace(clusters=(atom,), curves=(), place="circle")
 
     monkeypatch.setattr("mfpde.plotting.found_atoms.concentration", concentration)
 
@@ -453,7 +458,7 @@ def test_page_of_a_zonal_run(found):
 def test_the_first_view_looks_at_the_mass():
     density = bump(Sphere(32), [-0.2, 0.9, -0.4], 20.0)
     front, back = plot_globe(density, equation=EQUATION).axes[:2]
-    (ring,) = by_gid(front, "found atoms")
+    (ring,) = by_gid(front, "on its way")
     assert np.linalg.norm(ring.get_offsets()[0]) < 0.1
     assert back.get_title() == "seen from the other side"
     # A measure without a middle is seen from where it always was.
