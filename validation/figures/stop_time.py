@@ -9,7 +9,7 @@ paper's rule stands beside it, against the number of particles.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,8 +87,9 @@ def main(quick: bool = False) -> dict[str, Any]:
             if name == SPREAD and scale < GATHERS:
                 rows.append((np.nan, np.nan))
                 continue
-            rows.append(_arrivals(replace(BASE[name], scale=scale), sizes))
-            quantities.append(_agree(f"{name}, scale {scale:g}", rows[-1], sizes[1]))
+            arrived = _arrivals(replace(BASE[name], scale=scale), sizes)
+            rows.append(arrived.times)
+            quantities += _agree(f"{name}, scale {scale:g}", arrived, sizes[1])
         found[name] = np.array(rows)
         quantities += _law(name, scales, found[name][:, 0])
     if not quick:
@@ -104,15 +105,25 @@ def _latest(scale: float) -> float:
     return 1200.0 / scale if scale < 2 else 150.0 / scale
 
 
-def _arrivals(setting: Setting, sizes: tuple[int, int, int]) -> tuple[float, float]:
-    """Arrival times of density and particles at the atoms that the particles end at."""
+class _Arrivals(NamedTuple):
+    """Density and particles: when they arrive, and the masses (n,) at each atom at last."""
+
+    times: tuple[float, float]
+    masses: tuple[Array, Array]
+
+
+def _arrivals(setting: Setting, sizes: tuple[int, int, int]) -> _Arrivals:
+    """Arrivals of density and particles at the atoms that the particles end at."""
     cells, count, saves = sizes
     stiff = max(setting.scale, 1.0)
     times = np.geomspace(0.3 / stiff, _latest(setting.scale), saves)
     density = density_run(setting, cells, times)
     particles = particle_run(setting, count, times, time_step=0.5 / stiff)
     ends = basins(particles.final, setting.equation).points
-    return _arrival(density, ends), _arrival(particles, ends)
+    return _Arrivals(
+        (_arrival(density, ends), _arrival(particles, ends)),
+        (_held(density.final, ends), _held(particles.final, ends)),
+    )
 
 
 def _arrival(run: Run, ends: Array) -> float:
@@ -133,6 +144,13 @@ def _away(state: AnyMeasure | Cloud, ends: Array) -> float:
     return float(masses @ np.clip((distances - NEAR) / (FAR - NEAR), 0.0, 1.0))
 
 
+def _held(state: AnyMeasure | Cloud, ends: Array) -> Array:
+    """Mass (n,) at each of the ends: all within ``NEAR``, none beyond ``FAR``."""
+    points, masses = cells_of(state)
+    distances = np.arccos(np.clip(points @ ends.T, -1, 1))
+    return np.asarray(masses @ np.clip((FAR - distances) / (FAR - NEAR), 0.0, 1.0))
+
+
 def _crossing(times: Array, values: Array) -> float:
     """Last time at which the values fall below 1, interpolated in logarithms."""
     above = np.flatnonzero(values > 1)
@@ -144,15 +162,23 @@ def _crossing(times: Array, values: Array) -> float:
     return float(times[k] ** (1 - share) * times[k + 1] ** share)
 
 
-def _agree(name: str, both: tuple[float, float], count: int) -> Quantity:
-    """Particles know the tail, ``TAIL`` of all, to one of them."""
-    return Quantity(
-        f"{name}: time to rest, density against {count} particles",
-        both[0],
-        both[1],
-        1 / (TAIL * count),
-        relative=True,
-    )
+def _agree(name: str, arrived: _Arrivals, count: int) -> list[Quantity]:
+    """Particles know the tail, ``TAIL`` of all, to one of them; a basin has two edges."""
+    density, particles = arrived.masses
+    return [
+        Quantity(
+            f"{name}: time to rest, density against {count} particles",
+            *arrived.times,
+            1 / (TAIL * count),
+            relative=True,
+        ),
+        Quantity(
+            f"{name}: masses at the atoms at last, largest difference to {count} particles",
+            float(np.abs(density - particles).max()),
+            0.0,
+            2 / count,
+        ),
+    ]
 
 
 def _law(name: str, scales: tuple[float, ...], stops: Array) -> list[Quantity]:
