@@ -111,14 +111,17 @@ def _basins(found: Sweep) -> list[Quantity]:
         )
     ]
     if len(found.betas) > 2:
-        slope = found.slope
+        # The density's basins are as many, says the row above.
+        slope = Slope.of(found.betas, found.particle_counts)
         quantities.append(
             Quantity(
-                f"{name}: slope of basins in sqrt(beta), against half its interval of 95 %",
+                f"{name}: slope of the particles' clusters in sqrt(beta), against half its "
+                "interval of 95 %",
                 slope.value,
                 slope.half,
                 ROUNDING,
                 "at most",
+                subject="formula",
                 shows="condition",
             )
         )
