@@ -2,6 +2,7 @@
 
     python -m validation.saboteurs                              # all, on two processes
     python -m validation.saboteurs --quick --only figures/figure_09
+    python -m validation.saboteurs --quick theorems/theorem_3_3     # that one at reduced size
 
 Each figure, theorem and exact fact is run again with one fault in the solver at a time
 (``validation.faults``).  A row notices a fault if it is then outside its tolerance.  The
@@ -183,7 +184,7 @@ def _digest(script: Script) -> str:
 def trials(
     scripts: Sequence[Script],
     *,
-    quick: Collection[str],
+    quick: Collection[Script],
     jobs: int,
     folder: Path,
 ) -> Iterator[Trial]:
@@ -192,11 +193,11 @@ def trials(
     Parameters
     ----------
     quick
-        Sections whose scripts run at reduced size.
+        Scripts that run at reduced size.
     """
     missing = []
     for script in scripts:
-        kept = _kept(script, folder, quick=script.section in quick)
+        kept = _kept(script, folder, quick=script in quick)
         if kept is None:
             missing.append(script)
         else:
@@ -205,8 +206,7 @@ def trials(
         return
     with worker_pool(min(jobs, len(missing))) as pool:
         running = [
-            pool.submit(tried, script, quick=script.section in quick)
-            for script in missing
+            pool.submit(tried, script, quick=script in quick) for script in missing
         ]
         for future in as_completed(running):
             trial = future.result()
@@ -247,27 +247,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--quick",
         nargs="*",
-        choices=SECTIONS,
-        metavar="SECTION",
-        help="the quick forms of these sections, of all if none is named",
+        metavar="NAME",
+        help="the quick forms of these sections or scripts, of all if none is named",
     )
     parser.add_argument("--only", nargs="*", default=list(SECTIONS), metavar="NAME")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--fresh", action="store_true", help="use no kept trial")
     given = parser.parse_args(arguments)
     scripts = [s for s in selected_scripts(given.only) if s.section in SECTIONS]
-    quick = () if given.quick is None else given.quick or SECTIONS
+    quick = set() if given.quick is None else set(selected_scripts(given.quick))
     if given.fresh:
         for script in scripts:
-            place = _place(script, REPORT, quick=script.section in quick)
+            place = _place(script, REPORT, quick=script in quick)
             place.unlink(missing_ok=True)
     found = {}
     for trial in trials(scripts, quick=quick, jobs=given.jobs, folder=REPORT):
         found[trial.script] = trial
         print(described(trial), flush=True)
     ordered = [found[script] for script in scripts]
-    # All of it, even where figures ran at reduced size: that is said for each claim.
-    whole = given.only == list(SECTIONS) and set(quick) < set(SECTIONS)
+    # All of it, even where some ran at reduced size: that is said for each claim.
+    whole = given.only == list(SECTIONS) and not quick >= set(scripts)
     path = (REPORT if whole else Path("results")) / "saboteurs.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(table_text(ordered), encoding="utf-8")
