@@ -74,7 +74,7 @@ test-all: check
 	$(BIN)/python -m pytest -q -n 2 --run-slow
 	$(MAKE) --no-print-directory explore
 	$(BIN)/python -m mfpde verify
-	$(BIN)/python -m validation.saboteurs --quick theorems/theorem_3_3
+	$(BIN)/python -m validation.saboteurs
 
 # Compiled kernels are cached beside their sources.
 clean:

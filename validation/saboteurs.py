@@ -2,7 +2,6 @@
 
     python -m validation.saboteurs                              # all, on two processes
     python -m validation.saboteurs --quick --only figures/figure_09
-    python -m validation.saboteurs --quick theorems/theorem_3_3     # that one at reduced size
 
 Each figure, theorem and exact fact is run again with one fault in the solver at a time
 (``validation.faults``).  A row notices a fault if it is then outside its tolerance.  The
@@ -39,6 +38,8 @@ from validation.source_digest import source_digest
 SECTIONS: Final = ("exact_facts", "theorems", "figures")
 REPORT: Final = Path(__file__).parent / "report"
 RAISED: Final = "raised"
+DEAR: Final = ("theorems/theorem_3_3",)
+"""At reduced size always: 36 minimisers on S^2 take minutes each with the unshifted kernel."""
 
 
 @dataclass(frozen=True)
@@ -256,6 +257,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     scripts = [s for s in selected_scripts(given.only) if s.section in SECTIONS]
     quick = set() if given.quick is None else set(selected_scripts(given.quick))
+    quick |= {script for script in scripts if script.key in DEAR}
     if given.fresh:
         for script in scripts:
             place = _place(script, REPORT, quick=script in quick)
