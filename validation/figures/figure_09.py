@@ -137,14 +137,23 @@ def _growth(found: Sweep) -> list[Quantity]:
         return _leaking(found)
     name, key = setting_name(found.setting), setting_key(found.setting)
     basins, rule = found.slope, found.paper_slope
+    theirs = Slope.of(found.betas, found.particle_counts)
     return [
         Quantity(
-            f"{name}: slope of basins in sqrt(beta), against half its interval of 95 %",
+            f"{name}: slope of basins in sqrt(beta), against particles",
             basins.value,
-            basins.half,
+            theirs.value,
+            theirs.half / 2,
+            key=f"slope_{key}",
+            shows="condition",
+        ),
+        Quantity(
+            f"{name}: slope of the particles' basins, against half its interval of 95 %",
+            theirs.value,
+            theirs.half,
             0.0,
             "at least",
-            key=f"slope_{key}",
+            subject="formula",
             shows="condition",
         ),
         Quantity(
