@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 
 BEFORE: Final = 100.0
 """A time at which tails still arrive in d > 3."""
-GIVE_UP: Final = 3000.0
+GIVE_UP: Final = 6000.0
 AT_REST: Final = 1e-3
 """At the stop speeds are 1e-4 at most: e-foldings at a rate of 0.1 and more leave this."""
 
@@ -61,6 +61,17 @@ class InDimension:
     def masses_before(self) -> Array:
         """The same at ``BEFORE``."""
         return linked_masses(self.paper.seen[BEFORE], self.reach)
+
+    @property
+    def widest(self) -> float:
+        """Largest angle between the first and another particle of a cluster at the end."""
+        points = self.paper.end.points
+        groups = linked_groups(points, self.reach)
+        chords = [
+            float(np.linalg.norm(points[held] - points[held[0]], axis=1).max())
+            for held in groups
+        ]
+        return 2 * float(np.arcsin(max(chords) / 2))
 
     @property
     def number(self) -> int:
