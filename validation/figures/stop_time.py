@@ -91,7 +91,7 @@ def main(quick: bool = False) -> dict[str, Any]:
             rows.append(arrived.times)
             quantities += _agree(f"{name}, scale {scale:g}", arrived, sizes[1])
         found[name] = np.array(rows)
-        quantities += _law(name, scales, found[name][:, 0])
+        quantities += _law(name, scales, found[name])
     if not quick:
         quantities += [*_slow(sizes), _spread(sizes)]
     numbers = NUMBERS[:4] if quick else NUMBERS
@@ -181,11 +181,13 @@ def _agree(name: str, arrived: _Arrivals, count: int) -> list[Quantity]:
     ]
 
 
-def _law(name: str, scales: tuple[float, ...], stops: Array) -> list[Quantity]:
+def _law(name: str, scales: tuple[float, ...], times: Array) -> list[Quantity]:
     """Each scale sooner than the one before; at large scale as the flow of V alone.
 
     scale T = T_V (1 + b/scale + ...), and the next term is of the order of (b/scale)^2.
+    ``times`` (scales, 2) are those of the density and of particles.
     """
+    stops, theirs = times.T
     first, second = (
         scale * stop for scale, stop in zip(scales[-2:], stops[-2:], strict=True)
     )
@@ -201,16 +203,18 @@ def _law(name: str, scales: tuple[float, ...], stops: Array) -> list[Quantity]:
             relative=True,
         )
     ]
-    exponents = np.diff(np.log(stops)) / np.diff(np.log(scales))
+    # The density's times are the particles', say the rows above.
+    exponents = np.diff(np.log(theirs)) / np.diff(np.log(scales))
     exponents = exponents[np.isfinite(exponents)]
     if len(exponents) > 1:
         rows.append(
             Quantity(
-                f"{name}: largest exponent between neighbouring scales",
+                f"{name}: largest exponent of the particles' times between neighbouring scales",
                 float(exponents.max()),
                 0.0,
                 0.0,
                 "at most",
+                subject="formula",
             )
         )
     return rows
