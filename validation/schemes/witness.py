@@ -68,7 +68,7 @@ def unresolved(cells: int) -> tuple[list[Quantity], dict[str, Outcome]]:
     for name, run in runs.items():
         rule = "at most" if name == "filtered spectral" else "at least"
         label = f"{UNRESOLVED.name}: least density, {name}, {cells} cells"
-        found.append(Quantity(label, run.least, 0.0, 0.0, rule))
+        found.append(Quantity(label, run.least, 0.0, 0.0, rule, shows="condition"))
     return found, runs
 
 
