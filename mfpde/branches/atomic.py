@@ -42,12 +42,12 @@ class AtomicProblem:
 
     @property
     def least_value(self) -> float:
-        """Beta is at least 0; a factor of weights may be anything."""
+        """Smallest value of the parameter: 0 for beta; a factor of weights has none."""
         return 0.0 if self.parameter == "beta" else -np.inf
 
     @property
     def weights(self) -> FloatArray:
-        """Lengths are those of W2."""
+        """Weights (n d,) of the lengths: each atom's mass, so that lengths are those of W2."""
         return np.repeat(self.masses, self.dimension)
 
     def at(self, value: float) -> MeanFieldEquation:
@@ -55,15 +55,15 @@ class AtomicProblem:
         return equation_at(self.equation, self.parameter, value)
 
     def points(self, state: FloatArray) -> FloatArray:
-        """Positions (n, d)."""
+        """Positions (n, d) of the atoms in a state."""
         return state.reshape(-1, self.dimension)
 
     def field(self, place: Place) -> FieldDerivatives:
-        """Grad F at the atoms, with its derivatives."""
+        """The gradient of F at the atoms, with its derivatives."""
         return _field(self, place)
 
     def linearised(self, place: Place) -> Linearised:
-        """G and G_x."""
+        """G and its derivative G_x at a place."""
         points = self.points(place.state)
         frames = tangent_frames(points)
         field = self.field(place)
@@ -84,13 +84,13 @@ class AtomicProblem:
         return Linearised(residual, np.concatenate(rows))
 
     def residual(self, place: Place) -> FloatArray:
-        """G without its constraints."""
+        """The first rows of G, without the constraints."""
         field = self.field(place)
         scales = positive_scales(field)[:, np.newaxis]
         return np.asarray((field.gradient / scales).ravel())
 
     def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
-        """Points after a step, put back on the sphere."""
+        """State after a step, its points put back on the sphere."""
         ends = self.points(state + step)
         return np.asarray((ends / np.linalg.norm(ends, axis=1, keepdims=True)).ravel())
 
@@ -110,7 +110,7 @@ class AtomicProblem:
         return {"stability": shifts, "split": found.splits.ravel()}
 
     def rounding(self, place: Place) -> float:
-        """Rates below this have no sign."""
+        """Size below which the sign of a rate is rounding."""
         return 1e-11 * float(self.field(place).scales.max())
 
     def polished(self, place: Place) -> PolishedAtoms:
@@ -132,7 +132,7 @@ class AtomicProblem:
         )
 
     def points_of(self, place: Place, kind: str, index: int) -> FloatArray:
-        """Points that an event is about: the atom that splits, else all."""
+        """Points of an event: the atom that splits, else all atoms."""
         points = self.points(place.state)
         if kind == "split":
             return points[[index // (self.dimension - 1)]]

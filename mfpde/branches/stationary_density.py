@@ -72,7 +72,7 @@ class StationaryDensity:
 
     @property
     def free_energy(self) -> float:
-        """Kappa int rho log rho - s E, which the flow never increases."""
+        """The free energy kappa int rho log rho - s E, which the flow never increases."""
         found = self.equation.lyapunov_function(self.density)
         assert found is not None
         return found

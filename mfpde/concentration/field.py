@@ -18,7 +18,7 @@ BoolArray = NDArray[np.bool_]
 
 
 class VelocityField:
-    """V = s grad F of ``measure`` at any points, and at the centres of its cells."""
+    """The velocity v = s grad F of ``measure`` at any points, and at its cells' centres."""
 
     def __init__(self, equation: MeanFieldEquation, measure: AnyMeasure) -> None:
         self.equation = equation
@@ -42,7 +42,8 @@ class VelocityField:
     def of_atom(self, points: FloatArray, mass: float) -> FloatArray:
         """Velocity (n, d) of one more atom of this mass at each of ``points`` (n, d).
 
-        Its own field has no gradient where it is; of a softmax it is part of the mean.
+        The atom's own field has no gradient at its place; under softmax its mass counts in
+        the normalisation.
         """
         grid, moments = self._on_grid
         if not grid.softmaxes:
@@ -60,19 +61,19 @@ class VelocityField:
         return self.equation.sign * sum(drifts, np.zeros(points.shape))
 
     def components(self) -> FloatArray:
-        """Components along ``geometry.tangents`` at the cell centres."""
+        """Components of the velocity along ``geometry.tangents`` at the cell centres."""
         grid, moments = self._on_grid
         return grid.velocity(moments)
 
     def potential(self, points: FloatArray | None = None) -> FloatArray:
-        """S F, which v is the gradient of, at ``points`` or the cell centres."""
+        """The potential s F, whose gradient is v, at ``points`` or at the cell centres."""
         values = self.equation.first_variation(self.measure, points)
         return np.asarray(self.equation.sign * values)
 
     def rest_speed(self, speeds: FloatArray) -> float:
         """Speed below which a field with these ``speeds`` has no direction but rounding's.
 
-        Infinite if there is nothing but rounding.
+        The speed is infinite if the field is nothing but rounding.
         """
         largest = float(np.abs(speeds).max())
         amplitudes = [attention.amplitude for attention in self.equation.attentions]
@@ -80,13 +81,13 @@ class VelocityField:
         return np.inf if largest <= REST * scale else REST * max(scale, largest)
 
     def is_frozen(self, speeds: FloatArray, cell: float) -> BoolArray:
-        """Where ``speeds`` (or signed velocities) are below 1e-3 cells or rounding."""
+        """Whether each of ``speeds`` (or signed velocities) is below 1e-3 ``cell`` or rounding."""
         limit = max(FROZEN_SPEED * cell, self.rest_speed(speeds))
         return np.asarray(np.abs(speeds) < limit)
 
 
 def at_rest(signs: FloatArray) -> BoolArray:
-    """Where cells of a line rest: the velocity is 0 there and beside, and nothing flows in.
+    """Whether each cell of a line rests: velocity 0 in it and beside it, and no inflow.
 
     One zero alone is an attractor or a source, not a place at rest.
 

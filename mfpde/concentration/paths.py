@@ -46,9 +46,9 @@ def linear_flows(
     Parameters
     ----------
     velocities
-        V (n, 2).
+        Velocities v (n, 2) at the points.
     gradients
-        J (n, 2, 2).
+        Gradients J (n, 2, 2) of the velocity.
     reach
         Length of the longest step.
     """

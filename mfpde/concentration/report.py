@@ -215,7 +215,7 @@ class ConcentrationReport(Printed):
 
     @property
     def exponents(self) -> FloatArray:
-        """D log Q / d log r between the radii (n - 1,)."""
+        """The local exponents d log Q / d log r between the radii, (n - 1,)."""
         return local_exponents(self.radii, self.largest_ball_masses)
 
     @property
@@ -268,6 +268,6 @@ def leads_core(mass: float, core_mass: float, largest_eigenvalue: float) -> bool
 
 
 def local_exponents(radii: FloatArray, masses: FloatArray) -> FloatArray:
-    """D log mass / d log r between neighbouring radii; NaN where there is no mass."""
+    """Local exponents d log mass / d log r between neighbouring radii; NaN without mass."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.diff(np.log(masses)) / np.diff(np.log(radii)))

@@ -102,7 +102,7 @@ class LatticeField:
 
     @cached_property
     def heights(self) -> FloatArray:
-        """S F at the lattice's points (n,)."""
+        """Values (n,) of the potential s F at the lattice's points."""
         is_grid = np.isfinite(self.spacing)
         return self.field.potential(None if is_grid else self.lattice.points).ravel()
 

@@ -24,7 +24,7 @@ from mfpde.measure import AnyMeasure, Atoms, as_measure
 
 
 def threshold_distance(beta: float, dimension: int) -> float:
-    """min(1 / (2 sqrt beta), pi / (2 d)), the distance of the particle experiments."""
+    """The distance min(1 / (2 sqrt beta), pi / (2 d)) of the particle experiments."""
     beta = real_number("beta", beta, at_least=0.0)
     longest = np.pi / (2 * dimension)
     return float(min(0.5 / np.sqrt(beta), longest)) if beta else float(longest)

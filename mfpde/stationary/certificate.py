@@ -124,9 +124,9 @@ def bounded_gap(
 def hasty_gap(
     field: AtomicField | MeridianField, known: tuple[float, float], tolerance: float
 ) -> tuple[Certificate, FloatArray]:
-    """Certificate that stops once the gap is above the tolerance, and why it is.
+    """Certificate of a search that stops once the gap exceeds the tolerance, and points.
 
-    The points (k, d) are such where F is further below its mean than half the tolerance.
+    At the points (k, d) F is below its mean by more than half the tolerance.
     """
     slack = SLACK_SHARE * tolerance
     floor = floor_of(field, slack, level=known[1], enough=tolerance / 2)

@@ -47,9 +47,10 @@ class ExternalField:
 def field_derivatives(
     equation: MeanFieldEquation, points: FloatArray, masses: FloatArray
 ) -> FieldDerivatives:
-    """Grad F (or the general drift) at atoms with its derivatives; v is s times it.
+    """The gradient of F (or the general drift) at atoms and its derivatives.
 
-    The frames are those of ``tangent_frames(points)``.
+    The velocity v is s times that gradient.  Components and derivatives are in the frames of
+    ``tangent_frames(points)``.
     """
     frames = tangent_frames(points)
     pairs = PairGeometry.of(points, frames, masses)

@@ -96,5 +96,5 @@ def _lipschitz_constant(perceptron: Perceptron, given: float | None) -> float | 
 
 
 def value_at_zero(perceptron: Perceptron) -> float:
-    """sigma(0)."""
+    """The value sigma(0) of the perceptron's activation."""
     return float(np.asarray(perceptron.activation.sigma(np.zeros(1)))[0])

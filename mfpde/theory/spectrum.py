@@ -180,7 +180,7 @@ def early_clusters(beta: float, start: AnyMeasure) -> FloatArray:
 def interaction_curvatures(
     attention: Attention, dimension: int, degree: int
 ) -> FloatArray:
-    """lambda_l / beta, or lambda_l / (beta lambda_0) for softmax, l = 0..degree.
+    """The ratios lambda_l / beta, for softmax lambda_l / (beta lambda_0), l = 0..degree.
 
     For unnormalised attention this is the second derivative of E along Y_l.
     """

@@ -56,12 +56,12 @@ def critical_diffusion(
 
 
 def largest_continuous_beta(dimension: int) -> float:
-    """beta_*, up to which the noisy phase transition is continuous (this module's docstring).
+    """The value beta_* up to which the noisy phase transition is continuous.
 
     Parameters
     ----------
     dimension
-        d of S^(d-1), at least 2; beta_* falls to 1 as d grows.
+        Dimension d of S^(d-1), at least 2; beta_* falls to 1 as d grows.
 
     Raises
     ------
