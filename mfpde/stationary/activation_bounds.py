@@ -1,4 +1,4 @@
-r"""What is known of the named activations: bounds of derivatives, and of Phi's polynomials.
+r"""Bounds for the named activations sigma: derivatives, and polynomials near Phi, Phi' = sigma.
 
     relu        0 <= sigma' <= 1                 sigma'' = 0 off the kink
     leaky_relu  0.01 <= sigma' <= 1              sigma'' = 0 off the kink
@@ -66,7 +66,7 @@ def activation_bounds(term: Perceptron) -> ActivationBounds:
     Raises
     ------
     ValueError
-        For a user's activation, of which none are known.
+        For a user's activation, for which no bounds are known.
     """
     if term.activation_name not in _BOUNDS:
         raise ValueError(
@@ -77,7 +77,7 @@ def activation_bounds(term: Perceptron) -> ActivationBounds:
 
 
 def higher_slopes(term: Perceptron, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Second and third derivatives of sigma at ``z``, off the kinks."""
+    """Second and third derivatives of sigma at ``z`` off the kinks, of the shape of ``z``."""
     if term.activation_name == "gelu":
         normal = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
         return (2 - z**2) * normal, (z**2 - 4) * z * normal
@@ -105,14 +105,14 @@ def polynomial_error(term: Perceptron, degree: int) -> float:
 
 
 def _kink_remainder(term: Perceptron, jump: float) -> float:
-    """Bound of what kinks leave of V beyond a quadratic polynomial.
+    """Bound of the distance of V from a quadratic polynomial, which the kinks cause.
 
     With z = |a| u, u = (a.x + b) / |a|, and a slope sigma' that jumps by ``jump`` at 0,
 
         Phi(z) = (polynomial of degree 2) + (jump / 4) |a|^2 u |u|.
 
     Where |b| >= |a| no point of the sphere reaches the kink: u |u| = +-u^2.  Neurons of one
-    hyperplane add up, so that a and -a with w |a|^2 alike have no kink together (paper,
+    hyperplane add up, so that the kinks of a and -a with equal w |a|^2 cancel (paper,
     Theorem 3.1, footnote 2).
     """
     lengths = np.linalg.norm(term.directions, axis=1)

@@ -9,12 +9,12 @@ y' = s, and g1, g2, ... the derivatives of g,
     D^4 = g4 s^4 - 6 g3 s^2 y + 3 g2 y^2 - 4 g2 s^2 + g1 y
     D^5 = g5 s^5 - 10 g4 s^3 y - 10 g3 s^3 + 15 g3 s y^2 + 15 g2 s y + g1 s
 
-An atom at a gives g = m e^{beta (y - 1)} / beta, a neuron g = w Phi(y + b): where their sum is
-nearly flat these cancel, and the sums tell, where bounds of each term do not.
+An atom at a gives g = m e^{beta (y - 1)} / beta, a neuron g = w Phi(y + b).  Where their sum is
+nearly flat the terms cancel: the sums are then sharp bounds, where those of each term are not.
 
 On the circle of directions of S^2, e = (cos phi, sin phi) and zeta = a_1 + i a_2 in the
 frame, s^k is made of the harmonics |zeta|^{k-j} Re(conj(zeta)^j e^{i j phi}); a form is
-nowhere larger than the sum of its harmonics' sizes.  On S^1 there is but one direction.
+nowhere larger than the sum of its harmonics' sizes.  On S^1 there is only one direction.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _on_circle(
 
 
 def _of_sums(sums: FloatArray) -> ArcForms:
-    """Derivatives from the harmonics that the sums are."""
+    """Derivatives from ``sums`` (n, 14), the harmonics of ``_sphere_sums``."""
     mean, real, imaginary = sums[:, 2], sums[:, 3] / 2, sums[:, 4] / 2
     hessian = np.empty((len(sums), 2, 2))
     hessian[:, 0, 0] = mean + real
@@ -109,7 +109,10 @@ def _of_sums(sums: FloatArray) -> ArcForms:
 def _sphere_sums(
     place: tuple[FloatArray, FloatArray], ridges: FloatArray, slopes: Slopes
 ) -> FloatArray:
-    """Harmonics of D; of D^2: 0, 2; of D^3: 1, 3; of D^4: 2, 4, 0; real, then imaginary."""
+    """Sums (n, 14): D, then harmonics 0, 2 of D^2, 1, 3 of D^3, and 2, 4, 0 of D^4.
+
+    Of each harmonic but the 0th the real part comes first, then the imaginary part.
+    """
     points, frames = place
     g1, g2, g3, g4 = slopes
     result = np.empty((len(points), 14))

@@ -30,7 +30,10 @@ def cells_of(rows: FloatArray) -> list[Cell]:
 
 
 def intersections(units: FloatArray) -> list[FloatArray]:
-    """Orthonormal bases (d, k), k >= 1, of all intersections of ``units`` (n, d), R^d first."""
+    """Orthonormal bases (d, k), k >= 1, of all intersections of hyperplanes, R^d first.
+
+    The hyperplanes have the unit normals ``units`` (n, d).
+    """
     count, d = units.shape
     bases, seen = [], set()
     for size in range(min(count, d - 1) + 1):
@@ -75,7 +78,7 @@ def _cells(units: FloatArray) -> list[Cell]:
 
 
 def _distinct(units: FloatArray) -> tuple[list[int], list[int], FloatArray]:
-    """Which rows stand for a hyperplane, which of these each row is, and on which side."""
+    """Indices of one row per hyperplane, and each row's hyperplane (from 0) and side (+-1)."""
     kept: list[int] = []
     owner: list[int] = []
     sides = np.ones(len(units))

@@ -37,34 +37,34 @@ def atomic_minimum(
 
 @dataclass(frozen=True, eq=False)
 class AtomicPieces:
-    """Atoms on S^(d-1), d = ``dimension``."""
+    """Atoms on S^(d-1), d = ``dimension``, as pieces of the search for the minimiser."""
 
     equation: MeanFieldEquation
     dimension: int
 
     @cached_property
     def external(self) -> ExternalBounds:
-        """V."""
+        """The potential V with its bounds."""
         return external_bounds(self.equation, self.dimension)
 
     @cached_property
     def scale(self) -> float:
-        """Size of the energy."""
+        """Scale of the energy, times the curvature of V where that is above 1."""
         return energy_scale(self.equation) * max(1.0, self.external.curvature)
 
     @cached_property
     def width(self) -> float:
-        """Width of the kernel."""
+        """Width of the narrowest kernel, in radians."""
         return kernel_width(self.equation)
 
     @cached_property
     def scan(self) -> PotentialScan:
-        """V on points all over the sphere."""
+        """The potential V on points all over the sphere."""
         return PotentialScan.of(self.external, self._spacing)
 
     @cached_property
     def fine_scan(self) -> PotentialScan:
-        """The same, twice as fine."""
+        """The potential V on points twice as dense as those of ``scan``."""
         return PotentialScan.of(self.external, self._spacing / 2)
 
     @property
@@ -72,7 +72,7 @@ class AtomicPieces:
         return SCAN_SPACING * min(self.width, self.external.width)
 
     def kernel(self, positions: FloatArray, others: FloatArray) -> FloatArray:
-        """Sum of K / beta between two sets of points."""
+        """Matrix (n, m) of the kernels K / beta, summed, between points (n, d) and (m, d)."""
         chords = positions[:, np.newaxis, :] - others
         deficits = -np.einsum("ijd,ijd->ij", chords, chords) / 2
         total = np.zeros(deficits.shape)
@@ -81,11 +81,11 @@ class AtomicPieces:
         return total
 
     def potential(self, positions: FloatArray) -> FloatArray:
-        """V at points."""
+        """Values (n,) of V at ``positions`` (n, d)."""
         return self.external.values(positions)
 
     def derivatives(self, state: State) -> Derivatives:
-        """Derivatives of the energy, in ``tangent_frames``."""
+        """Derivatives of the energy by positions, in ``tangent_frames``, and by masses."""
         points, masses = state
         frames = tangent_frames(points)
         count, size, d = frames.shape
@@ -115,18 +115,19 @@ class AtomicPieces:
         return Derivatives(gradient, moves, cross * np.outer(wide, roots), matrix)
 
     def moved(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
-        """Points after tangent ``steps``."""
+        """Points (n, d) after tangent ``steps`` (n, d - 1) along great arcs."""
         return geodesic_moves(positions, tangent_frames(positions), steps)
 
     def start(self) -> State:
-        """One atom where V is lowest."""
+        """One atom of mass 1 where V is lowest on the scan."""
         lowest = int(np.argmin(self.scan.values))
         return self.scan.points[lowest : lowest + 1], np.ones(1)
 
     def lowest(self, state: State, below: float) -> tuple[FloatArray, float]:
-        """Minima of F below its mean, from the scan; of many atoms, from the fine one last.
+        """Minima (k, d) of F more than ``below`` under its mean, and the depth of the lowest.
 
-        Many atoms mean a flat F, whose minima are narrow and which is dear to bound.
+        They are found from the scan; if it finds none and there are many atoms, from the fine
+        scan: many atoms mean a flat F, whose minima are narrow and which is costly to bound.
         """
         field = AtomicField(self.equation, *state)
         level = float(state[1] @ field.values(state[0]))
@@ -138,7 +139,7 @@ class AtomicPieces:
         return found, level - float(field.values(found).min())
 
     def united(self, state: State, within: float) -> State:
-        """What lies within a distance of heavier atoms goes to the common centre."""
+        """The state with each group of atoms ``within`` a distance of its heaviest made one."""
         points, masses = state
         owner = np.full(len(masses), -1)
         for index in np.argsort(-masses, kind="stable"):
@@ -153,18 +154,18 @@ class AtomicPieces:
         return means, np.asarray(totals, dtype=np.float64)
 
     def certified(self, state: State, tolerance: float) -> Certificate:
-        """Return the certificate."""
+        """Certificate of the atoms from a full search."""
         return bounded_gap(*self._known(state), tolerance)
 
     def tested(self, state: State, tolerance: float) -> tuple[Certificate, FloatArray]:
-        """Return a hasty certificate, and minima of F near where it is too low."""
+        """Certificate of a search that stops early, and minima of F near the low points it met."""
         field, known = self._known(state)
         found, low = hasty_gap(field, known, tolerance)
         kept = lowest_apart(low, field.values(low), (np.inf, APART * self.width))
         return found, polished(field, low[kept])
 
     def _known(self, state: State) -> tuple[AtomicField, tuple[float, float]]:
-        """F, with E and the mean of F."""
+        """The field F, with the energy E and the mean of F."""
         points, masses = state
         field = AtomicField(self.equation, points, masses)
         level = float(masses @ field.values(points))

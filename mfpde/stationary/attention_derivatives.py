@@ -42,7 +42,7 @@ class FieldDerivatives:
         included, (n, d - 1, d - 1).
     scales
         At each atom the sum of the sizes of all contributions and of their change over
-        one radian, (n,): what rounding errors are to be compared with.
+        one radian, (n,): the scale for rounding errors.
     """
 
     gradient: FloatArray
@@ -53,7 +53,7 @@ class FieldDerivatives:
 
 @dataclass(frozen=True, eq=False)
 class PairGeometry:
-    """What the pairs of atoms have in common for every attention term.
+    """Geometry of the pairs of atoms, which is the same for every attention term.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ def _multiplied(field: FieldDerivatives, factor: float) -> FieldDerivatives:
 def _normalized(
     raw: FieldDerivatives, weights: FloatArray, kernel: tuple[float, PairGeometry]
 ) -> FieldDerivatives:
-    """Softmax: the same divided by Z, with the derivatives of 1/Z."""
+    """The softmax field: ``raw`` divided by Z, with the derivatives of 1/Z."""
     beta, pairs = kernel
     totals = pairs.masses + weights.sum(axis=1)
     gradient = raw.gradient / totals[:, np.newaxis]

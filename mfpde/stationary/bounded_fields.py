@@ -1,4 +1,4 @@
-r"""The first variation F = A[mu] + V of unnormalised attention, with all that bounds it.
+r"""The first variation F = A[mu] + V of unnormalised attention, with bounds of its derivatives.
 
 Along a great arc u = gamma.y has u'' = -u, |u'| <= sqrt(1 - u^2), so that the shifted kernel
 k = e^{beta (u-1)} / beta has
@@ -51,7 +51,7 @@ ROUNDING_SHARE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class AtomicField:
-    """F of atoms ``points`` (n, d) with ``masses`` (n,), by direct sums."""
+    """The first variation F of atoms ``points`` (n, d) with ``masses`` (n,), by direct sums."""
 
     equation: MeanFieldEquation
     points: FloatArray
@@ -59,22 +59,22 @@ class AtomicField:
 
     @property
     def dimension(self) -> int:
-        """Dimension d."""
+        """Dimension d of the space that the sphere lies in."""
         return int(self.points.shape[1])
 
     @cached_property
     def external(self) -> ExternalBounds:
-        """V."""
+        """The potential V with its bounds."""
         return external_bounds(self.equation, self.dimension)
 
     @cached_property
     def curvature(self) -> float:
-        """L: second derivatives are at least -L."""
+        """Constant L >= 0: second derivatives of F along great arcs are at least -L."""
         return self.external.curvature + _strength(self.equation, self.masses.sum())
 
     @cached_property
     def bend(self) -> float:
-        """T: third derivatives between kinks are within +-T."""
+        """Constant T >= 0: third derivatives of F between kinks are within +-T."""
         return self.external.bend + self._of_kernels(kernel_third)
 
     @property
@@ -95,7 +95,7 @@ class AtomicField:
         return total
 
     def values(self, points: FloatArray) -> FloatArray:
-        """F at ``points`` (n, d)."""
+        """Values (n,) of F at ``points`` (n, d)."""
         total = np.zeros(len(points))
         deficits = points @ self.points.T - 1
         for attention in self.equation.attentions:
@@ -104,11 +104,11 @@ class AtomicField:
 
     @cached_property
     def fifth(self) -> float:
-        """Fifth derivatives between kinks are within it."""
+        """Bound of the size of fifth derivatives of F between kinks."""
         return self.external.fifth + self._of_kernels(kernel_fifth)
 
     def _of_kernels(self, bound: Callable[[float], float]) -> float:
-        """Sum of a bound of each kernel, times the strength."""
+        """Sum over the attention terms of mass * amplitude * ``bound(beta)``."""
         mass = float(self.masses.sum())
         return sum(mass * a.amplitude * bound(a.beta) for a in self.equation.attentions)
 
@@ -170,10 +170,10 @@ class AtomicField:
         return first, second, third, beta * third
 
     def _rest(self, forms: ArcForms, place: Ball) -> FloatArray | None:
-        """What is beyond the cubic form, as a bound (n,) of third derivatives.
+        """The terms beyond the cubic form, as a bound (n,) of third derivatives.
 
-        t^4 |D^4| / 24 + t^5 |D^5| / 120 <= t^3 rest / 6 up to the radius, with D^4 at the
-        centre; neurons whose kinks are met, and rounding, add to it.
+        With D^4 at the centre, t^4 |D^4| / 24 + t^5 |D^5| / 120 <= t^3 rest / 6 up to the
+        radius; neurons whose kinks lie in the ball, and rounding, add to the rest.
         """
         radii = place[2]
         if forms.quartic is None or not radii.any():
@@ -185,7 +185,7 @@ class AtomicField:
 
 @dataclass(frozen=True, eq=False)
 class SpectralField:
-    """F of the point masses with given ``moments`` on a grid, by their spectral field."""
+    """The first variation F of point masses with given ``moments``, by their spectral field."""
 
     equation: MeanFieldEquation
     geometry: Geometry
@@ -194,22 +194,22 @@ class SpectralField:
 
     @property
     def dimension(self) -> int:
-        """Dimension d."""
+        """Dimension d of the space that the sphere lies in."""
         return self.geometry.dimension
 
     @cached_property
     def external(self) -> ExternalBounds:
-        """V."""
+        """The potential V with its bounds."""
         return external_bounds(self.equation, self.dimension)
 
     @cached_property
     def curvature(self) -> float:
-        """L: second derivatives are at least -L."""
+        """Constant L >= 0: second derivatives of F along great arcs are at least -L."""
         return self.external.curvature + _strength(self.equation, self.mass)
 
     @property
     def bend(self) -> float:
-        """Not used: second derivatives are not computed."""
+        """Zero, and not used: second derivatives of this field are not computed."""
         return 0.0
 
     @property
@@ -249,7 +249,7 @@ class SpectralField:
         return self.geometry.field_at(symbol[degrees] * self.moments, points)
 
     def values(self, points: FloatArray) -> FloatArray:
-        """F at ``points`` (n, d)."""
+        """Values (n,) of F at ``points`` (n, d)."""
         total, _ = self.field(points)
         return np.asarray(total + self.external.values(points))
 
@@ -263,7 +263,7 @@ class SpectralField:
 
 
 def kernel(attention: Attention, deficits: FloatArray) -> FloatArray:
-    """K / beta at x.y - 1 = ``deficits`` (x.y itself at beta = 0)."""
+    """The kernel K / beta at x.y - 1 = ``deficits`` (x.y itself at beta = 0)."""
     if attention.beta == 0:
         return 1 + deficits
     scale = attention.amplitude / attention.beta
@@ -276,7 +276,7 @@ def kernel_width(equation: MeanFieldEquation) -> float:
 
 
 def kernel_tail(attention: Attention, field: SpectralField) -> float:
-    """Sum of D_l lambda_l beyond the field's degree: what is left out of K at most."""
+    """Bound of the part of K beyond the field's degree: the sum of D_l lambda_l over it."""
     if attention.beta == 0:
         return 0.0
     counted = counted_eigenvalues(

@@ -1,10 +1,10 @@
 r"""The minimum of a field over the whole sphere, bounded below by branch and bound.
 
-Over the ball that holds a cell the field falls below its value at the centre by what
-``taylor_bounds.py`` says at most.  That is best from the floor of a valley or the bottom of a
-basin: where it is not enough from the centre, it is tried from where Newton's step leads.
-A cell is left when the bound is within ``slack`` of the smallest value met; all others are
-halved.
+How far the field falls below its value at the centre of a ball that holds a cell is bounded
+by ``taylor_bounds.py``.  The bound is sharpest from the floor of a valley or the bottom of a
+basin: where it does not suffice from the cell's centre, the end of Newton's step from there is
+tried as the centre.  A cell is done when its bound is within ``slack`` of the smallest value
+met; all others are halved.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ Balls = tuple[FloatArray, FloatArray]
 
 
 class BoundedField(Protocol):
-    """A field on S^(d-1) with what bounds it between points."""
+    """A field on S^(d-1) with bounds of its derivatives."""
 
     @property
     def dimension(self) -> int:
-        """Dimension d."""
+        """Dimension d of the space that the sphere lies in."""
 
     @property
     def curvature(self) -> float:
-        """L >= 0: second derivatives along great arcs are at least -L."""
+        """Constant L >= 0: second derivatives along great arcs are at least -L."""
 
     @property
     def bend(self) -> float:
-        """T >= 0: third derivatives along great arcs, between kinks, are within +-T."""
+        """Constant T >= 0: third derivatives along great arcs, between kinks, are within +-T."""
 
     @property
     def width(self) -> float:
         """A length over which the field varies: the first cells are this wide."""
 
     def values(self, points: FloatArray) -> FloatArray:
-        """Field at ``points`` (n, d)."""
+        """Values (n,) of the field at ``points`` (n, d)."""
 
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
         """Expand at ``points`` (n, d), valid within ``radii`` (n,)."""
@@ -57,11 +57,11 @@ class BoundedField(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Floor:
-    """A lower bound of a field, the smallest value met, and where.
+    """A lower bound of a field, and the smallest value met with its place.
 
-    ``bound`` <= min f <= ``smallest`` = f(``point``); ``is_tight`` if they differ by the
-    slack at most; ``evaluations`` of the field.  ``low`` (k, d): where it was below what the
-    search was to stop at.
+    ``bound`` <= min f <= ``smallest`` = f(``point``); ``is_tight`` if the two differ by the
+    slack at most; ``evaluations`` counts those of the field.  ``low`` (k, d) are the points met
+    where f is below the value at which the search stops early.
     """
 
     bound: float
@@ -87,12 +87,13 @@ def floor_of(
     field
         The field.
     slack
-        How far the bound may stay below the minimum; at least a hundredth of what the
-        minimum is below ``level``.
+        Largest difference between the smallest value met and the bound that ends the search;
+        raised to a hundredth of the distance from ``level`` down to that smallest value.
     level
         The value that the minimum is compared with.
     budget
-        Most evaluations; once they are spent the bound holds, but may be further away.
+        Largest number of evaluations; once they are spent the bound holds, but may be
+        further from the minimum.
     enough
         The search stops early once a value this far below ``level`` is met.
     """

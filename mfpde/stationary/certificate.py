@@ -71,7 +71,7 @@ class Certificate(Printed):
 
     @property
     def lower_bound(self) -> float:
-        """Lower bound of the smallest energy."""
+        """Lower bound of the smallest energy: ``energy`` - ``gap``."""
         return self.energy - self.gap
 
     def __str__(self) -> str:
@@ -117,16 +117,16 @@ def certificate(
 def bounded_gap(
     field: AnyField, known: tuple[float, float], tolerance: float
 ) -> Certificate:
-    """Certificate from the field, ``known`` = (energy, int F dmu / m) and F's tolerance."""
+    """Certificate from the field F, ``known`` = (energy, int F dmu / m) and F's tolerance."""
     return _of_floor(field, known, _floor(field, known[1], tolerance))
 
 
 def hasty_gap(
     field: AtomicField | MeridianField, known: tuple[float, float], tolerance: float
 ) -> tuple[Certificate, FloatArray]:
-    """Certificate of a search that stops once the gap exceeds the tolerance, and points.
+    """Certificate of a search that stops once the gap is above the tolerance, and low points.
 
-    At the points (k, d) F is below its mean by more than half the tolerance.
+    At the low points (k, d) F is below its mean by more than half the tolerance.
     """
     slack = SLACK_SHARE * tolerance
     floor = floor_of(field, slack, level=known[1], enough=tolerance / 2)
@@ -165,7 +165,7 @@ def flat_gap(
 
 
 def energy_scale(equation: MeanFieldEquation) -> float:
-    """Size that energies are compared with.
+    """Scale that energies are compared with.
 
     The largest of 1, the kernels' amplitude, and a hundredth of sum |w_j| (|a_j| + |b_j|)^2,
     where rounding of V alone comes near 1e-12.

@@ -1,4 +1,4 @@
-r"""V of perceptrons with all that bounds it between points.
+r"""The potential V of perceptrons, with bounds of its derivatives.
 
 Along a great arc a neuron w Phi(z), z = a.gamma + b, has
 
@@ -39,19 +39,19 @@ Ball = tuple[FloatArray, FloatArray, FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class ExternalBounds:
-    """V of perceptrons with scalar weights on S^(d-1), and its bounds."""
+    """The potential V of perceptrons with scalar weights on S^(d-1), and its bounds."""
 
     terms: tuple[Perceptron, ...]
     dimension: int
 
     @cached_property
     def curvature(self) -> float:
-        """L: second derivatives of V are at least -L."""
+        """Constant L: second derivatives of V along great arcs are at least -L."""
         return sum(_curvature(term) for term in self.terms)
 
     @cached_property
     def bend(self) -> float:
-        """T: third derivatives of V between kinks are within +-T."""
+        """Constant T: third derivatives of V between kinks are within +-T."""
         return sum(_bend(term) for term in self.terms)
 
     @cached_property
@@ -75,11 +75,11 @@ class ExternalBounds:
 
     @cached_property
     def fifth(self) -> float:
-        """Fifth derivatives of V between kinks are within it."""
+        """Bound of the size of fifth derivatives of V between kinks."""
         return sum(_fifth(term) for term in self.terms)
 
     def values(self, points: FloatArray) -> FloatArray:
-        """V at ``points`` (n, d)."""
+        """Values (n,) of V at ``points`` (n, d)."""
         total = np.zeros(len(points))
         for term in self.terms:
             total += term.value(points)
@@ -94,7 +94,7 @@ class ExternalBounds:
         return ridge_forms(self.ridges(place), place[:2])
 
     def kink_bend(self, place: Ball) -> FloatArray:
-        """What third derivatives may differ by from those of ``forms``, for kinks met, (n,).
+        """Bound (n,) of how far kinks in a ball move third derivatives from those of ``forms``.
 
         With the lower slope l for sigma' in f'', which stays a lower bound, the derivative
         of that has - (2 l + sigma') s y - sigma s, where ``forms`` has - (3 l y + sigma) s: at

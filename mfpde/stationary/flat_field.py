@@ -27,9 +27,10 @@ FEW = 6
 def flat_floor(
     field: SpectralField | AtomicField, level: float, *, most: float = np.inf
 ) -> float:
-    """Bound F from below by how far it is from ``level`` anywhere.
+    """Lower bound of F from the largest distance between F and ``level``.
 
-    -inf if V has kinks, or if F is further than ``most`` from the level.
+    The bound is -inf if V has kinks, for d above 3, or if F is further than ``most`` from
+    the level.
     """
     found = _degree(field)
     if found is None or field.dimension > 3:
@@ -44,7 +45,7 @@ def flat_floor(
 
 
 def _degree(field: SpectralField | AtomicField) -> tuple[int, float] | None:
-    """Smallest of some degrees with a negligible rest, and that rest; None without."""
+    """Smallest of the tried degrees with a negligible rest, and that rest; None if none has."""
     for degree in (16, 24, 36, 54, 80, 120, LARGEST_DEGREE):
         rest = sum(polynomial_error(term, degree) for term in field.external.terms)
         rest += sum(_kernel_rest(field, degree))

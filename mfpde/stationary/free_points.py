@@ -18,7 +18,7 @@ LEAST_SQUARE = 1e-15
 
 
 class FreePoints:
-    """Points whose masses may have any sign, of those that ``kernel`` (n, n) is for."""
+    """The points whose masses may have any sign, among the n points of ``kernel`` (n, n)."""
 
     def __init__(
         self, kernel: FloatArray, potential: FloatArray, *, ridge: float
@@ -39,20 +39,20 @@ class FreePoints:
         return mask
 
     def add(self, index: int) -> None:
-        """Let a point in."""
+        """Add the point ``index`` to the free points."""
         self._order[self._count] = index
         _append(self._factor, self._order[: self._count + 1], self._problem[0])
         self._count += 1
 
     def take(self, index: int) -> None:
-        """Take a point out."""
+        """Take the point ``index`` out of the free points."""
         place = int(np.flatnonzero(self._order[: self._count] == index)[0])
         _remove(self._factor, place, self._count)
         self._order[place : self._count - 1] = self._order[place + 1 : self._count]
         self._count -= 1
 
     def masses(self) -> FloatArray:
-        """Return the minimiser, zero elsewhere."""
+        """Masses (n,) of the minimiser, zero where a point is not free."""
         order = self._order[: self._count]
         return _solved(self._factor, order, self._problem)
 
@@ -94,7 +94,7 @@ def _remove(factor: FloatArray, place: int, count: int) -> None:
 
 @compiled_sum
 def _back(factor: FloatArray, right: FloatArray) -> FloatArray:
-    """K^{-1} ``right``."""
+    """The solution K^{-1} ``right``, from the factor of K."""
     count = len(right)
     forward = right.copy()
     for row in range(count):
@@ -114,7 +114,7 @@ def _back(factor: FloatArray, right: FloatArray) -> FloatArray:
 def _solved(
     factor: FloatArray, order: IntArray, problem: tuple[FloatArray, FloatArray]
 ) -> FloatArray:
-    """Minimiser (n,), refined once."""
+    """Masses (n,) of the minimiser, after one step of iterative refinement."""
     kernel, potential = problem
     count = len(order)
     flat = _back(factor, np.ones(count))

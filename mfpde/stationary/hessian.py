@@ -1,4 +1,4 @@
-r"""Rates of change near a stationary state of atoms: of rigid shifts, and of splitting.
+r"""Linear rates near a stationary state of atoms: shifts of whole atoms, and splitting.
 
 Let D be the derivative of grad F at the atoms by their positions, in tangent coordinates,
 and M the masses.  For unnormalised attention with gradient terms M D is the Hessian of
@@ -10,8 +10,8 @@ is symmetric; its eigenvalues lambda are those of Hess E in L^2(mu), and positio
 state change at the rates s lambda.  In general the rates are the eigenvalues of s D.
 
 An atom that a density has collapsed to must not dissolve either: s Hess F(x_i), with the
-atom's own mass in F held at x_i, must be negative.  Hess E cannot see that, its tangent
-vectors shift whole atoms.
+atom's own mass in F held at x_i, must be negative.  Hess E does not tell this, since its
+tangent vectors shift whole atoms.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def linear_rates(
 
 
 def _symmetrised(field: FieldDerivatives, masses: FloatArray) -> FloatArray:
-    """M^{1/2} D M^{-1/2}, shape (n (d - 1), n (d - 1))."""
+    """The symmetric matrix M^{1/2} D M^{-1/2}, shape (n (d - 1), n (d - 1))."""
     count, size = field.gradient.shape
     roots = np.repeat(np.sqrt(masses), size)
     flat = field.jacobian.reshape(count * size, count * size)

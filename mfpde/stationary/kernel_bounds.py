@@ -5,8 +5,9 @@ With u = gamma.y, s = u', so that s^2 <= 1 - u^2 and u'' = -u, k = e^{beta (u-1)
     k^(3) = e^{beta (u-1)} s (beta^2 s^2 - 3 beta u - 1)
     k^(5) = e^{beta (u-1)} s (beta^4 q^2 - 10 beta^2 (beta u + 1) q + 15 beta u (beta u + 1) + 1)
 
-with q = s^2.  Both are bounded by intervals of u: at each end by the largest value over s, in
-between by what they can change.
+with q = s^2.  Both are bounded on intervals of u, with the largest exponential and the largest
+s of each: at its ends by the maximum over s, in between by the largest change of k^(5) (k^(3)
+over its exponential is linear in u).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ INTERVALS = 20_000
 
 @lru_cache(maxsize=64)
 def kernel_third(beta: float) -> float:
-    """Third derivatives of the shifted kernel along great arcs are within it."""
+    """Bound of the size of third derivatives of the shifted kernel along great arcs."""
     low, high, reach = _intervals()
     worst = np.zeros(INTERVALS)
     for end in (low, high):
@@ -35,7 +36,7 @@ def kernel_third(beta: float) -> float:
 
 @lru_cache(maxsize=64)
 def kernel_fifth(beta: float) -> float:
-    """Fifth derivatives of the shifted kernel along great arcs are within it."""
+    """Bound of the size of fifth derivatives of the shifted kernel along great arcs."""
     low, high, reach = _intervals()
     top, squared = beta**4, reach**2
     worst = np.zeros(INTERVALS)

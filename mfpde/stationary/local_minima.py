@@ -23,7 +23,10 @@ def lowest_apart(
     *,
     most: int = MOST_CHOSEN,
 ) -> IntArray:
-    """Indices of the lowest values below a level, a distance apart from one another."""
+    """Indices of the lowest ``values`` (n,) below a level, at points a distance apart.
+
+    ``limits`` are the level and the distance; at most ``most`` indices are returned.
+    """
     level, apart = limits
     candidates = np.flatnonzero(values < level)
     order = candidates[np.argsort(values[candidates], kind="stable")]
@@ -32,7 +35,7 @@ def lowest_apart(
 
 @compiled
 def _first_apart(points: FloatArray, apart: float, most: int) -> IntArray:
-    """Indices of points that no chosen one before them is near, in their order."""
+    """Indices of the points that are further than ``apart`` from all points chosen before them."""
     chosen = np.empty(min(most, len(points)), dtype=np.int64)
     count = 0
     for index in range(len(points)):
@@ -55,9 +58,9 @@ def _first_apart(points: FloatArray, apart: float, most: int) -> IntArray:
 def polished(
     field: BoundedField, points: FloatArray, *, steps: int = POLISHING_STEPS
 ) -> FloatArray:
-    """Points moved towards local minima of F by damped Newton steps.
+    """Points (n, d) moved towards local minima of ``field`` by damped Newton steps.
 
-    Steps that do not lower F (across a kink, say) are shortened the next time.
+    Where a step does not lower the field (across a kink, say) the next one is shorter.
     """
     longest = 2 * LONGEST_MOVE * field.width
     values = field.values(points)
@@ -80,7 +83,7 @@ def polished(
 def newton_moves(
     gradient: FloatArray, hessian: FloatArray, longest: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Steps (n, k) down a quadratic, at most ``longest``, and its changes (n,)."""
+    """Steps (n, k) down a quadratic model, at most ``longest``, and the model's changes (n,)."""
     sizes, vectors = axes_of(hessian)
     along = np.einsum("nab,na->nb", vectors, gradient)
     floor = 1e-12 * max(1.0, float(np.abs(sizes).max(initial=0.0)))

@@ -1,8 +1,9 @@
 r"""Best masses on given points: min m.K m / 2 + V.m over m >= 0, sum m = 1.
 
 A primal active-set method: the equality-constrained problem is solved on the free points; a
-step that would make a mass negative ends there and takes that point out; once all are free
-or out, the point where K m + V is lowest below the common level comes back in.
+step that would make a mass negative ends where it is zero and takes that point out; once the
+problem on the free points is solved, the point where K m + V is lowest comes back in if that
+is below the common level.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ SAME = 1e-7
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Maximum(Printed):
-    """Where E is largest.
+    """The maximisers of E, and the largest energy.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Maximum(Printed):
 
     @property
     def is_unique(self) -> bool:
-        """Whether there is one maximiser only."""
+        """Whether there is exactly one maximiser."""
         return len(self.points) == 1 and not self.dimensions.any()
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
         other named activations: neurons that span at
         most 3 dimensions, or d up to 4.
     tolerance
-        How close the certified bound should come, for the search.
+        How close the certified upper bound should come to the largest value, for the search.
 
     Raises
     ------
@@ -145,9 +145,9 @@ def _checked(equation: MeanFieldEquation) -> tuple[Perceptron, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """A point of V's largest value on a cell, its eigenspace (d, e), and the cell.
+    """A maximum of V on a cell: the point, its eigenspace (d, e), and the cell.
 
-    The cell is where ``inward`` (n, d) times x is not negative.
+    The cell is the set of x with ``inward`` @ x >= 0, ``inward`` of shape (n, d).
     """
 
     point: FloatArray
@@ -215,7 +215,7 @@ def _inside(rows: FloatArray, signs: FloatArray) -> list[FloatArray]:
 def _best(
     terms: tuple[Perceptron, ...], pieces: list[_Piece]
 ) -> tuple[FloatArray, IntArray]:
-    """Points of largest V with the dimensions of their pieces, each piece once."""
+    """Points with the largest V and the dimensions of their pieces, one point for each piece."""
     values = potential_of(terms, np.array([piece.point for piece in pieces]))
     scale = max(float(np.abs(values).max()), 1e-300)
     tied = [

@@ -1,4 +1,4 @@
-r"""F of rings of equal atoms, seen along one meridian.
+r"""The first variation F of rings of equal atoms, along one meridian.
 
 A ring of n equal atoms at the angle s gives at the angle t the azimuthal mean plus waves of
 order n, 2n, ..., in all at most (2 A m / beta) sum_{k >= 1} I_kn(z) e^{-z}, z <= beta sin s.  So
@@ -23,7 +23,7 @@ WAVES = 3
 
 @dataclass(frozen=True, eq=False)
 class MeridianField:
-    """``field`` on the great circle through ``axis`` (3,); ``ripple`` is twice the sum above."""
+    """The ``field`` on a great circle through ``axis`` (3,); ``ripple`` is twice the sum above."""
 
     field: AtomicField
     axis: FloatArray
@@ -31,7 +31,7 @@ class MeridianField:
 
     @property
     def dimension(self) -> int:
-        """2: the meridian is a circle."""
+        """Dimension 2 of the plane that the meridian lies in."""
         return 2
 
     @property
@@ -41,22 +41,22 @@ class MeridianField:
 
     @property
     def curvature(self) -> float:
-        """L of the whole field."""
+        """Constant L of the whole field on the sphere, which bounds its second derivatives."""
         return self.field.curvature
 
     @property
     def bend(self) -> float:
-        """T of the whole field."""
+        """Constant T of the whole field on the sphere, which bounds its third derivatives."""
         return self.field.bend
 
     @property
     def width(self) -> float:
-        """Width of the whole field."""
+        """Length over which the whole field on the sphere varies."""
         return self.field.width
 
     @property
     def rounding(self) -> float:
-        """Rounding of the field, and what the sphere's minimum may be lower."""
+        """Rounding of the field, plus the ripple by which F may be lower off the meridian."""
         return self.field.rounding + self.ripple
 
     @cached_property
@@ -69,7 +69,7 @@ class MeridianField:
         return np.asarray(there / np.linalg.norm(there, axis=1, keepdims=True))
 
     def values(self, points: FloatArray) -> FloatArray:
-        """F at ``points`` (n, 2) of the meridian."""
+        """Values (n,) of F at ``points`` (n, 2) of the meridian."""
         return self.field.values(self._on_sphere(points))
 
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
@@ -92,7 +92,7 @@ class MeridianField:
     def _along(
         found: Expansion, parts: FloatArray
     ) -> tuple[FloatArray | None, FloatArray | None]:
-        """Cubic form along the meridian (n, 1), and the rest."""
+        """Cubic form along the meridian, (n, 1), and the rest beyond it, (n,), or None."""
         if found.cubic is None:
             return None, None
         heading = parts[:, 0] + 1j * parts[:, 1]

@@ -40,20 +40,20 @@ def minimize(
 ) -> Minimum:
     """Find the unique minimiser of E among all probability measures on S^1 or S^2.
 
-    Tried in turn: a smooth density on ``geometry`` (if V has no kinks), rings around the
-    common axis of the neurons (on S^2), atoms.  The first whose gap is at most the tolerance
-    is returned, else the one with the smallest gap: look at ``gap``, which holds in any
-    case.  The state that a descent run ends in need not be the minimiser.
+    Three candidates are tried in turn: a smooth density on ``geometry`` (if V has no kinks),
+    rings around the common axis of the neurons (on S^2), and atoms.  The first whose gap is at
+    most the tolerance is returned, else the one with the smallest gap; ``gap`` is rigorous in
+    either case.  The state that a descent run ends in need not be the minimiser.
 
     Parameters
     ----------
     equation
-        As for :func:`certificate`.
+        An equation that :func:`certificate` accepts.
     geometry
         The sphere, and the grid that a smooth minimiser is given on.  Atoms and rings do
         not depend on it.
     tolerance
-        Wanted gap, relative to the size of the energy: the largest of 1, the kernel's
+        Largest gap wanted, relative to the size of the energy: the largest of 1, the kernel's
         amplitude (e^beta if unshifted) and sum |w_j| (|a_j| + |b_j|)^2 / 100.
 
     Raises

@@ -1,4 +1,4 @@
-"""What ``minimize`` returns: the minimiser, what it is, and how sure that is."""
+"""The result of ``minimize``: the minimiser, its kind, and its certificate."""
 
 from __future__ import annotations
 
@@ -49,22 +49,22 @@ class Minimum(Printed):
 
     @property
     def energy(self) -> float:
-        """E of the measure."""
+        """Energy E of the measure."""
         return self.certificate.energy
 
     @property
     def gap(self) -> float:
-        """The energy is above the smallest one possible by this at most."""
+        """Largest possible difference between the energy and the smallest one."""
         return self.certificate.gap
 
     @property
     def lower_bound(self) -> float:
-        """No measure of mass 1 has less energy."""
+        """Lower bound of the energy of all measures of mass 1."""
         return self.certificate.lower_bound
 
     @property
     def atoms(self) -> Atoms | None:
-        """The minimiser's atoms; None if it is none of atoms."""
+        """The minimiser's atoms; None if its kind is not ``"atoms"``."""
         is_atomic = self.kind == "atoms" and isinstance(self.measure, Atoms)
         return self.measure if is_atomic else None  # type: ignore[return-value]
 

@@ -40,7 +40,7 @@ FLAT = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class NewtonEnd:
-    """Where Newton's method ended.
+    """The end of an iteration of Newton's method.
 
     ``points`` (n, d) with the ``field`` there, the distance that each atom ``moves``
     from its start, how far it may, ``reach``, the number of ``iterations``, and the
@@ -88,7 +88,7 @@ def newton(
 
 
 def positive_scales(field: FieldDerivatives) -> FloatArray:
-    """Scales (n,) to divide by: 1 where nothing acts at all."""
+    """The field's scales (n,), with 1 where they are 0, to divide by."""
     return np.where(field.scales > 0, field.scales, 1.0)
 
 
@@ -111,8 +111,8 @@ def _solved_without(
 ) -> FloatArray:
     """Solve A u = b for u orthogonal to ``modes``, which A maps to zero.
 
-    By the bordered system [A U; U^T 0], or by least squares where that is singular: an
-    LU decomposition takes a hundredth of the time.
+    The bordered system [A U; U^T 0] is solved by an LU decomposition, which takes a hundredth
+    of the time of least squares; these are used where the system is singular.
     """
     count, k = modes.shape
     bordered = np.block([[matrix, modes], [modes.T, np.zeros((k, k))]])

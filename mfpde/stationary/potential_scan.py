@@ -1,4 +1,4 @@
-"""Where F is low: V with its derivatives on points all over the sphere, to be used again."""
+"""The potential V with its derivatives on points all over the sphere, to find minima of F."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POLISHING_STEPS = 5
 
 @dataclass(frozen=True, eq=False)
 class PotentialScan:
-    """``points`` (n, d) with ``frames``, and V there with its derivatives."""
+    """Points (n, d) with tangent frames, and V there with its derivatives."""
 
     points: FloatArray
     frames: FloatArray
@@ -41,9 +41,9 @@ class PotentialScan:
     def minima(self, field: AtomicField, level: float, *, width: float) -> FloatArray:
         """Local minima of ``field`` below ``level``, a thousandth of ``width`` apart.
 
-        One step of Newton's method from every point tells which lead somewhere else: where
-        F is flat, minima lie in valleys that no point of the scan is the lowest of.  Where
-        the steps lead F itself tells which are lowest: what they promise may be far off.
+        One step of Newton's method is made from every point, since where F is flat minima lie in
+        valleys of which no point of the scan is the lowest.  The lowest ends are chosen by F
+        itself, since the quadratic model's values may be far off.
         """
         values, gradient, hessian = field.second_order(self.points, self.frames)
         steps, change = newton_moves(

@@ -23,7 +23,7 @@ SCAN_SPACING = 0.3
 
 
 def potential_of(terms: tuple[Perceptron, ...], points: FloatArray) -> FloatArray:
-    """V at ``points`` (n, d)."""
+    """Values (n,) of the potential V of ``terms`` at ``points`` (n, d)."""
     total = np.zeros(len(points))
     for term in terms:
         total += term.value(points)
@@ -32,7 +32,7 @@ def potential_of(terms: tuple[Perceptron, ...], points: FloatArray) -> FloatArra
 
 @dataclass(frozen=True, eq=False)
 class _Downward:
-    """-V as a bounded field: its minima are the maxima of V."""
+    """The field -V with its bounds: its minima are the maxima of V."""
 
     external: ExternalBounds
 

@@ -1,4 +1,4 @@
-"""What :func:`polish` found: the atoms, how well they rest, and whether they are stable."""
+"""The result of :func:`polish`: the atoms, their residual, and whether they are stable."""
 
 from __future__ import annotations
 
@@ -113,12 +113,12 @@ class PolishedAtoms(Printed):
 
     @property
     def is_second_order(self) -> bool:
-        """No shift of whole atoms grows (paper, eq. 2.3; for softmax: of the Jacobian)."""
+        """Whether no shift of whole atoms grows (paper, eq. 2.3; softmax: by the Jacobian)."""
         return self.converged and self.second_order_margin >= -self.shift_rounding
 
     @property
     def is_strict(self) -> bool:
-        """Every shift of whole atoms decays, but for rotations of the equation.
+        """Whether every shift of whole atoms decays, rotations of the equation aside.
 
         This is the paper's eq. 2.4 if ``symmetry_dimension`` is 0.
         """
@@ -126,7 +126,7 @@ class PolishedAtoms(Printed):
 
     @property
     def is_split_stable(self) -> bool:
-        """Every atom holds together as the limit of a density: s Hess F(x_i) < 0."""
+        """Whether every atom holds together as the limit of a density: s Hess F(x_i) < 0."""
         return self.converged and self.split_margin > self.split_rounding
 
     def __str__(self) -> str:

@@ -11,8 +11,8 @@ Rings of angles t_i and masses m_i have, with the kernel averaged over the azimu
     G_ts = X [-beta c S (c S I_1 - s C I_0) + c C I_1 + s S I_0 + beta s C (c S I_1' - s C I_1)]
 
 with I_n at z = beta sin t sin s and I_1' = I_0 - I_1 / z.  For the certificate each ring is
-replaced by equally spaced atoms, more than the kernel has degrees: what F changes by is
-below rounding.
+replaced by equally spaced atoms, more than the kernel has degrees, so that F changes by less
+than rounding.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Rings:
     masses: FloatArray
 
     def atoms(self, counts: FloatArray) -> State:
-        """Each ring as equally spaced atoms: points and masses."""
+        """State of equally spaced atoms, ``counts`` (n,) on each ring: points and masses."""
         across = tangent_frames(self.axis[np.newaxis])[0]
         points, masses = [], []
         for number, (angle, mass, count) in enumerate(
@@ -92,19 +92,19 @@ def common_axis(equation: MeanFieldEquation) -> FloatArray | None:
 
 @dataclass(frozen=True, eq=False)
 class RingPieces:
-    """Rings around an axis as pieces of the joint Newton method."""
+    """Rings around an axis as pieces of the search for the minimiser."""
 
     equation: MeanFieldEquation
     axis: FloatArray
 
     @cached_property
     def scale(self) -> float:
-        """Size of the energy."""
+        """Scale that energies are compared with."""
         return energy_scale(self.equation)
 
     @cached_property
     def width(self) -> float:
-        """Width of the kernel."""
+        """Width of the narrowest kernel, in radians."""
         return kernel_width(self.equation)
 
     @cached_property
@@ -121,14 +121,14 @@ class RingPieces:
         return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
 
     def kernel(self, positions: FloatArray, others: FloatArray) -> FloatArray:
-        """Sum of G."""
+        """Matrix of the averaged kernels G, summed, between rings at two sets of angles."""
         total = np.zeros((len(positions), len(others)))
         for attention in self.equation.attentions:
             total += _averaged(attention, positions[:, np.newaxis], others)
         return total
 
     def potential(self, positions: FloatArray) -> FloatArray:
-        """V at the angles."""
+        """Values of V at the angles."""
         return external_bounds(self.equation, 3).values(self.points(positions))
 
     def derivatives(self, state: State) -> Derivatives:
@@ -157,7 +157,7 @@ class RingPieces:
         return self.scan[lowest : lowest + 1], np.ones(1)
 
     def lowest(self, state: State, below: float) -> tuple[FloatArray, float]:
-        """Minima of F on the scan below its mean."""
+        """Minima of F on the scan more than ``below`` under its mean, and the lowest's depth."""
         angles, masses = state
         level = float(masses @ self._field(state, angles))
         values = self._field(state, self.scan)
@@ -167,7 +167,7 @@ class RingPieces:
         return self.scan[is_low], level - float(values.min())
 
     def united(self, state: State, within: float) -> State:
-        """Neighbours become one at their mean angle; rings go to a pole if that is no worse."""
+        """Rings with neighbours united at their mean angle, or at a pole if that is no worse."""
         order = np.argsort(state[0])
         angles, masses = state[0][order], state[1][order]
         groups = np.concatenate([[0], np.cumsum(np.diff(angles) > within)])
@@ -185,16 +185,16 @@ class RingPieces:
         return united
 
     def certified(self, state: State, tolerance: float) -> Certificate:
-        """Return the certificate of the rings' atoms."""
+        """Certificate of the rings' atoms from a full search."""
         return bounded_gap(*self._known(state), tolerance)
 
     def tested(self, state: State, tolerance: float) -> tuple[Certificate, FloatArray]:
-        """Return a hasty certificate, and angles where F is too low."""
+        """Certificate of a search that stops early, and angles where it met low values of F."""
         found, low = hasty_gap(*self._known(state), tolerance)
         return found, np.abs(np.arctan2(low[:, 1], low[:, 0]))
 
     def _known(self, state: State) -> tuple[MeridianField, tuple[float, float]]:
-        """F along a meridian, with E and the mean of F."""
+        """The field F along a meridian, with the energy E and the mean of F."""
         angles, masses = state
         counts = ring_counts(self.equation, angles)
         whole = AtomicField(
@@ -207,7 +207,7 @@ class RingPieces:
         return MeridianField(whole, self.axis, waves), (energy, level)
 
     def _field(self, state: State, angles: FloatArray) -> FloatArray:
-        """F at angles."""
+        """Values of F at the angles."""
         return self.kernel(angles, state[0]) @ state[1] + self.potential(angles)
 
     def _attention(
@@ -220,7 +220,7 @@ class RingPieces:
         return slopes, bends, twists
 
     def _external(self, angles: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """V' and V'' by the angle."""
+        """Derivatives V' and V'' of V by the angle."""
         points = self.points(angles)
         across = tangent_frames(self.axis[np.newaxis])[0, 0]
         outward = np.outer(np.cos(angles), across) - np.outer(np.sin(angles), self.axis)
@@ -238,7 +238,7 @@ def ring_minimum(
 
 
 def ring_counts(equation: MeanFieldEquation, angles: FloatArray) -> FloatArray:
-    """Atoms that a ring needs so that F is the ring's to rounding.
+    """Number of atoms on each ring at which F is that of the ring to rounding.
 
     The azimuthal waves of the kernel around a ring are I_n(z) e^{-z}, z <= beta sin t; the
     first that n equally spaced atoms add is the n-th.
@@ -266,7 +266,7 @@ def _averaged(attention: Attention, t: FloatArray, s: FloatArray) -> FloatArray:
 def _derivatives(
     attention: Attention, angles: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """G_t, G_tt and G_ts between rings, (n, n) each."""
+    """Derivatives G_t, G_tt and G_ts between rings, (n, n) each."""
     beta = attention.beta
     t, other = angles[:, np.newaxis], angles[np.newaxis, :]
     c, s, C, S = np.cos(t), np.sin(t), np.cos(other), np.sin(other)

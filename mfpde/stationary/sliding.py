@@ -2,13 +2,13 @@ r"""The minimiser of E among weighted pieces, atoms or rings, with its certifica
 
 1. Local minima of F below its mean come in as new pieces, with the best masses on all
    (``mass_program.py``); pieces without mass go out.
-2. Neighbours are united, and the pieces slide (``sliding_newton.py``).  That stays if the
-   energy is not above what it was after 1; else it is tried with closer neighbours only.
-3. Once there is no such minimum F is bounded below over the whole sphere; if the gap is too
-   large, points where F is low come in.
+2. Neighbours are united, and the pieces slide (``sliding_newton.py``).  The result is kept if
+   its energy is not above that after 1; else step 2 is tried with closer neighbours only.
+3. Once F has no minimum below its mean, F is bounded below over the whole sphere; if the gap
+   is too large, points where F is low come in.
 
 This is the sliding Frank-Wolfe method (Denoyelle, Duval, Peyre & Soubies, 2019).  Where F is
-flat over more than points, pieces cannot be told from what they stand for: 2 makes no
+flat along curves or on areas, the positions of pieces are not determined: step 2 makes no
 progress and is tried more and more seldom, which leaves the fully corrective
 Frank-Wolfe method.
 """
@@ -45,22 +45,22 @@ ROUNDING = 1e-15
 
 
 class SlidingPieces(Pieces, Protocol):
-    """Pieces with all that the search for their minimum needs."""
+    """Pieces with the operations that the search for their minimum needs."""
 
     def start(self) -> State:
-        """Pieces to begin with."""
+        """State that the search begins with."""
 
     def lowest(self, state: State, below: float) -> tuple[FloatArray, float]:
-        """Minima of F more than ``below`` under its mean, and how far the lowest is."""
+        """Minima of F more than ``below`` under its mean, and how far the lowest is below it."""
 
     def united(self, state: State, within: float) -> State:
-        """Neighbours within a distance made one."""
+        """State with neighbours within a distance made one."""
 
     def certified(self, state: State, tolerance: float) -> Certificate:
-        """Return the certificate."""
+        """Certificate of the pieces from a full search."""
 
     def tested(self, state: State, tolerance: float) -> tuple[Certificate, FloatArray]:
-        """Return one as hasty as may be, and positions where F is too low."""
+        """Certificate of a search that stops early, and positions where it met low values of F."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +75,11 @@ class SlidingEnd:
 
 @dataclass
 class _Pace:
-    """How fast the depth of F's minima falls, and which neighbours are united.
+    """Progress of the search: how fast the depth of F's minima falls, and what to try next.
 
-    ``rounds`` counts those since it does not; attempts are then made when it reaches
-    ``next``, further and further apart.  ``widest``: number of the distance to begin with.
+    ``rounds`` counts the rounds since the depth stopped falling; from then on neighbours are
+    united only when it reaches ``next``, which is tripled each time.  ``widest`` is the index
+    of the distance in ``WIDTHS`` to begin with.
     """
 
     depth: float = float("inf")
@@ -88,7 +89,7 @@ class _Pace:
     widest: int = 0
 
     def attempts(self, depth: float, scale: float) -> tuple[tuple[float, ...], int]:
-        """Return distances within which to unite, to be tried next, and steps to slide."""
+        """Return the distances within which to unite, in order, and the number of Newton steps."""
         self.slow = self.slow + 1 if depth > SLOW * self.depth else 0
         self.depth = depth
         if self.rounds or (self.slow >= SLOW_ROUNDS and depth < FLAT * scale):
@@ -101,11 +102,11 @@ class _Pace:
         return WIDTHS[self.widest :], FEW_STEPS if depth > FAR * scale else STEPS
 
     def succeeded(self, within: float) -> None:
-        """Begin with the distance before the one that succeeded."""
+        """Begin the next attempts with the distance before the one that succeeded."""
         self.widest = max(0, WIDTHS.index(within) - 1)
 
     def failed(self, depth: float, scale: float) -> None:
-        """No distance succeeded, or to no avail: rest, if F is flat."""
+        """Begin to count ``rounds`` if F is flat: no distance succeeded, or without effect."""
         if depth < FLAT * scale:
             self.rounds = max(self.rounds, 1)
 
@@ -156,7 +157,7 @@ def _slid_if_lower(
 def _settled(
     pieces: SlidingPieces, best: tuple[State, Certificate], tolerance: float
 ) -> SlidingEnd:
-    """Fewer pieces with a condition number, if there are such with a gap as wanted."""
+    """Replace the pieces by fewer, well-determined ones where the gap allows it."""
     state, found = best
     fewer = _tidied(pieces, balanced(pieces, state), tolerance)[0]
     if len(fewer[1]) < len(state[1]):
@@ -169,7 +170,7 @@ def _settled(
 def _tidied(
     pieces: SlidingPieces, start: tuple[State, float], tolerance: float
 ) -> tuple[State, float]:
-    """Unite until there is a condition number, unless that raises the energy."""
+    """Unite until the condition number is acceptable, unless that raises the energy."""
     if condition(pieces, start[0]) < LARGEST_CONDITION:
         return start
     limit = start[1] + tolerance / 4

@@ -7,9 +7,9 @@ y = sqrt(m) u (displacement) and q = dm / sqrt(m), on the plane of constant mass
 
 A step minimises the quadratic model, shifted until no piece moves further than a radius that
 grows and shrinks with the model's success (Moré & Sorensen, 1983).  Where the energy is at
-its rounding the gradient has to fall instead.  A piece whose best mass
-is zero is gone: that is why this ends where Newton's method on positions and masses together
-creeps along the boundary of m >= 0.
+its rounding the gradient has to fall instead.  A piece whose best mass is zero is removed, so
+that the method ends where Newton's method on positions and masses together creeps along the
+boundary of m >= 0.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ State = tuple[FloatArray, FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Derivatives:
-    """E's derivatives in (y, q): ``gradient`` E_y (n k,), ``moves`` E_yy, ``cross`` E_yq.
+    """Derivatives of E in (y, q): ``gradient`` E_y (n k,), ``moves`` E_yy, ``cross`` E_yq.
 
     ``masses`` is E_qq (n, n).
     """
@@ -52,24 +52,24 @@ class Derivatives:
 
 
 class Pieces(Protocol):
-    """What atoms and rings have in common."""
+    """Weighted pieces with a position each: atoms or rings."""
 
     @property
     def scale(self) -> float:
-        """Size of the energy."""
+        """Scale that energies are compared with."""
 
     @property
     def width(self) -> float:
-        """Width of the kernel."""
+        """Width of the narrowest kernel, in radians."""
 
     def kernel(self, positions: FloatArray, others: FloatArray) -> FloatArray:
         """Kernel between two sets of positions."""
 
     def potential(self, positions: FloatArray) -> FloatArray:
-        """V at positions."""
+        """Values of V at positions."""
 
     def derivatives(self, state: State) -> Derivatives:
-        """Derivatives of the energy."""
+        """Derivatives of the energy by positions and masses."""
 
     def moved(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
         """Positions after ``steps`` (n, k)."""
@@ -77,9 +77,10 @@ class Pieces(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """phi around a state in the axes of its Hessian; ``roots`` (n,) of the masses.
+    """Quadratic model of phi around a state, in the axes of its Hessian.
 
-    ``along``: the gradient's components; ``sizes``: eigenvalues.
+    ``along`` are the gradient's components, ``sizes`` the eigenvalues, ``roots`` (n,) the square
+    roots of the masses.
     """
 
     along: FloatArray
@@ -88,26 +89,26 @@ class _Model:
     roots: FloatArray
 
     def steps(self, shift: float) -> tuple[FloatArray, FloatArray, float]:
-        """Return y, displacements (n, k) and the longest of them, for a shift."""
+        """Return y, the displacements (n, k) and the largest length of one, for a ``shift``."""
         sizes = self.sizes + shift
         y = -self.axes @ (self.along / np.where(sizes > 0, sizes, np.inf))
         moves = y.reshape(len(self.roots), -1) / self.roots[:, np.newaxis]
         return y, moves, float(np.linalg.norm(moves, axis=1).max())
 
     def lowest(self) -> float:
-        """Least change of phi that the model says; -inf unless it is convex."""
+        """Smallest change of phi in the model; -inf unless the model is convex."""
         if self.sizes[0] <= 0:
             return -np.inf
         return float(-(self.along**2 / self.sizes).sum() / 2)
 
     def change(self, y: FloatArray) -> float:
-        """Change of phi that the model says."""
+        """Change of phi in the model at ``y``."""
         parts = self.axes.T @ y
         return float(self.along @ parts + self.sizes @ parts**2 / 2)
 
 
 def energy_of(pieces: Pieces, state: State) -> float:
-    """E of weighted pieces."""
+    """Energy E of weighted pieces."""
     positions, masses = state
     field = pieces.kernel(positions, positions) @ masses / 2
     return float(masses @ (field + pieces.potential(positions)))
@@ -116,9 +117,9 @@ def energy_of(pieces: Pieces, state: State) -> float:
 def balanced(
     pieces: Pieces, state: State, new: FloatArray | None = None
 ) -> tuple[State, float]:
-    """Best masses on the positions, and on ``new`` ones, and the energy.
+    """State with the best masses on its positions and on ``new`` ones, and its energy.
 
-    Pieces without mass are gone.
+    Pieces without mass are removed.
     """
     positions, start = state
     if new is not None:
@@ -141,9 +142,9 @@ def slid(
     steps: int,
     limit: float = np.inf,
 ) -> tuple[State, float]:
-    """Balanced pieces and their energy after at most ``steps`` steps, from such.
+    """Pieces and their energy after at most ``steps`` Newton steps, masses balanced throughout.
 
-    Ends early where the model says that the energy will not come down to ``limit``.
+    The iteration ends early where, by the model, the energy will not come down to ``limit``.
     """
     radius = FIRST_RADIUS * pieces.width
     state, energy = start
@@ -192,7 +193,8 @@ def _model(here: Derivatives, masses: FloatArray) -> _Model:
 def _without(normal: FloatArray, rows: FloatArray) -> FloatArray:
     """Coordinates of ``rows`` (r, n) on the plane orthogonal to ``normal`` (n,), (r, n - 1).
 
-    By the reflection that takes the last axis to the normal: the others span the plane.
+    The basis of the plane is the image of the other axes under the reflection that takes the
+    last axis to the normal.
     """
     mirror = normal / np.linalg.norm(normal)
     mirror[-1] += 1.0
@@ -203,7 +205,7 @@ def _without(normal: FloatArray, rows: FloatArray) -> FloatArray:
 def _step(
     pieces: Pieces, start: tuple[State, float], model: _Model, *, radius: float
 ) -> tuple[State, float, float] | None:
-    """Accept the first radius at which E falls as the model says, roughly; None without."""
+    """Step at the first radius at which E falls roughly as in the model; None if there is none."""
     state, energy = start
     for _ in range(MOST_TRIALS):
         y, moves, longest = _within(model, radius)
@@ -231,7 +233,7 @@ def _residual(pieces: Pieces, state: State) -> float:
 
 
 def _within(model: _Model, radius: float) -> tuple[FloatArray, FloatArray, float]:
-    """Step of the least shift with which no piece moves further than ``radius``."""
+    """Step of the smallest shift for which no piece moves further than ``radius``."""
     largest = float(np.abs(model.sizes).max())
     low = max(0.0, -float(model.sizes[0]) * (1 + 1e-6))
     if model.sizes[0] <= FLAT * largest:

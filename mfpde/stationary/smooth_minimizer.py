@@ -3,8 +3,8 @@ r"""The minimiser of E where it is a smooth density.
 F is constant iff rho = 1 - sum_{l >= 1} V_l / kappa_l (times the uniform probability), V_l the
 harmonics of V and kappa_l the eigenvalues of K / beta (paper, Lemma 5.1, eq. 5.1): the
 minimiser, if this is a density.  The kappa_l fall faster than any power, so that the sum is
-cut at the last degree to which it can be taken with rho >= 0; what V has beyond is left in
-F, and the certificate says how much that is.
+cut at the last degree to which it can be taken with rho >= 0.  The part of V beyond that degree
+is left in F, and the certificate bounds its effect.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROUNDING = 2e-15
 
 
 def smooth_candidate(equation: MeanFieldEquation, geometry: Geometry) -> Density | None:
-    """Density of mass 1 whose F is as constant as may be; None if V has kinks."""
+    """Density of mass 1 whose F is as nearly constant as possible; None if V has kinks."""
     external = external_bounds(equation, geometry.dimension)
     rests = [polynomial_error(term, CHECKED_DEGREE) for term in external.terms]
     if sum(rests) > LARGEST_REMAINDER:

@@ -1,4 +1,4 @@
-r"""Cells that cover S^(d-1): boxes on the faces of a cube, in equal angles, halved at will.
+r"""Cells that cover S^(d-1): boxes on the faces of a cube, in equal angles, which can be halved.
 
 A face +-e_k carries the coordinates (t_1, ..., t_{d-1}) in [-pi/4, pi/4]^{d-1} and the points
 x ~ +-e_k + sum tan(t_i) e_i.  A box is a convex spherical polytope, so that it lies within

@@ -1,7 +1,7 @@
 r"""Rotations that leave the equation as it is, and the modes that they give to atoms.
 
 For Omega antisymmetric with b(e^{t Omega} x) = e^{t Omega} b(x), b the external drift, the
-displacement x_i -> Omega x_i of a stationary state costs nothing.  Attention is invariant
+displacement x_i -> Omega x_i of a stationary state leaves it stationary.  Attention is invariant
 under all of SO(d).  A perceptron is invariant under every rotation that fixes all its
 directions (and vector weights); these are the ones counted.  For any other term, d up to 16,
 the Omega with
@@ -76,10 +76,10 @@ def _displacements(
 
 
 def _met_by(points: FloatArray, free: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Split the span of ``free`` (d, f): what the points have a part in, and the rest.
+    """Split the span of ``free`` (d, f): directions with a component of a point, and the rest.
 
-    The first are principal axes of the points' parts, on which their coordinates are
-    orthogonal.
+    The first are principal axes of the points' projections onto the span, along which their
+    coordinates are orthogonal.
     """
     _, sizes, rows = np.linalg.svd(points @ free)
     rank = int((sizes > INDEPENDENT).sum())
@@ -105,7 +105,8 @@ def _planes(first: FloatArray, second: FloatArray) -> FloatArray:
 def invariant_rotations(equation: MeanFieldEquation, dimension: int) -> FloatArray:
     """Generators Omega (k, d, d) of the rotations that leave the equation as it is.
 
-    Found by search up to d = 16, orthogonal; none are assumed beyond.
+    The generators are orthogonal to each other and found by search up to d = 16; in higher
+    dimension none are assumed.
     """
     identity = np.eye(dimension)
     first, second = np.triu_indices(dimension, k=1)
@@ -138,6 +139,6 @@ def _span(columns: FloatArray) -> FloatArray:
 
 
 def _complement(basis: FloatArray) -> FloatArray:
-    """Orthonormal basis of what is orthogonal to the orthonormal ``basis`` (d, r)."""
+    """Orthonormal basis of the complement of the orthonormal ``basis`` (d, r)."""
     full, _ = np.linalg.qr(basis, mode="complete")
     return np.asarray(full[:, basis.shape[1] :])

@@ -9,7 +9,7 @@ not below at its start, a cubic form C and |f''' - C| <= B between kinks,
 in the axes of H (eigenvalues lambda_i, components g_i of the gradient).  In a valley, where
 lambda_1 is small and lambda_2 is not, the cubic term of the steep direction would spoil this.
 With x and y the parts of t along and across, C = c30 x^3 + c21 x^2 y + c12 x y^2 + c03 y^3,
-what has y^2 in it is taken from lambda_2, and completing the square takes the rest of y:
+the terms with y^2 are subtracted from lambda_2, and completing the square removes the rest of y:
 
     mu_2 = lambda_2 - (|c12| + |c03| + B) r / 3
     mu_1 = lambda_1 - (|c30| + B) r / 3 - |g_2 c21| / (3 mu_2) - c21^2 r^2 / (36 mu_2)
@@ -30,13 +30,13 @@ from mfpde.stationary.arc_forms import largest
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """A field around points: all that the bounds need.
+    """Expansions of a field around points, for the bounds.
 
-    ``values`` (n,), ``gradient`` (n, d - 1) and ``hessian`` (n, d - 1, d - 1) in one frame;
-    the Hessian is one that the field's is nowhere below, but for the third derivatives times
-    the distance.  None if only ``curvature`` is known.  ``cubic``: harmonics (n, h) of the
-    third derivatives (``arc_forms.py``), within ``rest`` (n,) of which they stay; None if
-    only the field's bend is known.
+    ``values`` (n,), ``gradient`` (n, d - 1) and ``hessian`` (n, d - 1, d - 1) are in one frame;
+    the field's Hessian is nowhere below this one, up to third derivatives times the distance.
+    ``hessian`` is None if only ``curvature`` is known.  ``cubic`` holds the harmonics (n, h) of
+    the third derivatives (``arc_forms.py``), which stay within ``rest`` (n,) of these; both are
+    None if only the field's bend is known.
     """
 
     values: FloatArray
@@ -70,9 +70,9 @@ def _plane_axes(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
 def largest_fall(
     found: Expansion, radii: FloatArray, constants: tuple[float, float]
 ) -> FloatArray:
-    """How far the field may fall below its value at the centre within ``radii``.
+    """Bound (n,) of how far the field falls below its value at the centre within ``radii`` (n,).
 
-    ``constants``: the field's L, and its T, which bounds all third derivatives.
+    ``constants`` are the field's L and T, the bounds of second and third derivatives.
     """
     curvature, widest = constants
     slopes = np.linalg.norm(found.gradient, axis=1)
@@ -104,7 +104,7 @@ def _valley_fall(
     axes: tuple[FloatArray, FloatArray, FloatArray],
     radii: FloatArray,
 ) -> FloatArray:
-    """Return the bound for valleys; inf where mu_2 <= 0."""
+    """Return the largest fall in a valley, (n,); inf where mu_2 <= 0."""
     assert found.cubic is not None
     assert found.rest is not None
     sizes, vectors, along = axes
