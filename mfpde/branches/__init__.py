@@ -1,7 +1,7 @@
 r"""Branches of stationary states: how they change with a parameter of the equation.
 
-G(state, p) = 0 is followed by pseudo-arclength continuation; where atoms split or meet, where
-stability is lost and where the branch folds is located.
+The equation G(state, p) = 0 is followed by pseudo-arclength continuation; the parameters at
+which atoms split or meet, stability is lost or the branch folds are located.
 """
 
 from mfpde.branches.continuation import continuation

@@ -31,7 +31,7 @@ ROUNDING = 3e-16
 
 @dataclass(frozen=True, eq=False)
 class Linearised:
-    """G (r,) at a point, and its derivative by x, (r, k); rows beyond k are constraints."""
+    """G (r,) at a point, and its derivative G_x (r, k): equations first, then constraints."""
 
     residual: FloatArray
     matrix: FloatArray
@@ -39,7 +39,7 @@ class Linearised:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A point of a branch: state (k,), value of the parameter."""
+    """A point of a branch: the state (k,) and the value of the parameter."""
 
     state: FloatArray
     value: float
@@ -61,10 +61,10 @@ class Problem(Protocol):
         """Weights (k,) of the lengths."""
 
     def linearised(self, place: Place) -> Linearised:
-        """G and G_x."""
+        """Residual G and derivative G_x at a place."""
 
     def residual(self, place: Place) -> FloatArray:
-        """G without its constraints: the first rows of ``linearised``."""
+        """Residual G without the constraints: the first rows of ``linearised``."""
 
     def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
         """State after a small step (k,)."""
@@ -72,7 +72,7 @@ class Problem(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """A direction of a branch: change of the state (k,), of the value in units of the span."""
+    """A direction: change of the state (k,), and of the value in units of the span."""
 
     state: FloatArray
     value: float
@@ -118,7 +118,7 @@ def at_value(problem: Problem, start: Place) -> Place | None:
 def _settled(
     problem: Problem, place: Place, direction: Direction | None
 ) -> Place | None:
-    """Zero of G beside ``place``: in the plane normal to ``direction``, or at this value."""
+    """Zero of G beside ``place``: in the plane normal to ``direction``; if None, at its value."""
     before = np.inf
     for _ in range(MOST_ITERATIONS):
         if place.value < problem.least_value:
@@ -160,14 +160,14 @@ def _bordered(
 
 
 def _by_value(problem: Problem, place: Place, here: FloatArray) -> FloatArray:
-    """G_p by a difference; it decides how fast Newton's method is, not where it ends."""
+    """Derivative G_p by a difference: its error slows Newton's method, the end stays the same."""
     step = DIFFERENCE * max(abs(place.value), problem.span)
     there = problem.residual(Place(place.state, place.value + step))
     return np.asarray((there - here[: len(there)]) / step)
 
 
 def least_squares(rows: FloatArray, target: FloatArray) -> FloatArray:
-    """Least-squares solution; without what changes nothing where the rows are singular."""
+    """Least-squares solution; where ``rows`` are singular, the one of least norm."""
     basis, triangle = np.linalg.qr(rows)
     sizes = np.abs(np.diagonal(triangle))
     if sizes.min() > SINGULAR * sizes.max():

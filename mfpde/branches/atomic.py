@@ -1,7 +1,7 @@
 r"""Atoms with fixed masses as states of a branch: x in (S^(d-1))^n, grad F(x_i) = 0.
 
 The unknowns are the n d coordinates.  Rows of G: the tangent components of grad F at each
-atom, divided by the size of what contributes to them; x_i . dx_i = 0; and no motion along
+atom, divided by the size of their contributions; x_i . dx_i = 0; and no motion along
 the rotations that leave the equation as it is (the phase).
 """
 
@@ -95,13 +95,13 @@ class AtomicProblem:
         return np.asarray((ends / np.linalg.norm(ends, axis=1, keepdims=True)).ravel())
 
     def longest(self, place: Place, direction: Direction) -> float:
-        """Largest distance along a direction: no atom goes further than the kernel is wide."""
+        """Largest distance along a direction: no atom moves over 0.2 of the kernel's width."""
         fastest = np.linalg.norm(self.points(direction.state), axis=1).max()
         beta = max([a.beta for a in self.at(place.value).attentions], default=0.0)
         return float(LONGEST_STEP / np.sqrt(max(beta, 1.0)) / max(fastest, 1e-12))
 
     def rates(self, place: Place) -> dict[str, FloatArray]:
-        """Rates of shifts ("stability"), and of splits, each decreasing; above 0: unstable."""
+        """Rates of shifts ("stability", decreasing) and of splits; above 0 means unstable."""
         points = self.points(place.state)
         equation, field = self.at(place.value), self.field(place)
         modes = rotation_modes(equation, points, tangent_frames(points))
@@ -114,7 +114,7 @@ class AtomicProblem:
         return 1e-11 * float(self.field(place).scales.max())
 
     def polished(self, place: Place) -> PolishedAtoms:
-        """Return the state, polished."""
+        """Return the state polished by Newton's method, with its stability."""
         atoms = Atoms(self.points(place.state), self.masses)
         return polish(
             self.at(place.value), atoms, max_move=LONGEST_POLISH, merge_within=0.0

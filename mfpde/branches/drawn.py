@@ -1,4 +1,4 @@
-"""What a picture of a branch shows of one state."""
+"""The quantities of one state that a picture of a branch shows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from mfpde.arrays import FloatArray
 
 
 class Drawn(NamedTuple):
-    """Heights of a state in a picture; NaN for what it does not have.
+    """Quantities of a state that a picture shows; NaN for those that it does not have.
 
-    Positions (n, d) of atoms, length of the mean of x of a density, energy of atoms, largest
-    rates of motion and of splitting.
+    They are the positions (n, d) of atoms, the length of the mean of x of a density, the energy
+    of atoms, and the largest rates of motion and of splitting.
     """
 
     points: FloatArray

@@ -30,7 +30,7 @@ ROOT = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Meeting:
-    """Atoms that meet: the problem of the united ones, the place, the united atoms (k,)."""
+    """A meeting of atoms: the problem with these united, its place, the united atoms (k,)."""
 
     problem: AtomicProblem
     place: Place
@@ -53,7 +53,7 @@ def passing_pairs(problem: AnyProblem, start: Place, end: Place) -> IntArray:
 def meeting(
     problem: AtomicProblem, pairs: IntArray, places: tuple[Place, Place]
 ) -> Meeting | None:
-    """Where the atoms of ``pairs`` are one, near ``places``; None if it is not found."""
+    """The meeting of the atoms of ``pairs`` near ``places``; None if it is not found."""
     start, end = places
     united, first, groups = _united(problem, pairs, start)
     _, last, _ = _united(problem, pairs, end)
@@ -135,7 +135,7 @@ def halves(problem: AtomicProblem, found: list[Crossing]) -> AtomicProblem:
 def along_halves(
     problem: AtomicProblem, found: list[Crossing]
 ) -> tuple[Place, Direction]:
-    """Place of the halves where they are still one, and the direction in which they part."""
+    """Place where the halves of atoms coincide, and the direction in which they part."""
     place, size = found[0].place, problem.dimension - 1
     points = problem.points(place.state)
     frames, own = tangent_frames(points), problem.field(place).own_gradients
@@ -151,7 +151,7 @@ def along_halves(
 
 
 def along_mode(problem: AnyProblem, place: Place) -> Direction:
-    """Direction in which the state may change at no cost: the branch that begins there."""
+    """Null direction of G_x at a place, along which a branch begins."""
     matrix = problem.linearised(place).matrix
     _, _, rows = np.linalg.svd(matrix, full_matrices=True)
     return unit(problem, Direction(rows[-1], 0.0))
@@ -160,7 +160,7 @@ def along_mode(problem: AnyProblem, place: Place) -> Direction:
 def _united(
     problem: AtomicProblem, pairs: IntArray, place: Place
 ) -> tuple[AtomicProblem, Place, IntArray]:
-    """Problem and place with the linked atoms at their means, and each atom's new number."""
+    """Problem and place with linked atoms united at their means, and each atom's new index."""
     count = len(problem.masses)
     links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (count, count))
     groups, labels = connected_components(links, directed=False)

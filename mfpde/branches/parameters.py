@@ -16,8 +16,8 @@ def equation_at(
 ) -> MeanFieldEquation:
     """Return the equation with ``parameter`` at ``value``.
 
-    ``"beta"`` of its only attention, ``"diffusion"``, or ``"weight_scale"``: a factor to the
-    given weights of all perceptrons.
+    The parameter is ``"beta"`` of the only attention, ``"diffusion"``, or ``"weight_scale"``, a
+    factor to the given weights of all perceptrons.
     """
     diffusion = value if parameter == "diffusion" else equation.diffusion
     terms = [_changed(term, parameter, value) for term in equation.terms]

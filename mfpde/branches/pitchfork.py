@@ -1,7 +1,7 @@
-r"""Where a branch of less symmetry meets one of more.
+r"""Pitchforks, where a branch of less symmetry meets one of more.
 
 At a pitchfork (x_0, p_0) a branch x = x_0 + a v + ..., p = p_0 + c a^2 + ... meets a branch
-of states that v's reflection leaves as they are.  On that branch, of which the states at
+of states that are invariant under the reflection of v.  On that branch, of which the states at
 p_0 - h and p_0 + h are found by Newton's method (G_x is singular at p_0 alone), the rate of
 v crosses zero at p_0: with an error of h^4 the root of the cubic through four of its values.
 """
@@ -31,7 +31,7 @@ class SymmetricBranch(NamedTuple):
     direction
         Direction of the branch of more symmetry there.
     unstable
-        Number of its unstable directions beyond, in that direction.
+        Number of unstable directions of the branch beyond the place, in that direction.
     """
 
     place: Place
@@ -66,7 +66,7 @@ def symmetric_branch(
 
 
 def _meeting(problem: AnyProblem, places: list[Place]) -> Place | None:
-    """Where on the branch through ``places`` a rate crosses zero; None if none does."""
+    """Place of the branch through ``places`` where a rate crosses zero; None if none does."""
     counts = [unstable_motions(problem, place) for place in places]
     if counts[0] == counts[-1]:
         return None

@@ -1,4 +1,4 @@
-"""What is kept of a branch on the way: states, events, and the points of the walk."""
+"""The record of a branch on the way: states, events, and the points of the walk."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Record:
         self._draw(problem, place, unstable, event=len(self.events) - 1)
 
     def unite(self, found: Meeting) -> None:
-        """Begin a part with the united atoms, at the end of that of the atoms that meet."""
+        """Begin a part with the united atoms, at the end of the part of the atoms that meet."""
         last = self.path[-1]
         if len(last.points) > len(found.problem.masses):
             self.path.append(_met(last, found))
@@ -77,7 +77,7 @@ class Record:
         self.is_beginning = True
 
     def begin_part(self, problem: AnyProblem, place: Place) -> None:
-        """Begin a part with the branch that is gone over to."""
+        """Begin a part with the branch to which the walk switches."""
         self.part += 1
         self.add_point(problem, place)
         self.is_beginning = True
@@ -116,7 +116,7 @@ class Record:
 
 
 def _met(last: BranchPoint, found: Meeting) -> BranchPoint:
-    """Point of the walk where atoms meet, still with their number before they do."""
+    """Point of the walk where atoms meet, with the number of atoms before they do."""
     united: FloatArray = found.problem.points(found.place.state)
     nearest = np.argmax(last.points @ united.T, axis=1)
     return last._replace(

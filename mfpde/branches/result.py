@@ -1,4 +1,4 @@
-"""What :func:`mfpde.continuation` returns: states along a branch, and what happens on it."""
+"""The result of :func:`mfpde.continuation`: states along a branch, and the events on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES = {"beta": "beta", "weight_scale": "weight scale", "diffusion": "diffusio
 
 @dataclass(frozen=True, eq=False)
 class BranchEvent:
-    """Something that happens on a branch.
+    """An event on a branch: a split, a merge, a change of stability, a fold or a pitchfork.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class BranchEvent:
         symmetry, such as the uniform state, beyond which it would only repeat itself,
         reflected or rotated: the branch of more symmetry is followed from here on.
     value
-        The parameter there.
+        The value of the parameter at the event.
     points
         The atom that splits, the point where atoms meet, else all atoms, (n, d); none,
         (0, d), for a density: what happens to it happens everywhere.
@@ -109,7 +109,7 @@ class BranchPoint(NamedTuple):
         Number of the part that the point belongs to: a new one begins with a merge and
         with each branch that is gone over to.
     event
-        Number of the event that is here; None for most points.
+        Index of the event at this point, from 0; None for most points.
     """
 
     value: float
@@ -139,7 +139,7 @@ class Continuation:
     states
         The states: :class:`mfpde.PolishedAtoms`, or :class:`mfpde.StationaryDensity`.
     events
-        What happens in between, in the order of the branch.
+        The events on the branch, in its order.
     reason
         Why the branch ends.
     is_complete

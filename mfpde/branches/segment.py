@@ -1,4 +1,4 @@
-r"""One step along a branch, and what happens on it.
+r"""One step along a branch, and the events on it.
 
 Where a rate of the state crosses zero on a branch x(s), p(s), stability changes.  Where p'
 changes its sign, the branch turns back in the parameter, in one of two ways.  The
@@ -42,12 +42,12 @@ LARGEST_CORRECTION = 0.1
 
 
 class LostBranchError(Exception):
-    """Newton's method finds no point of the branch where there should be one."""
+    """Error: Newton's method finds no point of the branch where there should be one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """Branch from ``start`` along ``direction``, to the distance ``length`` at ``end``."""
+    """Piece of a branch from ``start`` along ``direction``, of ``length``, to ``end``."""
 
     problem: AnyProblem
     start: Place
@@ -61,7 +61,7 @@ class Segment:
         Raises
         ------
         LostBranchError
-            If there is none.
+            If Newton's method finds no such point.
         """
         if distance == 0.0:
             return self.start
@@ -73,7 +73,7 @@ class Segment:
         return found
 
     def distance_of(self, place: Place) -> float:
-        """Distance of a place of the branch."""
+        """Distance from the start to a place of the branch, along the direction."""
         change = (place.value - self.start.value) / self.problem.span
         moved = Direction(place.state - self.start.state, change)
         return cosine(self.problem, moved, self.direction)
@@ -86,8 +86,9 @@ class Segment:
     ) -> float:
         """Distance where ``function`` of the place crosses zero, to rounding.
 
-        Where it has one sign ``between`` two distances (by default all of the segment; it is
-        zero to rounding at one of them) that one is returned.
+        The zero lies ``between`` two distances, by default those of the whole segment.  If the
+        function has the same sign at both, it is zero to rounding at one of them, and the one with
+        the value of smaller size is returned.
         """
         low, high = (0.0, self.length) if between is None else between
         first, last = function(self.place(low)), function(self.place(high))
@@ -119,7 +120,7 @@ class Segment:
         return Place(self.place(distance).state, value)
 
     def _beside(self, guess: Place, between: tuple[float, float]) -> Place | None:
-        """Place with the guess's value; None if it is not where it should be."""
+        """Place with the guess's value of p; None if it is far off or outside the distances."""
         found = at_value(self.problem, guess)
         if found is None or not between[0] <= self.distance_of(found) <= between[1]:
             return None
@@ -146,7 +147,7 @@ class Crossing:
     after: int
 
     def dimension(self, problem: AnyProblem) -> int:
-        """In how many independent directions rates are zero here: of that atom, for a split."""
+        """Number of rates that are zero here (for a split, of the atom that splits)."""
         if self.kind == "fold":
             return 1
         kind = "split" if self.kind == "split" else "stability"
@@ -165,7 +166,7 @@ def unstable_motions(problem: AnyProblem, place: Place) -> int:
 
 
 def crossings(segment: Segment) -> list[Crossing]:
-    """All crossings on a segment, in its order; a fold stands for the mode that it turns.
+    """All crossings on a segment, in its order; a fold stands for the mode that changes there.
 
     Raises
     ------
@@ -207,10 +208,10 @@ def _same(one: Crossing, other: Crossing, segment: Segment) -> bool:
 
 
 def _losses(segment: Segment) -> list[Crossing]:
-    """Where rates of motion cross zero.
+    """Crossings where rates of motion are zero.
 
-    They are in decreasing order, so that their numbers alone say which; their count differs
-    between places where rotations change the state and places where they do not.
+    Rates are in decreasing order, so that the indices tell which ones cross; their count
+    differs between places where rotations change the state and places where they do not.
     """
     problem = segment.problem
     first = unstable_motions(problem, segment.start)
@@ -229,7 +230,7 @@ def _losses(segment: Segment) -> list[Crossing]:
 
 
 def _splits(segment: Segment) -> list[Crossing]:
-    """Where rates of splitting cross zero, atom by atom."""
+    """Crossings where rates of splitting are zero, atom by atom."""
     problem = segment.problem
     if not isinstance(problem, AtomicProblem):
         return []
@@ -269,7 +270,7 @@ def _directions(problem: AnyProblem) -> int:
 
 
 def _turn(segment: Segment) -> Crossing | None:
-    """Where the parameter turns back, a fold or a pitchfork; None if it goes on."""
+    """Crossing where the parameter turns back, a fold or a pitchfork; None if it does not."""
 
     def slope(place: Place) -> float:
         return tangent(segment.problem, place, segment.direction).value

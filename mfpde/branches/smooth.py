@@ -52,24 +52,24 @@ class SmoothProblem:
 
     @property
     def least_value(self) -> float:
-        """Diffusion is above 0, beta at least 0."""
+        """Smallest value of the parameter: 0 for beta, just above 0 for diffusion, else none."""
         if self.parameter == "diffusion":
             return SMALLEST_DIFFUSION
         return 0.0 if self.parameter == "beta" else -np.inf
 
     @cached_property
     def weights(self) -> FloatArray:
-        """Lengths are plain."""
+        """Weights (k,) of the lengths, all 1."""
         return np.ones(self.basis.shape[1])
 
     @property
     def harmonics(self) -> Harmonics:
-        """B at the nodes where densities are integrated."""
+        """The harmonics B at the nodes where densities are integrated."""
         return real_harmonics(self.geometry, self.degree)
 
     @property
     def basis(self) -> FloatArray:
-        """B at the nodes, (nodes, k)."""
+        """Values of the harmonics B at the nodes, (nodes, k)."""
         return self.harmonics.values
 
     def at(self, value: float) -> MeanFieldEquation:
@@ -77,7 +77,7 @@ class SmoothProblem:
         return equation_at(self.equation, self.parameter, value)
 
     def rotations(self, value: float) -> FloatArray:
-        """Rotations that leave the equation as it is: what they are changes at weight 0 only."""
+        """Generators of the equation's rotations at a parameter: more only at weight scale 0."""
         if isinstance(self.geometry, Zonal):
             # Zonal densities keep their axis.
             return np.empty((0, self.geometry.dimension, self.geometry.dimension))
@@ -98,14 +98,14 @@ class SmoothProblem:
         return np.asarray(self.roots(self.at(value)) * moments)
 
     def density(self, place: Place) -> Density:
-        """M e^{s F / kappa} / Z: its mass in each cell."""
+        """The density M e^{s F / kappa} / Z, from its mass in each cell."""
         shape = self.geometry.shape
         probabilities = _point(self, place).probabilities.reshape(*shape, -1)
         masses = self.mass * probabilities.sum(axis=-1)
         return Density(self.geometry, masses / self.geometry.areas)
 
     def linearised(self, place: Place) -> Linearised:
-        """G and G_c, with a row for each rotation of the equation."""
+        """Residual G and derivative G_c, with a row for each rotation of the equation."""
         point = _point(self, place)
         modes = point.modes
         # J is invariant under rotations, so that G has no part along them, but for what the
@@ -117,26 +117,26 @@ class SmoothProblem:
         )
 
     def residual(self, place: Place) -> FloatArray:
-        """G without the rows of rotations."""
+        """Residual G without the rows of rotations."""
         return _point(self, place).residual
 
     def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
-        """Sum: the unknowns are in a vector space."""
+        """The sum of state and step: the unknowns form a vector space."""
         return np.asarray(state + step)
 
     def longest(self, place: Place, direction: Direction) -> float:
-        """Largest distance along a direction: s F / kappa changes by 0.2 at most, or so."""
+        """Largest distance along a direction: s F / kappa changes by about 0.2 at most."""
         equation = self.at(place.value)
         change = self.basis @ (self.roots(equation) * direction.state)
         largest = float(np.abs(change).max()) / equation.diffusion
         return LONGEST_STEP / max(largest, 1e-12)
 
     def rates(self, place: Place) -> dict[str, FloatArray]:
-        """Negated eigenvalues of G_c but for the rotations', decreasing."""
+        """Negated eigenvalues of G_c without those of rotations, decreasing."""
         return {"stability": -_point(self, place).eigenvalues}
 
     def rounding(self, place: Place) -> float:
-        """Rates below this have no sign."""
+        """Size below which the sign of a rate is rounding."""
         del place
         return 1e-11
 
@@ -163,12 +163,12 @@ class SmoothProblem:
         return Drawn(empty, order, rate=rate)
 
     def points_of(self, place: Place, kind: str, index: int) -> FloatArray:
-        """Events of a density are about no point."""
+        """No points, (0, d): events of a density happen everywhere."""
         del place, kind, index
         return np.empty((0, self.geometry.dimension))
 
     def roots(self, equation: MeanFieldEquation) -> FloatArray:
-        """Square roots of Lambda."""
+        """Square roots (k,) of the eigenvalues Lambda."""
         total = np.zeros(self.degree + 1)
         for attention in equation.attentions:
             spectrum = attention.interaction_spectrum(
@@ -182,7 +182,7 @@ class SmoothProblem:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """What is computed at one place of the branch, each once."""
+    """Quantities at one place of the branch, each computed once."""
 
     problem: SmoothProblem
     place: Place
@@ -208,19 +208,19 @@ class _Point:
 
     @cached_property
     def means(self) -> FloatArray:
-        """Integrals of B against the density over M."""
+        """Integrals (k,) of B against the density over M."""
         return np.asarray(self.problem.basis.T @ self.probabilities)
 
     @cached_property
     def residual(self) -> FloatArray:
-        """G."""
+        """Residual G (k,), without the rows of rotations."""
         return np.asarray(
             self.place.state - self.problem.mass * self.roots * self.means
         )
 
     @cached_property
     def hessian(self) -> FloatArray:
-        """G_c."""
+        """Derivative G_c (k, k)."""
         # A matrix times its own transpose takes half the work of two matrices.
         weighted = self.problem.basis * np.sqrt(self.probabilities)[:, np.newaxis]
         covariance = weighted.T @ weighted - np.outer(self.means, self.means)

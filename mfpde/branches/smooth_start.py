@@ -49,7 +49,7 @@ SHORTEST_SHARE = 1e-4
 
 
 class Range(NamedTuple):
-    """A parameter, and its values on the way."""
+    """A parameter, and its values along the branch."""
 
     parameter: str
     values: FloatArray
@@ -90,7 +90,7 @@ def checked_density(equation: MeanFieldEquation, start: object) -> Density:
 def smooth_problem(
     equation: MeanFieldEquation, density: Density, wanted: Range
 ) -> SmoothProblem:
-    """Problem with harmonics enough for all values of the parameter."""
+    """Problem with enough harmonics for all values of the parameter."""
     values = wanted.values
     ends = [
         equation_at(equation, wanted.parameter, float(value))
@@ -169,7 +169,7 @@ def _contraction(problem: SmoothProblem, start: Place) -> float:
 
 
 def _damped(problem: SmoothProblem, place: Place) -> Place | None:
-    """Newton's method, its steps cut so that |G| falls; None if it finds nothing."""
+    """Place found by Newton's method with steps cut so that |G| falls; None if there is none."""
     for _ in range(MOST_ITERATIONS):
         found = problem.linearised(place)
         size = float(np.linalg.norm(found.residual))
@@ -189,6 +189,6 @@ def _damped(problem: SmoothProblem, place: Place) -> Place | None:
 
 
 def _distance(given: Density, found: Density) -> float:
-    """W1 (on a sphere between a few hundred points)."""
+    """Wasserstein distance W1 (on a sphere between a few hundred points)."""
     support = SPHERE_SUPPORT if isinstance(given.geometry, Sphere) else None
     return wasserstein(given, found, order=1, support=support)

@@ -55,14 +55,14 @@ class StationaryDensity:
 
     @property
     def strict_margin(self) -> float:
-        """Smallest eigenvalue but for those of the rotations."""
+        """Smallest eigenvalue, those of the rotations left out."""
         order = np.argsort(np.abs(self.hessian_eigenvalues), kind="stable")
         kept = self.hessian_eigenvalues[order[self.symmetry_dimension :]]
         return float(kept.min(initial=1.0))
 
     @property
     def is_second_order(self) -> bool:
-        """No small change of the density grows."""
+        """Whether no small change of the density grows."""
         return self.converged and self.unstable_dimension == 0
 
     @property

@@ -49,7 +49,7 @@ LARGEST_BEND = 0.2
 
 @dataclass(eq=False)
 class Walk:
-    """A branch on its way: where it is, and what was met so far."""
+    """A walk along a branch: its present place, and the record so far."""
 
     problem: AnyProblem
     place: Place
@@ -90,7 +90,7 @@ class Walk:
                 self.reason = f"ended at {self.place.value:.9g}: the branch is lost"
 
     def _segment(self) -> Segment | None:
-        """One step, or None if it is too long."""
+        """The next step as a segment, or None if it is too long."""
         problem, direction = self.problem, self.direction
         longest = problem.longest(self.place, direction)
         longest = min(longest, LONGEST_SHARE / max(abs(direction.value), 1e-3))
@@ -113,7 +113,7 @@ class Walk:
     def _bends(self, length: float, end: tuple[float, float]) -> bool:
         """Whether the slope of the parameter is far from linear on a step.
 
-        Where the branch turns twice on one step, its two turns would not be seen.
+        Two turns of the branch within one step would go unnoticed.
         """
         value, last = end
         first = self.direction.value
@@ -206,7 +206,7 @@ class Walk:
         self.reason = f"{word} {value:g}"
 
     def _meet(self, segment: Segment, found: Meeting, pairs: IntArray) -> None:
-        """Go to where atoms meet, and on with the united ones."""
+        """Go to the place where atoms meet, and continue with the united atoms."""
         assert isinstance(self.problem, AtomicProblem)
         before = cut_short(segment, self.problem, pairs)
         if before is not None:
@@ -223,7 +223,7 @@ class Walk:
         self.length, self.is_fresh = FIRST_LENGTH, True
 
     def _lands_on(self, found: Meeting) -> bool:
-        """Record the values asked for up to where atoms meet; whether the branch ends there."""
+        """Record the values asked for up to a meeting of atoms; return whether the branch ends."""
         last, first = found.place.value, self.place.value
         for value in _between(self.values, first, last):
             meets = abs(value - last) <= SAME * self.problem.span
@@ -282,7 +282,7 @@ class Walk:
         self.record.begin_part(self.problem, self.place)
 
     def _choose_side(self, ahead: float) -> None:
-        """Of the two ends of a new branch take the one that goes on in the parameter."""
+        """Take the side of a new branch on which the parameter goes on in its old direction."""
         ends = [
             corrected(self.problem, self.place, (self.direction, sign * self.length))
             for sign in (1.0, -1.0)
@@ -295,7 +295,7 @@ class Walk:
 
 
 def _between(values: FloatArray, first: float, last: float) -> list[float]:
-    """Those of ``values`` between two numbers, from the first to the last, to rounding."""
+    """The ``values`` between two numbers, to rounding, ordered from the first to the last."""
     slack = 1e-12 * abs(float(values[-1] - values[0]))
     low, high = min(first, last) - slack, max(first, last) + slack
     passed = np.sort(values[(values >= low) & (values <= high)])

@@ -1,6 +1,6 @@
 r"""Where a measure concentrates: basins of the velocity field and the cores in them.
 
-What flows to one attractor of v = s grad F belongs together.  Basins, not density minima
+Mass that flows to one attractor of v = s grad F belongs together.  Basins, not density minima
 or a distance threshold, decide what belongs to one atom: minima of a density are rounding
 ripples in its tails, and a threshold c/sqrt(beta) finds sqrt(beta) clusters even in the
 uniform state.
@@ -36,9 +36,9 @@ __all__ = [
 def concentration(
     measure: AnyMeasure, equation: MeanFieldEquation
 ) -> ConcentrationReport:
-    """Say whether a density collapses to atoms: where, with what masses, and how it shows.
+    """Find where a measure concentrates to atoms, with what masses, by several indicators.
 
-    Counts and masses are those of basins of the velocity field.  What a basin holds is
+    Counts and masses are those of basins of the velocity field.  The kind of a basin's content is
     decided from several indicators, never from one (:mod:`mfpde.concentration.decision`):
     contraction by the velocity's gradient and by the flow, widths in cells, growth of the
     mass in balls, agreement with the 2:1 coarsened density, jumps, speed.

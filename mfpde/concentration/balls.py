@@ -30,9 +30,9 @@ LARGEST_OF_PROFILE = np.pi / 4
 
 
 def ball_radius(equation: MeanFieldEquation) -> float:
-    """Radius of a ball or core: min(1 / (2 sqrt beta), pi/6).
+    """Radius of a ball or core in radians: min(1 / (2 sqrt beta), pi/6).
 
-    Half the length 1/sqrt(beta) on which attention sees a single cluster (paper,
+    It is half the length 1/sqrt(beta) on which attention sees a single cluster (paper,
     section 5), independent of the grid; beta is the largest of the equation's.
     """
     betas = [attention.beta for attention in equation.attentions]
@@ -41,7 +41,7 @@ def ball_radius(equation: MeanFieldEquation) -> float:
 
 
 def core_radius(equation: MeanFieldEquation, spacing: float) -> float:
-    """Radius of a core: that of a ball, on a grid at least 4 cells."""
+    """Radius of a core in radians: that of a ball, but on a grid at least 4 cells."""
     radius = ball_radius(equation)
     return max(radius, LEAST_CORE_CELLS * spacing) if np.isfinite(spacing) else radius
 
@@ -55,7 +55,7 @@ def profile_radii(spacing: float) -> FloatArray:
 
 
 def largest_ball_masses(measure: Measure, radii: FloatArray) -> FloatArray:
-    """Q(r) = sup_x mu(B(x, r)) for each radius, as shares of the whole."""
+    """The largest ball masses Q(r) = sup_x mu(B(x, r)) for each radius, as shares of the whole."""
     masses = [largest_ball_mass(measure, float(radius)) for radius in radii]
     return np.array(masses) / measure.total_mass
 
@@ -63,8 +63,8 @@ def largest_ball_masses(measure: Measure, radii: FloatArray) -> FloatArray:
 def largest_ball_mass(measure: Measure, radius: float) -> float:
     """Largest mass of ``measure`` in a closed ball of ``radius`` (radians).
 
-    Exact on the circle; on a Sphere for balls about cell centres and atoms; on a Zonal
-    grid for balls about the two poles.
+    It is exact on the circle; on a Sphere only balls about cell centres and atoms count; on a
+    Zonal grid only balls about the two poles.
 
     Raises
     ------
@@ -131,7 +131,8 @@ def _on_sphere(measure: Measure, sphere: Sphere, radius: float) -> float:
 def _half_widths(sphere: Sphere, radius: float) -> IntArray:
     """Cells to either side that a ball about ring i covers of ring j, (nlat, nlat).
 
-    -1 where it covers none; from cos r = cos a cos b + sin a sin b cos(longitude).
+    The number is -1 where the ball covers none.  It follows from the distance r between points
+    at colatitudes a and b, cos r = cos a cos b + sin a sin b cos(longitude).
     """
     if radius >= np.pi:
         return np.full((sphere.nlat, sphere.nlat), sphere.nlon // 2)

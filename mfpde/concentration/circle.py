@@ -103,12 +103,12 @@ class _Search:
 
     @property
     def field(self) -> AngularField:
-        """The velocity."""
+        """The velocity along the circle."""
         return self.flow.field
 
     @property
     def cores(self) -> Cores:
-        """The cores of what moves."""
+        """The cores of the moving mass."""
         return Cores(self.flow.distribution, self.flow.total)
 
     @property
@@ -123,13 +123,13 @@ class _Search:
 
     @property
     def cell(self) -> float:
-        """The grid's cell, or what stands for it without a grid."""
+        """Width of the grid's cells, or the length that stands for it without a grid."""
         spacing = self.field.spacing
         return spacing if np.isfinite(spacing) else NARROW_WITHOUT_GRID / 1.2
 
     @property
     def window(self) -> float:
-        """Radius of the window in which the grid sees a core."""
+        """Radius in radians of the window in which a core's width on the grid is measured."""
         has_grid = np.isfinite(self.field.spacing)
         limit = WINDOW_CELLS * self.cell if has_grid else self.core_radius
         return min(limit, self.core_radius)
@@ -139,7 +139,7 @@ class _Search:
         return self.flow.mass_in(basin)
 
     def regions(self, basin: Basin) -> Iterator[ConcentratedRegion]:
-        """One region, or one for each exact atom or cluster in it, split half-way."""
+        """The region of a basin, or one for each exact atom or cluster in it, split half-way."""
         if held := self._parts(basin, angles_of(self.exact.points)):
             for number, angle, part in held:
                 yield self._exact_region(part, number, angle)
@@ -263,7 +263,7 @@ class _Search:
         return float(self.lost[inside].sum() / held) if held > REST else 0.0
 
     def frozen_mass(self, regions: tuple[ConcentratedRegion, ...]) -> float:
-        """Mass with |v| < 1e-3 h outside the cores of atoms."""
+        """Mass in cells with |v| < 1e-3 h per unit time, outside the cores of atoms."""
         frozen = self.field.field.is_frozen(self.field.values, self.cell)
         for region in regions:
             if region.kind in ("atom", "forming"):

@@ -1,4 +1,4 @@
-"""Cores on the circle: mass, mean and variance of what lies within a radius of the mean."""
+"""Cores on the circle: mass, mean and variance of the mass within a radius of the mean."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Cores:
         return float(self._held(np.array([angle]), basin, radius)[0]) / self.total
 
     def rival(self, core: Core, basin: Basin, window: float) -> Core | None:
-        """The densest window apart from the core; None without."""
+        """The window apart from the core that holds most of the basin; None if there is none."""
         centres = _centres(basin, window)
         apart = centres[np.abs(centres - core.angle) > 2 * window]
         if not len(apart):

@@ -1,6 +1,6 @@
 r"""Basins on the circle: arcs between unstable zeros of the velocity.
 
-A basin lies between two angles where v changes from - to +: what is in it flows together.
+A basin lies between two angles where v changes from - to +: its mass flows together.
 A stretch at rest into which mass flows from both ends has an attractor at either end, and
 is cut in the middle too.
 """
@@ -84,7 +84,7 @@ class AngularField:
     def inflow(self, interval: Basin, angle: float, *, slope: float) -> float:
         """Velocity-position covariance over the variance of the cells in an interval.
 
-        ``slope`` instead, without a grid or where nearly all is in one cell.
+        Without a grid, or where nearly all mass of the interval is in one cell, it is ``slope``.
         """
         if not np.isfinite(self.spacing):
             return slope
@@ -106,7 +106,7 @@ class AngularField:
         return float(np.abs(self.values[inside]).max(initial=0.0))
 
     def moving_part(self) -> AnyMeasure:
-        """The measure without what is at rest and stays alone."""
+        """The measure without the mass at rest into which nothing flows."""
         signs = np.concatenate([self.signs[-1:], self.signs, self.signs[:1]])
         frozen = at_rest(signs)
         if not frozen.any():
@@ -166,7 +166,7 @@ def _kept(atoms: Atoms, frozen: FloatArray, probes: FloatArray) -> Atoms:
 
 @dataclass(frozen=True)
 class Flow:
-    """Basins of a measure, and the distribution of what moves, in shares of the whole."""
+    """Basins of a measure, and the distribution of its moving mass, as shares of the whole."""
 
     field: AngularField
     distribution: CircularDistribution
@@ -175,7 +175,7 @@ class Flow:
 
     @classmethod
     def of(cls, measure: AnyMeasure, equation: MeanFieldEquation) -> Flow:
-        """Basins of the velocity field of ``measure``, and what moves in them."""
+        """Basins of the velocity field of ``measure``, and the moving mass in them."""
         field = AngularField(equation, measure)
         whole = CircularDistribution.of(measure)
         moving = CircularDistribution.of(field.moving_part())
@@ -185,7 +185,7 @@ class Flow:
         return cls(field, moving, whole.total_mass, basins)
 
     def mass_in(self, basin: Basin) -> float:
-        """Moving mass of a basin."""
+        """Moving mass of a basin, as a share of the whole."""
         cumulated = self.distribution.cdf(np.array(basin))
         return float(cumulated[1] - cumulated[0]) / self.total
 

@@ -1,4 +1,4 @@
-r"""Clusters of particles: many points within one place that is small to everything else.
+r"""Clusters of particles: many points in a place much smaller than all other lengths.
 
 A cluster may rest or creep where the velocity field of the particles has no attractor of
 its own: beside the kink of a ReLU on the side that leaves it, or on the way to another

@@ -7,8 +7,8 @@ its principal rms radii s1 >= s2 (in cells) and its ball masses satisfy
     s2 < 1.6,   s1 > 1.6,   s1 > 1.5 s2,   0.6 < log2 mu(B(4h)) / mu(B(2h)) < 1.45
 
 (a line has s1 = 4/sqrt(3) and exponent 1, an evenly filled disc s1 = s2 = 2 and exponent 2,
-an atom s1 < 1.2 and exponent 0).  A region is a curve if that is so for most of what is
-concentrated in it: where a ball of 2h holds 4 times its uniform share.
+an atom s1 < 1.2 and exponent 0).  A region is a curve if that is so for most of its
+concentrated mass: where a ball of 2h holds 4 times its uniform share.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAJORITY = 0.5
 
 
 class Curves:
-    """Looks for curves among weighted points (n, 3) with masses (n,) of total 1."""
+    """Search for curves among weighted points (n, 3) with masses (n,) of total 1."""
 
     def __init__(self, points: FloatArray, masses: FloatArray, spacing: float) -> None:
         self.points = points
@@ -49,7 +49,7 @@ class Curves:
         return mass * float(np.mean(lengths))
 
     def _piece(self, start: FloatArray) -> float | None:
-        """Length per mass of the curve here, 0 where there is none, None where it is thin."""
+        """Length per mass of the curve at ``start``; 0 without one, None where mass is thin."""
         least = CONCENTRATED * (SMALL * self.spacing) ** 2 / 4
         if self.masses[self._within(start, 2 * SMALL)].sum() < least:
             return None
@@ -86,7 +86,7 @@ class Curves:
 
 
 def _typical(masses: FloatArray) -> IntArray:
-    """Numbers of the points at equal steps of the cumulated mass."""
+    """Indices of the points at equal steps of the cumulated mass."""
     cumulated = np.cumsum(masses)
     levels = (np.arange(SAMPLES) + 0.5) / SAMPLES * cumulated[-1]
     found = np.searchsorted(cumulated, levels)

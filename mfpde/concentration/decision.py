@@ -1,4 +1,4 @@
-r"""What a region is: a decision from several indicators, never from one.
+r"""The kind of a region, decided from several indicators, never from one.
 
 In this order:
 
@@ -11,7 +11,7 @@ In this order:
 5. a density that the 2:1 coarsened grid does not represent is unresolved;
 6. a resolved density with a jump in it is called so; everything else is resolved.
 
-Contraction is what the density feels, own mass included.  "Without velocity" means
+Contraction is that of the density's own velocity, own mass included.  "Without velocity" means
 |v| < 1e-3 h per unit time: a thousand units of time for a cell.
 """
 
@@ -59,7 +59,7 @@ class Signals:
         Mean density of the core over its extent (that of a uniform density with its rms
         radius, at most the ball), in units of that of its basin.
     eigenvalues
-        Of the velocity's gradient at the core's mean, (d - 1,).
+        Eigenvalues of the velocity's gradient at the core's mean, (d - 1,).
     inflow
         tr cov(v, x) / tr cov(x, x) over the core: negative if it shrinks.
     width
@@ -69,15 +69,15 @@ class Signals:
     rival
         Mass of the second densest window of the basin, as a share of the core.
     second_peak
-        The same if that is at most 1.2 cells wide, else 0.
+        The value of ``rival`` if that window's mass is at most 1.2 cells wide, else 0.
     largest_speed
-        In the basin, in cells per unit time.
+        Largest speed in the basin, in cells per unit time.
     coarse_difference
         L1 difference from the 2:1 coarsened density within 6 cells, as a share.
     coarse_mass_change
         Change of the basin's mass on the coarsened density, as a share of it.
     is_exact, is_curve, has_jump
-        An exact atom; mass on a line; a jump in the basin.
+        Whether the region is an exact atom, is mass on a line, has a jump in its basin.
     """
 
     core_mass: float

@@ -8,8 +8,8 @@ along which it flows fastest by the mean velocity of the two,
 for a gradient flow the slope of s F between them to O(h^2); a cell from which all slopes
 are at most rounding is an attractor, and adjacent ones are the same.  The connected
 components of this graph are the basins: each has one attractor, or one cycle for a drift
-that is no gradient.  Of their edges the graph knows eight directions only; where they are
-is found by ``mfpde.concentration.parting``.
+that is no gradient.  The graph knows eight directions only; the places of the basins' edges
+are found by ``mfpde.concentration.parting``.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def lattice_of(sphere: Sphere) -> Lattice:
 def probing_lattice(beta: float) -> Lattice:
     """Return cells of equal width in both angles, a quarter of 1/sqrt(beta) or less.
 
-    64 to 256 rings.
+    The lattice has 64 rings at least, and 256 at most however large beta is.
     """
     wanted = int(np.ceil(np.pi * 4 * np.sqrt(beta)))
     nlat = int(np.clip(wanted, LEAST_RINGS, MOST_RINGS))

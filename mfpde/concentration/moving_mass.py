@@ -1,4 +1,4 @@
-r"""What of a measure on S^2 moves, as weighted points: cells, parts of cells, atoms."""
+r"""The moving mass of a measure on S^2, as weighted points: cells, parts of cells, atoms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_MASS = 1e-25
 
 @dataclass(frozen=True, eq=False)
 class MovingMass:
-    """Points (n, 3), masses as shares of the whole, the cell that holds each point.
+    """Weighted points: places (n, 3), masses as shares of the whole, and each point's cell.
 
     ``densities`` are those of the cells; an atom's is above all of them.
     ``atom_numbers`` are negative for cells.
@@ -31,7 +31,7 @@ class MovingMass:
 
     @classmethod
     def of(cls, measure: Measure | Atoms, on_lattice: LatticeField) -> MovingMass:
-        """What of ``measure`` is not at rest."""
+        """The mass of ``measure`` that is not at rest, and its exact atoms."""
         lattice = on_lattice.lattice
         if isinstance(measure, Atoms):
             atoms = measure
@@ -57,7 +57,7 @@ class MovingMass:
         )
 
     def divided(self, counts: IntArray, lattice: Lattice) -> MovingMass:
-        """Each of the points that stand for cells divided into counts^2, (n,)."""
+        """The mass with each point that stands for a cell divided into counts^2 parts, (n,)."""
         owners = np.repeat(np.arange(len(counts)), counts**2)
         points = self.points[owners]
         split = counts > 1

@@ -25,7 +25,7 @@ from mfpde.geometry.sphere import points_at
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Basins of cells, and what tells those of other points.
+    """Basins of cells, from which those of other points follow.
 
     ``labels`` (n,) are the basins of the cells' centres, -1 for none; ``certain`` (n,)
     tells which cells are inside a basin that no path from there leaves.
@@ -36,7 +36,7 @@ class Partition:
     certain: BoolArray
 
     def with_edges_moved(self, paths: Paths) -> Partition:
-        """The same with its edges where paths part."""
+        """The partition with its edges moved to where paths part."""
         found, followed = self, self.certain.copy()
         while True:
             todo = np.nonzero(at_edges(self.lattice, found.labels) & ~followed)[0]
@@ -50,7 +50,7 @@ class Partition:
     def labels_of(self, points: FloatArray, paths: Paths) -> IntArray:
         """Basins (m,) to which ``points`` (m, 3) flow.
 
-        That of the cell that holds it for a point whose path ends in none.
+        A point whose path ends in no basin gets the basin of the cell that holds it.
         """
         cells = self.lattice.cells_of(points)
         ends, on_their_way = paths.ends(
@@ -68,9 +68,10 @@ def at_edges(lattice: Lattice, labels: IntArray) -> BoolArray:
 
 
 def above_passes(lattice: Lattice, labels: IntArray, heights: FloatArray) -> BoolArray:
-    """Cells (n,) inside a basin and above all passes out of it: no ascent leaves it there.
+    """Whether each cell (n,) is inside a basin and above all passes out of it.
 
-    ``heights`` (n,) are those of a potential that grows along the flow.
+    ``heights`` (n,) are those of a potential that grows along the flow, so that no path from
+    such a cell leaves its basin.
     """
     pairs, levels = passes(lattice, labels, heights)
     highest = np.full(labels.max(initial=-1) + 2, -np.inf)
@@ -82,7 +83,7 @@ def above_passes(lattice: Lattice, labels: IntArray, heights: FloatArray) -> Boo
 def beside_attractors(
     lattice: Lattice, labels: IntArray, attractors: IntArray
 ) -> BoolArray:
-    """Cells (n,) around an attractor of their basin: where a flow without potential ends."""
+    """Whether each cell (n,) is around an attractor, where a flow without potential ends."""
     near = np.zeros(len(labels), dtype=bool)
     near[attractors] = True
     near[lattice.neighbours[:, attractors]] = True

@@ -1,4 +1,4 @@
-r"""Paths of points in a velocity field at rest, as long as time takes them.
+r"""Paths of points in a velocity field that is fixed in time.
 
 Each step is the exact flow of the field linearised about the point x,
 
@@ -96,7 +96,7 @@ def linear_flows(
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Paths in a field at rest.
+    """Paths in a field that is fixed in time.
 
     Attributes
     ----------
@@ -151,8 +151,8 @@ def _linearised(
 ) -> tuple[FloatArray, FloatArray]:
     """Velocity (n, 2) and its gradient (n, 2, 2), derivatives along b at [a, b].
 
-    The tangential part of what changes is the covariant derivative.  Differences to one
-    side do: a step is of second order only, and asks for the gradient to first order.
+    The tangential part of the change is the covariant derivative.  One-sided differences
+    suffice: a step is of second order, and needs the gradient to first order only.
     """
     count = len(points)
     beside = points[:, np.newaxis] + _DIFFERENCED * basis

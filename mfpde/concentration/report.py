@@ -1,4 +1,4 @@
-"""What a search for concentrations reports."""
+"""The report of a search for concentrations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LIGHT = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class ConcentratedRegion:
-    """A basin of the velocity field and the core of what it holds.
+    """A basin of the velocity field and the core of the mass in it.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class ConcentratedRegion:
         The principal rms radii again, of what lies within 6 cells of the mean and in
         cells: without the tails, as the grid sees it, (1,) or (2,); NaN without a grid.
     eigenvalues
-        Of the velocity's gradient at the mean (at an exact atom's own place), own mass
+        Eigenvalues of the velocity's gradient at the mean (at an exact atom's own place), own mass
         included, increasing, (d - 1,): those of s Hess F for a gradient drift, else their
         real parts.  Negative: lengths shrink at this rate.
     contraction_rate
@@ -63,7 +63,7 @@ class ConcentratedRegion:
         ``"atom"``, ``"forming"``, ``"curve"`` (mass on a line of S^2, or on a ring of a
         zonal grid), ``"frozen"``, ``"unresolved"``, ``"jump"`` or ``"resolved"``.
     reason
-        Why, in words.
+        Why the region is of this kind, in words.
     ball_masses, exponents
         mu(B(x, r)) about the same place for the report's radii (n,), as shares, and
         d log mu(B) / d log r between them (n - 1,): d - 1 for a density, 0 for an atom,
@@ -109,12 +109,12 @@ class ConcentratedRegion:
 
     @property
     def arrived_mass(self) -> float:
-        """Mass that the atom has: that of its core; 0 where there is no atom yet."""
+        """Mass of the core of an atom; 0 where there is no atom yet."""
         return self.core_mass if self.kind == "atom" else 0.0
 
     @property
     def arriving_mass(self) -> float:
-        """Mass of the basin that is on its way: all of it where there is no atom yet."""
+        """Mass of the basin outside its core; the mass of the whole basin where no atom is yet."""
         return max(self.mass - self.arrived_mass, 0.0)
 
     @property
@@ -129,7 +129,7 @@ class ConcentratedRegion:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConcentrationReport(Printed):
-    """What :func:`concentration` found: all basins, and the verdict on the whole.
+    """The result of :func:`concentration`: all basins, and the verdict on the whole.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class ConcentrationReport(Printed):
     coarse_basins
         Number of basins with mass on the 2:1 coarsened density; None without one.
     measure
-        What was looked at.
+        The measure in question.
     """
 
     regions: tuple[ConcentratedRegion, ...]
@@ -200,7 +200,7 @@ class ConcentrationReport(Printed):
 
     @property
     def arriving_mass(self) -> float:
-        """Mass in the basins of atoms and of those forming that is on its way."""
+        """Mass in the basins of atoms and of those forming that is not in the cores of atoms."""
         return sum(region.arriving_mass for region in self.clusters)
 
     @property

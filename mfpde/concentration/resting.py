@@ -2,8 +2,8 @@ r"""Clusters on a grid of S^2 that rest where cells resolve no basin of their ow
 
 Beside the kink of a neuron a cluster may rest in a basin that ends a fraction of a cell,
 or a few cells, from it.  From the values at cell centres such a basin cannot be told from
-what a lattice makes of a ridge.  But the cluster can: it is a point to the grid, and moves
-as one, by the velocity of everything else (itself it does not move),
+the image of a ridge on a lattice.  But the cluster can: it is a point to the grid, and moves
+as one, by the velocity of everything else (it exerts no force on itself),
 
     x' = v[mu - m_c + m delta_x](x),    m_c the cluster, m its mass.
 
@@ -58,13 +58,13 @@ def resting_peaks(
     Parameters
     ----------
     mass
-        What moves.
+        The moving mass, as weighted points.
     on_lattice
         The velocity field; without a grid there is nothing to look for.
     labels
         Basin of each cell (n,), -1 for none.
     cell
-        To so much, in radians, the density knows where a cluster is.
+        Accuracy, in radians, to which the density determines the place of a cluster.
     """
     if isinstance(on_lattice.field.measure, Atoms):
         return []
@@ -86,8 +86,8 @@ def with_resting(
 ) -> LatticeField:
     """The field with the ``clusters`` at attractors of their own.
 
-    A cluster is a point to the grid: on which side of a kink a cell of it lies says
-    nothing, and all cells within 2 cells of its mean belong to it.
+    A cluster is a point to the grid: the side of a kink on which one of its cells lies has no
+    meaning, and all cells within 2 cells of its mean belong to it.
     """
     owned = np.full(len(on_lattice.lattice.points), -1)
     for number, cluster in enumerate(clusters):
@@ -125,9 +125,9 @@ def narrow_peaks(mass: MovingMass, spacing: float) -> list[Core]:
 
 
 def _at_rest(clusters: list[_Carried]) -> list[Resting]:
-    """Those ``clusters`` of one basin that are at attractors of their own.
+    """The ``clusters`` of one basin that are at attractors of their own.
 
-    The heaviest is at one too if it does not flow to another.
+    The heaviest cluster is at one too if it does not flow to that of another.
     """
     heaviest, *others = clusters
     rests = [
@@ -178,11 +178,11 @@ class _Carried:
         )
 
     def velocity(self, points: FloatArray) -> FloatArray:
-        """Of the cluster at each of ``points`` (n, 3)."""
+        """Velocity (n, 3) of the cluster at each of ``points`` (n, 3)."""
         return self.others.of_atom(points, self.mass)
 
     def rest(self) -> FloatArray | None:
-        """Where it rests, if it does."""
+        """Place (3,) at which the cluster comes to rest near its start; None if it leaves."""
         start = self.start[np.newaxis]
 
         def has_left(points: FloatArray) -> BoolArray:
@@ -200,7 +200,7 @@ class _Carried:
         return None if has_left(ends)[0] else np.asarray(ends[0])
 
     def arrives_at(self, places: FloatArray) -> bool:
-        """Whether it flows to one of ``places`` (k, 3)."""
+        """Whether the cluster flows to one of ``places`` (k, 3)."""
         nearest = MEETING_CELLS * self.cell
 
         def is_near(points: FloatArray) -> BoolArray:

@@ -108,24 +108,24 @@ class _Search:
 
     @property
     def cores(self) -> Cores:
-        """The cores of what moves."""
+        """The cores of the moving mass."""
         return Cores(self.flow.mass)
 
     @property
     def cell(self) -> float:
-        """The grid's cell, or what stands for it without a grid."""
+        """Width of the grid's cells, or the length that stands for it without a grid."""
         spacing = self.flow.spacing
         return spacing if np.isfinite(spacing) else NARROW_WITHOUT_GRID / 1.2
 
     @property
     def window(self) -> float:
-        """Radius of the window in which the grid sees a core."""
+        """Radius in radians of the window in which a core's width on the grid is measured."""
         has_grid = np.isfinite(self.flow.spacing)
         limit = WINDOW_CELLS * self.cell if has_grid else self.flow.core_radius
         return min(limit, self.flow.core_radius)
 
     def regions(self, basin: Basin) -> Iterator[ConcentratedRegion]:
-        """One region, or one for each exact atom among the members."""
+        """The region of a basin, or one for each exact atom among its members."""
         members = basin.members
         atoms = (
             self.measure.atoms if isinstance(self.measure, Measure) else Atoms.none(3)
@@ -158,7 +158,7 @@ class _Search:
             )
 
     def _grid_regions(self, basin: Basin) -> Iterator[ConcentratedRegion]:
-        """One region, or one for each of several clusters of particles."""
+        """The region of a basin, or one for each of several clusters of particles in it."""
         flow, members = self.flow, basin.members
         centres = self.clusters[np.isin(self.cells_of_clusters, basin.cells)]
         if len(centres) < 2:
@@ -313,7 +313,7 @@ class _Search:
         return float(self.lost[near].sum() / held) if held > REST else 0.0
 
     def frozen_mass(self, regions: tuple[ConcentratedRegion, ...]) -> float:
-        """Mass with |v| < 1e-3 h outside the cores of atoms."""
+        """Mass in cells with |v| < 1e-3 h per unit time, outside the cores of atoms."""
         assert isinstance(self.measure, Measure)
         speeds = np.linalg.norm(self.flow.on_lattice.velocity, axis=1)
         frozen = self.flow.field.is_frozen(speeds, self.cell)

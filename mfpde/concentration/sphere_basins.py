@@ -83,9 +83,9 @@ class LatticeField:
         return cls(field, lattice, spacing, velocity, found, *none)
 
     def with_attractors(self, points: FloatArray, owned: IntArray) -> LatticeField:
-        """The same with attractors known to be at ``points`` (k, 3), each one of its own.
+        """The field with attractors known to be at ``points`` (k, 3), each with its own basin.
 
-        ``owned`` (n,) is the number of the one that a cell belongs to, -1 for none.
+        ``owned`` (n,) is the index of the attractor that each cell belongs to, -1 for none.
         """
         rest_speed = self.field.rest_speed(np.linalg.norm(self.velocity, axis=1))
         places = self.lattice.cells_of(points)
@@ -152,7 +152,7 @@ class LatticeField:
         return np.asarray(pairs, dtype=np.int64)
 
     def _certain(self, labels: IntArray, attractors: IntArray) -> BoolArray:
-        """Which cells (n,) no path leaves its basin from."""
+        """Whether no path from each cell (n,) leaves its basin."""
         if labels.max(initial=-1) < 1:
             return np.ones(len(labels), dtype=bool)
         if not self.field.equation.has_energy:
@@ -198,7 +198,7 @@ class LatticeField:
         return points, strongest
 
     def eigenvalues(self, centre: FloatArray) -> FloatArray:
-        """Of the velocity's gradient at ``centre``, increasing."""
+        """Eigenvalues (2,) of the velocity's gradient at ``centre`` (3,), increasing."""
         basis = tangent_basis(centre[np.newaxis])
         _, gradient = velocity_gradients(
             self.field.at, centre[np.newaxis], (basis, self.reach)
@@ -225,7 +225,7 @@ def _ascent_steps(
 
 
 def united(count: int, pairs: IntArray, apart: IntArray) -> IntArray:
-    """Number of the set of each of ``count`` things after uniting ``pairs`` (p, 2) in turn.
+    """Index of the set of each of ``count`` items after uniting ``pairs`` (p, 2) in turn.
 
     A pair is left out if it would unite two of those that are to stay ``apart`` (k,).
     """

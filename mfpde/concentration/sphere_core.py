@@ -1,4 +1,4 @@
-"""Cores on S^2: the mean, mass and covariance of what lies within a radius of the mean."""
+"""Cores on S^2: mean, mass and covariance of the mass within a radius of the mean."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Core:
 
     @property
     def principal_radii(self) -> FloatArray:
-        """Rms extents (2,), largest first."""
+        """Root mean square extents (2,) in radians, largest first."""
         variances = np.linalg.eigvalsh(self.covariance)[::-1]
         return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
 
 
 @dataclass(frozen=True)
 class Cores:
-    """The cores of what moves; ``members`` are numbers of points of a basin."""
+    """The cores of moving mass; ``members`` are indices of the points of a basin."""
 
     mass: MovingMass
 
@@ -57,7 +57,7 @@ class Cores:
         return float(self.mass.masses[self.near(centre, members, radius)].sum())
 
     def rival(self, core: Core, members: IntArray, window: float) -> Core | None:
-        """The second densest window of the members, apart from the core; None without."""
+        """The second densest window of the members, apart from the core; None if there is none."""
         cosines = self.mass.points[members] @ core.centre
         apart = members[cosines < np.cos(2 * window)]
         if not len(apart) or core.mass <= REST:

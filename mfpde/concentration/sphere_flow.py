@@ -1,4 +1,4 @@
-r"""What flows to which attractor on S^2: moving mass as points, and the basins' members.
+r"""Basins on S^2 and their members: the moving mass, as points, that flows to each attractor.
 
 A cell at an edge of its basin counts as several smaller points, and each of these, as each
 particle beside an edge, belongs to the basin that its own path ends in.
@@ -66,10 +66,10 @@ class Flow:
         *,
         by_cells: bool = False,
     ) -> Flow:
-        """Basins of the velocity field of ``measure``, and what is in them.
+        """Basins of the velocity field of ``measure``, and the moving mass in them.
 
-        ``by_cells``: as the graph of cells finds them, each cell in one of them, for a
-        density that is coarsened 2:1.
+        With ``by_cells`` the basins are those of the graph of cells, each cell in one of them:
+        for a density that is coarsened 2:1.
         """
         on_lattice = LatticeField.of(measure, equation)
         radius = core_radius(equation, on_lattice.spacing)
@@ -142,7 +142,7 @@ def _assigned(
 
 
 def _parts(masses: FloatArray) -> IntArray:
-    """Into how many parts, along either side, cells with ``masses`` (n,) are divided."""
+    """Number of parts, along either side, into which cells with ``masses`` (n,) are divided."""
     # Heavy cells are few, such as on a narrow ridge.
     wanted = np.ceil(2 * (masses / MASS_OF_TWO_PARTS) ** 0.25).astype(np.int64)
     counts = np.clip(wanted, LEAST_PARTS, MOST_PARTS)

@@ -31,7 +31,7 @@ _LARGEST_RESIDUAL = 0.15
 
 @dataclass(frozen=True)
 class StripWidth:
-    """Width delta in radians and in cells; None where ``note`` says why."""
+    """Width delta of the strip in radians and in cells; None, with a ``note``, if not known."""
 
     width: float | None
     in_cells: float | None

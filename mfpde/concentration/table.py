@@ -30,7 +30,7 @@ _ORDER: tuple[Kind, ...] = (
 
 
 def sentence(report: ConcentrationReport) -> str:
-    """What was found, in one sentence."""
+    """The finding of a report in one sentence."""
     if report.resting_mass >= 1 - REST:
         return "at rest: the velocity vanishes everywhere"
     parts = [_counted(len(report.of_kinds("atom")), "atom")]

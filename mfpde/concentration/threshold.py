@@ -43,7 +43,7 @@ def threshold_clusters(
     distance
         Threshold in radians, above 0.
     least_mass
-        Clusters with less are left out.
+        Clusters with less mass are left out.
 
     Returns
     -------

@@ -120,11 +120,11 @@ class _Search:
 
     @property
     def window(self) -> float:
-        """Radius of the window in which the grid sees a core."""
+        """Radius in radians of the window in which a core's width on the grid is measured."""
         return min(WINDOW_CELLS * self.zonal.spacing, self.core_radius)
 
     def regions(self, basin: Basin) -> Iterator[ConcentratedRegion]:
-        """One region, or one for each angle of exact atoms in the basin, split half-way."""
+        """The region of a basin, or one for each angle of exact atoms in it, split half-way."""
         places = np.unique(polar_angles(self.exact))
         held = places[(places >= basin[0]) & (places <= basin[1])]
         if len(held) == 0:
@@ -252,7 +252,7 @@ class _Search:
         return cap if self._is_better(cap, band, basin) else band
 
     def _is_better(self, cap: _Core, band: _Core, basin: Basin) -> bool:
-        """Whether mass gathers at the pole rather than on a ring: it is denser there.
+        """Whether mass gathers at the pole rather than on a ring, judged by the densities.
 
         Mass per angle has its maximum beside the pole also for a bump about the pole.
         """
@@ -287,7 +287,7 @@ class _Search:
         return np.asarray(near & self.flow.inside(basin))
 
     def frozen_mass(self, regions: tuple[ConcentratedRegion, ...]) -> float:
-        """Mass with |v| < 1e-3 h outside the cores of atoms."""
+        """Mass in cells with |v| < 1e-3 h per unit time, outside the cores of atoms."""
         frozen = self.flow.field.is_frozen(self.flow.velocity, self.zonal.spacing)
         for region in regions:
             if region.kind in ("atom", "forming"):

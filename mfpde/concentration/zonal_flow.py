@@ -39,7 +39,7 @@ class Flow:
 
     @classmethod
     def of(cls, measure: Measure, equation: MeanFieldEquation) -> Flow:
-        """Basins of the velocity field of ``measure``, and what moves in them."""
+        """Basins of the velocity field of ``measure``, and the moving mass in them."""
         zonal = measure.geometry
         assert isinstance(zonal, Zonal)
         field = VelocityField(equation, measure)
@@ -83,7 +83,7 @@ class Flow:
         return list(pairwise(edges))
 
     def inside(self, interval: Basin) -> BoolArray:
-        """Which of the angles an interval holds."""
+        """Whether each of the polar angles of the mass lies in an interval."""
         above = self.angles >= interval[0]
         # An atom at the south pole belongs to the last basin.
         below = (self.angles < interval[1]) | (interval[1] >= np.pi)

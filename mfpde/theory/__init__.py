@@ -1,7 +1,7 @@
 r"""Closed-form facts about the equation, to plan runs with and to test them against.
 
-Published results carry their source (the paper: arXiv 2601.21366); what was derived for this
-package says so.  Everything is in the shifted convention, K = exp(beta (x.y - 1)), unless
+Published results carry their source (the paper: arXiv 2601.21366); results derived for this
+package are marked so.  All are in the shifted convention, K = exp(beta (x.y - 1)), unless
 ``kernel="unshifted"`` is chosen.
 
 * Uniform state: :func:`eigenvalues`, :func:`growth_rates`, :func:`fastest_mode`,

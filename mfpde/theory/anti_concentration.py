@@ -21,7 +21,7 @@ and S cannot be all of mu if C < C_1.
 * *Derived here*, for a single atom of mass m that a density has collapsed to, which must not
   dissolve (Hess F >= 0 with its own mass in F): m <= (C_2 + C) / (1 + C_2).
 
-A bound of 1 or more says nothing and is reported as none.
+A bound of 1 or more is void and is reported as none.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def cluster_count_bound(
     equation
         As in :func:`anti_concentration_bound`.
     least_mass
-        m, above 0 and at most 1.
+        Least mass m of an atom that counts, above 0 and at most 1.
     arcs
         Lengths l_k in radians of disjoint arcs that hold the support, (k,); by default
         the whole circle.
@@ -209,7 +209,7 @@ def cluster_count_bound(
 def _bound(
     constant: float | None, curvatures: tuple[float, float], obstacle: str
 ) -> tuple[float | None, str]:
-    """(C_2 + C) / (C_1 + C_2) if nothing stands against it and it is below 1."""
+    """The bound (C_2 + C) / (C_1 + C_2) if there is no obstacle and it is below 1, else why."""
     if obstacle or constant is None:
         return None, f"no bound: {obstacle}"
     inward, outward = curvatures

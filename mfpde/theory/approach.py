@@ -1,4 +1,4 @@
-r"""How long atoms that attract each other take, in closed form.
+r"""The time in which atoms that attract each other approach, in closed form.
 
 n equal atoms of total mass M with the same angle D between any two of them, in ascent with
 the shifted kernel, keep equal angles; with y = 1 - cos D (Geshkovski, Letrouit, Polyanskiy &
@@ -46,8 +46,8 @@ def merge_time(
 ) -> float:
     """Time in which two atoms alone come from ``start_angle`` to ``end_angle`` in ascent.
 
-    In any dimension (they stay on their great circle); in descent it is the time of the
-    way back.  Formula: this module's docstring (derived).
+    The time is the same in any dimension (the atoms stay on their great circle); in descent it
+    is that of the way back.  Formula: this module's docstring (derived).
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def merge_time(
     start_angle, end_angle
         Angles between the atoms in radians, 0 < end_angle <= start_angle < pi.
     normalized
-        Softmax attention.
+        Whether the attention is softmax.
     share
         Share of the total mass in one of the atoms, above 0 and at most 1/2; it matters
         under softmax only.
@@ -109,11 +109,12 @@ def equiangular_rate(
     beta
         Inverse temperature, from 0 to 1000 (350 with the unshifted kernel).
     count
-        n, at least 2; the atoms need a space of dimension n (n - 1 at the widest angle).
+        Number n of atoms, at least 2; they need a space of dimension n (n - 1 at the widest
+        angle).
     angle
         Angle in radians between any two atoms, above 0 and at most arccos(-1/(n - 1)).
     normalized
-        Softmax attention.
+        Whether the attention is softmax.
     kernel
         ``"shifted"`` or ``"unshifted"``, which multiplies the rate by e^beta (not for
         softmax).
@@ -185,7 +186,7 @@ def _widest_angle(count: int) -> float:
 
 
 def _positions(count: int, start: float, end: float) -> tuple[float, float]:
-    """Return u at the start and at the end, increasing."""
+    """Return u at the start angle and at the end angle, increasing."""
     start = real_number("start_angle", start, above=0.0)
     end = real_number("end_angle", end, above=0.0)
     widest = _widest_angle(count)

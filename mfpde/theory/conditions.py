@@ -37,14 +37,14 @@ DEGENERATE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class StrictStability:
-    """Remark 5.6 at given points.
+    """The sufficient condition for strict stability of the paper's Remark 5.6, at given points.
 
     Attributes
     ----------
     curvatures
         Smallest eigenvalue of Hess V at each point, (n,).
     needed
-        What it must exceed: 1 (shifted) or e^beta (unshifted).
+        Value that each curvature must exceed: 1 (shifted kernel) or e^beta (unshifted).
     """
 
     curvatures: FloatArray
@@ -63,7 +63,7 @@ class StrictStability:
 
 @dataclass(frozen=True, eq=False)
 class NonDegeneracy:
-    """Proposition 6.1 for one equation.
+    """The condition for concentration of the paper's Proposition 6.1, for one equation.
 
     Attributes
     ----------

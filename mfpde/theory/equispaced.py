@@ -1,4 +1,4 @@
-r"""n equal atoms at equal distances around the circle: stationary, and how (un)stable.
+r"""Linear stability of n equal atoms at equal distances around the circle, a stationary state.
 
 With total mass 1, spacing 2 pi / n and without external terms, the shift
 delta_j = eps e^(2 pi i j q / n) of the atoms changes at the rate
@@ -36,18 +36,18 @@ def equispaced_rates(
     beta
         Inverse temperature, from 0 to 1000 (350 with the unshifted kernel).
     count
-        n, at least 1.
+        Number n of atoms, at least 1.
     direction
         ``"ascent"`` or ``"descent"``.
     normalized
-        Softmax attention.
+        Whether the attention is softmax.
     kernel
         ``"shifted"`` or ``"unshifted"`` (for softmax without effect).
 
     Returns
     -------
-    Rates per unit of time, shape (n,); above 0 means that the shift grows.  What is below
-    1e-14 of the terms of the sum is 0.
+    Rates per unit of time, shape (n,); above 0 means that the shift grows.  Rates below
+    1e-14 of the terms of the sum are set to 0.
 
     Raises
     ------

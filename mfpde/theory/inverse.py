@@ -7,9 +7,9 @@ Lemma 5.1).  With f = \sum_l f_l, f_l of degree l,
 
 is in L^2 iff \sum_l |f_l|^2 / lambda_l^2 is finite.  lambda_l falls off faster than any
 power, so that few f qualify; nonnegativity is a second condition.  Both are checked here on
-a grid (derived: how, and what double precision can see).  Rounding of f, of relative size
-1e-15 or so, is multiplied by beta / lambda_l: degrees where that exceeds 1e-6 of the density
-cannot be inverted, and the density must have decayed before them.
+a grid (the checks, and their limits in double precision, are derived here).  Rounding of f, of
+relative size 1e-15 or so, is multiplied by beta / lambda_l: degrees where that exceeds 1e-6 of
+the density cannot be inverted, and the density must have decayed before them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class InverseOfInteraction:
     total_mass
         Integral of the values.
     values
-        The inverted values per surface area, of the grid's shape, whatever fails.
+        The inverted values per surface area, of the grid's shape, also if a condition fails.
     degree
         Largest degree that was inverted.
     """
@@ -83,7 +83,7 @@ def density_with_potential(
     beta
         Inverse temperature, above 0, up to 1000 (350 with the unshifted kernel).
     potential
-        f, from points (..., d) to values (...).
+        The function f, from points (..., d) to values (...).
     kernel
         ``"shifted"`` or ``"unshifted"``.
     total_mass
@@ -164,7 +164,7 @@ def _inverted(
 def _has_decayed(
     sizes: FloatArray, symbol: FloatArray, limits: tuple[int, float]
 ) -> bool:
-    """Whether nothing is left beyond the highest degree, and little in the last two."""
+    """Whether f has only noise beyond the highest degree, and the density decays before it."""
     highest, noise = limits
     if (sizes[highest + 1 :] > noise).any():
         return False

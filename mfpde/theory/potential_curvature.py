@@ -44,9 +44,9 @@ def curvature_constant(
     equation
         An equation with an attention; with vector weights their lengths count.
     lipschitz
-        L for a user's activation.
+        Lipschitz constant L of a user's activation.
     published
-        C_theta of the paper instead of the sharper constant.
+        Whether to use C_theta of the paper instead of the sharper constant.
 
     Returns
     -------

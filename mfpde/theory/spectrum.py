@@ -45,7 +45,7 @@ def eigenvalues(
     beta
         Inverse temperature, from 0 to 1000 (350 with the unshifted kernel).
     dimension
-        d of S^(d-1), at least 2.
+        Dimension d of S^(d-1), at least 2.
     degrees
         One degree l >= 0 or an array of them, of any shape.
     kernel
@@ -90,9 +90,9 @@ def growth_rates(
     direction
         ``"ascent"`` (s = +1) or ``"descent"`` (s = -1).
     normalized
-        Softmax attention (the same under both kernels).
+        Whether the attention is softmax (the same under both kernels).
     diffusion
-        kappa, at least 0.
+        Diffusion kappa, at least 0.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def fastest_mode(beta: float, dimension: int) -> int:
     beta
         Inverse temperature, from 0 to 1000; at 0 only l = 1 grows.
     dimension
-        d of S^(d-1), at least 2.
+        Dimension d of S^(d-1), at least 2.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def fastest_mode(beta: float, dimension: int) -> int:
 def early_clusters(beta: float, start: AnyMeasure) -> FloatArray:
     r"""Angles of the first clusters on the circle in ascent, from the start's moments.
 
-    (2 pi j - arg m_k) / k for j = 0..k-1, with k the fastest mode and
+    The angles are (2 pi j - arg m_k) / k for j = 0..k-1, with k the fastest mode and
     m_k = \int e^(-ik theta) dmu, modulo 2 pi (Bruno, Pasqualotto & Agazzi, ICLR 2025,
     arXiv 2410.23228).  It holds for starts so close to uniform that mode k outgrows the
     others while all are small; the number of clusters is the length of the result.

@@ -30,17 +30,17 @@ def critical_diffusion(
 ) -> float:
     """Diffusion kappa_# below which the uniform state is unstable in ascent.
 
-    lambda_1 / beta, for softmax lambda_1 / (beta lambda_0); 1/d at beta = 0.  (Descent:
-    always stable.)  Formula and sources: this module's docstring.
+    It is lambda_1 / beta, for softmax lambda_1 / (beta lambda_0); 1/d at beta = 0.  In descent
+    the uniform state is always stable.  Formula and sources: this module's docstring.
 
     Parameters
     ----------
     beta
         Inverse temperature, from 0 to 1000 (350 with the unshifted kernel).
     dimension
-        d of S^(d-1), at least 2.
+        Dimension d of S^(d-1), at least 2.
     normalized
-        Softmax attention.
+        Whether the attention is softmax.
     kernel
         ``"shifted"`` (default) or ``"unshifted"``, which multiplies kappa_# by e^beta.
 
@@ -81,15 +81,15 @@ def largest_continuous_beta(dimension: int) -> float:
 def has_continuous_transition(beta: float, dimension: int) -> bool:
     """Whether the noisy phase transition is continuous: beta <= beta_*.
 
-    For unnormalised attention, under either kernel (this module's docstring); otherwise
-    it is discontinuous.
+    This holds for unnormalised attention, under either kernel (this module's docstring); for
+    beta > beta_* the transition is discontinuous.
 
     Parameters
     ----------
     beta
         Inverse temperature, from 0 to 1000.
     dimension
-        d of S^(d-1), at least 2.
+        Dimension d of S^(d-1), at least 2.
 
     Raises
     ------
