@@ -30,7 +30,7 @@ ABSOLUTE_TOLERANCE = 1e-13
 
 @dataclass(frozen=True)
 class AtomMotion:
-    """Positions and masses of atoms under an equation, from one time to another."""
+    """The motion of atoms alone under an equation, from one time to another."""
 
     equation: MeanFieldEquation
     meeting_distance: float
@@ -38,7 +38,7 @@ class AtomMotion:
     def advanced(
         self, points: FloatArray, masses: FloatArray, times: tuple[float, float]
     ) -> tuple[FloatArray, FloatArray, tuple[Event, ...]]:
-        """Return points (n, d), masses (n,) and merges after the time from ``times``.
+        """Return points (n, d), masses (n,) and merges at the end of the interval ``times``.
 
         Raises
         ------
@@ -113,7 +113,7 @@ def _pair_velocities(
 ) -> FloatArray:
     """Gradient (n, d) of A[mu] at each of the atoms, their own masses included.
 
-    Without the amplitude of an unshifted kernel.
+    The amplitude of an unshifted kernel is left out.
     """
     points, masses = atoms
     count, dimension = points.shape
@@ -141,7 +141,7 @@ def _unit(points: FloatArray) -> FloatArray:
 
 
 def _nearest_pair(points: FloatArray, reach: float) -> tuple[int, int] | None:
-    """The closest two atoms, if closer than ``reach``."""
+    """Indices of the closest two atoms if they are closer than ``reach``, else None."""
     if len(points) < 2:
         return None
     apart = np.linalg.norm(points[:, np.newaxis] - points, axis=2)

@@ -1,4 +1,4 @@
-"""Cells of which atoms take some, and to which they give back."""
+"""Cells of a density, from which atoms take mass and to which they return it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Velocities:
 
 @dataclass
 class Cells:
-    """Cell masses of which atoms take some, flat, and the velocity that moves them.
+    """Flat masses (cells,) of a density's cells, and the velocity field that moves them.
 
     ``points`` (cells, d) are the centres.
     """
@@ -63,10 +63,10 @@ class Cells:
     def contracted(self, centres: FloatArray, radius: float) -> CellsNear:
         """Cells within ``radius`` of each centre (n, d) that the flow contracts to it.
 
-        There the speed of approach, as seen from the moving centre, grows with the
-        distance.  What lies behind a kink or a separatrix is not among them: it comes
-        later, or never.  Cells that move together are asked together, in their middle.
-        Of several centres the first gets a cell.
+        At these cells the speed of approach, as seen from the moving centre, grows with the
+        distance.  Cells behind a kink or a separatrix are not among them: their mass comes later,
+        or never.  Cells that move together are decided together, by the middle one.  A cell near
+        several centres goes to the first.
         """
         sizes = self.geometry.group_sizes
         near = self.geometry.cells_about(centres, radius)
@@ -79,7 +79,7 @@ class Cells:
         return _members((middles[chosen], owners[chosen]), sizes, len(centres))
 
     def taken(self, centres: FloatArray, near: CellsNear) -> Clusters:
-        """Empty cells; masses, means and covariances of what was near each centre."""
+        """Empty the cells ``near`` each centre; return their masses, means and covariances."""
         clusters = self._clusters(centres, near)
         self.masses[near[0]] = 0.0
         return clusters
@@ -90,8 +90,8 @@ class Cells:
     def as_gaussian(self, atom: Cluster, smoothing: float, reach: float) -> FloatArray:
         """Masses (cells,) at the centres of the atom as a Gaussian, cut at ``reach``.
 
-        Its covariance is the atom's plus ``smoothing``; it is shifted until its mean on the
-        grid is the atom's position.
+        The covariance of the Gaussian is the atom's plus ``smoothing``; it is shifted until its
+        mean on the grid is the atom's position.
         """
         mass, position, covariance = atom
         flat = np.eye(len(position)) - np.outer(position, position)
@@ -150,7 +150,7 @@ def _clusters_near(centres: FloatArray, near: CellsNear, cells: _Cells) -> _Arra
 def _middles(
     near: CellsNear, sizes: IntArray, masses: FloatArray
 ) -> tuple[IntArray, IntArray]:
-    """Middle cells of the groups with mass, and which point each is near."""
+    """Middle cells of the groups with mass, and the index of the centre that each is near."""
     numbers, counts = near
     middles, owners = np.empty_like(numbers), np.empty_like(numbers)
     found = first = 0
@@ -166,7 +166,7 @@ def _middles(
 
 @compiled
 def _members(groups: CellsNear, sizes: IntArray, count: int) -> CellsNear:
-    """All cells of the groups with these middle cells, each near one of ``count`` points."""
+    """All cells of the groups with these middle cells, each near one of ``count`` centres."""
     middles, owners = groups
     numbers = np.empty(sizes[middles].sum(), dtype=np.int64)
     counts = np.zeros(count, dtype=np.int64)
@@ -187,7 +187,7 @@ def _members(groups: CellsNear, sizes: IntArray, count: int) -> CellsNear:
 def _inner_points(
     near: tuple[FloatArray, IntArray], points: FloatArray, step: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Points a ``step`` closer to their centres (at most at them), and unit vectors from there.
+    """Points one ``step`` closer to their centres, at most at them, and outward unit vectors.
 
     ``near`` are the centres (k, d) and the number of each point's own (n,).
     """
@@ -211,7 +211,7 @@ def _inner_points(
 def _approach(
     here: FloatArray, inner: FloatArray, outwards: FloatArray
 ) -> npt.NDArray[np.bool_]:
-    """Whether the speed ``outwards`` is not larger ``here`` than at the inner points."""
+    """Whether the velocity along ``outwards`` is not larger ``here`` than at the inner points."""
     rises, fastest = np.zeros(len(here)), 0.0
     for p in range(len(here)):
         for i in range(here.shape[1]):

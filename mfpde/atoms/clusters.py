@@ -32,12 +32,12 @@ class Clusters(NamedTuple):
 
     @classmethod
     def of(cls, clusters: Sequence[Cluster]) -> Clusters:
-        """Of one or more."""
+        """Clusters as arrays, from a sequence of at least one (mass, position, covariance)."""
         return cls(*(np.array(part) for part in zip(*clusters, strict=True)))
 
     @classmethod
     def of_state(cls, state: State) -> Clusters:
-        """The atoms of a state; their covariances are zero where they are no clouds."""
+        """The atoms of a state; their covariances are zero unless the state holds clouds."""
         dimension = state.points.shape[1]
         if state.cloud_size == 1:
             nothing = np.zeros((len(state.points), dimension, dimension))
@@ -47,7 +47,7 @@ class Clusters(NamedTuple):
         return cls(masses, *means_and_covariances(clouds))
 
     def state(self, masses: FloatArray) -> State:
-        """State of cell masses and these atoms, each as its cloud."""
+        """State of the cell ``masses`` and these atoms, each represented by its cloud."""
         dimension = self.positions.shape[1]
         size = cloud_size(dimension)
         clouds = cloud_points(self.positions, self.covariances)
@@ -55,20 +55,20 @@ class Clusters(NamedTuple):
         return State(masses, clouds.reshape(-1, dimension), shares, size)
 
     def one(self, index: int) -> Cluster:
-        """Mass, position and covariance of one."""
+        """Mass, position (d,) and covariance (d, d) of the atom ``index``."""
         return self.masses[index], self.positions[index], self.covariances[index]
 
     def chosen(self, which: npt.NDArray[np.bool_] | list[int]) -> Clusters:
-        """Those with these numbers, or where this is true."""
+        """The atoms with the indices ``which``, or where the mask ``which`` is true."""
         return Clusters(*(part[which] for part in self))
 
     def with_others(self, others: Clusters) -> Clusters:
-        """These and then others."""
+        """These atoms followed by the others."""
         pairs = zip(self, others, strict=True)
         return Clusters(*(np.concatenate(pair) for pair in pairs))
 
     def joined(self, others: Clusters) -> Clusters:
-        """Each with the other of its number, where that has mass."""
+        """Each atom united with the one of the same index in ``others`` where that has mass."""
         return Clusters(*_joined(self, others))
 
 
@@ -86,7 +86,7 @@ def _joined(atoms: Clusters, others: Clusters) -> _Arrays:
 
 
 def state_of(masses: FloatArray, atoms: Atoms) -> State:
-    """State of cell masses and atoms, each atom as its cloud."""
+    """State of cell masses and atoms, each atom represented by its cloud."""
     widths = atoms.covariances
     if widths is None:
         count, dimension = atoms.points.shape

@@ -1,4 +1,4 @@
-"""What the time loop asks of exact atoms."""
+"""Exact atoms as the time loop uses them: the hand-off, and their motion alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NARROW_CELLS = 1e-3
 
 
 class ExactAtoms:
-    """Hands mass over between density and atoms, and moves atoms that are left alone.
+    """Exact atoms of a run: mass handed over between density and atoms, and atoms moved alone.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ExactAtoms:
         return self.hand_off.act_as_points(state, flow, NARROW_CELLS)
 
     def moved_alone(self, state: State, times: tuple[float, float]) -> State:
-        """The state after the atoms moved alone; what density is left joins them first."""
+        """The state after the atoms moved alone; the density left over joins them first."""
         atoms = _with_remains(state, self.transport)
         points, masses, events = self.motion.advanced(atoms.points, atoms.masses, times)
         self.events += events

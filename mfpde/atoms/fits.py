@@ -1,4 +1,4 @@
-"""Where exact atoms make sense, and where a grid is too coarse for them."""
+"""Checks that exact atoms can be followed on a geometry, and that its grid is fine enough."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
 r"""The hand-off between density and atoms.
 
 A cluster that has become a few cells wide leaves the grid and goes on as an atom with a
-covariance; its tails stay density and are absorbed as they arrive.  The rules know
-nothing of the direction of the flow:
+covariance; its tails stay density and are absorbed as they arrive.  The rules are the same in
+ascent and in descent:
 
 - **merge** atoms that have met;
 - **release** an atom as a Gaussian where the flow expands (an eigenvalue of s Hess F is
   positive, own mass included) and it has become wider than 1.5 cells;
-- **absorb** what the flow contracts to an atom within 4 cells, keeping mass, mean and
+- **absorb** mass that the flow contracts to an atom within 4 cells, keeping mass, mean and
   covariance;
 - **create** an atom at a peak of the density if the mass in a window about it is narrow,
-  all eigenvalues of s Hess F there are negative, and no atom is near.  It swallows of
-  the window's middle what the flow contracts to it: swallowing all of it would turn steep
-  edges into atoms, and an atom beside a kink would keep the mass that leaves over the kink.
+  all eigenvalues of s Hess F there are negative, and no atom is near.  The atom takes only
+  the mass in the middle of the window that the flow contracts to it: taking all of it would
+  turn steep edges into atoms, and an atom beside a kink would keep mass that leaves over it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _WINDOW_STEPS = 4
 
 @dataclass
 class _Exchange:
-    """A hand-off under way: atoms, cells, and what has happened so far."""
+    """A hand-off under way: its atoms, its cells, and the events so far."""
 
     atoms: Clusters
     cells: Cells
@@ -59,13 +59,13 @@ class _Exchange:
     events: list[Event] = field(default_factory=list)
 
     def record(self, kind: EventKind, atoms: Clusters) -> None:
-        """Note an event of these atoms."""
+        """Record an event of the given kind for these atoms."""
         event = Event(kind, self.time, atoms.positions.copy(), atoms.masses.copy())
         self.events.append(event)
 
 
 class HandOff:
-    """Moves mass between the cells and the atoms of a state, by the rules above."""
+    """Mass moved between the cells and the atoms of a state, by the rules above."""
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
@@ -75,7 +75,7 @@ class HandOff:
     def apply(
         self, state: State, flow: Flow, time: float
     ) -> tuple[State, tuple[Event, ...]]:
-        """Return the state after the rules, and what happened.
+        """Return the state after the rules are applied, and the events.
 
         The very same state is returned if nothing was to do.
         """
@@ -92,7 +92,7 @@ class HandOff:
         return exchange.atoms.state(masses), tuple(exchange.events)
 
     def act_as_points(self, state: State, flow: Flow, widest_cells: float) -> bool:
-        """Whether every atom is a point, or narrower than that and contracting."""
+        """Whether every atom is a point, or at most ``widest_cells`` wide and contracting."""
         atoms = Clusters.of_state(state)
         widths = largest_widths(atoms.positions, atoms.covariances)
         if (widths > widest_cells * self.spacing).any():
@@ -119,7 +119,7 @@ class HandOff:
         exchange.atoms = atoms.chosen(~is_released)
 
     def _absorb(self, exchange: _Exchange) -> bool:
-        """Let atoms take what the flow contracts to them; whether there was any."""
+        """Let atoms take the mass that the flow contracts to them; return if any was taken."""
         atoms, cells = exchange.atoms, exchange.cells
         near = cells.contracted(atoms.positions, ABSORBED_CELLS * self.spacing)
         taken = cells.taken(atoms.positions, near)
@@ -127,9 +127,9 @@ class HandOff:
         return bool((taken.masses > 0).any())
 
     def _create_one(self, exchange: _Exchange) -> bool:
-        """Create an atom at the densest peak where the rules allow one; whether there is.
+        """Create an atom at the densest peak where the rules allow it; return whether one was.
 
-        One at a time: each changes what the others find.
+        Atoms are created one at a time, since each changes the cells that the others find.
         """
         cells, reach = exchange.cells, ALONE_CELLS * self.spacing
         found = peaks(self.geometry, cells.masses, SMALLEST_MASS)
@@ -193,6 +193,6 @@ def _merge(exchange: _Exchange) -> None:
 
 
 def _alone(points: FloatArray, positions: FloatArray, reach: float) -> FloatArray:
-    """Those of ``points`` without an atom at ``positions`` within ``reach``."""
+    """The ``points`` that have no atom at ``positions`` within ``reach``."""
     closest = (points @ positions.T).max(axis=1, initial=-1.0)
     return np.asarray(points[closest <= np.cos(reach)])

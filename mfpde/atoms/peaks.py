@@ -1,4 +1,4 @@
-"""Peaks of a density: where an atom might form."""
+"""Peaks of a density, at which an atom might form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Rings = tuple[FloatArray, FloatArray, IntArray]
 def peaks(geometry: Geometry, masses: FloatArray, smallest_mass: float) -> IntArray:
     """Cells (flat numbers) where the density is largest among neighbours, densest first.
 
-    Only those that stand out from their surroundings, and that can hold
+    Peaks are left out that do not stand out from their surroundings, or that cannot hold
     ``smallest_mass`` in a few cells.
 
     Parameters
@@ -76,8 +76,9 @@ def _peaks(rings: Rings, least: float) -> IntArray:
 def _is_highest(rings: Rings, cell: tuple[int, int, int]) -> bool:
     """Whether a cell is as dense as all around it (next groups of ``size``).
 
-    Of equals the first counts: mass symmetric about a pole peaks in a whole ring.  With the
-    diagonal ones a slanting ridge has few peaks, not one in each of its steps.
+    Of equally dense cells the first counts, since mass symmetric about a pole peaks in a whole
+    ring.  Diagonal neighbours count too, so that a slanting ridge has few peaks, not one in
+    each of its steps.
     """
     i, j, size = cell
     across = 1 if len(rings[1]) > 1 else 0
@@ -102,7 +103,7 @@ def _is_above(rings: Rings, one: tuple[int, int], other: tuple[int, int]) -> boo
 
 @compiled
 def _mean_of_four(rings: Rings, cell: tuple[int, int], away: tuple[int, int]) -> float:
-    """Mean density so many rings, and cells of the ring, away (of two on a circle)."""
+    """Mean density of the four cells ``away`` = (rings, cells) from a cell; two on a circle."""
     (i, j), (down, right) = cell, away
     along = 0.5 * (
         _density(rings, _on_grid(rings, (i, j - right)))
@@ -125,7 +126,7 @@ def _density(rings: Rings, cell: tuple[int, int]) -> float:
 
 @compiled
 def _on_grid(rings: Rings, cell: tuple[int, int]) -> tuple[int, int]:
-    """Ring and place of a cell; rings go on over the poles."""
+    """Ring and index in it of a cell whose numbers may run over the poles or around the ring."""
     i, j = cell
     nlat, nlon = rings[0].shape
     if i < 0:

@@ -1,4 +1,4 @@
-r"""Where the flow between two saves takes a point, and to which attractor it belongs.
+r"""The flow between two saves: where it carries a point, and to which attractor.
 
 Between the saves the velocity is taken to change linearly in time,
 
@@ -29,7 +29,7 @@ VelocityAt = Callable[[FloatArray], FloatArray]
 
 
 class Motion(Protocol):
-    """What happens to points between two saves."""
+    """The motion of points between two saves."""
 
     def carried(self, points: FloatArray, start: float, end: float) -> FloatArray:
         """Where ``points`` (n, d) of time ``start`` are at time ``end``."""
@@ -39,14 +39,14 @@ class Motion(Protocol):
 
 
 class Resting:
-    """Points stay where they are, each its own attractor."""
+    """The motion in which points stay at rest, each its own attractor."""
 
     def carried(self, points: FloatArray, start: float, end: float) -> FloatArray:
-        """``points`` themselves."""
+        """The ``points`` (n, d) themselves."""
         return points
 
     def settled(self, points: FloatArray) -> FloatArray:
-        """``points`` themselves."""
+        """The ``points`` (n, d) themselves."""
         return points
 
 
@@ -138,11 +138,11 @@ def angles_between(points: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def unit(points: FloatArray) -> FloatArray:
-    """``points`` (..., d) scaled to length 1."""
+    """The vectors ``points`` (..., d) scaled to length 1."""
     return np.asarray(points / np.linalg.norm(points, axis=-1, keepdims=True))
 
 
 def _direction(vectors: FloatArray) -> FloatArray:
-    """Unit vectors along ``vectors`` (n, d); zero where they are."""
+    """Unit vectors along ``vectors`` (n, d); zero where these are zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))

@@ -1,4 +1,4 @@
-r"""Which atom of a save is which of the save before: pure functions on positions and masses.
+r"""Matching of the atoms of one save with those of the save before, by positions and masses.
 
 An atom a of the earlier save, carried by the flow to the time of the later one, may have
 become b if it arrives within ``reach`` of it, or within four in its basin.  Among such pairs
@@ -6,8 +6,8 @@ become b if it arrives within ``reach`` of it, or within four in its basin.  Amo
     cost = distance / reach + |m_a - m_b| / (m_a + m_b) + (1 outside of the basin),
 
 and the assignment of least total cost, with as many pairs as possible, says which atoms
-go on.  What is left over merges into, or splits from, the atoms that go on where masses add
-up; else it ends or begins.
+go on.  Atoms left over merge into, or split from, the atoms that go on where masses add up;
+else they end or begin.
 
 Source of the assignment: D. F. Crouse, IEEE Trans. Aerosp. Electron. Syst. 52 (2016), as in
 ``scipy.optimize.linear_sum_assignment``.
@@ -60,14 +60,14 @@ class Pairs:
 
     @property
     def reversed(self) -> Pairs:
-        """The same pairs, looked at from the later atoms."""
+        """The same pairs with the roles of earlier and later atoms exchanged."""
         return Pairs(
             self.costs.T, self.costs_of_parts.T, self.in_basin.T, self.has_arrived.T
         )
 
     @property
     def without_arrivals(self) -> Pairs:
-        """The same pairs where only masses tell what is a part of what."""
+        """The same pairs, but where none has arrived, so that only masses decide on parts."""
         return replace(self, has_arrived=np.zeros_like(self.has_arrived))
 
 
@@ -136,7 +136,7 @@ def matched(
 
 @dataclass(frozen=True, eq=False)
 class _Joining:
-    """Looks for parts that add up to a whole: ``pairs`` of wholes and parts."""
+    """Search for parts whose masses add up to that of a whole, among ``pairs`` of the two."""
 
     pairs: Pairs
     wholes: FloatArray
@@ -146,9 +146,9 @@ class _Joining:
     def joined(
         self, partners: dict[int, int], left_over: list[int]
     ) -> dict[int, tuple[int, ...]]:
-        """By whole, its partner and those left over that add up to it.
+        """For each whole, its partner and the parts left over that add up to it.
 
-        Each part left over goes with the whole that it costs least to be.
+        Each part left over is tried with the whole to which its cost is least.
         """
         costs = self.pairs.costs_of_parts
         joined: dict[int, tuple[int, ...]] = {}
@@ -164,11 +164,10 @@ class _Joining:
         return joined
 
     def _explaining(self, whole: int, partner: int, near: list[int]) -> list[int]:
-        """Those that have arrived, and others that explain the whole's mass best.
+        """The parts that have arrived at the whole, and the others that explain its mass best.
 
-        Parts in its basin belong to it if masses add up.  Others have to explain its mass
-        better than it is without them: a light atom near a heavy one may as well be out of
-        sight.
+        Parts in its basin belong to it if masses add up.  Others belong to it only if its mass is
+        better explained with them than without: a light atom near a heavy one may just be unseen.
         """
         arrived = [p for p in near if self.pairs.has_arrived[whole, p]]
         sure = [p for p in near if self.pairs.in_basin[whole, p]]
@@ -192,7 +191,7 @@ def _subsets(items: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def assigned(costs: FloatArray) -> dict[int, int]:
-    """Pairs of least total cost, as many as there can be; none of infinite cost."""
+    """The pairs of least total cost, as many as possible, none of infinite cost."""
     allowed = np.isfinite(costs)
     rows, columns = linear_sum_assignment(np.where(allowed, costs, _FORBIDDEN))
     return {int(a): int(b) for a, b in zip(rows, columns, strict=True) if allowed[a, b]}
@@ -237,9 +236,9 @@ def pairs_of(
 def is_obvious(
     points: FloatArray, others: FloatArray, *, reach: float
 ) -> NDArray[np.int64] | None:
-    """Return the partners (n,) of ``points`` in ``others`` where nobody could doubt them.
+    """Return the partners (n,) of ``points`` in ``others`` if they are beyond doubt, else None.
 
-    That is where each is near to one other, and far from all the rest; else None.
+    They are if each point is near to one of the others, and far from all the rest.
     """
     if len(points) != len(others):
         return None

@@ -1,4 +1,4 @@
-"""Atoms that have not ended yet: where each is expected, and when it was last seen."""
+"""Paths of atoms that have not ended: where each is expected, when it was last seen."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mfpde.tracking.flow import Motion
 
 @dataclass(frozen=True, eq=False)
 class Sighting:
-    """What was found at one time: points (n, d), masses (n,), which are forming (n,).
+    """The atoms found at one time: points (n, d), masses (n,), whether they form, (n,).
 
-    Those that cannot begin a path (None: all can) may still be one seen before.  What of
-    the masses has arrived, (n,), is not asked by the tree (None: it is not known).
+    Atoms that cannot begin a path (None: all can) may still be atoms seen before.  The parts of
+    the masses that have arrived, (n,), are not used by the tree (None: they are not known).
     """
 
     points: FloatArray
@@ -27,11 +27,11 @@ class Sighting:
     arrived_masses: FloatArray | None = None
 
     def begins(self, index: int) -> bool:
-        """Whether a path may begin with this one."""
+        """Whether a path may begin with the atom ``index``."""
         return self.can_begin is None or bool(self.can_begin[index])
 
     def only(self, kept: NDArray[np.bool_]) -> Sighting:
-        """Return the sighting of these alone, (n,); all of them count as paths."""
+        """Return the sighting of the atoms ``kept`` (n,) alone, all of which may begin a path."""
         arrived = self.arrived_masses
         return Sighting(
             self.points[kept],
@@ -43,7 +43,7 @@ class Sighting:
 
 @dataclass(frozen=True, eq=False)
 class OpenPath:
-    """One of them: last seen as ``point`` and ``mass``, now expected at ``expected``."""
+    """One open path: its atom, last seen as ``point`` and ``mass``, is now at ``expected``."""
 
     identity: int
     expected: FloatArray
@@ -67,7 +67,7 @@ class OpenPath:
 
 
 class OpenPaths:
-    """All of them, in a fixed order; gives out identities."""
+    """All open paths in a fixed order, and the next identity to give out."""
 
     def __init__(self) -> None:
         self.paths: list[OpenPath] = []
@@ -83,16 +83,16 @@ class OpenPaths:
 
     @property
     def masses(self) -> FloatArray:
-        """Masses (n,) when last seen."""
+        """Masses (n,) of the paths' atoms when last seen."""
         return np.array([path.mass for path in self.paths])
 
     @property
     def identities(self) -> IntArray:
-        """Identities (n,)."""
+        """Identities (n,) of the paths."""
         return identities_of(self.paths)
 
     def expected(self, dimension: int) -> FloatArray:
-        """Where they are expected, (n, d)."""
+        """Positions (n, d) at which the atoms are expected."""
         return expected_places(self.paths, dimension)
 
     def opened(self, time: float, sighting: Sighting, index: int) -> OpenPath:
@@ -104,7 +104,7 @@ class OpenPaths:
         return unseen.seen(time, sighting, index)
 
     def carry(self, motion: Motion, start: float, end: float) -> None:
-        """Let the flow take all of them from time ``start`` to ``end``."""
+        """Let the flow carry all expected positions from time ``start`` to ``end``."""
         if not self.paths or end <= start:
             return
         places = np.stack([path.expected for path in self.paths])
@@ -131,7 +131,7 @@ def identities_of(paths: Sequence[OpenPath]) -> IntArray:
 
 
 def expected_places(paths: Sequence[OpenPath], dimension: int) -> FloatArray:
-    """Where ``paths`` are expected, (n, d)."""
+    """Positions (n, d) at which the atoms of ``paths`` are expected."""
     if not paths:
         return np.empty((0, dimension))
     return np.stack([path.expected for path in paths])

@@ -1,4 +1,4 @@
-"""What is followed, and what counts as one atom at two times."""
+"""Settings of tracking: the atoms that are followed, and when two sightings are one atom."""
 
 from __future__ import annotations
 

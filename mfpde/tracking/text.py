@@ -1,4 +1,4 @@
-"""The tree in words: what is left at the end, and below it what it came from."""
+"""The tree in words: the atoms left at the end, and below each the atoms it came from."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _heading(track: Track) -> str:
 
 
 def _roots(track: Track) -> list[Path]:
-    """Paths that became nothing else, the latest and heaviest first."""
+    """Paths without children, the latest and heaviest first."""
     childless = [path for path in track.paths.values() if not path.children]
     return sorted(childless, key=lambda path: (-path.times[-1], -path.masses[-1]))
 

@@ -1,4 +1,4 @@
-"""What the solver itself says of its atoms, at exact times: it comes before all guessing."""
+"""The solver's own events of its atoms, at exact times; they have priority over matching."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mfpde.tracking.track import Junction, joined
 
 @dataclass(frozen=True)
 class SolverEvents:
-    """Takes events of the solver into the open paths and the junctions.
+    """Transfer of the solver's events to the open paths and the junctions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The atoms of a run in time: what was seen at each save, and the tree that it forms."""
+"""The atoms of a run in time: those seen at each save, and the tree of their paths."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class SeenAtoms:
     points, masses
         Unit vectors (n, d) and masses (n,).
     is_forming
-        Which do not read as an atom: forming still, or unresolved, (n,).
+        Whether each is not an atom yet, (n,): still forming, or unresolved.
     identities
         Whole numbers from 1, (n,): the same atom has the same one at all saves.
     arrived_masses
-        What of each mass is in the atom, (n,): its core, of an exact atom all, of one that
-        is forming nothing; the rest of its basin is on its way.  None in stores of
+        The part of each mass that is in the atom, (n,): that of its core; for an exact atom all
+        of it; for one that is forming 0.  The rest of its basin is on its way.  None in stores of
         versions that did not keep it.
     """
 
@@ -71,7 +71,7 @@ class Junction:
 
 
 class _Node(NamedTuple):
-    """Where an atom was, its mass, and what of it had arrived."""
+    """Position and mass of an atom at one time, and how much of the mass had arrived."""
 
     point: FloatArray
     mass: float

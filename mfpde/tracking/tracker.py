@@ -30,7 +30,7 @@ class Tracker:
     Parameters
     ----------
     settings
-        What is followed.
+        Settings of the atoms to follow.
     equation
         The equation of the run.
     """
@@ -50,7 +50,7 @@ class Tracker:
 
     @property
     def track(self) -> Track:
-        """What was seen so far."""
+        """The track of the saves so far."""
         return Track(
             times=np.array(self.times),
             seen=tuple(self.seen),
@@ -142,7 +142,7 @@ class Tracker:
         settings, equation
             Those of the earlier run.
         track
-            What was seen in it.
+            The track of the earlier run.
         states
             Its saved states, one for each time of the track.
 
@@ -197,8 +197,8 @@ def sighting_of(
     """Atoms that a measure carries, and those found in its density, heaviest first.
 
     Where a region of the report lies within ``core`` of a carried atom (or within three
-    of its own radii) it is that atom, seen with its surroundings.  What reads unresolved
-    can be an atom seen before, but no new one.
+    of its own radii) it is that atom, seen with its surroundings.  An unresolved region can be
+    an atom seen before, but not a new one.
     """
     own = _carried(measure)
     regions = [

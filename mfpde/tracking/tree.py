@@ -28,7 +28,7 @@ Interval = tuple[float, float]
 
 
 class Tree:
-    """Gives atoms their identities and records the junctions.
+    """The tree of a run: the atoms' identities and the junctions.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Tree:
         self._solver = SolverEvents(settings.smallest_mass, reach)
 
     def begin(self, time: float, sighting: Sighting) -> IntArray:
-        """Take the atoms of the first save; return identities (n,), 0 where none is."""
+        """Take the atoms of the first save; return identities (n,), 0 for what is not an atom."""
         identities = np.zeros(len(sighting.masses), dtype=np.int64)
         for index in range(len(identities)):
             if sighting.begins(index):
@@ -78,7 +78,7 @@ class Tree:
 
         Returns
         -------
-        Identities (n,) of the atoms of this save, 0 for what is none.
+        Identities (n,) of the atoms of this save, 0 for what is not an atom.
         """
         told = sorted(events, key=lambda event: event.time)
         if not told:
