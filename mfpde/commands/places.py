@@ -1,4 +1,4 @@
-"""Places that a command will write to: looked at before any work."""
+"""Checks of the places that a command will write to, made before any work."""
 
 from __future__ import annotations
 

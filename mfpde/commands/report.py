@@ -1,4 +1,4 @@
-"""What a command says about a run, and what it does once a run has ended."""
+"""The report of a command about a run, and the steps that follow a run's end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convergence studies: one run on a ladder of grids, judged by what it says of atoms."""
+"""Convergence studies: one run on a ladder of grids, judged by the atoms that it gives."""
 
 from mfpde.convergence.quantity import Converging
 from mfpde.convergence.result import AtomConvergence

@@ -1,12 +1,12 @@
-r"""Where an atom is, whatever grid, exact atom or particles hold its mass.
+r"""The centre of an atom, defined alike for grids, exact atoms and particles.
 
 The centre x of a core solves  sum_i m_i w(d(x, x_i)) log_x(x_i) = 0  with the window
 
     w(d) = cos^2(pi d / 2R)  for d < R,   0 beyond,   R = 2 ball_radius
 
-(or half the distance to the next atom, if that is less), found by mean shift from what
-was seen.  The window is smooth, so that no cell enters or leaves it at once: the quadrature
-error of cells is that of a smooth integrand.
+(or half the distance to the next atom, if that is less), found by mean shift from the
+position in the report.  The window is smooth, so that no cell enters or leaves it abruptly:
+the quadrature error of cells is that of a smooth integrand.
 """
 
 from __future__ import annotations

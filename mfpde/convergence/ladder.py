@@ -1,4 +1,4 @@
-"""Which atom and which merge of one grid is which of another."""
+"""Matching of the atoms and merges of one grid with those of another."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEAR_ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Merges:
-    """Merges of a run: times (k,), where (k, d), and masses of what came of them (k,)."""
+    """Merges of a run: times (k,), places (k, d), and masses (k,) of the merged atoms."""
 
     times: FloatArray
     points: FloatArray
@@ -32,8 +32,8 @@ class Merges:
 class FinalAtoms:
     """Atoms that a measure holds or that form in it, heaviest basin first.
 
-    Centres ``points`` (n, d), masses of the basins ``masses`` (n,), and what of these is
-    gathered in the cores ``core_masses`` (n,).
+    ``points`` (n, d) are the centres, ``masses`` (n,) those of the basins, and ``core_masses``
+    (n,) the parts of these that are in the cores.
     """
 
     points: FloatArray
@@ -69,7 +69,7 @@ def final_atoms(
 
 
 def _windows(points: FloatArray, equation: MeanFieldEquation) -> FloatArray:
-    """Radii (n,) in which an atom at each of the points is not mixed up with another."""
+    """Radii (n,) of windows about the points, small enough to hold one atom each."""
     apart = angles_between(points, points)
     np.fill_diagonal(apart, np.inf)
     return np.asarray(np.minimum(2 * ball_radius(equation), apart.min(axis=1) / 2))
@@ -78,7 +78,7 @@ def _windows(points: FloatArray, equation: MeanFieldEquation) -> FloatArray:
 def merges_of(run: Run, smallest_mass: float) -> Merges:
     """Merges of a run between atoms that are heavy enough, in their order.
 
-    Particles and grids tell of them by their track, exact atoms themselves.
+    For particles and grids they are those of the track, for exact atoms the solver's own.
     """
     found = [
         event
@@ -107,7 +107,7 @@ def matched(
     one, other
         Points (n, d) and masses (n,).
     reach
-        Radians.
+        Largest distance of a pair, in radians.
     """
     apart = angles_between(other[0], one[0])
     heavier = other[1][:, np.newaxis] + one[1]

@@ -1,4 +1,4 @@
-"""From atoms and merges on each grid to quantities that converge, or do not."""
+"""Quantities that may converge, from the atoms and merges on each grid."""
 
 from __future__ import annotations
 
@@ -71,14 +71,15 @@ def quantities_of(
     grain: float,
     polished: Atoms | None,
 ) -> tuple[Converging, ...]:
-    """What converges or not, named by the atoms of the finest grid.
+    """Quantities and whether they converge, named by the atoms of the finest grid.
 
-    Numbers of atoms and merges; positions, masses of basins and of cores, merge times.
+    They are the numbers of atoms and merges, and the positions, masses of basins and of cores,
+    and merge times.
 
     Parameters
     ----------
     seen
-        On each grid, coarsest first.
+        Atoms and merges on each grid, coarsest first.
     spacings
         Cell widths (n,).
     reach
@@ -106,7 +107,7 @@ def quantities_of(
 def _judged(
     columns: Sequence[_Column], spacings: FloatArray, grain: float
 ) -> list[Converging]:
-    """Judge a number and what it counts: nothing holds of them while it changes."""
+    """Judge a number and its items' quantities: none converges while the number changes."""
     number, *counted = (column.judged(spacings, grain) for column in columns)
     if number.converged:
         return [number, *counted]
@@ -149,7 +150,7 @@ def _atoms(
 
 
 def _rows_of(atoms: FinalAtoms, base: FinalAtoms, reach: float) -> FinalAtoms:
-    """The atoms that are those of ``base``, in its order; NaN where there is none."""
+    """The atoms that match those of ``base``, in its order; NaN where there is none."""
     points = np.full(base.points.shape, np.nan)
     masses, core_masses = np.full((2, len(base)), np.nan)
     pairs = matched((atoms.points, atoms.masses), (base.points, base.masses), reach)
@@ -177,7 +178,7 @@ def _merges(
 
 
 def _times_of(merges: Merges, base: Merges, reach: float) -> FloatArray:
-    """Times (k,) of the merges that are those of ``base``; NaN where there is none."""
+    """Times (k,) of the merges that match those of ``base``; NaN where there is none."""
     times = np.full(len(base.times), np.nan)
     pairs = matched((merges.points, merges.masses), (base.points, base.masses), reach)
     for k, index in pairs.items():

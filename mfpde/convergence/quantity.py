@@ -7,8 +7,8 @@ observed order p of three consecutive grids solves
 
 (p = log2 (d_i / d_(i+1)) between doublings), and Richardson's estimate of the finest
 value's error is d / (r^p - 1), r = h_(n-1) / h_n (Roache, J. Fluids Eng. 116 (1994)).  It
-is used with care: the smallest of the last two orders, at most 1; and a last difference that
-is small by accident is not believed: d is at least 1/4 of the one before.  Where
+is used with care: the order is the smaller of the last two, at most 1, and d is at least 1/4 of
+the difference before it, since a last difference may be small by accident.  Where
 differences do not fall (p < 1/2: at the floor of the error in time, or where nothing
 converges) ten times the larger of the last two stands for the error.
 """
@@ -41,12 +41,12 @@ class Converging:
     Attributes
     ----------
     name
-        What it is, with the atom's number: ``"position of atom 1"``.
+        Name of the quantity, with the atom's number: ``"position of atom 1"``.
     kind
         ``"position"``, ``"mass"`` (of the basin), ``"core mass"`` (what of it has
         gathered), ``"merge time"`` or ``"number"`` (of atoms, of merges).
     values
-        On each grid, coarsest first: (n,) or for positions unit vectors (n, d); NaN where
+        Values on each grid, coarsest first: (n,) or for positions unit vectors (n, d); NaN where
         a grid has no such atom or merge.
     differences
         Between neighbouring grids (n - 1,): angles, or absolute differences.
@@ -148,7 +148,7 @@ def judged(
     kind
         As in :class:`Converging`.
     values
-        (n,) or (n, d).
+        Values (n,) of the quantity on each grid, or unit vectors (n, d) for positions.
     spacings
         Cell widths (n,), decreasing.
     """

@@ -1,4 +1,4 @@
-"""What a study compares with: particles from the same start, and Newton's method."""
+"""References of a study: particles from the same start, and Newton's method."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def particle_reference(
     saves: FloatArray,
     smallest_mass: float,
 ) -> ParticleReference:
-    """Weighted labels on the circle, quantised particles on the sphere.
+    """Run of the particles: weighted labels on the circle, quantised particles on the sphere.
 
     Merges are looked for if there are saves between the start and the end: as on a grid,
     they are the times at which two basins become one.
@@ -56,7 +56,7 @@ def particle_reference(
 
 
 def default_count(finest: Density) -> int:
-    """Labels, four for each cell of the finest circle, or particles on the sphere."""
+    """Default number of labels, four for each cell of the finest circle, or of particles."""
     if isinstance(finest.geometry, Circle):
         return LABELS_PER_CELL * finest.geometry.num_cells
     return SPHERE_PARTICLES

@@ -1,4 +1,4 @@
-"""What a convergence study found: the runs, each quantity, and tables."""
+"""The result of a convergence study: the runs, each quantity, and tables."""
 
 from __future__ import annotations
 
@@ -52,8 +52,7 @@ class AtomConvergence(Printed):
     polished
         The stationary atoms beside those of the finest grid, or None.
     notes
-        What a reader should know: grids too coarse for beta, references that there are
-        not.
+        Notes for the reader: on grids too coarse for beta, and on references that are missing.
     """
 
     equation: MeanFieldEquation

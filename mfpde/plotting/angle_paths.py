@@ -21,7 +21,7 @@ from mfpde.tracking import Track
 
 
 def draw_tree(ax: Axes, view: AngleView, track: Track) -> list[Artist]:
-    """Draw all paths and junctions; return what explains them in a legend."""
+    """Draw all paths and junctions; return their entries of a legend."""
     for path in track.paths.values():
         times, points = drawn_nodes(path)
         angles, width = view.angles_of(points), line_width(path)

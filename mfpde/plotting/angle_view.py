@@ -1,4 +1,4 @@
-r"""What one angle describes: the circle by theta, zonal grids by the polar angle.
+r"""Views of measures by one angle: the circle by theta, zonal grids by the polar angle.
 
 On the circle the curve is the density per radian.  A zonal density on S^(d-1) is drawn as
 n(theta) = |S^(d-2)| sin^(d-2)(theta) rho(theta), the mass per polar angle: densities per
@@ -62,11 +62,11 @@ class AngleView(ABC):
 
     @abstractmethod
     def curve_of(self, density: Density) -> Curve:
-        """Angles of the cells and what is drawn against them."""
+        """Angles of the cells and the values drawn against them."""
 
     @abstractmethod
     def continued(self, curve: Curve) -> Curve:
-        """Return the curve with what it takes to reach both ends of the axis."""
+        """Return the curve continued, if need be, to both ends of the axis."""
 
     @abstractmethod
     def resampled(self, curve: Curve, angles: FloatArray) -> FloatArray:

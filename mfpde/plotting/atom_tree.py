@@ -136,7 +136,7 @@ class _Band:
 
 
 def _steps(track: Track) -> tuple[FloatArray, FloatArray]:
-    """Times at which the number of atoms changes, with both ends, and it from there on."""
+    """Times at which the number of atoms changes, with both ends, and the number after each."""
     paths = track.paths.values()
     lives = np.array([(path.begins, path.ends) for path in paths]).reshape(-1, 2)
     ended = np.array([path.end is not None for path in paths], dtype=bool)
@@ -227,7 +227,7 @@ def _label_masses(ax: Axes, track: Track, bands: list[_Band]) -> None:
 
 
 def _mass_text(mass: float, arrived: float) -> str:
-    """What has arrived, and what is on its way where it would show."""
+    """Text of the mass that has arrived, and of that on its way where it would show."""
     if not mass - arrived > SHOWN_ON_ITS_WAY:
         return f"{mass:.3f}"
     return f"{arrived:.3f}\n(+{mass - arrived:.3f})"

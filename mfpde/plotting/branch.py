@@ -1,4 +1,4 @@
-"""A branch of stationary states against its parameter, with what happens on it."""
+"""A branch of stationary states against its parameter, with the events on it."""
 
 from __future__ import annotations
 

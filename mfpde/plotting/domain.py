@@ -1,4 +1,4 @@
-"""Which spheres and grids have a picture.
+"""The spheres and grids that have a picture.
 
 The drawing functions ask :func:`domain_of` once and look their painter up by its
 answer, so that another geometry is one more entry here and one more painter there.

@@ -1,4 +1,4 @@
-"""Energy against time, with the rate at which it is dissipated."""
+"""Energy against time, with the rate at which energy is dissipated."""
 
 from __future__ import annotations
 

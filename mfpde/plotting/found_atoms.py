@@ -1,4 +1,4 @@
-"""Atoms that a search finds in a density: where, what has arrived, what is on its way."""
+"""Atoms that a search finds in a density: positions, masses arrived and on their way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mfpde.measure import AnyMeasure, Atoms
 
 @dataclass(frozen=True, eq=False)
 class FoundAtoms:
-    """Atoms and those forming, of a picture.
+    """Atoms of a picture, those that are forming included.
 
     Attributes
     ----------

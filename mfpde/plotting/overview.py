@@ -54,7 +54,7 @@ def describe_equation(equation: MeanFieldEquation | None) -> str:
 
 
 def describe_outcome(run: Run) -> str:
-    """Why the run stopped (without the remedy) and its mass drift, in one line."""
+    """Reason why the run stopped (without the remedy) and its mass drift, in one line."""
     parts = [run.reason.split(";")[0]]
     if "mass" in run.diagnostics:
         parts.append(f"mass drift {run.mass_drift:.1e}")

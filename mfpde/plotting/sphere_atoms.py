@@ -104,7 +104,7 @@ def is_drawn_on_its_way(found: FoundAtoms) -> NDArray[np.bool_]:
 
 
 def _mass_text(arrived: float, arriving: float) -> str:
-    """What has arrived, and what is on its way where it would show."""
+    """Text of the mass that has arrived, and of that on its way where it would show."""
     if arriving <= SHOWN_ON_ITS_WAY:
         return f"{arrived:.3g}"
     return f"{arrived:.3g} (+{arriving:.2g})"
