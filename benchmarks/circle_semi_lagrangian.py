@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 import mfpde
-from mfpde.time_loop import TimeLoop
-from mfpde.time_stepping import TimeStepper
+from mfpde.solver.time_loop import TimeLoop
+from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import State, scheme_for
 from validation.filtered_spectral import (
     SpectralProblem,

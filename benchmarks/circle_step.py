@@ -12,7 +12,7 @@ import numpy as np
 
 import mfpde
 from mfpde.geometry.circle import _planned
-from mfpde.time_stepping import RUNGE_KUTTA, TimeStepper
+from mfpde.solver.time_stepping import RUNGE_KUTTA, TimeStepper
 from mfpde.transport import State, scheme_for
 
 STAGES = {"heun": 2, "ssprk3": 3}

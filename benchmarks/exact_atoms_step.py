@@ -24,8 +24,8 @@ from mfpde import (
     uniform,
 )
 from mfpde.atoms import ExactAtoms, state_of
-from mfpde.sampling import quantized
-from mfpde.time_stepping import TimeStepper
+from mfpde.measures.sampling import quantized
+from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import scheme_for
 
 WARM_UP = 48

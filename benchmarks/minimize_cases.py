@@ -21,7 +21,7 @@ from itertools import product
 import numpy as np
 
 import mfpde
-from mfpde.stationary.certificate import energy_scale
+from mfpde.stationary.certification import energy_scale
 
 BETAS = (1.0, 5.0, 10.0, 25.0, 50.0)
 SCALES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)

@@ -17,7 +17,7 @@ import numpy as np
 
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Sphere
 from mfpde.geometry.spherical_transform import SphericalTransform
-from mfpde.time_stepping import TimeStepper
+from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import State, scheme_for
 
 GRIDS = ((128, 256, 5.0), (256, 512, 3.5))

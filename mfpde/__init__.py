@@ -16,15 +16,21 @@ from mfpde.branches import (
     StationaryDensity,
     continuation,
 )
-from mfpde.concentration import concentration
-from mfpde.convergence import AtomConvergence, convergence_to_atoms
+from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.measure import Atoms, Density, Measure, perturbed_uniform, uniform
+from mfpde.measures.measure import Atoms, Density, Measure, perturbed_uniform, uniform
+from mfpde.measures.sampling import quantized, sampled
+from mfpde.measures.wasserstein import (
+    WassersteinReport,
+    mollified_distance,
+    wasserstein,
+    wasserstein_report,
+)
 from mfpde.particles import label_density, solve_particles
-from mfpde.run import Run
-from mfpde.sampling import quantized, sampled
-from mfpde.solve import solve
+from mfpde.runs.run import Run
+from mfpde.runs.stopping import SteadyState, StepLimit, WallTimeLimit
+from mfpde.solver.solve import solve
 from mfpde.stationary import (
     Certificate,
     Maximum,
@@ -35,20 +41,14 @@ from mfpde.stationary import (
     minimize,
     polish,
 )
-from mfpde.stopping import SteadyState, StepLimit, WallTimeLimit
+from mfpde.studies import AtomConvergence, convergence_to_atoms
 from mfpde.terms import Attention, Perceptron, Potential
 from mfpde.tracking import Concentration
 from mfpde.version import __version__
-from mfpde.wasserstein import (
-    WassersteinReport,
-    mollified_distance,
-    wasserstein,
-    wasserstein_report,
-)
 
 _LOADED_ON_USE = {
-    "save": "mfpde.storage",
-    "load": "mfpde.storage",
+    "save": "mfpde.storage.stored_runs",
+    "load": "mfpde.storage.stored_runs",
     "plot_atom_paths": "mfpde.plotting",
     "plot_atom_tree": "mfpde.plotting",
     "plot_certificate": "mfpde.plotting",

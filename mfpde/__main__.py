@@ -1,5 +1,5 @@
 """``python -m mfpde`` is the command line."""
 
-from mfpde.cli import main
+from mfpde.commands.command_line import main
 
 raise SystemExit(main())

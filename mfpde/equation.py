@@ -17,7 +17,7 @@ import numpy as np
 from mfpde.arrays import FloatArray, choice, real_number
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
-from mfpde.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.terms import Attention, ExternalTerm
 
 

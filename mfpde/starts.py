@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import FloatArray, real_array, real_number, unit_vectors
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.geometry.sphere import points_at
-from mfpde.measure import Density, uniform
+from mfpde.measures.measure import Density, uniform
 
 _AT_POLE = 1e-9
 

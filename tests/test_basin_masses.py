@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import mfpde
-from mfpde.concentration.field import VelocityField
-from mfpde.concentration.interpolated import InterpolatedField
-from mfpde.concentration.lattice import probing_lattice
-from mfpde.concentration.paths import linear_flows
-from mfpde.concentration.sphere_flow import Flow
-from mfpde.sampling import quantized
+from mfpde.detection.field import VelocityField
+from mfpde.detection.interpolated import InterpolatedField
+from mfpde.detection.lattice import probing_lattice
+from mfpde.detection.paths import linear_flows
+from mfpde.detection.sphere_flow import Flow
+from mfpde.measures.sampling import quantized
 
 TILT = np.array([0.5, 0.4, -0.3])
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mfpde.circle_distribution import TURN, CircularDistribution, on_circle
 from mfpde.geometry import Circle
 from mfpde.geometry.circle import points_at
-from mfpde.measure import Atoms, Density, Measure, uniform
+from mfpde.measures.circle_distribution import TURN, CircularDistribution, on_circle
+from mfpde.measures.measure import Atoms, Density, Measure, uniform
 
 LAWS = settings(deadline=None, max_examples=50)
 

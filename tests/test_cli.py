@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.cli import main
+from mfpde.commands.command_line import main
 from mfpde.commands.zonal_beside import zonal_distance
 from mfpde.geometry import Zonal
-from mfpde.measure import Atoms
-from mfpde.sampling import quantized
+from mfpde.measures.measure import Atoms
+from mfpde.measures.sampling import quantized
+from mfpde.measures.wasserstein import wasserstein
+from mfpde.runs.stopping import not_finite
 from mfpde.starts import bumps
-from mfpde.stopping import not_finite
-from mfpde.storage import RunWriter, load, save
-from mfpde.wasserstein import wasserstein
+from mfpde.storage.stored_runs import RunWriter, load, save
 
 # The module; the package's own attribute of this name may be the function.
-SOLVE = importlib.import_module("mfpde.solve")
+SOLVE = importlib.import_module("mfpde.solver.solve")
 
 TEXT = """
 [geometry]
@@ -445,7 +445,7 @@ def test_zonal_distances_are_those_of_the_polar_angles():
 def test_help_needs_no_storage_and_no_plotting():
     code = (
         "import sys\n"
-        "from mfpde.cli import main\n"
+        "from mfpde.commands.command_line import main\n"
         "try:\n"
         "    main(['--help'])\n"
         "except SystemExit:\n"

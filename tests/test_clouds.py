@@ -6,14 +6,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mfpde import Atoms, Attention, MeanFieldEquation
-from mfpde.clouds import (
+from mfpde.geometry.arcs import logarithms, moved_to
+from mfpde.measures.clouds import (
     cloud_points,
     joined,
     means_and_covariances,
     moments_about,
     tangents_of,
 )
-from mfpde.great_arcs import logarithms, moved_to
 
 DIMENSIONS = st.integers(2, 5)
 SEEDS = st.integers(0, 10_000)

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from mfpde.cli import main
+from mfpde.commands.command_line import main
 from mfpde.commands.settings import settings_text
-from mfpde.config import Settings, read_settings
-from mfpde.config_geometry import GEOMETRY_KINDS
-from mfpde.config_start import START_KINDS
-from mfpde.solve import solve
-from mfpde.storage import RunWriter, load
+from mfpde.settings.geometry import GEOMETRY_KINDS
+from mfpde.settings.settings import Settings, read_settings
+from mfpde.settings.start import START_KINDS
+from mfpde.solver.solve import solve
+from mfpde.storage.stored_runs import RunWriter, load
 
 TEXT = """
 [geometry]

@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mfpde.config import SettingsError, read_settings, settings_from_dict
 from mfpde.equation import MeanFieldEquation
-from mfpde.equation_record import (
+from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.runs.stopping import SteadyState, StepLimit, WallTimeLimit
+from mfpde.settings.settings import SettingsError, read_settings, settings_from_dict
+from mfpde.storage.equation_record import (
     equation_from_dict,
     equation_to_dict,
     geometry_from_dict,
     geometry_to_dict,
 )
-from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.stopping import SteadyState, StepLimit, WallTimeLimit
 from mfpde.terms import Attention, Perceptron, Potential
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -7,15 +7,15 @@ import pytest
 
 import mfpde
 from mfpde import starts
-from mfpde.cli import main
-from mfpde.convergence.centres import centre_near
-from mfpde.convergence.ladder import final_atoms, matched
-from mfpde.convergence.quantity import judged
-from mfpde.convergence.starts import ladder, start_on
+from mfpde.commands.command_line import main
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.measure import Density
+from mfpde.measures.measure import Density
 from mfpde.particles import label_density
+from mfpde.studies.centres import centre_near
+from mfpde.studies.ladder import final_atoms, matched
+from mfpde.studies.quantity import judged
+from mfpde.studies.starts import ladder, start_on
 from mfpde.terms import Attention, Perceptron
 
 ASCENT = MeanFieldEquation(Attention(6.0), direction="ascent")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.cli import main
-from mfpde.storage import RunWriter, StoreError, load, save
+from mfpde.commands.command_line import main
+from mfpde.storage.stored_runs import RunWriter, StoreError, load, save
 
 EQUATION = mfpde.MeanFieldEquation(
     mfpde.Attention(3.0), mfpde.Perceptron([[1.0, 0.0]], [0.4]), direction="ascent"

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from mfpde.config import read_settings
+from mfpde.settings.settings import read_settings
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

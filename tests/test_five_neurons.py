@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.great_arcs import exponential_map
+from mfpde.geometry.arcs import exponential_map
 from validation import five_neurons
 from validation.narrow_clusters import ClusterTree, cluster_tree, matched_events
 from validation.references.graded_particles import at_separatrices, graded, lattice

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.cli import main
+from mfpde.commands.command_line import main
 
 CONFIG = """
 [geometry]

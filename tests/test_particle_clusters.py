@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 
 import mfpde
-from mfpde.concentration.clusters import particle_clusters
-from mfpde.great_arcs import exponential_map
+from mfpde.detection.clusters import particle_clusters
+from mfpde.geometry.arcs import exponential_map
 
 
 def clusters_at(centres, counts, *, radius=1e-6, seed=0):

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
 from mfpde.geometry.circle import angles_of, points_at
-from mfpde.measure import Atoms, Density, Measure, uniform
+from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.plotting import (
     plot_density,
     plot_energy,
@@ -26,8 +26,8 @@ from mfpde.plotting.angle_view import CircleView
 from mfpde.plotting.estimate import density_from_quantiles
 from mfpde.plotting.scales import largest_in_rows
 from mfpde.plotting.style import NEURONS, OKABE_ITO
-from mfpde.run import Run
-from mfpde.stopping import reached_end
+from mfpde.runs.run import Run
+from mfpde.runs.stopping import reached_end
 from mfpde.terms import Attention, Perceptron, Potential
 
 DIRECTIONS = [
@@ -588,7 +588,7 @@ def test_something_else_than_a_measure_is_refused():
     ("imported", "absent"),
     [
         ("mfpde.geometry", "matplotlib"),
-        ("mfpde.solve", "matplotlib"),
+        ("mfpde.solver.solve", "matplotlib"),
         ("mfpde.plotting", "matplotlib.pyplot"),
     ],
 )

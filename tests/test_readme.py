@@ -16,9 +16,9 @@ import pytest
 import mfpde
 from mfpde.atoms.exact import NEGLIGIBLE_MASS
 from mfpde.atoms.fits import COARSEST_CIRCLE
-from mfpde.cli import main
-from mfpde.config import read_settings
-from mfpde.refinement.criterion import DEFAULT_TOLERANCE
+from mfpde.commands.command_line import main
+from mfpde.settings.settings import read_settings
+from mfpde.solver.refinement.criterion import DEFAULT_TOLERANCE
 from validation.references.two_atoms import merge_time
 
 ROOT = Path(__file__).parent.parent

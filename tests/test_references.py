@@ -25,7 +25,7 @@ from validation.references import (
     two_bumps,
 )
 
-SOLVER = ("mfpde.solve", "mfpde.transport", "mfpde.time_loop", "mfpde.time_stepping")
+SOLVER = ("mfpde.solver", "mfpde.transport")
 
 
 def test_no_reference_imports_the_density_solver() -> None:

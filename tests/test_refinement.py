@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.cli import main
+from mfpde.commands.command_line import main
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.measure import Density, Measure, uniform
-from mfpde.refinement import RefinementCriterion, doubled_state, largest_grid
-from mfpde.refinement.criterion import DEFAULT_TOLERANCE, coarse_to_fine
-from mfpde.solve import solve
-from mfpde.storage import RunWriter, load, open_dataset, save
-from mfpde.store_places import stored_settings
+from mfpde.measures.measure import Density, Measure, uniform
+from mfpde.solver.refinement import RefinementCriterion, doubled_state, largest_grid
+from mfpde.solver.refinement.criterion import DEFAULT_TOLERANCE, coarse_to_fine
+from mfpde.solver.solve import solve
+from mfpde.storage.store_places import stored_settings
+from mfpde.storage.stored_runs import RunWriter, load, open_dataset, save
 from mfpde.terms import Attention, Perceptron
 from mfpde.transport import State, scheme_for
 from validation.circle_cases import poisson
@@ -126,7 +126,7 @@ def test_a_doubling_keeps_mass_atoms_and_nearly_the_energy(geometry, width):
         geometry, lambda x: np.exp(scale * (x @ centre - 1)) + 1e-3
     )
     equation = MeanFieldEquation(Attention(4.0), direction="ascent")
-    fine = mfpde.refinement.doubled(geometry)
+    fine = mfpde.solver.refinement.doubled(geometry)
     scheme = scheme_for(None, geometry)
     before, after = (scheme.transport(equation.on(g)) for g in (geometry, fine))
     atoms = -centre[np.newaxis], np.array([0.25])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.concentration.sphere_basins import united
+from mfpde.detection.sphere_basins import united
 from validation import verdict_shapes as shapes
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.measure import as_measure
+from mfpde.measures.measure import as_measure
 from validation import saboteurs
 from validation.faults import FAULTS, heaviest_heavier, turned
 from validation.independent import cells_of

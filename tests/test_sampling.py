@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from mfpde.circle_distribution import TURN, CircularDistribution
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.circle import angles_of, points_at
-from mfpde.measure import Atoms, Density, Measure, uniform
-from mfpde.sampling import quantized, sampled
-from mfpde.wasserstein import mollified_distance, wasserstein
+from mfpde.measures.circle_distribution import TURN, CircularDistribution
+from mfpde.measures.measure import Atoms, Density, Measure, uniform
+from mfpde.measures.sampling import quantized, sampled
+from mfpde.measures.wasserstein import mollified_distance, wasserstein
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.stopping import StepRecord
+from mfpde.runs.stopping import StepRecord
 from validation.circle_cases import cosine_potential, density_of
 
 CIRCLE = mfpde.Circle(128)

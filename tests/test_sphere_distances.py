@@ -9,9 +9,13 @@ import pytest
 from scipy.stats import special_ortho_group
 
 from mfpde.geometry import Sphere, Zonal
-from mfpde.measure import Atoms, Density, Measure, uniform
-from mfpde.sampling import quantized
-from mfpde.wasserstein import mollified_distance, wasserstein, wasserstein_report
+from mfpde.measures.measure import Atoms, Density, Measure, uniform
+from mfpde.measures.sampling import quantized
+from mfpde.measures.wasserstein import (
+    mollified_distance,
+    wasserstein,
+    wasserstein_report,
+)
 
 ORDERS = pytest.mark.parametrize("order", [1, 2])
 NORTH = np.array([0.0, 0.0, 1.0])

@@ -8,8 +8,8 @@ from scipy.stats import special_ortho_group
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Sphere, Zonal
-from mfpde.great_arcs import exponential_map
-from mfpde.measure import Atoms, Density, Measure, uniform
+from mfpde.geometry.arcs import exponential_map
+from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.particles import solve_particles
 from mfpde.particles.geodesics import inverse_differential
 from mfpde.terms import Attention, Perceptron, direct_sum

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.sphere import points_at
-from mfpde.measure import Atoms, Density, Measure, uniform
+from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.plotting import (
     plot_density,
     plot_globe,
@@ -24,8 +24,8 @@ from mfpde.plotting.globe import BACK, FRONT
 from mfpde.plotting.projections import Mollweide, Orthographic
 from mfpde.plotting.sphere_field import values_at
 from mfpde.plotting.sphere_neurons import circle_points
-from mfpde.run import Run
-from mfpde.stopping import reached_end
+from mfpde.runs.run import Run
+from mfpde.runs.stopping import reached_end
 from mfpde.terms import Attention, Perceptron
 
 DIRECTIONS = [[1.0, 0.3, 0.5], [-0.5, 0.8, 0.2], [0.1, -0.9, -0.4]]

@@ -20,7 +20,7 @@ from mfpde import (
     solve,
     uniform,
 )
-from mfpde.array_pool import ArrayPool
+from mfpde.geometry.array_pool import ArrayPool
 from mfpde.transport import State, scheme_for
 from mfpde.transport.line import braked
 from mfpde.transport.sphere_lines import net_flux, outflow, spread_both_ways

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.measure import uniform
+from mfpde.measures.measure import uniform
+from mfpde.measures.wasserstein import wasserstein
 from mfpde.starts import bumps
-from mfpde.wasserstein import wasserstein
 
 SPHERE = Sphere(48)
 

@@ -14,15 +14,15 @@ import xarray as xr
 import zarr
 from zarr.storage import LocalStore
 
-from mfpde.diagnostics import DIAGNOSTICS
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.measure import Atoms, Density, Measure, perturbed_uniform
+from mfpde.measures.measure import Atoms, Density, Measure, perturbed_uniform
 from mfpde.particles import solve_particles
-from mfpde.run import Run
-from mfpde.solve import solve
-from mfpde.stopping import StepLimit, reached_end
-from mfpde.storage import RunWriter, StoreError, load, open_dataset, save
+from mfpde.runs.run import Run
+from mfpde.runs.stopping import StepLimit, reached_end
+from mfpde.solver.diagnostics import DIAGNOSTICS
+from mfpde.solver.solve import solve
+from mfpde.storage.stored_runs import RunWriter, StoreError, load, open_dataset, save
 from mfpde.terms import Attention, Perceptron, Potential
 
 CIRCLE = Circle(64)
@@ -420,8 +420,8 @@ _CHILD = """
 import sys
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.measure import uniform
-from mfpde.storage import RunWriter
+from mfpde.measures.measure import uniform
+from mfpde.storage.stored_runs import RunWriter
 from mfpde.terms import Attention
 
 circle = Circle(64)

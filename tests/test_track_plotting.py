@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import mfpde
-from mfpde.events import Event
+from mfpde.measures.events import Event
 from mfpde.plotting import (
     plot_atom_paths,
     plot_atom_tree,
@@ -21,7 +21,7 @@ from mfpde.plotting import (
 from mfpde.plotting.atom_paths import sides_of
 from mfpde.plotting.projections import Orthographic
 from mfpde.plotting.sphere_paths import along_great_circles
-from mfpde.stopping import reached_end
+from mfpde.runs.stopping import reached_end
 from mfpde.tracking import Junction, SeenAtoms, Track
 
 TIMES = np.arange(6.0)

@@ -10,12 +10,12 @@ import zarr
 from test_cli import TEXT, interrupted_after
 
 import mfpde
-from mfpde.cli import main
-from mfpde.config import SettingsError, read_settings
-from mfpde.events import Event
-from mfpde.stopping import reached_end
-from mfpde.storage import RunWriter, load, open_dataset, save
-from mfpde.track_record import all_events
+from mfpde.commands.command_line import main
+from mfpde.measures.events import Event
+from mfpde.runs.stopping import reached_end
+from mfpde.settings.settings import SettingsError, read_settings
+from mfpde.storage.stored_runs import RunWriter, load, open_dataset, save
+from mfpde.storage.track_record import all_events
 from mfpde.tracking import Concentration
 
 BUMPS = """

@@ -13,8 +13,8 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 import mfpde
-from mfpde.concentration.field import VelocityField
-from mfpde.events import Event
+from mfpde.detection.field import VelocityField
+from mfpde.measures.events import Event
 from mfpde.tracking import Concentration, Track, Tracker, followed
 from mfpde.tracking.flow import (
     FlowBetween,

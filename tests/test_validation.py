@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mfpde.cli import main
+from mfpde.commands.command_line import main
 from validation import report, runner
 from validation.claim import (
     CONDITIONAL,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.concentration import strip_width, threshold_clusters, threshold_distance
-from mfpde.concentration.coarse import coarse_differences, coarsened
+from mfpde.detection import strip_width, threshold_clusters, threshold_distance
+from mfpde.detection.coarse import coarse_differences, coarsened
 from validation import verdict_beside_kinks, verdict_cases, verdict_second
 from validation import verdict_shapes as shapes
 from validation.circle_cases import density_of, poisson

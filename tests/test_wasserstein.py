@@ -6,11 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mfpde.circle_distribution import TURN
 from mfpde.geometry import Circle
 from mfpde.geometry.circle import angles_of, points_at
-from mfpde.measure import Atoms, Density, Measure, uniform
-from mfpde.wasserstein import mollified_distance, wasserstein, wasserstein_report
+from mfpde.measures.circle_distribution import TURN
+from mfpde.measures.measure import Atoms, Density, Measure, uniform
+from mfpde.measures.wasserstein import (
+    mollified_distance,
+    wasserstein,
+    wasserstein_report,
+)
 
 LAWS = settings(deadline=None, max_examples=50)
 ORDERS = pytest.mark.parametrize("order", [1, 2])

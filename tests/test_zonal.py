@@ -9,10 +9,10 @@ from scipy.special import roots_jacobi, roots_legendre
 
 import mfpde
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Potential, Zonal
-from mfpde.feet import feet
 from mfpde.geometry.gegenbauer import zonal_harmonics
-from mfpde.remap import GHOSTS, edge_densities, remapped
+from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
 from mfpde.transport import State, default_scheme, scheme_for
+from mfpde.transport.feet import feet
 from validation.zonal_cases import (
     moved_by_linear_potential,
     moved_by_relu,

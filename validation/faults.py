@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.measure import AnyMeasure, as_measure
+from mfpde.measures.measure import AnyMeasure, as_measure
 from validation.independent import cells_of
 
 Array = NDArray[np.float64]

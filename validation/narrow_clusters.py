@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
-from mfpde.measure import AnyMeasure, Atoms, as_measure
-from mfpde.spread_atoms import with_spread_atoms
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.spread_atoms import with_spread_atoms
 
 Array = NDArray[np.float64]
 

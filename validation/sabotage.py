@@ -19,9 +19,9 @@ import numpy as np
 import mfpde
 from mfpde.atoms import alone, hand_off
 from mfpde.geometry import Geometry
-from mfpde.measure import AnyMeasure, Atoms, as_measure
-from mfpde.run import Run
-from mfpde.stationary.certificate import Certificate
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.runs.run import Run
+from mfpde.stationary.certification import Certificate
 from validation.faults import Fault, potential_energy
 
 SOLVERS: Final = ("solve", "minimize", "maximize", "polish")

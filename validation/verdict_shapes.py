@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import mfpde
-from mfpde.concentration import ConcentrationReport
+from mfpde.detection import ConcentrationReport
 from mfpde.geometry import Geometry
 
 MASS_TOLERANCE = 0.02
@@ -21,7 +21,9 @@ FROZEN_TOLERANCE = 0.02
 LENGTH_TOLERANCE = 0.15
 
 Array = np.ndarray
-Situation = Callable[[int], tuple[mfpde.measure.AnyMeasure, mfpde.MeanFieldEquation]]
+Situation = Callable[
+    [int], tuple[mfpde.measures.measure.AnyMeasure, mfpde.MeanFieldEquation]
+]
 
 
 @dataclass(frozen=True)

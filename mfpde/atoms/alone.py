@@ -18,11 +18,11 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from mfpde.arrays import FloatArray
-from mfpde.clouds import joined
 from mfpde.compiled import compiled
 from mfpde.equation import MeanFieldEquation
-from mfpde.events import Event
-from mfpde.great_arcs import smallest_distance
+from mfpde.geometry.arcs import smallest_distance
+from mfpde.measures.clouds import joined
+from mfpde.measures.events import Event
 
 RELATIVE_TOLERANCE = 1e-10
 ABSOLUTE_TOLERANCE = 1e-13

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.atoms.clusters import Clusters
-from mfpde.clouds import Cluster, moments_about
 from mfpde.compiled import compiled
 from mfpde.geometry import CellsNear, Geometry
-from mfpde.great_arcs import logarithms, moved_to
+from mfpde.geometry.arcs import logarithms, moved_to
+from mfpde.measures.clouds import Cluster, moments_about
 from mfpde.transport import Flow, Transport
 
 _SHIFTS = 4

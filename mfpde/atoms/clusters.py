@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mfpde.arrays import FloatArray
-from mfpde.clouds import (
+from mfpde.compiled import compiled
+from mfpde.measures.clouds import (
     Cluster,
     cloud_points,
     cloud_size,
     joined,
     means_and_covariances,
 )
-from mfpde.compiled import compiled
-from mfpde.measure import Atoms
+from mfpde.measures.measure import Atoms
 from mfpde.transport import State
 
 _Arrays = tuple[FloatArray, FloatArray, FloatArray]

@@ -8,9 +8,9 @@ from mfpde.atoms.alone import AtomMotion
 from mfpde.atoms.clusters import atoms_of_state, state_of
 from mfpde.atoms.hand_off import MEETING_DISTANCE, HandOff
 from mfpde.equation import MeanFieldEquation
-from mfpde.events import Event
-from mfpde.great_arcs import logarithms, moved_to
-from mfpde.measure import Atoms
+from mfpde.geometry.arcs import logarithms, moved_to
+from mfpde.measures.events import Event
+from mfpde.measures.measure import Atoms
 from mfpde.transport import Flow, State, Transport
 
 NEGLIGIBLE_MASS = 1e-7

@@ -26,9 +26,9 @@ from mfpde.atoms.cells import Cells, Velocities
 from mfpde.atoms.clusters import Clusters
 from mfpde.atoms.peaks import peaks
 from mfpde.atoms.rates import contraction_rates
-from mfpde.clouds import POINT_WIDTH, joined, largest_widths
-from mfpde.events import Event, EventKind
-from mfpde.great_arcs import smallest_distance
+from mfpde.geometry.arcs import smallest_distance
+from mfpde.measures.clouds import POINT_WIDTH, joined, largest_widths
+from mfpde.measures.events import Event, EventKind
 from mfpde.transport import Flow, State, Transport
 
 ABSORBED_CELLS = 4.0

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.clouds import tangents_of
 from mfpde.compiled import compiled
+from mfpde.measures.clouds import tangents_of
 
 
 def contraction_rates(

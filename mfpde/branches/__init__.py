@@ -4,7 +4,7 @@ The equation G(state, p) = 0 is followed by pseudo-arclength continuation; the p
 which atoms split or meet, stability is lost or the branch folds are located.
 """
 
-from mfpde.branches.continuation import continuation
+from mfpde.branches.following import continuation
 from mfpde.branches.result import BranchEvent, BranchPoint, Continuation
 from mfpde.branches.stationary_density import StationaryDensity
 

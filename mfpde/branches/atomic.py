@@ -17,7 +17,7 @@ from mfpde.branches.arclength import Direction, Linearised, Place
 from mfpde.branches.drawn import Drawn
 from mfpde.branches.parameters import equation_at
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import Atoms
+from mfpde.measures.measure import Atoms
 from mfpde.stationary import PolishedAtoms, polish
 from mfpde.stationary.attention_derivatives import FieldDerivatives
 from mfpde.stationary.derivatives import field_derivatives

@@ -28,7 +28,7 @@ from mfpde.branches.parameters import equation_at
 from mfpde.branches.stationary_density import StationaryDensity, mean_length
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry, Zonal
-from mfpde.measure import Density
+from mfpde.measures.measure import Density
 from mfpde.stationary.symmetry import invariant_rotations
 
 SMALLEST_DIFFUSION = 1e-12

@@ -34,10 +34,10 @@ from mfpde.branches.parameters import equation_at
 from mfpde.branches.smooth import SmoothProblem
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.measure import Atoms, Density, Measure
+from mfpde.measures.measure import Atoms, Density, Measure
+from mfpde.measures.wasserstein import wasserstein
 from mfpde.terms import Attention, Perceptron
 from mfpde.terms.funk_hecke import band_limit
-from mfpde.wasserstein import wasserstein
 
 NEGLIGIBLE = 1e-14
 LARGEST_CONTRACTION = 0.25

@@ -8,7 +8,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import Density
+from mfpde.measures.measure import Density
 
 TOLERANCE = 1e-12
 ROUNDING = 1e-11

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from mfpde.config import SettingsError
-from mfpde.measure import AnyMeasure, Atoms
-from mfpde.run import Run
+from mfpde.measures.measure import AnyMeasure, Atoms
+from mfpde.runs.run import Run
+from mfpde.settings.settings import SettingsError
 
 
 def particle_run(

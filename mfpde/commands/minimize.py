@@ -14,10 +14,10 @@ def minimize(arguments: argparse.Namespace) -> int:
     """
     from mfpde.commands.places import check_file_place
     from mfpde.commands.text import say
-    from mfpde.config import SettingsError, read_settings
     from mfpde.geometry import Circle, Sphere
+    from mfpde.settings.settings import SettingsError, read_settings
     from mfpde.stationary import minimize as minimized
-    from mfpde.stationary.certificate import energy_scale
+    from mfpde.stationary.certification import energy_scale
 
     check_file_place("--figure", arguments.figure)
     settings = read_settings(arguments.config, arguments.set)

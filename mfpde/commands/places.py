@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from mfpde.config_errors import SettingsError
+from mfpde.settings.errors import SettingsError
 
 
 def check_writable(name: str, path: str | Path | None) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mfpde.commands.text import say, spread, table
-from mfpde.config import Settings, SettingsError
-from mfpde.measure import AnyMeasure, Atoms, as_measure
-from mfpde.run import Run
-from mfpde.storage import PARTICLES, save
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.runs.run import Run
+from mfpde.settings.settings import Settings, SettingsError
+from mfpde.storage.stored_runs import PARTICLES, save
 
 TIMES_SHOWN = 6
 
@@ -38,7 +38,7 @@ def summary(run: Run) -> str:
     ending = "\n".join([ending, *run.refinement_lines])
     parts = [f"{head(run)}\n{ending}", diagnostics_table(run)]
     if run.equation is not None and not isinstance(run.final, Atoms):
-        from mfpde.concentration import concentration
+        from mfpde.detection import concentration
 
         parts.append(str(concentration(run.final, run.equation)))
     if run.track is not None:
@@ -97,7 +97,7 @@ def distance_table(run: Run, particles: Run, *, orders: tuple[int, ...] = (1,)) 
     the bound of its error: cells are taken as points there, and large measures coarsened.
     """
     from mfpde.commands.zonal_beside import is_zonal, zonal_distance
-    from mfpde.wasserstein import wasserstein_report
+    from mfpde.measures.wasserstein import wasserstein_report
 
     by_angles = is_zonal(run.final)
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.commands import exit_code
-from mfpde.config import Settings, SettingsError, settings_from_dict
-from mfpde.measure import AnyMeasure
-from mfpde.run import Run
-from mfpde.stopping import reached_end
-from mfpde.storage import RunWriter, load
-from mfpde.store_places import stored_settings, stored_stop
+from mfpde.measures.measure import AnyMeasure
+from mfpde.runs.run import Run
+from mfpde.runs.stopping import reached_end
+from mfpde.settings.settings import Settings, SettingsError, settings_from_dict
+from mfpde.storage.store_places import stored_settings, stored_stop
+from mfpde.storage.stored_runs import RunWriter, load
 from mfpde.tracking import Tracker
 
 COUNTED = ("steps", "rejected", "evaluations", "wall_seconds")
@@ -46,7 +46,7 @@ def resume(arguments: argparse.Namespace) -> int:
 
 
 def _continued(earlier: Run, settings: Settings, arguments: argparse.Namespace) -> Run:
-    from mfpde.solve import solve
+    from mfpde.solver.solve import solve
 
     wanted = settings.solve_arguments()
     times, t_end = wanted["save_at"], wanted["t_end"]

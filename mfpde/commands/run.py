@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mfpde.commands import exit_code
 
 if TYPE_CHECKING:
-    from mfpde.config import Settings
+    from mfpde.settings.settings import Settings
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -18,9 +18,9 @@ def run(arguments: argparse.Namespace) -> int:
     from mfpde.commands.places import check_file_place, check_writable
     from mfpde.commands.report import conclude
     from mfpde.commands.text import complain
-    from mfpde.config import read_settings
-    from mfpde.solve import solve
-    from mfpde.storage import RunWriter
+    from mfpde.settings.settings import read_settings
+    from mfpde.solver.solve import solve
+    from mfpde.storage.stored_runs import RunWriter
 
     settings = read_settings(arguments.config, _overrides(arguments))
     settings = _beside_store(settings, arguments)

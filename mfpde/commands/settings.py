@@ -10,10 +10,10 @@ from pydantic.fields import FieldInfo
 
 from mfpde.commands import DONE
 from mfpde.commands.text import say
-from mfpde.config import Settings
-from mfpde.config_base import Section
-from mfpde.config_geometry import GEOMETRY_KINDS
-from mfpde.config_start import START_KINDS
+from mfpde.settings.base import Section
+from mfpde.settings.geometry import GEOMETRY_KINDS
+from mfpde.settings.settings import Settings
+from mfpde.settings.start import START_KINDS
 
 _KINDS: dict[str, dict[str, type[Any]]] = {
     "geometry": dict(GEOMETRY_KINDS),

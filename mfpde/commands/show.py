@@ -9,9 +9,9 @@ from mfpde.commands import DONE
 from mfpde.commands.places import check_file_place
 from mfpde.commands.report import distance_table, drawn, head, summary
 from mfpde.commands.text import say
-from mfpde.config import SettingsError
-from mfpde.storage import load
-from mfpde.store_places import PARTICLES, has_particles
+from mfpde.settings.settings import SettingsError
+from mfpde.storage.store_places import PARTICLES, has_particles
+from mfpde.storage.stored_runs import load
 
 DEFAULT_PARTICLES = 2000
 

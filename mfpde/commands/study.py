@@ -7,10 +7,10 @@ import argparse
 from mfpde.commands import DONE
 from mfpde.commands.places import check_file_place
 from mfpde.commands.text import say
-from mfpde.config import Settings, SettingsError, read_settings
-from mfpde.convergence import AtomConvergence
 from mfpde.geometry import Circle, Sphere
-from mfpde.run import Run
+from mfpde.runs.run import Run
+from mfpde.settings.settings import Settings, SettingsError, read_settings
+from mfpde.studies import AtomConvergence
 
 RUNGS = 3
 
@@ -43,7 +43,7 @@ def study(arguments: argparse.Namespace) -> int:
 def _found(
     settings: Settings, arguments: argparse.Namespace, *, tell: bool
 ) -> AtomConvergence:
-    from mfpde.convergence import study as ladder_of_runs
+    from mfpde.studies import study as ladder_of_runs
 
     grids = _grids(settings, arguments.cells)
     wanted = settings.solve_arguments()

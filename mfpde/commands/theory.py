@@ -13,10 +13,10 @@ from mfpde import theory as facts
 from mfpde.arrays import FloatArray, choice, nearest, real_number, whole_number
 from mfpde.commands import DONE
 from mfpde.commands.text import say, table
-from mfpde.config import setting_value
-from mfpde.config_base import Real, Section, Whole, Word
-from mfpde.config_errors import SettingsError, section_lines
 from mfpde.equation import MeanFieldEquation
+from mfpde.settings.base import Real, Section, Whole, Word
+from mfpde.settings.errors import SettingsError, section_lines
+from mfpde.settings.settings import setting_value
 from mfpde.terms import Attention, Perceptron
 
 SAMPLED_POINTS = 2000

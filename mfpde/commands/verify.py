@@ -24,7 +24,7 @@ def verify(arguments: argparse.Namespace) -> int:
 
     The exit code is 3 unless every quantity is within its tolerance.
     """
-    from mfpde.config_errors import SettingsError
+    from mfpde.settings.errors import SettingsError
 
     try:
         runner: Any = importlib.import_module("validation.runner")

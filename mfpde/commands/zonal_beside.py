@@ -7,10 +7,10 @@ Particles are zonal up to their number, for which this is a lower bound.
 
 from __future__ import annotations
 
-from mfpde.distances.polar import polar_distance
 from mfpde.geometry import Zonal
-from mfpde.measure import AnyMeasure, Atoms, as_measure
-from mfpde.polar_distribution import PolarDistribution
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.polar_distribution import PolarDistribution
+from mfpde.measures.polar_transport import polar_distance
 
 
 def is_zonal(measure: AnyMeasure) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.remap import GHOSTS, edge_densities, remapped
+from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
 
 
 def finer_values(values: FloatArray, count: int) -> FloatArray:

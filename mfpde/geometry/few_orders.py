@@ -25,8 +25,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.array_pool import ArrayPool
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
+from mfpde.geometry.array_pool import ArrayPool
 from mfpde.geometry.few_orders_blocks import analysis, synthesis
 from mfpde.geometry.few_orders_rings import PARTS
 from mfpde.geometry.few_orders_sums import differentiate, put_coefficients

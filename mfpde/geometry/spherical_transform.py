@@ -15,8 +15,8 @@ from types import ModuleType
 
 import numpy as np
 
-from mfpde.array_pool import ArrayPool
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
+from mfpde.geometry.array_pool import ArrayPool
 from mfpde.geometry.gauss_legendre import rings
 
 

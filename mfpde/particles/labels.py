@@ -17,7 +17,7 @@ from scipy.interpolate import CubicSpline, PchipInterpolator
 
 from mfpde.arrays import FloatArray, whole_number
 from mfpde.geometry.circle import Circle, angles_of
-from mfpde.measure import AnyMeasure, Atoms, Density, as_measure
+from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 
 FEWEST_LABELS = 8
 SMALLEST_MASS = 1e-300

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde import stopping
 from mfpde.arrays import FloatArray, choice, real_number, shown, whole_number
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import AnyMeasure, Atoms, Density, Measure
+from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
+from mfpde.measures.sampling import quantized
 from mfpde.particles.integrators import (
     CountedVelocity,
     DormandPrince,
@@ -24,9 +24,9 @@ from mfpde.particles.integrators import (
 )
 from mfpde.particles.labels import labels_of
 from mfpde.particles.systems import ParticleSystem, particle_system
-from mfpde.run import Run
-from mfpde.sampling import quantized
-from mfpde.save_times import save_times
+from mfpde.runs import stopping
+from mfpde.runs.run import Run
+from mfpde.runs.save_times import save_times
 from mfpde.version import __version__
 
 METHODS = ("auto", "direct", "spectral", "labels")

@@ -13,9 +13,9 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import exponential_map
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
-from mfpde.great_arcs import exponential_map
-from mfpde.measure import Atoms
+from mfpde.measures.measure import Atoms
 from mfpde.particles.geodesics import inverse_differential
 from mfpde.particles.spectral import SpectralField
 

@@ -16,7 +16,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.geometry import Circle, Zonal
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
-from mfpde.measure import AnyMeasure, Atoms, Density, as_measure
+from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 from mfpde.plotting.estimate import density_from_quantiles
 
 MOST_STEMS = 200

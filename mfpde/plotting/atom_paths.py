@@ -10,7 +10,7 @@ from mfpde.plotting.globe import Side, add_globe_bar, draw_globes, sides_towards
 from mfpde.plotting.junctions import drawn_nodes, track_of
 from mfpde.plotting.sphere_field import colours_for, density_of
 from mfpde.plotting.style import Picture, styled
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from mfpde.tracking import Track
 
 

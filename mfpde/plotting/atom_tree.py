@@ -12,7 +12,7 @@ from mfpde.arrays import FloatArray
 from mfpde.plotting.junctions import draw_mark, mark_handles, track_of
 from mfpde.plotting.scales import set_time_axis
 from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, NEURONS, axes_or_new, styled
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from mfpde.tracking import Path, Track
 
 LEAST_LABELLED_MASS = 0.04

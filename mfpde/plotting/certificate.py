@@ -9,7 +9,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from mfpde.arrays import FloatArray
-from mfpde.measure import Atoms
+from mfpde.measures.measure import Atoms
 from mfpde.plotting.angle_view import view_of
 from mfpde.plotting.found_atoms import FoundAtoms
 from mfpde.plotting.landscape import draw_active_regions

@@ -7,14 +7,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from mfpde.concentration import (
+from mfpde.detection import (
     ConcentratedRegion,
     ConcentrationReport,
     concentration,
 )
-from mfpde.concentration.decision import Kind
+from mfpde.detection.decision import Kind
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import AnyMeasure
+from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting.angle_view import view_of
 from mfpde.plotting.curve import draw_density_curve
 from mfpde.plotting.domain import domain_of

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mfpde.arrays import FloatArray
-from mfpde.convergence import AtomConvergence, Converging
 from mfpde.plotting.style import MUTED, NEURONS, Picture, styled
+from mfpde.studies import AtomConvergence, Converging
 
 PANELS = {
     "position": "position / rad",

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import AnyMeasure, Atoms, atoms_of
+from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
 from mfpde.plotting.angle_view import MOST_STEMS, AngleView, view_of
 from mfpde.plotting.landscape import draw_active_regions, draw_landscape, has_landscape
 from mfpde.plotting.scales import set_angle_axis, set_density_axis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import AnyMeasure
+from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting.curve import draw_density_curve
 from mfpde.plotting.domain import domain_of
 from mfpde.plotting.landscape import has_landscape

@@ -7,8 +7,8 @@ answer, so that another geometry is one more entry here and one more painter the
 from __future__ import annotations
 
 from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.measure import AnyMeasure, Atoms, as_measure
-from mfpde.run import Run
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.runs.run import Run
 
 _DOMAINS = {Circle: "circle", Sphere: "sphere", Zonal: "zonal"}
 _DOMAINS_OF_ATOMS = {2: "circle", 3: "sphere"}

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from mfpde.arrays import FloatArray
 from mfpde.plotting.scales import set_decades, set_time_axis
 from mfpde.plotting.style import DISSIPATION, ENERGY, MUTED, axes_or_new, styled
-from mfpde.run import Run
+from mfpde.runs.run import Run
 
 NO_GRADIENT = "no energy: drift is not a gradient"
 NOT_RECORDED = "no energy was recorded"

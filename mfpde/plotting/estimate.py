@@ -13,7 +13,7 @@ from scipy.interpolate import PchipInterpolator
 
 from mfpde.geometry import Circle
 from mfpde.geometry.circle import angles_of
-from mfpde.measure import Atoms, Density
+from mfpde.measures.measure import Atoms, Density
 
 SHORTEST_ARC = 1e-12
 

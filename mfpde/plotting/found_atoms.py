@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.concentration import concentration
+from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import AnyMeasure, Atoms
+from mfpde.measures.measure import AnyMeasure, Atoms
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import AnyMeasure, Density, atoms_of
+from mfpde.measures.measure import AnyMeasure, Density, atoms_of
 from mfpde.plotting.domain import domain_of
 from mfpde.plotting.junctions import mark_handles, path_handle
 from mfpde.plotting.projections import Orthographic

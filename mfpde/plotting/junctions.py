@@ -13,7 +13,7 @@ from matplotlib.patheffects import AbstractPathEffect, Normal, Stroke
 
 from mfpde.arrays import FloatArray
 from mfpde.plotting.style import ATOM, LANDSCAPE
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from mfpde.tracking import Junction, Path, Track
 from mfpde.tracking.track import joined
 

@@ -12,7 +12,7 @@ from mfpde.plotting.snapshots import draw_snapshots, snapshot_indices
 from mfpde.plotting.sphere_strip import draw_strip
 from mfpde.plotting.style import MUTED, Picture, styled
 from mfpde.plotting.time_panels import available_panels, draw_time_panels
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from mfpde.terms import Attention, Perceptron
 from mfpde.terms.base import ExternalTerm
 

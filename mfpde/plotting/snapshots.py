@@ -10,7 +10,7 @@ from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import IntArray, real_array
-from mfpde.measure import AnyMeasure
+from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting.angle_view import AngleView, view_of
 from mfpde.plotting.curve import draw_stems, mass_axis, stem_atoms
 from mfpde.plotting.domain import domain_of_run
@@ -18,7 +18,7 @@ from mfpde.plotting.landscape import draw_active_regions, draw_landscape, has_la
 from mfpde.plotting.scales import evenly_spread, set_angle_axis, set_density_axis
 from mfpde.plotting.sphere_strip import draw_strip, strip_size
 from mfpde.plotting.style import DENSITY, Picture, styled
-from mfpde.run import Run
+from mfpde.runs.run import Run
 
 DEFAULT_SNAPSHOTS = 5
 

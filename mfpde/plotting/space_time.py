@@ -10,7 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.measure import Atoms, atoms_of
+from mfpde.measures.measure import Atoms, atoms_of
 from mfpde.plotting.angle_paths import draw_tree
 from mfpde.plotting.angle_view import AngleView, Curve, view_of
 from mfpde.plotting.domain import domain_of_run
@@ -24,7 +24,7 @@ from mfpde.plotting.scales import (
     set_time_axis,
 )
 from mfpde.plotting.style import ATOM, DENSITY, DENSITY_MAP, axes_or_new, styled
-from mfpde.run import Run
+from mfpde.runs.run import Run
 
 MOST_TRACK_MARKS = 30
 MOST_DOTS = 200

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import AnyMeasure, Atoms, atoms_of
+from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
 from mfpde.plotting.found_atoms import FoundAtoms, atoms_found
 from mfpde.plotting.projections import Projection
 from mfpde.plotting.sphere_frame import outlined

@@ -16,7 +16,7 @@ from scipy.interpolate import RegularGridInterpolator
 
 from mfpde.arrays import FloatArray
 from mfpde.geometry import Sphere
-from mfpde.measure import AnyMeasure, Atoms, Density, as_measure
+from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 from mfpde.plotting.projections import Orthographic, Projection
 from mfpde.plotting.scales import (
     LOGARITHMIC_ABOVE,

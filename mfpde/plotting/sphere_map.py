@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import AnyMeasure, Atoms
+from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.plotting.neurons import Neuron, neuron_marker
 from mfpde.plotting.projections import Mollweide, Projection
 from mfpde.plotting.sphere_atoms import (

@@ -15,7 +15,7 @@ from mfpde.plotting.sphere_frame import prepare_axes
 from mfpde.plotting.sphere_map import draw_ground
 from mfpde.plotting.sphere_neurons import draw_neurons, sphere_neurons
 from mfpde.plotting.style import LANDSCAPE
-from mfpde.run import Run
+from mfpde.runs.run import Run
 
 MAPS_IN_A_ROW = 5
 AREA_PER_MASS = 90.0

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import FloatArray
-from mfpde.measure import as_measure
+from mfpde.measures.measure import as_measure
 from mfpde.plotting.angle_view import view_of
 from mfpde.plotting.atom_tree import plot_atom_tree
 from mfpde.plotting.domain import domain_of_run
@@ -17,7 +17,7 @@ from mfpde.plotting.energy import plot_energy
 from mfpde.plotting.scales import set_decades, set_time_axis
 from mfpde.plotting.space_time import plot_space_time
 from mfpde.plotting.style import DENSITY
-from mfpde.run import Run
+from mfpde.runs.run import Run
 
 
 def available_panels(run: Run) -> list[tuple[str, float]]:

@@ -5,11 +5,11 @@ Hess E[mu] >= 0 in descent, <= 0 in ascent   (second order; paper, eq. 2.3),
 E[mu] least of all (descent; with a certified gap) or largest of all
 """
 
-from mfpde.stationary.certificate import Certificate, certificate
-from mfpde.stationary.maximize import Maximum, maximize
-from mfpde.stationary.minimize import minimize
+from mfpde.stationary.certification import Certificate, certificate
+from mfpde.stationary.maximization import Maximum, maximize
+from mfpde.stationary.minimization import minimize
 from mfpde.stationary.minimum import Minimum
-from mfpde.stationary.polish import polish
+from mfpde.stationary.polishing import polish
 from mfpde.stationary.result import PolishedAtoms
 
 __all__ = [

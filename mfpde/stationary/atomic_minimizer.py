@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.stationary.bounded_fields import AtomicField, kernel, kernel_width
-from mfpde.stationary.certificate import (
+from mfpde.stationary.certification import (
     Certificate,
     bounded_gap,
     energy_scale,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import Atoms, Density
+from mfpde.measures.measure import Atoms, Density
 from mfpde.notebook import Printed
-from mfpde.stationary.certificate import Certificate
+from mfpde.stationary.certification import Certificate
 from mfpde.stationary.ring_minimizer import Rings
 
 KINDS = ("atoms", "density", "ring", "spread")

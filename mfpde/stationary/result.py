@@ -8,7 +8,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import Atoms
+from mfpde.measures.measure import Atoms
 from mfpde.notebook import Printed
 
 

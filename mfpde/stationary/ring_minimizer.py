@@ -25,9 +25,9 @@ from scipy.special import i0e, i1e, ive
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.measure import Atoms
+from mfpde.measures.measure import Atoms
 from mfpde.stationary.bounded_fields import AtomicField, kernel_width
-from mfpde.stationary.certificate import (
+from mfpde.stationary.certification import (
     Certificate,
     bounded_gap,
     energy_scale,

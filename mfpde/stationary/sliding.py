@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mfpde.arrays import FloatArray
-from mfpde.stationary.certificate import Certificate
+from mfpde.stationary.certification import Certificate
 from mfpde.stationary.sliding_newton import (
     Pieces,
     State,

@@ -14,7 +14,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.measure import Density
+from mfpde.measures.measure import Density
 from mfpde.stationary.activation_bounds import polynomial_error
 from mfpde.stationary.external_bounds import external_bounds
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.great_arcs import exponential_map
+from mfpde.geometry.arcs import exponential_map
 
 
 def tangent_frames(points: FloatArray) -> FloatArray:

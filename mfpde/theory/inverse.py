@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, real_array, real_number
 from mfpde.geometry import Circle, Sphere
-from mfpde.measure import Density
+from mfpde.measures.measure import Density
 from mfpde.terms import Attention
 from mfpde.theory.arguments import checked_attention
 

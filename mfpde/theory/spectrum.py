@@ -26,7 +26,7 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.geometry import Circle
 from mfpde.geometry.circle import angles_of
-from mfpde.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.terms import Attention
 from mfpde.terms.funk_hecke import band_limit, log_eigenvalues
 from mfpde.theory.arguments import checked_attention, checked_dimension, sign_of

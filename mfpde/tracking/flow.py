@@ -17,8 +17,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from mfpde.arrays import FloatArray
-from mfpde.concentration.field import VelocityField
-from mfpde.great_arcs import exponential_map
+from mfpde.detection.field import VelocityField
+from mfpde.geometry.arcs import exponential_map
 
 ACCURACY = 1e-3
 _MOST_STEPS = 200

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.events import Event
+from mfpde.measures.events import Event
 from mfpde.tracking.flow import angles_between
 from mfpde.tracking.matching import assigned, pairs_of
 from mfpde.tracking.open_paths import (

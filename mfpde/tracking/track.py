@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.events import Event
+from mfpde.measures.events import Event
 from mfpde.notebook import Printed
 from mfpde.tracking.flow import unit
 

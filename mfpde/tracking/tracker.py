@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.concentration import ConcentrationReport, ball_radius, concentration
-from mfpde.concentration.field import VelocityField
+from mfpde.detection import ConcentrationReport, ball_radius, concentration
+from mfpde.detection.field import VelocityField
 from mfpde.equation import MeanFieldEquation
-from mfpde.events import Event
 from mfpde.geometry import Zonal
-from mfpde.measure import AnyMeasure, Atoms, Measure
+from mfpde.measures.events import Event
+from mfpde.measures.measure import AnyMeasure, Atoms, Measure
 from mfpde.tracking.flow import FlowBetween, Motion, Resting, angles_between
 from mfpde.tracking.open_paths import Sighting
 from mfpde.tracking.settings import Concentration

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mfpde.arrays import IntArray
-from mfpde.events import Event, EventKind
+from mfpde.measures.events import Event, EventKind
 from mfpde.tracking.flow import Motion, angles_between
 from mfpde.tracking.matching import Matching, is_obvious, matched, pairs_of
 from mfpde.tracking.open_paths import (

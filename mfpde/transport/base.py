@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.array_pool import ArrayPool
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled
-from mfpde.great_arcs import normalise
+from mfpde.geometry.arcs import normalise
+from mfpde.geometry.array_pool import ArrayPool
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
 

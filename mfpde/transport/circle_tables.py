@@ -16,13 +16,13 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only
 from mfpde.compiled import compiled
-from mfpde.feet import feet
 from mfpde.geometry.circle import Circle
+from mfpde.geometry.remap import edge_densities, remapped
 from mfpde.grid_equation import GridEquation
-from mfpde.remap import edge_densities, remapped
 from mfpde.terms.attention import SOFTMAX_FLOOR
 from mfpde.transport.base import StepFarTooLongError
 from mfpde.transport.circle import wrapped
+from mfpde.transport.feet import feet
 from mfpde.transport.semi_lagrangian import FLOWS, is_hopeless
 
 LARGEST_TABLE = 2**14

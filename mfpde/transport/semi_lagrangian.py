@@ -1,9 +1,10 @@
 r"""Conservative semi-Lagrangian transport, of fourth order in time.
 
 A stage moves the cell masses of the step's start along flows of frozen velocities, traced
-back from the faces (``mfpde.feet``, ``mfpde.remap``): no limit by cells, and only one remap
-between the ends of a step.  The velocity depends on the measure; the flows are combined by the
-commutator-free Lie group method of order 4 (Celledoni, Marthinsen & Owren 2003),
+back from the faces (``mfpde.transport.feet``, ``mfpde.geometry.remap``): no limit by cells, and
+only one remap between the ends of a step.  The velocity depends on the measure; the flows
+are combined by the commutator-free Lie group method of order 4 (Celledoni, Marthinsen & Owren
+2003),
 
     mu_2 = exp(F_1/2) mu,   mu_3 = exp(F_2/2) mu,   mu_4 = exp(F_3 - F_1/2) exp(F_1/2) mu,
     mu_new = exp((-F_1 + 2 F_2 + 2 F_3 + 3 F_4)/12) exp((3 F_1 + 2 F_2 + 2 F_3 - F_4)/12) mu,
@@ -22,9 +23,9 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
-from mfpde.feet import feet
-from mfpde.remap import GHOSTS, edge_densities, remapped
+from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
 from mfpde.transport.base import Flow, State, StepFarTooLongError, Transport
+from mfpde.transport.feet import feet
 from mfpde.transport.line import blends
 
 # The flows keep their order below about 1.

@@ -10,9 +10,9 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
+from mfpde.geometry.remap import GHOSTS, edge_densities
 from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
-from mfpde.remap import GHOSTS, edge_densities
 from mfpde.transport import circle as kernels
 from mfpde.transport.base import Transport
 from mfpde.transport.line import blends, braked, donor_flux

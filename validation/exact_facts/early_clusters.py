@@ -12,7 +12,7 @@ from scipy.special import iv, ive, spherical_in
 
 import mfpde
 from mfpde import theory
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from validation.circle_cases import wrapped
 from validation.claim import Claim, Quantity
 from validation.drawing import panels

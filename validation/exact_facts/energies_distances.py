@@ -10,7 +10,7 @@ from scipy.integrate import quad, simpson
 from scipy.special import ive
 
 import mfpde
-import mfpde.run
+import mfpde.runs.run
 from validation import independent
 from validation.claim import Claim, Quantity
 
@@ -40,7 +40,7 @@ def rotated(measure: mfpde.Atoms, turn: np.ndarray) -> mfpde.Atoms:
     return mfpde.Atoms(measure.points @ turn.T, measure.masses)
 
 
-def run_in_descent(cells: int) -> mfpde.run.Run:
+def run_in_descent(cells: int) -> mfpde.runs.run.Run:
     """GeLU neurons on the circle from uniform until t = 2, 33 saves."""
     neurons = mfpde.Perceptron(DIRECTIONS, WEIGHTS, "gelu")
     equation = mfpde.MeanFieldEquation(

@@ -10,7 +10,7 @@ from scipy.special import iv, ive, spherical_in
 
 import mfpde
 from mfpde import theory
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from validation import independent
 from validation.claim import Claim, Quantity
 from validation.drawing import panels

@@ -10,7 +10,7 @@ import numpy as np
 
 import mfpde
 from mfpde import theory
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from validation.circle_cases import points_at
 from validation.claim import Claim, Quantity
 from validation.drawing import panels

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.measure import AnyMeasure
+from mfpde.measures.measure import AnyMeasure
 from validation.independent import (
     Problem,
     cells_of,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 import mfpde
-from mfpde.measure import AnyMeasure
-from mfpde.run import Run
+from mfpde.measures.measure import AnyMeasure
+from mfpde.runs.run import Run
 from validation.figures.independent_particles import Cloud, equal_masses, moved
 from validation.figures.paper_protocol import (
     PARTICLES,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.measure import AnyMeasure, as_measure
+from mfpde.measures.measure import AnyMeasure, as_measure
 from validation.figures.paper_runs import TURN, angles, basins
 
 Array = NDArray[np.float64]

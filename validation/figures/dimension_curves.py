@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mfpde.plotting.style import ATOM, DENSITY, OKABE_ITO
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from validation.figures.beta_sweeps import Sweep
 from validation.figures.dimensions import InDimension
 from validation.figures.panels import new_figure, styled

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import mfpde
 from mfpde.plotting.style import ATOM, DENSITY, OKABE_ITO
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from validation.claim import Claim, Quantity
 from validation.figures.at_rest import (
     duality_gap,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mfpde
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from validation.claim import Quantity
 from validation.figures.paper_runs import Setting, angles, density_run
 

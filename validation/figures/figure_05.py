@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.measure import AnyMeasure
+from mfpde.measures.measure import AnyMeasure
 from validation.claim import Claim, Quantity
 from validation.figures.paper_runs import TURN, Setting, at, spacing
 from validation.figures.trajectories import (

@@ -15,8 +15,8 @@ from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.measure import AnyMeasure, Atoms
-from mfpde.run import Run
+from mfpde.measures.measure import AnyMeasure, Atoms
+from mfpde.runs.run import Run
 from validation.claim import Claim, Quantity
 from validation.figures.panels import (
     SETTING_COLOURS,

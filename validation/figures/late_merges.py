@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import mfpde
-from mfpde.concentration import threshold_clusters
-from mfpde.run import Run
+from mfpde.detection import threshold_clusters
+from mfpde.runs.run import Run
 from validation.claim import Quantity
 from validation.figures.at_rest import points_at
 from validation.figures.paper_runs import TURN, angles, spacing

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from validation.claim import Quantity
 from validation.figures.at_rest import FINE, points_at
 from validation.figures.paper_runs import (

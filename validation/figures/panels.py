@@ -14,8 +14,8 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.concentration import threshold_distance
-from mfpde.measure import AnyMeasure, as_measure
+from mfpde.detection import threshold_distance
+from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.plotting.scales import largest_in_rows
 from mfpde.plotting.style import (
     ATOM,
@@ -25,7 +25,7 @@ from mfpde.plotting.style import (
     OKABE_ITO,
     STYLE,
 )
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from validation.figures.cells import on_cells
 from validation.figures.paper_runs import TURN, angles
 

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 import mfpde
-from mfpde.concentration import threshold_clusters, threshold_distance
-from mfpde.measure import AnyMeasure, as_measure
-from mfpde.run import Run
+from mfpde.detection import threshold_clusters, threshold_distance
+from mfpde.measures.measure import AnyMeasure, as_measure
+from mfpde.runs.run import Run
 
 Array = NDArray[np.float64]
 

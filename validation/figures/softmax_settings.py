@@ -12,9 +12,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from mfpde.measure import AnyMeasure
+from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting.style import ATOM, DENSITY
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from validation.claim import Quantity
 from validation.figures.panels import logarithmic_time, new_figure, styled
 from validation.figures.paper_runs import Setting, at, density_run, particle_run

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from mfpde.measure import AnyMeasure, as_measure
+from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.plotting.style import ATOM, DENSITY, DENSITY_MAP
 from validation.figures.independent_particles import Cloud
 from validation.figures.panels import angle_axis, new_figure, styled

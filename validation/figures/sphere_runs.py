@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.measure import AnyMeasure, Atoms
-from mfpde.run import Run
+from mfpde.measures.measure import AnyMeasure, Atoms
+from mfpde.runs.run import Run
 from validation.claim import Quantity
 from validation.figures.independent_particles import Cloud, equal_masses, moved
 from validation.figures.paper_protocol import cluster_distance, linked_groups

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.measure import AnyMeasure
-from mfpde.run import Run
+from mfpde.measures.measure import AnyMeasure
+from mfpde.runs.run import Run
 from validation.claim import Claim, Quantity
 from validation.figures.beta_sweeps import Slope, heaviest_window
 from validation.figures.independent_particles import Cloud, equal_masses, moved

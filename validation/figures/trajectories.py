@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import mfpde
 from mfpde.plotting.style import ATOM, DENSITY
-from mfpde.run import Run
+from mfpde.runs.run import Run
 from validation.claim import Quantity
 from validation.figures.cells import basins_on_cells
 from validation.figures.panels import (

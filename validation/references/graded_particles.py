@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from mfpde.geometry import Sphere
-from mfpde.measure import Atoms, uniform
-from mfpde.sampling import quantized
+from mfpde.measures.measure import Atoms, uniform
+from mfpde.measures.sampling import quantized
 
 Owners = NDArray[np.int64]
 

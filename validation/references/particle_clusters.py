@@ -25,11 +25,11 @@ from scipy.spatial import cKDTree
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
-from mfpde.measure import Atoms, uniform
+from mfpde.measures.measure import Atoms, uniform
+from mfpde.measures.sampling import quantized
+from mfpde.measures.wasserstein import wasserstein
 from mfpde.particles import solve_particles
-from mfpde.sampling import quantized
 from mfpde.terms import Attention, Perceptron
-from mfpde.wasserstein import wasserstein
 from validation.references.graded_particles import lattice
 
 Array = NDArray[np.float64]

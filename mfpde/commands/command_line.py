@@ -1,0 +1,257 @@
+"""The command line: ``mfpde run``, ``resume``, ``study``, ``show``, ``minimize``, ...
+
+Exit codes: 0 done, 2 bad settings (one message on stderr), 3 numerical failure, 130
+interrupted (what was saved is kept).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED
+from mfpde.version import __version__
+
+_PLACES = {
+    "run": "mfpde.commands.run",
+    "settings": "mfpde.commands.settings",
+    "study": "mfpde.commands.study",
+    "resume": "mfpde.commands.resume",
+    "show": "mfpde.commands.show",
+    "plot": "mfpde.commands.show",
+    "compare": "mfpde.commands.show",
+    "theory": "mfpde.commands.theory",
+    "minimize": "mfpde.commands.minimize",
+    "verify": "mfpde.commands.verify",
+    "continuation": "mfpde.commands.continuation",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Parameters
+    ----------
+    argv
+        The arguments after ``mfpde``; by default those of the process.
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        code = _called(arguments)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # A reader such as `head` has had enough; keep the exit from complaining too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+
+
+def _called(arguments: argparse.Namespace) -> int:
+    command = getattr(
+        importlib.import_module(_PLACES[arguments.command]), arguments.command
+    )
+    from mfpde.settings.errors import SettingsError
+    from mfpde.storage.growing_store import StoreError
+
+    try:
+        return int(command(arguments))
+    except (SettingsError, StoreError, FileExistsError, FileNotFoundError) as error:
+        print(f"mfpde {arguments.command}: {error}", file=sys.stderr)
+        return BAD_SETTINGS
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # A full disk, a folder that is closed for writing: what was saved stays.
+        place = f": {error.filename}" if error.filename else ""
+        reason = error.strerror or str(error)
+        print(f"mfpde {arguments.command}: {reason}{place}", file=sys.stderr)
+        return BAD_SETTINGS
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mfpde",
+        description="Mean-field PDEs of transformer attention, solved as densities.",
+        epilog="exit codes: 0 done, 2 bad settings, 3 not finite, 130 interrupted",
+    )
+    parser.add_argument("--version", action="version", version=f"mfpde {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_run(commands)
+    _add_resume(commands)
+    commands.add_parser(
+        "settings", help="list every key of a settings file, with its default"
+    )
+    _add_study(commands)
+    _add_stored(commands)
+    _add_theory(commands)
+    _add_minimize(commands)
+    _add_verify(commands)
+    _add_continuation(commands)
+    return parser
+
+
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    run = commands.add_parser("run", help="solve what a settings file describes")
+    _add_settings(run)
+    run.add_argument("--out", dest="store", metavar="X.zarr", help="where to store it")
+    run.add_argument("--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)")
+    run.add_argument(
+        "--overwrite", action="store_true", help="replace a store that is there"
+    )
+    _add_quiet(run)
+
+
+def _add_settings(command: argparse.ArgumentParser) -> None:
+    command.add_argument("config", metavar="CONFIG.toml", help="the settings")
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SECTION.KEY=VALUE",
+        help="change one setting; may be given several times",
+    )
+
+
+def _add_study(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    study = commands.add_parser(
+        "study", help="run on several grids, and say which digits of the atoms hold"
+    )
+    _add_settings(study)
+    study.add_argument(
+        "--cells",
+        metavar="N,N,N",
+        help="cells of circles or rings of spheres; by default the settings' grid, half "
+        "and a quarter of it",
+    )
+    study.add_argument("--atoms", choices=("exact", "grid"), default="exact")
+    study.add_argument(
+        "--particles", type=int, metavar="N", help="to compare with; 0 for none"
+    )
+    study.add_argument("--rtol", type=float, help="error in time; by default 1e-5")
+    study.add_argument("--csv", metavar="T.csv", help="where to write the table")
+    study.add_argument("--figure", metavar="F.pdf", help="where to draw (PDF and PNG)")
+    _add_quiet(study)
+
+
+def _add_resume(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    resume = commands.add_parser("resume", help="continue an interrupted run")
+    resume.add_argument("store", metavar="X.zarr")
+    _add_quiet(resume)
+
+
+def _add_stored(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    show = commands.add_parser("show", help="summarise a stored run")
+    show.add_argument("store", metavar="X.zarr")
+    plot = commands.add_parser("plot", help="draw a stored run as PDF and PNG")
+    plot.add_argument("store", metavar="X.zarr")
+    plot.add_argument("--out", metavar="F.pdf", help="by default beside the store")
+    compare = commands.add_parser(
+        "compare", help="compare a stored run with particles from the same start"
+    )
+    compare.add_argument("store", metavar="X.zarr")
+    compare.add_argument(
+        "--particles",
+        type=int,
+        metavar="N",
+        help="by default those stored beside the run, else 2000",
+    )
+
+
+def _add_minimize(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+) -> None:
+    minimize = commands.add_parser(
+        "minimize", help="find the measure of least energy, with a certified gap"
+    )
+    _add_settings(minimize)
+    minimize.add_argument(
+        "--tolerance",
+        type=float,
+        default=1e-12,
+        help="wanted gap, relative to the size of the energy (default 1e-12)",
+    )
+    minimize.add_argument(
+        "--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)"
+    )
+
+
+def _add_continuation(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+) -> None:
+    continuation = commands.add_parser(
+        "continuation", help="follow a stationary state in a parameter"
+    )
+    _add_settings(continuation)
+    continuation.add_argument(
+        "--parameter", choices=("beta", "weight_scale", "diffusion"), required=True
+    )
+    continuation.add_argument(
+        "--values",
+        required=True,
+        metavar="V,V,V",
+        help="where states are wanted: numbers with commas, or first:last:count",
+    )
+    continuation.add_argument(
+        "--switch",
+        action="store_true",
+        help="at a loss of stability follow the branch that begins there",
+    )
+    continuation.add_argument(
+        "--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)"
+    )
+
+
+def _add_theory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    theory = commands.add_parser(
+        "theory", help="print what is known in closed form, as in: theory beta=5"
+    )
+    theory.add_argument(
+        "settings",
+        nargs="+",
+        metavar="KEY=VALUE",
+        help="beta (needed), dimension, normalized, kernel, diffusion, degrees, "
+        "directions, weights, biases, activation, mass, start_angle, end_angle, atoms, "
+        "least_mass",
+    )
+
+
+def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    verify = commands.add_parser(
+        "verify", help="check the claims of validation/ and write a report"
+    )
+    verify.add_argument(
+        "--quick", action="store_true", help="at reduced size, in a few minutes"
+    )
+    verify.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="sections or scripts, as in: theorems exact_facts/growth_rates",
+    )
+    verify.add_argument(
+        "--out",
+        metavar="DIR",
+        help="where results, figures and report go: by default validation/report, "
+        "with --quick results/verify",
+    )
+    verify.add_argument(
+        "--fresh", action="store_true", help="run again what has been run before"
+    )
+    verify.add_argument(
+        "--jobs", type=int, default=2, metavar="N", help="processes (default 2)"
+    )
+
+
+def _add_quiet(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--quiet", action="store_true", help="no progress, no report")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

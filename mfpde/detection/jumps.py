@@ -1,0 +1,211 @@
+r"""Jumps of a density: steps that the grid does not resolve, between two plateaus.
+
+Across a place, along one line, take the densities at 2.5, 3.5 and 4.5 cells to either side.
+It is a jump if both triples are plateaus (they vary by at most 15 % of the step between
+their means), the step is more than 15 % of the sum of the means, at least 70 % of it take
+place within one cell to either side, and nothing in between sticks out by a quarter of it.
+A flank of a resolved bump has no plateaus as close as that (a sine of wavelength 12 cells
+has 54 %), and a peak sticks out.
+
+On S^2 the line follows the gradient, and the length of the jumps is
+
+    sum over cells of area |d rho / dn| / step,
+
+since the normal derivative integrates to the step across a jump, however smeared.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, IntArray
+from mfpde.detection.field import BoolArray
+from mfpde.detection.lattice import lattice_of
+from mfpde.detection.tangent import tangent_basis
+from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.geometry.arcs import exponential_map
+from mfpde.measures.measure import Measure
+
+PLATEAU = 0.15
+LEAST_STEP = 0.15
+STEEP = 0.7
+OVERSHOOT = 0.25
+NEAR = 1.5
+BETWEEN = (0.5, NEAR)
+FAR = (2.5, 3.5, 4.5)
+EMPTY = 1e-2
+"""A step below this share of the mean density is none."""
+_DILATIONS = 2
+
+
+def jump_angles(measure: Measure) -> FloatArray:
+    """Angles (k,) of the jumps of a density on a Circle or a Zonal grid."""
+    geometry = measure.geometry
+    values = measure.density.values
+    if isinstance(geometry, Circle):
+        count = len(values)
+        faces = np.arange(count)
+        angles = geometry.face_angles
+        sampled = {
+            side * cells: values[(faces + _cell_of(side, cells)) % count]
+            for side in (-1, 1)
+            for cells in (*BETWEEN, *FAR)
+        }
+        mean = values.mean()
+    else:
+        assert isinstance(geometry, Zonal)
+        reach = int(FAR[-1] + 0.5)
+        faces = np.arange(reach - 1, len(values) - reach)
+        angles = geometry.face_angles[1:][faces]
+        sampled = {
+            side * cells: values[faces + _cell_of(side, cells)]
+            for side in (-1, 1)
+            for cells in (*BETWEEN, *FAR)
+        }
+        mean = measure.density.total_mass / geometry.areas.sum()
+    steps = _steps(sampled, floor=EMPTY * float(mean))
+    if isinstance(geometry, Zonal):
+        steps = np.where(_holds_mass(measure, faces), steps, 0.0)
+    rises = np.abs(sampled[0.5] - sampled[-0.5])
+    return np.asarray(angles[_steepest(steps > 0, rises)])
+
+
+def jump_cells(measure: Measure) -> tuple[BoolArray, float]:
+    """Cells (nlat, nlon) at jumps of a density on a Sphere, and the jumps' length."""
+    sphere = measure.geometry
+    assert isinstance(sphere, Sphere)
+    values = measure.density.values
+    points = sphere.points.reshape(-1, 3)
+    sample = _Sampler(sphere, values)
+    h = sphere.spacing
+    basis = tangent_basis(points)
+    slopes = np.stack(
+        [
+            sample(exponential_map(points, NEAR * h * basis[:, a]))
+            - sample(exponential_map(points, -NEAR * h * basis[:, a]))
+            for a in (0, 1)
+        ],
+        axis=1,
+    )
+    floor = EMPTY * measure.density.total_mass / (4 * np.pi)
+    wanted = LEAST_STEP * STEEP * np.maximum(values.ravel(), floor)
+    tried = np.nonzero(np.linalg.norm(slopes, axis=1) > wanted / 2)[0]
+    steps = np.zeros(len(points))
+    if len(tried):
+        normals = np.einsum("na,nai->ni", slopes[tried], basis[tried])
+        normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+        sampled = {
+            side * cells: sample(
+                exponential_map(points[tried], side * cells * h * normals)
+            )
+            for side in (-1, 1)
+            for cells in (*BETWEEN, *FAR)
+        }
+        steps[tried] = _steps(
+            sampled, floor=floor, beside=_beside(sphere, values)[:, tried]
+        )
+    around = _dilated(sphere, steps)
+    inside = np.nonzero(around)[0]
+    steepness = np.linalg.norm(slopes[inside], axis=1) / (2 * NEAR * h)
+    length = (sphere.areas.ravel()[inside] * steepness / around[inside]).sum()
+    return (steps > 0).reshape(sphere.shape), float(length)
+
+
+def _cell_of(side: int, cells: float) -> int:
+    """Offset from face i (above cell i) to the cell whose centre is so far away."""
+    return int(cells + 0.5) if side > 0 else int(0.5 - cells)
+
+
+def _steps(
+    sampled: dict[float, FloatArray], *, floor: float, beside: FloatArray | None = None
+) -> FloatArray:
+    """Step at each place, 0 where there is no jump.
+
+    ``sampled`` holds densities by distance in cells; ``beside`` others (m, n) that must
+    not stick out.
+    """
+    sides = [np.stack([sampled[side * cells] for cells in FAR]) for side in (-1, 1)]
+    low, high = (side.mean(axis=0) for side in sides)
+    step = np.abs(high - low)
+    varies = np.max([np.ptp(side, axis=0) for side in sides], axis=0)
+    # Linear between half a cell and one and a half, on either side.
+    rises = [sampled[cells] - sampled[-cells] for cells in BETWEEN]
+    within = (rises[0] + rises[1]) / 2 * np.sign(high - low)
+    between = np.stack([sampled[side * cells] for side in (-1, 1) for cells in BETWEEN])
+    if beside is not None:
+        between = np.concatenate([between, beside])
+    sticks_out = np.maximum(
+        between.max(axis=0) - np.maximum(low, high),
+        np.minimum(low, high) - between.min(axis=0),
+    )
+    is_jump = (
+        (varies <= PLATEAU * step)
+        & (sticks_out <= OVERSHOOT * step)
+        & (step > np.maximum(LEAST_STEP * (high + low), floor))
+        & (within >= STEEP * step)
+    )
+    return np.where(is_jump, step, 0.0)
+
+
+def _holds_mass(measure: Measure, faces: IntArray) -> BoolArray:
+    """Whether there is mass on both sides of a face: in high dimension areas are tiny."""
+    reach = int(FAR[-1] + 0.5)
+    cumulated = np.concatenate([[0.0], np.cumsum(measure.density.masses)])
+    above = cumulated[faces + 1 + reach] - cumulated[faces + 1]
+    below = cumulated[faces + 1] - cumulated[faces + 1 - reach]
+    return np.asarray(np.minimum(above, below) > 1e-6 * cumulated[-1])
+
+
+def _steepest(found: BoolArray, rises: FloatArray) -> IntArray:
+    """Of each run of neighbouring places that are found, the steepest one."""
+    places = np.nonzero(found)[0]
+    if len(places) == 0:
+        return places
+    runs = np.split(places, np.nonzero(np.diff(places) > 2)[0] + 1)
+    if len(runs) > 1 and runs[0][0] + len(found) - runs[-1][-1] <= 2:
+        runs[0] = np.concatenate([runs.pop(), runs[0]])
+    return np.array([run[np.argmax(rises[run])] for run in runs])
+
+
+def _beside(sphere: Sphere, values: FloatArray) -> FloatArray:
+    """Smallest and largest density of the cells about each cell, (2, n)."""
+    about = values.ravel()[lattice_of(sphere).neighbours]
+    return np.stack([about.min(axis=0), about.max(axis=0)])
+
+
+def _dilated(sphere: Sphere, steps: FloatArray) -> FloatArray:
+    neighbours = lattice_of(sphere).neighbours
+    for _ in range(_DILATIONS):
+        steps = np.maximum(steps, steps[neighbours].max(axis=0))
+    return steps
+
+
+class _Sampler:
+    """Density at any points (n, 3), linear between the cell centres, over the poles too."""
+
+    def __init__(self, sphere: Sphere, values: FloatArray) -> None:
+        half = sphere.nlon // 2
+        self.values = np.concatenate(
+            [np.roll(values[:1], half, 1), values, np.roll(values[-1:], half, 1)]
+        )
+        middle = sphere.colatitudes
+        self.colatitudes = np.concatenate([[-middle[0]], middle, [np.pi + middle[0]]])
+        self.sphere = sphere
+
+    def __call__(self, points: FloatArray) -> FloatArray:
+        across = np.hypot(points[:, 0], points[:, 1])
+        colatitudes = np.arctan2(across, points[:, 2])
+        turns = np.arctan2(points[:, 1], points[:, 0]) / (2 * np.pi) % 1.0
+        row = np.searchsorted(self.colatitudes, colatitudes, side="right") - 1
+        row = np.clip(row, 0, len(self.colatitudes) - 2)
+        low, high = self.colatitudes[row], self.colatitudes[row + 1]
+        down = (colatitudes - low) / (high - low)
+        columns = turns * self.sphere.nlon
+        column = np.floor(columns).astype(np.int64)
+        right = columns - column
+        first, second = column % self.sphere.nlon, (column + 1) % self.sphere.nlon
+        top = (1 - right) * self.values[row, first] + right * self.values[row, second]
+        below = (1 - right) * self.values[row + 1, first] + right * self.values[
+            row + 1, second
+        ]
+        return np.asarray((1 - down) * top + down * below)

@@ -1,0 +1,165 @@
+r"""Paths of points in a velocity field that is fixed in time.
+
+Each step is the exact flow of the field linearised about the point x,
+
+    u' = v + J u,  u(0) = 0,    x <- exp_x(u(t)),
+
+t so that |u| is about a given reach: of second order in the reach, and as long in time as
+the field is slow, however fast it contracts across.  So a path crosses the neighbourhood
+of a saddle, or a ridge along which next to nothing moves, in some steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, IntArray
+from mfpde.compiled import compiled
+from mfpde.detection.field import BoolArray
+from mfpde.detection.tangent import tangent_basis
+from mfpde.geometry.arcs import exponential_map
+
+VelocityAt = Callable[[FloatArray], FloatArray]
+
+_DIFFERENCED = 1e-4
+_FIRST_TURN = 0.025
+"""Norm of tJ at the shortest time t."""
+_DOUBLINGS = 200
+_AT_REST = 1e-6
+FARTHEST = 30.0
+"""Radians; no gradient flow goes so far but along a spiral."""
+
+
+@compiled
+def linear_flows(
+    velocities: FloatArray, gradients: FloatArray, reach: float
+) -> FloatArray:
+    """Displacements (n, 2) of linear flows u' = v + J u from 0, of length ``reach``.
+
+    The time is doubled until another time would carry the point beyond the reach, with
+    u(2t) = u(t) + exp(tJ) u(t), so that the lengths are between a half and one reach.
+    Shorter only where the flow ends at a zero of v + J u.
+
+    Parameters
+    ----------
+    velocities
+        Velocities v (n, 2) at the points.
+    gradients
+        Gradients J (n, 2, 2) of the velocity.
+    reach
+        Length of the longest step.
+    """
+    steps = np.zeros(velocities.shape)
+    for n in range(len(velocities)):
+        v0, v1 = velocities[n]
+        a, b, c, d = gradients[n].ravel()
+        speed = np.sqrt(v0 * v0 + v1 * v1)
+        size = np.sqrt(a * a + b * b + c * c + d * d)
+        if not speed > 0.0:
+            continue
+        time = min(reach / (2.0 * speed), _FIRST_TURN / max(size, 1e-300))
+        # p is the integral of exp(tJ) over the time, to fifth order by Horner's scheme;
+        # e is exp(tJ) - 1.
+        p00, p01, p10, p11 = 0.0, 0.0, 0.0, 0.0
+        for order in range(5, 0, -1):
+            scale = time / order
+            p00, p10 = (
+                scale * (1.0 + a * p00 + b * p10),
+                scale * (c * p00 + d * p10),
+            )
+            p01, p11 = (
+                scale * (a * p01 + b * p11),
+                scale * (1.0 + c * p01 + d * p11),
+            )
+        e00, e01 = a * p00 + b * p10, a * p01 + b * p11
+        e10, e11 = c * p00 + d * p10, c * p01 + d * p11
+        u0, u1 = p00 * v0 + p01 * v1, p10 * v0 + p11 * v1
+        for _ in range(_DOUBLINGS):
+            w0 = 2.0 * u0 + e00 * u0 + e01 * u1
+            w1 = 2.0 * u1 + e10 * u0 + e11 * u1
+            if not w0 * w0 + w1 * w1 <= reach * reach:
+                break
+            u0, u1 = w0, w1
+            # (1 + e)^2 - 1.
+            e00, e01, e10, e11 = (
+                2.0 * e00 + e00 * e00 + e01 * e10,
+                2.0 * e01 + e00 * e01 + e01 * e11,
+                2.0 * e10 + e10 * e00 + e11 * e10,
+                2.0 * e11 + e10 * e01 + e11 * e11,
+            )
+        steps[n, 0], steps[n, 1] = u0, u1
+    return steps
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Paths in a field that is fixed in time.
+
+    Attributes
+    ----------
+    velocity_at
+        Velocities (m, 3) at points (m, 3).
+    reach
+        Length of a step.
+    farthest
+        Length of a path that is followed no further.
+    """
+
+    velocity_at: VelocityAt
+    reach: float
+    farthest: float = FARTHEST
+
+    def ends(
+        self, starts: FloatArray, has_arrived: Callable[[FloatArray], BoolArray]
+    ) -> tuple[FloatArray, IntArray]:
+        """Follow points until they arrive, come to rest, or have gone very far.
+
+        Parameters
+        ----------
+        starts
+            Points (n, 3).
+        has_arrived
+            Which of points (m, 3) need not be followed further.
+
+        Returns
+        -------
+        The points' last places (n, 3), and the numbers of those that are still on their
+        way.
+        """
+        points = starts.copy()
+        active = np.nonzero(~has_arrived(points))[0]
+        for _ in range(int(self.farthest / self.reach)):
+            if len(active) == 0:
+                break
+            basis = tangent_basis(points[active])
+            flows = linear_flows(
+                *_linearised(self.velocity_at, points[active], basis), self.reach
+            )
+            points[active] = exponential_map(
+                points[active], np.einsum("na,nai->ni", flows, basis)
+            )
+            active = active[np.linalg.norm(flows, axis=1) > _AT_REST * self.reach]
+            active = active[~has_arrived(points[active])]
+        return points, active
+
+
+def _linearised(
+    velocity_at: VelocityAt, points: FloatArray, basis: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Velocity (n, 2) and its gradient (n, 2, 2), derivatives along b at [a, b].
+
+    The tangential part of the change is the covariant derivative.  One-sided differences
+    suffice: a step is of second order, and needs the gradient to first order only.
+    """
+    count = len(points)
+    beside = points[:, np.newaxis] + _DIFFERENCED * basis
+    vectors = velocity_at(np.concatenate([points, beside.reshape(-1, 3)]))
+    here, there = vectors[:count], vectors[count:].reshape(count, 2, 3)
+    changes = (there - here[:, np.newaxis]) / _DIFFERENCED
+    return (
+        np.einsum("nai,ni->na", basis, here),
+        np.einsum("nai,nbi->nab", basis, changes),
+    )

@@ -1,1 +1,0 @@
-"""Methods behind the distances between measures: one for each kind of place."""

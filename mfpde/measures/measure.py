@@ -1,0 +1,321 @@
+"""Measures on a sphere: densities on a grid, atoms, and both together.
+
+``Density`` holds values per surface area at the cell centres; ``Atoms`` any weighted
+points; ``Measure`` is their sum, which is what the solver evolves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import (
+    FloatArray,
+    read_only,
+    real_array,
+    real_number,
+    shown,
+    unit_vectors,
+)
+from mfpde.geometry import Geometry
+from mfpde.measures.clouds import cloud_points
+
+PERTURBED_DEGREE = 8
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Atoms:
+    """Point masses: ``points`` (n, d) on the unit sphere, ``masses`` (n,), all above zero.
+
+    Without ``masses`` each point gets 1/n.  An atom that a density has collapsed to keeps
+    its small width as a tangent covariance, ``covariances`` (n, d, d) in squared radians;
+    None for points without width.
+
+    Raises
+    ------
+    ValueError
+        If a point is off the sphere, a mass is not positive, or the lengths differ.
+    """
+
+    points: FloatArray
+    masses: FloatArray
+    covariances: FloatArray | None
+
+    def __init__(
+        self,
+        points: ArrayLike,
+        masses: ArrayLike | None = None,
+        covariances: ArrayLike | None = None,
+    ) -> None:
+        given = real_array("points", points)
+        unit = (
+            given
+            if given.size == 0 and given.ndim == 2
+            else unit_vectors("points", given)
+        )
+        count = len(unit)
+        equal = np.full(count, 1.0 / max(count, 1))
+        weights = equal if masses is None else real_array("masses", masses)
+        if unit.ndim != 2 or weights.shape != (count,):
+            raise ValueError(
+                f"points of shape {unit.shape} and masses of shape {weights.shape} do not "
+                "match: they must be (n, d) and (n,)"
+            )
+        if (weights <= 0).any():
+            where = int(np.argmax(weights <= 0))
+            raise ValueError(f"masses[{where}] = {weights[where]} must be above 0")
+        widths = None if covariances is None else real_array("covariances", covariances)
+        if widths is not None and widths.shape != (*unit.shape, unit.shape[-1]):
+            raise ValueError(
+                f"covariances of shape {widths.shape} do not fit points of shape "
+                f"{unit.shape}: they must be (n, d, d)"
+            )
+        object.__setattr__(self, "points", read_only(unit))
+        object.__setattr__(self, "masses", read_only(weights))
+        object.__setattr__(
+            self, "covariances", None if widths is None else read_only(widths)
+        )
+
+    @classmethod
+    def none(cls, dimension: int) -> Atoms:
+        """No atoms at all in dimension d."""
+        return cls(np.empty((0, dimension)), np.empty(0))
+
+    def __len__(self) -> int:
+        return len(self.masses)
+
+    def __repr__(self) -> str:
+        heaviest = "" if not len(self) else f", heaviest {self.masses.max():.6g}"
+        return (
+            f"<Atoms: {len(self)} on S^{self.dimension - 1}, total mass "
+            f"{self.total_mass:.6g}{heaviest}>"
+        )
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the space that the sphere lies in."""
+        return int(self.points.shape[-1])
+
+    @property
+    def total_mass(self) -> float:
+        """Sum of the masses."""
+        return float(self.masses.sum())
+
+    @cached_property
+    def without_widths(self) -> Atoms:
+        """Points that act as these atoms do: the clouds of those with a covariance."""
+        if self.covariances is None or len(self) == 0:
+            return self
+        clouds = cloud_points(self.points, self.covariances)
+        size = clouds.shape[1]
+        points = clouds.reshape(-1, self.dimension)
+        return Atoms(points, np.repeat(self.masses / size, size))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Density:
+    """A density on ``geometry``: ``values`` per surface area, shape ``geometry.shape``.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, or a value is negative or not finite.
+    """
+
+    geometry: Geometry
+    values: FloatArray
+
+    def __post_init__(self) -> None:
+        values = real_array("values", self.values)
+        if values.shape != self.geometry.shape:
+            raise ValueError(
+                f"values of shape {values.shape} do not fit {self.geometry!r}, which has "
+                f"cells of shape {self.geometry.shape}"
+            )
+        if (values < 0).any():
+            where = tuple(int(i) for i in np.argwhere(values < 0)[0])
+            raise ValueError(
+                f"values{list(where)} = {values[where]} must not be negative"
+            )
+        object.__setattr__(self, "values", read_only(values))
+
+    def __repr__(self) -> str:
+        low, high = self.values.min(), self.values.max()
+        return (
+            f"<Density on {self.geometry!r}: total mass {self.total_mass:.6g}, values "
+            f"{low:.3g} to {high:.3g}>"
+        )
+
+    @classmethod
+    def from_function(
+        cls,
+        geometry: Geometry,
+        function: Callable[[FloatArray], ArrayLike],
+        normalize: bool = True,
+    ) -> Density:
+        """Density with the point values of ``function``.
+
+        Parameters
+        ----------
+        geometry
+            The grid.
+        function
+            Takes points of shape (..., d), returns values of shape (...), none
+            negative.
+        normalize
+            Scale the values so that the total mass is 1.
+
+        Raises
+        ------
+        ValueError
+            If the function returns a wrong shape, negative or non-finite values, or a
+            total mass of zero that should be normalised.
+        """
+        values = real_array("function(points)", function(geometry.points))
+        density = cls(geometry, np.broadcast_to(values, geometry.shape))
+        return density.normalized() if normalize else density
+
+    @cached_property
+    def masses(self) -> FloatArray:
+        """Mass of each cell, ``values * areas``."""
+        return read_only(self.values * self.geometry.areas)
+
+    @property
+    def total_mass(self) -> float:
+        """Sum of the cell masses."""
+        return float(self.masses.sum())
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the space that the sphere lies in."""
+        return self.geometry.dimension
+
+    def normalized(self) -> Density:
+        """Return the density scaled to total mass 1."""
+        if self.total_mass <= 0:
+            raise ValueError("a density of total mass 0 cannot be normalised")
+        return Density(self.geometry, self.values / self.total_mass)
+
+    def interpolated(self, finer: Geometry) -> Density:
+        """Return the same density on a finer geometry, with the same mass."""
+        return Density(finer, self.geometry.interpolated(self.values, finer))
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Measure:
+    """A density plus (possibly no) atoms; ``total_mass`` is 1 for a probability.
+
+    Raises
+    ------
+    ValueError
+        If the atoms lie on a sphere of another dimension than the density.
+    """
+
+    density: Density
+    atoms: Atoms
+
+    def __init__(self, density: Density, atoms: Atoms | None = None) -> None:
+        held = Atoms.none(density.dimension) if atoms is None else atoms
+        if held.dimension != density.dimension:
+            raise ValueError(
+                f"atoms have points in dimension {held.dimension}, but the density lies on "
+                f"a sphere in dimension {density.dimension}"
+            )
+        object.__setattr__(self, "density", density)
+        object.__setattr__(self, "atoms", held)
+
+    def __repr__(self) -> str:
+        return f"<Measure of {self.density!r} and {self.atoms!r}>"
+
+    @property
+    def geometry(self) -> Geometry:
+        """Grid of the density part."""
+        return self.density.geometry
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the space that the sphere lies in."""
+        return self.density.dimension
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of the density and the atoms together."""
+        return self.density.total_mass + self.atoms.total_mass
+
+
+AnyMeasure = Density | Atoms | Measure
+
+
+def as_measure(measure: AnyMeasure) -> Measure:
+    """Return a density or measure as a :class:`Measure`.
+
+    Raises
+    ------
+    ValueError
+        For bare atoms: they have no grid.
+    """
+    if isinstance(measure, Measure):
+        return measure
+    if isinstance(measure, Density):
+        return Measure(measure)
+    # Not only what the annotation allows: users hand over arrays too.
+    given: object = measure
+    if isinstance(given, Atoms):
+        raise ValueError(
+            "atoms alone have no grid: use Measure(density, atoms) with a density on one, "
+            "or solve_particles"
+        )
+    raise ValueError(f"measure = {shown(given)} must be a Density, Atoms or a Measure")
+
+
+def atoms_of(measure: AnyMeasure) -> Atoms:
+    """Return the atoms of any measure (none for a density)."""
+    if isinstance(measure, Atoms):
+        return measure
+    return as_measure(measure).atoms
+
+
+def uniform(geometry: Geometry) -> Density:
+    """Return the uniform probability density on ``geometry``."""
+    return Density(geometry, np.ones(geometry.shape)).normalized()
+
+
+def perturbed_uniform(
+    geometry: Geometry, amplitude: float = 0.01, seed: int = 0
+) -> Density:
+    """Return the uniform density times (1 + a random smooth field of degree 1 to 8).
+
+    Parameters
+    ----------
+    geometry
+        The grid.
+    amplitude
+        Largest relative perturbation, at least 0 and below 1.
+    seed
+        Seed of numpy's ``default_rng``; the field is the same on every grid of a
+        geometry up to its scale.
+
+    Raises
+    ------
+    ValueError
+        If the amplitude is outside [0, 1).
+    """
+    amplitude = real_number("amplitude", amplitude, at_least=0.0)
+    if amplitude >= 1:
+        raise ValueError(
+            f"amplitude = {amplitude} must be below 1 (the density stays > 0)"
+        )
+    generator = np.random.default_rng(seed)
+    degree = min(PERTURBED_DEGREE, geometry.max_degree)
+    count = len(geometry.degrees(degree))
+    coefficients = generator.standard_normal(count) + 1j * generator.standard_normal(
+        count
+    )
+    coefficients[geometry.degrees(degree) == 0] = 0.0
+    field_values = geometry.synthesis(coefficients)
+    relative = 1 + amplitude * field_values / np.abs(field_values).max()
+    return Density(geometry, relative).normalized()

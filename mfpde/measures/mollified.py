@@ -1,0 +1,104 @@
+r"""The distance of two measures after a heat flow: cheap, and without a plan.
+
+    D^2 = \int (e^{t Lap} (mu - nu) / sigma)^2 dsigma
+        = sum_l e^{-2 t l (l + d - 2)} \iint Z_l(x.y) d(mu - nu) d(mu - nu)
+
+with the uniform probability sigma: the root mean square of the difference of the relative
+densities (1 is uniform).  The heat kernel is a bump of width sqrt(2 t), like the attention
+kernel with beta = 1 / (2 t).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, real_number
+from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.measures.circle_distribution import on_circle
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
+
+DEFAULT_TIME = 1.0 / 40.0
+NEGLIGIBLE = 1e-10
+
+
+def mollified_distance(
+    a: AnyMeasure, b: AnyMeasure, *, time: float | None = None
+) -> float:
+    """L2 distance of two measures on the circle or on S^2 after the heat flow.
+
+    It sees differences on scales above sqrt(2 t); what lies below is damped.  It is a
+    distance between measures, but not in units of length: two atoms far apart are at
+    (2 p_2t(1))^{1/2}, with the heat kernel p relative to the uniform probability.
+
+    Parameters
+    ----------
+    a, b
+        Measures on circles or spheres (the grids may differ), or atoms with d = 2 or 3.
+    time
+        Duration t of the heat flow, by default 1/40: width 0.22, degrees up to 30.
+
+    Returns
+    -------
+    The distance; 0 for equal measures, and of masses as they are.
+
+    Raises
+    ------
+    ValueError
+        If a measure lies elsewhere, the dimensions differ, or a grid is too coarse for so
+        short a time (the message says what is needed).
+    """
+    duration = DEFAULT_TIME if time is None else real_number("time", time, above=0.0)
+    for name, measure in (("a", a), ("b", b)):
+        _check_place(name, measure)
+    d = a.dimension
+    if b.dimension != d:
+        raise ValueError(
+            f"a lives in dimension d = {d} and b in d = {b.dimension}; both must lie on "
+            "the same sphere"
+        )
+    half = (d - 2) / 2
+    degree = int(np.ceil(np.sqrt(-np.log(NEGLIGIBLE) / duration + half**2) - half))
+    geometry = _geometry_of(a, b)
+    difference = _moments(a, geometry, degree) - _moments(b, geometry, degree)
+    l = geometry.degrees(degree)
+    damped = np.exp(-2 * duration * l * (l + d - 2.0)) * difference
+    return float(np.sqrt(max(geometry.pairing(damped, difference), 0.0)))
+
+
+def _check_place(name: str, measure: AnyMeasure) -> None:
+    if isinstance(measure, Atoms):
+        if measure.dimension in (2, 3):
+            return
+        place = f"d = {measure.dimension}"
+    else:
+        geometry = as_measure(measure).geometry
+        if on_circle(measure) or isinstance(geometry, Sphere):
+            return
+        place = repr(geometry)
+    raise ValueError(
+        f"{name} lives in {place}; the mollified distance is available on the circle and "
+        "on S^2 (Sphere) only: use mfpde.wasserstein"
+    )
+
+
+def _geometry_of(a: AnyMeasure, b: AnyMeasure) -> Geometry:
+    """Where atoms are expanded: any grid will do."""
+    for measure in (a, b):
+        if not isinstance(measure, Atoms):
+            return as_measure(measure).geometry
+    return Circle(64) if a.dimension == 2 else Sphere(64)
+
+
+def _moments(measure: AnyMeasure, geometry: Geometry, degree: int) -> ComplexArray:
+    atoms = atoms_of(measure)
+    total = geometry.atom_moments(atoms.points, atoms.masses, degree)
+    if isinstance(measure, Atoms):
+        return total
+    density = as_measure(measure).density
+    grid = density.geometry
+    if grid.max_degree < degree:
+        raise ValueError(
+            f"the heat flow leaves degrees up to {degree}, more than {grid!r} has: use "
+            f"{grid.cells_for_degree(degree)}, or a longer time"
+        )
+    return total + grid.moments(density.masses, degree)

@@ -1,0 +1,165 @@
+"""The result of a run: what was saved, what was observed, and why it stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.detection import concentration
+from mfpde.equation import MeanFieldEquation
+from mfpde.measures.events import Event
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.notebook import Printed
+from mfpde.runs.refinement_record import Refinement
+from mfpde.runs.stopping import StopReason
+from mfpde.tracking import Concentration, Track, followed
+
+HELD_BACK = "held_back"
+"""Name of the statistic that says which refinement max_cells did not allow."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Printed):
+    """A finished run of the density solver or of particles.
+
+    Attributes
+    ----------
+    equation
+        The equation, or None for a stored run whose terms were the user's own
+        functions.
+    times
+        Times of the saved states, shape (saves,).
+    states
+        The saved measures (``Measure`` for a density run, ``Atoms`` for particles).
+    diagnostics
+        Arrays of first length ``saves`` by name: ``mass``, ``minimum``, ``energy``,
+        ``dissipation``, ``largest_density``, ``largest_ball_mass``, ``step``, and what
+        the user observes (units and meanings: ``mfpde.solver.diagnostics``).
+    stop
+        Why the run stopped (``kind`` and ``message``).
+    final, final_time
+        The last state, saved or not, and its time.
+    statistics
+        Numbers and names of how it was computed: ``method``, ``steps``, ``rejected``,
+        ``evaluations``, ``wall_seconds``, ``last_step``, ``version``, ...
+    events
+        Births, merges, fissions and deaths of atoms, in their order: what the solver
+        told of exact atoms, else what the track found between saves.
+    track
+        The atoms in time, with their identities and their tree, where the run was asked
+        to follow them (``solve(..., track=Concentration())``) or :meth:`tracked`.
+    refinements
+        The doublings of the grid, where the run was asked for them (``refine=True``): time,
+        grid before and after, reason.  Saved states before and after one lie on different
+        grids.
+    """
+
+    equation: MeanFieldEquation | None
+    times: FloatArray
+    states: list[AnyMeasure]
+    diagnostics: dict[str, FloatArray]
+    stop: StopReason
+    final: AnyMeasure
+    final_time: float
+    statistics: dict[str, float | int | str] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    track: Track | None = None
+    refinements: tuple[Refinement, ...] = ()
+
+    @property
+    def energies(self) -> FloatArray:
+        """Energy at each save, shape (saves,); NaN where there is none."""
+        return self.diagnostics["energy"]
+
+    @property
+    def reason(self) -> str:
+        """Why the run stopped and what to do next, in words."""
+        return self.stop.message
+
+    @property
+    def mass_drift(self) -> float:
+        """Largest deviation of the total mass from that of the first save."""
+        if len(self.times) == 0:
+            return 0.0
+        masses = self.diagnostics["mass"]
+        return float(np.abs(masses - masses[0]).max())
+
+    def tracked(self, settings: Concentration | None = None) -> Run:
+        """Return the run with the track of its saved states, and events if it had none.
+
+        Parameters
+        ----------
+        settings
+            What is followed; by default ``Concentration()``.
+
+        Raises
+        ------
+        ValueError
+            If the run has no equation, or nothing was saved.
+        """
+        if self.equation is None or not len(self.times):
+            missing = "no equation" if self.equation is None else "no saved states"
+            raise ValueError(f"the run has {missing}: its atoms cannot be followed")
+        saves = zip(self.times, self.states, strict=True)
+        chosen = Concentration() if settings is None else settings
+        track = followed(self.equation, saves, chosen, events=self.events)
+        return replace(self, track=track, events=self.events or track.events)
+
+    @property
+    def refinement_lines(self) -> list[str]:
+        """What is to be said of the run's grids: one line for each refinement."""
+        lines = [f"refined at {refinement}" for refinement in self.refinements]
+        held_back = self.statistics.get(HELD_BACK)
+        return [*lines, f"not refined: {held_back}"] if held_back else lines
+
+    def __repr__(self) -> str:
+        equation = "user's own terms" if self.equation is None else str(self.equation)
+        return (
+            f"<Run of {equation}: {len(self.times)} saves to t = {self.final_time:g}, "
+            f"stopped by {self.stop.kind}; print it for a summary>"
+        )
+
+    def __str__(self) -> str:
+        equation = "user's own terms" if self.equation is None else str(self.equation)
+        convention = "" if self.equation is None else f", {self.equation.convention}"
+        numbers = self.statistics
+        lines = [
+            f"{equation}{convention}",
+            f"stopped: {self.reason}",
+            f"computed by {numbers.get('method', '?')} in {numbers.get('steps', '?')} steps, "
+            f"{float(numbers.get('wall_seconds', np.nan)):.2f} s; {len(self.times)} saves",
+            f"mass drift {self.mass_drift:.1e}",
+        ]
+        if "minimum" in self.diagnostics and len(self.times):
+            lines[-1] += f", smallest density {self.diagnostics['minimum'].min():.3e}"
+        if len(self.times):
+            lines.append(f"energy {self.energies[0]:.10g} -> {self.energies[-1]:.10g}")
+        lines += self.refinement_lines
+        if self.equation is not None and _is_searchable(self.final):
+            lines.append(str(concentration(self.final, self.equation)))
+        if self.track is not None:
+            lines.append(str(self.track))
+        if numbers.get("method") == "monotone":
+            lines.append(
+                "note: monotone transport pins an atom of mass m once the outside pull is "
+                f"below m h/2 = {pinning_threshold(self.final):.3g} (for the largest cell "
+                "mass); such a state is stationary on the grid only"
+            )
+        return "\n".join(lines)
+
+
+def _is_searchable(measure: AnyMeasure) -> bool:
+    """Whether ``concentration`` can look at the measure: not at particles beyond S^2."""
+    return not isinstance(measure, Atoms) or measure.dimension <= 3
+
+
+def pinning_threshold(measure: AnyMeasure) -> float:
+    """Outside pull m h/2 below which face velocities pin the heaviest cell, of mass m.
+
+    Half a cell away from its centre an atom attracts with m h/2 itself, so that no
+    weaker pull moves it across a face.
+    """
+    whole = as_measure(measure)
+    return float(whole.density.masses.max() * whole.geometry.spacing / 2)

@@ -1,0 +1,1 @@
+"""Settings files: each section checked, and what they build."""

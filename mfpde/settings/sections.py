@@ -1,0 +1,257 @@
+"""The sections of a settings file: names and defaults of every setting.
+
+``mfpde.settings.geometry`` and ``mfpde.settings.start`` hold those that have kinds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import SkipValidation
+
+from mfpde.arrays import FloatArray, choice, real_array, real_number, whole_number
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle, Geometry
+from mfpde.particles.solver import METHODS
+from mfpde.runs.save_times import save_times
+from mfpde.runs.stopping import SteadyState, StepLimit, StoppingCondition, WallTimeLimit
+from mfpde.settings.base import Real, Section, Seed, Whole, Word
+from mfpde.settings.errors import noted, raise_all, renamed
+from mfpde.solver.checks import check_refine
+from mfpde.solver.refinement import cell_count, largest_grid
+from mfpde.solver.solve import DEFAULT_SAVES
+from mfpde.terms import Attention, Perceptron
+from mfpde.tracking import Concentration
+
+
+class AttentionSection(Section):
+    """[attention]: the settings of :class:`Attention`."""
+
+    beta: Real
+    normalized: SkipValidation[bool] = False
+    kernel: SkipValidation[Literal["shifted", "unshifted"]] = "shifted"
+
+    def build(self) -> Attention:
+        """Return the term."""
+        return Attention(self.beta, self.normalized, self.kernel)
+
+    def check(self) -> None:
+        """Let the constructor judge."""
+        self.build()
+
+
+class RandomPerceptron(Section):
+    """[perceptron] random: the arguments of :meth:`Perceptron.random`."""
+
+    units: Whole
+    seed: Seed
+    scale: Real = 1.0
+
+
+class PerceptronSection(Section):
+    """[perceptron]: given neurons, neurons along the axis, or random ones."""
+
+    directions: SkipValidation[list[list[float]]] | None = None
+    along_axis: SkipValidation[list[float]] | None = None
+    weights: SkipValidation[list[Any]] | None = None
+    activation: Word = "relu"
+    biases: SkipValidation[list[float]] | None = None
+    random: RandomPerceptron | None = None
+
+    def build(self, geometry: Geometry) -> Perceptron:
+        """Return the term; neurons that are not given have the geometry's dimension."""
+        if self.random is not None:
+            return Perceptron.random(
+                self.random.units,
+                geometry.dimension,
+                seed=self.random.seed,
+                scale=self.random.scale,
+                activation=self.activation,
+            )
+        directions: Any = self.directions
+        if self.along_axis is not None:
+            directions = _along_axis(self.along_axis, geometry)
+        weights = [] if self.weights is None else self.weights
+        return Perceptron(directions, weights, self.activation, biases=self.biases)
+
+    def check(self) -> None:
+        """Ask for exactly one of the three ways, and let the constructor judge."""
+        given = {
+            "directions": self.directions,
+            "along_axis": self.along_axis,
+            "weights": self.weights,
+            "biases": self.biases,
+        }
+        named = [name for name, value in given.items() if value is not None]
+        if self.random is not None and named:
+            raise ValueError(
+                f"random and {', '.join(named)} exclude each other: give one of them"
+            )
+        if {"directions", "along_axis"} <= set(named):
+            raise ValueError(
+                "directions and along_axis exclude each other: give one of them"
+            )
+        is_placed = self.directions is not None or self.along_axis is not None
+        if self.random is None and not (is_placed and self.weights is not None):
+            raise ValueError(
+                "needs the settings 'directions' and 'weights', or 'random' = "
+                "{units, seed, scale}, or on a zonal grid 'along_axis' and 'weights'"
+            )
+        # Along the axis, neurons are judged when there is a geometry that has one.
+        if self.along_axis is None:
+            self.build(Circle(16))
+
+
+def _along_axis(components: list[float], geometry: Geometry) -> FloatArray:
+    """Return the directions c_j e, (units, d), with e the axis of ``geometry``."""
+    if geometry.axis is None:
+        raise ValueError(
+            f"along_axis = {components!r} needs a geometry with an axis (kind = "
+            f"'zonal'), which {geometry!r} has not: use directions"
+        )
+    return np.outer(real_array("along_axis", components), geometry.axis)
+
+
+class EquationSection(Section):
+    """[equation]: direction and diffusion of :class:`MeanFieldEquation`."""
+
+    direction: Word
+    diffusion: Real = 0.0
+
+    def check(self) -> None:
+        """Let the constructor judge; for that any term will do."""
+        self.build(Attention(0.0))
+
+    def build(self, *terms: Attention | Perceptron) -> MeanFieldEquation:
+        """Return the equation with ``terms``."""
+        return MeanFieldEquation(
+            *terms, direction=self.direction, diffusion=self.diffusion
+        )
+
+
+class SolveSection(Section):
+    """[solve]: times, scheme, accuracy, and what stops a run early."""
+
+    t_end: Real
+    save_every: Real | None = None
+    save_at: SkipValidation[list[float]] | None = None
+    transport: Word | None = None
+    atoms: Word = "grid"
+    rtol: Real = 1e-4
+    max_step: Real | None = None
+    refine: SkipValidation[bool] = False
+    refine_tolerance: Real | None = None
+    max_cells: Whole | None = None
+    steady_state: Real | None = None
+    max_steps: Whole | None = None
+    wall_time_limit: Real | None = None
+
+    def save_times(self) -> FloatArray:
+        """Return the times of all saves, from 0 to t_end."""
+        return save_times(
+            self.t_end,
+            save_every=self.save_every,
+            save_at=self.save_at,
+            default_saves=DEFAULT_SAVES,
+        )
+
+    def stopping_conditions(self) -> list[StoppingCondition]:
+        """Return the conditions that were asked for."""
+        made: list[StoppingCondition] = []
+        with renamed(
+            tolerance="steady_state", steps="max_steps", seconds="wall_time_limit"
+        ):
+            if self.steady_state is not None:
+                made.append(SteadyState(self.steady_state))
+            if self.max_steps is not None:
+                made.append(StepLimit(self.max_steps))
+            if self.wall_time_limit is not None:
+                made.append(WallTimeLimit(self.wall_time_limit))
+        return made
+
+    def refinement(
+        self, geometry: Geometry, equation: MeanFieldEquation
+    ) -> dict[str, Any]:
+        """Return the arguments of :func:`mfpde.solve` that are about refinement.
+
+        What a refined run may reach is counted from ``geometry``, its first grid: a run
+        that is resumed from a finer one goes no further.
+        """
+        most = self.max_cells
+        check_refine(
+            self.refine, geometry, tolerance=self.refine_tolerance, max_cells=most
+        )
+        if self.refine and most is None:
+            most = cell_count(largest_grid(geometry, equation, None))
+        return {
+            "refine": self.refine,
+            "refine_tolerance": self.refine_tolerance,
+            "max_cells": most,
+        }
+
+    def check(self) -> None:
+        """Let times and conditions judge themselves."""
+        lines: list[str] = []
+        with noted(lines):
+            self.save_times()
+        with noted(lines):
+            real_number("rtol", self.rtol, above=0.0, at_most=1.0)
+        with noted(lines):
+            if self.max_step is not None:
+                real_number("max_step", self.max_step, above=0.0)
+        with noted(lines):
+            self.stopping_conditions()
+        raise_all(lines)
+
+
+class ConcentrationSection(Section):
+    """[concentration]: the settings of :class:`Concentration`, and whether to follow."""
+
+    track: bool = True
+    smallest_mass: Real = 1e-3
+    mass_tolerance: Real = 0.1
+    longest_gap: Whole = 5
+    forming: SkipValidation[bool] = True
+
+    def build(self) -> Concentration:
+        """Return what is followed."""
+        return Concentration(
+            self.smallest_mass, self.mass_tolerance, self.longest_gap, self.forming
+        )
+
+    def check(self) -> None:
+        """Let the constructor judge."""
+        self.build()
+
+
+class ParticlesSection(Section):
+    """[particles]: a particle run beside the density run."""
+
+    count: Whole = 2000
+    method: Word = "auto"
+
+    def check(self) -> None:
+        """Judge number and method."""
+        whole_number("count", self.count, at_least=1)
+        choice("method", self.method, METHODS)
+
+    def check_fits(self, equation: MeanFieldEquation, geometry: Geometry) -> None:
+        """Raise ``ValueError`` if there are no such particles beside a run."""
+        if equation.diffusion > 0:
+            raise ValueError(
+                f"move without noise, but [equation] has diffusion = "
+                f"{equation.diffusion:g}: leave one of them out"
+            )
+        if self.method not in ("auto", "direct") and geometry.dimension != 2:
+            raise ValueError(
+                f"method = {self.method!r} works on a circle only, not on {geometry!r}: "
+                "use 'direct' or 'auto'"
+            )
+
+
+class OutputSection(Section):
+    """[output]: paths of the store and the figure, relative to where the run starts."""
+
+    store: str | None = None
+    figure: str | None = None

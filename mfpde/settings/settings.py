@@ -1,0 +1,246 @@
+"""Settings of a run, read from TOML and judged as a whole before any work.
+
+    [geometry]    kind = "circle", cells
+                  kind = "sphere", nlat, nlon
+                  kind = "zonal", dimension, cells
+    [attention]   beta, normalized, kernel                                  (optional)
+    [perceptron]  directions, weights, activation, biases; or
+                  along_axis, weights, activation, biases (zonal); or
+                  random = {units, seed, scale}, activation                 (optional)
+    [equation]    direction, diffusion
+    [start]       kind = "uniform"
+                  kind = "perturbed_uniform", amplitude, seed
+                  kind = "bumps", angles (circle, zonal) or centres (sphere),
+                                  widths, masses, background
+    [solve]       t_end, save_every or save_at, transport, atoms, rtol, max_step,
+                  refine, refine_tolerance, max_cells,
+                  steady_state, max_steps, wall_time_limit
+    [concentration]  track, smallest_mass, mass_tolerance, longest_gap, forming
+                                                                            (optional)
+    [particles]   count, method                                             (optional)
+    [output]      store, figure                                             (optional)
+
+Paths are relative to the directory in which the run is started.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    SerializeAsAny,
+    ValidationError,
+    model_validator,
+)
+
+from mfpde.arrays import FloatArray
+from mfpde.atoms import check_atoms
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.measures.measure import Density
+from mfpde.runs.stopping import StoppingCondition
+from mfpde.settings.base import of_kind
+from mfpde.settings.errors import SettingsError, noted, raise_all, settings_lines
+from mfpde.settings.geometry import GEOMETRY_KINDS, GeometrySection
+from mfpde.settings.sections import (
+    AttentionSection,
+    ConcentrationSection,
+    EquationSection,
+    OutputSection,
+    ParticlesSection,
+    PerceptronSection,
+    SolveSection,
+)
+from mfpde.settings.start import START_KINDS, StartSection
+from mfpde.terms import Attention, Perceptron
+from mfpde.tracking import Concentration
+from mfpde.transport import scheme_for
+
+__all__ = ["Settings", "SettingsError", "read_settings", "settings_from_dict"]
+
+
+class Settings(BaseModel):
+    """All settings of a run, checked: what they build is known to fit together.
+
+    Made by :func:`read_settings` or :func:`settings_from_dict`, which explain errors.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    geometry: Annotated[
+        SerializeAsAny[GeometrySection], BeforeValidator(of_kind(GEOMETRY_KINDS))
+    ]
+    attention: AttentionSection | None = None
+    perceptron: PerceptronSection | None = None
+    equation: EquationSection
+    start: Annotated[
+        SerializeAsAny[StartSection], BeforeValidator(of_kind(START_KINDS))
+    ]
+    solve: SolveSection
+    concentration: ConcentrationSection | None = None
+    particles: ParticlesSection | None = None
+    output: OutputSection = OutputSection()
+
+    def build_geometry(self) -> Geometry:
+        """Return the grid."""
+        return self._geometry
+
+    def build_equation(self) -> MeanFieldEquation:
+        """Return the equation (always the same object, so that its grid is shared)."""
+        return self._equation
+
+    def build_start(self) -> Density:
+        """Return the density at time 0."""
+        return self.start.build(self._geometry)
+
+    def save_times(self) -> FloatArray:
+        """Return the times of all saves, from 0 to t_end."""
+        return self.solve.save_times()
+
+    def stopping_conditions(self) -> list[StoppingCondition]:
+        """Return what ends the run before t_end."""
+        return self.solve.stopping_conditions()
+
+    def solve_arguments(self) -> dict[str, Any]:
+        """Return the keyword arguments for :func:`mfpde.solve`."""
+        return {
+            "t_end": self.solve.t_end,
+            "save_at": self.save_times(),
+            "stop": self.stopping_conditions(),
+            "transport": self.solve.transport,
+            "atoms": self.solve.atoms,
+            "rtol": self.solve.rtol,
+            "max_step": self.solve.max_step,
+            "track": self._tracking(),
+            **self.solve.refinement(self._geometry, self._equation),
+        }
+
+    def _tracking(self) -> Concentration | None:
+        section = self.concentration
+        return section.build() if section is not None and section.track else None
+
+    def to_json(self) -> str:
+        """Return the settings as JSON, for :func:`settings_from_dict`."""
+        data = self.model_dump(mode="json", exclude_none=True, warnings=False)
+        return json.dumps(data)
+
+    @cached_property
+    def _geometry(self) -> Geometry:
+        return self.geometry.build()
+
+    @cached_property
+    def _equation(self) -> MeanFieldEquation:
+        terms: list[Attention | Perceptron] = []
+        if self.attention is not None:
+            terms.append(self.attention.build())
+        if self.perceptron is not None:
+            terms.append(self.perceptron.build(self._geometry))
+        return self.equation.build(*terms)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.attention is None and self.perceptron is None:
+            raise ValueError("an equation needs [attention], [perceptron] or both")
+        lines: list[str] = []
+        with noted(lines, "[perceptron]"):
+            self._check_neurons()
+        if not lines:
+            with noted(lines, "[geometry]"):
+                self._equation.on(self._geometry)
+        with noted(lines, "[start]"):
+            self.build_start()
+        with noted(lines, "[solve]"):
+            scheme_for(self.solve.transport, self._geometry)
+        with noted(lines, "[solve]"):
+            self.solve.refinement(self._geometry, self._equation)
+        with noted(lines, "[solve]"):
+            check_atoms(self.solve.atoms, self._equation, self._geometry)
+        if self.particles is not None and not lines:
+            with noted(lines, "[particles]"):
+                self.particles.check_fits(self._equation, self._geometry)
+        raise_all(lines)
+        return self
+
+    def _check_neurons(self) -> None:
+        geometry = self._geometry
+        for term in self._equation.externals:
+            term.check_dimension(geometry.dimension)
+            if geometry.axis is not None:
+                term.check_axis(geometry.axis)
+
+
+def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
+    """Read a settings file, change single settings, and check everything.
+
+    Parameters
+    ----------
+    path
+        A TOML file.
+    overrides
+        Changes of the form ``"section.key=value"``; the value is TOML or a bare string.
+
+    Raises
+    ------
+    SettingsError
+        With one line for each error: no such file, no TOML, an unknown section or key
+        (with the nearest real one), a value that is not allowed, settings that do not
+        fit together.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"the settings file {path} cannot be read: {error}"
+        raise SettingsError(message) from error
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is not TOML: {error}") from error
+    for override in overrides:
+        _override(data, override)
+    return settings_from_dict(data)
+
+
+def settings_from_dict(data: Mapping[str, Any]) -> Settings:
+    """Return the settings in ``data``, a table of sections, checked.
+
+    Raises
+    ------
+    SettingsError
+        As :func:`read_settings` does.
+    """
+    try:
+        return Settings.model_validate(dict(data))
+    except ValidationError as error:
+        raise SettingsError("\n".join(settings_lines(error, Settings))) from error
+
+
+def _override(data: dict[str, Any], override: str) -> None:
+    name, equals, text = override.partition("=")
+    keys = [key.strip() for key in name.split(".")]
+    if not equals or len(keys) < 2 or not all(keys):
+        raise SettingsError(
+            f"override {override!r} must have the form section.key=value, as in "
+            "attention.beta=10"
+        )
+    table: Any = data
+    for key in keys[:-1]:
+        table = table.setdefault(key, {})
+        if not isinstance(table, dict):
+            raise SettingsError(f"override {override!r}: {key} is not a table")
+    table[keys[-1]] = setting_value(text.strip())
+
+
+def setting_value(text: str) -> Any:
+    """Read ``text`` as TOML; what is none is a string without quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -1,0 +1,1 @@
+"""The solver: the equation of a measure repeated in time, step by step."""

@@ -1,0 +1,111 @@
+"""What a run keeps: states, diagnostics, and whoever wants to see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mfpde.atoms import atoms_of_state
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.measures.events import Event
+from mfpde.measures.measure import AnyMeasure, Density, Measure
+from mfpde.runs.refinement_record import Refinement
+from mfpde.runs.run import HELD_BACK, Run
+from mfpde.runs.stopping import StopReason
+from mfpde.solver.diagnostics import observed
+from mfpde.tracking import Tracker
+from mfpde.transport import Flow, State
+
+Observer = Callable[[Measure], float]
+OnSave = Callable[[float, Measure, dict[str, float]], None]
+OnTrack = Callable[[Tracker], None]
+OnEvents = Callable[[Sequence[Event]], None]
+
+
+def measure_of(state: State, geometry: Geometry) -> Measure:
+    """The measure of a state on ``geometry``."""
+    density = Density(geometry, state.masses / geometry.areas)
+    return Measure(density, atoms_of_state(state))
+
+
+@dataclass(eq=False)
+class Recorder:
+    """Keeps what is saved, and hands each save to the user's observers and storage.
+
+    ``events`` are those that the solver itself tells of, in their order; ``geometry`` is
+    the present grid, ``refinements`` how it came to be, and ``held_back`` what a finer
+    one was wanted for in vain.
+    """
+
+    equation: MeanFieldEquation
+    geometry: Geometry
+    observers: dict[str, Observer]
+    on_save: OnSave | None
+    tracker: Tracker | None = None
+    on_track: OnTrack | None = None
+    on_events: OnEvents | None = None
+    times: list[float] = field(default_factory=list)
+    states: list[AnyMeasure] = field(default_factory=list)
+    rows: list[dict[str, float]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    refinements: list[Refinement] = field(default_factory=list)
+    held_back: str = ""
+
+    def save(self, at: float, state: State, *, flow: Flow, step: float) -> None:
+        """Keep the state at time ``at`` with its diagnostics."""
+        measure = measure_of(state, self.geometry)
+        row = observed(
+            self.equation,
+            self.geometry,
+            state=state,
+            flow=flow,
+            measure=measure,
+            step=step,
+        )
+        row |= {name: float(f(measure)) for name, f in self.observers.items()}
+        self.times.append(at)
+        self.states.append(measure)
+        self.rows.append(row)
+        self._track(at, measure)
+        if self.on_events is not None and self.events:
+            self.on_events(self.events)
+        if self.on_save is not None:
+            self.on_save(at, measure, row)
+
+    def _track(self, at: float, measure: Measure) -> None:
+        if self.tracker is None:
+            return
+        self.tracker.observe(at, measure, self.events)
+        if self.on_track is not None:
+            self.on_track(self.tracker)
+
+    def run(
+        self,
+        reason: StopReason,
+        final: State,
+        final_time: float,
+        *,
+        statistics: dict[str, float | int | str],
+    ) -> Run:
+        """Everything that was kept, as the run's result."""
+        if self.held_back:
+            statistics = statistics | {HELD_BACK: self.held_back}
+        names = self.rows[0].keys() if self.rows else ()
+        track = None if self.tracker is None else self.tracker.track
+        found = () if track is None else track.events
+        return Run(
+            equation=self.equation,
+            times=np.array(self.times),
+            states=self.states,
+            diagnostics={n: np.array([row[n] for row in self.rows]) for n in names},
+            stop=reason,
+            final=measure_of(final, self.geometry),
+            final_time=final_time,
+            statistics=statistics,
+            events=tuple(self.events) or found,
+            track=track,
+            refinements=tuple(self.refinements),
+        )

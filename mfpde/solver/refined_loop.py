@@ -1,0 +1,111 @@
+"""The layer above the time loop that takes a run from grid to grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mfpde.atoms import ExactAtoms
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.runs.refinement_record import Refinement
+from mfpde.runs.stopping import StoppingCondition, StopReason
+from mfpde.solver.recorder import Recorder
+from mfpde.solver.refinement import (
+    RefinementCriterion,
+    cell_count,
+    doubled,
+    doubled_state,
+)
+from mfpde.solver.time_loop import FINER_GRID, TimeLoop
+from mfpde.solver.time_stepping import TimeStepper
+from mfpde.transport import Flow, Scheme, State
+
+OnRefine = Callable[[Refinement], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Discretization:
+    """How an equation is solved on any grid: scheme, accuracy, exact atoms or not."""
+
+    equation: MeanFieldEquation
+    scheme: Scheme
+    rtol: float
+    exact_atoms: bool
+
+    def on(self, geometry: Geometry) -> tuple[TimeStepper, ExactAtoms | None]:
+        """Return what steps a state on ``geometry``, and what hands over its atoms."""
+        scheme, equation = self.scheme, self.equation
+        stepper = TimeStepper(
+            scheme.transport(equation.on(geometry)),
+            scheme,
+            rtol=self.rtol,
+            watch_energy=scheme.keeps_energy_monotone and equation.energy_is_lyapunov,
+        )
+        exact = ExactAtoms(equation, stepper.transport) if self.exact_atoms else None
+        return stepper, exact
+
+
+@dataclass(eq=False)
+class Refiner:
+    """Watches a time loop, and doubles its grid when the criterion asks for it.
+
+    Attributes
+    ----------
+    discretization, criterion
+        How to solve on the next grid; when there has to be one.
+    most_cells
+        Total number of cells that no grid may exceed.
+    record
+        Where refinements are noted, and what was first wanted in vain.
+    on_refine
+        Called at each refinement.
+    """
+
+    discretization: Discretization
+    criterion: RefinementCriterion
+    most_cells: int
+    record: Recorder
+    on_refine: OnRefine | None = None
+
+    def run(
+        self,
+        loop: TimeLoop,
+        state: State,
+        *,
+        start_time: float,
+        conditions: tuple[StoppingCondition, ...],
+    ) -> StopReason:
+        """Run ``loop`` to its end, from grid to grid."""
+        loop.finer_grid_wanted = self._wanted
+        reason = loop.run(state, start_time, conditions)
+        while reason.kind == FINER_GRID:
+            self._double(loop, reason.message)
+            reason = loop.go_on(conditions)
+        return reason
+
+    def _wanted(self, loop: TimeLoop, flow: Flow) -> str | None:
+        transport = loop.stepper.transport
+        if self.record.held_back:
+            return None
+        reason = self.criterion.reason(transport, loop.state, flow)
+        if reason is None:
+            return None
+        if cell_count(doubled(transport.grid.geometry)) > self.most_cells:
+            self.record.held_back = (
+                f"at t = {loop.time:.6g} a finer grid was wanted ({reason}), but max_cells "
+                f"= {self.most_cells} allows none"
+            )
+            return None
+        return reason
+
+    def _double(self, loop: TimeLoop, reason: str) -> None:
+        before = loop.stepper.transport.grid.geometry
+        stepper, atoms = self.discretization.on(doubled(before))
+        state = doubled_state(loop.measured, before, stepper.transport)
+        loop.change_grid(stepper, atoms, state)
+        after = stepper.transport.grid.geometry
+        refinement = Refinement(loop.time, before, after, reason)
+        self.record.refinements.append(refinement)
+        if self.on_refine is not None:
+            self.on_refine(refinement)

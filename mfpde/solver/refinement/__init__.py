@@ -1,0 +1,17 @@
+"""Automatic refinement: when a run asks for a finer grid, and what it gets."""
+
+from mfpde.solver.refinement.criterion import RefinementCriterion
+from mfpde.solver.refinement.doubling import (
+    cell_count,
+    doubled,
+    doubled_state,
+    largest_grid,
+)
+
+__all__ = [
+    "RefinementCriterion",
+    "cell_count",
+    "doubled",
+    "doubled_state",
+    "largest_grid",
+]

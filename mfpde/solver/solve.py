@@ -1,0 +1,235 @@
+"""From an equation and a start measure to a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import real_number
+from mfpde.atoms import check_atoms, state_of
+from mfpde.equation import MeanFieldEquation
+from mfpde.measures.measure import AnyMeasure, Measure, as_measure
+from mfpde.runs.run import Run
+from mfpde.runs.save_times import save_times
+from mfpde.runs.stopping import StoppingCondition
+from mfpde.solver.checks import (
+    check_equation,
+    check_refine,
+    check_start,
+    observers,
+    positive_or_infinite,
+    stopping_conditions,
+    tracker_of,
+    warn_of_coarse_grid,
+)
+from mfpde.solver.recorder import Observer, OnEvents, OnSave, OnTrack, Recorder
+from mfpde.solver.refined_loop import Discretization, OnRefine, Refiner
+from mfpde.solver.refinement import RefinementCriterion, cell_count, largest_grid
+from mfpde.solver.refinement.criterion import DEFAULT_TOLERANCE
+from mfpde.solver.time_loop import TimeLoop
+from mfpde.tracking import Concentration, Tracker
+from mfpde.transport import State, Transport, scheme_for
+from mfpde.version import __version__
+
+DEFAULT_SAVES = 50
+
+
+def solve(
+    equation: MeanFieldEquation,
+    start: AnyMeasure,
+    *,
+    t_end: float,
+    save_every: float | None = None,
+    save_at: ArrayLike | None = None,
+    stop: StoppingCondition | Sequence[StoppingCondition] = (),
+    transport: str | None = None,
+    atoms: Literal["grid", "exact"] = "grid",
+    rtol: float = 1e-4,
+    max_step: float | None = None,
+    refine: bool = False,
+    refine_tolerance: float | None = None,
+    max_cells: int | None = None,
+    observe: Mapping[str, Observer] | None = None,
+    progress: bool | Callable[..., None] = False,
+    on_save: OnSave | None = None,
+    track: Concentration | Tracker | None = None,
+    on_track: OnTrack | None = None,
+    on_events: OnEvents | None = None,
+    on_refine: OnRefine | None = None,
+    start_time: float = 0.0,
+    first_step: float | None = None,
+) -> Run:
+    r"""Solve d_t mu + div(mu v) = kappa Lap mu, v = s grad F, from ``start`` to ``t_end``.
+
+    Parameters
+    ----------
+    equation
+        The equation.
+    start
+        A density, or a density with atoms (which move as exact points).
+    t_end
+        End time.
+    save_every, save_at
+        Save at multiples of ``save_every`` (and at the start and the end), or exactly
+        at the times ``save_at``; by default at 50 equal intervals.
+    stop
+        One or several conditions that end the run early: :class:`SteadyState`,
+        :class:`StepLimit`, :class:`WallTimeLimit`.
+    transport
+        ``"donor_blended"`` (fifth order in smooth regions, third order on the sphere;
+        atoms move on the grid; where the blend ends, within ten cells of an atom, its
+        differences have no limiter, and densities alternate from cell to cell by some 1e-3),
+        ``"muscl"`` (second order, no overshoot: for discontinuous starts, and as a check),
+        ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned), or
+        on the circle and zonal grids ``"semi_lagrangian"`` (steps that no cell limits, of
+        fourth order in time, least diffusive: atoms on the grid are pinned).  By default the
+        last on zonal grids of dimension above 30 and on the circle with exact atoms, else
+        the first.
+    atoms
+        ``"grid"``: atoms form and move on the grid, to about a cell.  ``"exact"`` (circle
+        and sphere, without diffusion): a cluster a few cells wide leaves the grid and goes
+        on as a point with a covariance; it absorbs its tails, merges, and is given back
+        where the flow expands; ``run.events`` lists what happened.  Once nearly all mass is
+        in atoms, a stiff integrator moves them alone, over any time.
+    rtol
+        Error in time that a step may make, relative to how far it moves the moments
+        that the interaction sees.  The step follows this and the draining time of the
+        cells.
+    max_step
+        Largest step; none by default.
+    refine
+        Double the grid (circle and sphere), with the same mass and atoms, whenever a core
+        that forms is narrower than 4 cells, or the W1 distance of the density to what its
+        2:1 coarsened grid makes of it exceeds ``refine_tolerance`` (radians, by default
+        1e-4).  ``run.refinements`` tells when and why.
+    max_cells
+        Total number of cells, nlat * nlon on a sphere, that no grid exceeds; by default
+        that of the first doubling with 400 sqrt(beta) cells around a circle, or 23
+        sqrt(beta) rings on a sphere.
+    observe
+        Functions of the measure by name, recorded at every save, in addition to what is
+        recorded anyway (``mfpde.solver.diagnostics``).
+    progress
+        True for a progress line, or a function that is called with a
+        :class:`mfpde.runs.progress.Progress` after every step.
+    on_save
+        Called with time, measure and diagnostics at every save (as storage does).
+    track
+        Follow the atoms from save to save with these settings: ``run.track``.  A
+        :class:`mfpde.tracking.Tracker` goes on from an earlier run.
+    on_track
+        Called with the tracker at every save, before ``on_save``.
+    on_events
+        Called with all events so far that exact atoms tell of, at every save and before
+        ``on_save``, once there are any.
+    on_refine
+        Called with the :class:`mfpde.runs.refinement_record.Refinement` at each one.
+    start_time, first_step
+        Time of ``start`` and first step to try: to continue an earlier run.
+
+    Returns
+    -------
+    Run
+        Saved states, diagnostics, the last state, and why the run stopped.
+
+    Raises
+    ------
+    ValueError
+        Before any work, for wrong times, an unknown transport, terms that do not fit
+        the geometry, a grid too coarse for beta, a mass that is not 1, atoms with
+        diffusion, or exact atoms on a zonal grid.
+
+    Warns
+    -----
+    UserWarning
+        If the grid is too coarse for exact atoms to form at the right place.
+    """
+    check_equation(equation)
+    measure = as_measure(start)
+    geometry = measure.geometry
+    check_start(measure, equation)
+    start_time = real_number("start_time", start_time)
+    t_end = real_number("t_end", t_end, above=start_time)
+    times = save_times(
+        t_end - start_time,
+        save_every=save_every,
+        save_at=None if save_at is None else np.asarray(save_at) - start_time,
+        default_saves=DEFAULT_SAVES,
+    )
+    rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
+    longest = positive_or_infinite("max_step", max_step)
+    first = positive_or_infinite("first_step", first_step)
+    conditions = stopping_conditions(stop)
+    observed = observers(observe)
+    check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
+    tracker = tracker_of(track, equation)
+    scheme = scheme_for(transport, geometry, exact_atoms=atoms == "exact")
+    finest = largest_grid(geometry, equation, max_cells) if refine else geometry
+    check_atoms(atoms, equation, geometry)
+    if atoms == "exact" and measure.density.total_mass > 0:
+        warn_of_coarse_grid(equation, finest)
+    discretization = Discretization(equation, scheme, rtol, atoms == "exact")
+    stepper, exact = discretization.on(geometry)
+    record = Recorder(
+        equation,
+        geometry,
+        observed,
+        on_save,
+        tracker=tracker,
+        on_track=on_track,
+        on_events=on_events,
+        # The very list that the exact atoms write to.
+        events=[] if exact is None else exact.events,
+    )
+    loop = TimeLoop(
+        stepper,
+        record,
+        # Adding the start again must not move the last save past the end.
+        times=np.minimum(times + start_time, t_end),
+        t_end=t_end,
+        longest=longest,
+        first=first,
+        atoms=exact,
+    )
+    with ExitStack() as stack:
+        loop.report = _reporter(progress, stack)
+        state = _state_of(measure, stepper.transport, exact is not None)
+        if not refine:
+            reason = loop.run(state, start_time, conditions)
+        else:
+            tolerance = (
+                DEFAULT_TOLERANCE if refine_tolerance is None else refine_tolerance
+            )
+            refiner = Refiner(
+                discretization,
+                RefinementCriterion(tolerance),
+                most_cells=cell_count(finest) if max_cells is None else max_cells,
+                on_refine=on_refine,
+                record=record,
+            )
+            reason = refiner.run(
+                loop, state, start_time=start_time, conditions=conditions
+            )
+    statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
+    return record.run(reason, loop.measured, loop.time, statistics=statistics)
+
+
+def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:
+    masses = transport.represented(measure.density.masses)
+    if exact:
+        return state_of(masses, measure.atoms)
+    return State(masses, measure.atoms.points.copy(), measure.atoms.masses)
+
+
+def _reporter(
+    progress: bool | Callable[..., None], stack: ExitStack
+) -> Callable[..., None] | None:
+    if progress is True:
+        from mfpde.runs.progress import progress_line
+
+        return stack.enter_context(progress_line())
+    return progress if callable(progress) else None

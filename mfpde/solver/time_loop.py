@@ -1,0 +1,290 @@
+"""The time loop: steps from save to save, and the reasons to stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.atoms import ExactAtoms
+from mfpde.compiled import compiled_sum
+from mfpde.runs.stopping import (
+    StepRecord,
+    StoppingCondition,
+    StopReason,
+    interrupted,
+    not_finite,
+    reached_end,
+    step_too_small,
+)
+from mfpde.solver.recorder import Recorder
+from mfpde.solver.refused_steps import StepBelowRefused
+from mfpde.solver.time_stepping import StepResult, TimeStepper
+from mfpde.transport import Flow, State
+
+CHECKED_EVERY = 8
+"""Steps between two looks at whether the grid is fine enough."""
+FINER_GRID = "finer_grid"
+"""Kind of the reason with which the loop hands over to a finer grid."""
+_RECENT_STEPS = 6
+_AT_REST = 1e-14
+# Below this share of the draining step, accuracy is the grid's matter, not the step's; near
+# rest, where cells drain slowly, of the time in which attention moves a unit mass.
+_SMALLEST_SHARE = 1e-3
+# A run of more steps than the inverse of this would never end.
+_SMALLEST_STEP = 1e-13
+
+
+class TimeLoop:
+    """Steps from save to save; holds the last finite state whatever happens."""
+
+    def __init__(
+        self,
+        stepper: TimeStepper,
+        recorder: Recorder,
+        *,
+        times: FloatArray,
+        t_end: float,
+        longest: float,
+        first: float,
+        atoms: ExactAtoms | None = None,
+    ) -> None:
+        self.stepper = stepper
+        self.recorder = recorder
+        self.atoms = atoms
+        self.save_times = list(times)
+        self.t_end = t_end
+        self.longest = longest
+        # K is at most 1 or, unshifted, e^beta.
+        strengths = [a.amplitude for a in recorder.equation.attentions]
+        self._attention_time = 1.0 / max([1.0, *strengths])
+        self.accurate_step = first
+        self.below_refused = StepBelowRefused()
+        self.report: Callable[..., None] | None = None
+        self.steps = 0
+        self.rejected = 0
+        self.last_step = 0.0
+        self.started_at = time.monotonic()
+        self.rates: list[float] = []
+        self.steps_since_hand_off = 0
+        self.finer_grid_wanted: Callable[[TimeLoop, Flow], str | None] | None = None
+        self.next_check = 0
+
+    def run(
+        self, state: State, start_time: float, conditions: tuple[StoppingCondition, ...]
+    ) -> StopReason:
+        """Step until the end time, a stopping condition, or an interruption."""
+        self.state, self.time, self.start_time = state, start_time, start_time
+        self.first_mass = state.total_mass
+        return self.go_on(conditions)
+
+    def change_grid(
+        self, stepper: TimeStepper, atoms: ExactAtoms | None, state: State
+    ) -> None:
+        """Take the state on another grid, with what steps it there, to go on from."""
+        self.stepper, self.atoms, self.state = stepper, atoms, state
+        self.recorder.geometry = stepper.transport.grid.geometry
+        if atoms is not None:
+            atoms.events = self.recorder.events
+        # Rates are counted in cells.
+        self.rates = []
+        self.next_check = self.steps
+
+    def go_on(self, conditions: tuple[StoppingCondition, ...]) -> StopReason:
+        """Step on from where the loop is."""
+        try:
+            flow = self.stepper.transport.flow(self.state)
+            self._save_if_due(flow)
+            # What starts as narrow as an atom to be is not carried by the grid at all.
+            self.steps_since_hand_off = self.stepper.transport.steps_to_hand_off
+            flow = self._handed_off(flow)
+            while self.time < self.t_end:
+                wanted = self._reason_for_finer_grid(flow)
+                if wanted is not None:
+                    return wanted
+                if self.atoms is not None and self.atoms.are_alone(self.state, flow):
+                    flow = self._atoms_moved(self.atoms)
+                else:
+                    result = self._step(flow)
+                    if isinstance(result, StopReason):
+                        return result
+                    flow = self._handed_off(result.flow)
+                self._save_if_due(flow)
+                self._report(flow)
+                reason = self._stopped_by(conditions)
+                if reason is not None:
+                    return reason
+        except KeyboardInterrupt:
+            return interrupted(self.time)
+        return reached_end(self.time)
+
+    @property
+    def measured(self) -> State:
+        """The state, its masses those of a density on the grid."""
+        masses = self.stepper.transport.restored(self.state.masses)
+        return self.state.moved(masses, self.state.points)
+
+    @property
+    def statistics(self) -> dict[str, float | int | str]:
+        """Counts and times of the steps taken."""
+        return {
+            "rtol": self.stepper.rtol,
+            "steps": self.steps,
+            "rejected": self.rejected,
+            "last_step": float(self.last_step),
+            "wall_seconds": time.monotonic() - self.started_at,
+        }
+
+    def _step(self, flow: Flow) -> StepResult | StopReason:
+        """Take one step, repeated with smaller ones until it is accurate."""
+        draining = min(self.stepper.longest_step(self.state, flow), self.longest)
+        target = self.save_times[0] if self.save_times else self.t_end
+        while True:
+            wanted = min(draining, self.accurate_step, self.below_refused.step)
+            if wanted < _SMALLEST_STEP * self._horizon():
+                if not np.isfinite(flow.outflows).all():
+                    return not_finite(self.time)
+                return step_too_small(self.time, wanted)
+            step, lands = _fitted(wanted, target - self.time)
+            result = self.stepper.step(self.state, flow, step)
+            mass, moved = _mass_and_motion(
+                self.state.masses.ravel(), result.state.masses.ravel()
+            )
+            if not np.isfinite(mass + result.accurate_step):
+                return not_finite(self.time)
+            # A step cut short by a save says nothing against a longer one after it.
+            cut_short = step < wanted
+            if not cut_short or result.accurate_step < step or not result.is_accurate:
+                self.accurate_step = result.accurate_step
+            longest = (
+                min(draining, self._attention_time) if np.isfinite(draining) else 0.0
+            )
+            smallest = _SMALLEST_SHARE * longest
+            has_moved = result.state is not self.state
+            if result.is_accurate or (step <= smallest and has_moved):
+                break
+            self.rejected += 1
+            self.below_refused.refuse(step)
+        self.below_refused.accept()
+        if len(self.state.atom_masses):
+            moved += float(
+                self.state.atom_masses
+                @ np.linalg.norm(result.state.points - self.state.points, axis=-1)
+            )
+        self.rates = [*self.rates[-_RECENT_STEPS + 1 :], moved / step]
+        self.state = result.state
+        self.time = target if lands else self.time + step
+        self.last_step = step
+        self.steps += 1
+        return result
+
+    def _horizon(self) -> float:
+        """Time that the steps have to cross: with exact atoms, not the atoms' time alone."""
+        if self.atoms is None:
+            return self.t_end - self.start_time
+        return max(self.time - self.start_time, 1.0)
+
+    def _handed_off(self, flow: Flow) -> Flow:
+        """Let mass pass between density and atoms, at every save and every few steps."""
+        if self.atoms is None:
+            return flow
+        self.steps_since_hand_off += 1
+        is_due = bool(self.save_times) and self.time >= self.save_times[0]
+        wait = self.stepper.transport.steps_to_hand_off
+        if self.steps_since_hand_off < wait and not is_due:
+            return flow
+        self.steps_since_hand_off = 0
+        state = self.atoms.handed_off(self.state, flow, self.time)
+        if state is self.state:
+            return flow
+        self.state = state
+        return self.stepper.transport.flow(state)
+
+    def _reason_for_finer_grid(self, flow: Flow) -> StopReason | None:
+        if self.finer_grid_wanted is None or self.steps < self.next_check:
+            return None
+        self.next_check = self.steps + CHECKED_EVERY
+        reason = self.finer_grid_wanted(self, flow)
+        return None if reason is None else StopReason(FINER_GRID, reason)
+
+    def _atoms_moved(self, atoms: ExactAtoms) -> Flow:
+        """Move the atoms, which hold all the mass, to the next save."""
+        target = self.save_times[0] if self.save_times else self.t_end
+        before = self.state
+        self.state = atoms.moved_alone(before, (self.time, target))
+        flow = self.stepper.transport.flow(self.state)
+        speeds = np.linalg.norm(flow.atom_velocities, axis=1)
+        self.rates = [float(self.state.atom_masses @ speeds)] * _RECENT_STEPS
+        self.last_step = target - self.time
+        self.time = target
+        self.steps += 1
+        return flow
+
+    def _save_if_due(self, flow: Flow) -> None:
+        if self.save_times and self.time >= self.save_times[0]:
+            at = self.save_times.pop(0)
+            self.recorder.save(at, self.measured, flow=flow, step=self.last_step)
+            # At every save: a run that is resumed from one refines when the whole run does.
+            self.next_check = self.steps
+
+    def _stopped_by(
+        self, conditions: tuple[StoppingCondition, ...]
+    ) -> StopReason | None:
+        rates = self.rates
+        settled = len(rates) == _RECENT_STEPS and rates[-1] <= rates[0]
+        record = StepRecord(
+            steps=self.steps,
+            time=self.time,
+            change_rate=rates[-1],
+            slowing=settled or max(rates) < _AT_REST,
+            started_at=self.started_at,
+        )
+        for condition in conditions:
+            reason = condition.check(record)
+            if reason is not None:
+                return reason
+        return None
+
+    def _report(self, flow: Flow) -> None:
+        if self.report is None:
+            return
+        from mfpde.runs.progress import Progress
+
+        grid = self.stepper.transport.grid
+        state = self.state
+        has_energy = self.recorder.equation.has_energy
+        atoms = (state.points, state.atom_masses)
+        self.report(
+            Progress(
+                time=self.time,
+                t_end=self.t_end,
+                step=self.last_step,
+                mass_drift=state.total_mass - self.first_mass,
+                energy=grid.energy(state.masses, atoms, flow.moments)
+                if has_energy
+                else None,
+                largest_density=float((state.masses / grid.geometry.areas).max()),
+                steps=self.steps,
+            )
+        )
+
+
+@compiled_sum
+def _mass_and_motion(before: FloatArray, after: FloatArray) -> tuple[float, float]:
+    """Sum of the cell masses after a step, and half of the sum of their changes."""
+    mass = changes = 0.0
+    for i in range(len(after)):
+        mass += after[i]
+        changes += abs(after[i] - before[i])
+    return mass, 0.5 * changes
+
+
+def _fitted(wanted: float, remaining: float) -> tuple[float, bool]:
+    """Fit a step to the time remaining to the next save: (step, whether it lands there)."""
+    if wanted >= remaining * (1 - 1e-12):
+        return remaining, True
+    if wanted > remaining / 2:
+        return remaining / 2, False
+    return wanted, False

@@ -1,0 +1,285 @@
+r"""One time step: Runge-Kutta stages of the transport, Strang-split diffusion, error control.
+
+The step size follows two bounds, and no other.  (1) The draining time of the cells, see
+``mfpde.transport.draining``.  (2) A tolerance for the error in time, measured on the
+moments g_k = \int Y_k dmu that the interaction sees: with the rate of change g' at
+both ends,
+
+    error = || g(t+dt) - g(t) - dt/2 (g'(t) + g'(t+dt)) ||,
+
+the defect of the trapezoidal rule, is O(dt^3) for every method used here.  The
+fourth-order method compares velocities instead, that of its last stage and that of the new
+measure, as the Runge-Kutta methods whose last stage is the new state do: O(dt^4), and 0 for
+a velocity that does not depend on the measure.  With
+diffusion, where heat flows exactly in time, the change by transport alone is compared
+with the transport's rates at both ends of the step: stiff heat costs no steps, and what
+is left is the splitting error. A step is repeated if the error exceeds ``rtol`` times
+dt times the size of g' (more where the grid itself does not resolve the measure).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.compiled import compiled_sum
+from mfpde.measures.clouds import fastest_rate, summed_motion, unexpected_moves
+from mfpde.transport import Flow, Scheme, State, Transport
+from mfpde.transport.base import StepFarTooLongError
+from mfpde.transport.semi_lagrangian import SemiLagrangian
+
+Point = tuple[State, Flow]
+"""A state and its flow."""
+Advanced = tuple[State, Flow | None]
+"""A new state; the last stage's flow if that stage stands at the end of the step too."""
+
+_ROUNDING = 1e-14
+# Mass in structures of a cell or two is placed by the grid to a cell, not better:
+# following its internal motion in time to rtol would cost ten times the steps for the
+# same digits.
+_UNRESOLVED_TOLERANCE = 1e-2
+_NEGLIGIBLE_RATE = 1e-8
+# A cloud shrinks or grows in a step by this share of an e-fold at most.
+_CLOUD_SHARE = 0.5
+_ENERGY_ROUNDING = 1e-15
+_SHARE_AFTER_FAILURE = 0.1
+
+
+def heun(transport: Transport, start: Point, step: float) -> Advanced:
+    """Heun's method, SSPRK(2,2): u1 = E(u), u <- (u + E(u1)) / 2; Shu & Osher (1988)."""
+    state, flow = start
+    first = transport.stage(state, flow, step)
+    return transport.mixed_stage(state, first, step, 0.5), None
+
+
+def ssprk3(transport: Transport, start: Point, step: float) -> Advanced:
+    """SSPRK(3,3): u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3; Shu & Osher (1988)."""
+    state, flow = start
+    first = transport.stage(state, flow, step)
+    middle = transport.mixed_stage(state, first, step, 0.25)
+    return transport.mixed_stage(state, middle, step, 2.0 / 3.0), None
+
+
+def commutator_free(transport: Transport, start: Point, step: float) -> Advanced:
+    """Order 4 from flows in frozen velocities: see ``mfpde.transport.semi_lagrangian``."""
+    if not isinstance(transport, SemiLagrangian):
+        raise TypeError(f"{transport!r} does not move measures along flows")
+    return transport.advanced(*start, step)
+
+
+RUNGE_KUTTA: dict[str, Callable[[Transport, Point, float], Advanced]] = {
+    "heun": heun,
+    "ssprk3": ssprk3,
+    "commutator_free": commutator_free,
+}
+
+
+@compiled_sum
+def _norms(
+    weights: FloatArray,
+    moments: tuple[ComplexArray, ComplexArray, ComplexArray, ComplexArray],
+    step: float,
+) -> tuple[float, float, float]:
+    """Weighted norms: of what is missed, and of the rates of transport and diffusion.
+
+    ``moments`` are those of the state, of where transport started, of the new state, and
+    what is missed.
+    """
+    state, start, new, missed = moments
+    error = transported = diffused = 0.0
+    for k in range(len(weights)):
+        weight = weights[k] ** 2
+        by_diffusion = (start[k] - state[k]) * (2.0 / step)
+        by_transport = (new[k] - state[k]) / step - by_diffusion
+        error += weight * (missed[k].real ** 2 + missed[k].imag ** 2)
+        transported += weight * (by_transport.real**2 + by_transport.imag**2)
+        diffused += weight * (by_diffusion.real**2 + by_diffusion.imag**2)
+    return np.sqrt(error), np.sqrt(transported), np.sqrt(diffused)
+
+
+@dataclass(frozen=True, eq=False)
+class StepResult:
+    """A finished step: the new state, its flow, and the step that the error would allow.
+
+    That step is nan if the error is not finite.  A step that was far too long leaves the
+    state that it started from.
+    """
+
+    state: State
+    flow: Flow
+    accurate_step: float
+    is_accurate: bool
+
+
+class TimeStepper:
+    """Advances a state of one equation on one grid.
+
+    Parameters
+    ----------
+    transport, scheme
+        The transport, and the scheme that names its Runge-Kutta method.
+    rtol
+        Error allowed in the moments, relative to how far they move.
+    watch_energy
+        Repeat a step after which the energy moved the wrong way (for a scheme that is
+        monotone in continuous time, and an equation whose energy is a Lyapunov
+        function).
+    """
+
+    def __init__(
+        self, transport: Transport, scheme: Scheme, *, rtol: float, watch_energy: bool
+    ) -> None:
+        self.transport = transport
+        self.rtol = rtol
+        self._resolved_tolerance = rtol * scheme.tolerance_share
+        self.watch_energy = watch_energy
+        grid = transport.grid
+        self.diffusion = grid.diffusion
+        if self.diffusion > 0:
+            self._resolved_tolerance += transport.diffusion_tolerance
+        self._known_rate: tuple[Flow | None, FloatArray | None] = (None, None)
+        degrees = grid.geometry.degrees(grid.degree)
+        self._weights = np.where(degrees > 0, 1.0 / np.maximum(degrees, 1), 0.0)
+        self._method = RUNGE_KUTTA[scheme.runge_kutta]
+
+    def longest_step(self, state: State, flow: Flow) -> float:
+        """Largest step by the draining time of the cells and the rates of the clouds."""
+        draining = self.transport.longest_step(state, flow)
+        if state.cloud_size == 1 or len(state.atom_masses) == 0:
+            return draining
+        return min(
+            draining, _CLOUD_SHARE / fastest_rate(state.points, flow.atom_velocities)
+        )
+
+    def step(self, state: State, flow: Flow, step: float) -> StepResult:
+        """Try one step of size ``step`` from ``state`` with its ``flow``."""
+        try:
+            start, (moved, last), new = self._advanced((state, flow), step)
+        except StepFarTooLongError:
+            return StepResult(state, flow, _SHARE_AFTER_FAILURE * step, False)
+        new_flow = self.transport.flow(new)
+        before, after = (state, flow), (new, new_flow)
+        if last is None or self.diffusion > 0:
+            errors = self._error((before, after), (start, moved), step)
+        else:
+            errors = self._lag((before, after), last, step)
+        error, motion, atom_motion = errors
+        if not math.isfinite(error):
+            return StepResult(new, new_flow, np.nan, False)
+        # Atoms are resolved whatever the grid.
+        mass = self.transport.density_mass(state, flow)
+        unresolved = flow.unresolved_mass / max(mass, 1e-300)
+        tolerance = self._resolved_tolerance + _UNRESOLVED_TOLERANCE * unresolved
+        size = tolerance * motion + self._resolved_tolerance * atom_motion
+        allowed = (size + self._negligible_rate(state)) * step + _ROUNDING
+        # The error is O(dt^3), what is allowed O(dt).
+        ratio = 0.9 * math.sqrt(allowed / max(error, 1e-300))
+        accurate_step = step * min(max(ratio, 0.2), 2.0)
+        is_accurate = error <= 2.0 * allowed
+        if self.watch_energy and self._energy_moves_wrong(before, after):
+            return StepResult(new, new_flow, step / 2, False)
+        return StepResult(new, new_flow, accurate_step, bool(is_accurate))
+
+    def _negligible_rate(self, state: State) -> float:
+        """Error per unit time that does not matter beside exact atoms.
+
+        The tails that they have not yet absorbed soon hold less mass than that; their
+        motion need not be followed to a share of itself.
+        """
+        return _NEGLIGIBLE_RATE if state.cloud_size > 1 else 0.0
+
+    def _advanced(self, before: Point, step: float) -> tuple[Point, Advanced, State]:
+        """Where transport starts, where it ends, and the new state."""
+        if self.diffusion == 0:
+            moved, last = self._method(self.transport, before, step)
+            return before, (moved, last), moved.on_sphere()
+        half = self._diffused(before[0], step / 2)
+        start = (half, self.transport.flow(half))
+        moved, last = self._method(self.transport, start, step)
+        return start, (moved, last), self._diffused(moved, step / 2)
+
+    def _diffused(self, state: State, time: float) -> State:
+        geometry = self.transport.grid.geometry
+        masses = geometry.heat_flow(state.masses, self.diffusion * time)
+        return state.moved(masses, state.points)
+
+    def _rate(self, state: State, flow: Flow) -> FloatArray:
+        """Rate of change of the cell masses by all that is not exact in time."""
+        known_flow, rate = self._known_rate
+        if flow is known_flow and rate is not None:
+            return rate
+        rate = self.transport.rate(state.masses, flow.outflows)
+        if self.diffusion > 0:
+            heat = self.transport.grid.geometry.heat_rate(state.masses)
+            if heat is not None:
+                return np.asarray(rate + self.diffusion * heat)
+        return rate
+
+    def _error(
+        self, ends: tuple[Point, Point], transported: tuple[Point, State], step: float
+    ) -> tuple[float, float, float]:
+        """Trapezoidal defect of what is not exact, and how fast density and atoms move.
+
+        ``transported`` is where transport alone started and ended.
+        """
+        (state, flow), (new, new_flow) = ends
+        start, end = transported
+        grid = self.transport.grid
+        rates = self._rate(state, flow), self._rate(new, new_flow)
+        # The end of this step is the start of the next.
+        self._known_rate = (new_flow, rates[1])
+        masses = start[0].masses, end.masses
+        if self.diffusion > 0 and grid.geometry.heat_rate(masses[0]) is not None:
+            masses = state.masses, new.masses
+        defect = self.transport.defect(masses, rates, step)
+        missed = self.transport.density_moments(defect)
+        moments = (
+            flow.density_moments,
+            start[1].density_moments,
+            new_flow.density_moments,
+            missed,
+        )
+        error, by_transport, by_diffusion = _norms(self._weights, moments, step)
+        motion, atom_motion = by_transport + by_diffusion, 0.0
+        if len(state.atom_masses):
+            # Of a cloud it is the mean that counts.
+            velocities = flow.atom_velocities, new_flow.atom_velocities
+            moves = unexpected_moves((state.points, new.points), velocities, step)
+            error += summed_motion(state.atom_masses, state.cloud_size, moves)
+            atom_motion = summed_motion(
+                state.atom_masses, state.cloud_size, flow.atom_velocities
+            )
+        return error, motion, atom_motion
+
+    def _lag(
+        self, ends: tuple[Point, Point], last: Flow, step: float
+    ) -> tuple[float, float, float]:
+        """What the last stage's velocity misses, and how fast density and atoms move."""
+        (_, flow), (new, new_flow) = ends
+        weight = step / 6
+        rate = self.transport.rate(new.masses, last.outflows - new_flow.outflows)
+        error = weight * self._norm(self.transport.density_moments(rate))
+        moved = new_flow.density_moments - flow.density_moments
+        motion, atom_motion = self._norm(moved) / step, 0.0
+        if len(new.atom_masses):
+            lag = last.atom_velocities - new_flow.atom_velocities
+            error += weight * summed_motion(new.atom_masses, new.cloud_size, lag)
+            atom_motion = summed_motion(
+                new.atom_masses, new.cloud_size, flow.atom_velocities
+            )
+        return error, motion, atom_motion
+
+    def _norm(self, moments: ComplexArray) -> float:
+        return float(np.linalg.norm(self._weights * moments))
+
+    def _energy_moves_wrong(self, before: Point, after: Point) -> bool:
+        grid = self.transport.grid
+        old, new = (
+            grid.energy(state.masses, (state.points, state.atom_masses), flow.moments)
+            for state, flow in (before, after)
+        )
+        return bool(grid.sign * (old - new) > _ENERGY_ROUNDING * abs(old))

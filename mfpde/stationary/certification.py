@@ -1,0 +1,263 @@
+r"""A rigorous bound of how far a measure's energy is above the smallest one possible.
+
+E[mu] = (1/2 beta) iint K dmu dmu + int V dmu is convex in mu (all eigenvalues of K are
+positive), so that for every nu of the same mass m
+
+    E[nu] >= E[mu] + int F d(nu - mu) >= E[mu] - gap,   gap = int F dmu - m min F,
+
+with F = A[mu] + V.  min F is bounded below over the whole sphere: ``branch_and_bound.py``
+and, for nearly constant F, ``flat_field.py``; rounding is bounded a priori and added
+(``bounded_fields.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, real_number
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle, Sphere
+from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
+from mfpde.notebook import Printed
+from mfpde.stationary.activation_bounds import activation_bounds
+from mfpde.stationary.bounded_fields import AtomicField, SpectralField
+from mfpde.stationary.branch_and_bound import Floor, floor_of
+from mfpde.stationary.flat_field import flat_floor
+from mfpde.stationary.meridian_field import MeridianField
+from mfpde.terms import Perceptron
+
+TOLERANCE = 1e-12
+AnyField = AtomicField | SpectralField | MeridianField
+SLACK_SHARE = 0.2
+LARGEST_DIMENSION = 4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Printed):
+    """A measure's energy and how far above the minimum it can be at most.
+
+    Attributes
+    ----------
+    energy
+        E[mu].
+    gap
+        E[mu] - E* is at most this, E* the minimum over all measures of the same mass;
+        rounding included.
+    lower_bound
+        E* is at least this: energy - gap.
+    mean_field, floor, smallest, point
+        int F dmu / m, the lower bound of F, the smallest value of F that was met, and
+        where.
+    rounding
+        What rounding may have changed in a value of F: twice it, times the mass, is in gap.
+    evaluations
+        Cells that the search looked at.
+    is_tight
+        Whether the bound of F is as close to its minimum as was wanted; if not, the gap
+        holds but is larger than it need be.
+    """
+
+    energy: float
+    gap: float
+    mean_field: float
+    floor: float
+    smallest: float
+    point: FloatArray
+    rounding: float
+    evaluations: int
+    is_tight: bool
+
+    @property
+    def lower_bound(self) -> float:
+        """Lower bound of the smallest energy: ``energy`` - ``gap``."""
+        return self.energy - self.gap
+
+    def __str__(self) -> str:
+        loose = "" if self.is_tight else " (the search ended early: it may be smaller)"
+        return f"energy {self.energy:.12g}, at most {self.gap:.2e} above the minimum{loose}"
+
+
+def certificate(
+    equation: MeanFieldEquation, measure: AnyMeasure, *, tolerance: float = TOLERANCE
+) -> Certificate:
+    """Bound E[mu] - E* rigorously, for any measure on S^1, S^2 (atoms: S^3 too).
+
+    A density stands for its cells' masses at their centres: its energy and its F are
+    those of these point masses, evaluated as a band-limited field (exact but for the
+    degrees of K that are left out, which are bounded and counted as rounding).  The widths
+    of atoms count as they act: by their clouds.
+
+    Parameters
+    ----------
+    equation
+        Descent with unnormalised attention, perceptrons with scalar weights and one of
+        the named activations, no diffusion.
+    measure
+        Density, atoms, or both.
+    tolerance
+        How close the bound of F should come to its minimum, relative to the
+        size of the energy (as for :func:`minimize`); a hundredth of the gap is enough in
+        any case.
+
+    Raises
+    ------
+    ValueError
+        For ascent, softmax, diffusion, vector weights, a :class:`Potential` or a user's
+        activation (whose second derivatives are not bounded), no attention, a zonal grid
+        or a dimension above 4.
+    """
+    check_descent(equation, "certificate")
+    tolerance = real_number("tolerance", tolerance, above=0.0)
+    field, energy, mean = _parts(equation, measure)
+    return bounded_gap(field, (energy, mean), tolerance * energy_scale(equation))
+
+
+def bounded_gap(
+    field: AnyField, known: tuple[float, float], tolerance: float
+) -> Certificate:
+    """Certificate from the field F, ``known`` = (energy, int F dmu / m) and F's tolerance."""
+    return _of_floor(field, known, _floor(field, known[1], tolerance))
+
+
+def hasty_gap(
+    field: AtomicField | MeridianField, known: tuple[float, float], tolerance: float
+) -> tuple[Certificate, FloatArray]:
+    """Certificate of a search that stops once the gap is above the tolerance, and low points.
+
+    At the low points (k, d) F is below its mean by more than half the tolerance.
+    """
+    slack = SLACK_SHARE * tolerance
+    floor = floor_of(field, slack, level=known[1], enough=tolerance / 2)
+    return _of_floor(field, known, floor), floor.low
+
+
+def _of_floor(field: AnyField, known: tuple[float, float], floor: Floor) -> Certificate:
+    energy, mean = known
+    mass = field.mass if isinstance(field, SpectralField) else float(field.masses.sum())
+    gap = mass * (mean - floor.bound + 2 * field.rounding)
+    return Certificate(
+        energy=energy,
+        gap=float(gap),
+        mean_field=mean,
+        floor=floor.bound,
+        smallest=floor.smallest,
+        point=floor.point,
+        rounding=field.rounding,
+        evaluations=floor.evaluations,
+        is_tight=floor.is_tight,
+    )
+
+
+def flat_gap(
+    field: SpectralField, known: tuple[float, float], *, most: float
+) -> Certificate:
+    """Certificate of a measure whose F is nearly constant, without a search.
+
+    The gap is inf if F is further than ``most`` from its mean anywhere.
+    """
+    energy, mean = known
+    bound = flat_floor(field, mean, most=most)
+    gap = field.mass * (mean - bound + 2 * field.rounding)
+    point = np.eye(1, field.dimension)[0]
+    return Certificate(energy, gap, mean, bound, mean, point, field.rounding, 0, True)
+
+
+def energy_scale(equation: MeanFieldEquation) -> float:
+    """Scale that energies are compared with.
+
+    The largest of 1, the kernels' amplitude, and a hundredth of sum |w_j| (|a_j| + |b_j|)^2,
+    where rounding of V alone comes near 1e-12.
+    """
+    amplitude = sum(a.amplitude for a in equation.attentions)
+    strength = 0.0
+    for term in equation.externals:
+        assert isinstance(term, Perceptron)
+        reach = np.linalg.norm(term.directions, axis=1) + np.abs(term.biases)
+        strength += float(np.abs(term.weights) @ reach**2)
+    return max(1.0, amplitude, strength / 100)
+
+
+def check_descent(equation: MeanFieldEquation, name: str) -> None:
+    """Raise ``ValueError`` unless E is convex and the flow descends it."""
+    reason = ""
+    if equation.direction != "descent":
+        reason = "direction = 'ascent': E is convex, which bounds its minimum only"
+    elif any(a.needs_values for a in equation.attentions):
+        reason = "softmax attention is no gradient of E beside other terms"
+    elif not equation.attentions:
+        reason = "without attention E is not strictly convex; see maximize"
+    elif equation.diffusion > 0:
+        reason = f"diffusion = {equation.diffusion:g}: E alone is not what decreases"
+    if reason:
+        raise ValueError(f"{name} is for unnormalised descent; {reason}")
+    check_bounded(equation, name)
+
+
+def check_bounded(equation: MeanFieldEquation, name: str) -> None:
+    """Raise ``ValueError`` unless all external terms have bounded second derivatives."""
+    for term in equation.externals:
+        if not isinstance(term, Perceptron):
+            raise ValueError(
+                f"{name} needs bounds of V's second derivatives, which a Potential does "
+                "not give; use perceptrons"
+            )
+        if not term.is_gradient:
+            raise ValueError(f"{name} needs an energy: vector weights have none")
+        activation_bounds(term)
+
+
+def _floor(field: AnyField, mean: float, tolerance: float) -> Floor:
+    slack = SLACK_SHARE * tolerance
+    if not isinstance(field, SpectralField):
+        return floor_of(field, slack, level=mean)
+    bound = flat_floor(field, mean)
+    if mean - bound <= tolerance:
+        point = np.eye(1, field.dimension)
+        return Floor(bound, mean, point[0], True, 0, point[:0])
+    found = floor_of(field, slack, level=mean)
+    return found if found.bound > bound else replace(found, bound=bound)
+
+
+def _parts(
+    equation: MeanFieldEquation, measure: AnyMeasure
+) -> tuple[AtomicField | SpectralField, float, float]:
+    """Field, energy and mean of F of a measure."""
+    energy = equation.energy(measure)
+    assert energy is not None
+    if isinstance(measure, Atoms):
+        if len(measure) == 0 or measure.dimension > LARGEST_DIMENSION:
+            raise ValueError(
+                f"measure: {len(measure)} atoms in dimension {measure.dimension}; a "
+                f"certificate is for at least one atom in dimension 2 to {LARGEST_DIMENSION}"
+            )
+        for term in equation.externals:
+            term.check_dimension(measure.dimension)
+        acting = measure.without_widths
+        atoms = AtomicField(equation, acting.points, acting.masses)
+        mean = float(acting.masses @ atoms.values(acting.points)) / acting.total_mass
+        return atoms, energy, mean
+    whole = as_measure(measure)
+    if not isinstance(whole.geometry, Circle | Sphere):
+        raise ValueError(
+            f"measure: a density on {whole.geometry!r}; a certificate is for densities on a "
+            "Circle or a Sphere, or for Atoms"
+        )
+    return spectral_parts(equation, whole)
+
+
+def spectral_parts(
+    equation: MeanFieldEquation, whole: Measure
+) -> tuple[SpectralField, float, float]:
+    """Field, energy and mean of F of a density with atoms on a circle or a sphere."""
+    grid = equation.on(whole.geometry)
+    acting = whole.atoms.without_widths
+    masses = whole.density.masses
+    moments = grid.moments(masses, (acting.points, acting.masses))
+    field = SpectralField(equation, whole.geometry, moments, whole.total_mass)
+    mean = float((masses * grid.first_variation(moments)).sum())
+    if len(acting):
+        mean += float(acting.masses @ field.values(acting.points))
+    energy = grid.energy(masses, (acting.points, acting.masses), moments)
+    return field, energy, mean / whole.total_mass

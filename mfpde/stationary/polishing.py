@@ -1,0 +1,216 @@
+r"""Polish atoms to a stationary state and say whether it is stable.
+
+    v(x_i) = s grad F(x_i) = 0    at every atom, masses fixed (paper, eq. 2.2)
+
+by Newton's method, then the spectrum of the Wasserstein Hessian (paper, eqs. 2.3, 2.4) and
+the splitting test: see ``newton.py`` and ``hessian.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from mfpde.arrays import FloatArray, real_number, shown
+from mfpde.detection import ConcentratedRegion
+from mfpde.equation import MeanFieldEquation
+from mfpde.measures.measure import Atoms
+from mfpde.stationary.derivatives import count_on_kinks, is_differenced
+from mfpde.stationary.hessian import has_wasserstein_hessian, linear_rates
+from mfpde.stationary.newton import NewtonEnd, newton, positive_scales
+from mfpde.stationary.result import PolishedAtoms
+from mfpde.stationary.symmetry import rotation_modes
+from mfpde.stationary.tangent_frames import tangent_frames
+
+TOLERANCE = 1e-14
+LARGEST_SYSTEM = 4000
+REACH = 0.25
+"""Share of the nearest distance and of 1/sqrt(beta) that an atom may move."""
+LARGEST_MERGE = 0.5
+ANALYTIC_ROUNDING = 1e-12
+DIFFERENCED_ROUNDING = 1e-9
+
+
+def polish(
+    equation: MeanFieldEquation,
+    atoms: Atoms | Sequence[ConcentratedRegion],
+    *,
+    max_move: float | None = None,
+    merge_within: float = 1e-8,
+) -> PolishedAtoms:
+    """Move atoms to the stationary state beside them, to rounding, and test its stability.
+
+    Newton's method on the positions on S^(d-1), any d >= 2, with fixed masses.  It finds
+    the state that is near, stable or not; it does not follow the flow.  Second derivatives
+    are analytic, except for a :class:`Potential` and a user's activation (central
+    differences).  Time grows with the cube of n (d - 1).
+
+    Parameters
+    ----------
+    equation
+        The equation, without diffusion.
+    atoms
+        The start: atoms, or what ``concentration(...).clusters`` found, atoms and those
+        forming, with the masses of their basins.  Mass that is not in these atoms is left
+        out of the equation.
+    max_move
+        How far an atom may move, in radians.  By default a quarter of the distance to its
+        nearest neighbour, at most 1/(4 sqrt(max(beta, 1))).
+    merge_within
+        Atoms linked by distances up to this, in radians, are united to one at their mean
+        first: raise it for particles that have gathered in clusters.
+
+    Returns
+    -------
+    PolishedAtoms
+        ``print`` it for a table.  If Newton's method does not reach a relative residual of
+        1e-14, or an atom moves further than it may, ``converged`` is False, ``message``
+        says why, the atoms are those at its end and no stability is claimed.
+
+    Raises
+    ------
+    ValueError
+        For no atoms, rings, diffusion, another dimension than the equation's, bounds that
+        are not positive, or more than 4000 coordinates n (d - 1).
+    """
+    given = _as_atoms(atoms)
+    _check(equation, given, merge_within)
+    start = _merged(given, merge_within)
+    coordinates = len(start) * (start.dimension - 1)
+    if coordinates > LARGEST_SYSTEM:
+        raise ValueError(
+            f"atoms: {len(start)} atoms have {coordinates} coordinates, at most "
+            f"{LARGEST_SYSTEM} are possible; if they have gathered in clusters, "
+            f"unite these by a larger merge_within (now {merge_within:g})"
+        )
+    reach = _reach(equation, start, max_move)
+    end = newton(equation, (start.points, start.masses), reach)
+    return _result(equation, start, end, merged=len(given) - len(start))
+
+
+def _as_atoms(atoms: Atoms | Sequence[ConcentratedRegion]) -> Atoms:
+    given: object = atoms
+    if isinstance(given, Atoms):
+        found = given
+    elif isinstance(given, Sequence) and all(
+        isinstance(region, ConcentratedRegion) for region in given
+    ):
+        found = _of_regions(given)
+    else:
+        raise ValueError(
+            f"atoms = {shown(given)} must be Atoms, or the clusters of a concentration report: "
+            "polish(equation, concentration(measure, equation).clusters)"
+        )
+    if len(found) == 0:
+        raise ValueError("atoms: there are none; at least one is needed")
+    return found
+
+
+def _of_regions(regions: Sequence[ConcentratedRegion]) -> Atoms:
+    for region in regions:
+        if region.kind not in ("atom", "forming"):
+            raise ValueError(
+                f"atoms: a region of kind {region.kind!r} is no atom; polish moves points only"
+            )
+    if not regions:
+        return Atoms.none(2)
+    return Atoms([r.position for r in regions], [r.mass for r in regions])
+
+
+def _check(equation: MeanFieldEquation, atoms: Atoms, merge_within: float) -> None:
+    real_number("merge_within", merge_within, at_least=0.0, at_most=LARGEST_MERGE)
+    if equation.diffusion > 0:
+        raise ValueError(
+            f"diffusion = {equation.diffusion:g}: atoms dissolve at once, none is "
+            "stationary; use an equation without diffusion"
+        )
+    for term in equation.externals:
+        term.check_dimension(atoms.dimension)
+
+
+def _merged(atoms: Atoms, within: float) -> Atoms:
+    """Atoms with those linked by chords up to ``within`` united at their mean."""
+    pairs = cKDTree(atoms.points).query_pairs(within, output_type="ndarray")
+    count = len(atoms)
+    links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (count, count))
+    groups, group = connected_components(links, directed=False)
+    if groups == count:
+        return Atoms(atoms.points, atoms.masses)
+    masses = np.bincount(group, weights=atoms.masses, minlength=groups)
+    means = np.zeros((groups, atoms.dimension))
+    np.add.at(means, group, atoms.masses[:, np.newaxis] * atoms.points)
+    lengths = np.linalg.norm(means, axis=1)
+    if (lengths < 0.5 * masses).any():
+        raise ValueError(
+            f"merge_within = {within:g} links atoms around the sphere; it must be smaller "
+            "than the gaps between clusters"
+        )
+    return Atoms(means / lengths[:, np.newaxis], masses)
+
+
+def _reach(
+    equation: MeanFieldEquation, atoms: Atoms, max_move: float | None
+) -> FloatArray:
+    count = len(atoms)
+    if max_move is not None:
+        return np.full(count, real_number("max_move", max_move, above=0.0))
+    beta = max([a.beta for a in equation.attentions], default=0.0)
+    reach = np.full(count, REACH / np.sqrt(max(beta, 1.0)))
+    if count == 1:
+        return reach
+    chords, _ = cKDTree(atoms.points).query(atoms.points, k=2)
+    return np.asarray(np.minimum(reach, REACH * chords[:, 1]))
+
+
+def _result(
+    equation: MeanFieldEquation, start: Atoms, end: NewtonEnd, *, merged: int
+) -> PolishedAtoms:
+    speeds = np.linalg.norm(end.field.gradient, axis=1)
+    relative = float((speeds / positive_scales(end.field)).max())
+    converged = relative <= TOLERANCE and end.reason != "left"
+    modes = rotation_modes(equation, end.points, tangent_frames(end.points))
+    found = linear_rates(equation, end.field, start.masses, modes=modes)
+    differenced = any(is_differenced(term) for term in equation.externals)
+    share = DIFFERENCED_ROUNDING if differenced else ANALYTIC_ROUNDING
+    largest = float(end.field.scales.max())
+    return PolishedAtoms(
+        equation=equation,
+        atoms=Atoms(end.points, start.masses),
+        converged=converged,
+        message=_message(end, relative),
+        residual=float(speeds.max()),
+        relative_residual=relative,
+        iterations=end.iterations,
+        moved=float(end.moves.max()),
+        merged=merged,
+        shift_rates=found.shifts,
+        split_rates=found.splits,
+        symmetry_dimension=modes.shape[1],
+        on_kinks=count_on_kinks(equation, end.points),
+        has_hessian=has_wasserstein_hessian(equation),
+        shift_rounding=share * largest,
+        split_rounding=share * max(largest, float(np.abs(found.splits).max())),
+    )
+
+
+def _message(end: NewtonEnd, relative: float) -> str:
+    if end.reason == "left":
+        excess = end.moves / end.reach
+        atom = int(np.argmax(excess))
+        return (
+            f"atom {atom} moved by {end.moves[atom]:.3g}, further than it may "
+            f"({end.reach[atom]:.3g}): Newton's method finds no stationary state beside "
+            "the start; let the run go on, unite close atoms by merge_within, or allow "
+            "more by max_move"
+        )
+    if relative <= TOLERANCE:
+        return "stationary to rounding"
+    ended = "after the last step" if end.reason == "iterations" else "and falls no more"
+    return (
+        f"the relative residual is {relative:.1e} {ended}: Newton's method finds no "
+        "stationary state beside the start; let the run go on or use a finer grid"
+    )
