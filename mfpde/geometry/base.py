@@ -1,4 +1,4 @@
-r"""What a geometry knows: points, areas, moments of a measure, spectral fields.
+r"""The interface of a geometry: points, areas, moments of a measure, spectral fields.
 
 A geometry knows no physics.  Its spectral side is built so that one formula serves the
 circle, the sphere and zonal densities alike: with the reproducing kernels Z_l of degree
@@ -94,18 +94,22 @@ class Geometry(ABC):
         """Flat numbers of the cells with centres within ``radius`` of ``point`` (d,).
 
         Cells that move together (groups near the poles of a sphere) are taken together;
-        on a zonal grid what counts is the polar angle.
+        on a zonal grid the distance is the difference of polar angles.
         """
 
     def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
-        """:meth:`cells_within` of each of ``points`` (n, d)."""
+        """Cells of :meth:`cells_within` for each of ``points`` (n, d), and their counts (n,)."""
         near = [self.cells_within(point, radius) for point in points]
         counts = np.array([len(cells) for cells in near], dtype=np.int64)
         return np.concatenate([np.empty(0, dtype=np.int64), *near]), counts
 
     @cached_property
     def group_sizes(self) -> IntArray:
-        """Number of cells, from a multiple of it on, that each cell moves with, flat."""
+        """Size of the group that each cell moves with, one number for each cell, flat.
+
+        The cells of a group are consecutive, and the number of the first is a multiple of the
+        size.
+        """
         return read_only(np.ones(math.prod(self.shape), dtype=np.int64))
 
     @property
@@ -151,7 +155,7 @@ class Geometry(ABC):
     def gradient_onto(
         self, coefficients: ComplexArray, added: FloatArray
     ) -> FloatArray:
-        """:meth:`gradient`, and a tangent field (directions, *shape) that is added."""
+        """Sum of :meth:`gradient` and the tangent field ``added``, (directions, *shape)."""
         result = self.gradient(coefficients)
         result += added
         return result

@@ -128,7 +128,7 @@ class Circle(Geometry):
         return self.cells_about(point[np.newaxis], radius)[0]
 
     def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
-        """:meth:`cells_within` of each of ``points`` (n, 2)."""
+        """Cells of :meth:`cells_within` for each of ``points`` (n, 2), and their counts (n,)."""
         return _cells_near(points, radius / self.spacing, self.num_cells)
 
     @cached_property
@@ -151,7 +151,7 @@ class Circle(Geometry):
 
     @cached_property
     def _phases(self) -> ComplexArray:
-        """e^{-ik theta_0}: centres start half a cell after angle 0."""
+        """Factors e^{-ik theta_0}, where theta_0 = h / 2 is the first centre."""
         wave_numbers = np.arange(self.num_cells // 2 + 1)
         phases: ComplexArray = np.exp(-0.5j * self.spacing * wave_numbers)
         return read_only(phases)
@@ -223,7 +223,7 @@ class Circle(Geometry):
         return float(2 * terms.sum() - terms[0])
 
     def heat_symbol(self, degree: int) -> FloatArray:
-        """4 sin^2(k h / 2) / h^2 for k = 0..degree."""
+        """Eigenvalues 4 sin^2(k h / 2) / h^2 of the two-point -Laplacian, k = 0..degree."""
         waves = np.arange(degree + 1)
         return np.asarray((2 * np.sin(waves * self.spacing / 2) / self.spacing) ** 2)
 
@@ -263,7 +263,11 @@ class Circle(Geometry):
 
 @compiled
 def _cells_near(points: FloatArray, reach: float, count: int) -> CellsNear:
-    """Cells of ``count`` with centres within ``reach`` cells of each of ``points``."""
+    """Cells, of ``count`` equal ones, with centres within ``reach`` widths of ``points``.
+
+    ``points`` (n, 2) are taken one after another; the second array (n,) counts the cells
+    of each.
+    """
     reach = min(reach, (count - 1) / 2)
     found = np.empty(len(points) * (int(2 * reach) + 1), dtype=np.int64)
     counts = np.empty(len(points), dtype=np.int64)

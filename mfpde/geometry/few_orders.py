@@ -123,7 +123,7 @@ class FewOrdersTransform:
     ) -> FloatArray:
         """Components (2, nlat, nlon) of the gradient along theta and phi.
 
-        ``added`` (2, nlat, nlon) are those of a field to add.
+        ``added`` (2, nlat, nlon) are the components of a field to add.
         """
         result = self._pool.take(2, *self.shape)
         put_coefficients(coefficients, self._places, self._field[1:-1])

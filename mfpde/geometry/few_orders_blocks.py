@@ -1,7 +1,7 @@
-"""Both directions of :mod:`mfpde.geometry.few_orders`, block of rings by block.
+"""Analysis and synthesis of :mod:`mfpde.geometry.few_orders`, by blocks of rings.
 
-A block is small enough for what is in work to stay in the cache next to the processor, so
-that cells come from memory, and go there, once.
+A block is so small that its arrays stay in the cache next to the processor: every cell is
+read from memory, or written there, once.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ phi -> pi / 2 - phi into six parts, of which each has its own orders m:
     4       cosines for odd m, from j = 0 on
     5       sines for odd m, from j = 1 on
 
-The first four end at j = q / 2, where what is folded onto itself counts twice.
+The first four end at j = q / 2, where a cell that is folded onto itself counts twice.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _folded(here: Any, behind: Any, before: Any, opposite: Any) -> Any:
 
 @inlined
 def _fold_cells(ring: FloatArray, j: int, parts: FloatArray, r: int) -> None:
-    """Fill in parts of cells j of a ring, 1 <= j <= q / 2."""
+    """Fill in the parts from the cells of a ring that are folded onto j, 1 <= j <= q / 2."""
     q = len(ring) // 4
     even, odd, even_sine, odd_sine = _folded(
         ring[j], ring[4 * q - j], ring[2 * q - j], ring[2 * q + j]
@@ -133,7 +133,7 @@ def _unfold_cells(
 
 @inlined
 def _put(ring: FloatArray, j: int, octet: Any, added: FloatArray) -> None:
-    """Write eight cells from j on, with what is added."""
+    """Write eight cells of a ring from j on: ``octet`` plus the same cells of ``added``."""
     store(ring, (j,), octet + load(added, (j,)))
 
 

@@ -29,7 +29,10 @@ from mfpde.geometry.octets import (
 def _sum_and_difference(
     spectra: FloatArray, part: int, octet: int, i: int, scale: Any
 ) -> Any:
-    """Of ring i and its mirror image, times ``scale``: of equal rings exactly 0."""
+    """Sum and difference of ring i and its mirror image, times ``scale``.
+
+    The difference of equal rings is exactly 0.
+    """
     north = load(spectra, (part, octet, i, 0))
     south = load(spectra, (part, octet, PAIRS + i, 0))
     return (north + south) * scale, (north - south) * scale
@@ -45,10 +48,11 @@ def _put_alternating(pairs: FloatArray, place: Any, zero: Any, two: Any) -> None
 
 @compiled_fused
 def pair_rings(spectra: FloatArray, scales: FloatArray, pairs: FloatArray) -> None:
-    """Sums and differences of rings and their mirror images, times ``scales`` (PAIRS,).
+    """Fill in sums and differences of rings and their mirror images, times ``scales``.
 
-    From ``spectra`` (6, octets, RINGS, 8) to ``pairs`` (groups, 2, PAIRS, 2, 8): sum or
-    difference, ring, cosine or sine.
+    They go from ``spectra`` (6, octets, RINGS, 8) to ``pairs`` (groups, 2, PAIRS, 2, 8),
+    whose axes are group, sum or difference, ring, cosine or sine, and order; ``scales`` has
+    shape (PAIRS,).
     """
     even = len(pairs) // 2
     for i in range(PAIRS):

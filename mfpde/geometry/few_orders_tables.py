@@ -57,10 +57,10 @@ def _group_and_lane(m: int, degree: int) -> tuple[int, int]:
 
 
 def legendre_table(degree: int, cosines: FloatArray, sines: FloatArray) -> FloatArray:
-    """P_lm / sin(theta) up to a degree more, (blocks, rows, PAIRS, 8); else 0.
+    """Table of P_lm / sin(theta) up to ``degree`` + 1, (blocks, rows, PAIRS, 8).
 
-    Behind the last group is the first one again, with P_(l+1,1) in the place of P_l0 /
-    sin(theta).
+    Entries without a degree, an order or a ring are 0.  Behind the last group is the first
+    one again, with P_(l+1,1) in the place of P_l0 / sin(theta).
     """
     starts = row_starts(degree)
     rings = PAIRS * -(-len(sines) // PAIRS)
@@ -99,9 +99,9 @@ def _over_sine(degree: int, cosines: FloatArray, sines: FloatArray) -> list[Floa
 
 
 def slopes(degree: int) -> FloatArray:
-    """Factors (3, rows, 8) of f_(k-1) and f_(k+1) in g_k, and m.
+    """Factors (3, rows, 8) of f_(k-1) and f_(k+1) in g_k, and the order m.
 
-    Those of order 0 are for P_(l+1,1).
+    The factors of order 0 are those of P_(l+1,1).
     """
     starts = row_starts(degree)
     result = zeros_in_octets(3, int(starts[-1]), LANES)
@@ -164,9 +164,9 @@ def _sines(steps: IntArray, nlon: int) -> FloatArray:
 
 
 def waves_of_orders(nlon: int, degree: int) -> tuple[FloatArray, IntArray]:
-    """Waves for sums over cells (6, octets, cells, 8 orders), and how many.
+    """Waves for sums over cells, (6, octets, cells, 8 orders), and counts (6, 2).
 
-    The counts (6, 2) are those of octets and of cells.
+    The counts are the numbers of octets and of cells of each part.
     """
     quarter = nlon // 4
     tables = waves(nlon, degree)
@@ -178,9 +178,10 @@ def waves_of_orders(nlon: int, degree: int) -> tuple[FloatArray, IntArray]:
 
 
 def waves_of_cells(nlon: int, degree: int) -> tuple[FloatArray, IntArray]:
-    """Waves for sums over orders (6, octets, orders, 8 cells), and how many.
+    """Waves for sums over orders, (6, octets, orders, 8 cells), and counts (6, 2).
 
-    The counts (6, 2) are those of octets and of orders.  For a real field m and -m add up.
+    The counts are the numbers of octets and of orders of each part.  For a real field the
+    orders m and -m add up.
     """
     tables = []
     both = zip(waves(nlon, degree), orders_of_parts(degree), strict=True)
@@ -191,7 +192,10 @@ def waves_of_cells(nlon: int, degree: int) -> tuple[FloatArray, IntArray]:
 
 
 def _packed(tables: list[FloatArray]) -> tuple[FloatArray, IntArray]:
-    """Tables (rows, columns) in one (tables, octets, rows, 8), and octets and rows."""
+    """Tables (rows, columns) packed in one array (tables, octets, rows, 8), and counts.
+
+    The counts (tables, 2) are the numbers of octets and of rows of each table.
+    """
     counts = np.array([[octets(t.shape[1]), t.shape[0]] for t in tables])
     most, longest = counts.max(axis=0)
     result = zeros_in_octets(len(tables), int(most), int(longest), LANES)

@@ -57,8 +57,8 @@ def sum_orders(
     """Fill in the parts (6, RINGS, cells) from the orders of each ring, (RINGS, numbers).
 
     ``waves`` (6, octets, orders, 8 cells); ``counts`` (6, 2) are the numbers of cells'
-    octets and of orders of each part, ``places`` (6, 2) where its orders begin, and in
-    which steps they follow.
+    octets and of orders of each part, ``places`` (6, 2) the number at which its orders
+    begin and the step in which they follow.
     """
     for part in range(PARTS):
         first, step = places[part]

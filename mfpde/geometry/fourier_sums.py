@@ -63,7 +63,7 @@ def _add_wave(w: FloatArray, k: int, coefficient: complex) -> None:
 def field_at_points(
     coefficients: ComplexArray, points: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """c_0 + 2 Re sum_k c_k (x + iy)^k, (n,), and its tangential gradient, (n, 2)."""
+    """Values c_0 + 2 Re sum_k c_k (x + iy)^k, (n,), and tangential gradients, (n, 2)."""
     values = np.empty(len(points))
     gradients = np.empty((len(points), 2))
     w = np.empty(_ROWS * LANES)

@@ -68,8 +68,8 @@ def rings(nlat: int, nlon: int) -> Rings:
 def _northern(nlat: int) -> tuple[FloatArray, FloatArray]:
     """Colatitudes and weights 2 / (d_theta P_nlat)^2 (nlat / 2,) of the northern nodes.
 
-    By Newton's method for the angle: near the poles 1 - z^2 is small, and the nodes z of
-    scipy or numpy leave the weights 9 to 12 digits.
+    Newton's method solves for the angle: near the poles 1 - z^2 is small, and weights from
+    the nodes z of scipy or numpy have 9 to 12 digits only.
     """
     theta = np.arccos(roots_legendre(nlat)[0][::-1][: nlat // 2])
     for _ in range(_NEWTON_STEPS):
@@ -79,7 +79,7 @@ def _northern(nlat: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _legendre(degree: int, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """P_degree(cos theta) and its derivative by theta, also near 0 to rounding.
+    """P_degree(cos theta) and its derivative by theta, accurate to rounding also near 0.
 
     With u = 1 - cos(theta) the differences D_l = P_l - P_(l-1) follow from
     (l + 1) D_(l+1) = l D_l - (2 l + 1) u P_l.
@@ -171,7 +171,7 @@ def spread_ring(ring: FloatArray, size: int) -> None:
     """Replace each group of ``size`` cells by the limited linear profile of its mass.
 
     Cell j of a group of mass M and slope S gets (M + S ((j + 1/2) / k - 1/2)) / k: the
-    mass is kept, and nothing becomes negative that was not.
+    mass is kept, and nonnegative masses stay nonnegative.
     """
     count = len(ring) // size
     means = np.empty(count + 2)
@@ -192,7 +192,7 @@ def spread_ring(ring: FloatArray, size: int) -> None:
 
 @compiled
 def spread(masses: FloatArray, sizes: IntArray) -> None:
-    """Spread the masses (nlat, nlon) of all groups, in place."""
+    """Spread the masses (nlat, nlon) within all groups by :func:`spread_ring`, in place."""
     for i in range(len(sizes)):
         if sizes[i] > 1:
             spread_ring(masses[i], sizes[i])

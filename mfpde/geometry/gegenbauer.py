@@ -28,7 +28,7 @@ def zonal_harmonics(dimension: int, degree: int, cosines: FloatArray) -> FloatAr
 
 
 def zonal_slopes(dimension: int, degree: int, angles: FloatArray) -> FloatArray:
-    """d/dtheta of P_l(cos theta) at ``angles`` (n,), l = 0..degree, (degree + 1, n)."""
+    """Slopes d/dtheta P_l(cos theta) at ``angles`` (n,), l = 0..degree, (degree + 1, n)."""
     result = np.zeros((degree + 1, len(angles)))
     if degree > 0:
         l = np.arange(1, degree + 1)[:, np.newaxis]

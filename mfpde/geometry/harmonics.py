@@ -56,7 +56,10 @@ def recurrence(degree: int) -> FloatArray:
 def moments_of_atoms(
     points: FloatArray, masses: FloatArray, factors: FloatArray, degree: int
 ) -> ComplexArray:
-    """Sum of m conj Y_lm(x) over atoms, shape (n,)."""
+    """Sums of m conj Y_lm(x) over atoms with ``points`` (n, 3) and ``masses`` (n,).
+
+    There is one for each column of ``factors``, which are those of :func:`recurrence`.
+    """
     a, b, start = factors
     n = len(points)
     result = np.empty(len(a), dtype=np.complex128)
@@ -107,10 +110,11 @@ def _padded(count: int) -> int:
 
 @compiled
 def _packed(coefficients: ComplexArray, factors: FloatArray, degree: int) -> FloatArray:
-    """What each degree needs, one row a degree, orders padded with rows of zeros.
+    """Factors and coefficients (rows, 6), one row for each degree of each order.
 
-    Columns: a_lm (q_mm at l = m), a_lm b_lm, the coefficient, and -sqrt((l-m+1) (l+m)) times
-    the coefficient of order m-1, whose slope q_lm serves.
+    The orders are padded with rows of zeros.  The columns are a_lm (q_mm at l = m), a_lm
+    b_lm, the coefficient, and -sqrt((l-m+1) (l+m)) times the coefficient of order m-1, whose
+    slope is proportional to q_lm; coefficients have a real and an imaginary column.
     """
     size = 0
     for m in range(degree + 1):
@@ -137,7 +141,7 @@ def _packed(coefficients: ComplexArray, factors: FloatArray, degree: int) -> Flo
 
 @compiled_fused
 def _start_order(w: FloatArray, row: FloatArray) -> None:
-    """Set q_mm and the sums with l = m alone."""
+    """Set q_mm, and begin the sums over l with the term l = m."""
     q, _, real, imag, slope_real, slope_imag = row
     for j in range(LANES):
         w[_Q + j] = q
@@ -150,7 +154,7 @@ def _start_order(w: FloatArray, row: FloatArray) -> None:
 
 @compiled_fused
 def _add_degrees(w: FloatArray, packed: FloatArray, row: int) -> None:
-    """Four more degrees of the order at hand."""
+    """Add four more degrees to the sums of the current order."""
     a1, b1, c1, d1, e1, f1 = packed[row]
     a2, b2, c2, d2, e2, f2 = packed[row + 1]
     a3, b3, c3, d3, e3, f3 = packed[row + 2]
@@ -177,7 +181,7 @@ def _add_degrees(w: FloatArray, packed: FloatArray, row: int) -> None:
 
 @compiled_fused
 def _add_order(w: FloatArray, m: int) -> None:
-    """Add what order m gives to value and gradient, and raise the power of w."""
+    """Add the part of order m to values and gradients, and raise the power of w by one."""
     if m == 0:
         for j in range(LANES):
             w[_VALUE + j] = w[_SUM + j]

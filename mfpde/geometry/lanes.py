@@ -1,4 +1,4 @@
-"""Points in blocks of eight: what the compiler turns into vector instructions."""
+"""Points in blocks of eight, for loops that the compiler turns into vector instructions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ LANES = 8
 def lane_points(points: FloatArray, first: int, work: FloatArray) -> None:
     """Put coordinate i of points ``first``, ``first`` + 1, ... in row i of ``work``.
 
-    ``points`` (n, d); ``work`` has rows of LANES numbers, one after another.  Behind the
-    last point it is repeated.
+    ``points`` (n, d); ``work`` has rows of LANES numbers, one after another.  Places behind
+    the last point repeat that point.
     """
     n, d = points.shape
     for j in range(LANES):

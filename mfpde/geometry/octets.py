@@ -1,9 +1,9 @@
 """Eight numbers as one value in compiled kernels, for loops that must be in registers.
 
 The compiler vectorises loops over neighbours in memory, but does not keep the sums of a
-matrix product in registers by itself.  With octets a kernel says so: they are added,
-subtracted and multiplied by ``+``, ``-`` and ``*`` like numbers, and a machine with shorter
-registers takes two or four for one octet.
+matrix product in registers by itself.  Octets stay there: they are added, subtracted and
+multiplied by ``+``, ``-`` and ``*`` like numbers, and a machine with shorter registers
+takes two or four for one octet.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _OCTET = _types("Octet")
 
 
 def _model(manager: Any, of_type: Any) -> Any:
-    """Kernels hold an octet as it is."""
+    """Return numba's model of an octet: a plain vector of eight numbers."""
     return _primitive(manager, of_type, _NUMBERS)
 
 
@@ -59,7 +59,7 @@ def octets(count: int) -> int:
 
 
 def zeros_in_octets(*shape: int) -> FloatArray:
-    """Zeros that begin with a line of the cache: octets that cross lines take longer."""
+    """Array of zeros that begins at a cache line: octets that cross lines take longer."""
     size = int(np.prod(shape))
     memory = np.zeros(size + LANES)
     first = -(memory.ctypes.data // _BYTES) % LANES
@@ -67,12 +67,12 @@ def zeros_in_octets(*shape: int) -> FloatArray:
 
 
 def _for_kernels(typed: Callable[..., Any]) -> Any:
-    """Return the function for kernels from one of the types of its arguments."""
+    """Turn ``typed``, a function of the arguments' types, into a function for kernels."""
     return intrinsic(typed)
 
 
 def _check(array: Any) -> None:
-    """Refuse arrays in which neighbours may be apart."""
+    """Raise ``TypingError`` unless the array is contiguous."""
     if array.layout != "C":
         raise TypingError(f"octets are read from contiguous arrays, not from {array}")
 

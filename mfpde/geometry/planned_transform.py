@@ -19,8 +19,8 @@ def planned_transform(nlat: int, nlon: int, degree: int) -> Transform:
     """Return the transform of this thread for a grid and degree.
 
     Matrix products are faster than shtns up to some degree: their work grows with the
-    degree, that of fast Fourier transforms with the grid alone.  The rule is a measured
-    one, for what a step of the solver needs: three times the moments and two gradients.
+    degree, that of fast Fourier transforms with the grid alone.  The rule was measured for
+    one step of the solver, which takes moments three times and two gradients.
     """
     return _planned(nlat, nlon, degree, threading.get_ident())
 

@@ -53,7 +53,7 @@ class Sphere(Geometry):
     Raises
     ------
     ValueError
-        If a number of cells is not usable (the message says what is).
+        If a number of cells is not usable (the message names one that is).
     ImportError
         If the package shtns is missing.
     """
@@ -112,7 +112,7 @@ class Sphere(Geometry):
 
     @property
     def longitude_step(self) -> float:
-        """Dphi = 2 pi / nlon."""
+        """The step in longitude, dphi = 2 pi / nlon."""
         return 2 * np.pi / self.nlon
 
     @cached_property
@@ -131,7 +131,7 @@ class Sphere(Geometry):
         return self.cells_about(point[np.newaxis], radius)[0]
 
     def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
-        """:meth:`cells_within` of each of ``points`` (n, 3)."""
+        """Cells of :meth:`cells_within` for each of ``points`` (n, 3), and their counts (n,)."""
         grid = self.rings
         return cells_near(
             points, radius, (grid.colatitudes, grid.group_sizes, self.nlon)
@@ -139,7 +139,7 @@ class Sphere(Geometry):
 
     @cached_property
     def group_sizes(self) -> IntArray:
-        """Number of cells, from a multiple of it on, that each cell moves with, flat."""
+        """Size of the group that each cell moves with, one number for each cell, flat."""
         return read_only(np.repeat(self.rings.group_sizes, self.nlon))
 
     @cached_property
@@ -204,13 +204,13 @@ class Sphere(Geometry):
         return self._transform_of(coefficients).synthesis(coefficients)
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
-        """Gradient's components to the south and to the east, (2, nlat, nlon)."""
+        """Components of the gradient to the south and to the east, (2, nlat, nlon)."""
         return self._transform_of(coefficients).gradient(coefficients)
 
     def gradient_onto(
         self, coefficients: ComplexArray, added: FloatArray
     ) -> FloatArray:
-        """Gradient's components plus those of a field that is added."""
+        """Components (2, nlat, nlon) of the gradient plus those of the field ``added``."""
         return self._transform_of(coefficients).gradient(coefficients, added)
 
     def field_at(
@@ -231,17 +231,17 @@ class Sphere(Geometry):
         return float(2 * products.sum() - products[orders == 0].sum())
 
     def heat_symbol(self, degree: int) -> FloatArray:
-        """L (l + 1) for each coefficient of the moments."""
+        """Eigenvalues l (l + 1), one for each coefficient of the moments."""
         l = self.degrees(degree)
         return np.asarray(l * (l + 1.0))
 
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Spectral heat flow where it stays positive, else the two-point Laplacian's.
 
-        The spectral one is exact for resolved data, and stays positive for all data
-        once ``time`` is above about 3.5 h^2; what lies beyond ``max_degree`` decays at
-        the rate of that degree, so that short times change little.  The other one is a
-        random walk. Both keep mass and positivity.
+        The spectral flow is exact for resolved data, and stays positive for all data
+        once ``time`` is above about 3.5 h^2; the part of the data beyond ``max_degree``
+        decays at the rate of that degree, so that short times change little.  The flow of
+        the two-point Laplacian is a random walk.  Both keep mass and positivity.
         """
         transform = self._transform(self.max_degree)
         decay = np.exp(-time * self.heat_symbol(self.max_degree))

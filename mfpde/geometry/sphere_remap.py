@@ -13,7 +13,9 @@ def remapped(
     heights: tuple[FloatArray, FloatArray],
     num_longitudes: int,
 ) -> FloatArray:
-    """Masses on another grid: a monotone cubic in the cumulated mass, by directions.
+    """Masses on another grid, by monotone cubics in the cumulated mass.
+
+    Masses are remapped first along the rings, then across them.
 
     Parameters
     ----------
@@ -22,7 +24,11 @@ def remapped(
     heights
         Heights 1 - cos theta of the ring faces, old (nlat + 1,) and new.
     num_longitudes
-        Cells a ring of the new grid.
+        Number of cells in each ring of the new grid.
+
+    Returns
+    -------
+    Cell masses on the new grid, one row for each of its rings, none negative.
     """
     nlon = masses.shape[1]
     cumulated = np.concatenate([np.zeros((len(masses), 1)), masses.cumsum(1)], axis=1)

@@ -1,4 +1,4 @@
-"""Planned spherical-harmonic transforms by shtns, of which this is the only user.
+"""Planned spherical-harmonic transforms by the package shtns, which no other module uses.
 
 Harmonics have mean square 1 over the sphere (shtns' ``sht_fourpi``) and the
 Condon-Shortley phase; coefficients of real fields are stored for m >= 0, first by m,
@@ -80,7 +80,7 @@ class SphericalTransform:
     ) -> FloatArray:
         """Components (2, nlat, nlon) of the gradient along theta and phi.
 
-        ``added`` (2, nlat, nlon) are those of a field to add.
+        ``added`` (2, nlat, nlon) are the components of a field to add.
         """
         result = self._pool.take(2, *self.shape)
         self.plan.SHsph_to_spat(coefficients, result[0], result[1])

@@ -172,7 +172,7 @@ class Zonal(Geometry):
 
     @property
     def max_degree(self) -> int:
-        """Largest l of which a wave at the equator, 2 pi / sqrt(l (l+d-2)), has two cells."""
+        """Largest l whose waves, 2 pi / sqrt(l (l+d-2)) long at the equator, have two cells."""
         half = (self.dimension - 2) / 2
         return int(np.sqrt((self.num_cells - 1) ** 2 + half**2) - half)
 
@@ -202,7 +202,7 @@ class Zonal(Geometry):
 
     @cached_property
     def _moment_table(self) -> Callable[[int], FloatArray]:
-        """Matrix (degree + 1, n) from cell masses to moments, by degree."""
+        """Function of the degree: the matrix (degree + 1, n) from cell masses to moments."""
         uniform = np.cumsum(self.area_shares)[:-1]
         return cache(partial(moment_table, self.dimension, uniform=uniform))
 
@@ -259,8 +259,8 @@ class Zonal(Geometry):
     def _heat_rates(self) -> tuple[FloatArray, FloatArray]:
         """Rates at which the heat flow moves a cell's mass to the cell above and below.
 
-        w(face) / (area h) with w = sin^(d-2): detailed balance with the areas, bounded also
-        where both underflow.
+        The rates w(face) / (area h) with w = sin^(d-2) are in detailed balance with the
+        areas, and bounded also where both underflow.
         """
         with np.errstate(divide="ignore"):
             faces = (self.dimension - 2) * np.log(np.sin(self.face_angles))
@@ -280,7 +280,10 @@ class Zonal(Geometry):
         return np.asarray(-np.diff(np.concatenate([[0.0], upward, [0.0]])))
 
     def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
-        """Monotone cubic in the cumulated mass: conservative, never negative."""
+        """Density values on ``finer``, shape (n,), by a monotone cubic in the cumulated mass.
+
+        The mass is kept, and no value is negative.
+        """
         fits = isinstance(finer, Zonal) and finer.dimension == self.dimension
         if not (fits and finer.shape[0] >= self.num_cells):
             raise ValueError(
@@ -296,7 +299,8 @@ class Zonal(Geometry):
     def mirrored(self, masses: FloatArray, ghosts: int) -> FloatArray:
         """Masses with ``ghosts`` cells beyond each pole, shape (n + 2 ghosts,).
 
-        There sin^(d-2), continued smoothly, is even or odd as d is.
+        The density of mass per angle, continued smoothly beyond a pole, is even in the
+        distance to the pole if d is even, and odd if d is odd.
         """
         sign = 1.0 if self.dimension % 2 == 0 else -1.0
         return np.concatenate(

@@ -11,8 +11,8 @@ those of the uniform probability U_j, by parts and with the trapezoidal rule,
 
 C is known exactly at faces, C - U is flat at the poles: the rule converges like h^(d+1) in
 odd and faster than any power in even dimension, and the uniform state has no moments to
-rounding.  (Averages of P_l over the cells do the last too, but are wrong by O(h^2 d) for a
-bump away from the equator.)
+rounding.  (Averages of P_l over the cells give the uniform state no moments either, but are
+wrong by O(h^2 d) for a bump away from the equator.)
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def moment_table(dimension: int, degree: int, *, uniform: FloatArray) -> FloatAr
 def log_band_areas(dimension: int, count: int) -> FloatArray:
     """Logarithms (count,) of the integrals of sin^(d-2) over equal cells of (0, pi).
 
-    By Gauss's rule in each cell; the integrals themselves underflow in high dimension.
+    Gauss's rule is used in each cell; the integrals themselves underflow in high dimension.
     """
     nodes, weights = roots_legendre(_GAUSS_POINTS)
     spacing = np.pi / count

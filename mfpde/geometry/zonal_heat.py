@@ -23,7 +23,8 @@ def backward_euler(
     """Masses after ``steps`` steps of (1 + step (rise + fall)) m - inflow = old m.
 
     ``rise`` and ``fall`` (n,) are the step times the rate at which a cell's mass moves to
-    the cell above and below.  Elimination without subtractions: every digit of a tail holds.
+    the cell above and below.  The elimination has no subtractions, so that the smallest
+    masses keep all their digits.
     """
     n = len(masses)
     result = masses.copy()
