@@ -32,7 +32,7 @@ class Activation:
     """An activation ``sigma`` with its ``primitive`` Phi, both elementwise on arrays.
 
     ``derivative`` is sigma' away from the ``kinks``, the arguments where it jumps; None
-    if it is not known.  sigma is 0 up to ``silent_below`` where it is not None.
+    if it is not known.  If ``silent_below`` is not None, sigma is 0 up to that argument.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Activation:
     silent_below: float | None = None
 
     def slopes(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Left and right derivatives of sigma at ``z``, each of its shape.
+        """Left and right derivatives of sigma at ``z``, each of the shape of ``z``.
 
         They differ within 1e-10 of a kink only.  Where sigma' is not known both are the
         five-point central difference of sigma with step 1e-4.

@@ -37,14 +37,13 @@ class Attention:
     Parameters
     ----------
     beta
-        Inverse temperature; 0 is the Kuramoto limit, which values below 1e-100 are
-        taken for.
+        Inverse temperature; 0 is the Kuramoto limit, and values below 1e-100 count as 0.
     normalized
-        Softmax attention.
+        Whether attention is normalised (softmax).
     kernel
-        ``"shifted"``, K = exp(beta (x.y - 1)): what the paper's simulations run;
-        ``"unshifted"``, K = exp(beta x.y): what its theorems state.  With a perceptron
-        or diffusion they are different equations: shifted(beta, w, kappa, t) =
+        ``"shifted"``, K = exp(beta (x.y - 1)), the kernel of the paper's simulations;
+        ``"unshifted"``, K = exp(beta x.y), that of its theorems.  With a perceptron or
+        diffusion the two give different equations: shifted(beta, w, kappa, t) =
         unshifted(beta, w e^beta, kappa e^beta, t e^-beta). Normalised attention is the
         same under both.
 
@@ -81,7 +80,7 @@ class Attention:
 
     @property
     def amplitude(self) -> float:
-        """Factor between this attention's field and the shifted one: e^beta or 1."""
+        """Factor from the field of the shifted kernel to this attention's: e^beta or 1."""
         return 1.0 if self.normalized else self.energy_amplitude
 
     def band_limit(self, geometry: Geometry) -> int:
@@ -120,7 +119,7 @@ class Attention:
         return self.normalized and self.beta > 0
 
     def potential_from(self, mean_kernel: FloatArray) -> FloatArray:
-        """A[mu] from the values of (1/beta) int K dmu (shifted)."""
+        """Potential A[mu] from the values of (1/beta) int K dmu (shifted kernel)."""
         if self._uses_logarithm:
             offset = 1.0 if self.kernel == "unshifted" else 0.0
             total = np.maximum(self.beta * mean_kernel, SOFTMAX_FLOOR)
@@ -130,9 +129,10 @@ class Attention:
     def gradient_from(
         self, gradient: FloatArray, mean_kernel: FloatArray | None
     ) -> FloatArray:
-        """Grad A[mu] from the gradient of (1/beta) int K dmu and, for softmax, its values.
+        """The gradient grad A[mu] from that of the mean kernel (1/beta) int K dmu.
 
-        ``mean_kernel`` must broadcast against ``gradient``.
+        Softmax needs the values ``mean_kernel`` of the mean kernel too, which must broadcast
+        against ``gradient``.
         """
         if self._uses_logarithm:
             if mean_kernel is None:
@@ -181,7 +181,7 @@ class Attention:
         )
 
     def energy_of_atoms(self, atoms: tuple[FloatArray, FloatArray]) -> float:
-        """(1/2 beta) iint K dmu dmu of atoms, by the direct sum."""
+        """Energy (1/(2 beta)) iint K dmu dmu of atoms, by the direct sum."""
         points, masses = atoms
         if self.beta == 0:
             mean = masses @ points

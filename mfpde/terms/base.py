@@ -1,4 +1,4 @@
-"""What every external term answers: its part of V and of grad V on given points."""
+"""The interface of external terms: their parts of V and of grad V at given points."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class ExternalTerm(ABC):
     def withheld_drift(
         self, points: FloatArray, half_edges: FloatArray, sign: int
     ) -> FloatArray:
-        """Part of the drift that does not move mass concentrated in a cell; none here.
+        """Part of the drift that does not move mass concentrated in a cell; 0 by default.
 
-        Such mass has no place within its cell: it moves from centre to centre.  Where the
-        drift carries it to a kink behind which the drift vanishes, mass would leave every
-        cell whose centre still feels it, and rest half a cell behind the kink in the
-        mean.  So cells whose centres are closer than that to the kink feel nothing of it.
-        Nor do they feel a drift that leaves the kink on the other side, which would carry
-        away what rests there.
+        Concentrated mass has no place within its cell: it moves from centre to centre.
+        Where the drift carries it to a kink behind which the drift vanishes, mass would
+        leave every cell whose centre still feels the drift, and rest half a cell behind the
+        kink in the mean.  So the drift is withheld from cells whose centres are closer than
+        this distance to the kink.  A drift that leaves the kink on the other side is
+        withheld from them too: it would carry away the mass that rests there.
 
         Parameters
         ----------
@@ -63,9 +63,9 @@ class ExternalTerm(ABC):
         """Raise ``ValueError`` if the term does not live on S^(dimension-1)."""
 
     def kink_angles(self) -> FloatArray:
-        """Angles (k,) in [0, 2 pi) at which the drift on the circle has a kink; none here.
+        """Angles (k,) in [0, 2 pi) at which the drift on the circle has a kink.
 
-        For d = 2 only.
+        They are defined for d = 2 only; by default there are none.
         """
         return np.empty(0)
 

@@ -37,7 +37,7 @@ def kernel_sums(
 
 @compiled
 def _inner_products(rows: FloatArray, point: FloatArray, products: FloatArray) -> None:
-    """Fill x.y for all targets x, given as ``rows`` of coordinates, shape (d, size)."""
+    """Fill in x.y for all targets x, given as ``rows`` of coordinates, shape (d, size)."""
     products[:] = 0.0
     for k in range(len(point)):
         row, y = rows[k], point[k]
@@ -54,7 +54,7 @@ def _block_sums(
     first: int,
     result: Sums,
 ) -> None:
-    """Fill the sums of the targets ``first`` to ``first + BLOCK`` into ``result``."""
+    """Fill in the sums of the BLOCK targets from ``first`` on."""
     peaks, sums, vectors = result
     size = min(BLOCK, len(points) - first)
     rows = points[first : first + size].T.copy()

@@ -3,8 +3,8 @@ r"""An exponential that the compiler can vectorise, for arguments up to 0.
     e^x = 2^n e^r,   n = round(x / log 2),   r = x - n log 2,   |r| <= (log 2) / 2
 
 with the Taylor polynomial of degree 13 for e^r (remainder 4e-18) and log 2 in two parts
-(Cody & Waite, 1980); within one unit in the last place.  The library's function is called
-once a number, which costs four times as much in a double sum.
+(Cody & Waite, 1980); the error is within one unit in the last place.  The exponential of a
+library is called once for each number, which costs four times as much in a double sum.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _number_of = _reinterpreted(types.int64, types.float64)
 
 @compiled
 def exponential(x: float) -> float:
-    """E^x for x <= 0, and 0 below -708."""
+    """Return the exponential e^x for x <= 0, and 0 below -708."""
     bounded = x if x >= LOWEST else LOWEST
     shifted = bounded * PER_OCTAVE + ROUNDER
     n = shifted - ROUNDER

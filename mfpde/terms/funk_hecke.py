@@ -5,9 +5,9 @@ with
 
     lambda_l = Gamma(d/2) (2/beta)^(d/2-1) I_(l+d/2-1)(beta) e^(-beta)
 
-(paper, Lemma 5.1).  Computed without Bessel functions, which underflow in high
-dimension: ratios of neighbouring I by backward recurrence, dimensions D_l of the
-harmonics by their own, and the scale from sum_l D_l lambda_l = K(1) = 1.
+(paper, Lemma 5.1).  They are computed without Bessel functions, which underflow in high
+dimension: ratios of neighbouring I by backward recurrence, numbers D_l of the harmonics
+by their ratios, and the scale from sum_l D_l lambda_l = K(1) = 1.
 """
 
 from __future__ import annotations
@@ -87,9 +87,10 @@ def log_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
 
 
 def counted_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
-    """D_l lambda_l, l = 0..degree, at most 1 in any dimension; D_l counts the harmonics.
+    """Products D_l lambda_l, l = 0..degree, shape (degree + 1,), at most 1 each.
 
-    Parameters are those of :func:`eigenvalues`.
+    D_l is the number of harmonics of degree l.  Parameters are those of
+    :func:`eigenvalues`.
     """
     result = np.zeros(degree + 1)
     if beta == 0:
@@ -104,8 +105,7 @@ def counted_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
 def band_limit(beta: float, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
     """Largest degree l at which D_l lambda_l is above ``tolerance``, at least 1.
 
-    D_l lambda_l, not lambda_l, is what degree l can contribute to the kernel at a
-    point.
+    Degree l contributes at most D_l lambda_l, not lambda_l, to the kernel at a point.
     """
     if beta == 0:
         return 1

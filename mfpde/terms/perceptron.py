@@ -106,9 +106,9 @@ class Perceptron(ExternalTerm):
     ) -> Perceptron:
         """Draw a perceptron as the paper's authors do.
 
-        From numpy's ``default_rng(seed)``: ``units`` standard normal directions in
-        dimension d, normalised, then ``units`` normal weights with standard deviation
-        ``scale``.
+        The numbers come from numpy's ``default_rng(seed)``: first ``units`` standard normal
+        directions in dimension d, which are normalised, then ``units`` normal weights with
+        standard deviation ``scale``.
         """
         units = whole_number("units", units, at_least=1)
         dimension = whole_number("dimension", dimension, at_least=2)
@@ -162,7 +162,7 @@ class Perceptron(ExternalTerm):
         return _affine(points, self.directions, self.biases)
 
     def value(self, points: ArrayLike) -> FloatArray:
-        """V(x) = sum_j w_j Phi(a_j.x + b_j), shape (...).
+        """Potential V(x) = sum_j w_j Phi(a_j.x + b_j), shape (...).
 
         Raises
         ------
@@ -176,7 +176,7 @@ class Perceptron(ExternalTerm):
         )
 
     def drift(self, points: ArrayLike) -> FloatArray:
-        """P_x sum_j w_j sigma(a_j.x + b_j) a_j, or with W_j for w_j a_j, shape (..., d).
+        """Drift P_x sum_j w_j sigma(a_j.x + b_j) a_j, or with W_j for w_j a_j, (..., d).
 
         Raises
         ------
@@ -195,13 +195,13 @@ class Perceptron(ExternalTerm):
     def withheld_drift(
         self, points: FloatArray, half_edges: FloatArray, sign: int
     ) -> FloatArray:
-        """Drift of neurons in whose kinks mass can rest, in cells that such mass may be in.
+        """Drift of the neurons at whose kinks mass can rest, in the cells next to the kinks.
 
         A neuron that pushes mass towards the half space where it is silent is withheld up
-        to the mean distance by which mass that jumps from cell to cell passes a line
-        (renewal theory): with jumps d_k at rates r_k sum_k r_k d_k^2 / (2 sum_k r_k d_k).
-        A neuron that pushes mass out of its kink is withheld as far if another one brings
-        mass to this kink from behind: the mean of what rests there may be on either side.
+        to the mean distance by which mass that jumps from cell to cell passes a line; for
+        jumps d_k at rates r_k it is sum_k r_k d_k^2 / (2 sum_k r_k d_k) (renewal theory).
+        A neuron that pushes mass out of its kink is withheld as far if another neuron brings
+        mass to this kink from behind: the mean of the mass at rest may be on either side.
         """
         held = np.zeros(points.shape)
         silent_below = self.activation.silent_below
@@ -240,7 +240,7 @@ class Perceptron(ExternalTerm):
 
     @cached_property
     def _vectors(self) -> FloatArray:
-        """Vectors (units, d) that the outputs multiply."""
+        """Vectors (units, d) that the neurons' outputs multiply: w_j a_j or W_j."""
         if self.is_gradient:
             return self.weights[:, np.newaxis] * self.directions
         return self.weights
@@ -271,7 +271,7 @@ class Perceptron(ExternalTerm):
             )
 
     def check_axis(self, axis: FloatArray) -> None:
-        """Raise ``ValueError`` unless directions and vector weights are parallel to it."""
+        """Raise ``ValueError`` unless directions and vector weights are parallel to ``axis``."""
         vectors = {"directions": self.directions}
         if not self.is_gradient:
             vectors["weights"] = self.weights

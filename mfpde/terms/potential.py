@@ -1,4 +1,4 @@
-"""Any other external potential, from the user's functions."""
+"""External potentials that are given by the user's functions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ class Potential(ExternalTerm):
     Parameters
     ----------
     value
-        V at points (..., d), shape (...).
+        Function that returns V at points (..., d), shape (...).
     gradient
-        Its gradient at points (..., d), shape (..., d): the tangential one or any
-        vector with that tangential part (as the gradient in R^d is).
+        Function that returns the gradient of V at points (..., d), shape (..., d): the
+        tangential gradient or any vector with this tangential part (as the gradient in
+        R^d is).
     dimension
         d, if the functions work in one dimension only.  Without it the gradient is
         checked in each of the dimensions 2, 3, 4, 5, 8, 16 in which the functions can
@@ -71,7 +72,7 @@ class Potential(ExternalTerm):
         return True
 
     def value(self, points: FloatArray) -> FloatArray:
-        """V at ``points`` (..., d), shape (...)."""
+        """Potential V at ``points`` (..., d), shape (...)."""
         values = real_array("value(points)", self.value_function(points))
         return np.broadcast_to(values, points.shape[:-1])
 
@@ -81,7 +82,7 @@ class Potential(ExternalTerm):
         return tangential(np.broadcast_to(vectors, points.shape), points)
 
     def check_dimension(self, dimension: int) -> None:
-        """Raise ``ValueError`` if V was declared for, or works in, another dimension."""
+        """Raise ``ValueError`` if V was declared for or works in other dimensions only."""
         if self.dimension is not None and self.dimension != dimension:
             raise ValueError(
                 f"the potential was made for dimension {self.dimension}, but the measure "
@@ -99,7 +100,8 @@ class Potential(ExternalTerm):
     def check_axis(self, axis: FloatArray) -> None:
         """Raise ``ValueError`` unless the drift at random points is that of a function of z.
 
-        That is a multiple of e - z x, z = x.e, the same all around the axis e.
+        The drift of a function of z = x.e is a multiple of e - z x, and the multiple is the
+        same all around the axis e.
         """
         heights = np.linspace(-0.9, 0.9, 7)[:, np.newaxis]
         generator = np.random.default_rng(0)
