@@ -18,9 +18,10 @@ from mfpde.arrays import FloatArray
 def inverse_differential(
     points: FloatArray, steps: FloatArray, vectors: FloatArray
 ) -> FloatArray:
-    """(d Exp_x)_u^{-1} v for tangent vectors v at Exp_x(u), all (n, d).
+    """Vectors (d Exp_x)_u^{-1} v for tangent vectors v at Exp_x(u), all (n, d).
 
-    Not finite where |u| is a multiple of pi.
+    They are tangent at the ``points`` x, and not finite where |u| is a positive multiple of
+    pi; ``steps`` are the u, ``vectors`` the v.
     """
     lengths = np.linalg.norm(steps, axis=1, keepdims=True)
     directions = steps / np.where(lengths > 0, lengths, 1.0)

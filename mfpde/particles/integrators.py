@@ -34,7 +34,7 @@ class CountedVelocity:
     evaluations: int = 0
 
     def __call__(self, state: FloatArray) -> FloatArray:
-        """Velocity at ``state``; raises :class:`NotFiniteError` if it is not finite."""
+        """Velocity at ``state``; a velocity that is not finite raises :class:`NotFiniteError`."""
         self.evaluations += 1
         velocity = self.system.velocity(state)
         if not np.isfinite(velocity).all():
@@ -54,7 +54,10 @@ class Integrator(ABC):
 
 @dataclass(frozen=True)
 class DormandPrince(Integrator):
-    """Order 8 with error control; Hairer, Norsett & Wanner (1993), II.5 (DOP853)."""
+    """Dormand-Prince of order 8 with error control (DOP853).
+
+    Source: Hairer, Norsett & Wanner (1993), II.5.
+    """
 
     rtol: float
     atol: float

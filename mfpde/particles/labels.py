@@ -40,8 +40,8 @@ def labels_of(start: AnyMeasure, count: int | None = None) -> Atoms:
     start
         A density on a :class:`Circle`, without atoms.
     count
-        At least the number of cells (the density is then interpolated); by default
-        that.
+        Number of labels, by default the number of cells, and at least that number (for a
+        larger one the density is interpolated).
 
     Raises
     ------
@@ -86,11 +86,11 @@ def label_density(
         The states of ``solve_particles(..., method="labels")``: in the order of the
         labels.
     circle
-        Where the density is wanted, with any number of cells.
+        Circle on which the density is wanted, with any number of cells.
     at_centers
         False: values are the means over the cells, differences of M between faces,
-        whatever the circle resolves.  True: values are those at the centres, M' there,
-        which is what a density run on a :class:`Circle` evolves; the two differ by
+        whatever the circle resolves.  True: values are those of M' at the centres, the
+        form that a density run on a :class:`Circle` evolves; the two differ by
         h^2 rho'' / 24.
 
     Returns
@@ -146,7 +146,7 @@ def _unrolled(angles: FloatArray) -> FloatArray:
 
 
 def _cumulated(masses: FloatArray) -> FloatArray:
-    """Mass from the first label to each, (n + 1,): spectral, or else trapezoidal."""
+    """Mass from the first label to each label, (n + 1,): spectral, or else trapezoidal."""
     count = len(masses)
     coefficients = np.fft.rfft(masses)
     frequencies = FULL_TURN * np.fft.rfftfreq(count)
@@ -199,7 +199,7 @@ def _oversampled(sequence: FloatArray, factor: int) -> FloatArray | None:
 def _cumulated_at(
     positions: FloatArray, knots: tuple[FloatArray, FloatArray], derivative: int = 0
 ) -> FloatArray:
-    """M, which is 0 at the first knot, or M', at ``positions`` on any turn."""
+    """Cumulated mass M, which is 0 at the first knot, or M', at ``positions`` on any turn."""
     angles, cumulated = knots
     total = cumulated[-1] - cumulated[0]
     turns = np.floor((positions - angles[0]) / FULL_TURN)

@@ -49,7 +49,7 @@ def solve_particles(
     time_step: float | None = None,
     progress: bool = False,
 ) -> Run:
-    """x_i' = v[mu](x_i), mu = sum m_i delta_{x_i}, independently of the density solver.
+    """Solve x_i' = v[mu](x_i), mu = sum_i m_i delta_{x_i}, without the density solver.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def solve_particles(
 
 @dataclass(eq=False)
 class _Record:
-    """The present state of a run, and what it has saved."""
+    """The present state of a run, and its saved states with their diagnostics."""
 
     system: ParticleSystem
     wanted: frozenset[float]
@@ -140,7 +140,7 @@ class _Record:
     rows: list[dict[str, float]] = field(default_factory=list)
 
     def reach(self, time: float, state: FloatArray) -> None:
-        """Take over a state, and save it if its time is wanted."""
+        """Take over the state at ``time``, and save it if this time is wanted."""
         self.time, self.state = time, state
         self.steps += 1
         if time in self.wanted:
@@ -160,7 +160,7 @@ def _followed(
     record: _Record,
     show: Callable[[float], None],
 ) -> stopping.StopReason:
-    """Follow the trajectory to its end, or to what stops it."""
+    """Follow the trajectory to its end or to an early stop, and return the reason."""
     try:
         record.reach(0.0, record.state)
         for reached, state in steps:

@@ -68,7 +68,10 @@ def power_sums(
 def fourier_series(
     waves: tuple[FloatArray, FloatArray], coefficients: ComplexArray
 ) -> FloatArray:
-    """Re(c_0 + 2 sum_{k>=1} c_k z^k) by Horner's rule; z = e^{i theta} as its parts."""
+    """Sums Re(c_0 + 2 sum_{k>=1} c_k z^k) by Horner's rule, shape (n,).
+
+    ``waves`` holds the real and the imaginary parts (n,) of z = e^{i theta}.
+    """
     cosines, sines = waves
     count = len(cosines)
     real = np.zeros(count)
@@ -118,7 +121,7 @@ class SpectralField:
         return total
 
     def velocity(self, angles: FloatArray) -> FloatArray:
-        """S dF/dtheta at the particles, shape (n,)."""
+        """The angular velocity s dF/dtheta at the particles, shape (n,)."""
         waves = (np.cos(angles), np.sin(angles))
         drift = self._external_drift(angles)
         if self.equation.attentions:
@@ -148,7 +151,7 @@ class SpectralField:
         angles: FloatArray,
         series: tuple[FloatArray, FloatArray],
     ) -> FloatArray:
-        """Slope of (1/beta) log int K dmu; summed directly where it is small."""
+        """Slope of (1/beta) log int K dmu; summed directly where int K dmu is small."""
         gradient, kernel_mean = series
         small = kernel_mean < SMALLEST_SUMMED_MEAN
         slope = gradient / np.where(small, 1.0, kernel_mean)
@@ -159,7 +162,7 @@ class SpectralField:
         return slope
 
     def energy(self, angles: FloatArray) -> float:
-        """E = (1/2 beta) sum_k lambda_k |f_k|^2 + sum_i m_i V(x_i); NaN without V."""
+        """Energy (1/2 beta) sum_k lambda_k |f_k|^2 + sum_i m_i V(x_i), or NaN if undefined."""
         if not self.equation.has_energy:
             return np.nan
         points = points_at(angles)

@@ -36,7 +36,7 @@ class ParticleSystem(ABC):
 
     @abstractmethod
     def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
-        """Exp_state(step): the end of the geodesics that start along ``step``."""
+        """The exponential map: the ends of the geodesics that start along ``step``."""
 
     @abstractmethod
     def pulled_back(
@@ -63,7 +63,7 @@ class ParticleSystem(ABC):
 
 
 class AngularField(Protocol):
-    """What moves particles on S^1."""
+    """The interface of a field that moves particles on S^1."""
 
     def velocity(self, angles: FloatArray) -> FloatArray:
         """Angular velocity of each particle, shape (n,)."""
@@ -80,12 +80,12 @@ class DirectField:
     masses: FloatArray
 
     def velocity(self, angles: FloatArray) -> FloatArray:
-        """S dF/dtheta at the particles, shape (n,)."""
+        """The angular velocity s dF/dtheta at the particles, shape (n,)."""
         vectors = self.equation.velocity(Atoms(points_at(angles), self.masses))
         return np.asarray(np.einsum("ni,ni->n", vectors, tangents_at(angles)))
 
     def energy(self, angles: FloatArray) -> float:
-        """E by the double sum."""
+        """Energy by the double sum over particles."""
         return _energy(self.equation, Atoms(points_at(angles), self.masses))
 
 
@@ -98,7 +98,7 @@ class AngularSystem(ParticleSystem):
     masses: FloatArray
 
     def velocity(self, state: FloatArray) -> FloatArray:
-        """Angular velocities."""
+        """Angular velocities of the particles, shape (n,)."""
         return self.field.velocity(state)
 
     def normalized(self, state: FloatArray) -> FloatArray:
@@ -106,7 +106,7 @@ class AngularSystem(ParticleSystem):
         return state
 
     def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
-        """Sum of angles."""
+        """Angles after the step: the sum of ``state`` and ``step``."""
         return state + step
 
     def pulled_back(
@@ -120,7 +120,7 @@ class AngularSystem(ParticleSystem):
         return points_at(state)
 
     def energy(self, state: FloatArray) -> float:
-        """Energy of the field."""
+        """Energy of the particles, or NaN where there is none."""
         return self.field.energy(state)
 
 
@@ -128,7 +128,7 @@ class AngularSystem(ParticleSystem):
 class AmbientSystem(ParticleSystem):
     """Particles on S^(d-1) by direct sums; the state is their points (n, d).
 
-    The velocity is that of the normalised points.
+    The velocity is evaluated at the normalised points.
     """
 
     equation: MeanFieldEquation
@@ -136,7 +136,7 @@ class AmbientSystem(ParticleSystem):
     masses: FloatArray
 
     def velocity(self, state: FloatArray) -> FloatArray:
-        """S grad F at the normalised points, tangent vectors (n, d)."""
+        """The velocity s grad F at the normalised points, tangent vectors (n, d)."""
         return self.equation.velocity(self.atoms(state))
 
     def normalized(self, state: FloatArray) -> FloatArray:
@@ -144,13 +144,13 @@ class AmbientSystem(ParticleSystem):
         return np.asarray(state / np.linalg.norm(state, axis=1, keepdims=True))
 
     def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
-        """Exp_x(u) = cos|u| x + sin|u| u / |u|, of unit length."""
+        """The exponential map Exp_x(u) = cos|u| x + sin|u| u / |u|, of unit length."""
         return exponential_map(state, step)
 
     def pulled_back(
         self, state: FloatArray, step: FloatArray, velocity: FloatArray
     ) -> FloatArray:
-        """(d Exp_x)_u^{-1} v, tangent vectors (n, d) at the state."""
+        """The vectors (d Exp_x)_u^{-1} v, tangent (n, d) at ``state`` x; u is ``step``."""
         return inverse_differential(state, step, velocity)
 
     def points(self, state: FloatArray) -> FloatArray:
@@ -158,7 +158,7 @@ class AmbientSystem(ParticleSystem):
         return self.normalized(state)
 
     def energy(self, state: FloatArray) -> float:
-        """E by the double sum."""
+        """Energy by the double sum over particles."""
         return _energy(self.equation, self.atoms(state))
 
 
