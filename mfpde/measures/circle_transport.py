@@ -25,7 +25,7 @@ SHIFT_TOLERANCE = 2.0**-53
 
 
 def first_order(f: CircularDistribution, g: CircularDistribution) -> float:
-    """Integral of |F - G - a|, where a is the median of F - G over the circle."""
+    """Distance W1: the integral of |F - G - a|, a the median of F - G over the circle."""
     nodes = np.append(np.union1d(f.breakpoints, g.breakpoints), TURN)
     widths = np.diff(nodes)
     starts = f.cdf(nodes[:-1]) - g.cdf(nodes[:-1])
@@ -88,18 +88,19 @@ class _Coupling(NamedTuple):
         return float((np.diff(self.levels) * squares).sum() / 3)
 
     def slope(self) -> float:
-        """d cost / d shift, the integral of 2 (Q_G - Q_F) dQ_G.
+        """Derivative of the cost by the shift: the integral of 2 (Q_G - Q_F) dQ_G.
 
-        A jump of Q_G is a pair of nodes at one level, so that it counts like the rest.
+        A jump of Q_G is a pair of nodes at one level, and needs no other formula.
         """
         gaps = self.second - self.first
         return float((np.diff(self.second) * (gaps[:-1] + gaps[1:])).sum())
 
 
 def second_order(f: CircularDistribution, g: CircularDistribution) -> float:
-    """Root of the least cost over the shift: convex, so bisect on the slope's sign.
+    """Distance W2: the root of the least cost over all shifts.
 
-    The best shift lies in [-1, 1]; by convexity the cost at an end of the bracket
+    The cost is convex in the shift, so that the sign of its slope guides a bisection.  The
+    best shift lies in [-1, 1]; by convexity the cost at an end of the bracket
     exceeds the least one by at most |slope| times the width.  The cost of every shift
     is an upper bound, so the least of all that were tried is taken.
     """
@@ -126,8 +127,8 @@ def _coupled(
 ) -> _Coupling:
     """Merge the nodes of both quantile functions over the levels 0 to 1 of g.
 
-    ``lifted`` holds levels and angles of f, over more than those levels.  Nodes keep
-    their own angles to the last digit; at a tie, those of f come first.
+    ``lifted`` holds levels and angles of f, over more than the levels 0 to 1.  Nodes keep
+    their own angles to the last digit; at a tie, the nodes of f come first.
     """
     levels, angles = lifted
     g_angles, g_levels = g.graph

@@ -26,8 +26,8 @@ def mollified_distance(
 ) -> float:
     """L2 distance of two measures on the circle or on S^2 after the heat flow.
 
-    It sees differences on scales above sqrt(2 t); what lies below is damped.  It is a
-    distance between measures, but not in units of length: two atoms far apart are at
+    The distance sees differences on scales above sqrt(2 t); smaller scales are damped.  It
+    is not in units of length: two unit atoms far apart have the distance
     (2 p_2t(1))^{1/2}, with the heat kernel p relative to the uniform probability.
 
     Parameters
@@ -39,7 +39,7 @@ def mollified_distance(
 
     Returns
     -------
-    The distance; 0 for equal measures, and of masses as they are.
+    The distance, 0 for equal measures; masses are not normalised.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _check_place(name: str, measure: AnyMeasure) -> None:
 
 
 def _geometry_of(a: AnyMeasure, b: AnyMeasure) -> Geometry:
-    """Where atoms are expanded: any grid will do."""
+    """Geometry in which moments are taken: that of a density, or any grid for atoms alone."""
     for measure in (a, b):
         if not isinstance(measure, Atoms):
             return as_measure(measure).geometry

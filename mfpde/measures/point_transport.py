@@ -1,7 +1,8 @@
 r"""Optimal transport of weighted points for the cost (geodesic distance)^p.
 
-Exactly, by the network simplex of POT (Bonneel et al., 2011; Flamary et al., 2021), or with
-entropy: with P_ij = a_i b_j exp((f_i + g_j - C_ij)/eps) of marginals a and b, and
+The cost is computed exactly, by the network simplex of POT (Bonneel et al., 2011; Flamary et
+al., 2021), or with entropy: with P_ij = a_i b_j exp((f_i + g_j - C_ij)/eps) of marginals a
+and b, and
 OT_eps = f.a + g.b, the debiased cost is
 
     S = OT_eps(a, b) - (OT_eps(a, a) + OT_eps(b, b)) / 2     (Feydy et al., 2019).
@@ -118,7 +119,7 @@ def _potentials(
 
 
 def _own_potential(masses: FloatArray, costs: FloatArray, entropy: float) -> FloatArray:
-    """The potential of a measure with itself: averaged sweeps converge in a few."""
+    """The potential of a measure with itself, for which a few averaged sweeps suffice."""
     kernel = np.exp(-costs / entropy)
     scaling = np.ones(len(masses))
     for _ in range(LAST_SWEEPS):

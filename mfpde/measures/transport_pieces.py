@@ -32,7 +32,7 @@ _BALANCED = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Points (n, d) with masses (n,) above zero, and rms ``radii`` (n,) of what they are."""
+    """Points (n, d) with masses (n,) above zero that stand for cells of rms ``radii`` (n,)."""
 
     points: FloatArray
     masses: FloatArray
@@ -48,12 +48,12 @@ class Pieces:
         return Pieces(self.points, self.masses / self.total_mass, self.radii)
 
     def spread(self, order: int) -> float:
-        """(sum m r^p)^{1/p}: bounds the distance from the points to what they stand for."""
+        """Bound (sum m r^p)^{1/p} for W_p from the points to the measure that they stand for."""
         return float((self.masses @ self.radii**order) ** (1 / order))
 
 
 def pieces_of(measure: AnyMeasure, cell_masses: FloatArray | None = None) -> Pieces:
-    """Atoms, and the cells of a density on a :class:`Sphere`, as points.
+    """Return atoms, and the cells of a density on a :class:`Sphere`, as weighted points.
 
     ``cell_masses`` replaces the masses of the cells.
     """
@@ -171,7 +171,7 @@ def _displacement(points: FloatArray, masses: FloatArray, order: int) -> float:
 
 
 def _beyond_middle(points: FloatArray, masses: FloatArray) -> NDArray[np.bool_]:
-    """Which points lie beyond the mean along the longest principal axis."""
+    """Mask (n,) of the points that lie beyond the mean along the longest principal axis."""
     shifted = points - masses @ points / masses.sum()
     axis = np.linalg.eigh((masses[:, np.newaxis] * shifted).T @ shifted)[1][:, -1]
     heights = shifted @ axis
