@@ -1,4 +1,4 @@
-"""Automatic refinement: when a run asks for a finer grid, and what it gets."""
+"""Automatic refinement: the criterion for a finer grid, and the grid of twice the cells."""
 
 from mfpde.solver.refinement.criterion import RefinementCriterion
 from mfpde.solver.refinement.doubling import (

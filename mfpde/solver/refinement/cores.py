@@ -1,4 +1,4 @@
-"""Narrow peaks of a density: cores that form, and atoms that a grid holds already."""
+"""Narrow peaks of a density: forming cores, and atoms that the grid already holds."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def contracting_cores(
 ) -> list[Core]:
     """Peaks of the density narrower than ``widest`` cells at which the flow contracts.
 
-    The mass within 12 cells of its own mean is what is measured: a plateau, a jump's side
-    or an edge is at least 12/sqrt(3) cells wide there.  Contraction is that of all
-    directions, the core's own pull included.
+    The width is that of the mass within 12 cells of its own mean, so that a plateau, a
+    jump's side or an edge is at least 12/sqrt(3) cells wide.  The flow, with the core's own
+    pull, must contract in all directions.
     """
     geometry = transport.grid.geometry
     masses = state.masses.ravel()

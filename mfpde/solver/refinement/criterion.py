@@ -1,10 +1,10 @@
-r"""When a grid is too coarse for a density.
+r"""Two criteria by which a grid is too coarse for a density.
 
-- **Coarse-to-fine distance**: the density's W1 distance to what its 2:1 coarsened grid
-  makes of it, h sum_i |m_i - m'_i| / 2 (exact on the circle up to a rotation of the whole,
+- **Coarse-to-fine distance**: the density's W1 distance to its form on the 2:1 coarsened
+  grid, h sum_i |m_i - m'_i| / 2 (exact on the circle up to a rotation of the whole,
   an upper bound on the sphere).  It is 2e-5 where the strip of analyticity is three cells
   wide on 1024 cells, and falls as h^2 at a jump, so that a jump ends the refinement itself.
-- **A forming core** narrower than 4 cells where the flow contracts.  What is narrower than
+- **A forming core** narrower than 4 cells where the flow contracts.  A core narrower than
   1.2 cells is an atom: no grid resolves it, and it does not count in the distance either.
 """
 
@@ -28,7 +28,7 @@ AROUND_ATOM_CELLS = 8.0
 
 @dataclass(frozen=True)
 class RefinementCriterion:
-    """Asks for a finer grid.
+    """The criterion by which a state needs a finer grid.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class RefinementCriterion:
 def coarse_to_fine(transport: Transport, state: State, atoms: list[Core]) -> float:
     """W1 distance of a state's density to its 2:1 coarsened form, away from ``atoms``.
 
-    Also left out is what lies near the exact atoms; NaN on odd grids.
+    Cells near the exact atoms are left out too; the distance is NaN on odd grids.
     """
     geometry = transport.grid.geometry
     density = Density(geometry, state.masses / geometry.areas)
@@ -77,7 +77,7 @@ def coarse_to_fine(transport: Transport, state: State, atoms: list[Core]) -> flo
 
 
 def _is_absorbed(core: Core, transport: Transport, state: State) -> bool:
-    """Whether a core is what an exact atom beside it is about to absorb."""
+    """Whether an exact atom lies within 8 cells of a core, and so will absorb it."""
     points = atoms_of_state(state).points
     reach = AROUND_ATOM_CELLS * transport.grid.geometry.spacing
     return bool((points @ core.centre > np.cos(reach)).any())

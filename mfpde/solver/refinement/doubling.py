@@ -49,8 +49,8 @@ def largest_grid(
 ) -> Geometry:
     """Return the finest grid that refinement may reach from ``geometry``.
 
-    Without ``max_cells``: the first doubling with 400 sqrt(beta) cells around a circle or
-    23 sqrt(beta) rings on a sphere, but at least one doubling.
+    Without ``max_cells`` it is the first doubling with 400 sqrt(beta) cells around a circle
+    or 23 sqrt(beta) rings on a sphere, but at least one doubling.
     """
     if max_cells is not None:
         finest = geometry
