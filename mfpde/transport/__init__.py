@@ -81,8 +81,9 @@ _SCHEMES: dict[type[Geometry], tuple[Scheme, ...]] = {
 def default_scheme(geometry: Geometry, *, exact_atoms: bool = False) -> str:
     """Name of the scheme for ``geometry`` if none is asked for.
 
-    Semi-Lagrangian, the least diffusive, on zonal grids with d > 30, and on the circle if
-    atoms leave the grid; donor-blended, with which they move on it, elsewhere.
+    The semi-Lagrangian scheme, the least diffusive one, is the default on zonal grids with
+    d > 30, and on the circle if atoms leave the grid (``exact_atoms``).  The donor-blended
+    scheme, with which atoms move on the grid, is the default elsewhere.
     """
     is_zonal = isinstance(geometry, Zonal)
     if is_zonal and geometry.dimension > LARGEST_DONOR_BLENDED_DIMENSION:
@@ -95,7 +96,7 @@ def default_scheme(geometry: Geometry, *, exact_atoms: bool = False) -> str:
 def scheme_for(
     name: str | None, geometry: Geometry, *, exact_atoms: bool = False
 ) -> Scheme:
-    """Return the transport scheme ``name`` of ``geometry``, by default its default one.
+    """Return the scheme ``name`` of ``geometry``, or its default scheme for None.
 
     Raises
     ------

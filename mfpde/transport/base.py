@@ -20,7 +20,7 @@ SAFE_SHARE = 0.8
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What evolves: cell masses, and points (n, d) with constant masses (n,).
+    """The evolving state: cell masses, and points (n, d) with constant masses (n,).
 
     Each ``cloud_size`` consecutive points are one atom: 1 for atoms without width.
     """
@@ -31,17 +31,17 @@ class State:
     cloud_size: int = 1
 
     def moved(self, masses: FloatArray, points: FloatArray) -> State:
-        """The same atoms at other points, with other cell masses."""
+        """Return a state of the same atoms at other ``points``, with other cell masses."""
         return State(masses, points, self.atom_masses, self.cloud_size)
 
     def on_sphere(self) -> State:
-        """The same with points of unit length."""
+        """Return the state with its points scaled to unit length."""
         if len(self.atom_masses) == 0:
             return self
         return self.moved(self.masses, normalised(self.points))
 
     def moved_along(self, velocities: FloatArray, step: float) -> FloatArray:
-        """Points after a step with these velocities (not yet normalised)."""
+        """Points (n, d) after a step with ``velocities`` (n, d), not yet normalised."""
         if len(self.atom_masses) == 0:
             return self.points
         return _mixed(self.points, velocities, (1.0, step))
@@ -57,9 +57,9 @@ class Flow:
     """Everything known about a state's motion, computed once a stage.
 
     ``density_moments`` and ``moments`` (atoms included) feed velocity, energy and the
-    error estimate; ``velocity`` is where the scheme takes it (at the centres, except in
-    semi-Lagrangian schemes); ``outflows`` is (sides, *shape); ``unresolved_mass`` is the
-    mass in structures of a cell or two; ``atom_velocities`` (n, d).
+    error estimate; ``velocity`` is taken at the centres, in semi-Lagrangian schemes at the
+    faces; ``outflows`` is (sides, *shape); ``unresolved_mass`` is the mass in structures of
+    a cell or two; ``atom_velocities`` is (n, d).
     """
 
     density_moments: ComplexArray
@@ -75,7 +75,7 @@ class StepFarTooLongError(Exception):
 
 
 class Motion(NamedTuple):
-    """What of a :class:`Flow` does not depend on the scheme's fluxes."""
+    """The part of a :class:`Flow` that does not depend on the scheme's fluxes."""
 
     density_moments: ComplexArray
     moments: ComplexArray
@@ -86,9 +86,9 @@ class Motion(NamedTuple):
 class Transport(ABC):
     """A transport scheme for one equation on one grid.
 
-    ``diffusion_tolerance`` is the relative error that a step with diffusion may show on
-    top: what the grid, not the step, is responsible for.  ``steps_to_hand_off`` is the number
-    of steps between two hand-offs of mass between density and exact atoms.
+    ``diffusion_tolerance`` is the additional relative error that a step with diffusion may
+    show: the grid, not the step, causes it.  ``steps_to_hand_off`` is the number of steps
+    between two hand-offs of mass between density and exact atoms.
     """
 
     diffusion_tolerance = 0.0
@@ -133,7 +133,7 @@ class Transport(ABC):
         return self.grid.geometry.moments(masses, self.grid.degree)
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
-        """Velocity where the scheme takes it: here at the centres, (directions, *shape)."""
+        """Velocity at the scheme's points, by default the centres, (directions, *shape)."""
         return self.grid.velocity(moments)
 
     def velocity_in_cells(self, flow: Flow, numbers: IntArray) -> FloatArray:
@@ -168,7 +168,7 @@ class Transport(ABC):
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
-        """Masses after an Euler stage that never takes more than a cell has."""
+        """Masses after an Euler stage in which no cell sends more mass than it has."""
 
     @abstractmethod
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
@@ -192,7 +192,7 @@ class Transport(ABC):
     def mixed_stage(
         self, start: State, state: State, step: float, share: float
     ) -> State:
-        """(1 - share) ``start`` + share times the Euler stage of ``state``.
+        """Return (1 - share) ``start`` + share times the Euler stage of ``state``.
 
         Points are mixed in the ambient space.  There the equation x' = v(x/|x|) keeps |x|,
         so that the methods keep their order if points are normalised when velocities are
@@ -205,7 +205,7 @@ class Transport(ABC):
         return start.moved(masses, mixed_points(start, stage.points, share))
 
     def density_mass(self, state: State, flow: Flow) -> float:
-        """Mass of the cells."""
+        """Total mass of the cells."""
         del flow
         return float(state.masses.sum())
 
@@ -228,7 +228,7 @@ def normalised(points: FloatArray) -> FloatArray:
 
 
 def mixed_points(start: State, points: FloatArray, share: float) -> FloatArray:
-    """(1 - share) times the points of ``start`` + share ``points``."""
+    """Return (1 - share) times the points (n, d) of ``start`` + share ``points``."""
     if len(start.atom_masses) == 0:
         return points
     return _mixed(start.points, points, (1.0 - share, share))
@@ -238,7 +238,7 @@ def mixed_points(start: State, points: FloatArray, share: float) -> FloatArray:
 def _mixed(
     vectors: FloatArray, others: FloatArray, factors: tuple[float, float]
 ) -> FloatArray:
-    """Sum of vectors (n, d) and others times their factors: a few, for numpy too few."""
+    """Sum of vectors (n, d) and others times their factors; numpy is slow on a few."""
     result = np.empty(vectors.shape)
     for n in range(len(vectors)):
         for i in range(vectors.shape[1]):
@@ -250,7 +250,7 @@ def _mixed(
 def _fill_mean(
     out: FloatArray, values: tuple[FloatArray, FloatArray], share: float
 ) -> None:
-    """Fill in (1 - share) first + share second, in one pass."""
+    """Fill in (1 - share) times the first plus share times the second of ``values``."""
     first, second = values
     for i in range(len(out)):
         out[i] = second[i] * share + first[i] * (1.0 - share)

@@ -23,7 +23,7 @@ from mfpde.transport.line import (
 
 @compiled
 def wrapped(values: FloatArray) -> FloatArray:
-    """Values with three more from around the circle at each end, shape (n + 6,)."""
+    """Values continued around the circle by three at each end, shape (n + 6,)."""
     n = len(values)
     result = np.empty(n + 2 * GHOSTS)
     for i in range(n):
@@ -44,8 +44,8 @@ def fifth_order_outflows(
 ) -> float:
     """Donor-blended outflows with the unlimited fifth-order upwind flux as smooth part.
 
-    Donors do not move with what of the velocity is ``withheld``, (n,).  Returns the sum of
-    density times blend: what the grid does not resolve.
+    Donors do not move with the part ``withheld`` (n,) of the velocity.  The function returns
+    the sum of density times blend, a measure of the mass that the grid does not resolve.
     """
     n = len(density)
     v = wrapped(velocity)
@@ -84,8 +84,8 @@ def muscl_outflows(
     """Donor-blended outflows with limited linear reconstruction as smooth part.
 
     ``face_velocity[i]`` is the velocity at the upper face of cell i; donors do not move
-    with what of the velocity is ``withheld``, (n,).  Returns the sum of density times
-    blend: what the grid does not resolve.
+    with the part ``withheld`` (n,) of the velocity.  The function returns the sum of density
+    times blend, a measure of the mass that the grid does not resolve.
     """
     n = len(density)
     r = wrapped(density)
@@ -110,8 +110,8 @@ def face_velocity_outflows(
 ) -> float:
     """Outflows from face velocities alone (no donor part): MUSCL with b = 0.
 
-    Returns the sum of density times what the blend would be: what the grid does not
-    resolve.
+    The function returns the sum of density times the blend that donors would have, a
+    measure of the mass that the grid does not resolve.
     """
     n = len(density)
     unresolved = 0.0
@@ -131,7 +131,7 @@ def drained(
 ) -> FloatArray:
     """One Euler stage: every cell sends min(step, draining time) times its outflows.
 
-    Conservative, and never negative for any step.
+    The stage is conservative, and never negative for any step.
     """
     n = len(masses)
     sent_low = np.empty(n)

@@ -1,11 +1,11 @@
-r"""Between values at the centres of a periodic line of cells and means over its cells.
+r"""Conversion between values at the centres of a periodic line of cells and cell means.
 
 With delta^2 the second difference over h = 1,
 
     mean = value + delta^2/24 - 17 delta^4/5760 + 367 delta^6/967680,
     value = mean - delta^2/24 + 3 delta^4/640 - 5 delta^6/7168,
 
-to O(h^8), written as what passes through the faces, so that sums are kept.  What passes is
+to O(h^8), written as fluxes through the faces, so that sums are kept.  The fluxes are
 limited (Zalesak 1979) so that no value turns negative, and none leaves the range of its
 neighbours except at a smooth extremum: jumps do not ring.
 """
@@ -27,7 +27,7 @@ _SMOOTH = 16.0
 
 @compiled
 def _passed(r: FloatArray, factors: tuple[float, float, float]) -> FloatArray:
-    """What passes downwards through the lower face of each cell, (n,), from (n + 6,)."""
+    """Flux downwards through the lower face of each cell, (n,), from values (n + 6,)."""
     n = len(r) - 2 * GHOSTS
     passed = np.empty(n)
     for i in range(n):
@@ -43,7 +43,10 @@ def _passed(r: FloatArray, factors: tuple[float, float, float]) -> FloatArray:
 
 @compiled
 def _is_smooth(r: FloatArray, j: int) -> bool:
-    """Whether second differences do not appear from nowhere on the flatter side of cell j."""
+    """Whether second differences at cell j and at its neighbour on the flatter side agree.
+
+    They agree if they have one sign and differ by at most a factor of 16.
+    """
     side = -1 if abs(r[j] - r[j - 1]) < abs(r[j + 1] - r[j]) else 1
     here = r[j - 1] - 2.0 * r[j] + r[j + 1]
     beside = r[j] - 2.0 * r[j + side] + r[j + 2 * side]
@@ -54,7 +57,7 @@ def _is_smooth(r: FloatArray, j: int) -> bool:
 
 @compiled
 def _room(r: FloatArray, j: int) -> tuple[float, float]:
-    """How far value j may rise and fall."""
+    """Amounts by which value j may rise and may fall."""
     if _is_smooth(r, j):
         return np.inf, r[j]
     highest = max(max(r[j - 1], r[j]), r[j + 1])

@@ -18,7 +18,7 @@ from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
 
 
 class CircleTransport(Transport):
-    """What all schemes share on the circle: draining stages around one periodic line."""
+    """Base of the schemes with draining stages on the circle, one periodic line."""
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
@@ -58,8 +58,9 @@ class DonorBlendedCircle(CircleTransport):
 class MusclCircle(CircleTransport):
     """Donor blending with limited linear reconstruction in smooth regions.
 
-    There the attention's velocity is interpolated to the face by a cubic, and the
-    external one is taken exactly at the face: a kink of V then costs 2 to 9 times less.
+    In these regions the attention's velocity is interpolated to the face by a cubic, and
+    the external velocity is taken exactly at the face: a kink of V then costs 2 to 9 times
+    less.
     """
 
     def __init__(self, grid: GridEquation) -> None:
@@ -117,8 +118,8 @@ class MonotoneCircle(CircleTransport):
 class SemiLagrangianCircle(SemiLagrangian):
     """Conservative semi-Lagrangian transport around the circle.
 
-    What evolves are the exact masses of the cells, not their width times the density at
-    their centres: those are converted at the start and when a state is saved.
+    The scheme evolves the exact masses of the cells, not their width times the density at
+    their centres; masses are converted at the start and when a state is saved.
     """
 
     periodic = True
@@ -145,11 +146,11 @@ class SemiLagrangianCircle(SemiLagrangian):
         )
 
     def represented(self, masses: FloatArray) -> FloatArray:
-        """Masses of the cells from those at their centres."""
+        """Exact masses of the cells from cell width times density at the centres."""
         return cell_means(masses)
 
     def restored(self, masses: FloatArray) -> FloatArray:
-        """Cell width times density at the centres."""
+        """Cell width times density at the centres, from the exact masses of the cells."""
         return centre_values(masses)
 
     def density_moments(self, masses: FloatArray) -> ComplexArray:
@@ -161,7 +162,7 @@ class SemiLagrangianCircle(SemiLagrangian):
         return moments
 
     def extended(self, masses: FloatArray) -> FloatArray:
-        """Masses with three more from around the circle at each end."""
+        """Masses continued around the circle by three at each end, (n + 6,)."""
         return kernels.wrapped(masses)
 
     def velocity(self, moments: ComplexArray) -> FloatArray:

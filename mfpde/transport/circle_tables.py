@@ -1,8 +1,8 @@
 r"""All stages of a semi-Lagrangian step on a small circle in one compiled call.
 
-On a few hundred cells a step costs microseconds of arithmetic, and calling it stage by
-stage several times as much.  There the moments and the velocity at the faces are small
-matrices, dense, times the cell masses:
+On a few hundred cells a step costs microseconds of arithmetic, and calls stage by stage cost
+several times as much.  On so few cells the moments and the velocity at the faces follow from
+the cell masses m by small dense matrices:
 
     moments = P m  (real and imaginary parts in turn),   velocity = Q moments + V'
     + sum over softmax attentions of (Q_a moments) / max(R_a moments, floor).
@@ -77,13 +77,13 @@ class CircleTables:
 
 
 def fits(grid: GridEquation, circle: Circle) -> bool:
-    """Whether the tables of this equation on this circle are small."""
+    """Whether the tables of this equation on this circle are small enough to be used."""
     return circle.num_cells * (grid.degree + 1) <= LARGEST_TABLE
 
 
 @lru_cache(maxsize=8)
 def _waves(circle: Circle, degree: int) -> ComplexArray:
-    """e^{ik theta} at the faces 0..n, (n + 1, degree + 1)."""
+    """Waves e^{ik theta} at the faces 0..n, (n + 1, degree + 1)."""
     faces = circle.spacing * np.arange(circle.num_cells + 1)
     waves: ComplexArray = np.exp(1j * np.outer(faces, np.arange(degree + 1)))
     # Face n is face 0, to the last digit.
@@ -95,8 +95,8 @@ def _waves(circle: Circle, degree: int) -> ComplexArray:
 def moment_map(circle: Circle, degree: int) -> FloatArray:
     """Matrix (2 degree + 2, n) from the masses of cells to moments.
 
-    Sums over the centres, divided by sin(kh/2)/(kh/2), which averaging over cells multiplies
-    wave k by.
+    The moments are sums over the centres divided by sin(kh/2)/(kh/2), the factor by which
+    averaging over cells multiplies wave k.
     """
     waves = _waves(circle, degree)
     k = np.arange(degree + 1)

@@ -42,7 +42,7 @@ def quantile_of_times(
     masses, times
         Mass and draining time of each cell, flat arrays of one length.
     ignored_mass
-        Mass that may drain faster.
+        Mass that may drain in a shorter time.
 
     Returns
     -------

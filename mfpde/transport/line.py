@@ -1,4 +1,4 @@
-r"""The line kernels: what three to six consecutive cells of any line send to both sides.
+r"""The line kernels: fluxes from three to six consecutive cells of any line.
 
 With density rho and velocity v at the centres, the contrast
 c = (max rho - min rho) / (max rho + min rho) over a cell and its two neighbours (on the
@@ -11,12 +11,13 @@ a smooth flux H of the flow f = rho v, the flux through a face is
                     own velocity points ],      share = sum_k c_k B_(i-k+1/2),
 
 where the c_k are the weights of a central flux: (-1, 7, 7, -1) / 12 on the circle, (1, 1) / 2
-elsewhere.  With H = sum_k c_k f_(i+k) what a cell sends in both ways adds up to f_i exactly:
+elsewhere.  With H = sum_k c_k f_(i+k) the fluxes from a cell both ways add up to f_i exactly:
 the centre of mass of any density moves with sum m_i v_i, and self-forces cancel while a bump
-shrinks to an atom.  Damping and terms of sixth order stay outside of this: shares by all
-weights of the fifth-order flux make waves beside a jump.  (With donor shares of a cell that
-are not complementary two bumps on 512 cells merge -.14 to +.12 % off, depending on where
-they sit on the grid; so within .012 %.)  Only beside a neuron's kink donors send less, see
+shrinks to an atom.  Damping and terms of sixth order stay outside of the shares: shares by
+all weights of the fifth-order flux make waves beside a jump.  (With donor shares of a cell
+that are not complementary two bumps on 512 cells merge -.14 to +.12 % off, depending on where
+they sit on the grid; with these shares within .012 %.)  Only beside a neuron's kink donors
+send less, see
 :meth:`mfpde.terms.base.ExternalTerm.withheld_drift`.  At an atom the flux is the donor's alone: a
 velocity taken at a face would pin an atom of mass m as soon as the outside pull is below
 m h / 2.  Fluxes are per unit face length.
@@ -49,13 +50,13 @@ def half_slope(low: float, middle: float, high: float) -> float:
 
 @compiled
 def braked(flow: float, withheld: float) -> float:
-    """Flow less what of it is withheld, which may stop it, but neither turn nor speed it up."""
+    """Flow less its withheld part, which may stop the flow, but neither turn nor raise it."""
     return flow - min(max(withheld, min(flow, 0.0)), max(flow, 0.0))
 
 
 @compiled
 def blend_between(smallest: float, largest: float) -> float:
-    """min(1, (1.2 c)^4), c the contrast of densities that reach from one to the other."""
+    """Blend min(1, (1.2 c)^4) for the contrast c of densities between the two arguments."""
     contrast = (largest - smallest) / max(largest + smallest, 1e-300)
     scaled = CONTRAST_SCALE * contrast
     return min(1.0, scaled * scaled * scaled * scaled)
@@ -126,8 +127,8 @@ def third_order_rise(low: float, middle: float, high: float) -> float:
 def donor_flux(flow_low: float, flow: float, flow_high: float, share: float) -> float:
     """Donor flux q_0 + (1 - b) S(q) through the high face, q = max(rho v, 0).
 
-    For lines on which no centre of mass is conserved: ``share`` is the blend b; at an
-    atom (b = 1) the flux is q_0 alone, and in smooth regions the third-order rise S
+    It serves lines on which no centre of mass is conserved.  ``share`` is the blend b; at
+    an atom (b = 1) the flux is q_0 alone, and in smooth regions the third-order rise S
     keeps the blended flux accurate.
     """
     q_low = max(flow_low, 0.0)
@@ -142,8 +143,9 @@ def upwind_difference_5(
 ) -> float:
     """Fifth-order upwind-biased flux at the face between ``here`` and ``ahead``.
 
-    From *point values* f = rho v: the difference of two such fluxes over h is the
-    derivative of f at the centre to O(h^5); weights (2, -13, 47, 27, -3)/60.
+    The arguments are *point values* of f = rho v: the difference of the fluxes at both
+    faces over h is the derivative of f at the centre to O(h^5).  The weights are
+    (2, -13, 47, 27, -3)/60.
     """
     return (
         2.0 * behind2 - 13.0 * behind + 47.0 * here + 27.0 * ahead - 3.0 * ahead2

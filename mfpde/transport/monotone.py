@@ -1,4 +1,4 @@
-"""What the energy-monotone schemes of all geometries need of an equation."""
+"""The condition on an equation for the energy-monotone schemes of all geometries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from mfpde.grid_equation import GridEquation
 
 
 def check_monotone(grid: GridEquation) -> None:
-    """Raise ``ValueError`` without a first variation, or with diffusion."""
+    """Raise ``ValueError`` if the equation has no first variation, or has diffusion."""
     if not all(term.is_gradient for term in grid.externals):
         raise ValueError(
             "transport = 'monotone' needs a first variation, and a perceptron with "

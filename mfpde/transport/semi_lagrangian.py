@@ -1,17 +1,17 @@
 r"""Conservative semi-Lagrangian transport, of fourth order in time.
 
 A stage moves the cell masses of the step's start along flows of frozen velocities, traced
-back from the faces (``mfpde.transport.feet``, ``mfpde.geometry.remap``): no limit by cells, and
-only one remap between the ends of a step.  The velocity depends on the measure; the flows
-are combined by the commutator-free Lie group method of order 4 (Celledoni, Marthinsen & Owren
-2003),
+back from the faces to their departure points (``mfpde.transport.feet``,
+``mfpde.geometry.remap``): the step is not limited by cells, and it ends with one remap.  As the
+velocity depends on the measure, the flows are combined by the commutator-free Lie group method
+of order 4 (Celledoni, Marthinsen & Owren 2003),
 
     mu_2 = exp(F_1/2) mu,   mu_3 = exp(F_2/2) mu,   mu_4 = exp(F_3 - F_1/2) exp(F_1/2) mu,
     mu_new = exp((-F_1 + 2 F_2 + 2 F_3 + 3 F_4)/12) exp((3 F_1 + 2 F_2 + 2 F_3 - F_4)/12) mu,
 
 F_i the step times the velocity of mu_i, exp(F) mu the measure moved along F for unit time.
 For a velocity that does not depend on the measure all flows commute and the step is exact.
-On the atoms' points, which are added to, the same method is the classical Runge-Kutta one.
+For the atoms' points, which move by adding steps, it is the classical Runge-Kutta method.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ FLOWS = read_only(
 
 
 class SemiLagrangian(Transport):
-    """What is the same on every line of equal cells, bounded or periodic.
+    """Semi-Lagrangian transport on any line of equal cells, bounded or periodic.
 
-    The flow's ``velocity`` is that at the faces 0..n in cells per unit time, (1, n + 1), and
-    stands in for its outflows too.
+    The flow's ``velocity`` is the face velocity at the faces 0..n in cells per unit time,
+    (1, n + 1); its ``outflows`` are the same array.
     """
 
     periodic: bool
@@ -76,7 +76,7 @@ class SemiLagrangian(Transport):
         return velocity, self.unresolved_mass(masses)
 
     def velocity_in_cells(self, flow: Flow, numbers: IntArray) -> FloatArray:
-        """Velocity (n, d) at the centres of cells, where the scheme does not need it."""
+        """Velocity (n, d) at the centres of cells, from the moments of ``flow``."""
         geometry = self.grid.geometry
         points = geometry.points.reshape(-1, geometry.dimension)[numbers]
         return self.grid.velocity_at(flow.moments, points)
@@ -87,8 +87,8 @@ class SemiLagrangian(Transport):
         Raises
         ------
         StepFarTooLongError
-            If a stage is so fast that no step of this length can be accurate: it is not
-            traced.
+            If a stage is so fast that no step of this length can be accurate; the stage is
+            not traced.
         """
         flows = [flow]
         for _ in range(3):
@@ -123,9 +123,10 @@ class SemiLagrangian(Transport):
         return _moved(masses, self.extended(masses), flow, self.periodic)
 
     def longest_step(self, state: State, flow: Flow) -> float:
-        """1 / max |dv/dtheta| over all faces; inf at rest.
+        """Longest step 1 / max |dv/dtheta| over all cells; inf at rest.
 
-        With exact atoms at most a tenth of an e-fold of what might become one.
+        With exact atoms of finite width the step is at most 0.07 over the fastest rate of
+        contraction of a cell with a mass of at least 3e-5, which might become an atom.
         """
         steepest = _steepest(flow.velocity[0])
         if state.cloud_size > 1:
@@ -150,7 +151,7 @@ def _steepest(velocity: FloatArray) -> float:
 
 @compiled
 def _contraction(velocity: FloatArray, masses: FloatArray) -> float:
-    """Fastest rate of contraction of a cell that matters to an atom."""
+    """Fastest rate of contraction among the cells with a mass of at least 3e-5."""
     fastest = 0.0
     for i in range(len(masses)):
         if masses[i] >= _SMALLEST_CORE:
@@ -165,7 +166,7 @@ def _moved(
     flows: tuple[FloatArray, FloatArray],
     periodic: bool,
 ) -> FloatArray:
-    """Masses moved along flows (velocities, weights); the total is that of before."""
+    """Masses moved along flows (velocities, weights); the total mass is kept."""
     velocities, weights = flows
     positions = feet(velocities, weights, periodic)
     result = remapped(masses, edge_densities(extended), positions)
@@ -177,7 +178,7 @@ def _moved(
 
 @compiled
 def _net_rate(extended: FloatArray, velocity: FloatArray) -> FloatArray:
-    """Upwind edge densities times face velocities (n + 1,): what each cell gains, (n,)."""
+    """Rate (n,) at which cells gain mass: upwind edge densities times face velocities."""
     edges = edge_densities(extended)
     n = edges.shape[1]
     through = np.empty(n + 1)
@@ -193,7 +194,7 @@ def _net_rate(extended: FloatArray, velocity: FloatArray) -> FloatArray:
 
 @compiled
 def blended_mass(extended: FloatArray) -> float:
-    """Sum of mass times blend (n + 6 masses, ghosts included)."""
+    """Sum of mass times blend over the cells; ``extended`` (n + 6,) has ghost cells too."""
     share = blends(extended)
     total = 0.0
     for i in range(GHOSTS, len(extended) - GHOSTS):

@@ -5,7 +5,7 @@ the east face of each cell, and the draining time: the mass of a cell's group ov
 sum of its four outflows.  (A net flux is the difference of the outflows of the cells on
 either side.)
 
-One pass from north to south does it all, with the few rings that it needs at hand.
+All fluxes are computed in one pass from north to south, which keeps a few rings at a time.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def fill_fluxes(
     velocity
         Velocity to the south and to the east at the centres, (2, nlat, nlon).
     at_faces
-        Velocity at the south and east faces (2, nlat, nlon): all of it for
-        FACE_VELOCITY, what to add to the mean of two centres for MUSCL, and not used
+        Velocity at the south and east faces (2, nlat, nlon): the whole velocity for
+        FACE_VELOCITY, the part to add to the mean of two centres for MUSCL, and not used
         for THIRD_ORDER.
     withheld
         Velocities at the centres with which donors do not move, where there are any; see
@@ -73,11 +73,11 @@ def fill_fluxes(
     method
         THIRD_ORDER, MUSCL, or FACE_VELOCITY (no donor part).
     result
-        The result.
+        Array (3, nlat, nlon) to fill with the fluxes.
 
     Returns
     -------
-    Sum of mass times blend: what the grid does not resolve.
+    Sum of mass times blend, a measure of the mass that the grid does not resolve.
     """
     nlat = len(masses)
     rows = first_rows(masses, velocity, tables)
@@ -115,10 +115,11 @@ def fill_ring_fluxes(
     method: int,
     result: FloatArray,
 ) -> float:
-    """Fill in what :func:`fill_fluxes` gives for ring ``i``, but south of the ring before.
+    """Fill in east fluxes and draining times of ring ``i``, and the fluxes from the north.
 
-    Rings must be taken in their order.  ``result`` (3, rings kept, nlon) holds ring i in
-    its row i modulo the number of rings kept.  Returns the sum of mass times blend.
+    The latter are the south fluxes of ring i - 1.  Rings must be taken in their order.
+    ``result`` (3, rings kept, nlon) holds ring i in its row i modulo the number of rings
+    kept.  The function returns the sum of mass times blend over ring i.
     """
     areas, sizes, lengths, southward = tables[:4]
     zonal_lengths, zonal_flux_lengths, flux_shares, donor = tables[4:]

@@ -60,6 +60,9 @@ class Faces:
     flux_share
         Share, by ring, of the zonal flux that is reconstructed as one field rather than
         as density times velocity, (nlat,).
+    donor
+        Lengths (nlat, 4) for the donor flow: to the north, to the south, along the ring,
+        and the share of the zonal flow by which chords approach the pole.
     """
 
     areas: FloatArray
@@ -109,13 +112,14 @@ def faces_of(sphere: Sphere) -> Faces:
 def _donor_lengths(rings: Rings, dphi: float) -> FloatArray:
     """Lengths and chord (nlat, 4) for the donor flow.
 
-    Along the tangent plane of the cell's centre the mean of what a cell sends moves
+    In the tangent plane of the cell's centre the mean of the mass that a cell sends moves
     with exactly the cell's velocity: the length is area over distance, not that of the
-    face.  (With that of the face what flows away from a pole is too fast, by
-    h cot(theta) / 2, and what flows to it too slow: a bump that contracts would drift.)
+    face.  (With the length of the face mass that flows away from a pole is too fast, by
+    h cot(theta) / 2, and mass that flows to it too slow: a bump that contracts would drift.)
 
-    What goes east or west by an angle moves along a chord, hence towards the pole too,
-    at the rate |v_phi| tan(angle / 2) cos(theta): as much must go away from it.
+    Mass that goes east or west by an angle moves along a chord, hence towards the pole too,
+    at the rate |v_phi| tan(angle / 2) cos(theta): a flow of this size away from the pole
+    makes up for it.
     """
     theta = rings.colatitudes
     areas = rings.weights * dphi
@@ -150,8 +154,8 @@ def _third_order_lengths(rings: Rings) -> tuple[FloatArray, FloatArray]:
 def _correction(rings: Rings, columns: FloatArray) -> FloatArray:
     """Least change (CORRECTED_RINGS, 4) of the weights that makes both flows exact.
 
-    ``columns`` (CORRECTED_RINGS + 1, 4) are the signed colatitudes that the first faces
-    see.
+    ``columns`` (CORRECTED_RINGS + 1, 4) are the signed colatitudes of the four rings around
+    each of the first faces.
     """
     count = CORRECTED_RINGS
     sines, cosines = np.sin(columns), np.cos(columns)

@@ -51,9 +51,9 @@ def third_order_flux(
 
 @compiled_fused
 def apart(densities: Four, flows: Four, velocity: float) -> float:
-    """What v times the central density has more than the central flux of rho v.
+    """Difference of v times the central density and the central flux of rho v.
 
-    For rings of few groups, on which rho v varies too much from one to the next.
+    It serves rings of few groups, on which rho v varies too much from group to group.
     """
     r0, r1, r2, r3 = densities
     f0, f1, f2, f3 = flows
@@ -73,11 +73,11 @@ def limited_flux(densities: Four, speed: float) -> float:
 
 @compiled_fused
 def spread_both_ways(own: float, across: float) -> float:
-    """What a cell sends to *either* side of a line, for a flow of these two components.
+    """Flow that a cell sends to *either* side of a line, from the components of its flow.
 
-    ``own`` is that along the line, ``across`` the other one.  A linear function in place
-    of (2^-1/2 l^3 - a o (a + o)) / (2 a^2), l^2 = a^2 + o^2: the diffusion that remains
-    depends on the angle by 4 %.
+    ``own`` is the component o along the line, ``across`` the other one, a.  A linear
+    function replaces (2^-1/2 l^3 - a o (a + o)) / (2 a^2), l^2 = a^2 + o^2: the diffusion
+    that remains depends on the angle by 4 %.
     """
     return max(0.354 * abs(across) - 0.44 * abs(own), 0.0)
 
@@ -89,10 +89,10 @@ def net_flux(
     spreads: tuple[float, float],
     lengths: tuple[float, float],
 ) -> float:
-    """Smooth flux through a face, and what the donors on either side send through it.
+    """Net flux through a face: the smooth flux plus the flows of the donors on either side.
 
-    ``donors`` are the flows of the cells before and behind the face, ``spreads`` what
-    they send both ways, ``lengths`` those of their fluxes.
+    ``donors`` are the flows of the cells before and behind the face, ``spreads`` the flows
+    that they send both ways, ``lengths`` the lengths by which both are multiplied.
     """
     before, behind = donors
     first, last = lengths
@@ -108,7 +108,7 @@ def outflow(
     spread: float,
     lengths: tuple[float, float],
 ) -> float:
-    """What a cell sends to both sides: ``smooth`` fluxes and ``lengths`` are low, high."""
+    """Outflow of a cell to both sides; ``smooth`` fluxes and ``lengths`` are low, high."""
     at_low, at_high = smooth
     low, high = lengths
     sent = max(at_high, 0.0) - min(at_low, 0.0)

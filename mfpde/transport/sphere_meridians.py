@@ -1,6 +1,6 @@
 """Fluxes across the rings of the sphere, along the meridians.
 
-Rows are those of :mod:`mfpde.transport.sphere_rows`; the ring at hand is ``i``.
+Rows are those of :mod:`mfpde.transport.sphere_rows`; the current ring is ``i``.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def fill_ring(
 def fill_blends(rows: FloatArray, i: int, nlon: int, sizes: IntArray) -> None:
     """Fill in the blends of the cells of ring ``i`` from the densities around them.
 
-    The cells of a group, of which there are ``sizes`` on each ring, have one blend.
+    The cells of a group have one blend; ``sizes`` (nlat,) are the cells in a group, by ring.
     """
     low, here, high, _ = _four(DENSITY, i)
     out, size = BLEND + i % RINGS, sizes[i]
@@ -146,8 +146,8 @@ def limited(
 ) -> None:
     """Fill in the share 1 - ``blended`` B of the limited flux through the south faces.
 
-    The velocity at a face is ``blended`` times the mean of the two centres, and what is
-    given at faces.
+    The velocity at a face is ``blended`` times the mean of the two centres plus the velocity
+    in ``at_faces``.
     """
     r0, r1, r2, r3 = _four(DENSITY, i)
     _, b1, b2, _ = _four(BLEND, i)
@@ -164,10 +164,11 @@ def limited(
 def fill_donors(
     rows: FloatArray, i: int, size: int, nlon: int, factors: tuple[float, float]
 ) -> None:
-    """Fill in what cells send along meridians: to one side, and to both.
+    """Fill in the flows that cells send along meridians: to one side, and to both sides.
 
-    The one is their own flow, and what chords ask for.  ``size`` is the number of cells
-    in a group, ``factors`` are the chord and the share of the donors.
+    The flow to one side is a share of the cell's own flow plus the correction for chords.
+    ``size`` is the number of cells in a group, ``factors`` are the factor of the correction
+    and the share of the donors.
     """
     chord, blended = factors
     along_ring = RING_FLOW if size == 1 else CELL_FLOW
@@ -208,7 +209,7 @@ def fill_draining_times(
     lengths: tuple[float, float],
     result: FloatArray,
 ) -> None:
-    """Fill mass / outflow of the group of each cell; inf where nothing flows.
+    """Fill in mass / outflow of the group of each cell; inf where nothing flows.
 
     ``place`` holds the ring, the row of its density, and the cells in a group.
     """

@@ -63,15 +63,15 @@ def zonal_fluxes(
     method: int,
     result: FloatArray,
 ) -> None:
-    """Fill net fluxes through the east faces of one ring, and what its cells send.
+    """Fill in net fluxes through the east faces of one ring, and the outflows of its cells.
 
     ``place`` holds the ring, the row of its density, and the cells in a group;
-    velocities (2, nlat, nlon) are those at the centres and at the faces; donors do not move
-    with what is ``withheld``, also of the flow across; ``table`` holds
-    the length of the faces, that in the third-order flux, the share of it that is
-    reconstructed as one field, and the length for the donor flux.  ``result`` are the
-    fluxes; the rows ALONG_RING and INWARD are filled too, and RING_DENSITY where groups
-    are larger than a cell.
+    ``velocity`` and ``at_faces`` (2, nlat, nlon) are velocities at the centres and at the
+    faces; donors do not move with the ``withheld`` velocities, along the ring or across it;
+    ``table`` holds the length of the faces, their length in the third-order flux, the share
+    of this flux that is reconstructed as one field, and the length for the donor flux.
+    ``result`` are the fluxes; the rows ALONG_RING and INWARD are filled too, and
+    RING_DENSITY where groups are larger than a cell.
     """
     length, flux_length, flux_share, donor_length = table
     i, density, size = place
@@ -100,9 +100,10 @@ def zonal_fluxes(
 def _fill_line(
     rows: FloatArray, place: tuple[int, int, int], velocity: FloatArray
 ) -> None:
-    """Fill in the flow of each group along the ring, which it continues around.
+    """Fill in the flow of each group along the ring, continued around the ring.
 
-    Density and flow across the ring too where groups are larger than a cell.
+    Where groups are larger than a cell, their density and their flow across the ring are
+    filled in too.
     """
     i, density, size = place
     nlon = velocity.shape[2]
@@ -214,10 +215,10 @@ def _limited(
 def _fill_donors(
     rows: FloatArray, place: tuple[int, int, int], n: int, blended: float
 ) -> None:
-    """Fill in what groups send to one side and to both, and what that takes inward.
+    """Fill in the flows that groups send to one side and to both, and the row INWARD.
 
-    What moves by an angle to a face's other side moves along a chord, and leaves the
-    great circle of its cell on either side: INWARD is how much per half angle.
+    Mass that moves by an angle to a face's other side moves along a chord, and leaves the
+    great circle of its cell; INWARD is its flow, without the factor of the angle.
     """
     i, _, size = place
     half = 0.5 * blended
@@ -245,7 +246,7 @@ def _fill_fluxes(
     length: float,
     result: FloatArray,
 ) -> None:
-    """Fill in net fluxes through the east faces, and what leaves each group."""
+    """Fill in net fluxes through the east faces, and the outflow of each group."""
     i, _, size = place
     ring = kept_ring(result, i)
     per_cell, lengths = 1.0 / size, (length, length)

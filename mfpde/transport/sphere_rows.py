@@ -1,4 +1,4 @@
-"""Rows of work at hand while one pass goes over the rings of a sphere.
+"""Rows of work for the one pass over the rings of a sphere.
 
 One array holds them all, so that the loops need no views of rows (which cost more than
 short loops do).  Cell j stands in column PAD + j; where a row is continued around the
@@ -51,7 +51,7 @@ def wrap(rows: FloatArray, row: int, count: int) -> None:
 
 @compiled
 def withhold(rows: FloatArray, place: tuple[int, int, int], withheld: Withheld) -> None:
-    """Take from the flows of a ring what does not move donors.
+    """Subtract from the flows of a ring the part that does not move donors.
 
     ``place`` holds the ring, the row of its density, and the cells in a group.
     """
@@ -77,7 +77,7 @@ def give_back(
     velocity: FloatArray,
     withheld: Withheld,
 ) -> None:
-    """Give the meridional flow back what was withheld: other rings' fluxes need it."""
+    """Restore the whole meridional flow of a ring, which other rings' fluxes need."""
     i, density, _ = place
     firsts, columns, _ = withheld
     for n in range(firsts[i], firsts[i + 1]):
@@ -136,7 +136,7 @@ def _sum_groups(rows: FloatArray, out: int, values: int, count: int, size: int) 
 
 @compiled
 def fill_cells(rows: FloatArray, out: int, values: int, count: int, size: int) -> None:
-    """Fill row ``out``, for the cells of each of ``count`` groups, with its entry."""
+    """Fill row ``out`` for the cells of ``count`` groups with the entries of ``values``."""
     if size == 2:
         _fill_cells(rows, out, values, count, 2)
     elif size == 4:

@@ -21,7 +21,7 @@ from mfpde.transport.sphere_rows import Withheld
 
 
 class SphereTransport(Transport):
-    """What all schemes share on the sphere: four sides, and groups near the poles."""
+    """Base of the schemes on the sphere: cells with four sides, in groups near the poles."""
 
     # Diffusion smooths the profiles within groups, which every stage forms anew: a
     # stiff exchange, of this size at any step that is of use.
@@ -66,10 +66,10 @@ class SphereTransport(Transport):
         rates: tuple[FloatArray, FloatArray],
         step: float,
     ) -> FloatArray:
-        """Defect of groups without their profile.
+        """Defect of the trapezoidal rule in the masses of groups, without their profiles.
 
-        The limited profile is not a smooth function of the masses, and says nothing
-        about the error in time.
+        The limited profile of a group is not a smooth function of the masses, and says
+        nothing about the error in time.
         """
         result = self.pool.take(*self.sphere.shape)
         stages.defect(masses, rates, self._sizes, step, result)
@@ -81,7 +81,7 @@ class SphereTransport(Transport):
         return float(flow.density_moments[0].real)
 
     def longest_step(self, state: State, flow: Flow) -> float:
-        """As on any grid, from the draining time of whole groups."""
+        """Longest step by the rule of any grid, from the draining times of whole groups."""
         times = flow.outflows[methods.DRAINING_TIME]
         total = self.density_mass(state, flow) + state.atom_masses.sum()
         ignored = IGNORED_SHARE * total
@@ -92,7 +92,10 @@ class SphereTransport(Transport):
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Fluxes (3, nlat, nlon), see the kernels, and unresolved mass."""
+        """Fluxes of :func:`~mfpde.transport.sphere.fill_fluxes`, and unresolved mass.
+
+        The fluxes have shape (3, nlat, nlon).
+        """
         at_faces = self._at_faces(moments, velocity)
         result = self.pool.take(3, *masses.shape)
         unresolved = kernels.fill_fluxes(
@@ -109,7 +112,7 @@ class SphereTransport(Transport):
     def mixed_stage(
         self, start: State, state: State, step: float, share: float
     ) -> State:
-        """As on any grid, but for the fluxes, in one pass that does not keep them."""
+        """Return the mixed stage of any grid, in one pass that does not keep the fluxes."""
         _, moments, velocity, atom_velocities = self.motion(state)
         masses = self.pool.take(*state.masses.shape)
         stages.mixed_stage(
@@ -128,7 +131,7 @@ class SphereTransport(Transport):
 
     @abstractmethod
     def _at_faces(self, moments: ComplexArray, velocity: FloatArray) -> FloatArray:
-        """What the kernels want to know at the faces, see there."""
+        """Velocities (2, nlat, nlon) for the argument ``at_faces`` of the kernels."""
 
 
 class DonorBlendedSphere(SphereTransport):
@@ -143,8 +146,8 @@ class DonorBlendedSphere(SphereTransport):
 class MusclSphere(SphereTransport):
     """Donor blending with limited linear reconstruction in smooth regions.
 
-    There the attention's velocity is the mean of the two centres, and the external one
-    is taken exactly at the face.
+    In these regions the attention's velocity is the mean of the two centres, and the
+    external velocity is taken exactly at the face.
     """
 
     method = methods.MUSCL
@@ -201,7 +204,7 @@ class MonotoneSphere(SphereTransport):
 
 
 def _where_any(velocity: FloatArray) -> Withheld:
-    """Return those velocities (2, nlat, nlon) that are not 0, as the kernels take them."""
+    """Return the velocities of (2, nlat, nlon) that are not 0, as the kernels take them."""
     is_any = velocity.any(axis=0)
     firsts = np.concatenate([[0], np.cumsum(is_any.sum(axis=1))])
     return firsts, np.nonzero(is_any)[1], np.ascontiguousarray(velocity[:, is_any].T)

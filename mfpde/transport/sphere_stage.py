@@ -28,7 +28,8 @@ def drained(
 ) -> None:
     """One Euler stage: every group sends min(step, draining time) times its net fluxes.
 
-    Conservative, and never negative for any step.  The result is spread within groups.
+    The stage is conservative, and never negative for any step.  Its result is spread within
+    groups.
     """
     nlat = len(masses)
     rows = np.zeros((_ROWS, masses.shape[1] + sizes.max()))
@@ -51,7 +52,9 @@ def mixed_stage(
     start: FloatArray,
     result: FloatArray,
 ) -> None:
-    """(1 - share) ``start`` + share times the Euler stage; ``times`` are step and share.
+    """Fill in (1 - share) ``start`` + share times the Euler stage.
+
+    ``times`` are the step and the share.
 
     The fluxes (see :func:`mfpde.transport.sphere.fill_fluxes`) are kept for a few rings
     only: memory is slower than arithmetic.
@@ -92,7 +95,7 @@ def _drain_ring(
     size: int,
     result: FloatArray,
 ) -> None:
-    """Fill in ring ``i``; the times for which it and the next send are known."""
+    """Fill in ring ``i``, given the times for which this ring and the next one send."""
     if i + 1 < len(masses):
         _move_south(rows, i, fluxes)
     else:
@@ -111,7 +114,7 @@ def _drain_ring(
 
 @compiled
 def _fill_times(rows: FloatArray, i: int, fluxes: FloatArray, step: float) -> None:
-    """Time for which the cells of ring ``i`` send."""
+    """Fill in the times for which the cells of ring ``i`` send."""
     out, ring = _TIME + i % 2, kept_ring(fluxes, i)
     for j in range(fluxes.shape[2]):
         rows[out, j] = min(step, fluxes[DRAINING_TIME, ring, j] * FULL_DRAIN)
@@ -119,13 +122,13 @@ def _fill_times(rows: FloatArray, i: int, fluxes: FloatArray, step: float) -> No
 
 @compiled
 def _moved(flux: float, before: float, behind: float) -> float:
-    """Mass that crosses a face: the cell that sends decides how long."""
+    """Mass that crosses a face in the time for which the cell that sends it does so."""
     return max(flux, 0.0) * before + min(flux, 0.0) * behind
 
 
 @compiled
 def _move_south(rows: FloatArray, i: int, fluxes: FloatArray) -> None:
-    """Fill in what crosses the south faces of ring ``i``."""
+    """Fill in the mass that crosses the south faces of ring ``i``."""
     out, north, south = _TO_SOUTH + i % 2, _TIME + i % 2, _TIME + (i + 1) % 2
     ring = kept_ring(fluxes, i)
     for j in range(fluxes.shape[2]):
@@ -135,7 +138,7 @@ def _move_south(rows: FloatArray, i: int, fluxes: FloatArray) -> None:
 
 @compiled
 def _move_east(rows: FloatArray, i: int, fluxes: FloatArray, size: int) -> None:
-    """Fill in what crosses the east faces: cell j is column j + ``size``."""
+    """Fill in the mass that crosses the east faces: cell j is column j + ``size``."""
     nlon = fluxes.shape[2]
     times, ring = _TIME + i % 2, kept_ring(fluxes, i)
     for j in range(size):
@@ -152,7 +155,11 @@ def _move_east(rows: FloatArray, i: int, fluxes: FloatArray, size: int) -> None:
 def _sent_and_received(
     meridional: tuple[float, float], zonal: tuple[float, float]
 ) -> tuple[float, float]:
-    """What a cell sends and receives: north and south, west and east faces."""
+    """Mass that a cell sends and receives through its four faces.
+
+    ``meridional`` is the mass through the north and south faces, ``zonal`` through the west
+    and east faces.
+    """
     north, south = meridional
     west, east = zonal
     sent = (max(south, 0.0) - min(north, 0.0)) + (max(east, 0.0) - min(west, 0.0))
@@ -162,7 +169,7 @@ def _sent_and_received(
 
 @compiled
 def _balance(rows: FloatArray, i: int, masses: FloatArray, result: FloatArray) -> None:
-    """New masses of ring ``i``, whose cells move on their own."""
+    """Fill in the new masses of ring ``i``, whose cells move on their own."""
     north, south = _TO_SOUTH + (i + 1) % 2, _TO_SOUTH + i % 2
     for j in range(masses.shape[1]):
         zonal = rows[_TO_EAST, j], rows[_TO_EAST, 1 + j]
@@ -180,9 +187,9 @@ def _balance_groups(
     size: int,
     result: FloatArray,
 ) -> None:
-    """New masses of ring ``i``, spread within groups.
+    """Fill in the new masses of ring ``i``, spread within groups.
 
-    What a group keeps is not negative, but its share of a single cell may be.
+    The mass that a group keeps is not negative, but that of a single cell may be.
     """
     _move_east(rows, i, fluxes, size)
     north, south = _TO_SOUTH + (i + 1) % 2, _TO_SOUTH + i % 2
@@ -197,7 +204,7 @@ def _balance_groups(
 
 @compiled
 def _add_groups(rows: FloatArray, nlon: int, size: int) -> None:
-    """Mean mass of the cells of each group, in columns 1 to n of what is kept."""
+    """Fill columns 1 to n of the row _TO_EAST with the mean cell mass of each group."""
     n = nlon // size
     per_cell = 1.0 / size
     for g in range(n):
@@ -211,7 +218,7 @@ def _add_groups(rows: FloatArray, nlon: int, size: int) -> None:
 
 @compiled
 def _spread_groups(rows: FloatArray, i: int, size: int, result: FloatArray) -> None:
-    """Fill in the limited linear profiles of the groups with these means."""
+    """Fill in the limited linear profiles of groups from their means in the row _TO_EAST."""
     n = result.shape[1] // size
     share = 1.0 / size
     for g in range(n):
@@ -223,7 +230,7 @@ def _spread_groups(rows: FloatArray, i: int, size: int, result: FloatArray) -> N
 
 @compiled
 def net_rate(fluxes: FloatArray, sizes: IntArray, result: FloatArray) -> None:
-    """Fill the rate of change of each cell's mass, equal within groups."""
+    """Fill in the rate of change of each cell's mass, equal within groups."""
     _, nlat, nlon = fluxes.shape
     none = np.zeros(nlon)
     for i in range(nlat):

@@ -1,6 +1,6 @@
 """The transport schemes of zonal grids: the line kernels from pole to pole.
 
-What moves is the mass per angle n = m/h, with reflecting ghost cells beyond the poles
+The schemes move the mass per angle n = m/h, with reflecting ghost cells beyond the poles
 (n is odd or even about a pole as d is, velocities are odd).  Nothing crosses a pole.
 """
 
@@ -31,7 +31,7 @@ def blended_outflows(
     """Donor-blended outflows (2, n); smooth part: edge density times face velocity.
 
     ``flow`` (n + 6,) is density times velocity at the centres, ghost cells included;
-    ``withheld`` (n + 6,) what of it donors do not send; ``face_velocity`` (n + 1,);
+    ``withheld`` (n + 6,) the part of it that donors do not send; ``face_velocity`` (n + 1,);
     ``edges`` (2, n) the densities of each cell at its faces; ``share`` (n + 6,) the blend.
     """
     n = edges.shape[1]
@@ -54,7 +54,7 @@ def blended_outflows(
 
 
 class ZonalLine:
-    """An equation's velocity at the faces of a zonal grid, and where densities are rough."""
+    """An equation's velocity at the faces of a zonal grid, and the blends of its densities."""
 
     def __init__(self, grid: GridEquation) -> None:
         if not isinstance(grid.geometry, Zonal):
@@ -92,7 +92,7 @@ class ZonalLine:
 
 
 class ZonalTransport(Transport):
-    """What the draining schemes share: stages on the line from pole to pole."""
+    """Base of the draining schemes: stages on the line from pole to pole."""
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
@@ -156,7 +156,7 @@ class MonotoneZonal(ZonalTransport):
     """Face velocities s (F_+ - F_0) / h: the discrete energy never moves the wrong way.
 
     F is the derivative of the discrete energy by the cell masses; see
-    :class:`mfpde.transport.circle_schemes.MonotoneCircle` for the price.
+    :class:`mfpde.transport.circle_schemes.MonotoneCircle` for the price, pinned atoms.
     """
 
     def __init__(self, grid: GridEquation) -> None:
