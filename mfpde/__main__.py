@@ -1,4 +1,4 @@
-"""``python -m mfpde`` is the command line."""
+"""The command ``python -m mfpde``, which runs the command line."""
 
 from mfpde.commands.command_line import main
 

@@ -25,7 +25,7 @@ CLOSE = 0.6
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return ``array`` itself, closed for writing: frozen objects share arrays."""
+    """Return ``array`` itself, made read-only so that frozen objects can share it."""
     array.flags.writeable = False
     return array
 
@@ -86,7 +86,7 @@ def whole_number(
 
 
 def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
-    """Return ``value`` if it is one of ``allowed``; else name the nearest that is."""
+    """Return ``value`` if it is one of ``allowed``; else the error names the nearest one."""
     options = list(allowed)
     if isinstance(value, str) and value in options:
         return value
@@ -97,7 +97,7 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return what ``value`` prints as, in a line of an error: no more than its beginning."""
+    """Return the printed form of ``value`` for a line of an error, cut short if long."""
     text = " ".join(repr(value).split())
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 

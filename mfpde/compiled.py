@@ -43,7 +43,7 @@ def inlined(function: Function) -> Function:
 def compiled_sum(function: Function) -> Function:
     """Compile ``function`` so that its sums may be taken in any order, hence vectorised.
 
-    The result is the same on every run; nothing that conserves mass may rely on it.
+    The result is the same on every run; sums that conserve mass may not be taken so.
     """
     kernel = numba.njit(
         cache=True, error_model="numpy", fastmath={"reassoc", "contract"}
@@ -54,8 +54,8 @@ def compiled_sum(function: Function) -> Function:
 def compiled_fused(function: Function) -> Function:
     """Compile ``function`` so that a product and a sum may be rounded once, together.
 
-    A tenth less time where arithmetic is the limit.  Differences of equal numbers stay
-    exactly 0, but a sum of products may depend on the order of its terms.
+    This saves a tenth of the time where arithmetic is the limit.  Differences of equal
+    numbers stay exactly 0, but a sum of products may depend on the order of its terms.
     """
     kernel = numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
     return cast(Function, kernel(function))

@@ -75,7 +75,7 @@ class MeanFieldEquation:
 
     @property
     def sign(self) -> int:
-        """S: +1 in ascent, -1 in descent."""
+        """The sign s: +1 in ascent, -1 in descent."""
         return 1 if self.direction == "ascent" else -1
 
     @property
@@ -128,9 +128,9 @@ class MeanFieldEquation:
     def first_variation(
         self, measure: AnyMeasure, points: FloatArray | None = None
     ) -> FloatArray:
-        """F = A[mu] + V, the derivative of the energy by the measure.
+        """The first variation F = A[mu] + V, the derivative of the energy by the measure.
 
-        For softmax attention F is what v = s grad F is the gradient of.
+        For softmax attention F is the function with v = s grad F.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class MeanFieldEquation:
     def velocity(
         self, measure: AnyMeasure, points: FloatArray | None = None
     ) -> FloatArray:
-        """V = s grad F (or s times the general drift), tangent vectors of shape (..., d).
+        """The velocity v = s grad F, or s times a general drift; tangent vectors (..., d).
 
         Parameters are those of :meth:`first_variation`.
         """
@@ -180,7 +180,10 @@ class MeanFieldEquation:
         )
 
     def energy(self, measure: AnyMeasure) -> float | None:
-        """E[mu] = (1/2 beta) iint K dmu dmu + int V dmu, or None if a drift has no potential."""
+        """The energy E[mu] of the equation, or None if a drift has no potential.
+
+        The formula is E[mu] = (1/2 beta) iint K dmu dmu + int V dmu.
+        """
         if not self.has_energy:
             return None
         if isinstance(measure, Atoms):
@@ -196,7 +199,7 @@ class MeanFieldEquation:
         return grid.energy(whole.density.masses, atoms, moments)
 
     def lyapunov_function(self, measure: AnyMeasure) -> float | None:
-        """-s E + kappa int rho log rho, which never increases; None where none is known."""
+        """Return -s E + kappa int rho log rho, which never increases, or None if unknown."""
         energy = self.energy(measure)
         softmax = any(a.normalized and a.beta > 0 for a in self.attentions)
         if (

@@ -39,7 +39,7 @@ class GridEquation:
 
     @cached_property
     def degree(self) -> int:
-        """Degree of the moments: what the interaction needs, and at least 16.
+        """Degree of the moments: the interaction's, but at least 16.
 
         The time-step control watches the moments too, also where nothing interacts.
         """
@@ -79,12 +79,12 @@ class GridEquation:
 
     @cached_property
     def external_potential(self) -> FloatArray:
-        """V at the cell centres, shape ``geometry.shape``."""
+        """External potential V at the cell centres, shape ``geometry.shape``."""
         return self._external_potential_at(self.geometry.points)
 
     @cached_property
     def external_velocity(self) -> FloatArray:
-        """s times the external drift at the centres, (directions, *shape)."""
+        """The sign s times the external drift at the centres, (directions, *shape)."""
         drift = self._external_drift_at(self.geometry.points)
         return np.asarray(
             self.sign * np.einsum("a...i,...i->a...", self.geometry.tangents, drift)
@@ -92,7 +92,7 @@ class GridEquation:
 
     @cached_property
     def withheld_velocity(self) -> FloatArray:
-        """What of the external velocity does not move concentrated cells, its shape.
+        """Part of the external velocity that does not move concentrated mass, same shape.
 
         See :meth:`mfpde.terms.base.ExternalTerm.withheld_drift`.
         """
@@ -107,7 +107,7 @@ class GridEquation:
     def external_velocity_along(
         self, points: FloatArray, tangents: FloatArray
     ) -> FloatArray:
-        """s times the external drift at ``points`` (..., d) along ``tangents``."""
+        """The sign s times the external drift at ``points`` (..., d) along ``tangents``."""
         drift = self._external_drift_at(points)
         return np.asarray(self.sign * np.einsum("...i,...i->...", tangents, drift))
 
@@ -134,7 +134,7 @@ class GridEquation:
     def attention_velocity(
         self, moments: ComplexArray, where: Fields | None = None
     ) -> FloatArray:
-        """s grad A[mu] at the cell centres or ``where`` else, (directions, ...)."""
+        """The velocity s grad A[mu] at the cell centres, or at ``where``, (directions, ...)."""
         fields = self.geometry if where is None else where
         velocity = fields.gradient(self.summed_spectrum * moments)
         for attention, spectrum in self.softmaxes:
@@ -145,7 +145,7 @@ class GridEquation:
         return velocity
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
-        """S grad F at the cell centres, (directions, *shape)."""
+        """The velocity s grad F at the cell centres, (directions, *shape)."""
         if self.softmaxes:
             velocity = self.attention_velocity(moments)
             velocity += self.external_velocity
@@ -168,7 +168,7 @@ class GridEquation:
         return np.asarray(velocity)
 
     def first_variation(self, moments: ComplexArray) -> FloatArray:
-        """F = A[mu] + V at the cell centres."""
+        """The first variation F = A[mu] + V at the cell centres, shape ``geometry.shape``."""
         total = self.external_potential.copy()
         for attention, spectrum in zip(self.attentions, self._spectra, strict=True):
             total += attention.potential_from(
@@ -179,7 +179,7 @@ class GridEquation:
     def first_variation_at(
         self, moments: ComplexArray, points: FloatArray
     ) -> FloatArray:
-        """F = A[mu] + V at ``points`` (..., d)."""
+        """The first variation F = A[mu] + V at ``points`` (..., d), shape (...)."""
         total = self._external_potential_at(points)
         for attention, spectrum in zip(self.attentions, self._spectra, strict=True):
             total += attention.potential_from(
@@ -206,7 +206,7 @@ class GridEquation:
         atoms: tuple[FloatArray, FloatArray],
         moments: ComplexArray,
     ) -> float:
-        """E = (1/2 beta) iint K dmu dmu + int V dmu (Parseval for the first part)."""
+        """Energy (1/2 beta) iint K dmu dmu + int V dmu, by Parseval for the first part."""
         points, atom_masses = atoms
         total = float((masses * self.external_potential).sum())
         total += float(atom_masses @ self._external_potential_at(points))

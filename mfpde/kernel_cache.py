@@ -1,8 +1,8 @@
 """Compiled kernels that are older than their sources.
 
 numba keeps compiled kernels beside their modules and looks at the module's own file only: a
-kernel that calls another module's stays as it was when that one changes, and both together
-may be wrong.
+kernel that calls another module's kernel stays as it was when the other module changes, and
+both together may be wrong.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 def remove_stale_kernels(package: Path) -> int:
     """Delete compiled kernels in ``package`` that are older than any module with kernels.
 
-    Where they cannot be deleted they stay.  Modules dated in the future count for nothing:
-    every kernel would be compiled anew each time.
+    Files that cannot be deleted stay.  Modules dated in the future are ignored, as every
+    kernel would be compiled anew each time.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How results show themselves: one line at a prompt, all of it in a notebook."""
+"""The display of results: one line at a prompt, the whole table in a notebook."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 
 
 class Printed:
-    """A result whose ``str`` is its table: a prompt gets its first line."""
+    """A result whose ``str`` is its table, of which a prompt shows the first line."""
 
     def __repr__(self) -> str:
         first = str(self).partition("\n")[0]

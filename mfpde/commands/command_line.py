@@ -1,7 +1,7 @@
 """The command line: ``mfpde run``, ``resume``, ``study``, ``show``, ``minimize``, ...
 
 Exit codes: 0 done, 2 bad settings (one message on stderr), 3 numerical failure, 130
-interrupted (what was saved is kept).
+interrupted (saved states are kept).
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def normalise(vector: FloatArray) -> None:
 
 @compiled
 def moved_to(start: FloatArray, step: FloatArray) -> FloatArray:
-    """End exp_x(step) of the great arc that starts at ``start`` (d,) with ``step`` (d,)."""
+    """End Exp_x(u) of the great arc from ``start`` x (d,) along ``step`` u (d,)."""
     squared = 0.0
     for i in range(len(step)):
         squared += step[i] ** 2
@@ -47,10 +47,10 @@ def moved_to(start: FloatArray, step: FloatArray) -> FloatArray:
 
 @compiled
 def _stretch(sine: float, cosine: float) -> float:
-    """R / sin r from sine and cosine of r, the former not negative.
+    """The ratio r / sin r from sine and cosine of r; the sine is not negative.
 
-    Close to 1 by the series in u = 1 - cos r with terms u^k (k / (2k+1)) ... (2/5) (1/3),
-    several times faster than the inverse tangent.
+    If the cosine is close to 1 the ratio is a series in u = 1 - cos r with terms u^k
+    (k / (2k+1)) ... (2/5) (1/3), several times faster than the inverse tangent.
     """
     away = 1.0 - cosine
     if away > _CLOSE:
@@ -82,7 +82,7 @@ def logarithms(centre: FloatArray, points: FloatArray) -> FloatArray:
 
 @compiled
 def exponential_map(points: FloatArray, steps: FloatArray) -> FloatArray:
-    """Exp_x(u) for unit vectors x and tangent vectors u, all (n, d), of unit length."""
+    """Points Exp_x(u), of unit length, for unit vectors x and tangent vectors u, all (n, d)."""
     ends = np.empty(points.shape)
     for n in range(len(points)):
         ends[n] = moved_to(points[n], steps[n])

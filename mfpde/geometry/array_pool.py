@@ -1,7 +1,7 @@
 """Large work arrays, used again once nobody holds them.
 
 Memory that is fresh from the system is handed out page by page: on arrays of a few
-hundred kilobytes that costs several times what the arithmetic on them does.
+hundred kilobytes this costs several times as much as the arithmetic on them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ONLY_HERE = 3
 
 
 class ArrayPool:
-    """Hands out float arrays with arbitrary contents, for one thread."""
+    """A pool that hands out float arrays with arbitrary contents, for one thread."""
 
     def __init__(self) -> None:
         self._owned: dict[tuple[int, ...], list[FloatArray]] = {}

@@ -1,12 +1,12 @@
 r"""Conservative semi-Lagrangian remap of a line of equal cells, bounded or periodic.
 
-In units of a cell, with C the cumulated mass and X(j) the foot of face j (where a particle
-that ends at the face came from),
+In units of a cell, with C the cumulated mass and X(j) the foot of face j (the departure
+point of a particle that ends at the face),
 
     new mass of cell j = C(X(j+1)) - C(X(j)),
 
-C a piecewise quintic with the mass densities at the faces as slopes and theirs as second
-derivatives (White & Adcroft 2008); where those are limited, a monotone cubic.
+where C is a piecewise quintic with the mass densities at the faces as slopes and their slopes
+as second derivatives (White & Adcroft 2008), or a monotone cubic where these are limited.
 There is no limit on the distance that the feet move, only on their order (time step times
 velocity gradient below 1).  Mass is summed cell by cell from foot to foot, never as a
 difference of prefix sums: so it is positive also where it is small.
@@ -89,10 +89,11 @@ def edge_densities(masses: FloatArray) -> FloatArray:
 
     Returns
     -------
-    Shape (4, n).  Densities between 0 and three times the cell's mass: then the cubic with
-    these end slopes is monotone (Fritsch & Carlson 1980).  Rows 2 and 3: by how much the
-    density's slopes at the faces exceed those of the parabola with the cell's mass and its
-    densities at the faces; 0 where those are limited, and limited by the densities.
+    Array (4, n).  Rows 0 and 1 are densities between 0 and three times the cell's mass, so
+    that the cubic with these end slopes is monotone (Fritsch & Carlson 1980).  Rows 2 and 3
+    are the amounts by which the density's slopes at the faces exceed those of the parabola
+    with the cell's mass and its densities at the faces; they are 0 where these densities are
+    limited, and limited by the densities.
     """
     n = len(masses) - 2 * GHOSTS
     result = np.empty((4, n))

@@ -32,7 +32,7 @@ def on_circle(measure: AnyMeasure) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class CircularDistribution:
-    """F on [0, 2 pi): piecewise linear, nondecreasing, with jumps at the atoms.
+    """The function F on [0, 2 pi): piecewise linear, nondecreasing, with jumps at the atoms.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class CircularDistribution:
         return read_only(angles[new]), read_only(levels[new])
 
     def cdf(self, angles: ArrayLike) -> FloatArray:
-        """F(x), continuous from the right, F(x + 2 pi) = F(x) + total mass.
+        """Values F(x), continuous from the right, with F(x + 2 pi) = F(x) + total mass.
 
         Parameters
         ----------
@@ -132,14 +132,14 @@ class CircularDistribution:
         return turns * self.total_mass + self._along(segments, rest)
 
     def left_limit(self, angles: ArrayLike) -> FloatArray:
-        """F(x-), the limit from the left; parameters are those of :meth:`cdf`."""
+        """Limits F(x-) from the left; parameters are those of :meth:`cdf`."""
         turns, rest = np.divmod(real_array("angles", angles), TURN)
         segments = np.searchsorted(self.breakpoints, rest, side="left") - 1
         values = self._along(np.maximum(segments, 0), rest)
         return turns * self.total_mass + np.where(segments < 0, 0.0, values)
 
     def quantile(self, levels: ArrayLike) -> FloatArray:
-        """Q(u) = min {x : F(x) >= u}, with Q(u + total mass) = Q(u) + 2 pi.
+        """Quantiles Q(u) = min {x : F(x) >= u}, with Q(u + total mass) = Q(u) + 2 pi.
 
         For a smooth density, known at the centres of cells of width h, the error is
         O(h^2) where the density is positive.
@@ -172,7 +172,7 @@ class CircularDistribution:
         return np.asarray(turns * TURN + angles[ends - 1] + shares * steps)
 
     def ball_mass(self, angles: ArrayLike, radius: float) -> FloatArray:
-        """Mu([x - r, x + r]), the mass of closed arcs.
+        """Masses mu([x - r, x + r]) of closed arcs.
 
         Parameters
         ----------
@@ -197,11 +197,11 @@ class CircularDistribution:
         return self.cdf(centres + reach) - self.left_limit(centres - reach)
 
     def largest_ball_mass(self, radius: float) -> float:
-        """Sup over x of mu([x - r, x + r]); the Levy concentration function.
+        """Levy's concentration function: the supremum over x of mu([x - r, x + r]).
 
         The mass is linear in x between the centres at which an end of the arc meets a
-        breakpoint, so those are the ones to try.  Parameters and errors are those of
-        :meth:`ball_mass`.
+        breakpoint, so that only these centres are tried.  Parameters and errors are those
+        of :meth:`ball_mass`.
         """
         radius = real_number("radius", radius, at_least=0.0)
         centres = np.concatenate([self.breakpoints - radius, self.breakpoints + radius])

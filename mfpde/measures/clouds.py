@@ -5,9 +5,9 @@ points
 
     exp_X(+- sqrt(d - 1) sigma_a e_a),   a = 1 .. d - 1,
 
-each with the same share of its mass: they have exactly that mean and covariance.  The
+each with the same share of its mass: they have exactly this mean and covariance.  The
 points move with the flow like any other mass; a hand-off between density and atoms gives
-them the form above again, with the mean and the covariance that they have come to.
+them the form above again, with their mean and covariance at that time.
 
 Kernels are plain loops: array expressions and linear algebra inside them would take the
 compiler most of a minute, for vectors of two or three numbers.
@@ -80,7 +80,7 @@ def moments_about(
     """Mass, mean on the sphere (d,), and tangent covariance (d, d) of points (n, d).
 
     The mean is taken in the tangent plane at ``centre``, next to which the points lie;
-    the covariance is that about the mean.  Without mass: ``centre`` and zeros.
+    the covariance is taken about the mean.  Points without mass give ``centre`` and zeros.
     """
     count, dimension = points.shape
     shift = np.zeros(dimension)
@@ -106,7 +106,7 @@ def moments_about(
 
 @compiled
 def joined(one: Cluster, other: Cluster) -> Cluster:
-    """Two clusters as one, with the mass, mean and covariance of both together.
+    """Return two clusters as one, with the mass, mean and covariance of both together.
 
     The mean is taken in the tangent plane at the mean of ``one``, next to which the
     other lies.
@@ -233,8 +233,8 @@ def _fill_cloud(
 def summed_motion(masses: FloatArray, size: int, vectors: FloatArray) -> float:
     """Mass times the length of the mean vector, summed over clouds of ``size`` points.
 
-    ``vectors`` (points, d), ``masses`` (points,).  How a cloud changes its width is no
-    motion: see :func:`fastest_rate`.
+    ``vectors`` (points, d), ``masses`` (points,).  A change of a cloud's width does not
+    count as motion: see :func:`fastest_rate`.
     """
     total = 0.0
     for first in range(0, len(masses), size):
@@ -254,7 +254,10 @@ def unexpected_moves(
     velocities: tuple[FloatArray, FloatArray],
     step: float,
 ) -> FloatArray:
-    """Moves (n, d) of points less those of the trapezoidal rule; both before and after."""
+    """Moves (n, d) of points less the moves that the trapezoidal rule predicts.
+
+    ``points`` and ``velocities`` hold the arrays (n, d) before and after the step.
+    """
     old, new = points
     first, last = velocities
     result = np.empty(old.shape)

@@ -1,4 +1,4 @@
-"""What happens to atoms during a run: births, merges, fissions, deaths."""
+"""Events of the atoms of a run: births, merges, fissions, deaths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Event:
         ``"birth"`` (an atom formed), ``"merge"`` (atoms became one), ``"fission"`` (an
         atom spread into density or split) or ``"death"`` (an atom's mass went elsewhere).
     time
-        When it happened.
+        Time at which the event happened.
     points, masses
         The atoms concerned, unit vectors (k, d) and masses (k,): the new atom of a birth,
         the parents of a merge (as they were just before), the atom that ended in a

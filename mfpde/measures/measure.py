@@ -107,7 +107,7 @@ class Atoms:
 
     @cached_property
     def without_widths(self) -> Atoms:
-        """Points that act as these atoms do: the clouds of those with a covariance."""
+        """Return atoms without width that act as these do: clouds replace atoms with one."""
         if self.covariances is None or len(self) == 0:
             return self
         clouds = cloud_points(self.points, self.covariances)

@@ -123,8 +123,8 @@ def _owners(
 ) -> IntArray:
     """Index of the atom in whose part of the cumulated mass each level falls.
 
-    What lies above all atoms is the density's, with the number of atoms as its index;
-    without a density it is rounding, and the last atom's.
+    Levels above all atoms belong to the density, with the number of atoms as its index;
+    without a density they are due to rounding, and belong to the last atom.
     """
     owners = np.searchsorted(np.cumsum(masses), levels)
     last = len(masses) - (1 if density is None else 0)
@@ -141,7 +141,7 @@ def _total_mass(measure: AnyMeasure) -> float:
 
 
 def _parts(measure: AnyMeasure) -> tuple[Density | None, Atoms]:
-    """The density, None for bare atoms or where it has no mass, and the atoms."""
+    """The density, or None for bare atoms and densities without mass, and the atoms."""
     if isinstance(measure, Atoms):
         return None, measure
     whole = as_measure(measure)

@@ -1,4 +1,4 @@
-r"""Atoms with a width as many points, for whoever compares or samples measures.
+r"""Atoms with a width as many points, for comparing and sampling measures.
 
 An atom at X with tangent covariance C = sum sigma_a^2 e_a e_a^T stands for the normal
 distribution with that covariance on the tangent space, mapped by exp_X.  On the circle it
@@ -26,7 +26,7 @@ _GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5.0))
 
 
 def with_spread_atoms(measure: AnyMeasure) -> AnyMeasure:
-    """The measure with equal points for each atom that has a width; the same if none has."""
+    """Return the measure with equal points for each atom that has a width."""
     if isinstance(measure, Density):
         return measure
     if isinstance(measure, Atoms):

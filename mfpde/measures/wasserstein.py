@@ -45,7 +45,7 @@ NOTHING_LEFT = 1e-14
 
 @dataclass(frozen=True)
 class WassersteinReport:
-    """A Wasserstein distance, how it was found, and how far off it may be.
+    """A Wasserstein distance, the method that found it, and a bound of its error.
 
     Attributes
     ----------
@@ -233,9 +233,10 @@ def _between_points(
 
 
 def _pieces(a: AnyMeasure, b: AnyMeasure, order: int) -> tuple[Pieces, Pieces, float]:
-    """Both measures as points, and the share of the mass that they hold.
+    """Both measures as points, and the share of the mass that these points hold.
 
-    W1 depends on the difference of the two alone: what cells have in common cancels.
+    W1 depends on the difference of the measures alone: mass that two cells of a common grid
+    share cancels.
     """
     total = a.total_mass
     grids: list[Any] = [
@@ -250,7 +251,7 @@ def _pieces(a: AnyMeasure, b: AnyMeasure, order: int) -> tuple[Pieces, Pieces, f
 
 
 def _support(wanted: int | None, sizes: tuple[int, int], dimension: int) -> int | None:
-    """Number of points to coarsen to, None for all as they are."""
+    """Number of points to which measures are coarsened; None if they are not coarsened."""
     if wanted is not None or sizes[0] * sizes[1] <= LARGEST_EXACT_PAIRS:
         return wanted
     if dimension == 3:

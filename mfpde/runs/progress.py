@@ -1,4 +1,4 @@
-"""A progress line with physics in it: how far, how fast, and whether it is sound."""
+"""A progress line of a run: time, step, mass drift, energy and largest density."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 @dataclass(frozen=True)
 class Progress:
-    """What a run tells after a step.
+    """The numbers that a run reports after a step.
 
     ``step`` is the step just taken, ``mass_drift`` the total mass minus that of the
     start, ``energy`` is None where there is none, ``steps`` counts the steps.
@@ -54,8 +54,8 @@ def progress_line(console: Console | None = None) -> Iterator[Report]:
     Parameters
     ----------
     console
-        Where to draw: stderr by default.  Where it is no terminal (a log, a notebook) a
-        line is written every now and then, the first after some seconds.
+        Console to draw on, by default stderr.  On a console that is no terminal (a log, a
+        notebook) a line is written every now and then, the first after some seconds.
     """
     from rich.console import Console
 
@@ -70,7 +70,7 @@ def progress_line(console: Console | None = None) -> Iterator[Report]:
 
 
 def _occasional_lines(console: Console) -> Report:
-    """Write a line after some seconds, and then again and again."""
+    """Return a function that writes a line after some seconds, and then at intervals."""
     next_at = time.monotonic() + SECONDS_TO_FIRST_LINE
 
     def report(progress: Progress) -> None:

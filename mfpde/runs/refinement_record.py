@@ -1,4 +1,4 @@
-"""What a run tells of a refinement of its grid."""
+"""The record of a refinement of a run's grid."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Refinement:
     Attributes
     ----------
     time
-        When it happened.
+        Time of the doubling.
     before, after
         The grids.
     reason
-        Why, in words with the numbers that decided.
+        Reason of the doubling, in words with the numbers that decided.
     """
 
     time: float

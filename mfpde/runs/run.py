@@ -1,4 +1,4 @@
-"""The result of a run: what was saved, what was observed, and why it stopped."""
+"""The result of a run: saved states, diagnostics, and the reason of its end."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class Run(Printed):
         The saved measures (``Measure`` for a density run, ``Atoms`` for particles).
     diagnostics
         Arrays of first length ``saves`` by name: ``mass``, ``minimum``, ``energy``,
-        ``dissipation``, ``largest_density``, ``largest_ball_mass``, ``step``, and what
-        the user observes (units and meanings: ``mfpde.solver.diagnostics``).
+        ``dissipation``, ``largest_density``, ``largest_ball_mass``, ``step``, and the
+        user's own observations (units and meanings: ``mfpde.solver.diagnostics``).
     stop
         Why the run stopped (``kind`` and ``message``).
     final, final_time
         The last state, saved or not, and its time.
     statistics
-        Numbers and names of how it was computed: ``method``, ``steps``, ``rejected``,
+        Numbers and names of the computation: ``method``, ``steps``, ``rejected``,
         ``evaluations``, ``wall_seconds``, ``last_step``, ``version``, ...
     events
-        Births, merges, fissions and deaths of atoms, in their order: what the solver
-        told of exact atoms, else what the track found between saves.
+        Births, merges, fissions and deaths of atoms, in their order: the events that the
+        solver told of exact atoms, else those that the track found between saves.
     track
         The atoms in time, with their identities and their tree, where the run was asked
         to follow them (``solve(..., track=Concentration())``) or :meth:`tracked`.
@@ -75,7 +75,7 @@ class Run(Printed):
 
     @property
     def reason(self) -> str:
-        """Why the run stopped and what to do next, in words."""
+        """Reason of the run's end and advice on the next step, in words."""
         return self.stop.message
 
     @property
@@ -92,7 +92,7 @@ class Run(Printed):
         Parameters
         ----------
         settings
-            What is followed; by default ``Concentration()``.
+            Settings of the track; by default ``Concentration()``.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Run(Printed):
 
     @property
     def refinement_lines(self) -> list[str]:
-        """What is to be said of the run's grids: one line for each refinement."""
+        """Lines about the run's grids, one for each refinement."""
         lines = [f"refined at {refinement}" for refinement in self.refinements]
         held_back = self.statistics.get(HELD_BACK)
         return [*lines, f"not refined: {held_back}"] if held_back else lines
@@ -151,7 +151,7 @@ class Run(Printed):
 
 
 def _is_searchable(measure: AnyMeasure) -> bool:
-    """Whether ``concentration`` can look at the measure: not at particles beyond S^2."""
+    """Whether ``concentration`` applies to the measure; particles beyond S^2 are excluded."""
     return not isinstance(measure, Atoms) or measure.dimension <= 3
 
 

@@ -1,4 +1,4 @@
-"""When a run saves its state: every so often, at given times, or in equal intervals."""
+"""The times at which a run saves its state: regular, given, or ends of equal intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a run stops before its end time, and what to do next: small objects for ``stop=[...]``.
+"""Conditions that stop a run before its end time, for ``stop=[...]``, and reasons of its end.
 
 Every condition is judged from the solution or from counts; only :class:`WallTimeLimit`
 looks at the clock, and it changes when a run ends, never what it computes.
@@ -15,7 +15,7 @@ from mfpde.arrays import real_number, whole_number
 
 @dataclass(frozen=True)
 class StopReason:
-    """Why a run stopped: ``kind`` for programs, ``message`` (with the remedy) for people."""
+    """The reason of a run's end: ``kind`` for programs, ``message`` with the remedy for people."""
 
     kind: str
     message: str
@@ -26,11 +26,11 @@ class StopReason:
 
 @dataclass(frozen=True)
 class StepRecord:
-    """What a stopping condition may look at after a step.
+    """The numbers by which a stopping condition may judge a step.
 
     ``change_rate`` is the mass that changed cells in the step, per unit time (half the
     L1 distance of the masses, plus the atoms' mass times their speed); ``slowing`` says
-    that it did not grow over the last steps.
+    that this rate did not grow over the last steps.
     """
 
     steps: int
@@ -41,7 +41,7 @@ class StepRecord:
 
 
 class StoppingCondition(ABC):
-    """Looks at a step and says whether, and why, the run should stop there."""
+    """A condition that decides after each step whether, and why, the run stops."""
 
     @abstractmethod
     def check(self, record: StepRecord) -> StopReason | None:
@@ -116,7 +116,7 @@ class WallTimeLimit(StoppingCondition):
 
 
 def reached_end(time_reached: float) -> StopReason:
-    """Return the reason of a run that did what was asked."""
+    """Return the reason of a run that reached its end time."""
     return StopReason("t_end", f"the end time t = {time_reached:.6g} was reached")
 
 

@@ -1,7 +1,7 @@
-"""What every section of a settings file shares: unknown keys, kinds, error messages.
+"""The base of all sections of a settings file: unknown keys, kinds, error messages.
 
-A section knows its keys; what a value may be is checked by the object that the section
-builds (:class:`Attention`, :class:`Circle`, ...), once, when the section is read.
+A section knows its keys; values are checked by the object that the section builds
+(:class:`Attention`, :class:`Circle`, ...), once, when the section is read.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Section(BaseModel):
         return self
 
     def check(self) -> None:
-        """Raise ``ValueError`` for what can be judged from this section alone."""
+        """Raise ``ValueError`` for errors that show in this section alone."""
 
 
 def of_kind(kinds: Mapping[str, type[Section]]) -> Callable[[Any], Any]:
-    """Return a validator that reads a table as the section its ``kind`` names."""
+    """Return a validator that reads a table as the section that its ``kind`` names."""
 
     def read(value: Any) -> Any:
         if not isinstance(value, Mapping):

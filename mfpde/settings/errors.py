@@ -1,4 +1,4 @@
-"""What is wrong with settings, in words: one line for each error, in one message."""
+"""Error messages for settings: one line for each error, in one message."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def settings_lines(error: ValidationError, settings: type[BaseModel]) -> list[st
 
 
 def _listed(section: type[BaseModel]) -> str:
-    """List what a section, or the kind of it, takes."""
+    """List the keys that a section, or the kind of section, takes."""
     names = list(section.model_fields)
     if "kind" not in names:
         return f"it has: {', '.join(names)}"

@@ -11,7 +11,7 @@ from mfpde.settings.errors import renamed
 
 
 class GeometrySection(Section, ABC):
-    """[geometry]: the grid; ``kind`` chooses which."""
+    """[geometry]: the grid, of the class that ``kind`` names."""
 
     kind: str
 
@@ -20,7 +20,7 @@ class GeometrySection(Section, ABC):
         """Return the geometry."""
 
     def check(self) -> None:
-        """Let the geometry's constructor judge."""
+        """Raise ``ValueError`` if the geometry's constructor does."""
         self.build()
 
 
@@ -56,7 +56,7 @@ class ZonalSection(GeometrySection):
     cells: Whole
 
     def build(self) -> Zonal:
-        """Return the bands."""
+        """Return the zonal grid."""
         with renamed(num_cells="cells"):
             return Zonal(self.dimension, self.cells)
 

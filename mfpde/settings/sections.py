@@ -1,6 +1,6 @@
 """The sections of a settings file: names and defaults of every setting.
 
-``mfpde.settings.geometry`` and ``mfpde.settings.start`` hold those that have kinds.
+``mfpde.settings.geometry`` and ``mfpde.settings.start`` hold the sections that have kinds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class AttentionSection(Section):
         return Attention(self.beta, self.normalized, self.kernel)
 
     def check(self) -> None:
-        """Let the constructor judge."""
+        """Raise ``ValueError`` if the constructor of :class:`Attention` does."""
         self.build()
 
 
@@ -76,7 +76,10 @@ class PerceptronSection(Section):
         return Perceptron(directions, weights, self.activation, biases=self.biases)
 
     def check(self) -> None:
-        """Ask for exactly one of the three ways, and let the constructor judge."""
+        """Raise ``ValueError`` unless exactly one of the three ways is used.
+
+        Neurons that do not need the geometry's axis are checked too.
+        """
         given = {
             "directions": self.directions,
             "along_axis": self.along_axis,
@@ -120,7 +123,7 @@ class EquationSection(Section):
     diffusion: Real = 0.0
 
     def check(self) -> None:
-        """Let the constructor judge; for that any term will do."""
+        """Raise ``ValueError`` if the equation's constructor does, with any term."""
         self.build(Attention(0.0))
 
     def build(self, *terms: Attention | Perceptron) -> MeanFieldEquation:
@@ -131,7 +134,7 @@ class EquationSection(Section):
 
 
 class SolveSection(Section):
-    """[solve]: times, scheme, accuracy, and what stops a run early."""
+    """[solve]: times, scheme, accuracy, and the conditions that stop a run early."""
 
     t_end: Real
     save_every: Real | None = None
@@ -175,8 +178,8 @@ class SolveSection(Section):
     ) -> dict[str, Any]:
         """Return the arguments of :func:`mfpde.solve` that are about refinement.
 
-        What a refined run may reach is counted from ``geometry``, its first grid: a run
-        that is resumed from a finer one goes no further.
+        The finest grid that a run may reach is counted from ``geometry``, its first grid: a
+        run that is resumed from a finer grid goes no further.
         """
         most = self.max_cells
         check_refine(
@@ -191,7 +194,7 @@ class SolveSection(Section):
         }
 
     def check(self) -> None:
-        """Let times and conditions judge themselves."""
+        """Raise ``ValueError`` for times or stopping conditions that are not allowed."""
         lines: list[str] = []
         with noted(lines):
             self.save_times()
@@ -206,7 +209,7 @@ class SolveSection(Section):
 
 
 class ConcentrationSection(Section):
-    """[concentration]: the settings of :class:`Concentration`, and whether to follow."""
+    """[concentration]: settings of :class:`Concentration`, and whether atoms are tracked."""
 
     track: bool = True
     smallest_mass: Real = 1e-3
@@ -215,13 +218,13 @@ class ConcentrationSection(Section):
     forming: SkipValidation[bool] = True
 
     def build(self) -> Concentration:
-        """Return what is followed."""
+        """Return the settings of the track."""
         return Concentration(
             self.smallest_mass, self.mass_tolerance, self.longest_gap, self.forming
         )
 
     def check(self) -> None:
-        """Let the constructor judge."""
+        """Raise ``ValueError`` if the constructor of :class:`Concentration` does."""
         self.build()
 
 
@@ -232,12 +235,12 @@ class ParticlesSection(Section):
     method: Word = "auto"
 
     def check(self) -> None:
-        """Judge number and method."""
+        """Raise ``ValueError`` for a number or a method that is not allowed."""
         whole_number("count", self.count, at_least=1)
         choice("method", self.method, METHODS)
 
     def check_fits(self, equation: MeanFieldEquation, geometry: Geometry) -> None:
-        """Raise ``ValueError`` if there are no such particles beside a run."""
+        """Raise ``ValueError`` if these particles cannot go beside the density run."""
         if equation.diffusion > 0:
             raise ValueError(
                 f"move without noise, but [equation] has diffusion = "
@@ -251,7 +254,10 @@ class ParticlesSection(Section):
 
 
 class OutputSection(Section):
-    """[output]: paths of the store and the figure, relative to where the run starts."""
+    """[output]: paths of the store and the figure.
+
+    They are relative to the directory in which the run is started.
+    """
 
     store: str | None = None
     figure: str | None = None

@@ -68,9 +68,10 @@ __all__ = ["Settings", "SettingsError", "read_settings", "settings_from_dict"]
 
 
 class Settings(BaseModel):
-    """All settings of a run, checked: what they build is known to fit together.
+    """All settings of a run, checked: the objects that they build fit together.
 
-    Made by :func:`read_settings` or :func:`settings_from_dict`, which explain errors.
+    Settings are made by :func:`read_settings` or :func:`settings_from_dict`, which explain
+    errors.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -106,7 +107,7 @@ class Settings(BaseModel):
         return self.solve.save_times()
 
     def stopping_conditions(self) -> list[StoppingCondition]:
-        """Return what ends the run before t_end."""
+        """Return the conditions that end the run before t_end."""
         return self.solve.stopping_conditions()
 
     def solve_arguments(self) -> dict[str, Any]:
@@ -239,7 +240,7 @@ def _override(data: dict[str, Any], override: str) -> None:
 
 
 def setting_value(text: str) -> Any:
-    """Read ``text`` as TOML; what is none is a string without quotes."""
+    """Read ``text`` as a TOML value; text that is none is a string without quotes."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

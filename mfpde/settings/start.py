@@ -14,7 +14,7 @@ from mfpde.starts import bumps
 
 
 class StartSection(Section, ABC):
-    """[start]: the density at time 0; ``kind`` chooses which."""
+    """[start]: the density at time 0, of the form that ``kind`` names."""
 
     kind: str
 
@@ -48,7 +48,7 @@ class PerturbedUniformStart(StartSection):
 class BumpsStart(StartSection):
     """[start] with kind = "bumps": see :func:`mfpde.starts.bumps`.
 
-    ``angles`` on a circle and on a zonal grid, ``centres`` on a sphere.
+    Bumps lie at ``angles`` on a circle and on a zonal grid, at ``centres`` on a sphere.
     """
 
     kind: Literal["bumps"] = "bumps"

@@ -1,4 +1,4 @@
-"""What a run refuses before any work, and what it warns of."""
+"""Checks of a run's arguments before any work: errors and warnings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mfpde.tracking import Concentration, Tracker
 
 
 def check_equation(equation: MeanFieldEquation) -> None:
-    """Refuse what is no equation."""
+    """Raise ``ValueError`` if the argument is no :class:`MeanFieldEquation`."""
     # Users hand over other things too.
     given: object = equation
     if not isinstance(given, MeanFieldEquation):
@@ -28,7 +28,7 @@ def check_equation(equation: MeanFieldEquation) -> None:
 
 
 def check_start(measure: Measure, equation: MeanFieldEquation) -> None:
-    """Refuse a start that is no probability, and atoms that would dissolve."""
+    """Raise ``ValueError`` if the start is no probability, or has atoms and diffusion."""
     if abs(measure.total_mass - 1.0) > 1e-8:
         raise ValueError(
             f"start has total mass {measure.total_mass:.12g}; a probability has 1 "
@@ -44,7 +44,7 @@ def check_start(measure: Measure, equation: MeanFieldEquation) -> None:
 def stopping_conditions(
     stop: StoppingCondition | Sequence[StoppingCondition],
 ) -> tuple[StoppingCondition, ...]:
-    """Return one or several conditions as a tuple; refuse what is none."""
+    """Return one or several conditions as a tuple; other objects raise ``ValueError``."""
     # Users hand over other things too.
     given: object = stop
     if isinstance(given, StoppingCondition):
@@ -62,7 +62,7 @@ def stopping_conditions(
 
 
 def observers(observe: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the user's observers by name; refuse names that mean something already."""
+    """Return the user's observers by name; names of diagnostics raise ``ValueError``."""
     found = dict(observe or {})
     for name, function in found.items():
         if name in DIAGNOSTICS:
@@ -78,14 +78,14 @@ def observers(observe: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def positive_or_infinite(name: str, value: float | None) -> float:
-    """Return a length of time above 0, infinity where none is given."""
+    """Return ``value``, a length of time above 0, or infinity for None."""
     return np.inf if value is None else real_number(name, value, above=0.0)
 
 
 def tracker_of(
     track: Concentration | Tracker | None, equation: MeanFieldEquation
 ) -> Tracker | None:
-    """Return what follows the atoms of a run; None where nobody wants it."""
+    """Return the tracker that follows the atoms of a run, or None without a track."""
     if track is None or isinstance(track, Tracker):
         return track
     # Users hand over other things too.
@@ -105,7 +105,10 @@ def check_refine(
     tolerance: float | None,
     max_cells: int | None,
 ) -> None:
-    """Refuse settings of a refinement that there is not, and a start beyond its end."""
+    """Raise ``ValueError`` for settings of refinement that are wrong or not used.
+
+    They are wrong too if the start has more than ``max_cells`` cells.
+    """
     # Users hand over other things too.
     given: object = refine
     if not isinstance(given, bool):

@@ -1,4 +1,4 @@
-"""What is observed at every save, with meanings and units in one place."""
+"""The numbers that are observed at every save, with their meanings and units."""
 
 from __future__ import annotations
 

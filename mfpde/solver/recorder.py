@@ -1,4 +1,4 @@
-"""What a run keeps: states, diagnostics, and whoever wants to see them."""
+"""The record of a run: saved states and diagnostics, passed on to observers and storage."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ OnEvents = Callable[[Sequence[Event]], None]
 
 
 def measure_of(state: State, geometry: Geometry) -> Measure:
-    """The measure of a state on ``geometry``."""
+    """Return the measure of a state on ``geometry``."""
     density = Density(geometry, state.masses / geometry.areas)
     return Measure(density, atoms_of_state(state))
 
 
 @dataclass(eq=False)
 class Recorder:
-    """Keeps what is saved, and hands each save to the user's observers and storage.
+    """The record of a run, which hands each save to the user's observers and storage.
 
-    ``events`` are those that the solver itself tells of, in their order; ``geometry`` is
-    the present grid, ``refinements`` how it came to be, and ``held_back`` what a finer
-    one was wanted for in vain.
+    ``events`` are the events that the solver itself tells of, in their order; ``geometry``
+    is the present grid, ``refinements`` are the doublings that led to it, and ``held_back``
+    is the reason of a refinement that ``max_cells`` did not allow, or empty.
     """
 
     equation: MeanFieldEquation
@@ -90,7 +90,7 @@ class Recorder:
         *,
         statistics: dict[str, float | int | str],
     ) -> Run:
-        """Everything that was kept, as the run's result."""
+        """Return the record as the result of the run."""
         if self.held_back:
             statistics = statistics | {HELD_BACK: self.held_back}
         names = self.rows[0].keys() if self.rows else ()

@@ -26,7 +26,7 @@ OnRefine = Callable[[Refinement], None]
 
 @dataclass(frozen=True, eq=False)
 class Discretization:
-    """How an equation is solved on any grid: scheme, accuracy, exact atoms or not."""
+    """The way to solve an equation on any grid: scheme, accuracy, exact atoms or not."""
 
     equation: MeanFieldEquation
     scheme: Scheme
@@ -34,7 +34,7 @@ class Discretization:
     exact_atoms: bool
 
     def on(self, geometry: Geometry) -> tuple[TimeStepper, ExactAtoms | None]:
-        """Return what steps a state on ``geometry``, and what hands over its atoms."""
+        """Return the time stepper on ``geometry``, and the exact atoms if there are any."""
         scheme, equation = self.scheme, self.equation
         stepper = TimeStepper(
             scheme.transport(equation.on(geometry)),
@@ -48,18 +48,18 @@ class Discretization:
 
 @dataclass(eq=False)
 class Refiner:
-    """Watches a time loop, and doubles its grid when the criterion asks for it.
+    """A watch on a time loop that doubles its grid when the criterion asks for it.
 
     Attributes
     ----------
     discretization, criterion
-        How to solve on the next grid; when there has to be one.
+        The way to solve on the next grid, and the criterion by which it is needed.
     most_cells
         Total number of cells that no grid may exceed.
     record
-        Where refinements are noted, and what was first wanted in vain.
+        Record in which refinements are noted, and the first one that was not allowed.
     on_refine
-        Called at each refinement.
+        Function that is called at each refinement, or None.
     """
 
     discretization: Discretization

@@ -1,4 +1,4 @@
-"""How the time loop comes back to a step size that was refused."""
+"""A limit by which the time loop returns slowly to a step size that was refused."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ _REMEMBERED_STEPS = 40
 
 @dataclass
 class StepBelowRefused:
-    """A step below the one refused last, let go step by step, each time by more.
+    """A limit of the step size, below the step that was refused last.
 
-    Where the step is limited by stability, as it is late in descent, the error shows nothing
-    of it until it is too late: a step that may double after each success is refused every
-    other time.
+    A refusal sets the limit to 0.8 times the refused step.  Each accepted step raises it, by
+    a larger factor each time, and after 40 accepted steps there is no limit.  Where the step
+    is limited by stability, as late in descent, the error stays small until the step is too
+    long: a step that may double after each success would be refused every other time.
 
     Attributes
     ----------
     step
-        The longest step to try; inf before any was refused.
+        The longest step to try; inf before any step was refused.
     """
 
     step: float = np.inf

@@ -1,4 +1,4 @@
-"""From an equation and a start measure to a run."""
+"""The density solver's entry point: from an equation and a start measure to a run."""
 
 from __future__ import annotations
 
@@ -103,16 +103,16 @@ def solve(
         Largest step; none by default.
     refine
         Double the grid (circle and sphere), with the same mass and atoms, whenever a core
-        that forms is narrower than 4 cells, or the W1 distance of the density to what its
-        2:1 coarsened grid makes of it exceeds ``refine_tolerance`` (radians, by default
-        1e-4).  ``run.refinements`` tells when and why.
+        that forms is narrower than 4 cells, or the W1 distance of the density to its form on
+        the 2:1 coarsened grid exceeds ``refine_tolerance`` (radians, by default 1e-4).
+        ``run.refinements`` lists times and reasons.
     max_cells
         Total number of cells, nlat * nlon on a sphere, that no grid exceeds; by default
         that of the first doubling with 400 sqrt(beta) cells around a circle, or 23
         sqrt(beta) rings on a sphere.
     observe
-        Functions of the measure by name, recorded at every save, in addition to what is
-        recorded anyway (``mfpde.solver.diagnostics``).
+        Functions of the measure by name, recorded at every save, in addition to the
+        diagnostics of every run (``mfpde.solver.diagnostics``).
     progress
         True for a progress line, or a function that is called with a
         :class:`mfpde.runs.progress.Progress` after every step.
@@ -127,7 +127,7 @@ def solve(
         Called with all events so far that exact atoms tell of, at every save and before
         ``on_save``, once there are any.
     on_refine
-        Called with the :class:`mfpde.runs.refinement_record.Refinement` at each one.
+        Called with a :class:`mfpde.runs.refinement_record.Refinement` at each refinement.
     start_time, first_step
         Time of ``start`` and first step to try: to continue an earlier run.
 

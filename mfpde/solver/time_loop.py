@@ -38,7 +38,7 @@ _SMALLEST_STEP = 1e-13
 
 
 class TimeLoop:
-    """Steps from save to save; holds the last finite state whatever happens."""
+    """The loop of steps from save to save, which always holds the last finite state."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class TimeLoop:
     def change_grid(
         self, stepper: TimeStepper, atoms: ExactAtoms | None, state: State
     ) -> None:
-        """Take the state on another grid, with what steps it there, to go on from."""
+        """Continue from ``state`` on another grid, with its stepper and its exact atoms."""
         self.stepper, self.atoms, self.state = stepper, atoms, state
         self.recorder.geometry = stepper.transport.grid.geometry
         if atoms is not None:
@@ -93,7 +93,7 @@ class TimeLoop:
         self.next_check = self.steps
 
     def go_on(self, conditions: tuple[StoppingCondition, ...]) -> StopReason:
-        """Step on from where the loop is."""
+        """Continue from the present state until the end or a reason to stop."""
         try:
             flow = self.stepper.transport.flow(self.state)
             self._save_if_due(flow)
@@ -122,7 +122,7 @@ class TimeLoop:
 
     @property
     def measured(self) -> State:
-        """The state, its masses those of a density on the grid."""
+        """The state with its masses restored to those of a density on the grid."""
         masses = self.stepper.transport.restored(self.state.masses)
         return self.state.moved(masses, self.state.points)
 
@@ -181,7 +181,11 @@ class TimeLoop:
         return result
 
     def _horizon(self) -> float:
-        """Time that the steps have to cross: with exact atoms, not the atoms' time alone."""
+        """Time span by which a step is judged too small.
+
+        With exact atoms it is the time so far, at least 1, instead of the whole run: when
+        the atoms hold nearly all mass they are moved without steps.
+        """
         if self.atoms is None:
             return self.t_end - self.start_time
         return max(self.time - self.start_time, 1.0)

@@ -12,8 +12,8 @@ fourth-order method compares velocities instead, that of its last stage and that
 measure, as the Runge-Kutta methods whose last stage is the new state do: O(dt^4), and 0 for
 a velocity that does not depend on the measure.  With
 diffusion, where heat flows exactly in time, the change by transport alone is compared
-with the transport's rates at both ends of the step: stiff heat costs no steps, and what
-is left is the splitting error. A step is repeated if the error exceeds ``rtol`` times
+with the transport's rates at both ends of the step: stiff heat costs no steps, and the
+splitting error remains. A step is repeated if the error exceeds ``rtol`` times
 dt times the size of g' (more where the grid itself does not resolve the measure).
 """
 
@@ -57,7 +57,10 @@ def heun(transport: Transport, start: Point, step: float) -> Advanced:
 
 
 def ssprk3(transport: Transport, start: Point, step: float) -> Advanced:
-    """SSPRK(3,3): u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3; Shu & Osher (1988)."""
+    """Method SSPRK(3,3) of Shu & Osher (1988).
+
+    Its stages are u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3.
+    """
     state, flow = start
     first = transport.stage(state, flow, step)
     middle = transport.mixed_stage(state, first, step, 0.25)
@@ -65,7 +68,7 @@ def ssprk3(transport: Transport, start: Point, step: float) -> Advanced:
 
 
 def commutator_free(transport: Transport, start: Point, step: float) -> Advanced:
-    """Order 4 from flows in frozen velocities: see ``mfpde.transport.semi_lagrangian``."""
+    """Order 4 by flows in frozen velocities; see ``mfpde.transport.semi_lagrangian``."""
     if not isinstance(transport, SemiLagrangian):
         raise TypeError(f"{transport!r} does not move measures along flows")
     return transport.advanced(*start, step)
@@ -84,10 +87,10 @@ def _norms(
     moments: tuple[ComplexArray, ComplexArray, ComplexArray, ComplexArray],
     step: float,
 ) -> tuple[float, float, float]:
-    """Weighted norms: of what is missed, and of the rates of transport and diffusion.
+    """Weighted norms of the defect, and of the rates of transport and diffusion.
 
-    ``moments`` are those of the state, of where transport started, of the new state, and
-    what is missed.
+    ``moments`` are those of the state, of the state from which transport started, of the new
+    state, and of the defect.
     """
     state, start, new, missed = moments
     error = transported = diffused = 0.0
@@ -105,8 +108,8 @@ def _norms(
 class StepResult:
     """A finished step: the new state, its flow, and the step that the error would allow.
 
-    That step is nan if the error is not finite.  A step that was far too long leaves the
-    state that it started from.
+    The allowed step is nan if the error is not finite.  A step that was far too long leaves
+    the state from which it started.
     """
 
     state: State
@@ -116,7 +119,7 @@ class StepResult:
 
 
 class TimeStepper:
-    """Advances a state of one equation on one grid.
+    """A stepper that advances a state of one equation on one grid.
 
     Parameters
     ----------
@@ -187,13 +190,13 @@ class TimeStepper:
     def _negligible_rate(self, state: State) -> float:
         """Error per unit time that does not matter beside exact atoms.
 
-        The tails that they have not yet absorbed soon hold less mass than that; their
-        motion need not be followed to a share of itself.
+        The tails that exact atoms have not yet absorbed soon hold very little mass; the
+        motion of the tails need not be followed to a share of itself.
         """
         return _NEGLIGIBLE_RATE if state.cloud_size > 1 else 0.0
 
     def _advanced(self, before: Point, step: float) -> tuple[Point, Advanced, State]:
-        """Where transport starts, where it ends, and the new state."""
+        """The start of transport, its end with the last flow, and the new state."""
         if self.diffusion == 0:
             moved, last = self._method(self.transport, before, step)
             return before, (moved, last), moved.on_sphere()
@@ -208,7 +211,7 @@ class TimeStepper:
         return state.moved(masses, state.points)
 
     def _rate(self, state: State, flow: Flow) -> FloatArray:
-        """Rate of change of the cell masses by all that is not exact in time."""
+        """Rate of change of the cell masses by all processes that are not exact in time."""
         known_flow, rate = self._known_rate
         if flow is known_flow and rate is not None:
             return rate
@@ -222,9 +225,9 @@ class TimeStepper:
     def _error(
         self, ends: tuple[Point, Point], transported: tuple[Point, State], step: float
     ) -> tuple[float, float, float]:
-        """Trapezoidal defect of what is not exact, and how fast density and atoms move.
+        """Norms of the trapezoidal defect and of the motions of density and atoms.
 
-        ``transported`` is where transport alone started and ended.
+        ``transported`` holds the states in which transport alone started and ended.
         """
         (state, flow), (new, new_flow) = ends
         start, end = transported
@@ -258,7 +261,7 @@ class TimeStepper:
     def _lag(
         self, ends: tuple[Point, Point], last: Flow, step: float
     ) -> tuple[float, float, float]:
-        """What the last stage's velocity misses, and how fast density and atoms move."""
+        """Norms of the error by the last stage's velocity, and of both motions' rates."""
         (_, flow), (new, new_flow) = ends
         weight = step / 6
         rate = self.transport.rate(new.masses, last.outflows - new_flow.outflows)

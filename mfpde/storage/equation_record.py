@@ -1,7 +1,7 @@
 """Equations and geometries as plain records (of JSON's types), and back, to the bit.
 
-A record names the class and lists its fields; what only a program can hold (a user's
-functions) has no record.
+A record names the class and lists its fields; a user's functions, which only a program can
+hold, have no record.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ TERMS: dict[str, type[Attention | Perceptron]] = {
 def equation_to_dict(equation: MeanFieldEquation) -> Record | None:
     """Return the record of ``equation``, or None if a term is a user's function.
 
-    That is: a :class:`Potential`, or a perceptron with an activation of the user's own.
+    Terms with functions of the user are a :class:`Potential` and a perceptron with an
+    activation of the user's own.
     """
     terms = [_term_to_dict(term) for term in equation.terms]
     if any(term is None for term in terms):

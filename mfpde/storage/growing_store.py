@@ -2,7 +2,7 @@
 
 Every array has ``time`` as its first dimension and ``time`` itself is written last: a
 record exists once its time does.  A process that is killed in the middle of a record
-leaves arrays longer than ``time``, or a time that is NaN; readers cut that off.
+leaves arrays longer than ``time``, or a time that is NaN; readers cut off this record.
 
 Each record has a checksum of its entries (``checksum``, the CRC-32 of their bytes), so that
 a chunk that is gone, cut short or changed is not read as if it were a state.
@@ -35,14 +35,14 @@ _MOST_RECORDS_IN_CHUNK = 1024
 
 
 class StoreError(ValueError):
-    """What is at a path is not the store of a run, holds nothing yet, or is damaged."""
+    """The store at a path is not that of a run, holds no record yet, or is damaged."""
 
 
 @dataclass(frozen=True, eq=False)
 class Variable:
     """One record's values of a variable, with the names of their dimensions.
 
-    Real numbers, or bytes (uint8) of a text.
+    The values are real numbers, or bytes (uint8) of a text.
     """
 
     values: FloatArray | NDArray[np.uint8]
@@ -51,11 +51,11 @@ class Variable:
 
 
 class GrowingStore:
-    """Appends records to a zarr group.
+    """A zarr group to which records are appended.
 
     Dimensions other than time may grow from record to record (as the number of atoms
-    does), in all arrays that have them; what is not given in a record is NaN (of bytes:
-    zero).
+    does), in all arrays that have them; numbers that a record does not give are NaN, and
+    bytes zero.
     """
 
     def __init__(self, group: zarr.Group) -> None:
@@ -86,7 +86,7 @@ class GrowingStore:
     def coordinate(self, name: str, variable: Variable) -> None:
         """Write a coordinate: an array without time, named like its dimension.
 
-        One that is there, from a process that was killed, is replaced.
+        A coordinate that a killed process has left is replaced.
         """
         self.group.create_array(
             name,

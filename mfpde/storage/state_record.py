@@ -35,7 +35,7 @@ def on_grid(name: str, grid: int) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a name is that of a state's variable or a coordinate, on any grid."""
+    """Whether a state's variable or a coordinate, on any grid, has this name."""
     stem, _, number = name.rpartition("_")
     return name in RESERVED or (stem in ("density", *COORDINATES) and number.isdigit())
 

@@ -1,4 +1,4 @@
-"""Stores of runs as places on disk: what is there, what is free, how a run in one ended."""
+"""Stores of runs as places on disk: free paths, existing stores, reasons of a run's end."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def check_free(path: str | Path, *, overwrite: bool = False) -> None:
 
 
 def stored_stop(path: str | Path) -> StopReason | None:
-    """Return why a stored run stopped, or None if it was killed before it could say."""
+    """Return the reason of a stored run's end, or None if the run was killed before it."""
     attributes: dict[str, Any] = dict(opened_group(path, None).attrs)
     return stop_of(attributes, 0.0) if "stop_kind" in attributes else None
 
 
 def stored_settings(path: str | Path) -> dict[str, Any] | None:
-    """Return the settings a stored run comes from, or None."""
+    """Return the settings from which a stored run was made, or None without settings."""
     attributes = dict(opened_group(path, None).attrs)
     check_attributes(path, attributes)
     text = attributes.get("settings")
@@ -53,12 +53,12 @@ def stored_settings(path: str | Path) -> dict[str, Any] | None:
 
 
 def with_checksum(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes with a checksum of those that say what was solved."""
+    """Return the attributes with a checksum of equation, grid and settings among them."""
     return {**attributes, _CHECKSUM: _attributes_checksum(attributes)}
 
 
 def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
-    """Refuse a store whose equation, grid or settings were changed on disk.
+    """Raise :class:`StoreError` if equation, grid or settings were changed on disk.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def _attributes_checksum(attributes: Mapping[str, Any]) -> int:
 
 
 def has_particles(path: str | Path) -> bool:
-    """Whether a particle run is stored beside."""
+    """Whether the store at ``path`` holds a particle run beside the density run."""
     return PARTICLES in opened_group(path, None)
 
 
@@ -97,7 +97,7 @@ def created_group(path: str | Path, group: str | None, overwrite: bool) -> zarr.
 
 
 def existing_store(path: str | Path) -> str:
-    """Return ``path``; ``FileNotFoundError`` if there is no store."""
+    """Return ``path``, or raise ``FileNotFoundError`` if there is no store at it."""
     if not (Path(path) / "zarr.json").is_file():
         raise FileNotFoundError(f"there is no store of a run at {path}")
     return str(path)
@@ -121,7 +121,7 @@ def opened_group(path: str | Path, group: str | None) -> zarr.Group:
 
 
 def stop_of(attributes: Mapping[str, Any], reached: float) -> StopReason:
-    """Return why a run ended: interrupted at ``reached`` if it could not say."""
+    """Return the reason of a run's end; without one the run was interrupted at ``reached``."""
     if "stop_kind" not in attributes:
         return interrupted(reached)
     return StopReason(str(attributes["stop_kind"]), str(attributes["stop_message"]))

@@ -1,4 +1,4 @@
-"""The grids of a stored run, and when it was refined.
+"""The grids and the refinements of a stored run.
 
 The first grid is the attribute ``geometry``; those that refinement led to are the list
 ``refined_geometries``, whose densities are variables of their own (``density_2``, ...),
@@ -26,7 +26,7 @@ REFINEMENTS = "refinements"
 
 
 class StoredGrids:
-    """Numbers the grids of a store, from 1, and writes the coordinates of each."""
+    """The grids of a store, numbered from 1, whose coordinates it writes."""
 
     def __init__(self, group: zarr.Group, records: GrowingStore) -> None:
         self._group = group
@@ -52,7 +52,7 @@ class StoredGrids:
         return self._known.index(geometry) + 1
 
     def add(self, refinement: Refinement) -> None:
-        """Note a refinement."""
+        """Add a refinement to the attributes of the store."""
         noted = json.loads(str(self._group.attrs.get(REFINEMENTS, "[]")))
         self._group.attrs[REFINEMENTS] = json.dumps([*noted, _to_dict(refinement)])
 

@@ -85,14 +85,14 @@ _JUNCTIONS = "junctions"
 class RunWriter:
     """Writes a run as it goes: ``solve(..., on_save=writer.save)``, then ``finish``.
 
-    What was saved before a process was killed can be loaded, and the run continued.  The
-    track of a run's atoms is written too with ``solve(..., on_track=writer.follow)``, and the
-    events of exact atoms with ``on_events=writer.tell``.
+    States that were saved before a process was killed can be loaded, and the run continued.
+    The track of a run's atoms is written too with ``solve(..., on_track=writer.follow)``, and
+    the events of exact atoms with ``on_events=writer.tell``.
 
     Parameters
     ----------
     path
-        Where the store goes; missing directories are made.
+        Path of the store; missing directories are made.
     equation
         The equation; one with a user's functions is stored without its terms.
     geometry
@@ -176,7 +176,7 @@ class RunWriter:
         self._tracked = track_variables(None, "")
 
     def follow(self, track: Tracker | Track, index: int = -1) -> None:
-        """Take what was seen at a save, the last one by default, into the next record."""
+        """Add the tracked atoms of a save, by default the last one, to the next record."""
         text = junctions_json(track.junctions)
         if self._group.attrs.get(_JUNCTIONS) != text:
             self._group.attrs[_JUNCTIONS] = text
@@ -185,7 +185,7 @@ class RunWriter:
     def tell(self, events: Sequence[Event]) -> None:
         """Note the ``events`` so far of a run, or of its present part if it was resumed.
 
-        A track that is written has them already.
+        A track that is written contains these events already.
         """
         if _JUNCTIONS in self._group.attrs:
             return
@@ -198,7 +198,7 @@ class RunWriter:
         self._grids.add(refinement)
 
     def finish(self, run: Run) -> None:
-        """Write why the run ended, its statistics, and its last state if not saved."""
+        """Write the reason of the end, the statistics, and the last state if not saved."""
         if run.final_time > self._records.last_time:
             final = GrowingStore(self._group.create_group(FINAL, overwrite=True))
             grid = self._grids.number_of(run.final)
@@ -330,7 +330,7 @@ def open_dataset(path: str | Path, *, group: str | None = None) -> xr.Dataset:
     """Open the store of a run as an xarray Dataset, lazily.
 
     A store that was left in the middle of a save is cut to its complete records (and
-    read into memory); plain ``xarray.open_zarr`` refuses that one.
+    read into memory); plain ``xarray.open_zarr`` refuses it.
     """
     stored = opened_group(path, group)
     lengths = {

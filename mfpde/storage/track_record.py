@@ -34,7 +34,7 @@ TRACK_VARIABLES = (*TRACKED_ATOMS, "verdict")
 
 
 def track_variables(seen: SeenAtoms | None, verdict: str) -> dict[str, Variable]:
-    """Return what was seen at one save as variables; none where nobody looked."""
+    """Return the atoms seen at one save as variables; none if atoms are not tracked."""
     if seen is None:
         return {}
     text = np.frombuffer(verdict.encode("utf-8"), dtype=np.uint8)
@@ -126,8 +126,8 @@ def all_events(
 ) -> tuple[Event, ...]:
     """Return the events of a run that was resumed.
 
-    A track goes on from the first part of the run and has all of them already; the solver
-    tells only of what came after.
+    A track goes on from the first part of the run and has all events already; the solver
+    tells only of later events.
     """
     if track is not None and tuple(later) == track.events:
         return tuple(later)
@@ -188,7 +188,7 @@ def _seen(row: dict[str, FloatArray], dimension: int) -> SeenAtoms:
 
 
 def _arrived(row: dict[str, FloatArray], there: NDArray[np.bool_]) -> FloatArray | None:
-    """What had arrived; None in stores of versions that did not keep it."""
+    """Arrived masses (n,), or None in stores of versions that did not keep them."""
     if "tracked_arrived_masses" not in row:
         return None
     return row["tracked_arrived_masses"][there]

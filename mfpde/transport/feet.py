@@ -1,6 +1,7 @@
-"""Feet of the faces of a line of cells: where a flow in a given velocity brought them from.
+"""Feet (departure points) of the faces of a line of cells under a flow in a given velocity.
 
-Classical Runge-Kutta steps in a quintic interpolant of the velocity, linear at kinks.
+They are found by classical Runge-Kutta steps in a quintic interpolant of the velocity, which
+is linear at kinks.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ def _summed(velocities: FloatArray, weights: FloatArray, periodic: bool) -> Floa
 
 @inlined
 def _smoothness(v: FloatArray, i: int) -> float:
-    """1 where the six values from v[i] are smooth, 0 where there is a kink among them.
+    """Return 1 if the six values from v[i] on are smooth, 0 if there is a kink among them.
 
-    By the second differences of their second differences: (k h)^2 of these in a wave, at
-    least as large as the largest of them at a kink.
+    The measure is the second difference of their second differences: in a wave it is (k h)^2
+    times the second differences, at a kink at least as large as the largest of them.
     """
     a = v[i] - 2.0 * v[i + 1] + v[i + 2]
     b = v[i + 1] - 2.0 * v[i + 2] + v[i + 3]
@@ -59,10 +60,10 @@ def _smoothness(v: FloatArray, i: int) -> float:
 def _interpolant(values: FloatArray) -> FloatArray:
     """Quintics through the six faces around each cell, (n, 6), from (n + 5,) face values.
 
-    Coefficients of even and odd part about the cell's middle, each in Newton's form with
-    nodes 1/4, 9/4 (and 25/4) of the squared distance.  The first of each are those of the
-    linear interpolant, which is taken at kinks: there a quintic would make cells denser
-    and thinner in turn.
+    The coefficients are those of the even and the odd part about the cell's middle, each in
+    Newton's form with nodes 1/4, 9/4 (and 25/4) of the squared distance.  The first of each
+    part belongs to the linear interpolant, which is taken at kinks: there a quintic would
+    make cells denser and thinner in turn.
     """
     n = len(values) - 1 - 2 * FOOT_GHOSTS
     result = np.empty((n, 6))
@@ -87,7 +88,7 @@ def _interpolant(values: FloatArray) -> FloatArray:
 def _fill_values(
     values: FloatArray, pieces: FloatArray, positions: FloatArray, periodic: bool
 ) -> None:
-    """Interpolated values at ``positions`` (m,), one loop: each is independent of the last."""
+    """Fill in the interpolated values at ``positions`` (m,), each independent of the last."""
     n = len(pieces)
     for j in range(len(positions)):
         position = positions[j]
@@ -136,7 +137,7 @@ def _trace(positions: FloatArray, velocity: FloatArray, periodic: bool) -> None:
 
 @compiled
 def feet(velocities: FloatArray, weights: FloatArray, periodic: bool) -> FloatArray:
-    """Feet X(0..n), in cells from face 0, of the faces after flows in frozen velocities.
+    """Feet X(0..n), the departure points of the faces under flows in frozen velocities.
 
     Parameters
     ----------
@@ -148,6 +149,10 @@ def feet(velocities: FloatArray, weights: FloatArray, periodic: bool) -> FloatAr
         steps of the classical Runge-Kutta method as its compression asks for.
     periodic
         Whether face n is face 0; otherwise faces 0 and n do not move.
+
+    Returns
+    -------
+    Positions (n + 1,) in cells from face 0.
     """
     n = velocities.shape[1] - 1
     result = np.empty(n + 1)
