@@ -6,8 +6,8 @@ far more than is wanted. Here the sums over a ring,
     sum_j x_j exp(-i m phi_j),   m = 0..L,
 
 are first folded: phi -> -phi parts cosines from sines, phi -> pi - phi even from odd
-orders, and phi -> pi / 2 - phi, for even ones, those that are 0 from those that are 2
-modulo 4.  What is left are real matrix products over a quarter of the ring and, for even
+orders, and phi -> pi / 2 - phi, for even orders, orders that are 0 from orders that are 2
+modulo 4.  This leaves real matrix products over a quarter of the ring and, for even
 orders, an eighth.  The sums over rings are folded by theta -> pi - theta, under which Y_lm
 is even or odd as l - m is.
 

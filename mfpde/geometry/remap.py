@@ -9,7 +9,7 @@ where C is a piecewise quintic with the mass densities at the faces as slopes an
 as second derivatives (White & Adcroft 2008), or a monotone cubic where these are limited.
 There is no limit on the distance that the feet move, only on their order (time step times
 velocity gradient below 1).  Mass is summed cell by cell from foot to foot, never as a
-difference of prefix sums: so it is positive also where it is small.
+difference of prefix sums: so the new mass is positive also where it is small.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ class Sphere(Geometry):
     def half_edges(self) -> FloatArray:
         """Tangent vectors from the centres to the south and east faces, (2, nlat, nlon, 3).
 
-        The second reaches half as far as the group of the cell is long.
+        A vector to the east is half as long as the group of its cell.
         """
         grid = self.rings
         widths = np.sin(grid.colatitudes) * self.longitude_step * grid.group_sizes

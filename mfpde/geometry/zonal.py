@@ -1,6 +1,6 @@
 r"""Zonal densities on S^(d-1): functions of the angle theta to an axis e, in any dimension.
 
-Cells are bands of equal width h = pi/n in theta; what moves is the mass per angle
+Cells are bands of equal width h = pi/n in theta; the transport moves the mass per angle
 n(theta) = |S^(d-2)| sin^(d-2)(theta) rho(theta), so that surface areas, which range over
 hundreds of orders of magnitude, never enter the transport.  The spectral side is in
 ``mfpde.geometry.zonal_fields``.

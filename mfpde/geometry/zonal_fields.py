@@ -5,7 +5,7 @@ Moments are
     M_l = \int P_l(cos theta) dmu,   l = 0..L,
 
 with P_l of ``mfpde.geometry.gegenbauer``, from the cumulated masses C_j at the faces: with
-those of the uniform probability U_j, by parts and with the trapezoidal rule,
+the masses U_j of the uniform probability, by parts and with the trapezoidal rule,
 
     M_l = -h sum_j (C_j - C_n U_j) (d/dtheta) P_l(cos theta_j)          (l >= 1).
 

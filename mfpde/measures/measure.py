@@ -1,7 +1,7 @@
 """Measures on a sphere: densities on a grid, atoms, and both together.
 
 ``Density`` holds values per surface area at the cell centres; ``Atoms`` any weighted
-points; ``Measure`` is their sum, which is what the solver evolves.
+points; ``Measure`` is their sum, the object that the solver evolves.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def fibonacci_points(density: Density, count: int) -> FloatArray:
 def random_points(
     density: Density, count: int, generator: np.random.Generator
 ) -> FloatArray:
-    """Return independent points (count, 3): a cell by its mass, then uniform in it."""
+    """Return independent points (count, 3), each uniform in a cell drawn by its mass."""
     sphere = _sphere_of(density)
     levels = np.concatenate([[0.0], np.cumsum(density.masses)])
     drawn = generator.random((3, count))
@@ -53,7 +53,10 @@ def random_points(
 
 
 def _located(levels: FloatArray, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Index of the interval of nondecreasing ``levels``, and the share of it below."""
+    """Index of the interval of ``levels`` that holds each wanted level, and its share below.
+
+    The ``levels`` are nondecreasing; the share is that of the interval below the level.
+    """
     found = np.searchsorted(levels, wanted, side="right") - 1
     # A level that rounding puts at the very end belongs to the last interval with mass.
     last = int(np.searchsorted(levels, levels[-1], side="left")) - 1

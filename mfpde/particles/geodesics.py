@@ -4,7 +4,7 @@ With u tangent at x, r = |u|, e = u / r and Exp_x(u) = cos r x + sin r e,
 
     (d Exp_x)_u^{-1} v = (v.e_r) e + (r / sin r) (v - (v.e_r) e_r),   e_r = cos r e - sin r x
 
-for v tangent at Exp_x(u) and r < pi: lengths along the geodesic are kept, those across it
+for v tangent at Exp_x(u) and r < pi: lengths along the geodesic are kept, lengths across it
 shrink by sin r / r (do Carmo, 1992, chapter 5).
 """
 

@@ -52,8 +52,8 @@ class Run(Printed):
         to follow them (``solve(..., track=Concentration())``) or :meth:`tracked`.
     refinements
         The doublings of the grid, where the run was asked for them (``refine=True``): time,
-        grid before and after, reason.  Saved states before and after one lie on different
-        grids.
+        grid before and after, reason.  Saved states before and after a doubling lie on
+        different grids.
     """
 
     equation: MeanFieldEquation | None

@@ -50,7 +50,7 @@ class StoppingCondition(ABC):
 
 @dataclass(frozen=True)
 class SteadyState(StoppingCondition):
-    """Stop when less than ``tolerance`` of mass changes cells per unit time, not growing.
+    """Stop when the mass that changes cells per unit time is below ``tolerance``, not growing.
 
     An unstable state near which the change still grows is not steady; metastable
     clusters that approach each other more slowly than the tolerance are.

@@ -254,10 +254,7 @@ class ParticlesSection(Section):
 
 
 class OutputSection(Section):
-    """[output]: paths of the store and the figure.
-
-    They are relative to the directory in which the run is started.
-    """
+    """[output]: paths of the store and the figure, relative to where the run starts."""
 
     store: str | None = None
     figure: str | None = None

@@ -8,9 +8,9 @@ both ends,
     error = || g(t+dt) - g(t) - dt/2 (g'(t) + g'(t+dt)) ||,
 
 the defect of the trapezoidal rule, is O(dt^3) for every method used here.  The
-fourth-order method compares velocities instead, that of its last stage and that of the new
-measure, as the Runge-Kutta methods whose last stage is the new state do: O(dt^4), and 0 for
-a velocity that does not depend on the measure.  With
+fourth-order method compares the velocities of its last stage and of the new measure instead,
+as the Runge-Kutta methods whose last stage is the new state do: the difference is O(dt^4),
+and 0 for a velocity that does not depend on the measure.  With
 diffusion, where heat flows exactly in time, the change by transport alone is compared
 with the transport's rates at both ends of the step: stiff heat costs no steps, and the
 splitting error remains. A step is repeated if the error exceeds ``rtol`` times

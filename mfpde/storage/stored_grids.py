@@ -1,6 +1,6 @@
 """The grids and the refinements of a stored run.
 
-The first grid is the attribute ``geometry``; those that refinement led to are the list
+The first grid is the attribute ``geometry``; the grids that refinement led to are the list
 ``refined_geometries``, whose densities are variables of their own (``density_2``, ...),
 NaN where a record lies on another grid.
 """

@@ -12,7 +12,7 @@
 
 with equation, geometry, settings, kernel convention and the reason of the end as
 attributes; so are events and the tree of the atoms.  A group ``particles`` holds a
-particle run beside; a group ``final`` the last state where that is not the last saved one.
+particle run beside the density run; a group ``final`` holds the last state if it was not saved.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ class RunWriter:
     overwrite
         Replace a store that is there.
     group
-        Write into this group of the store at ``path``, which must exist (a run beside).
+        Write into this group of the store at ``path``, which must exist (for a particle run
+        beside the density run).
 
     Raises
     ------
@@ -255,7 +256,7 @@ def load(
     ----------
     path, group
         A store written by :func:`save` or :class:`RunWriter`; ``"particles"`` for the
-        particle run beside.
+        particle run beside the density run.
     skip_damaged
         Leave out saves that do not match their checksums, in place of an error.
 

@@ -2,9 +2,9 @@ r"""The line kernels: fluxes from three to six consecutive cells of any line.
 
 With density rho and velocity v at the centres, the contrast
 c = (max rho - min rho) / (max rho + min rho) over a cell and its two neighbours (on the
-sphere all four) gives its blend b = min(1, (1.2 c)^4); that of a face, B, is the largest b
-near it: O(h^4) where the density is smooth, 1 all over an atom (also in the middle cells of
-one that a strong pull makes several cells wide, which see little contrast themselves).  With
+sphere all four) gives its blend b = min(1, (1.2 c)^4).  The blend B of a face is the largest
+b near it: O(h^4) where the density is smooth, 1 all over an atom (also in the middle cells of
+an atom that a strong pull makes several cells wide, and that have little contrast).  With
 a smooth flux H of the flow f = rho v, the flux through a face is
 
     (1 - B) H  +  [ share f_i of each cell i next to it, through the face to which the cell's
@@ -17,10 +17,9 @@ shrinks to an atom.  Damping and terms of sixth order stay outside of the shares
 all weights of the fifth-order flux make waves beside a jump.  (With donor shares of a cell
 that are not complementary two bumps on 512 cells merge -.14 to +.12 % off, depending on where
 they sit on the grid; with these shares within .012 %.)  Only beside a neuron's kink donors
-send less, see
-:meth:`mfpde.terms.base.ExternalTerm.withheld_drift`.  At an atom the flux is the donor's alone: a
-velocity taken at a face would pin an atom of mass m as soon as the outside pull is below
-m h / 2.  Fluxes are per unit face length.
+send less, see :meth:`mfpde.terms.base.ExternalTerm.withheld_drift`.  At an atom the flux is
+the donor's alone: a face velocity would pin an atom of mass m as soon as the outside pull is
+below m h / 2.  Fluxes are per unit face length.
 """
 
 from __future__ import annotations
