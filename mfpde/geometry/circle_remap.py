@@ -34,7 +34,7 @@ def finer_values(values: FloatArray, count: int) -> FloatArray:
 
 
 def _bend(values: FloatArray) -> FloatArray:
-    """h^2 rho'' / 24 by limited fluxes, zero beside extrema and jumps."""
+    """Differences h^2 rho'' / 24 by limited fluxes, which are 0 beside extrema and jumps."""
     rises = np.roll(values, -1) - values
     around = np.stack([rises, np.roll(rises, 1), np.roll(rises, -1)])
     sizes = np.abs(around) * np.array([1 / 24, 1 / 2, 1 / 2])[:, np.newaxis]
