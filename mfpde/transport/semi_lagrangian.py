@@ -1,10 +1,10 @@
 r"""Conservative semi-Lagrangian transport, of fourth order in time.
 
 A stage moves the cell masses of the step's start along flows of frozen velocities, traced
-back from the faces to their departure points (``mfpde.transport.feet``, ``mfpde.geometry.remap``): the step is
-not limited by cells, and there is only one remap between the ends of a step.  As the velocity
-depends on the measure, the flows are combined by the commutator-free Lie group method of order
-4 (Celledoni, Marthinsen & Owren 2003),
+back from the faces to their departure points (``mfpde.transport.feet``,
+``mfpde.geometry.remap``): the step is not limited by cells, and it ends with one remap.  As the
+velocity depends on the measure, the flows are combined by the commutator-free Lie group method
+of order 4 (Celledoni, Marthinsen & Owren 2003),
 
     mu_2 = exp(F_1/2) mu,   mu_3 = exp(F_2/2) mu,   mu_4 = exp(F_3 - F_1/2) exp(F_1/2) mu,
     mu_new = exp((-F_1 + 2 F_2 + 2 F_3 + 3 F_4)/12) exp((3 F_1 + 2 F_2 + 2 F_3 - F_4)/12) mu,
