@@ -215,8 +215,6 @@ def test_no_text_states_a_number_of_its_own(script: Script) -> None:
     assert numbers_without_quantity(claim.refutation) == []
 
 
-# Slow until the whole report has been made anew from the rebuilt rows: it is stale now.
-@pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "report/report.md"])
 def test_the_committed_report_is_that_of_the_present_sources(page: str) -> None:
     """Made anew by ``python -m mfpde verify`` whenever mfpde or validation changes."""
