@@ -112,7 +112,8 @@ def test_an_equation_that_was_changed_on_disk_is_refused(store, name) -> None:
         load(store)
 
 
-def test_a_store_without_checksums_is_read_as_before(whole, store) -> None:
+def without_checksums(store: Path) -> None:
+    """Make of it what an older version wrote."""
     shutil.rmtree(store / "checksum")
     place = store / "zarr.json"
     record = json.loads(place.read_text())
@@ -120,7 +121,27 @@ def test_a_store_without_checksums_is_read_as_before(whole, store) -> None:
         del record["attributes"][name]
     record.pop("consolidated_metadata", None)
     place.write_text(json.dumps(record))
+
+
+def test_a_store_without_checksums_is_read_as_before(whole, store) -> None:
+    without_checksums(store)
     assert len(load(store).times) == len(whole[0].times)
+
+
+@pytest.mark.parametrize("variable", ["density", "energy", "mass"])
+def test_a_chunk_cut_short_is_noticed_without_checksums_too(store, variable) -> None:
+    without_checksums(store)
+    cut_short(chunks(store, variable)[0])
+    with pytest.raises(StoreError, match="cannot be read"):
+        load(store)
+
+
+def test_what_is_sound_is_read_without_checksums_too(whole, store) -> None:
+    without_checksums(store)
+    cut_short(chunks(store, "density")[0])
+    kept = load(store, skip_damaged=True)
+    assert set(kept.times) < set(whole[0].times)
+    assert all(np.isfinite(state.density.values).all() for state in kept.states)
 
 
 def test_a_full_disk_is_a_line_and_keeps_what_was_saved(

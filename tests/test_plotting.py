@@ -85,7 +85,7 @@ def found_atoms(monkeypatch):
         looked_at.append(measure)
         top = measure.geometry.points[measure.density.values.argmax()]
         atom = SimpleNamespace(
-            position=top, kind="atom", mass=0.5, core_mass=0.5, radius=0.1
+            position=top, kind="atom", arrived_mass=0.5, arriving_mass=0.0, radius=0.1
         )
         return SimpleNamespace(clusters=(atom,), curves=(), place="circle")
 

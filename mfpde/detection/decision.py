@@ -18,13 +18,15 @@ Contraction is that of the density's own velocity, own mass included.  "Without 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
 
-Kind = Literal["atom", "forming", "curve", "jump", "frozen", "resolved", "unresolved"]
+Kind = Literal["atom", "forming", "curve", "unresolved", "jump", "frozen", "resolved"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""All kinds, in the order in which they are listed."""
 
 NARROW = 1.2
 """An atom's rms radius in each direction, in cells, is at most this."""

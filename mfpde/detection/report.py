@@ -109,12 +109,17 @@ class ConcentratedRegion:
 
     @property
     def arrived_mass(self) -> float:
-        """Mass of the core of an atom; 0 where there is no atom yet."""
-        return self.core_mass if self.kind == "atom" else 0.0
+        """Mass of the core of an atom or a curve; 0 where there is none, or none yet."""
+        return self.core_mass if self.kind in ("atom", "curve") else 0.0
 
     @property
     def arriving_mass(self) -> float:
-        """Mass of the basin outside its core; the mass of the whole basin where no atom is yet."""
+        """Mass of the basin outside its core; of the whole basin where an atom is forming.
+
+        0 where the mass gathers nowhere (kinds ``"frozen"``, ``"resolved"``, ...).
+        """
+        if self.kind not in ("atom", "curve", "forming"):
+            return 0.0
         return max(self.mass - self.arrived_mass, 0.0)
 
     @property

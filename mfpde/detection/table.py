@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mfpde.detection.decision import Kind
+from mfpde.detection.decision import KINDS
 from mfpde.detection.report import (
     ALL_FROZEN,
     LIGHT,
@@ -18,15 +18,6 @@ from mfpde.detection.report import (
 
 MOST_ROWS = 12
 MOST_JUMPS = 6
-_ORDER: tuple[Kind, ...] = (
-    "atom",
-    "forming",
-    "curve",
-    "unresolved",
-    "jump",
-    "frozen",
-    "resolved",
-)
 
 
 def sentence(report: ConcentrationReport) -> str:
@@ -55,7 +46,7 @@ def sentence(report: ConcentrationReport) -> str:
 
 
 def _others(report: ConcentrationReport) -> list[str]:
-    counts = [(kind, len(report.of_kinds(kind))) for kind in _ORDER[2:]]
+    counts = [(kind, len(report.of_kinds(kind))) for kind in KINDS[2:]]
     return [
         _counted(count, "curve") if kind == "curve" else f"{count} {kind}"
         for kind, count in counts

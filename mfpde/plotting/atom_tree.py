@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from mfpde.arrays import FloatArray
+from mfpde.plotting.found_atoms import mass_text
 from mfpde.plotting.junctions import draw_mark, mark_handles, track_of
 from mfpde.plotting.scales import set_time_axis
 from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, NEURONS, axes_or_new, styled
@@ -18,7 +19,6 @@ from mfpde.tracking import Path, Track
 LEAST_LABELLED_MASS = 0.04
 DARK, PALE = 0.45, 0.25
 """Strengths of what has arrived, over that of the whole band."""
-SHOWN_ON_ITS_WAY = 5e-4
 
 
 @styled
@@ -209,11 +209,11 @@ def _mark_junctions(ax: Axes, bands: list[_Band]) -> None:
 
 def _label_masses(ax: Axes, track: Track, bands: list[_Band]) -> None:
     for band in bands:
-        mass = band.path.masses[-1]
+        mass, arrived = band.path.masses[-1], band.path.arrived_masses[-1]
         if band.times[-1] < track.times[-1] or mass < LEAST_LABELLED_MASS:
             continue
         ax.annotate(
-            _mass_text(mass, band.path.arrived_masses[-1]),
+            mass_text(arrived, mass - arrived, separator="\n"),
             (1.0, (band.low[-1] + band.high[-1]) / 2),
             xycoords=("axes fraction", "data"),
             xytext=(4, 0),
@@ -224,13 +224,6 @@ def _label_masses(ax: Axes, track: Track, bands: list[_Band]) -> None:
             annotation_clip=False,
             gid="mass",
         )
-
-
-def _mass_text(mass: float, arrived: float) -> str:
-    """Text of the mass that has arrived, and of that on its way where it would show."""
-    if not mass - arrived > SHOWN_ON_ITS_WAY:
-        return f"{mass:.3f}"
-    return f"{arrived:.3f}\n(+{mass - arrived:.3f})"
 
 
 def _add_legend(ax: Axes, track: Track) -> None:

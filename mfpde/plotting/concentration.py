@@ -12,7 +12,7 @@ from mfpde.detection import (
     ConcentrationReport,
     concentration,
 )
-from mfpde.detection.decision import Kind
+from mfpde.detection.decision import KINDS
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting.angle_view import view_of
@@ -43,15 +43,6 @@ KIND_COLOURS = {
 }
 MOST_ROWS = 8
 UPPER_HEIGHT, ROW_HEIGHT = 4.2, 0.2
-_ORDER: tuple[Kind, ...] = (
-    "atom",
-    "forming",
-    "curve",
-    "unresolved",
-    "jump",
-    "frozen",
-    "resolved",
-)
 _TITLES = (
     "kind",
     "position",
@@ -208,7 +199,7 @@ def _draw_balls(ax: Axes, report: ConcentrationReport) -> None:
 
 def _draw_numbers(ax: Axes, report: ConcentrationReport) -> None:
     ax.set_axis_off()
-    listed = [region for kind in _ORDER for region in report.of_kinds(kind)]
+    listed = [region for kind in KINDS for region in report.of_kinds(kind)]
     shown = listed[:MOST_ROWS]
     if shown:
         table = ax.table(

@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray
 from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms
+
+WRITTEN_ON_ITS_WAY = 5e-4
+"""Mass on its way to an atom that is written beside what has arrived."""
+DRAWN_SHARE = 0.1
+"""Share of a basin on its way to its atom above which the whole basin is drawn too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +48,18 @@ class FoundAtoms:
         """Atoms that a measure carries: points of mass, with nothing on its way."""
         return cls(atoms.points, atoms.masses, np.zeros(len(atoms)))
 
+    @property
+    def are_on_their_way(self) -> NDArray[np.bool_]:
+        """Where a mark for the whole basin tells more than that of what has arrived, (n,)."""
+        return np.asarray(self.arriving > DRAWN_SHARE * self.basins)
+
+
+def mass_text(arrived: float, arriving: float, *, separator: str = " ") -> str:
+    """Text of the mass that has arrived, and of that on its way where it would show."""
+    if not arriving > WRITTEN_ON_ITS_WAY:
+        return f"{arrived:.3g}"
+    return f"{arrived:.3g}{separator}(+{arriving:.2g})"
+
 
 def atoms_found(measure: AnyMeasure, equation: MeanFieldEquation) -> FoundAtoms:
     """The atoms of :func:`mfpde.concentration`, those forming, then its rings.
@@ -53,10 +71,8 @@ def atoms_found(measure: AnyMeasure, equation: MeanFieldEquation) -> FoundAtoms:
     found = [*report.clusters, *rings]
     if not found:
         return FoundAtoms.all_arrived(Atoms.none(measure.dimension))
-    arrived = [region.core_mass * (region.kind != "forming") for region in found]
-    basins = np.array([region.mass for region in found])
     return FoundAtoms(
         np.stack([np.asarray(region.position) for region in found]),
-        np.array(arrived),
-        np.maximum(basins - arrived, 0.0),
+        np.array([region.arrived_mass for region in found]),
+        np.array([region.arriving_mass for region in found]),
     )

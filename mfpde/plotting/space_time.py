@@ -14,7 +14,7 @@ from mfpde.measures.measure import Atoms, atoms_of
 from mfpde.plotting.angle_paths import draw_tree
 from mfpde.plotting.angle_view import AngleView, Curve, view_of
 from mfpde.plotting.domain import domain_of_run
-from mfpde.plotting.found_atoms import FoundAtoms, atoms_found
+from mfpde.plotting.found_atoms import DRAWN_SHARE, FoundAtoms, atoms_found
 from mfpde.plotting.scales import (
     MAP_DEPTH,
     density_range,
@@ -28,8 +28,6 @@ from mfpde.runs.run import Run
 
 MOST_TRACK_MARKS = 30
 MOST_DOTS = 200
-DRAWN_SHARE = 0.1
-"""Share of a basin on its way that is drawn: less is a hair's breadth around the disc."""
 AREA_PER_MASS = 60.0
 AREA_OF_DOT = 5.0
 

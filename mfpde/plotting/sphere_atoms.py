@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
-from mfpde.plotting.found_atoms import FoundAtoms, atoms_found
+from mfpde.plotting.found_atoms import FoundAtoms, atoms_found, mass_text
 from mfpde.plotting.projections import Projection
 from mfpde.plotting.sphere_frame import outlined
 from mfpde.plotting.style import ATOM, DENSITY
@@ -17,10 +16,6 @@ from mfpde.plotting.style import ATOM, DENSITY
 MOST_DISCS = 20
 MOST_MASS_LABELS = 8
 AREA_OF_DOT = 6.0
-SHOWN_ON_ITS_WAY = 5e-3
-"""Mass on its way that is told of beside the mass that has arrived."""
-DRAWN_SHARE = 0.1
-"""Share of a basin on its way that is drawn: less is a hair's breadth around the ring."""
 FAINTEST, DARKEST, DARK_DOTS = 0.25, 0.8, 400
 
 
@@ -71,7 +66,7 @@ def draw_atoms(
     A ring has the area of what has arrived; a dotted one around it that of the basin.
     """
     own, found = marked
-    there, coming = found.arrived > 0, is_drawn_on_its_way(found)
+    there, coming = found.arrived > 0, found.are_on_their_way
     for points, masses, face, line, gid in (
         (found.points[coming], found.basins[coming], "none", ":", "on its way"),
         (own.points, own.masses, ATOM, "-", "atoms"),
@@ -98,18 +93,6 @@ def draw_atoms(
         _label_masses(ax, projection, shown, area_per_mass=area_per_mass)
 
 
-def is_drawn_on_its_way(found: FoundAtoms) -> NDArray[np.bool_]:
-    """Where a ring for the whole basin tells more than that of what has arrived, (n,)."""
-    return np.asarray(found.arriving > DRAWN_SHARE * found.basins)
-
-
-def _mass_text(arrived: float, arriving: float) -> str:
-    """Text of the mass that has arrived, and of that on its way where it would show."""
-    if arriving <= SHOWN_ON_ITS_WAY:
-        return f"{arrived:.3g}"
-    return f"{arrived:.3g} (+{arriving:.2g})"
-
-
 def _label_masses(
     ax: Axes, projection: Projection, atoms: FoundAtoms, *, area_per_mass: float
 ) -> None:
@@ -123,7 +106,7 @@ def _label_masses(
         taken.append(place)
         radius = float(np.sqrt(area_per_mass * basins[index] / np.pi))
         ax.annotate(
-            _mass_text(float(atoms.arrived[index]), float(atoms.arriving[index])),
+            mass_text(float(atoms.arrived[index]), float(atoms.arriving[index])),
             tuple(place),
             xytext=(0, -radius - 2),
             textcoords="offset points",

@@ -17,7 +17,6 @@ from mfpde.plotting.sphere_atoms import (
     draw_atoms,
     draw_particles,
     is_crowd,
-    is_drawn_on_its_way,
     marked_atoms,
 )
 from mfpde.plotting.sphere_field import (
@@ -123,7 +122,7 @@ def legend_handles(neurons: list[Neuron], marked: Marked) -> list[Artist]:
                     label=name,
                 )
             )
-    if is_drawn_on_its_way(found).any():
+    if found.are_on_their_way.any():
         dotted = Patch(
             facecolor="none", edgecolor=ATOM, linestyle=":", label="on its way"
         )

@@ -10,12 +10,11 @@ a chunk that is gone, cut short or changed is not read as if it were a state.
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -199,12 +198,13 @@ def read_dataset(group: zarr.Group, *, skip_damaged: bool = False) -> xr.Dataset
     Parameters
     ----------
     skip_damaged
-        Leave out records that do not match their checksum, in place of an error.
+        Leave out records that do not match their checksum or cannot be read, in place of
+        an error.
 
     Raises
     ------
     StoreError
-        If a record does not match its checksum, or an array cannot be read.
+        If a record does not match its checksum or cannot be read.
     """
     with warnings.catch_warnings():
         # An array whose description is gone: its record does not match its checksum.
@@ -215,16 +215,20 @@ def read_dataset(group: zarr.Group, *, skip_damaged: bool = False) -> xr.Dataset
         for name, size in zip(_dimensions(array), array.shape, strict=True):
             sizes[name] = min(size, sizes.get(name, size))
     sizes[TIME] = complete_records(group)
+    records = {
+        name: _records(array, tuple(sizes[d] for d in _dimensions(array)))
+        for name, array in arrays.items()
+    }
     variables = {
-        name: xr.Variable(
-            _dimensions(array),
-            _records(array, tuple(sizes[d] for d in _dimensions(array))),
-            dict(array.attrs),
-        )
+        name: xr.Variable(_dimensions(array), records[name].values, dict(array.attrs))
         for name, array in arrays.items()
     }
     dataset = xr.Dataset(variables, attrs=dict(group.attrs))
-    damaged = _damaged(dataset, must_be_checked=CHECKED in group.attrs)
+    # Stores of older versions have no checksums; what cannot be read is damaged there too.
+    damaged = sorted(
+        {index for found in records.values() for index in found.unreadable}
+        | set(_damaged(dataset, must_be_checked=CHECKED in group.attrs))
+    )
     if not damaged:
         return dataset.drop_vars(CHECKSUM, errors="ignore")
     if not skip_damaged:
@@ -259,25 +263,37 @@ def _told(group: zarr.Group, dataset: xr.Dataset, damaged: Iterable[int]) -> str
     named = ", ".join(f"{time:g}" for time in bad[:5]) + (", ..." if bad[5:] else "")
     return (
         f"{group.store_path} is damaged: {len(bad)} of {len(times)} saves do not match "
-        f"their checksums (t = {named}); load(path, skip_damaged=True) reads the others"
+        f"their checksums or cannot be read (t = {named}); load(path, skip_damaged=True) "
+        "reads the others"
     )
 
 
-def _records(array: zarr.Array[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+class _Records(NamedTuple):
+    """The beginning of an array, and the records of it that could not be read."""
+
+    values: NDArray[Any]
+    unreadable: tuple[int, ...] = ()
+
+
+def _records(array: zarr.Array[Any], shape: tuple[int, ...]) -> _Records:
     """Return the beginning of an array, filled up where a chunk cannot be read."""
     extent = tuple(slice(0, size) for size in shape)
     try:
-        return np.asarray(array[extent])
+        return _Records(np.asarray(array[extent]))
     # Whatever a codec makes of bytes that are not its own.
     except Exception as error:
         if _dimensions(array)[:1] != (TIME,):
             raise StoreError(f"{array.store_path} cannot be read: {error}") from error
     found = np.full(shape, array.fill_value, dtype=array.dtype)
+    unreadable = []
     for index in range(shape[0]):
-        with contextlib.suppress(Exception):
+        try:
             row = np.asarray(array[index : index + 1])
+        except Exception:  # the same, told with the other damaged records
+            unreadable.append(index)
+        else:
             found[index] = row[0][extent[1:]]
-    return found
+    return _Records(found, tuple(unreadable))
 
 
 def _read(array: zarr.Array[Any], place: str) -> NDArray[Any]:

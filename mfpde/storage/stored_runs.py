@@ -258,7 +258,8 @@ def load(
         A store written by :func:`save` or :class:`RunWriter`; ``"particles"`` for the
         particle run beside the density run.
     skip_damaged
-        Leave out saves that do not match their checksums, in place of an error.
+        Leave out saves that do not match their checksums or cannot be read, in place of an
+        error.
 
     Returns
     -------
