@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.plotting.found_atoms import atoms_found
+from mfpde.plotting.atoms import atoms_found
 
 EARLY, LATE = 2.0, 20.0
 FAR = 0.2

@@ -10,8 +10,7 @@ from scipy.integrate import solve_ivp
 
 import mfpde
 from mfpde.detection.field import VelocityField
-from mfpde.detection.interpolated import InterpolatedField
-from mfpde.detection.lattice import probing_lattice
+from mfpde.detection.lattice import InterpolatedField, probing_lattice
 from mfpde.detection.paths import linear_flows
 from mfpde.detection.sphere_flow import Flow
 from mfpde.measures.sampling import quantized

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mfpde.geometry import Circle
 from mfpde.geometry.circle import points_at
-from mfpde.measures.circle_distribution import TURN, CircularDistribution, on_circle
+from mfpde.measures.distributions import TURN, CircularDistribution, on_circle
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 
 LAWS = settings(deadline=None, max_examples=50)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import mfpde
 from mfpde.measures.measure import as_measure
 from mfpde.transport import State, circle_schemes
-from mfpde.transport.circle_means import cell_means, centre_values
+from mfpde.transport.circle import cell_means, centre_values
 from mfpde.transport.circle_schemes import SemiLagrangianCircle
 from validation.circle_cases import (
     Array,

@@ -12,7 +12,7 @@ import pytest
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.commands.zonal_beside import zonal_distance
+from mfpde.commands.report import zonal_distance
 from mfpde.geometry import Zonal
 from mfpde.measures.measure import Atoms
 from mfpde.measures.sampling import quantized

@@ -6,9 +6,8 @@ import pytest
 
 from mfpde.commands.command_line import main
 from mfpde.commands.settings import settings_text
-from mfpde.settings.geometry import GEOMETRY_KINDS
+from mfpde.settings.grid_and_start import GEOMETRY_KINDS, START_KINDS
 from mfpde.settings.settings import Settings, read_settings
-from mfpde.settings.start import START_KINDS
 from mfpde.solver.solve import solve
 from mfpde.storage.stored_runs import RunWriter, load
 

@@ -12,10 +12,9 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measures.measure import Density
 from mfpde.particles import label_density
-from mfpde.studies.centres import centre_near
-from mfpde.studies.ladder import final_atoms, matched
+from mfpde.studies.ladder import centre_near, final_atoms, matched
 from mfpde.studies.quantity import judged
-from mfpde.studies.starts import ladder, start_on
+from mfpde.studies.references import ladder, start_on
 from mfpde.terms import Attention, Perceptron
 
 ASCENT = MeanFieldEquation(Attention(6.0), direction="ascent")

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mfpde.stationary.free_points import FreePoints
-from mfpde.stationary.mass_program import best_masses
+from mfpde.stationary.mass_program import FreePoints, best_masses
 
 
 def random_problem(seed, count):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.stationary.arrangement import cells_of
+from mfpde.stationary.maximization import cells_of
 
 
 def ascent(*terms, beta=3.0):

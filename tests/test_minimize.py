@@ -10,11 +10,11 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import ive
 
 import mfpde
-from mfpde.stationary.activation_bounds import polynomial_error
+from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.stationary.bounded_fields import AtomicField
 from mfpde.stationary.branch_and_bound import floor_of
+from mfpde.stationary.external_bounds import polynomial_error
 from mfpde.stationary.kernel_bounds import kernel_fifth, kernel_third
-from mfpde.stationary.tangent_frames import geodesic_moves, tangent_frames
 from mfpde.stationary.taylor_bounds import Expansion, largest_fall
 from mfpde.terms.funk_hecke import eigenvalues
 from validation.references.ring import ring_angle

@@ -22,8 +22,7 @@ from mfpde.plotting import (
     plot_space_time,
     save_figure,
 )
-from mfpde.plotting.angle_view import CircleView
-from mfpde.plotting.estimate import density_from_quantiles
+from mfpde.plotting.angle_view import CircleView, density_from_quantiles
 from mfpde.plotting.scales import largest_in_rows
 from mfpde.plotting.style import NEURONS, OKABE_ITO
 from mfpde.runs.run import Run
@@ -89,7 +88,7 @@ def found_atoms(monkeypatch):
         )
         return SimpleNamespace(clusters=(atom,), curves=(), place="circle")
 
-    monkeypatch.setattr("mfpde.plotting.found_atoms.concentration", concentration)
+    monkeypatch.setattr("mfpde.plotting.atoms.concentration", concentration)
     return looked_at
 
 

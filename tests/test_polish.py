@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import mfpde
+from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.stationary.derivatives import field_derivatives
-from mfpde.stationary.tangent_frames import geodesic_moves, tangent_frames
 from mfpde.terms import ExternalTerm
 from validation.circle_cases import Array, cosine_potential
 

@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.atoms.exact import NEGLIGIBLE_MASS
-from mfpde.atoms.fits import COARSEST_CIRCLE
+from mfpde.atoms.exact import COARSEST_CIRCLE, NEGLIGIBLE_MASS
 from mfpde.commands.command_line import main
 from mfpde.settings.settings import read_settings
-from mfpde.solver.refinement.criterion import DEFAULT_TOLERANCE
+from mfpde.solver.refinement import DEFAULT_TOLERANCE
 from validation.references.two_atoms import merge_time
 
 ROOT = Path(__file__).parent.parent

@@ -11,8 +11,13 @@ from mfpde.commands.command_line import main
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measures.measure import Density, Measure, uniform
-from mfpde.solver.refinement import RefinementCriterion, doubled_state, largest_grid
-from mfpde.solver.refinement.criterion import DEFAULT_TOLERANCE, coarse_to_fine
+from mfpde.solver.refinement import (
+    DEFAULT_TOLERANCE,
+    RefinementCriterion,
+    coarse_to_fine,
+    doubled_state,
+    largest_grid,
+)
 from mfpde.solver.solve import solve
 from mfpde.storage.store_places import stored_settings
 from mfpde.storage.stored_runs import RunWriter, load, open_dataset, save

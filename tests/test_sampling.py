@@ -6,7 +6,7 @@ from scipy.spatial import cKDTree
 
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.circle import angles_of, points_at
-from mfpde.measures.circle_distribution import TURN, CircularDistribution
+from mfpde.measures.distributions import TURN, CircularDistribution
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.measures.sampling import quantized, sampled
 from mfpde.measures.wasserstein import mollified_distance, wasserstein

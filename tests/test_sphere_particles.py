@@ -11,7 +11,7 @@ from mfpde.geometry import Sphere, Zonal
 from mfpde.geometry.arcs import exponential_map
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.particles import solve_particles
-from mfpde.particles.geodesics import inverse_differential
+from mfpde.particles.systems import inverse_differential
 from mfpde.terms import Attention, Perceptron, direct_sum
 from mfpde.terms.direct_sum import kernel_sums
 from mfpde.terms.exponential import exponential

@@ -21,9 +21,9 @@ from mfpde.plotting import (
 )
 from mfpde.plotting.angle_view import ZonalView
 from mfpde.plotting.globe import BACK, FRONT
+from mfpde.plotting.neurons import circle_points
 from mfpde.plotting.projections import Mollweide, Orthographic
 from mfpde.plotting.sphere_field import values_at
-from mfpde.plotting.sphere_neurons import circle_points
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import reached_end
 from mfpde.terms import Attention, Perceptron
@@ -93,7 +93,7 @@ def found(monkeypatch):
         )
         return SimpleNamespace(clusters=(atom,), curves=(), place="circle")
 
-    monkeypatch.setattr("mfpde.plotting.found_atoms.concentration", concentration)
+    monkeypatch.setattr("mfpde.plotting.atoms.concentration", concentration)
 
 
 def by_gid(ax, gid):

@@ -22,8 +22,7 @@ from mfpde import (
 )
 from mfpde.geometry.array_pool import ArrayPool
 from mfpde.transport import State, scheme_for
-from mfpde.transport.line import braked
-from mfpde.transport.sphere_lines import net_flux, outflow, spread_both_ways
+from mfpde.transport.line import braked, net_flux, outflow, spread_both_ways
 from validation.sphere_cases import AXES, l1_distance, moebius, unit, von_mises
 
 SCHEMES = ("donor_blended", "muscl")

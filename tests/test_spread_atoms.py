@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.measures.spread_atoms import standard_points, with_spread_atoms
+from mfpde.measures.mollified import standard_points, with_spread_atoms
 
 
 def wide_atom(dimension, widths, *, mass=1.0, seed=0):

@@ -20,7 +20,7 @@ from mfpde.measures.measure import Atoms, Density, Measure, perturbed_uniform
 from mfpde.particles import solve_particles
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StepLimit, reached_end
-from mfpde.solver.diagnostics import DIAGNOSTICS
+from mfpde.solver.recorder import DIAGNOSTICS
 from mfpde.solver.solve import solve
 from mfpde.storage.stored_runs import RunWriter, StoreError, load, open_dataset, save
 from mfpde.terms import Attention, Perceptron, Potential

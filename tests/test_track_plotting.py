@@ -18,9 +18,9 @@ from mfpde.plotting import (
     plot_run,
     plot_space_time,
 )
-from mfpde.plotting.atom_paths import sides_of
+from mfpde.plotting.atom_tree import sides_of
+from mfpde.plotting.paths import along_great_circles
 from mfpde.plotting.projections import Orthographic
-from mfpde.plotting.sphere_paths import along_great_circles
 from mfpde.runs.stopping import reached_end
 from mfpde.tracking import Junction, SeenAtoms, Track
 

@@ -7,7 +7,7 @@ import pytest
 
 import mfpde
 from mfpde.detection import strip_width, threshold_clusters, threshold_distance
-from mfpde.detection.coarse import coarse_differences, coarsened
+from mfpde.detection.field import coarse_differences, coarsened
 from validation import verdict_beside_kinks, verdict_cases, verdict_second
 from validation import verdict_shapes as shapes
 from validation.circle_cases import density_of, poisson

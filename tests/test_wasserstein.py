@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mfpde.geometry import Circle
 from mfpde.geometry.circle import angles_of, points_at
-from mfpde.measures.circle_distribution import TURN
+from mfpde.measures.distributions import TURN
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.measures.wasserstein import (
     mollified_distance,

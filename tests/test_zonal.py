@@ -9,8 +9,8 @@ from scipy.special import roots_jacobi, roots_legendre
 
 import mfpde
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Potential, Zonal
-from mfpde.geometry.gegenbauer import zonal_harmonics
 from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
+from mfpde.geometry.zonal_fields import zonal_harmonics
 from mfpde.transport import State, default_scheme, scheme_for
 from mfpde.transport.feet import feet
 from validation.zonal_cases import (

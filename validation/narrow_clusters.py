@@ -25,7 +25,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.measures.spread_atoms import with_spread_atoms
+from mfpde.measures.mollified import with_spread_atoms
 
 Array = NDArray[np.float64]
 

@@ -1,7 +1,6 @@
 """Exact atoms: the hand-off between density and atoms, and the motion of atoms alone."""
 
 from mfpde.atoms.clusters import atoms_of_state, state_of
-from mfpde.atoms.exact import ExactAtoms
-from mfpde.atoms.fits import check_atoms, coarseness
+from mfpde.atoms.exact import ExactAtoms, check_atoms, coarseness
 
 __all__ = ["ExactAtoms", "atoms_of_state", "check_atoms", "coarseness", "state_of"]

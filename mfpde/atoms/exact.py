@@ -1,17 +1,233 @@
-"""Exact atoms as the time loop uses them: the hand-off, and their motion alone."""
+r"""Exact atoms as the time loop uses them: the hand-off, and their motion alone.
+
+Checks that exact atoms can be followed on a geometry, and that its grid is fine enough.
+
+Atoms alone: a stiff differential equation once the density's mass is negligible.
+
+Clusters approach each other at rates down to e^{-2 beta}: an implicit method crosses ten
+decades of time in some hundred steps.  Forces are sums over pairs in which nothing
+cancels: with D = x_j - x_i,
+
+    x_j.x_i - 1 = -|D|^2 / 2,    P_i x_j = D + |D|^2 x_i / 2,
+
+and an atom's force on itself, which is zero, is left out.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from mfpde.atoms.alone import AtomMotion
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from mfpde.arrays import FloatArray, choice
 from mfpde.atoms.clusters import atoms_of_state, state_of
 from mfpde.atoms.hand_off import MEETING_DISTANCE, HandOff
+from mfpde.compiled import compiled
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry.arcs import logarithms, moved_to
+from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.geometry.arcs import logarithms, moved_to, smallest_distance
+from mfpde.measures.clouds import joined
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Atoms
 from mfpde.transport import Flow, State, Transport
+
+MODES = ("grid", "exact")
+# Largest h sqrt(beta) at which exact atoms form where they should: 100 sqrt(beta) cells on
+# the circle, 64 rings at beta = 32 on the sphere.
+COARSEST_CIRCLE = 2 * np.pi / 100
+COARSEST_SPHERE = np.pi / 64 * np.sqrt(32)
+
+
+def check_atoms(atoms: str, equation: MeanFieldEquation, geometry: Geometry) -> None:
+    """Refuse ``atoms="exact"`` where atoms cannot be followed.
+
+    Raises
+    ------
+    ValueError
+        For an unknown mode; for exact atoms on a zonal grid, or with diffusion.
+    """
+    if choice("atoms", atoms, MODES) == "grid":
+        return
+    if not isinstance(geometry, Circle | Sphere):
+        raise ValueError(
+            f"atoms = 'exact' works on a Circle or a Sphere, not on {geometry!r}: mass "
+            "away from the poles of a zonal grid lies on rings, not in points"
+        )
+    if equation.diffusion > 0:
+        raise ValueError(
+            f"atoms = 'exact' with diffusion = {equation.diffusion:g}: diffusion dissolves "
+            "atoms at once; use atoms='grid'"
+        )
+
+
+def beta_of(equation: MeanFieldEquation) -> float:
+    """Return the largest beta of an equation's attentions, 0 without any."""
+    return max((attention.beta for attention in equation.attentions), default=0.0)
+
+
+def least_cells(equation: MeanFieldEquation, geometry: Geometry) -> float:
+    """Return how many cells of a circle, or rings of a sphere, exact atoms need."""
+    root = np.sqrt(beta_of(equation))
+    if isinstance(geometry, Circle):
+        return float(2 * np.pi * root / COARSEST_CIRCLE)
+    return float(np.pi * root / COARSEST_SPHERE)
+
+
+def coarseness(equation: MeanFieldEquation, geometry: Geometry) -> str | None:
+    """Say, for a warning, that the grid is too coarse for exact atoms; None if it is not."""
+    least, beta = least_cells(equation, geometry), beta_of(equation)
+    if geometry.shape[0] * (1 + 1e-9) >= least:
+        return None
+    return (
+        f"the grid is coarse for exact atoms at beta = {beta:g}: {geometry!r} has cells of "
+        f"{geometry.spacing:.3g} against a kernel of width {beta**-0.5:.3g}; atoms may form "
+        f"at the wrong place or not at all; use at least {int(np.ceil(least))} "
+        f"{'cells' if isinstance(geometry, Circle) else 'rings'}"
+    )
+
+
+RELATIVE_TOLERANCE = 1e-10
+ABSOLUTE_TOLERANCE = 1e-13
+
+
+@dataclass(frozen=True)
+class AtomMotion:
+    """The motion of atoms alone under an equation, from one time to another."""
+
+    equation: MeanFieldEquation
+    meeting_distance: float
+
+    def advanced(
+        self, points: FloatArray, masses: FloatArray, times: tuple[float, float]
+    ) -> tuple[FloatArray, FloatArray, tuple[Event, ...]]:
+        """Return points (n, d), masses (n,) and merges at the end of the interval ``times``.
+
+        Raises
+        ------
+        FloatingPointError
+            If the integrator fails.
+        """
+        start, end = times
+        events: list[Event] = []
+        while start < end and len(masses) > 0:
+            points, start, met = self._until_meeting(points, masses, (start, end))
+            while met is not None:
+                events.append(
+                    Event("merge", start, points[list(met)], masses[list(met)])
+                )
+                points, masses = _merged(points, masses, met)
+                met = _nearest_pair(points, self.meeting_distance)
+        return points, masses, tuple(events)
+
+    def _until_meeting(
+        self, points: FloatArray, masses: FloatArray, times: tuple[float, float]
+    ) -> tuple[FloatArray, float, tuple[int, int] | None]:
+        start, end = times
+        shape = points.shape
+
+        def meeting(_: float, flat: FloatArray) -> float:
+            return smallest_distance(_unit(flat.reshape(shape))) - self.meeting_distance
+
+        meeting.terminal = True  # type: ignore[attr-defined]
+        rate = self._rate(masses, shape)
+        # Time counts from the start: late in a long run its digits are few.
+        found = solve_ivp(
+            rate,
+            (0.0, end - start),
+            points.ravel(),
+            method="LSODA",
+            events=meeting if len(masses) > 1 else None,
+            rtol=RELATIVE_TOLERANCE,
+            atol=ABSOLUTE_TOLERANCE,
+        )
+        if found.status < 0:
+            raise FloatingPointError(f"the motion of the atoms failed: {found.message}")
+        last = _unit(found.y[:, -1].reshape(shape))
+        if found.status == 0:
+            return last, end, None
+        at = start + float(found.t[-1])
+        return last, at, _nearest_pair(last, np.inf)
+
+    def _rate(
+        self, masses: FloatArray, shape: tuple[int, ...]
+    ) -> Callable[[float, FloatArray], FloatArray]:
+        equation = self.equation
+        attentions = [
+            (attention.beta, attention.needs_values, attention.amplitude)
+            for attention in equation.attentions
+        ]
+
+        def rate(_: float, flat: FloatArray) -> FloatArray:
+            points = _unit(flat.reshape(shape))
+            speeds = np.zeros(shape)
+            for beta, softmax, amplitude in attentions:
+                speeds += amplitude * _pair_velocities((points, masses), beta, softmax)
+            for term in equation.externals:
+                speeds += term.drift(points)
+            return equation.sign * speeds.ravel()
+
+        return rate
+
+
+@compiled
+def _pair_velocities(
+    atoms: tuple[FloatArray, FloatArray], beta: float, softmax: bool
+) -> FloatArray:
+    """Gradient (n, d) of A[mu] at each of the atoms, their own masses included.
+
+    The amplitude of an unshifted kernel is left out.
+    """
+    points, masses = atoms
+    count, dimension = points.shape
+    speeds = np.zeros((count, dimension))
+    for i in range(count):
+        total = masses[i]
+        for j in range(count):
+            if i == j:
+                continue
+            squared = 0.0
+            for k in range(dimension):
+                squared += (points[j, k] - points[i, k]) ** 2
+            kernel = masses[j] * np.exp(-0.5 * beta * squared)
+            total += kernel
+            for k in range(dimension):
+                rise = points[j, k] - points[i, k] + 0.5 * squared * points[i, k]
+                speeds[i, k] += kernel * rise
+        if softmax:
+            speeds[i] /= total
+    return speeds
+
+
+def _unit(points: FloatArray) -> FloatArray:
+    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
+
+
+def _nearest_pair(points: FloatArray, reach: float) -> tuple[int, int] | None:
+    """Indices of the closest two atoms if they are closer than ``reach``, else None."""
+    if len(points) < 2:
+        return None
+    apart = np.linalg.norm(points[:, np.newaxis] - points, axis=2)
+    apart[np.tril_indices(len(points))] = np.inf
+    first, second = np.unravel_index(np.argmin(apart), apart.shape)
+    return (int(first), int(second)) if apart[first, second] < reach else None
+
+
+def _merged(
+    points: FloatArray, masses: FloatArray, pair: tuple[int, int]
+) -> tuple[FloatArray, FloatArray]:
+    first, second = pair
+    nothing = np.zeros((points.shape[1], points.shape[1]))
+    mass, position, _ = joined(
+        (masses[first], points[first], nothing),
+        (masses[second], points[second], nothing),
+    )
+    kept = np.arange(len(masses)) != second
+    new_points, new_masses = points.copy(), masses.copy()
+    new_points[first], new_masses[first] = position, mass
+    return new_points[kept], new_masses[kept]
+
 
 NEGLIGIBLE_MASS = 1e-7
 """A density of less mass than this is added to the atoms, which then move alone."""

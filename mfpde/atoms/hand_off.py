@@ -23,9 +23,8 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.atoms.cells import Cells, Velocities
-from mfpde.atoms.clusters import Clusters
+from mfpde.atoms.clusters import Clusters, contraction_rates
 from mfpde.atoms.peaks import peaks
-from mfpde.atoms.rates import contraction_rates
 from mfpde.geometry.arcs import smallest_distance
 from mfpde.measures.clouds import POINT_WIDTH, joined, largest_widths
 from mfpde.measures.events import Event, EventKind

@@ -13,18 +13,14 @@ from functools import lru_cache
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.branches.arclength import Direction, Linearised, Place
-from mfpde.branches.drawn import Drawn
-from mfpde.branches.parameters import equation_at
+from mfpde.branches.arclength import Direction, Drawn, Linearised, Place, equation_at
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.measure import Atoms
 from mfpde.stationary import PolishedAtoms, polish
-from mfpde.stationary.attention_derivatives import FieldDerivatives
-from mfpde.stationary.derivatives import field_derivatives
-from mfpde.stationary.hessian import linear_rates
-from mfpde.stationary.newton import positive_scales
+from mfpde.stationary.derivatives import FieldDerivatives, field_derivatives
+from mfpde.stationary.newton import linear_rates, positive_scales
 from mfpde.stationary.symmetry import rotation_modes
-from mfpde.stationary.tangent_frames import tangent_frames
 
 LONGEST_STEP = 0.2
 LONGEST_POLISH = 0.05

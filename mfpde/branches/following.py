@@ -13,9 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, choice, read_only, real_array
-from mfpde.branches.arclength import Direction, Place, tangent
+from mfpde.branches.arclength import (
+    PARAMETERS,
+    Direction,
+    Place,
+    check_parameter,
+    equation_at,
+    tangent,
+)
 from mfpde.branches.atomic import AtomicProblem
-from mfpde.branches.parameters import PARAMETERS, check_parameter, equation_at
 from mfpde.branches.result import Continuation
 from mfpde.branches.segment import AnyProblem
 from mfpde.branches.smooth_start import (

@@ -21,11 +21,13 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.branches.arclength import Direction, Linearised, Place
-from mfpde.branches.drawn import Drawn
-from mfpde.branches.harmonics import Harmonics, real_harmonics
-from mfpde.branches.parameters import equation_at
-from mfpde.branches.stationary_density import StationaryDensity, mean_length
+from mfpde.branches.arclength import Direction, Drawn, Linearised, Place, equation_at
+from mfpde.branches.stationary_density import (
+    Harmonics,
+    StationaryDensity,
+    mean_length,
+    real_harmonics,
+)
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry, Zonal
 from mfpde.measures.measure import Density

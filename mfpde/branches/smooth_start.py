@@ -28,9 +28,9 @@ from mfpde.arrays import FloatArray
 from mfpde.branches.arclength import (
     Place,
     at_value,
+    equation_at,
     least_squares,
 )
-from mfpde.branches.parameters import equation_at
 from mfpde.branches.smooth import SmoothProblem
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal

@@ -24,8 +24,8 @@ from mfpde.branches.junctions import (
     halves,
     meeting,
     passing_pairs,
+    symmetric_branch,
 )
-from mfpde.branches.pitchfork import symmetric_branch
 from mfpde.branches.record import Record
 from mfpde.branches.segment import (
     AnyProblem,

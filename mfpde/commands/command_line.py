@@ -19,7 +19,7 @@ _PLACES = {
     "run": "mfpde.commands.run",
     "settings": "mfpde.commands.settings",
     "study": "mfpde.commands.study",
-    "resume": "mfpde.commands.resume",
+    "resume": "mfpde.commands.run",
     "show": "mfpde.commands.show",
     "plot": "mfpde.commands.show",
     "compare": "mfpde.commands.show",
@@ -56,7 +56,7 @@ def _called(arguments: argparse.Namespace) -> int:
     command = getattr(
         importlib.import_module(_PLACES[arguments.command]), arguments.command
     )
-    from mfpde.settings.errors import SettingsError
+    from mfpde.settings.base import SettingsError
     from mfpde.storage.growing_store import StoreError
 
     try:

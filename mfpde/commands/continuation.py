@@ -7,11 +7,10 @@ import argparse
 import numpy as np
 
 from mfpde.branches import continuation as followed
+from mfpde.branches.arclength import check_parameter, equation_at
 from mfpde.branches.following import Start
-from mfpde.branches.parameters import check_parameter, equation_at
 from mfpde.commands import DONE, NUMERICAL_FAILURE
-from mfpde.commands.places import check_file_place
-from mfpde.commands.text import say
+from mfpde.commands.answers import check_file_place, say
 from mfpde.geometry import Circle, Sphere
 from mfpde.measures.measure import Atoms
 from mfpde.settings.settings import Settings, SettingsError, read_settings

@@ -12,8 +12,7 @@ def minimize(arguments: argparse.Namespace) -> int:
 
     The exit code is 3 if the gap is not as small as wanted; it is printed all the same.
     """
-    from mfpde.commands.places import check_file_place
-    from mfpde.commands.text import say
+    from mfpde.commands.answers import check_file_place, say
     from mfpde.geometry import Circle, Sphere
     from mfpde.settings.settings import SettingsError, read_settings
     from mfpde.stationary import minimize as minimized

@@ -1,15 +1,77 @@
-"""The report of a command about a run, and the steps that follow a run's end."""
+"""The report of a command about a run, and the steps that follow a run's end.
+
+A zonal run against particles on S^(d-1): by their polar angles.
+
+Between two zonal measures the Wasserstein distance is that of their polar angles: meridians
+are geodesics, and no path is shorter than the difference of its ends' polar angles.
+Particles are zonal up to their number, for which this is a lower bound.
+
+Particles beside a run: the same equation from the same start, independently.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from mfpde.commands.text import say, spread, table
+from mfpde.commands.answers import say, spread, table
+from mfpde.geometry import Zonal
+from mfpde.measures.circle_transport import polar_distance
+from mfpde.measures.distributions import PolarDistribution
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.run import Run
 from mfpde.settings.settings import Settings, SettingsError
 from mfpde.storage.stored_runs import PARTICLES, save
+
+
+def is_zonal(measure: AnyMeasure) -> bool:
+    """Whether ``measure`` lives on a zonal grid."""
+    return not isinstance(measure, Atoms) and isinstance(
+        as_measure(measure).geometry, Zonal
+    )
+
+
+def zonal_distance(a: AnyMeasure, b: AnyMeasure, *, order: int = 1) -> float:
+    """Wasserstein distance between the polar angles of two measures, in radians."""
+    return polar_distance(PolarDistribution.of(a), PolarDistribution.of(b), order)
+
+
+def particle_run(
+    run: Run, *, count: int, method: str, start: AnyMeasure, quiet: bool
+) -> Run:
+    """Move particles from ``start`` up to the run's last time, saved when the run was.
+
+    Raises
+    ------
+    SettingsError
+        If there is nothing to compare with: no equation, no saves, diffusion, or the
+        run is one of particles itself.
+    """
+    from mfpde.particles import solve_particles
+
+    equation = run.equation
+    obstacle = ""
+    if equation is None:
+        obstacle = "its equation has the user's own functions and was not stored"
+    elif equation.diffusion > 0:
+        obstacle = f"they move without noise, but diffusion = {equation.diffusion:g}"
+    elif isinstance(run.final, Atoms):
+        obstacle = "it is a run of particles itself"
+    elif not len(run.times) or run.final_time <= 0:
+        obstacle = "it has no saved state after the start"
+    if equation is None or obstacle:
+        raise SettingsError(f"the run cannot be compared with particles: {obstacle}")
+    return solve_particles(
+        equation,
+        start,
+        t_end=run.final_time,
+        save_at=run.times,
+        method=method,
+        count=count,
+        progress=not quiet and sys.stderr.isatty(),
+    )
+
 
 TIMES_SHOWN = 6
 
@@ -96,7 +158,6 @@ def distance_table(run: Run, particles: Run, *, orders: tuple[int, ...] = (1,)) 
     On a zonal grid they are those of the polar angles.  On the sphere each stands beside
     the bound of its error: cells are taken as points there, and large measures coarsened.
     """
-    from mfpde.commands.zonal_beside import is_zonal, zonal_distance
     from mfpde.measures.wasserstein import wasserstein_report
 
     by_angles = is_zonal(run.final)
@@ -146,7 +207,6 @@ def _nothing(text: str) -> None:
 
 
 def _with_particles(run: Run, settings: Settings, *, quiet: bool) -> str:
-    from mfpde.commands.beside import particle_run
 
     wanted = settings.particles
     assert wanted is not None

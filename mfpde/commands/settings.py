@@ -9,11 +9,10 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from mfpde.commands import DONE
-from mfpde.commands.text import say
+from mfpde.commands.answers import say
 from mfpde.settings.base import Section
-from mfpde.settings.geometry import GEOMETRY_KINDS
+from mfpde.settings.grid_and_start import GEOMETRY_KINDS, START_KINDS
 from mfpde.settings.settings import Settings
-from mfpde.settings.start import START_KINDS
 
 _KINDS: dict[str, dict[str, type[Any]]] = {
     "geometry": dict(GEOMETRY_KINDS),

@@ -6,9 +6,8 @@ import argparse
 from pathlib import Path
 
 from mfpde.commands import DONE
-from mfpde.commands.places import check_file_place
+from mfpde.commands.answers import check_file_place, say
 from mfpde.commands.report import distance_table, drawn, head, summary
-from mfpde.commands.text import say
 from mfpde.settings.settings import SettingsError
 from mfpde.storage.store_places import PARTICLES, has_particles
 from mfpde.storage.stored_runs import load
@@ -37,7 +36,7 @@ def plot(arguments: argparse.Namespace) -> int:
 
 def compare(arguments: argparse.Namespace) -> int:
     """Compare a stored run with particles from the same start, by W1 and W2."""
-    from mfpde.commands.beside import particle_run
+    from mfpde.commands.report import particle_run
 
     run = load(arguments.store)
     wanted = arguments.particles

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mfpde.commands import DONE
-from mfpde.commands.places import check_file_place
-from mfpde.commands.text import say
+from mfpde.commands.answers import check_file_place, say
 from mfpde.geometry import Circle, Sphere
 from mfpde.runs.run import Run
 from mfpde.settings.settings import Settings, SettingsError, read_settings

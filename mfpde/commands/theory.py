@@ -12,10 +12,9 @@ from pydantic import ValidationError
 from mfpde import theory as facts
 from mfpde.arrays import FloatArray, choice, nearest, real_number, whole_number
 from mfpde.commands import DONE
-from mfpde.commands.text import say, table
+from mfpde.commands.answers import say, table
 from mfpde.equation import MeanFieldEquation
-from mfpde.settings.base import Real, Section, Whole, Word
-from mfpde.settings.errors import SettingsError, section_lines
+from mfpde.settings.base import Real, Section, SettingsError, Whole, Word, section_lines
 from mfpde.settings.settings import setting_value
 from mfpde.terms import Attention, Perceptron
 

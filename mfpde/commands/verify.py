@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.commands import BAD_SETTINGS, DONE, NUMERICAL_FAILURE
-from mfpde.commands.text import complain, say
+from mfpde.commands.answers import complain, say
 
 MISSING = (
     "mfpde verify: the scripts of validation/ are not installed with the package; run "
@@ -24,7 +24,7 @@ def verify(arguments: argparse.Namespace) -> int:
 
     The exit code is 3 unless every quantity is within its tolerance.
     """
-    from mfpde.settings.errors import SettingsError
+    from mfpde.settings.base import SettingsError
 
     try:
         runner: Any = importlib.import_module("validation.runner")

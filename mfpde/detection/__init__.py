@@ -17,7 +17,7 @@ from mfpde.detection.threshold import threshold_clusters, threshold_distance
 from mfpde.detection.zonal import zonal_report
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Zonal
-from mfpde.measures.circle_distribution import on_circle
+from mfpde.measures.distributions import on_circle
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
 
 __all__ = [

@@ -18,7 +18,7 @@ from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.measures.circle_distribution import ANGLE_ROUNDING, CircularDistribution
+from mfpde.measures.distributions import ANGLE_ROUNDING, CircularDistribution
 from mfpde.measures.measure import Atoms, Measure
 
 LARGEST_RADIUS = np.pi / 6

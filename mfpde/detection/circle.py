@@ -10,11 +10,15 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.detection.balls import core_radius, largest_ball_masses, profile_radii
-from mfpde.detection.circle_core import Core, Cores
-from mfpde.detection.circle_flow import AngularField, Basin, Flow, within
-from mfpde.detection.clusters import NARROW_WITHOUT_GRID, particle_clusters
-from mfpde.detection.coarse import coarse_differences, coarsened
-from mfpde.detection.decision import NARROW, Signals, decide
+from mfpde.detection.circle_flow import AngularField, Basin, Core, Cores, Flow, within
+from mfpde.detection.decision import (
+    NARROW,
+    NARROW_WITHOUT_GRID,
+    Signals,
+    decide,
+    particle_clusters,
+)
+from mfpde.detection.field import coarse_differences, coarsened
 from mfpde.detection.jumps import jump_angles
 from mfpde.detection.report import (
     REST,
@@ -26,7 +30,7 @@ from mfpde.detection.report import (
 from mfpde.detection.strip import strip_width
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.circle import angles_of, points_at
-from mfpde.measures.circle_distribution import CircularDistribution
+from mfpde.measures.distributions import CircularDistribution
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 
 WINDOW_CELLS = 6.0

@@ -21,9 +21,8 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.field import BoolArray
 from mfpde.detection.lattice import lattice_of
-from mfpde.detection.tangent import tangent_basis
 from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.geometry.arcs import exponential_map
+from mfpde.geometry.arcs import exponential_map, tangent_basis
 from mfpde.measures.measure import Measure
 
 PLATEAU = 0.15

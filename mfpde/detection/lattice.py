@@ -10,6 +10,12 @@ are at most rounding is an attractor, and adjacent ones are the same.  The conne
 components of this graph are the basins: each has one attractor, or one cycle for a drift
 that is no gradient.  The graph knows eight directions only; the places of the basins' edges
 are found by ``mfpde.detection.parting``.
+
+The velocity field of a fixed measure between the points of a lattice of S^2.
+
+Attention's velocity is smooth on the scale 1/sqrt(beta), which a lattice resolves: its
+three components are cubic splines, along whole meridians so that a pole is no boundary.
+The drift of the other terms, which may have kinks, is taken as it is.
 """
 
 from __future__ import annotations
@@ -18,11 +24,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.ndimage import map_coordinates, spline_filter
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from mfpde.arrays import FloatArray, IntArray, read_only
-from mfpde.detection.field import BoolArray
+from mfpde.detection.field import BoolArray, VelocityField
 from mfpde.geometry import Sphere
 from mfpde.geometry.sphere import points_at
 
@@ -205,3 +213,58 @@ def passes(
     highest = np.full(len(pairs), -np.inf)
     np.maximum.at(highest, numbers.ravel(), levels)
     return pairs, highest
+
+
+_ORDER = 3
+_PERIODIC = "grid-wrap"
+
+
+@dataclass(frozen=True, eq=False)
+class InterpolatedField:
+    """Velocity of ``field`` at any points.
+
+    ``coefficients`` (3, 2 nlat, nlon) are those of the splines, in equal steps along
+    whole meridians from the colatitude ``first`` and around.
+    """
+
+    field: VelocityField
+    first: float
+    coefficients: FloatArray
+
+    @classmethod
+    def of(
+        cls, field: VelocityField, lattice: Lattice, velocity: FloatArray
+    ) -> InterpolatedField:
+        """Interpolate ``velocity`` (n, 3), the field's at the points of ``lattice``."""
+        smooth = velocity - field.drift(lattice.points)
+        rows = smooth.T.reshape(3, lattice.nlat, lattice.nlon)
+        # Over a pole a column goes on in its opposite.
+        opposite = np.roll(rows, lattice.nlon // 2, axis=2)[:, ::-1]
+        colatitudes = lattice.colatitudes
+        first = float(colatitudes[0])
+        along = CubicSpline(
+            np.concatenate(
+                [colatitudes, 2 * np.pi - colatitudes[::-1], [first + 2 * np.pi]]
+            ),
+            np.concatenate([rows, opposite, rows[:, :1]], axis=1),
+            bc_type="periodic",
+            axis=1,
+        )
+        count = 2 * lattice.nlat
+        even = along(first + np.arange(count) * 2 * np.pi / count)
+        filtered = [spline_filter(part, _ORDER, mode=_PERIODIC) for part in even]
+        return cls(field, first, np.stack(filtered))
+
+    def at(self, points: FloatArray) -> FloatArray:
+        """Velocity at ``points`` (n, 3), shape (n, 3)."""
+        x, y, z = points.T
+        _, count, nlon = self.coefficients.shape
+        rows = (np.arctan2(np.hypot(x, y), z) - self.first) * count / (2 * np.pi)
+        columns = np.arctan2(y, x) * nlon / (2 * np.pi)
+        smooth = [
+            map_coordinates(
+                part, [rows, columns], order=_ORDER, mode=_PERIODIC, prefilter=False
+            )
+            for part in self.coefficients
+        ]
+        return np.stack(smooth, axis=1) + self.field.drift(points)

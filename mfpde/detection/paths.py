@@ -19,8 +19,7 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.detection.field import BoolArray
-from mfpde.detection.tangent import tangent_basis
-from mfpde.geometry.arcs import exponential_map
+from mfpde.geometry.arcs import exponential_map, tangent_basis
 
 VelocityAt = Callable[[FloatArray], FloatArray]
 

@@ -26,10 +26,9 @@ from mfpde.detection.decision import (
     NARROW,
 )
 from mfpde.detection.field import BoolArray, VelocityField
-from mfpde.detection.moving_mass import MovingMass
 from mfpde.detection.paths import Paths
 from mfpde.detection.sphere_basins import MEETING_CELLS, LatticeField
-from mfpde.detection.sphere_core import Core, Cores
+from mfpde.detection.sphere_core import Core, Cores, MovingMass
 from mfpde.measures.measure import Atoms, Density, Measure
 
 WINDOW_CELLS = 4.0

@@ -15,13 +15,15 @@ from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.balls import largest_ball_masses, profile_radii
-from mfpde.detection.clusters import NARROW_WITHOUT_GRID, particle_clusters
-from mfpde.detection.coarse import coarse_differences, coarsened
-from mfpde.detection.curves import Curves
-from mfpde.detection.decision import NARROW, Signals, decide
-from mfpde.detection.field import BoolArray
+from mfpde.detection.decision import (
+    NARROW,
+    NARROW_WITHOUT_GRID,
+    Signals,
+    decide,
+    particle_clusters,
+)
+from mfpde.detection.field import BoolArray, coarse_differences, coarsened
 from mfpde.detection.jumps import jump_cells
-from mfpde.detection.moving_mass import NO_MASS
 from mfpde.detection.report import (
     REST,
     ConcentratedRegion,
@@ -29,11 +31,11 @@ from mfpde.detection.report import (
     leads_core,
     local_exponents,
 )
-from mfpde.detection.sphere_core import Core, Cores
+from mfpde.detection.sphere_core import NO_MASS, Core, Cores, Curves
 from mfpde.detection.sphere_flow import Basin, Flow
 from mfpde.detection.strip import strip_width
-from mfpde.detection.tangent import coordinates_about, tangent_basis
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import coordinates_about, tangent_basis
 from mfpde.measures.measure import Atoms, Measure
 
 WINDOW_CELLS = 6.0

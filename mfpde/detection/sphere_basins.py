@@ -19,9 +19,9 @@ from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.field import BoolArray, VelocityField
-from mfpde.detection.interpolated import InterpolatedField
 from mfpde.detection.lattice import (
     CellBasins,
+    InterpolatedField,
     Lattice,
     cell_basins,
     lattice_of,
@@ -31,10 +31,9 @@ from mfpde.detection.lattice import (
 from mfpde.detection.parting import Partition, above_passes, beside_attractors
 from mfpde.detection.paths import Paths
 from mfpde.detection.report import REST
-from mfpde.detection.tangent import tangent_basis, velocity_gradients
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Sphere
-from mfpde.geometry.arcs import exponential_map
+from mfpde.geometry.arcs import exponential_map, tangent_basis, velocity_gradients
 from mfpde.measures.measure import Atoms, Measure
 
 REACH = 0.7

@@ -15,11 +15,11 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.balls import core_radius
 from mfpde.detection.field import VelocityField
 from mfpde.detection.lattice import Lattice
-from mfpde.detection.moving_mass import MovingMass
 from mfpde.detection.parting import Partition, at_edges
 from mfpde.detection.paths import Paths
 from mfpde.detection.resting import resting_peaks, with_resting
 from mfpde.detection.sphere_basins import LatticeField
+from mfpde.detection.sphere_core import MovingMass
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Measure
 

@@ -22,14 +22,13 @@ from mfpde.detection.balls import (
     polar_angles,
     profile_radii,
 )
-from mfpde.detection.coarse import coarse_differences, coarsened
 from mfpde.detection.decision import (
     LEAST_EXCESS,
     LEAST_SHARE,
     Signals,
     decide,
 )
-from mfpde.detection.field import BoolArray
+from mfpde.detection.field import BoolArray, coarse_differences, coarsened
 from mfpde.detection.jumps import jump_angles
 from mfpde.detection.report import (
     REST,

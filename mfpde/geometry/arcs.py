@@ -3,9 +3,21 @@ r"""Great arcs of S^(d-1): the exponential map and its inverse.
 With u tangent at x and r = |u|,
 
     Exp_x(u) = cos r x + (sin r / r) u,      Log_x(y) = (r / sin r) (y - (x.y) x),  cos r = x.y.
+
+Tangent coordinates on S^(d-1) in any dimension d >= 2.
+
+The frame at x consists of the last d - 1 rows of the Householder reflection
+
+    H = I - 2 w w^T / |w|^2,   w = x + sign(x_1) e_1,   H e_1 = -sign(x_1) x,
+
+which are orthonormal and orthogonal to x, to rounding.
+
+Tangent planes of S^2: bases, coordinates, gradients of a velocity.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -100,3 +112,117 @@ def smallest_distance(points: FloatArray) -> float:
                 squared += (points[i, k] - points[j, k]) ** 2
             smallest = min(smallest, squared)
     return float(np.sqrt(smallest))
+
+
+def tangent_frames(points: FloatArray) -> FloatArray:
+    """Orthonormal tangents at unit vectors ``points`` (n, d), shape (n, d - 1, d)."""
+    normals = points.copy()
+    normals[:, 0] += np.where(points[:, 0] >= 0, 1.0, -1.0)
+    squares = np.einsum("ni,ni->n", normals, normals)
+    identity = np.eye(points.shape[1])[1:]
+    scaled = 2 * normals / squares[:, np.newaxis]
+    return np.asarray(identity - normals[:, 1:, np.newaxis] * scaled[:, np.newaxis, :])
+
+
+def geodesic_moves(
+    points: FloatArray, frames: FloatArray, steps: FloatArray
+) -> FloatArray:
+    """Ends (n, d) of the great arcs that leave ``points`` along ``steps`` (n, d - 1)."""
+    vectors = np.einsum("na,nai->ni", steps, frames)
+    return exponential_map(points, vectors)
+
+
+def distances(points: FloatArray, others: FloatArray) -> FloatArray:
+    """Great-circle distances between ``points`` and ``others`` (..., d), in radians.
+
+    From the chord, 2 arcsin(|x - y| / 2): accurate for close points, where arccos is not.
+    """
+    chords = np.linalg.norm(points - others, axis=-1)
+    return np.asarray(2 * np.arcsin(np.minimum(chords / 2, 1.0)))
+
+
+def tangent_basis(points: FloatArray) -> FloatArray:
+    """Two orthonormal tangents at each of ``points`` (n, 3), shape (n, 2, 3).
+
+    The first is across the coordinate axis that is farthest from the point, so that they
+    are well defined at the poles too.
+    """
+    basis = np.empty((len(points), 2, 3))
+    _fill_bases(points, basis)
+    return basis
+
+
+@compiled
+def _fill_bases(points: FloatArray, basis: FloatArray) -> None:
+    for n in range(len(points)):
+        x = points[n]
+        axis = 0
+        for i in range(1, 3):
+            if abs(x[i]) < abs(x[axis]):
+                axis = i
+        # The axis times the point: its entry along the axis is 0.
+        before, behind = (axis + 1) % 3, (axis + 2) % 3
+        length = np.sqrt(x[before] ** 2 + x[behind] ** 2)
+        first, second = basis[n, 0], basis[n, 1]
+        first[axis] = 0.0
+        first[before], first[behind] = -x[behind] / length, x[before] / length
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            second[i] = x[j] * first[k] - x[k] * first[j]
+
+
+def coordinates_about(centre: FloatArray, points: FloatArray) -> FloatArray:
+    """Coordinates (n, 2) of ``points`` in the tangent plane, of length the distance."""
+    basis = tangent_basis(centre[np.newaxis])[0]
+    flat = points @ basis.T
+    sines = np.linalg.norm(flat, axis=1)
+    angles = np.arctan2(sines, points @ centre)
+    return np.asarray(flat * (angles / np.maximum(sines, 1e-300))[:, np.newaxis])
+
+
+def velocity_gradients(
+    velocity_at: Callable[[FloatArray], FloatArray],
+    points: FloatArray,
+    frame: tuple[FloatArray, float],
+) -> tuple[FloatArray, FloatArray]:
+    """Velocity (n, 2) and its gradient (n, 2, 2) in a basis, by central differences.
+
+    Parameters
+    ----------
+    velocity_at
+        Velocities (m, 3) at points (m, 3).
+    points
+        Points (n, 3).
+    frame
+        Tangent basis (n, 2, 3), and how far apart the differenced points are, halved.
+
+    Returns
+    -------
+    Components v_a and derivatives of v_a along b at [a, b].  Tangents are transported
+    along the great arcs.
+    """
+    basis, reach = frame
+    count = len(points)
+    stencil = [points]
+    for b in (0, 1):
+        stencil += [
+            exponential_map(points, sign * reach * basis[:, b]) for sign in (1, -1)
+        ]
+    vectors = velocity_at(np.concatenate(stencil)).reshape(5, count, 3)
+    gradient = np.empty((count, 2, 2))
+    for b in (0, 1):
+        ahead, behind = vectors[1 + 2 * b], vectors[2 + 2 * b]
+        other = basis[:, 1 - b]
+        across = np.einsum("ni,ni->n", ahead - behind, other)
+        # The tangent along the arc turns with it: cos(reach) e -+ sin(reach) x.
+        turned = [
+            np.cos(reach) * basis[:, b] - sign * np.sin(reach) * points
+            for sign in (1, -1)
+        ]
+        along = np.einsum("ni,ni->n", ahead, turned[0]) - np.einsum(
+            "ni,ni->n", behind, turned[1]
+        )
+        gradient[:, b, b] = along / (2 * reach)
+        gradient[:, 1 - b, b] = across / (2 * reach)
+    velocity = np.einsum("ni,nai->na", vectors[0], basis)
+    return velocity, gradient

@@ -17,8 +17,8 @@ import pyfftw
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.compiled import compiled
 from mfpde.geometry.base import CellsNear, Geometry
-from mfpde.geometry.circle_remap import finer_values
 from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms
+from mfpde.geometry.remap import finer_values
 
 MINIMUM_CELLS = 16
 MOST_CELLS = 2**24

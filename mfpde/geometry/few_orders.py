@@ -26,6 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
+from mfpde.compiled import LANES
 from mfpde.geometry.array_pool import ArrayPool
 from mfpde.geometry.few_orders_blocks import analysis, synthesis
 from mfpde.geometry.few_orders_rings import PARTS
@@ -40,7 +41,6 @@ from mfpde.geometry.few_orders_tables import (
 )
 from mfpde.geometry.few_orders_waves import PAIRS, RINGS
 from mfpde.geometry.gauss_legendre import rings
-from mfpde.geometry.lanes import LANES
 from mfpde.geometry.octets import octets, zeros_in_octets
 
 

@@ -16,8 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled_fused, inlined
-from mfpde.geometry.lanes import LANES
+from mfpde.compiled import LANES, compiled_fused, inlined
 from mfpde.geometry.octets import load, mirrored, store
 
 PARTS = 6

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
+from mfpde.compiled import LANES
 from mfpde.geometry.few_orders_rings import (
     COS_0,
     COS_2,
@@ -16,7 +17,6 @@ from mfpde.geometry.few_orders_rings import (
 )
 from mfpde.geometry.few_orders_waves import PAIRS
 from mfpde.geometry.harmonics import recurrence
-from mfpde.geometry.lanes import LANES
 from mfpde.geometry.octets import octets, zeros_in_octets
 
 _NEGLIGIBLE = 1e-60

@@ -26,7 +26,7 @@ from numba.extending import (
 )
 
 from mfpde.arrays import FloatArray
-from mfpde.geometry.lanes import LANES
+from mfpde.compiled import LANES
 
 _NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
 _BYTES = 8

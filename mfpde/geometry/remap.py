@@ -10,11 +10,23 @@ as second derivatives (White & Adcroft 2008), or a monotone cubic where these ar
 There is no limit on the distance that the feet move, only on their order (time step times
 velocity gradient below 1).  Mass is summed cell by cell from foot to foot, never as a
 difference of prefix sums: so the new mass is positive also where it is small.
+
+Point values of a density on finer cells of the circle, with the same mass.
+
+Values at the centres become means over the cells and back by
+
+    mean - value = h^2 rho'' / 24,
+
+a difference of fluxes, hence conservative; fluxes are limited (Boris & Book 1973) so that
+no value leaves the range of its neighbours.
+
+Conservative, nonnegative remapping of cell masses between Gauss-Legendre grids.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled, inlined
@@ -171,3 +183,72 @@ def remapped(masses: FloatArray, densities: FloatArray, feet: FloatArray) -> Flo
         below = end - k
         result[j] = total + _part(masses[i], densities[:, i], 0.0, below)
     return result
+
+
+def finer_values(values: FloatArray, count: int) -> FloatArray:
+    """Values (count,) at the centres of finer cells: the monotone cubic remapping.
+
+    Parameters
+    ----------
+    values
+        Values at the centres, none negative.
+    count
+        Number of cells, at least ``len(values)``.
+    """
+    means = values + _bend(values)
+    edges = edge_densities(np.pad(means, GHOSTS, mode="wrap"))
+    feet = np.linspace(0.0, len(values), count + 1)
+    finer = remapped(means, edges, feet) * (count / len(values))
+    return np.asarray(np.maximum(finer - _bend(finer), 0.0))
+
+
+def _bend(values: FloatArray) -> FloatArray:
+    """Differences h^2 rho'' / 24 by limited fluxes, which are 0 beside extrema and jumps."""
+    rises = np.roll(values, -1) - values
+    around = np.stack([rises, np.roll(rises, 1), np.roll(rises, -1)])
+    sizes = np.abs(around) * np.array([1 / 24, 1 / 2, 1 / 2])[:, np.newaxis]
+    signs = np.sign(around)
+    is_monotone = (signs == signs[0]).all(axis=0)
+    fluxes = np.where(is_monotone, signs[0] * sizes.min(axis=0), 0.0)
+    return np.asarray(fluxes - np.roll(fluxes, 1))
+
+
+def remapped_on_sphere(
+    masses: FloatArray,
+    heights: tuple[FloatArray, FloatArray],
+    num_longitudes: int,
+) -> FloatArray:
+    """Masses on another grid, by monotone cubics in the cumulated mass.
+
+    Masses are remapped first along the rings, then across them.
+
+    Parameters
+    ----------
+    masses
+        Cell masses, shape (nlat, nlon).
+    heights
+        Heights 1 - cos theta of the ring faces, old (nlat + 1,) and new.
+    num_longitudes
+        Number of cells in each ring of the new grid.
+
+    Returns
+    -------
+    Cell masses on the new grid, one row for each of its rings, none negative.
+    """
+    nlon = masses.shape[1]
+    cumulated = np.concatenate([np.zeros((len(masses), 1)), masses.cumsum(1)], axis=1)
+    total = cumulated[:, -1:]
+    # Three turns: the interpolant is periodic on the middle one.  Cells start half a
+    # cell before longitude 0.
+    unrolled = np.concatenate(
+        [cumulated[:, :-1] - total, cumulated[:, :-1], cumulated + total], axis=1
+    )
+    faces = 2 * np.pi * (np.arange(-nlon, 2 * nlon + 1) - 0.5) / nlon
+    new_faces = 2 * np.pi * (np.arange(num_longitudes + 1) - 0.5) / num_longitudes
+    along = np.diff(PchipInterpolator(faces, unrolled, axis=1)(new_faces), axis=1)
+    across = np.concatenate([np.zeros((1, num_longitudes)), along.cumsum(0)])
+    old_heights, new_heights = heights
+    result = np.diff(
+        PchipInterpolator(old_heights, across, axis=0)(new_heights), axis=0
+    )
+    return np.asarray(np.maximum(result, 0.0))

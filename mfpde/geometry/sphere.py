@@ -19,12 +19,13 @@ from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_nu
 from mfpde.geometry.base import CellsNear, Geometry
 from mfpde.geometry.gauss_legendre import Rings, cells_near, rings, spread
 from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
-from mfpde.geometry.planned_transform import Transform, planned_transform
-from mfpde.geometry.sphere_heat import two_point_heat_flow
-from mfpde.geometry.sphere_remap import remapped
+from mfpde.geometry.heat import two_point_heat_flow
+from mfpde.geometry.remap import remapped_on_sphere
 from mfpde.geometry.spherical_transform import (
+    Transform,
     degree_of,
     degrees_and_orders,
+    planned_transform,
     shtns_module,
 )
 
@@ -276,7 +277,7 @@ class Sphere(Geometry):
             2 * np.sin(self.rings.face_colatitudes / 2) ** 2,
             2 * np.sin(finer.rings.face_colatitudes / 2) ** 2,
         )
-        masses = remapped(values * self.areas, heights, finer.nlon)
+        masses = remapped_on_sphere(values * self.areas, heights, finer.nlon)
         return np.asarray(masses / finer.areas)
 
     def _is_resolved(self, coefficients: ComplexArray) -> bool:

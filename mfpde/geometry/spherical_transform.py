@@ -3,12 +3,15 @@
 Harmonics have mean square 1 over the sphere (shtns' ``sht_fourpi``) and the
 Condon-Shortley phase; coefficients of real fields are stored for m >= 0, first by m,
 then by l.
+
+The faster of two spherical-harmonic transforms, planned once for each thread.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import threading
 import warnings
 from functools import cache
 from types import ModuleType
@@ -17,6 +20,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 from mfpde.geometry.array_pool import ArrayPool
+from mfpde.geometry.few_orders import FewOrdersTransform
 from mfpde.geometry.gauss_legendre import rings
 
 
@@ -101,3 +105,27 @@ def degrees_and_orders(degree: int) -> tuple[IntArray, IntArray]:
 def degree_of(size: int) -> int:
     """Degree L from the number (L + 1)(L + 2) / 2 of coefficients."""
     return round((float(np.sqrt(8 * size + 1)) - 3) / 2)
+
+
+Transform = SphericalTransform | FewOrdersTransform
+
+# About where the two take the same time, on rings of 96 to 768 cells.
+_CELLS_PER_ORDER = 3
+_MOST_ORDERS = 56
+
+
+def planned_transform(nlat: int, nlon: int, degree: int) -> Transform:
+    """Return the transform of this thread for a grid and degree.
+
+    Matrix products are faster than shtns up to some degree: their work grows with the
+    degree, that of fast Fourier transforms with the grid alone.  The rule was measured for
+    one step of the solver, which takes moments three times and two gradients.
+    """
+    return _planned(nlat, nlon, degree, threading.get_ident())
+
+
+@cache
+def _planned(nlat: int, nlon: int, degree: int, thread: int) -> Transform:
+    if degree + 1 <= min(_MOST_ORDERS, nlon // _CELLS_PER_ORDER):
+        return FewOrdersTransform(nlat, nlon, degree)
+    return SphericalTransform(nlat, nlon, degree)

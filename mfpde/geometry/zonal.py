@@ -17,10 +17,14 @@ from scipy.special import gammaln
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.geometry.base import Geometry
-from mfpde.geometry.gegenbauer import zonal_harmonics
+from mfpde.geometry.heat import heat_step
 from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
-from mfpde.geometry.zonal_fields import ZonalFields, log_band_areas, moment_table
-from mfpde.geometry.zonal_heat import heat_step
+from mfpde.geometry.zonal_fields import (
+    ZonalFields,
+    log_band_areas,
+    moment_table,
+    zonal_harmonics,
+)
 
 LARGEST_DIMENSION = 2048
 MINIMUM_CELLS = 16

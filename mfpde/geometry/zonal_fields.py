@@ -4,7 +4,7 @@ Moments are
 
     M_l = \int P_l(cos theta) dmu,   l = 0..L,
 
-with P_l of ``mfpde.geometry.gegenbauer``, from the cumulated masses C_j at the faces: with
+with P_l of ``mfpde.geometry.zonal_fields``, from the cumulated masses C_j at the faces: with
 the masses U_j of the uniform probability, by parts and with the trapezoidal rule,
 
     M_l = -h sum_j (C_j - C_n U_j) (d/dtheta) P_l(cos theta_j)          (l >= 1).
@@ -13,6 +13,15 @@ C is known exactly at faces, C - U is flat at the poles: the rule converges like
 odd and faster than any power in even dimension, and the uniform state has no moments to
 rounding.  (Averages of P_l over the cells give the uniform state no moments either, but are
 wrong by O(h^2 d) for a bump away from the equator.)
+
+Zonal harmonics of S^(d-1): Legendre polynomials P_l of dimension d, with P_l(1) = 1.
+
+    (l + d - 2) P_(l+1)(z) = (2l + d - 2) z P_l(z) - l P_(l-1)(z)
+    P_l'(z) = l (l + d - 2) / (d - 1) P_(l-1)^(d+2)(z)
+
+(Mueller 1998, Analysis of Spherical Symmetries in Euclidean Spaces, chapter 2).  They are
+bounded by 1 in every dimension, while the number D_l of harmonics of degree l, which
+multiplies them in the reproducing kernel, is not representable for large d.
 """
 
 from __future__ import annotations
@@ -23,7 +32,30 @@ import numpy as np
 from scipy.special import roots_legendre
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only
-from mfpde.geometry.gegenbauer import zonal_harmonics, zonal_slopes
+
+
+def zonal_harmonics(dimension: int, degree: int, cosines: FloatArray) -> FloatArray:
+    """P_0..P_degree at ``cosines`` z (n,) in dimension d, shape (degree + 1, n)."""
+    result = np.empty((degree + 1, len(cosines)))
+    result[0] = 1.0
+    if degree > 0:
+        result[1] = cosines
+    for l in range(1, degree):
+        ahead = (2 * l + dimension - 2) * cosines * result[l]
+        result[l + 1] = (ahead - l * result[l - 1]) / (l + dimension - 2)
+    return result
+
+
+def zonal_slopes(dimension: int, degree: int, angles: FloatArray) -> FloatArray:
+    """Slopes d/dtheta P_l(cos theta) at ``angles`` (n,), l = 0..degree, (degree + 1, n)."""
+    result = np.zeros((degree + 1, len(angles)))
+    if degree > 0:
+        l = np.arange(1, degree + 1)[:, np.newaxis]
+        factors = l * (l + dimension - 2) / (dimension - 1)
+        inner = zonal_harmonics(dimension + 2, degree - 1, np.cos(angles))
+        result[1:] = -factors * np.sin(angles) * inner
+    return result
+
 
 _GAUSS_POINTS = 12
 

@@ -8,7 +8,27 @@ With the quantile function Q of a measure of mass m on the circle,
 each with mass m / n (inverse transform sampling; quantisation: Graf & Luschgy, 2000).
 On the sphere random points fall into cells by mass, and quantiles are those of the latitude,
 with the golden-ratio sequence for the quantiles of the longitude, W1 = O(n^{-1/2}) as for
-any n points; see :mod:`mfpde.measures.sphere_sampling` and :mod:`mfpde.measures.zonal_sampling`.
+any n points; see :mod:`mfpde.measures.sampling` and :mod:`mfpde.measures.sampling`.
+
+Points of a density on S^2, which is uniform in (cos theta, phi) in each cell.
+
+Quantiles: with the ring masses M_i, cumulated from the north pole and linear in cos theta
+within a ring, and the masses of a ring, cumulated from longitude 0,
+
+    cos theta_i = Q((i + 1/2) / n),    phi_i = Q_ring(frac(i g)),   g = (sqrt(5) - 1) / 2
+
+(the map of Rosenblatt, 1952, of the lattice ((i + 1/2)/n, frac(i g))).  The uniform density
+gives cos theta_i = 1 - (2 i + 1)/n, phi_i = 2 pi frac(i g), the Fibonacci lattice (Gonzalez,
+2010, Measurement of areas on a sphere using Fibonacci lattices).
+
+Points of a zonal measure on S^(d-1): a polar angle, and a direction from the axis.
+
+    x = cos(theta) e + sin(theta) u,    u on the unit sphere S^(d-2) across the axis,
+
+theta at quantiles of the polar angle's distribution.  Deterministic directions are golden
+angles for d = 3, so that the uniform density gives a Fibonacci lattice up to the width of a
+band; in larger d no lattice is near enough to uniform to matter for the numbers of points
+in use, and they are seeded normals in opposite pairs, which keeps the mean on the axis.
 """
 
 from __future__ import annotations
@@ -16,13 +36,121 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, whole_number
-from mfpde.geometry import Zonal
+from mfpde.geometry import Sphere, Zonal
 from mfpde.geometry.circle import points_at
-from mfpde.measures.circle_distribution import CircularDistribution, on_circle
+from mfpde.measures.distributions import (
+    CircularDistribution,
+    PolarDistribution,
+    on_circle,
+)
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
-from mfpde.measures.sphere_sampling import fibonacci_points, random_points
-from mfpde.measures.spread_atoms import with_spread_atoms
-from mfpde.measures.zonal_sampling import quantile_points, random_ring_points
+from mfpde.measures.mollified import with_spread_atoms
+
+GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+FULL_TURN = 2 * np.pi
+
+
+def fibonacci_points(density: Density, count: int) -> FloatArray:
+    """Return the deterministic points (count, 3) of a density on a :class:`Sphere`."""
+    sphere = _sphere_of(density)
+    levels = np.concatenate([[0.0], np.cumsum(density.masses.sum(axis=1))])
+    wanted = levels[-1] * (np.arange(count) + 0.5) / count
+    rings, shares = _located(levels, wanted)
+    heights = np.cos(sphere.rings.face_colatitudes)
+    z = heights[rings] + shares * np.diff(heights)[rings]
+    fractions = np.mod(GOLDEN * np.arange(count), 1.0)
+    longitudes = np.empty(count)
+    for ring in np.unique(rings):
+        chosen = rings == ring
+        longitudes[chosen] = _ring_quantiles(density.masses[ring], fractions[chosen])
+    return _points(z, longitudes)
+
+
+def random_points(
+    density: Density, count: int, generator: np.random.Generator
+) -> FloatArray:
+    """Return independent points (count, 3), each uniform in a cell drawn by its mass."""
+    sphere = _sphere_of(density)
+    levels = np.concatenate([[0.0], np.cumsum(density.masses)])
+    drawn = generator.random((3, count))
+    cells, _ = _located(levels, levels[-1] * drawn[0])
+    rings, columns = np.divmod(cells, sphere.nlon)
+    heights = np.cos(sphere.rings.face_colatitudes)
+    z = heights[rings] + drawn[1] * np.diff(heights)[rings]
+    return _points(z, (columns + drawn[2] - 0.5) * sphere.longitude_step)
+
+
+def _located(levels: FloatArray, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Index of the interval of ``levels`` that holds each wanted level, and its share below.
+
+    The ``levels`` are nondecreasing; the share is that of the interval below the level.
+    """
+    found = np.searchsorted(levels, wanted, side="right") - 1
+    # A level that rounding puts at the very end belongs to the last interval with mass.
+    last = int(np.searchsorted(levels, levels[-1], side="left")) - 1
+    intervals = np.minimum(found, last)
+    widths = np.diff(levels)[intervals]
+    shares = (wanted - levels[intervals]) / widths
+    return intervals, np.clip(shares, 0.0, 1.0)
+
+
+def _ring_quantiles(masses: FloatArray, fractions: FloatArray) -> FloatArray:
+    """Longitudes, from 0 on, below which lie these fractions of a ring's mass."""
+    count = len(masses)
+    # Cell 0 is centred at longitude 0, which cuts it in halves.
+    pieces = np.concatenate([masses[:1] / 2, masses[1:], masses[:1] / 2])
+    faces = np.concatenate([[0.0], np.arange(count) + 0.5, [count]]) * FULL_TURN / count
+    levels = np.concatenate([[0.0], np.cumsum(pieces)])
+    cells, shares = _located(levels, fractions * levels[-1])
+    return np.asarray(faces[cells] + shares * np.diff(faces)[cells])
+
+
+def _points(z: FloatArray, longitudes: FloatArray) -> FloatArray:
+    sines = np.sqrt(np.maximum((1.0 - z) * (1.0 + z), 0.0))
+    return np.stack(
+        [sines * np.cos(longitudes), sines * np.sin(longitudes), z], axis=-1
+    )
+
+
+def _sphere_of(density: Density) -> Sphere:
+    sphere = density.geometry
+    if not isinstance(sphere, Sphere):
+        raise ValueError(f"density lies on {sphere!r}, but must lie on a Sphere")
+    return sphere
+
+
+DIRECTION_SEED = 0
+
+
+def quantile_points(measure: AnyMeasure, count: int) -> FloatArray:
+    """Return points (count, d) at the quantiles (i + 1/2)/n of the polar angle."""
+    levels = (np.arange(count) + 0.5) / count
+    across = _even_directions(measure.dimension - 1, count)
+    return _points_about_axis(PolarDistribution.of(measure).quantile(levels), across)
+
+
+def random_ring_points(
+    measure: AnyMeasure, count: int, generator: np.random.Generator
+) -> FloatArray:
+    """Return independent points (count, d)."""
+    angles = PolarDistribution.of(measure).quantile(generator.random(count))
+    across = generator.standard_normal((count, measure.dimension - 1))
+    return _points_about_axis(angles, across)
+
+
+def _even_directions(dimension: int, count: int) -> FloatArray:
+    """Vectors (count, dimension) in evenly spread directions."""
+    if dimension == 2:
+        longitudes = FULL_TURN * np.mod(GOLDEN * np.arange(count), 1.0)
+        return np.stack([np.cos(longitudes), np.sin(longitudes)], axis=-1)
+    generator = np.random.default_rng(DIRECTION_SEED)
+    half = generator.standard_normal(((count + 1) // 2, dimension))
+    return np.stack([half, -half], axis=1).reshape(-1, dimension)[:count]
+
+
+def _points_about_axis(angles: FloatArray, across: FloatArray) -> FloatArray:
+    directions = across / np.linalg.norm(across, axis=1, keepdims=True)
+    return np.column_stack([np.sin(angles)[:, np.newaxis] * directions, np.cos(angles)])
 
 
 def sampled(measure: AnyMeasure, n: int, seed: int = 0) -> Atoms:

@@ -3,9 +3,9 @@ r"""Wasserstein distances W1 and W2 between measures on spheres, for the geodesi
     W_p(mu, nu)^p = min over plans with marginals mu and nu of \int d(x, y)^p
 
 - on the circle: exact, from the distribution functions (:mod:`mfpde.measures.circle_transport`);
-- between zonal measures: exact, from the polar angles (:mod:`mfpde.measures.polar_transport`);
+- between zonal measures: exact, from the polar angles (:mod:`mfpde.measures.circle_transport`);
 - elsewhere: transport of weighted points (:mod:`mfpde.measures.point_transport`), which are
-  coarsened on S^2 where they are too many (:mod:`mfpde.measures.transport_pieces`).
+  coarsened on S^2 where they are too many (:mod:`mfpde.measures.point_transport`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,22 @@ import numpy as np
 
 from mfpde.arrays import choice, shown, whole_number
 from mfpde.geometry import Sphere, Zonal
-from mfpde.measures.circle_distribution import CircularDistribution, on_circle
-from mfpde.measures.circle_transport import first_order, second_order
+from mfpde.measures.circle_transport import first_order, polar_distance, second_order
+from mfpde.measures.distributions import (
+    CircularDistribution,
+    PolarDistribution,
+    on_circle,
+)
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
-from mfpde.measures.mollified import mollified_distance
-from mfpde.measures.point_transport import Cost, entropic_cost, exact_cost
-from mfpde.measures.polar_distribution import PolarDistribution
-from mfpde.measures.polar_transport import polar_distance
-from mfpde.measures.spread_atoms import with_spread_atoms
-from mfpde.measures.transport_pieces import Pieces, coarsened, pieces_of
+from mfpde.measures.mollified import mollified_distance, with_spread_atoms
+from mfpde.measures.point_transport import (
+    Cost,
+    Pieces,
+    coarsened,
+    entropic_cost,
+    exact_cost,
+    pieces_of,
+)
 
 __all__ = [
     "WassersteinReport",

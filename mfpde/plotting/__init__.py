@@ -4,20 +4,22 @@ Every function draws on figures of its own (or on the axes it is given) without 
 global state of pyplot, so that it works without a display and leaves nothing open.
 """
 
-from mfpde.plotting.atom_paths import plot_atom_paths
-from mfpde.plotting.atom_tree import plot_atom_tree, plot_cluster_counts
+from mfpde.plotting.atom_tree import (
+    plot_atom_paths,
+    plot_atom_tree,
+    plot_cluster_counts,
+)
 from mfpde.plotting.branch import plot_continuation
 from mfpde.plotting.certificate import plot_certificate
 from mfpde.plotting.concentration import plot_concentration
 from mfpde.plotting.convergence import plot_convergence
-from mfpde.plotting.density import plot_density
-from mfpde.plotting.energy import plot_energy
-from mfpde.plotting.files import save_figure
+from mfpde.plotting.curve import plot_density
 from mfpde.plotting.globe import plot_globe
-from mfpde.plotting.overview import plot_run
+from mfpde.plotting.overview import plot_energy, plot_run
 from mfpde.plotting.snapshots import plot_snapshots
 from mfpde.plotting.space_time import plot_space_time
 from mfpde.plotting.spectrum import plot_hessian_spectrum
+from mfpde.plotting.style import save_figure
 
 __all__ = [
     "plot_atom_paths",

@@ -3,6 +3,18 @@ r"""Views of measures by one angle: the circle by theta, zonal grids by the pola
 On the circle the curve is the density per radian.  A zonal density on S^(d-1) is drawn as
 n(theta) = |S^(d-2)| sin^(d-2)(theta) rho(theta), the mass per polar angle: densities per
 surface area range over hundreds of orders of magnitude when d is large.
+
+Density of many particles on the circle, from quantiles of their angles.
+
+The circle is cut in the middle of its widest gap and divided at the quantiles k/K of
+the mass into K = sqrt(n) arcs that hold the mass M/K each.  Arcs are short where
+particles are dense: there is no bin width to choose.  A monotone cubic through the
+cumulated masses, differenced over the cells of a grid, keeps sign and total mass.
+
+The spheres and grids that have a picture.
+
+The drawing functions ask :func:`domain_of` once and look their painter up by its
+answer, so that another geometry is one more entry here and one more painter there.
 """
 
 from __future__ import annotations
@@ -12,12 +24,94 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
 
 from mfpde.arrays import FloatArray
-from mfpde.geometry import Circle, Zonal
+from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
-from mfpde.plotting.estimate import density_from_quantiles
+from mfpde.runs.run import Run
+
+SHORTEST_ARC = 1e-12
+
+
+def density_from_quantiles(atoms: Atoms, circle: Circle) -> Density:
+    """Estimate the density of ``atoms`` from quantiles of their angles."""
+    turn = 2 * np.pi
+    order = np.argsort(angles_of(atoms.points), kind="stable")
+    angles = angles_of(atoms.points)[order]
+    gaps = np.diff(angles, append=angles[0] + turn)
+    first = (int(np.argmax(gaps)) + 1) % len(angles)
+    angles = np.concatenate([angles[first:], angles[:first] + turn])
+    masses = np.roll(atoms.masses[order], -first)
+    start = angles[0] - gaps.max() / 2
+    positions = np.concatenate([[start], angles, [start + turn]])
+    middles = np.cumsum(masses) - masses / 2
+    cumulated = np.concatenate([[0.0], middles, [atoms.total_mass]])
+    arcs = int(np.sqrt(len(angles)))
+    quantiles = np.linspace(0.0, atoms.total_mass, arcs + 1)
+    # Particles at one point leave arcs of no length; the cubic needs some.
+    edges = np.interp(quantiles, cumulated, positions)
+    edges += SHORTEST_ARC * np.arange(arcs + 1)
+    unrolled = np.concatenate([[edges[-2] - turn], edges, [edges[1] + turn]])
+    levels = np.concatenate([[-1.0], np.arange(arcs + 1), [arcs + 1.0]])
+    cdf = PchipInterpolator(unrolled, levels * atoms.total_mass / arcs)
+    faces = np.concatenate([[0.0], circle.face_angles])
+    turns = np.floor((faces - start) / turn)
+    below = cdf(faces - turns * turn)
+    cell_masses = np.diff(below + turns * atoms.total_mass)
+    return Density(circle, np.maximum(cell_masses, 0.0) / circle.spacing)
+
+
+_DOMAINS = {Circle: "circle", Sphere: "sphere", Zonal: "zonal"}
+_DOMAINS_OF_ATOMS = {2: "circle", 3: "sphere"}
+
+
+def domain_of(measure: AnyMeasure, *, picture: str) -> str:
+    """Name the domain that ``measure`` lies on: ``"circle"``, ``"sphere"``, ``"zonal"``.
+
+    Parameters
+    ----------
+    measure
+        A density, atoms, or both.
+    picture
+        Name of the function that asks, for the error message.
+
+    Raises
+    ------
+    ValueError
+        If there is no picture for the measure's geometry.
+    """
+    if isinstance(measure, Atoms):
+        domain = _DOMAINS_OF_ATOMS.get(measure.dimension)
+        where = f"atoms on S^{measure.dimension - 1}"
+    else:
+        geometry = as_measure(measure).geometry
+        domain = _DOMAINS.get(type(geometry))
+        where = f"a density on {geometry!r}"
+    if domain is None:
+        raise ValueError(
+            f"{picture} has no picture for {where}: it draws densities on a Circle, a "
+            "Sphere or a Zonal grid, and Atoms with points of shape (n, 2) or (n, 3)"
+        )
+    return domain
+
+
+def domain_of_run(run: Run, *, picture: str) -> str:
+    """Name the domain of a run's saved states; it must have some.
+
+    Raises
+    ------
+    ValueError
+        If nothing was saved, or there is no picture for the geometry.
+    """
+    if not len(run.states):
+        raise ValueError(
+            f"{picture} needs saved states, but run.states is empty: give "
+            "save_every or save_at when solving"
+        )
+    return domain_of(run.states[0], picture=picture)
+
 
 MOST_STEMS = 200
 PARTICLE_CELLS = 1024

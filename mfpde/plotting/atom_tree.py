@@ -1,4 +1,7 @@
-"""Masses and number of the atoms against time, for any geometry."""
+"""Masses and number of the atoms against time, for any geometry.
+
+The paths of a run's atoms on the globe.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,25 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 
 from mfpde.arrays import FloatArray
-from mfpde.plotting.found_atoms import mass_text
-from mfpde.plotting.junctions import draw_mark, mark_handles, track_of
+from mfpde.plotting.angle_view import domain_of_run
+from mfpde.plotting.atoms import mass_text
+from mfpde.plotting.globe import Side, add_globe_bar, draw_globes, sides_towards
+from mfpde.plotting.paths import draw_mark, drawn_nodes, mark_handles, track_of
 from mfpde.plotting.scales import set_time_axis
-from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, NEURONS, axes_or_new, styled
+from mfpde.plotting.sphere_field import colours_for, density_of
+from mfpde.plotting.style import (
+    ATOM,
+    LANDSCAPE,
+    MUTED,
+    NEURONS,
+    Picture,
+    axes_or_new,
+    styled,
+)
 from mfpde.runs.run import Run
 from mfpde.tracking import Path, Track
 
@@ -239,3 +254,50 @@ def _add_legend(ax: Axes, track: Track) -> None:
             handletextpad=0.1,
             columnspacing=1.0,
         )
+
+
+@styled
+def plot_atom_paths(
+    run: Run, *, figure: Figure | SubFigure | None = None
+) -> Figure | SubFigure:
+    """Draw the paths of a run's atoms on the globe, over the last saved state.
+
+    Seen from two sides, first from where most of the paths are.  Lines are as wide as
+    atoms are heavy; births, merges, fissions and deaths are marked.
+
+    Parameters
+    ----------
+    run
+        A run on the sphere with a track.
+    figure
+        Figure or subfigure to fill; by default a new one.
+
+    Raises
+    ------
+    ValueError
+        If the run has no track, or is not on the sphere S^2.
+    """
+    track = track_of(run, picture="plot_atom_paths")
+    if domain_of_run(run, picture="plot_atom_paths") != "sphere":
+        raise ValueError(
+            "plot_atom_paths draws on the sphere S^2, where this run is not: "
+            "plot_space_time draws the paths of angles against time"
+        )
+    if figure is None:
+        figure = Picture(figsize=(7.0, 4.0), layout="constrained")
+    last = run.states[-1]
+    density = density_of(last)
+    norm = colours_for([density] if density is not None else [])
+    pair = draw_globes(
+        figure, last, run.equation, norm=norm, track=track, sides=sides_of(track)
+    )
+    if density is not None and norm is not None:
+        add_globe_bar(figure, density, norm=norm, pair=pair)
+    return figure
+
+
+def sides_of(track: Track) -> tuple[Side, Side]:
+    """Two opposite views, the first onto the middle of the paths where they have one."""
+    nodes = [drawn_nodes(path)[1] for path in track.paths.values()]
+    mean = np.concatenate(nodes).mean(axis=0) if nodes else np.zeros(3)
+    return sides_towards(mean)

@@ -11,18 +11,17 @@ from matplotlib.figure import Figure
 from mfpde.arrays import FloatArray
 from mfpde.measures.measure import Atoms
 from mfpde.plotting.angle_view import view_of
-from mfpde.plotting.found_atoms import FoundAtoms
+from mfpde.plotting.atoms import MOST_DISCS, FoundAtoms, draw_atoms
 from mfpde.plotting.landscape import draw_active_regions
-from mfpde.plotting.projections import Mollweide
-from mfpde.plotting.scales import set_angle_axis
-from mfpde.plotting.sphere_atoms import MOST_DISCS, draw_atoms
-from mfpde.plotting.sphere_frame import (
+from mfpde.plotting.neurons import draw_directions, draw_neurons, sphere_neurons
+from mfpde.plotting.projections import (
+    Mollweide,
     clip_to_outline,
     draw_graticule,
     label_graticule,
     prepare_axes,
 )
-from mfpde.plotting.sphere_neurons import draw_directions, draw_neurons, sphere_neurons
+from mfpde.plotting.scales import set_angle_axis
 from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, Picture, styled
 from mfpde.stationary import Minimum
 

@@ -15,12 +15,10 @@ from mfpde.detection import (
 from mfpde.detection.decision import KINDS
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
-from mfpde.plotting.angle_view import view_of
+from mfpde.plotting.angle_view import domain_of, view_of
 from mfpde.plotting.curve import draw_density_curve
-from mfpde.plotting.domain import domain_of
-from mfpde.plotting.projections import Mollweide
+from mfpde.plotting.projections import Mollweide, outlined
 from mfpde.plotting.scales import set_decades
-from mfpde.plotting.sphere_frame import outlined
 from mfpde.plotting.sphere_map import draw_density_map
 from mfpde.plotting.style import (
     ATOM,

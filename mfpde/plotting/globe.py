@@ -10,15 +10,13 @@ from matplotlib.figure import Figure, SubFigure
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Density, atoms_of
-from mfpde.plotting.domain import domain_of
-from mfpde.plotting.junctions import mark_handles, path_handle
-from mfpde.plotting.projections import Orthographic
-from mfpde.plotting.sphere_atoms import draw_atoms, marked_atoms
+from mfpde.plotting.angle_view import domain_of
+from mfpde.plotting.atoms import draw_atoms, marked_atoms
+from mfpde.plotting.neurons import draw_directions, draw_neurons, sphere_neurons
+from mfpde.plotting.paths import draw_paths, mark_handles, path_handle
+from mfpde.plotting.projections import Orthographic, prepare_axes
 from mfpde.plotting.sphere_field import add_colour_bar, colours_for, density_of
-from mfpde.plotting.sphere_frame import prepare_axes
 from mfpde.plotting.sphere_map import draw_ground, legend_handles
-from mfpde.plotting.sphere_neurons import draw_directions, draw_neurons, sphere_neurons
-from mfpde.plotting.sphere_paths import draw_paths
 from mfpde.plotting.style import LANDSCAPE, Picture, styled
 from mfpde.tracking import Track
 

@@ -1,20 +1,177 @@
-"""A run on one page: snapshots, a map, energy, largest density."""
+"""A run on one page: snapshots, a map, energy, largest density.
+
+Energy against time, with the rate at which energy is dissipated.
+
+Panels that share the time of a run: the map, the energy, the largest density.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-from matplotlib.figure import Figure
+from collections.abc import Sequence
 
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+
+from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.plotting.domain import domain_of_run
+from mfpde.measures.measure import as_measure
+from mfpde.plotting.angle_view import domain_of_run, view_of
+from mfpde.plotting.atom_tree import plot_atom_tree
 from mfpde.plotting.globe import draw_globes
-from mfpde.plotting.snapshots import draw_snapshots, snapshot_indices
-from mfpde.plotting.sphere_strip import draw_strip
-from mfpde.plotting.style import MUTED, Picture, styled
-from mfpde.plotting.time_panels import available_panels, draw_time_panels
+from mfpde.plotting.scales import set_decades, set_time_axis
+from mfpde.plotting.snapshots import draw_snapshots, draw_strip, snapshot_indices
+from mfpde.plotting.space_time import plot_space_time
+from mfpde.plotting.style import (
+    DENSITY,
+    DISSIPATION,
+    ENERGY,
+    MUTED,
+    Picture,
+    axes_or_new,
+    styled,
+)
 from mfpde.runs.run import Run
 from mfpde.terms import Attention, Perceptron
 from mfpde.terms.base import ExternalTerm
+
+NO_GRADIENT = "no energy: drift is not a gradient"
+NOT_RECORDED = "no energy was recorded"
+NEGLIGIBLE = 1e-12
+
+
+@styled
+def plot_energy(run: Run, *, ax: Axes | None = None) -> Axes:
+    """Draw the energy at each save and its dissipation, on a logarithmic second axis.
+
+    A run without an energy says so in the picture.  Changes below 1e-12 of the energy
+    are rounding and are drawn as the constant they are.
+
+    Parameters
+    ----------
+    run
+        A run of any geometry.
+    ax
+        Axes to draw on; by default those of a new figure.
+
+    Raises
+    ------
+    ValueError
+        If nothing was saved, or the run has no diagnostic ``energy``.
+    """
+    if not len(run.times) or "energy" not in run.diagnostics:
+        raise ValueError(
+            f"plot_energy needs the energy at one or more saves, but the run has "
+            f"{len(run.times)} saves and the diagnostics {sorted(run.diagnostics)}"
+        )
+    ax = axes_or_new(ax, size=(6.0, 2.8))
+    ax.spines["right"].set_visible(False)
+    if np.isfinite(run.energies).any():
+        _draw_energy(ax, run.times, run.energies)
+    else:
+        _say_why_not(ax, run)
+    _draw_dissipation(ax, run)
+    set_time_axis(ax, run.times)
+    return ax
+
+
+def _draw_energy(ax: Axes, times: FloatArray, energies: FloatArray) -> None:
+    marker = "o" if len(times) == 1 else ""
+    ax.plot(times, energies, color=ENERGY, marker=marker, gid="energy")
+    ax.set_ylabel("energy E", color=ENERGY)
+    ax.tick_params(axis="y", labelcolor=ENERGY)
+    low, high = float(np.nanmin(energies)), float(np.nanmax(energies))
+    size = max(abs(low), abs(high))
+    if high - low <= NEGLIGIBLE * size:
+        ax.set_ylim(low - 0.1 * (size or 1.0), high + 0.1 * (size or 1.0))
+
+
+def _say_why_not(ax: Axes, run: Run) -> None:
+    should_exist = run.equation is not None and run.equation.has_energy
+    ax.set_yticks([])
+    ax.text(
+        0.5,
+        1.02,
+        NOT_RECORDED if should_exist else NO_GRADIENT,
+        transform=ax.transAxes,
+        ha="center",
+        va="bottom",
+        color=MUTED,
+    )
+
+
+def _draw_dissipation(ax: Axes, run: Run) -> None:
+    rates = run.diagnostics.get("dissipation", np.empty(0))
+    positive = np.isfinite(rates) & (rates > 0)
+    if not positive.any():
+        return
+    shown = np.where(positive, rates, np.nan)
+    twin = ax.twinx()
+    twin.plot(run.times, shown, color=DISSIPATION, linestyle="--", gid="dissipation")
+    top = float(np.nanmax(shown))
+    set_decades(twin, max(float(np.nanmin(shown)), NEGLIGIBLE * top), top)
+    twin.set_ylabel("dissipation", color=DISSIPATION)
+    twin.tick_params(axis="y", which="both", labelcolor=DISSIPATION)
+
+
+def available_panels(run: Run) -> list[tuple[str, float]]:
+    """Names and relative heights of the panels that the run's track and diagnostics allow."""
+    panels = []
+    if run.track is not None and run.track.paths:
+        panels.append(("atoms", 1.2))
+    if "energy" in run.diagnostics:
+        panels.append(("energy", 1.0))
+    if np.isfinite(run.diagnostics.get("largest_density", np.nan)).any():
+        panels.append(("largest density", 1.0))
+    return panels
+
+
+def draw_time_panels(
+    figure: Figure | SubFigure, run: Run, panels: Sequence[tuple[str, float]]
+) -> None:
+    """Fill ``figure`` with the named panels, under one another on the same time."""
+    column = figure.subplots(
+        len(panels),
+        1,
+        sharex=True,
+        squeeze=False,
+        height_ratios=[height for _, height in panels],
+    )[:, 0]
+    for (name, _), ax in zip(panels, column, strict=True):
+        _TIME_PAINTERS[name](run, ax)
+        ax.label_outer()
+    figure.align_ylabels(column)
+
+
+def _draw_largest_density(run: Run, ax: Axes) -> None:
+    largest, name = _largest_density(run)
+    ax.plot(run.times, largest, color=DENSITY, gid="largest density")
+    positive = largest[largest > 0]
+    if len(positive) and positive.max() > 10 * positive.min():
+        set_decades(ax, float(positive.min()), float(positive.max()))
+    else:
+        ax.set_ylim(bottom=0.0)
+    ax.set_ylabel(name)
+    ax.spines["right"].set_visible(False)
+    set_time_axis(ax, run.times)
+
+
+def _largest_density(run: Run) -> tuple[FloatArray, str]:
+    """Largest density at each save; of a zonal run what its curves show."""
+    if domain_of_run(run, picture="plot_run") != "zonal":
+        return run.diagnostics["largest_density"], "largest density"
+    densities = [as_measure(state).density for state in run.states]
+    curves = [view_of(density).curve_of(density) for density in densities]
+    largest = np.array([values.max() for _, values in curves])
+    return largest, "largest mass\nper polar angle"
+
+
+_TIME_PAINTERS = {
+    "map": lambda run, ax: plot_space_time(run, ax=ax),
+    "atoms": lambda run, ax: plot_atom_tree(run, ax=ax),
+    "energy": lambda run, ax: plot_energy(run, ax=ax),
+    "largest density": _draw_largest_density,
+}
 
 
 @styled

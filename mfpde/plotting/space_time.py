@@ -11,10 +11,9 @@ from matplotlib.axes import Axes
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.measures.measure import Atoms, atoms_of
-from mfpde.plotting.angle_paths import draw_tree
-from mfpde.plotting.angle_view import AngleView, Curve, view_of
-from mfpde.plotting.domain import domain_of_run
-from mfpde.plotting.found_atoms import DRAWN_SHARE, FoundAtoms, atoms_found
+from mfpde.plotting.angle_view import AngleView, Curve, domain_of_run, view_of
+from mfpde.plotting.atoms import DRAWN_SHARE, FoundAtoms, atoms_found
+from mfpde.plotting.paths import draw_tree
 from mfpde.plotting.scales import (
     MAP_DEPTH,
     density_range,

@@ -17,14 +17,13 @@ from scipy.interpolate import RegularGridInterpolator
 from mfpde.arrays import FloatArray
 from mfpde.geometry import Sphere
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
-from mfpde.plotting.projections import Orthographic, Projection
+from mfpde.plotting.projections import Orthographic, Projection, clip_to_outline
 from mfpde.plotting.scales import (
     LOGARITHMIC_ABOVE,
     MAP_DEPTH,
     MEAN_DEPTH,
     checked_limits,
 )
-from mfpde.plotting.sphere_frame import clip_to_outline
 from mfpde.plotting.style import DENSITY_MAP
 
 DENSITY_LABEL = "density ρ (per unit area)"

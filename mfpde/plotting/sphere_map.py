@@ -10,14 +10,28 @@ from matplotlib.patches import Patch
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms
-from mfpde.plotting.neurons import Neuron, neuron_marker
-from mfpde.plotting.projections import Mollweide, Projection
-from mfpde.plotting.sphere_atoms import (
+from mfpde.plotting.atoms import (
     Marked,
     draw_atoms,
     draw_particles,
     is_crowd,
     marked_atoms,
+)
+from mfpde.plotting.neurons import (
+    HATCH,
+    Neuron,
+    draw_directions,
+    draw_neurons,
+    has_dead_zone,
+    neuron_marker,
+    sphere_neurons,
+)
+from mfpde.plotting.projections import (
+    Mollweide,
+    Projection,
+    draw_graticule,
+    label_graticule,
+    prepare_axes,
 )
 from mfpde.plotting.sphere_field import (
     add_colour_bar,
@@ -25,14 +39,6 @@ from mfpde.plotting.sphere_field import (
     density_of,
     draw_bare_globe,
     draw_field,
-)
-from mfpde.plotting.sphere_frame import draw_graticule, label_graticule, prepare_axes
-from mfpde.plotting.sphere_neurons import (
-    HATCH,
-    draw_directions,
-    draw_neurons,
-    has_dead_zone,
-    sphere_neurons,
 )
 from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED
 

@@ -1,4 +1,7 @@
-"""The result of a run: saved states, diagnostics, and the reason of its end."""
+"""The result of a run: saved states, diagnostics, and the reason of its end.
+
+The record of a refinement of a run's grid.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,36 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.notebook import Printed
-from mfpde.runs.refinement_record import Refinement
 from mfpde.runs.stopping import StopReason
 from mfpde.tracking import Concentration, Track, followed
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """One doubling of a run's grid.
+
+    Attributes
+    ----------
+    time
+        Time of the doubling.
+    before, after
+        The grids.
+    reason
+        Reason of the doubling, in words with the numbers that decided.
+    """
+
+    time: float
+    before: Geometry
+    after: Geometry
+    reason: str
+
+    def __str__(self) -> str:
+        return f"t = {self.time:.6g}: {self.before!r} -> {self.after!r}: {self.reason}"
+
 
 HELD_BACK = "held_back"
 """Name of the statistic that says which refinement max_cells did not allow."""
@@ -36,7 +63,7 @@ class Run(Printed):
     diagnostics
         Arrays of first length ``saves`` by name: ``mass``, ``minimum``, ``energy``,
         ``dissipation``, ``largest_density``, ``largest_ball_mass``, ``step``, and the
-        user's own observations (units and meanings: ``mfpde.solver.diagnostics``).
+        user's own observations (units and meanings: ``mfpde.solver.recorder``).
     stop
         Why the run stopped (``kind`` and ``message``).
     final, final_time

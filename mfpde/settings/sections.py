@@ -1,6 +1,6 @@
 """The sections of a settings file: names and defaults of every setting.
 
-``mfpde.settings.geometry`` and ``mfpde.settings.start`` hold the sections that have kinds.
+``mfpde.settings.grid_and_start`` holds the sections that have kinds.
 """
 
 from __future__ import annotations
@@ -16,8 +16,16 @@ from mfpde.geometry import Circle, Geometry
 from mfpde.particles.solver import METHODS
 from mfpde.runs.save_times import save_times
 from mfpde.runs.stopping import SteadyState, StepLimit, StoppingCondition, WallTimeLimit
-from mfpde.settings.base import Real, Section, Seed, Whole, Word
-from mfpde.settings.errors import noted, raise_all, renamed
+from mfpde.settings.base import (
+    Real,
+    Section,
+    Seed,
+    Whole,
+    Word,
+    noted,
+    raise_all,
+    renamed,
+)
 from mfpde.solver.checks import check_refine
 from mfpde.solver.refinement import cell_count, largest_grid
 from mfpde.solver.solve import DEFAULT_SAVES

@@ -47,9 +47,13 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.runs.stopping import StoppingCondition
-from mfpde.settings.base import of_kind
-from mfpde.settings.errors import SettingsError, noted, raise_all, settings_lines
-from mfpde.settings.geometry import GEOMETRY_KINDS, GeometrySection
+from mfpde.settings.base import SettingsError, noted, of_kind, raise_all, settings_lines
+from mfpde.settings.grid_and_start import (
+    GEOMETRY_KINDS,
+    START_KINDS,
+    GeometrySection,
+    StartSection,
+)
 from mfpde.settings.sections import (
     AttentionSection,
     ConcentrationSection,
@@ -59,7 +63,6 @@ from mfpde.settings.sections import (
     PerceptronSection,
     SolveSection,
 )
-from mfpde.settings.start import START_KINDS, StartSection
 from mfpde.terms import Attention, Perceptron
 from mfpde.tracking import Concentration
 from mfpde.transport import scheme_for

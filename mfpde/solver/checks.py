@@ -14,7 +14,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Measure
 from mfpde.runs.stopping import StoppingCondition
-from mfpde.solver.diagnostics import DIAGNOSTICS
+from mfpde.solver.recorder import DIAGNOSTICS
 from mfpde.solver.refinement import cell_count, doubled
 from mfpde.tracking import Concentration, Tracker
 

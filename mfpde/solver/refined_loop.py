@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mfpde.atoms import ExactAtoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.runs.refinement_record import Refinement
+from mfpde.runs.run import Refinement
 from mfpde.runs.stopping import StoppingCondition, StopReason
 from mfpde.solver.recorder import Recorder
 from mfpde.solver.refinement import (

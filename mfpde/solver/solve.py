@@ -28,8 +28,12 @@ from mfpde.solver.checks import (
 )
 from mfpde.solver.recorder import Observer, OnEvents, OnSave, OnTrack, Recorder
 from mfpde.solver.refined_loop import Discretization, OnRefine, Refiner
-from mfpde.solver.refinement import RefinementCriterion, cell_count, largest_grid
-from mfpde.solver.refinement.criterion import DEFAULT_TOLERANCE
+from mfpde.solver.refinement import (
+    DEFAULT_TOLERANCE,
+    RefinementCriterion,
+    cell_count,
+    largest_grid,
+)
 from mfpde.solver.time_loop import TimeLoop
 from mfpde.tracking import Concentration, Tracker
 from mfpde.transport import State, Transport, scheme_for
@@ -112,7 +116,7 @@ def solve(
         sqrt(beta) rings on a sphere.
     observe
         Functions of the measure by name, recorded at every save, in addition to the
-        diagnostics of every run (``mfpde.solver.diagnostics``).
+        diagnostics of every run (``mfpde.solver.recorder``).
     progress
         True for a progress line, or a function that is called with a
         :class:`mfpde.runs.progress.Progress` after every step.
@@ -127,7 +131,7 @@ def solve(
         Called with all events so far that exact atoms tell of, at every save and before
         ``on_save``, once there are any.
     on_refine
-        Called with a :class:`mfpde.runs.refinement_record.Refinement` at each refinement.
+        Called with a :class:`mfpde.runs.run.Refinement` at each refinement.
     start_time, first_step
         Time of ``start`` and first step to try: to continue an earlier run.
 

@@ -20,8 +20,7 @@ from mfpde.runs.stopping import (
     step_too_small,
 )
 from mfpde.solver.recorder import Recorder
-from mfpde.solver.refused_steps import StepBelowRefused
-from mfpde.solver.time_stepping import StepResult, TimeStepper
+from mfpde.solver.time_stepping import StepBelowRefused, StepResult, TimeStepper
 from mfpde.transport import Flow, State
 
 CHECKED_EVERY = 8

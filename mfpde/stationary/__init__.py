@@ -7,8 +7,7 @@ E[mu] least of all (descent; with a certified gap) or largest of all
 
 from mfpde.stationary.certification import Certificate, certificate
 from mfpde.stationary.maximization import Maximum, maximize
-from mfpde.stationary.minimization import minimize
-from mfpde.stationary.minimum import Minimum
+from mfpde.stationary.minimization import Minimum, minimize
 from mfpde.stationary.polishing import polish
 from mfpde.stationary.result import PolishedAtoms
 

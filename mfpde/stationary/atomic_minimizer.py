@@ -9,6 +9,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.stationary.bounded_fields import AtomicField, kernel, kernel_width
 from mfpde.stationary.certification import (
     Certificate,
@@ -17,11 +18,9 @@ from mfpde.stationary.certification import (
     hasty_gap,
 )
 from mfpde.stationary.external_bounds import ExternalBounds, external_bounds
-from mfpde.stationary.local_minima import lowest_apart, polished
-from mfpde.stationary.potential_scan import PotentialScan
+from mfpde.stationary.potential_search import PotentialScan, lowest_apart, polished
 from mfpde.stationary.sliding import SlidingEnd, sliding_minimum
 from mfpde.stationary.sliding_newton import Derivatives, State
-from mfpde.stationary.tangent_frames import geodesic_moves, tangent_frames
 
 SCAN_SPACING = 0.4
 APART = 0.5

@@ -27,13 +27,7 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.stationary.arc_forms import (
-    ArcForms,
-    Ridges,
-    Slopes,
-    largest,
-    ridge_forms,
-)
+from mfpde.geometry.arcs import tangent_frames
 from mfpde.stationary.external_bounds import (
     ROUNDOFF,
     Ball,
@@ -41,8 +35,14 @@ from mfpde.stationary.external_bounds import (
     external_bounds,
 )
 from mfpde.stationary.kernel_bounds import kernel_fifth, kernel_third
-from mfpde.stationary.tangent_frames import tangent_frames
-from mfpde.stationary.taylor_bounds import Expansion
+from mfpde.stationary.taylor_bounds import (
+    ArcForms,
+    Expansion,
+    Ridges,
+    Slopes,
+    largest,
+    ridge_forms,
+)
 from mfpde.terms import Attention
 from mfpde.terms.funk_hecke import counted_eigenvalues
 

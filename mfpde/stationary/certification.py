@@ -21,11 +21,10 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
 from mfpde.notebook import Printed
-from mfpde.stationary.activation_bounds import activation_bounds
 from mfpde.stationary.bounded_fields import AtomicField, SpectralField
 from mfpde.stationary.branch_and_bound import Floor, floor_of
-from mfpde.stationary.flat_field import flat_floor
-from mfpde.stationary.meridian_field import MeridianField
+from mfpde.stationary.external_bounds import activation_bounds
+from mfpde.stationary.meridian_field import MeridianField, flat_floor
 from mfpde.terms import Perceptron
 
 TOLERANCE = 1e-12

@@ -10,6 +10,21 @@ r"""Newton's method on the positions of atoms: v(x) = 0 on (S^(d-1))^n.
    scaled residual falls.
 4. The iteration goes on until the residual falls no further, and stops early once an atom
    has moved further than it may.
+
+Linear rates near a stationary state of atoms: shifts of whole atoms, and splitting.
+
+Let D be the derivative of grad F at the atoms by their positions, in tangent coordinates,
+and M the masses.  For unnormalised attention with gradient terms M D is the Hessian of
+E in the Wasserstein sense at an atomic measure, and
+
+    M^{1/2} D M^{-1/2} = M^{-1/2} Hess E M^{-1/2}
+
+is symmetric; its eigenvalues lambda are those of Hess E in L^2(mu), and positions near the
+state change at the rates s lambda.  In general the rates are the eigenvalues of s D.
+
+An atom that a density has collapsed to must not dissolve either: s Hess F(x_i), with the
+atom's own mass in F held at x_i, must be negative.  Hess E does not tell this, since its
+tangent vectors shift whole atoms.
 """
 
 from __future__ import annotations
@@ -21,16 +36,87 @@ import numpy as np
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.stationary.attention_derivatives import FieldDerivatives
-from mfpde.stationary.derivatives import field_derivatives
+from mfpde.geometry.arcs import distances, geodesic_moves, tangent_frames
+from mfpde.stationary.derivatives import FieldDerivatives, field_derivatives
 from mfpde.stationary.symmetry import rotation_modes
-from mfpde.stationary.tangent_frames import (
-    distances,
-    geodesic_moves,
-    tangent_frames,
-)
+
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """Linear rates near a state of n atoms.
+
+    Attributes
+    ----------
+    shifts
+        Rates of all modes of motion but the rotations, largest real part first,
+        (n (d - 1) - k,); real if the Hessian exists.
+    splits
+        Rates at which an infinitesimal part of each atom leaves it, (n, d - 1),
+        decreasing (real parts).
+    """
+
+    shifts: FloatArray | ComplexArray
+    splits: FloatArray
+
+
+def has_wasserstein_hessian(equation: MeanFieldEquation) -> bool:
+    """Whether v = s grad dE/dmu, so that the Hessian of E describes the flow."""
+    return equation.has_energy and not any(a.needs_values for a in equation.attentions)
+
+
+def linear_rates(
+    equation: MeanFieldEquation,
+    field: FieldDerivatives,
+    masses: FloatArray,
+    *,
+    modes: FloatArray,
+) -> Rates:
+    """Rates near a state with derivatives ``field``, apart from its rotation ``modes``.
+
+    Parameters
+    ----------
+    equation
+        The equation, for s and for which matrices are symmetric.
+    field
+        Derivatives of grad F (without s) at the n atoms.
+    masses
+        Masses (n,).
+    modes
+        Columns (n (d - 1), k), in tangent coordinates, along which the field at the atoms
+        does not change.
+    """
+    matrix = equation.sign * _symmetrised(field, masses)
+    roots = np.repeat(np.sqrt(masses), field.gradient.shape[1])
+    rotations = roots[:, np.newaxis] * modes
+    full, _ = np.linalg.qr(rotations, mode="complete")
+    transverse = full[:, modes.shape[1] :]
+    # The rotations span an invariant subspace, so that this has all other eigenvalues.
+    shifts = _eigenvalues(
+        transverse.T @ matrix @ transverse, has_wasserstein_hessian(equation)
+    )
+    splits = _eigenvalues(equation.sign * field.own_gradients, equation.has_energy)
+    return Rates(shifts, np.asarray(splits.real))
+
+
+def _symmetrised(field: FieldDerivatives, masses: FloatArray) -> FloatArray:
+    """The symmetric matrix M^{1/2} D M^{-1/2}, shape (n (d - 1), n (d - 1))."""
+    count, size = field.gradient.shape
+    roots = np.repeat(np.sqrt(masses), size)
+    flat = field.jacobian.reshape(count * size, count * size)
+    return np.asarray(roots[:, np.newaxis] * flat / roots)
+
+
+def _eigenvalues(matrices: FloatArray, symmetric: bool) -> ComplexArray | FloatArray:
+    """Eigenvalues of ``matrices`` (..., n, n), decreasing in their real parts."""
+    if symmetric:
+        mean = (matrices + np.swapaxes(matrices, -1, -2)) / 2
+        return np.asarray(np.linalg.eigvalsh(mean)[..., ::-1])
+    values = np.linalg.eigvals(matrices)
+    order = np.argsort(-values.real, axis=-1)
+    return np.asarray(np.take_along_axis(values, order, axis=-1))
+
 
 MOST_ITERATIONS = 60
 MOST_HALVINGS = 12

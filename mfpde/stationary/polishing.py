@@ -18,13 +18,18 @@ from scipy.spatial import cKDTree
 from mfpde.arrays import FloatArray, real_number, shown
 from mfpde.detection import ConcentratedRegion
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.measure import Atoms
 from mfpde.stationary.derivatives import count_on_kinks, is_differenced
-from mfpde.stationary.hessian import has_wasserstein_hessian, linear_rates
-from mfpde.stationary.newton import NewtonEnd, newton, positive_scales
+from mfpde.stationary.newton import (
+    NewtonEnd,
+    has_wasserstein_hessian,
+    linear_rates,
+    newton,
+    positive_scales,
+)
 from mfpde.stationary.result import PolishedAtoms
 from mfpde.stationary.symmetry import rotation_modes
-from mfpde.stationary.tangent_frames import tangent_frames
 
 TOLERANCE = 1e-14
 LARGEST_SYSTEM = 4000

@@ -1,4 +1,9 @@
-"""The largest values of V by a scan, Newton's method, and a certified bound."""
+"""The largest values of V by a scan, Newton's method, and a certified bound.
+
+Local minima of a field: the lowest of many points, moved by Newton's method.
+
+The potential V with its derivatives on points all over the sphere, to find minima of F.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +12,148 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.stationary.branch_and_bound import Floor, floor_of
+from mfpde.compiled import compiled
+from mfpde.geometry.arcs import geodesic_moves, tangent_frames
+from mfpde.stationary.bounded_fields import AtomicField
+from mfpde.stationary.branch_and_bound import BoundedField, Floor, SphereCells, floor_of
 from mfpde.stationary.external_bounds import ExternalBounds
-from mfpde.stationary.local_minima import lowest_apart, polished
-from mfpde.stationary.sphere_cells import SphereCells
-from mfpde.stationary.tangent_frames import tangent_frames
-from mfpde.stationary.taylor_bounds import Expansion
+from mfpde.stationary.taylor_bounds import ArcForms, Expansion, axes_of
 from mfpde.terms import Perceptron
+
+MOST_CHOSEN = 24
+LONGEST_MOVE = 0.3
+POLISHING_STEPS = 6
+SHORTER = 0.25
+
+
+def lowest_apart(
+    points: FloatArray,
+    values: FloatArray,
+    limits: tuple[float, float],
+    *,
+    most: int = MOST_CHOSEN,
+) -> IntArray:
+    """Indices of the lowest ``values`` (n,) below a level, at points a distance apart.
+
+    ``limits`` are the level and the distance; at most ``most`` indices are returned.
+    """
+    level, apart = limits
+    candidates = np.flatnonzero(values < level)
+    order = candidates[np.argsort(values[candidates], kind="stable")]
+    return order[_first_apart(points[order], apart, most)]
+
+
+@compiled
+def _first_apart(points: FloatArray, apart: float, most: int) -> IntArray:
+    """Indices of the points that are further than ``apart`` from all points chosen before them."""
+    chosen = np.empty(min(most, len(points)), dtype=np.int64)
+    count = 0
+    for index in range(len(points)):
+        if count == most:
+            break
+        is_far = True
+        for other in range(count):
+            square = 0.0
+            for axis in range(points.shape[1]):
+                square += (points[index, axis] - points[chosen[other], axis]) ** 2
+            if square <= apart * apart:
+                is_far = False
+                break
+        if is_far:
+            chosen[count] = index
+            count += 1
+    return chosen[:count]
+
+
+def polished(
+    field: BoundedField, points: FloatArray, *, steps: int = POLISHING_STEPS
+) -> FloatArray:
+    """Points (n, d) moved towards local minima of ``field`` by damped Newton steps.
+
+    Where a step does not lower the field (across a kink, say) the next one is shorter.
+    """
+    longest = 2 * LONGEST_MOVE * field.width
+    values = field.values(points)
+    shares = np.ones((len(points), 1))
+    for _ in range(steps):
+        found = field.expansion(points, np.zeros(len(points)))
+        assert found.hessian is not None
+        change, _ = newton_moves(found.gradient, found.hessian, longest)
+        moved = geodesic_moves(points, tangent_frames(points), shares * change)
+        there = field.values(moved)
+        better = there < values
+        shares[:, 0] = np.where(
+            better, np.minimum(1.0, 2 * shares[:, 0]), shares[:, 0] * SHORTER
+        )
+        points = np.where(better[:, np.newaxis], moved, points)
+        values = np.where(better, there, values)
+    return points
+
+
+def newton_moves(
+    gradient: FloatArray, hessian: FloatArray, longest: float
+) -> tuple[FloatArray, FloatArray]:
+    """Steps (n, k) down a quadratic model, at most ``longest``, and the model's changes (n,)."""
+    sizes, vectors = axes_of(hessian)
+    along = np.einsum("nab,na->nb", vectors, gradient)
+    floor = 1e-12 * max(1.0, float(np.abs(sizes).max(initial=0.0)))
+    steepness = np.maximum(np.abs(sizes), floor)
+    parts = clipped(-along / steepness, longest)
+    change = (along * parts + sizes * parts**2 / 2).sum(axis=1)
+    return np.einsum("nab,nb->na", vectors, parts), change
+
+
+def clipped(steps: FloatArray, longest: float) -> FloatArray:
+    """Steps (n, k) shortened to the length ``longest``."""
+    lengths = np.linalg.norm(steps, axis=1, keepdims=True)
+    return np.asarray(steps * np.minimum(1.0, longest / np.maximum(lengths, 1e-300)))
+
+
+MOST_STARTS = 100
+APART = 0.25
+DISTINCT = 1e-3
+SCAN_POLISHING_STEPS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class PotentialScan:
+    """Points (n, d) with tangent frames, and V there with its derivatives."""
+
+    points: FloatArray
+    frames: FloatArray
+    values: FloatArray
+    forms: ArcForms
+    spacing: float
+
+    @classmethod
+    def of(cls, external: ExternalBounds, spacing: float) -> PotentialScan:
+        """Scan S^(d-1) with points at most ``spacing`` apart along the axes of a cell."""
+        points = SphereCells.covering(external.dimension, spacing / 2).balls()[0]
+        frames = tangent_frames(points)
+        forms = external.forms((points, frames, np.zeros(len(points))))
+        return cls(points, frames, external.values(points), forms, spacing)
+
+    def minima(self, field: AtomicField, level: float, *, width: float) -> FloatArray:
+        """Local minima of ``field`` below ``level``, a thousandth of ``width`` apart.
+
+        One step of Newton's method is made from every point, since where F is flat minima lie in
+        valleys of which no point of the scan is the lowest.  The lowest ends are chosen by F
+        itself, since the quadratic model's values may be far off.
+        """
+        values, gradient, hessian = field.second_order(self.points, self.frames)
+        steps, change = newton_moves(
+            gradient + self.forms.gradient, hessian + self.forms.hessian, self.spacing
+        )
+        reached = self.values + values + change
+        low = np.flatnonzero(reached < level)
+        ends = geodesic_moves(self.points[low], self.frames[low], steps[low])
+        limits = np.inf, APART * width
+        chosen = lowest_apart(ends, field.values(ends), limits, most=MOST_STARTS)
+        found = polished(field, ends[chosen], steps=SCAN_POLISHING_STEPS)
+        limits = level, DISTINCT * width
+        kept = lowest_apart(found, field.values(found), limits, most=MOST_STARTS)
+        return np.asarray(found[kept])
+
 
 TIE = 1e-9
 EQUAL = 1e-9

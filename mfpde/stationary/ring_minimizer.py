@@ -25,6 +25,7 @@ from scipy.special import i0e, i1e, ive
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.measure import Atoms
 from mfpde.stationary.bounded_fields import AtomicField, kernel_width
 from mfpde.stationary.certification import (
@@ -42,7 +43,6 @@ from mfpde.stationary.sliding_newton import (
     State,
     energy_of,
 )
-from mfpde.stationary.tangent_frames import tangent_frames
 from mfpde.terms import Attention
 
 PARALLEL = 1e-12

@@ -21,8 +21,8 @@ from scipy.linalg import qr
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import tangent_frames
 from mfpde.stationary.derivatives import external_field
-from mfpde.stationary.tangent_frames import tangent_frames
 from mfpde.terms import Perceptron
 
 LARGEST_SEARCHED_DIMENSION = 16

@@ -19,7 +19,7 @@ from mfpde.measures.measure import (
     as_measure,
     atoms_of,
 )
-from mfpde.solver.diagnostics import DIAGNOSTICS
+from mfpde.solver.recorder import DIAGNOSTICS
 from mfpde.storage.growing_store import CHECKSUM, TIME, Variable
 from mfpde.storage.track_record import TRACK_VARIABLES
 

@@ -30,9 +30,14 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.runs.refinement_record import Refinement
-from mfpde.runs.run import Run
-from mfpde.storage.equation_record import equation_from_dict, equation_to_dict
+from mfpde.runs.run import Refinement, Run
+from mfpde.storage.equation_record import (
+    StoredGrids,
+    equation_from_dict,
+    equation_to_dict,
+    stored_geometries,
+    stored_refinements,
+)
 from mfpde.storage.growing_store import (
     TIME,
     GrowingStore,
@@ -54,11 +59,6 @@ from mfpde.storage.store_places import (
     opened_group,
     stop_of,
     with_checksum,
-)
-from mfpde.storage.stored_grids import (
-    StoredGrids,
-    stored_geometries,
-    stored_refinements,
 )
 from mfpde.storage.track_record import (
     all_events,

@@ -1,18 +1,97 @@
-"""References of a study: particles from the same start, and Newton's method."""
+"""References of a study: particles from the same start, and Newton's method.
+
+The same start on every grid of a ladder, and the ladder itself.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mfpde.arrays import FloatArray
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import FloatArray, whole_number
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle
+from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Atoms, Density
 from mfpde.particles import solve_particles
 from mfpde.runs.run import Run
 from mfpde.stationary import PolishedAtoms, polish
 from mfpde.studies.ladder import FinalAtoms, Merges, final_atoms, merges_of
 from mfpde.tracking import Concentration
+
+Start = Density | Callable[[FloatArray], ArrayLike]
+
+NEGATIVE_MASS = 1e-6
+"""A resampled density that misses more than this share of the mass is refused."""
+
+
+def ladder(
+    cells: Sequence[int | Geometry], start: object
+) -> tuple[Circle | Sphere, ...]:
+    """Return the grids, coarsest first.
+
+    Whole numbers are cells of a circle, or rings of a sphere where ``start`` is a density
+    on one.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two grids, grids that are not finer and finer, of different kinds, or
+        neither circles nor spheres.
+    """
+    on_sphere = isinstance(start, Density) and isinstance(start.geometry, Sphere)
+    grids = [_grid(entry, on_sphere) for entry in cells]
+    if len(grids) < 2:
+        raise ValueError(f"cells = {list(cells)!r} must name two grids or more")
+    if len({type(grid) for grid in grids}) > 1:
+        raise ValueError(f"cells = {list(cells)!r} mixes circles and spheres")
+    spacings = np.array([grid.spacing for grid in grids])
+    if (np.diff(spacings) >= 0).any():
+        raise ValueError(f"cells = {list(cells)!r} must increase from grid to grid")
+    return tuple(grids)
+
+
+def start_on(start: Start, grid: Circle | Sphere) -> Density:
+    """Return the start as a density on ``grid``.
+
+    Raises
+    ------
+    ValueError
+        If a density is on another geometry, or too rough to be taken to coarser cells.
+    """
+    if not isinstance(start, Density):
+        return Density.from_function(grid, start)
+    given = start.geometry
+    if type(given) is not type(grid):
+        raise ValueError(f"start lies on {given!r}, but the study is made on {grid!r}")
+    if given == grid:
+        return start
+    if grid.spacing < given.spacing:
+        return start.interpolated(grid)
+    degree = min(given.max_degree, grid.max_degree)
+    moments = given.moments(np.array(start.masses), degree)
+    values = given.synthesis_at(moments, grid.points) / given.areas.sum()
+    missing = float((np.minimum(values, 0.0) * grid.areas).sum())
+    if -missing > NEGATIVE_MASS:
+        raise ValueError(
+            f"start on {given!r} is too rough to be taken to {grid!r}: give it as a "
+            "function of points, or on the coarsest grid"
+        )
+    return Density(grid, np.maximum(values, 0.0)).normalized()
+
+
+def _grid(entry: int | Geometry, on_sphere: bool) -> Circle | Sphere:
+    if isinstance(entry, Circle | Sphere):
+        return entry
+    if isinstance(entry, Geometry):
+        raise ValueError(
+            f"cells holds {entry!r}: atoms are studied on a Circle or a Sphere"
+        )
+    number = whole_number("cells", entry, at_least=1)
+    return Sphere(number) if on_sphere else Circle(number)
+
 
 LABELS_PER_CELL = 4
 SPHERE_PARTICLES = 1000

@@ -20,12 +20,14 @@ from mfpde.studies.ladder import final_atoms, merges_of
 from mfpde.studies.quantities import Seen, quantities_of
 from mfpde.studies.references import (
     ParticleReference,
+    Start,
     default_count,
+    ladder,
     particle_reference,
     polished_reference,
+    start_on,
 )
 from mfpde.studies.result import AtomConvergence
-from mfpde.studies.starts import Start, ladder, start_on
 from mfpde.tracking import Concentration
 
 SAVES = 100

@@ -26,17 +26,20 @@ from mfpde.theory.conditions import (
     non_degeneracy,
     strict_stability,
 )
-from mfpde.theory.curvature import KernelCurvature, concavity_angle, kernel_curvature
-from mfpde.theory.equispaced import equispaced_lifetime, equispaced_rates
+from mfpde.theory.curvature import (
+    KernelCurvature,
+    concavity_angle,
+    equispaced_lifetime,
+    equispaced_rates,
+    kernel_curvature,
+)
 from mfpde.theory.inverse import InverseOfInteraction, density_with_potential
 from mfpde.theory.spectrum import (
+    critical_diffusion,
     early_clusters,
     eigenvalues,
     fastest_mode,
     growth_rates,
-)
-from mfpde.theory.transition import (
-    critical_diffusion,
     has_continuous_transition,
     largest_continuous_beta,
 )

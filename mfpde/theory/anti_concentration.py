@@ -37,10 +37,8 @@ from mfpde.theory.curvature import (
     PUBLISHED_INWARD,
     PUBLISHED_OUTWARD,
     concavity_angle,
-    kernel_curvature,
-)
-from mfpde.theory.potential_curvature import (
     curvature_constant,
+    kernel_curvature,
     perceptrons_of,
     value_at_zero,
 )

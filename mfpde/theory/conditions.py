@@ -25,8 +25,8 @@ from scipy.optimize import linprog
 
 from mfpde.arrays import FloatArray, unit_vectors
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import tangent_frames
 from mfpde.stationary.derivatives import external_field
-from mfpde.stationary.tangent_frames import tangent_frames
 from mfpde.terms import Attention, Perceptron
 
 MOST_COMPONENTS = 20_000

@@ -7,6 +7,28 @@ With K(t) = exp(beta (cos t - 1)) (paper, eqs. 5.7 to 5.9; unshifted: times e^be
 
 K'' < 0 on |t| < theta_beta = arccos((sqrt(1 + 4 beta^2) - 1) / (2 beta)), and K''' changes
 its sign at most once in (0, pi): K'' rises to its maximum and then falls.
+
+Bounds on the second derivative of a perceptron's potential along great circles.
+
+    V'' = \sum w_j [sigma'(z_j) (a_j.tau)^2 - sigma(z_j) (a_j.x)],   z_j = a_j.x + b_j
+
+at x along the unit tangent tau.  With L the Lipschitz constant of sigma, |V''| is at most
+
+    C_theta = \sum |w_j| (L |a_j|^2 + (|sigma(0)| + L |a_j|) |a_j|)    without biases,
+
+the paper's constant (Theorem 3.5), and, from (a_j.tau)^2 + (a_j.x)^2 <= |a_j|^2 (derived
+here), at most \sum |w_j| (L |a_j|^2 + (|sigma(0)| + L |b_j|) |a_j|).
+
+Linear stability of n equal atoms at equal distances around the circle, a stationary state.
+
+With total mass 1, spacing 2 pi / n and without external terms, the shift
+delta_j = eps e^(2 pi i j q / n) of the atoms changes at the rate
+
+    s (1/n) \sum_j (K''/beta)(2 pi j / n) (1 - cos(2 pi j q / n)),    q = 0..n-1,
+
+K = exp(beta (cos t - 1)) (unshifted: times e^beta); for softmax divided by the mean of K
+over the atoms, as seen from one of them.  q = 0 is the rotation, q and n - q have the same
+rate.  (Derived here.)
 """
 
 from __future__ import annotations
@@ -15,8 +37,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
-from mfpde.terms import Attention
+from mfpde.arrays import FloatArray, real_number, whole_number
+from mfpde.equation import MeanFieldEquation
+from mfpde.terms import Attention, Perceptron
+from mfpde.theory.arguments import checked_attention, sign_of
 
 PUBLISHED_INWARD = 0.375 * np.exp(-0.125)
 """C_1 at eps = 1/2: K'' <= -C_1 beta on |t| <= theta_beta / 2 at large beta (paper, eq. 5.5)."""
@@ -102,3 +126,167 @@ def _steepest_angle(beta: float) -> float:
         return float(np.pi)
     cosine = (np.sqrt(5 + 4 * beta**2) - 3) / (2 * beta)
     return float(np.arccos(np.clip(cosine, -1.0, 1.0)))
+
+
+# sigma' of GeLU is largest at sqrt(2), where sigma'' = n(z) (2 - z^2) changes its sign.
+LIPSCHITZ_POINTS = {
+    "relu": 1.0,
+    "leaky_relu": 1.0,
+    "gelu": np.sqrt(2.0),
+    "tanh": 0.0,
+    "linear": 0.0,
+}
+"""An argument at which the named activation is steepest."""
+
+
+def perceptrons_of(equation: MeanFieldEquation) -> list[Perceptron]:
+    """Return the perceptrons among the terms."""
+    return [term for term in equation.externals if isinstance(term, Perceptron)]
+
+
+def curvature_constant(
+    equation: MeanFieldEquation, lipschitz: float | None, *, published: bool
+) -> float | None:
+    """Sum the bounds on |V''| over the perceptrons (this module's docstring).
+
+    Parameters
+    ----------
+    equation
+        An equation with an attention; with vector weights their lengths count.
+    lipschitz
+        Lipschitz constant L of a user's activation.
+    published
+        Whether to use C_theta of the paper instead of the sharper constant.
+
+    Returns
+    -------
+    The bound in units of the kernel's peak, or None if the Lipschitz constant of an
+    activation is not known.
+    """
+    given = (
+        None if lipschitz is None else real_number("lipschitz", lipschitz, at_least=0.0)
+    )
+    # In units of the kernel's peak, e^beta or 1.
+    peak = equation.attentions[0].energy_amplitude
+    total = 0.0
+    for perceptron in perceptrons_of(equation):
+        slope = _lipschitz_constant(perceptron, given)
+        if slope is None:
+            return None
+        total += float(
+            np.abs(_gradient_weights(perceptron))
+            @ _unit_constants(perceptron, slope, published)
+        )
+    return total / peak
+
+
+def _unit_constants(
+    perceptron: Perceptron, slope: float, published: bool
+) -> FloatArray:
+    """Bound on |V''| for each unit of weight 1, (units,)."""
+    lengths = np.linalg.norm(perceptron.directions, axis=1)
+    reach = lengths if published else np.abs(perceptron.biases)
+    return np.asarray(
+        slope * lengths**2 + (abs(value_at_zero(perceptron)) + slope * reach) * lengths
+    )
+
+
+def _gradient_weights(perceptron: Perceptron) -> FloatArray:
+    if perceptron.is_gradient:
+        return perceptron.weights
+    return np.asarray(np.linalg.norm(perceptron.weights, axis=1))
+
+
+def _lipschitz_constant(perceptron: Perceptron, given: float | None) -> float | None:
+    derivative = perceptron.activation.derivative
+    point = LIPSCHITZ_POINTS.get(perceptron.activation_name)
+    if derivative is None or point is None:
+        return given
+    return float(np.asarray(derivative(np.array(point))))
+
+
+def value_at_zero(perceptron: Perceptron) -> float:
+    """The value sigma(0) of the perceptron's activation."""
+    return float(np.asarray(perceptron.activation.sigma(np.zeros(1)))[0])
+
+
+ROUNDING = 1e-14
+
+
+def equispaced_rates(
+    beta: float,
+    count: int,
+    *,
+    direction: str,
+    normalized: bool = False,
+    kernel: str = "shifted",
+) -> FloatArray:
+    """Linear rates of the shifts of n equispaced atoms, for q = 0..n-1 (module docstring).
+
+    Parameters
+    ----------
+    beta
+        Inverse temperature, from 0 to 1000 (350 with the unshifted kernel).
+    count
+        Number n of atoms, at least 1.
+    direction
+        ``"ascent"`` or ``"descent"``.
+    normalized
+        Whether the attention is softmax.
+    kernel
+        ``"shifted"`` or ``"unshifted"`` (for softmax without effect).
+
+    Returns
+    -------
+    Rates per unit of time, shape (n,); above 0 means that the shift grows.  Rates below
+    1e-14 of the terms of the sum are set to 0.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range.
+    """
+    attention = checked_attention(beta, normalized=normalized, kernel=kernel)
+    count = whole_number("count", count, at_least=1)
+    sign = sign_of(direction)
+    j = np.arange(count)
+    angles = 2 * np.pi * j / count
+    # Products j q are reduced modulo n, so that large ones cost no digits.
+    waves = 2 * np.sin(np.pi * (np.outer(j, j) % count) / count) ** 2
+    rates = waves @ kernel_second_derivative(attention.beta, angles) / count
+    # Where terms of size up to (1 + beta) K cancel, only rounding is left.
+    pulls = np.exp(-2 * attention.beta * np.sin(angles / 2) ** 2)
+    sizes = (1 + attention.beta) * (waves @ pulls) / count
+    rates[np.abs(rates) <= ROUNDING * sizes] = 0.0
+    if normalized:
+        rates /= pulls.mean()
+    return np.asarray(sign * attention.amplitude * rates)
+
+
+def equispaced_lifetime(
+    beta: float,
+    count: int,
+    *,
+    direction: str = "ascent",
+    normalized: bool = False,
+    kernel: str = "shifted",
+) -> float:
+    """Time in which the fastest shift of n equispaced atoms grows by a factor e.
+
+    Parameters are those of :func:`equispaced_rates`.  Clusters that far apart last this
+    time times the logarithm of what they are off by.
+
+    Returns
+    -------
+    1 / (largest rate), or inf if no shift grows at a rate above the smallest number.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range.
+    """
+    rates = equispaced_rates(
+        beta, count, direction=direction, normalized=normalized, kernel=kernel
+    )
+    largest = float(rates[1:].max(initial=0.0))
+    return 1 / largest if largest > 0 else float(np.inf)

@@ -5,9 +5,9 @@ the solver reports of its own atoms comes first (``told``).  Births, merges, fis
 deaths form a tree (``tree``, ``track``).
 """
 
-from mfpde.tracking.settings import Concentration
 from mfpde.tracking.track import Junction, Path, SeenAtoms, Track
 from mfpde.tracking.tracker import Tracker, followed
+from mfpde.tracking.tree import Concentration
 
 __all__ = [
     "Concentration",

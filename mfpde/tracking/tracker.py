@@ -15,9 +15,8 @@ from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure
 from mfpde.tracking.flow import FlowBetween, Motion, Resting, angles_between
 from mfpde.tracking.open_paths import Sighting
-from mfpde.tracking.settings import Concentration
 from mfpde.tracking.track import Junction, SeenAtoms, Track, in_order
-from mfpde.tracking.tree import Tree
+from mfpde.tracking.tree import Concentration, Tree
 
 FOLLOWED = ("atom", "forming", "unresolved")
 CORE_RADII = 3.0

@@ -1,13 +1,16 @@
-"""The tree as it grows: from save to save, atoms go on, merge, split, end or begin."""
+"""The tree as it grows: from save to save, atoms go on, merge, split, end or begin.
+
+Settings of tracking: the atoms that are followed, and when two sightings are one atom.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mfpde.arrays import IntArray
+from mfpde.arrays import IntArray, real_number, whole_number
 from mfpde.measures.events import Event, EventKind
 from mfpde.tracking.flow import Motion, angles_between
 from mfpde.tracking.matching import Matching, is_obvious, matched, pairs_of
@@ -15,11 +18,51 @@ from mfpde.tracking.open_paths import (
     OpenPath,
     OpenPaths,
     Sighting,
+    SolverEvents,
     identities_of,
 )
-from mfpde.tracking.settings import Concentration
-from mfpde.tracking.told import SolverEvents
 from mfpde.tracking.track import Junction
+
+
+@dataclass(frozen=True)
+class Concentration:
+    """Settings for following atoms through a run: ``solve(..., track=Concentration())``.
+
+    Parameters
+    ----------
+    smallest_mass
+        Lighter atoms are not followed, between 0 and 1.  Tails have basins of their own,
+        and masses are rarely known below 1e-3.
+    mass_tolerance
+        Atoms merge, or split, if masses add up within this share of the whole, between 0
+        and 1.
+    longest_gap
+        At so many saves running an atom may go unseen (as it does while two widths unite)
+        and still be the same; unseen for longer, it has died.
+    forming
+        An atom is born when it is first seen forming: contracting, but not yet narrow;
+        else when it reads as an atom.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range.
+    """
+
+    smallest_mass: float = 1e-3
+    mass_tolerance: float = 0.1
+    longest_gap: int = 5
+    forming: bool = True
+
+    def __post_init__(self) -> None:
+        real_number("smallest_mass", self.smallest_mass, at_least=0.0, at_most=1.0)
+        real_number("mass_tolerance", self.mass_tolerance, at_least=0.0, at_most=1.0)
+        whole_number("longest_gap", self.longest_gap, at_least=0)
+        # Annotations bind no caller.
+        given: object = self.forming
+        if not isinstance(given, bool):
+            raise ValueError(f"forming = {given!r} must be True or False")
+
 
 SAME_ATTRACTOR = 0.1
 """Points whose attractors are closer than this share of ``reach`` are in one basin."""

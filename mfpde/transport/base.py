@@ -1,4 +1,7 @@
-"""Transport on a grid: velocities in, outflows and conservative Euler stages out."""
+"""Transport on a grid: velocities in, outflows and conservative Euler stages out.
+
+The condition on an equation for the energy-monotone schemes of all geometries.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,21 @@ from mfpde.geometry.arcs import normalise
 from mfpde.geometry.array_pool import ArrayPool
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
+
+
+def check_monotone(grid: GridEquation) -> None:
+    """Raise ``ValueError`` if the equation has no first variation, or has diffusion."""
+    if not all(term.is_gradient for term in grid.externals):
+        raise ValueError(
+            "transport = 'monotone' needs a first variation, and a perceptron with "
+            "vector weights has none; use 'donor_blended' or 'muscl'"
+        )
+    if grid.diffusion > 0:
+        raise ValueError(
+            f"transport = 'monotone' is for equations without diffusion (it is "
+            f"{grid.diffusion:g}); use 'donor_blended' or 'muscl'"
+        )
+
 
 SAFE_SHARE = 0.8
 

@@ -10,10 +10,9 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
-from mfpde.transport.base import Flow, State, Transport
-from mfpde.transport.circle_means import cell_means, centre_values
+from mfpde.transport.base import Flow, State, Transport, check_monotone
+from mfpde.transport.circle import cell_means, centre_values
 from mfpde.transport.circle_tables import CircleTables, fits
-from mfpde.transport.monotone import check_monotone
 from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
 
 

@@ -15,16 +15,18 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.transport import sphere_meridians as meridians
-from mfpde.transport.sphere_methods import FACE_VELOCITY, SOUTHWARD, THIRD_ORDER
 from mfpde.transport.sphere_ring import zonal_fluxes
 from mfpde.transport.sphere_rows import (
     BLEND,
     DENSITY,
+    FACE_VELOCITY,
     FLOW,
     PAD,
     RINGS,
     ROWS,
     SMOOTH,
+    SOUTHWARD,
+    THIRD_ORDER,
     Withheld,
     give_back,
     over_the_pole,

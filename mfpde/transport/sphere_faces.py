@@ -31,8 +31,8 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.geometry.gauss_legendre import Rings
 from mfpde.geometry.sphere import Sphere
+from mfpde.transport.line import INNER, OUTER
 from mfpde.transport.sphere import Tables
-from mfpde.transport.sphere_lines import INNER, OUTER
 
 CENTRAL = np.array([OUTER, INNER, INNER, OUTER])
 CORRECTED_RINGS = 8

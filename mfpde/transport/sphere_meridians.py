@@ -9,22 +9,22 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled_fused
-from mfpde.transport.line import blend_between
-from mfpde.transport.sphere_lines import (
+from mfpde.transport.line import (
     Four,
+    blend_between,
     limited_flux,
     net_flux,
     outflow,
     spread_both_ways,
     third_order_flux,
 )
-from mfpde.transport.sphere_methods import DRAINING_TIME, SOUTHWARD
 from mfpde.transport.sphere_rows import (
     ALONG_RING,
     BLEND,
     CELL_FLOW,
     DENSITY,
     DONOR,
+    DRAINING_TIME,
     FLOW,
     GROUP_BLEND,
     GROUP_SUM,
@@ -34,6 +34,7 @@ from mfpde.transport.sphere_rows import (
     RING_FLOW,
     RINGS,
     SMOOTH,
+    SOUTHWARD,
     SPARE,
     SPREAD,
     copy_out,

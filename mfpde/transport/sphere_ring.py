@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled_fused
-from mfpde.transport.sphere_lines import (
+from mfpde.transport.line import (
     INNER,
     OUTER,
     apart,
@@ -18,20 +18,17 @@ from mfpde.transport.sphere_lines import (
     spread_both_ways,
     third_order_flux,
 )
-from mfpde.transport.sphere_methods import (
-    EASTWARD,
-    FACE_VELOCITY,
-    MUSCL,
-    THIRD_ORDER,
-)
 from mfpde.transport.sphere_rows import (
     ALONG_RING,
     BLEND,
     CELL_FLOW,
+    EASTWARD,
+    FACE_VELOCITY,
     FLOW,
     GROUP_BLEND,
     GROUP_SUM,
     INWARD,
+    MUSCL,
     PAD,
     RING_ACROSS,
     RING_DENSITY,
@@ -42,6 +39,7 @@ from mfpde.transport.sphere_rows import (
     RING_SPREAD,
     RINGS,
     SPARE,
+    THIRD_ORDER,
     Withheld,
     copy_out,
     fill_cells,

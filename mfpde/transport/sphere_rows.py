@@ -3,6 +3,8 @@
 One array holds them all, so that the loops need no views of rows (which cost more than
 short loops do).  Cell j stands in column PAD + j; where a row is continued around the
 ring, the PAD columns on either side hold cells from the other end.
+
+Numbers by which the kernels of the sphere know schemes and fluxes.
 """
 
 from __future__ import annotations
@@ -10,6 +12,13 @@ from __future__ import annotations
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled, compiled_sum
 from mfpde.transport.line import braked
+
+THIRD_ORDER, MUSCL, FACE_VELOCITY = 3, 2, 0
+"""How the flux of smooth regions is formed; FACE_VELOCITY has no donor part."""
+
+SOUTHWARD, EASTWARD, DRAINING_TIME = range(3)
+"""First index of the fluxes (3, nlat, nlon)."""
+
 
 PAD = 8
 RINGS = 4

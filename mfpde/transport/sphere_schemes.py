@@ -11,11 +11,17 @@ from mfpde.geometry.gauss_legendre import group_means, spread
 from mfpde.geometry.sphere import Sphere, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
-from mfpde.transport import sphere_methods as methods
+from mfpde.transport import sphere_rows as methods
 from mfpde.transport import sphere_stage as stages
-from mfpde.transport.base import SAFE_SHARE, Flow, State, Transport, mixed_points
+from mfpde.transport.base import (
+    SAFE_SHARE,
+    Flow,
+    State,
+    Transport,
+    check_monotone,
+    mixed_points,
+)
 from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
-from mfpde.transport.monotone import check_monotone
 from mfpde.transport.sphere_faces import faces_of
 from mfpde.transport.sphere_rows import Withheld
 

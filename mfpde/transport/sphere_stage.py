@@ -9,8 +9,14 @@ from mfpde.compiled import compiled
 from mfpde.geometry.gauss_legendre import level_ring, limited_difference
 from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.sphere import Tables, fill_ring_fluxes, first_rows
-from mfpde.transport.sphere_methods import DRAINING_TIME, EASTWARD, SOUTHWARD
-from mfpde.transport.sphere_rows import RINGS_KEPT, Withheld, kept_ring
+from mfpde.transport.sphere_rows import (
+    DRAINING_TIME,
+    EASTWARD,
+    RINGS_KEPT,
+    SOUTHWARD,
+    Withheld,
+    kept_ring,
+)
 
 # Rows of work; ring i is row i modulo 2 of the times for which cells send and of what
 # they send south, and zonal rows continue around the ring.

@@ -14,9 +14,8 @@ from mfpde.geometry.remap import GHOSTS, edge_densities
 from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
-from mfpde.transport.base import Transport
+from mfpde.transport.base import Transport, check_monotone
 from mfpde.transport.line import blends, braked, donor_flux
-from mfpde.transport.monotone import check_monotone
 from mfpde.transport.semi_lagrangian import SemiLagrangian
 
 

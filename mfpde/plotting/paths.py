@@ -1,8 +1,14 @@
-"""Paths of atoms as lines and their junctions as marks, for all pictures of a track."""
+"""Paths of atoms on a picture of the sphere.
+
+Paths of atoms as lines and their junctions as marks, for all pictures of a track.
+
+Paths of atoms over a map of time and angle.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,9 +18,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import AbstractPathEffect, Normal, Stroke
 
 from mfpde.arrays import FloatArray
+from mfpde.plotting.angle_view import TURN, AngleView
+from mfpde.plotting.projections import Projection
 from mfpde.plotting.style import ATOM, LANDSCAPE
 from mfpde.runs.run import Run
 from mfpde.tracking import Junction, Path, Track
+from mfpde.tracking.flow import unit
 from mfpde.tracking.track import joined
 
 MARKS = {"birth": "o", "merge": "D", "fission": "s", "death": "X"}
@@ -101,3 +110,71 @@ def _look(kind: str) -> dict[str, Any]:
         "markeredgecolor": LANDSCAPE,
         "markeredgewidth": 0.7,
     }
+
+
+def draw_tree(ax: Axes, view: AngleView, track: Track) -> list[Artist]:
+    """Draw all paths and junctions; return their entries of a legend."""
+    for path in track.paths.values():
+        times, points = drawn_nodes(path)
+        angles, width = view.angles_of(points), line_width(path)
+        is_periodic = view.span == TURN
+        if is_periodic:
+            angles = np.unwrap(angles)
+        # A path that leaves the map at one edge comes in at the other.
+        turns = np.unique(np.floor(angles / TURN)) if is_periodic else np.zeros(1)
+        for turn in turns:
+            ax.plot(
+                times,
+                angles - TURN * turn,
+                color=ATOM,
+                linewidth=width,
+                solid_capstyle="round",
+                zorder=3,
+                gid=f"path {path.identity}",
+                path_effects=halo(width),
+            )
+    for junction in track.junctions:
+        angle = float(view.angles_of(place_of(junction)))
+        draw_mark(ax, junction.event.kind, (junction.event.time, angle), zorder=4)
+    if not track.paths:
+        return []
+    return [path_handle("atoms (width ∝ mass)"), *mark_handles(track.junctions)]
+
+
+LONGEST_ARC = 0.03
+ALONG_FROM_NOTHING = 1e-6
+
+
+def draw_paths(ax: Axes, projection: Projection, track: Track) -> None:
+    """Draw each atom's path along great circles, and mark the junctions in sight."""
+    for path in track.paths.values():
+        width = line_width(path)
+        ax.plot(
+            *projection.line(along_great_circles(drawn_nodes(path)[1])).T,
+            color=ATOM,
+            linewidth=width,
+            solid_capstyle="round",
+            zorder=5,
+            gid=f"path {path.identity}",
+            path_effects=halo(width),
+        )
+    for junction in track.junctions:
+        x, y = projection.project(place_of(junction))
+        if not np.isnan(x):
+            draw_mark(ax, junction.event.kind, (float(x), float(y)), zorder=6.5)
+
+
+def along_great_circles(points: FloatArray) -> FloatArray:
+    """Points (m, 3) along the great circles through ``points`` (n, 3), closely spaced."""
+    if len(points) == 1:
+        return points
+    pieces = [points[:1]]
+    for start, end in pairwise(points):
+        angle = 2 * np.arcsin(min(float(np.linalg.norm(end - start)) / 2, 1.0))
+        shares = np.linspace(0.0, 1.0, 2 + int(angle / LONGEST_ARC))[1:, np.newaxis]
+        if angle < ALONG_FROM_NOTHING:
+            pieces.append(end[np.newaxis])
+            continue
+        arc = np.sin((1 - shares) * angle) * start + np.sin(shares * angle) * end
+        pieces.append(unit(arc))
+    return np.concatenate(pieces)
