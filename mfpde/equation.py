@@ -18,7 +18,7 @@ from mfpde.arrays import FloatArray, choice, real_number
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.terms import Attention, ExternalTerm
+from mfpde.terms import Attention, ExternalTerm, InteractionTerm, PointMasses
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -41,18 +41,18 @@ class MeanFieldEquation:
         direction or a negative diffusion.
     """
 
-    terms: tuple[Attention | ExternalTerm, ...]
+    terms: tuple[InteractionTerm | ExternalTerm, ...]
     direction: str
     diffusion: float
 
     def __init__(
         self,
-        *terms: Attention | ExternalTerm,
+        *terms: InteractionTerm | ExternalTerm,
         direction: str,
         diffusion: float = 0.0,
     ) -> None:
         for index, term in enumerate(terms):
-            if not isinstance(term, Attention | ExternalTerm):
+            if not isinstance(term, InteractionTerm | ExternalTerm):
                 raise ValueError(
                     f"term {index} = {term!r} must be an Attention, a Perceptron or a "
                     "Potential"
@@ -80,8 +80,43 @@ class MeanFieldEquation:
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
-        """The attention terms."""
-        return tuple(t for t in self.terms if isinstance(t, Attention))
+        """The attention terms, where no other kernel acts.
+
+        Raises
+        ------
+        ValueError
+            If the measure interacts through another kernel too: what is known of
+            attention alone must not be used for it.
+        """
+        others = [t for t in self.interactions if not isinstance(t, Attention)]
+        if others:
+            raise ValueError(
+                f"this is known for Attention alone, not for {others[0]!r}"
+            )
+        return tuple(t for t in self.interactions if isinstance(t, Attention))
+
+    @property
+    def interactions(self) -> tuple[InteractionTerm, ...]:
+        """The terms that depend on the measure: attention, and any other zonal kernel."""
+        return tuple(t for t in self.terms if isinstance(t, InteractionTerm))
+
+    @property
+    def sharpness(self) -> float:
+        """Largest inverse square of a length on which a kernel varies, the largest beta.
+
+        It is 0 without interaction.
+        """
+        return max((term.sharpness for term in self.interactions), default=0.0)
+
+    @property
+    def strength(self) -> float:
+        """Largest speed at which a unit of mass pulls; 0 without interaction."""
+        return max((term.strength for term in self.interactions), default=0.0)
+
+    @property
+    def has_softmax(self) -> bool:
+        """Whether a softmax divides by the mean kernel, so that E is not what v climbs."""
+        return any(term.needs_values for term in self.interactions)
 
     @property
     def externals(self) -> tuple[ExternalTerm, ...]:
@@ -102,16 +137,12 @@ class MeanFieldEquation:
         """
         if not self.has_energy:
             return False
-        softmaxes = [a for a in self.attentions if a.normalized and a.beta > 0]
-        return not softmaxes or len(self.terms) == 1
+        return not self.has_softmax or len(self.terms) == 1
 
     @property
     def convention(self) -> str:
         """The kernel convention in words, as every output states it."""
-        kernels = {
-            "K = exp(beta (x.y - 1))" if a.kernel == "shifted" else "K = exp(beta x.y)"
-            for a in self.attentions
-        }
+        kernels = {term.formula for term in self.interactions}
         return " and ".join(sorted(kernels)) or "no attention"
 
     def on(self, geometry: Geometry) -> GridEquation:
@@ -188,24 +219,23 @@ class MeanFieldEquation:
             return None
         if isinstance(measure, Atoms):
             acting = measure.without_widths
-            atoms = (acting.points, acting.masses)
-            total = sum(a.energy_of_atoms(atoms) for a in self.attentions)
+            atoms = PointMasses(acting.points, acting.masses)
+            total = sum(a.energy_of_atoms(atoms) for a in self.interactions)
             for term in self.externals:
                 total += float(acting.masses @ term.value(acting.points))
             return total
         grid, whole, moments = self._evaluated(measure)
         acting = whole.atoms.without_widths
-        atoms = (acting.points, acting.masses)
+        atoms = PointMasses(acting.points, acting.masses)
         return grid.energy(whole.density.masses, atoms, moments)
 
     def lyapunov_function(self, measure: AnyMeasure) -> float | None:
         """Return -s E + kappa int rho log rho, which never increases, or None if unknown."""
         energy = self.energy(measure)
-        softmax = any(a.normalized and a.beta > 0 for a in self.attentions)
         if (
             energy is None
             or not self.energy_is_lyapunov
-            or (softmax and self.diffusion)
+            or (self.has_softmax and self.diffusion)
         ):
             return None
         if self.diffusion == 0:
@@ -220,7 +250,7 @@ class MeanFieldEquation:
         whole = as_measure(measure)
         grid = self.on(whole.geometry)
         acting = whole.atoms.without_widths
-        atoms = (acting.points, acting.masses)
+        atoms = PointMasses(acting.points, acting.masses)
         return grid, whole, grid.moments(whole.density.masses, atoms)
 
     def _fields_of_atoms(
@@ -231,16 +261,16 @@ class MeanFieldEquation:
         values = np.zeros(len(flat))
         gradient = np.zeros(flat.shape)
         acting = atoms.without_widths
-        sources = (acting.points, acting.masses)
-        for attention in self.attentions:
-            value, slope = attention.field_of_atoms(flat, sources)
+        sources = PointMasses(acting.points, acting.masses)
+        for term in self.interactions:
+            value, slope = term.field_of_atoms(flat, sources)
             values += value
             gradient += slope
-        for term in self.externals:
-            term.check_dimension(atoms.dimension)
-            gradient += term.drift(flat)
-            if term.is_gradient:
-                values += term.value(flat)
+        for external in self.externals:
+            external.check_dimension(atoms.dimension)
+            gradient += external.drift(flat)
+            if external.is_gradient:
+                values += external.value(flat)
         shape = targets.shape
         return values.reshape(shape[:-1]), self.sign * gradient.reshape(shape)
 
@@ -263,7 +293,7 @@ def _points(points: Any, dimension: int) -> FloatArray:
 def _on_grid(equation: MeanFieldEquation, geometry: Geometry) -> GridEquation:
     return GridEquation(
         geometry,
-        equation.attentions,
+        equation.interactions,
         equation.externals,
         equation.sign,
         equation.diffusion,

@@ -5,12 +5,8 @@ Checks that exact atoms can be followed on a geometry, and that its grid is fine
 Atoms alone: a stiff differential equation once the density's mass is negligible.
 
 Clusters approach each other at rates down to e^{-2 beta}: an implicit method crosses ten
-decades of time in some hundred steps.  Forces are sums over pairs in which nothing
-cancels: with D = x_j - x_i,
-
-    x_j.x_i - 1 = -|D|^2 / 2,    P_i x_j = D + |D|^2 x_i / 2,
-
-and an atom's force on itself, which is zero, is left out.
+decades of time in some hundred steps.  Forces are sums over pairs in which nothing cancels
+(:meth:`mfpde.terms.kernels.Kernel.pull_between`).
 """
 
 from __future__ import annotations
@@ -24,13 +20,13 @@ from scipy.integrate import solve_ivp
 from mfpde.arrays import FloatArray, choice
 from mfpde.atoms.clusters import atoms_of_state, state_of
 from mfpde.atoms.hand_off import MEETING_DISTANCE, HandOff
-from mfpde.compiled import compiled
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.geometry.arcs import logarithms, moved_to, smallest_distance
 from mfpde.measures.clouds import joined
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Atoms
+from mfpde.terms import PointMasses
 from mfpde.transport import Flow, State, Transport
 
 MODES = ("grid", "exact")
@@ -62,14 +58,9 @@ def check_atoms(atoms: str, equation: MeanFieldEquation, geometry: Geometry) -> 
         )
 
 
-def beta_of(equation: MeanFieldEquation) -> float:
-    """Return the largest beta of an equation's attentions, 0 without any."""
-    return max((attention.beta for attention in equation.attentions), default=0.0)
-
-
 def least_cells(equation: MeanFieldEquation, geometry: Geometry) -> float:
     """Return how many cells of a circle, or rings of a sphere, exact atoms need."""
-    root = np.sqrt(beta_of(equation))
+    root = np.sqrt(equation.sharpness)
     if isinstance(geometry, Circle):
         return float(2 * np.pi * root / COARSEST_CIRCLE)
     return float(np.pi * root / COARSEST_SPHERE)
@@ -77,7 +68,7 @@ def least_cells(equation: MeanFieldEquation, geometry: Geometry) -> float:
 
 def coarseness(equation: MeanFieldEquation, geometry: Geometry) -> str | None:
     """Say, for a warning, that the grid is too coarse for exact atoms; None if it is not."""
-    least, beta = least_cells(equation, geometry), beta_of(equation)
+    least, beta = least_cells(equation, geometry), equation.sharpness
     if geometry.shape[0] * (1 + 1e-9) >= least:
         return None
     return (
@@ -154,50 +145,18 @@ class AtomMotion:
         self, masses: FloatArray, shape: tuple[int, ...]
     ) -> Callable[[float, FloatArray], FloatArray]:
         equation = self.equation
-        attentions = [
-            (attention.beta, attention.needs_values, attention.amplitude)
-            for attention in equation.attentions
-        ]
 
         def rate(_: float, flat: FloatArray) -> FloatArray:
             points = _unit(flat.reshape(shape))
+            atoms = PointMasses(points, masses)
             speeds = np.zeros(shape)
-            for beta, softmax, amplitude in attentions:
-                speeds += amplitude * _pair_velocities((points, masses), beta, softmax)
+            for interaction in equation.interactions:
+                speeds += interaction.pull_between_atoms(atoms)
             for term in equation.externals:
                 speeds += term.drift(points)
             return equation.sign * speeds.ravel()
 
         return rate
-
-
-@compiled
-def _pair_velocities(
-    atoms: tuple[FloatArray, FloatArray], beta: float, softmax: bool
-) -> FloatArray:
-    """Gradient (n, d) of A[mu] at each of the atoms, their own masses included.
-
-    The amplitude of an unshifted kernel is left out.
-    """
-    points, masses = atoms
-    count, dimension = points.shape
-    speeds = np.zeros((count, dimension))
-    for i in range(count):
-        total = masses[i]
-        for j in range(count):
-            if i == j:
-                continue
-            squared = 0.0
-            for k in range(dimension):
-                squared += (points[j, k] - points[i, k]) ** 2
-            kernel = masses[j] * np.exp(-0.5 * beta * squared)
-            total += kernel
-            for k in range(dimension):
-                rise = points[j, k] - points[i, k] + 0.5 * squared * points[i, k]
-                speeds[i, k] += kernel * rise
-        if softmax:
-            speeds[i] /= total
-    return speeds
 
 
 def _unit(points: FloatArray) -> FloatArray:

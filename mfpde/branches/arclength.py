@@ -26,7 +26,7 @@ from scipy.linalg import lstsq, solve_triangular
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.terms import Attention, ExternalTerm, Perceptron
+from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
 
 PARAMETERS = ("beta", "weight_scale", "diffusion")
 
@@ -61,8 +61,8 @@ def check_parameter(equation: MeanFieldEquation, parameter: str) -> None:
 
 
 def _changed(
-    term: Attention | ExternalTerm, parameter: str, value: float
-) -> Attention | ExternalTerm:
+    term: InteractionTerm | ExternalTerm, parameter: str, value: float
+) -> InteractionTerm | ExternalTerm:
     if parameter == "beta" and isinstance(term, Attention):
         return Attention(value, term.normalized, term.kernel)
     if parameter == "weight_scale" and isinstance(term, Perceptron):

@@ -38,7 +38,7 @@ from mfpde.stationary import polish
 Start = Atoms | Density | Measure
 
 
-def continuation(  # noqa: PLR0917  (all four are needed to say anything)
+def continuation(
     equation: MeanFieldEquation,
     atoms: Start,
     parameter: str,

@@ -32,6 +32,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry, Zonal
 from mfpde.measures.measure import Density
 from mfpde.stationary.symmetry import invariant_rotations
+from mfpde.terms import PointMasses
 
 SMALLEST_DIFFUSION = 1e-12
 STILL = 1e-7
@@ -172,7 +173,7 @@ class SmoothProblem:
     def roots(self, equation: MeanFieldEquation) -> FloatArray:
         """Square roots (k,) of the eigenvalues Lambda."""
         total = np.zeros(self.degree + 1)
-        for attention in equation.attentions:
+        for attention in equation.interactions:
             spectrum = attention.interaction_spectrum(
                 self.geometry.dimension,
                 self.degree,
@@ -256,7 +257,7 @@ class _Point:
         # The density turned with the generator: d rho = -rho (s/kappa) grad F . Omega x.
         masses = problem.density(self.place).masses
         grid = equation.on(geometry)
-        nothing = np.empty((0, geometry.dimension)), np.empty(0)
+        nothing = PointMasses(np.empty((0, geometry.dimension)), np.empty(0))
         velocity = grid.velocity(grid.moments(masses, nothing))
         along = np.einsum("a...,a...i->...i", velocity, geometry.tangents)
         turned = np.einsum("gij,...j,...i->g...", generators, geometry.points, along)

@@ -71,7 +71,7 @@ def checked_density(equation: MeanFieldEquation, start: object) -> Density:
             f"atoms: a density on {start.geometry!r}; it must be on a Circle, a Sphere or "
             "a Zonal grid"
         )
-    if any(a.needs_values for a in equation.attentions):
+    if equation.has_softmax:
         raise ValueError(
             "atoms: densities are followed for unnormalised attention only"
         )

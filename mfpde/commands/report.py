@@ -226,7 +226,7 @@ def _with_particles(run: Run, settings: Settings, *, quiet: bool) -> str:
 
 
 def _term_line(term: object) -> str:
-    from mfpde.terms import Attention, Perceptron
+    from mfpde.terms import Attention, Interaction, Perceptron
 
     match term:
         case Attention():
@@ -235,5 +235,7 @@ def _term_line(term: object) -> str:
         case Perceptron():
             units = len(term.directions)
             return f"perceptron ({units} {term.activation_name} neurons)"
+        case Interaction():
+            return f"interaction ({term.kernel!r})"
         case _:
             return "potential"

@@ -32,7 +32,7 @@ from mfpde.plotting.style import (
     styled,
 )
 from mfpde.runs.run import Run
-from mfpde.terms import Attention, Perceptron
+from mfpde.terms import Attention, Exponential, InteractionTerm, Perceptron
 from mfpde.terms.base import ExternalTerm
 
 NO_GRADIENT = "no energy: drift is not a gradient"
@@ -219,7 +219,8 @@ def describe_outcome(run: Run) -> str:
 
 
 def _describe_kernel(equation: MeanFieldEquation) -> str:
-    if equation.attentions and all(a.beta == 0 for a in equation.attentions):
+    kernels = [term.zonal_kernel for term in equation.interactions]
+    if kernels and all(kernel == Exponential(0.0) for kernel in kernels):
         return "A[μ](x) = x · ∫ y dμ(y), the limit β → 0"
     words = equation.convention
     for plain, fine in (("beta", "β"), ("x.y", "x·y"), (" - ", " − ")):
@@ -227,7 +228,7 @@ def _describe_kernel(equation: MeanFieldEquation) -> str:
     return words
 
 
-def _describe_term(term: Attention | ExternalTerm) -> str:
+def _describe_term(term: InteractionTerm | ExternalTerm) -> str:
     if isinstance(term, Attention):
         kind = "softmax attention" if term.normalized else "attention"
         return f"{kind} (β = {term.beta:g})"
@@ -235,6 +236,8 @@ def _describe_term(term: Attention | ExternalTerm) -> str:
         units = len(term.directions)
         plural = "s" if units > 1 else ""
         return f"perceptron ({units} {term.activation_name} neuron{plural})"
+    if isinstance(term, InteractionTerm):
+        return f"interaction ({term.zonal_kernel!r})"
     return "external potential"
 
 

@@ -21,6 +21,7 @@ from mfpde.runs.stopping import (
 )
 from mfpde.solver.recorder import Recorder
 from mfpde.solver.time_stepping import StepBelowRefused, StepResult, TimeStepper
+from mfpde.terms import PointMasses
 from mfpde.transport import Flow, State
 
 CHECKED_EVERY = 8
@@ -57,8 +58,7 @@ class TimeLoop:
         self.t_end = t_end
         self.longest = longest
         # K is at most 1 or, unshifted, e^beta.
-        strengths = [a.amplitude for a in recorder.equation.attentions]
-        self._attention_time = 1.0 / max([1.0, *strengths])
+        self._attention_time = 1.0 / max(1.0, recorder.equation.strength)
         self.accurate_step = first
         self.below_refused = StepBelowRefused()
         self.report: Callable[..., None] | None = None
@@ -258,7 +258,7 @@ class TimeLoop:
         grid = self.stepper.transport.grid
         state = self.state
         has_energy = self.recorder.equation.has_energy
-        atoms = (state.points, state.atom_masses)
+        atoms = PointMasses(state.points, state.atom_masses)
         self.report(
             Progress(
                 time=self.time,
