@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, choice, real_number
+from mfpde.field import AtomField, GridField, MeasureField
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.terms import Attention, ExternalTerm, InteractionTerm, PointMasses
+from mfpde.terms import Attention, ExternalTerm, InteractionTerm
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -156,6 +156,19 @@ class MeanFieldEquation:
         """
         return _on_grid(self, geometry)
 
+    def field(self, measure: AnyMeasure) -> MeasureField:
+        """The field of ``measure``: F, v and E, at its own points and any others.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`on`, for a measure with a density.
+        """
+        if isinstance(measure, Atoms):
+            return AtomField(self.interactions, self.externals, self.sign, measure)
+        whole = as_measure(measure)
+        return GridField(self.on(whole.geometry), whole)
+
     def first_variation(
         self, measure: AnyMeasure, points: FloatArray | None = None
     ) -> FloatArray:
@@ -184,14 +197,7 @@ class MeanFieldEquation:
                 "the first variation does not exist: a perceptron with vector weights has "
                 "no potential"
             )
-        if isinstance(measure, Atoms):
-            return self._fields_of_atoms(measure, points)[0]
-        grid, _, moments = self._evaluated(measure)
-        if points is None:
-            return grid.first_variation(moments)
-        return grid.first_variation_at(
-            moments, _points(points, grid.geometry.dimension)
-        )
+        return self.field(measure).first_variation(points)
 
     def velocity(
         self, measure: AnyMeasure, points: FloatArray | None = None
@@ -200,34 +206,14 @@ class MeanFieldEquation:
 
         Parameters are those of :meth:`first_variation`.
         """
-        if isinstance(measure, Atoms):
-            return self._fields_of_atoms(measure, points)[1]
-        grid, _, moments = self._evaluated(measure)
-        if points is not None:
-            return grid.velocity_at(moments, _points(points, grid.geometry.dimension))
-        components = grid.velocity(moments)
-        return np.asarray(
-            np.einsum("a...,a...i->...i", components, grid.geometry.tangents)
-        )
+        return self.field(measure).velocity(points)
 
     def energy(self, measure: AnyMeasure) -> float | None:
         """The energy E[mu] of the equation, or None if a drift has no potential.
 
         The formula is E[mu] = (1/2 beta) iint K dmu dmu + int V dmu.
         """
-        if not self.has_energy:
-            return None
-        if isinstance(measure, Atoms):
-            acting = measure.without_widths
-            atoms = PointMasses(acting.points, acting.masses)
-            total = sum(a.energy_of_atoms(atoms) for a in self.interactions)
-            for term in self.externals:
-                total += float(acting.masses @ term.value(acting.points))
-            return total
-        grid, whole, moments = self._evaluated(measure)
-        acting = whole.atoms.without_widths
-        atoms = PointMasses(acting.points, acting.masses)
-        return grid.energy(whole.density.masses, atoms, moments)
+        return self.field(measure).energy() if self.has_energy else None
 
     def lyapunov_function(self, measure: AnyMeasure) -> float | None:
         """Return -s E + kappa int rho log rho, which never increases, or None if unknown."""
@@ -246,47 +232,10 @@ class MeanFieldEquation:
         entropy = float((density.masses * logarithms).sum())
         return -self.sign * energy + self.diffusion * entropy
 
-    def _evaluated(self, measure: AnyMeasure) -> tuple[GridEquation, Any, Any]:
-        whole = as_measure(measure)
-        grid = self.on(whole.geometry)
-        acting = whole.atoms.without_widths
-        atoms = PointMasses(acting.points, acting.masses)
-        return grid, whole, grid.moments(whole.density.masses, atoms)
-
-    def _fields_of_atoms(
-        self, atoms: Atoms, points: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
-        targets = atoms.points if points is None else _points(points, atoms.dimension)
-        flat = np.ascontiguousarray(targets.reshape(-1, atoms.dimension))
-        values = np.zeros(len(flat))
-        gradient = np.zeros(flat.shape)
-        acting = atoms.without_widths
-        sources = PointMasses(acting.points, acting.masses)
-        for term in self.interactions:
-            value, slope = term.field_of_atoms(flat, sources)
-            values += value
-            gradient += slope
-        for external in self.externals:
-            external.check_dimension(atoms.dimension)
-            gradient += external.drift(flat)
-            if external.is_gradient:
-                values += external.value(flat)
-        shape = targets.shape
-        return values.reshape(shape[:-1]), self.sign * gradient.reshape(shape)
-
     def __repr__(self) -> str:
         terms = ", ".join(repr(term) for term in self.terms)
         diffusion = f", diffusion={self.diffusion:g}" if self.diffusion else ""
         return f"MeanFieldEquation({terms}, direction={self.direction!r}{diffusion})"
-
-
-def _points(points: Any, dimension: int) -> FloatArray:
-    array = np.asarray(points, dtype=np.float64)
-    if array.shape[-1:] != (dimension,):
-        raise ValueError(
-            f"points of shape {array.shape} must have shape (..., {dimension})"
-        )
-    return array
 
 
 @lru_cache(maxsize=8)
