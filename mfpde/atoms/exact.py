@@ -21,7 +21,7 @@ from mfpde.arrays import FloatArray, choice
 from mfpde.atoms.clusters import atoms_of_state, state_of
 from mfpde.atoms.hand_off import MEETING_DISTANCE, HandOff
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.geometry import Geometry
 from mfpde.geometry.arcs import logarithms, moved_to, smallest_distance
 from mfpde.measures.clouds import joined
 from mfpde.measures.events import Event
@@ -46,7 +46,7 @@ def check_atoms(atoms: str, equation: MeanFieldEquation, geometry: Geometry) -> 
     """
     if choice("atoms", atoms, MODES) == "grid":
         return
-    if not isinstance(geometry, Circle | Sphere):
+    if geometry.axis is not None:
         raise ValueError(
             f"atoms = 'exact' works on a Circle or a Sphere, not on {geometry!r}: mass "
             "away from the poles of a zonal grid lies on rings, not in points"
@@ -61,7 +61,7 @@ def check_atoms(atoms: str, equation: MeanFieldEquation, geometry: Geometry) -> 
 def least_cells(equation: MeanFieldEquation, geometry: Geometry) -> float:
     """Return how many cells of a circle, or rings of a sphere, exact atoms need."""
     root = np.sqrt(equation.sharpness)
-    if isinstance(geometry, Circle):
+    if geometry.dimension == 2:
         return float(2 * np.pi * root / COARSEST_CIRCLE)
     return float(np.pi * root / COARSEST_SPHERE)
 
@@ -75,7 +75,7 @@ def coarseness(equation: MeanFieldEquation, geometry: Geometry) -> str | None:
         f"the grid is coarse for exact atoms at beta = {beta:g}: {geometry!r} has cells of "
         f"{geometry.spacing:.3g} against a kernel of width {beta**-0.5:.3g}; atoms may form "
         f"at the wrong place or not at all; use at least {int(np.ceil(least))} "
-        f"{'cells' if isinstance(geometry, Circle) else 'rings'}"
+        f"{'cells' if geometry.dimension == 2 else 'rings'}"
     )
 
 
@@ -91,31 +91,31 @@ class AtomMotion:
     meeting_distance: float
 
     def advanced(
-        self, points: FloatArray, masses: FloatArray, times: tuple[float, float]
+        self, points: FloatArray, masses: FloatArray, *, start: float, end: float
     ) -> tuple[FloatArray, FloatArray, tuple[Event, ...]]:
-        """Return points (n, d), masses (n,) and merges at the end of the interval ``times``.
+        """Return points (n, d) and masses (n,) at the time ``end``, and merges since ``start``.
 
         Raises
         ------
         FloatingPointError
             If the integrator fails.
         """
-        start, end = times
         events: list[Event] = []
         while start < end and len(masses) > 0:
-            points, start, met = self._until_meeting(points, masses, (start, end))
+            points, start, met = self._until_meeting(
+                points, masses, start=start, end=end
+            )
             while met is not None:
                 events.append(
                     Event("merge", start, points[list(met)], masses[list(met)])
                 )
-                points, masses = _merged(points, masses, met)
+                points, masses = _merged(points, masses, *met)
                 met = _nearest_pair(points, self.meeting_distance)
         return points, masses, tuple(events)
 
     def _until_meeting(
-        self, points: FloatArray, masses: FloatArray, times: tuple[float, float]
+        self, points: FloatArray, masses: FloatArray, *, start: float, end: float
     ) -> tuple[FloatArray, float, tuple[int, int] | None]:
-        start, end = times
         shape = points.shape
 
         def meeting(_: float, flat: FloatArray) -> float:
@@ -174,9 +174,8 @@ def _nearest_pair(points: FloatArray, reach: float) -> tuple[int, int] | None:
 
 
 def _merged(
-    points: FloatArray, masses: FloatArray, pair: tuple[int, int]
+    points: FloatArray, masses: FloatArray, first: int, second: int
 ) -> tuple[FloatArray, FloatArray]:
-    first, second = pair
     nothing = np.zeros((points.shape[1], points.shape[1]))
     mass, position, _ = joined(
         (masses[first], points[first], nothing),
@@ -223,10 +222,12 @@ class ExactAtoms:
             return False
         return self.hand_off.act_as_points(state, flow, NARROW_CELLS)
 
-    def moved_alone(self, state: State, times: tuple[float, float]) -> State:
+    def moved_alone(self, state: State, *, start: float, end: float) -> State:
         """The state after the atoms moved alone; the density left over joins them first."""
         atoms = _with_remains(state, self.transport)
-        points, masses, events = self.motion.advanced(atoms.points, atoms.masses, times)
+        points, masses, events = self.motion.advanced(
+            atoms.points, atoms.masses, start=start, end=end
+        )
         self.events += events
         return state_of(np.zeros_like(state.masses), Atoms(points, masses))
 

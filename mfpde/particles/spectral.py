@@ -28,13 +28,12 @@ SMALLEST_SUMMED_MEAN = 1e-5
 
 @compiled
 def power_sums(
-    waves: tuple[FloatArray, FloatArray], masses: FloatArray, degree: int
+    cosines: FloatArray, sines: FloatArray, masses: FloatArray, degree: int
 ) -> ComplexArray:
     """Moments sum_j m_j e^{-ik theta_j}, k = 0..degree, from (cos theta, sin theta).
 
     Eight particles advance side by side, each in its own partial sum.
     """
-    cosines, sines = waves
     count = len(masses)
     real_sums = np.zeros((degree + 1, LANES))
     imaginary_sums = np.zeros((degree + 1, LANES))
@@ -65,13 +64,12 @@ def power_sums(
 
 @compiled
 def fourier_series(
-    waves: tuple[FloatArray, FloatArray], coefficients: ComplexArray
+    cosines: FloatArray, sines: FloatArray, coefficients: ComplexArray
 ) -> FloatArray:
     """Sums Re(c_0 + 2 sum_{k>=1} c_k z^k) by Horner's rule, shape (n,).
 
-    ``waves`` holds the real and the imaginary parts (n,) of z = e^{i theta}.
+    ``cosines`` and ``sines`` (n,) are the parts of z = e^{i theta}.
     """
-    cosines, sines = waves
     count = len(cosines)
     real = np.zeros(count)
     imaginary = np.zeros(count)
@@ -124,13 +122,13 @@ class SpectralField:
         waves = (np.cos(angles), np.sin(angles))
         drift = self._external_drift(angles)
         if self.equation.interactions:
-            moments = power_sums(waves, self.masses, self._degree)
+            moments = power_sums(*waves, self.masses, self._degree)
             slopes = 1j * np.arange(self._degree + 1) * moments
-            drift += fourier_series(waves, self._summed_spectrum * slopes)
+            drift += fourier_series(*waves, self._summed_spectrum * slopes)
             for term, spectrum in self._spectra:
                 if term.needs_values:
-                    mean = fourier_series(waves, spectrum * moments)
-                    gradient = fourier_series(waves, spectrum * slopes)
+                    mean = fourier_series(*waves, spectrum * moments)
+                    gradient = fourier_series(*waves, spectrum * slopes)
                     drift += self._softmax(term, angles, gradient, mean)
         return self.equation.sign * drift
 
@@ -168,7 +166,7 @@ class SpectralField:
             float(self.masses @ term.value(points)) for term in self.equation.externals
         )
         waves = (np.cos(angles), np.sin(angles))
-        powers = np.abs(power_sums(waves, self.masses, self._degree)) ** 2
+        powers = np.abs(power_sums(*waves, self.masses, self._degree)) ** 2
         for term, spectrum in self._spectra:
             both_signs = 2 * (spectrum @ powers) - spectrum[0] * powers[0]
             total += term.energy_amplitude * both_signs / 2

@@ -216,7 +216,7 @@ class TimeLoop:
         """Move the atoms, which hold all the mass, to the next save."""
         target = self.save_times[0] if self.save_times else self.t_end
         before = self.state
-        self.state = atoms.moved_alone(before, (self.time, target))
+        self.state = atoms.moved_alone(before, start=self.time, end=target)
         flow = self.stepper.transport.flow(self.state)
         speeds = np.linalg.norm(flow.atom_velocities, axis=1)
         self.rates = [float(self.state.atom_masses @ speeds)] * _RECENT_STEPS
