@@ -81,7 +81,7 @@ class Attention(InteractionTerm):
     def energy_amplitude(self) -> float:
         """Ratio of K to the shifted kernel: e^beta (unshifted) or 1."""
         is_unshifted = self.kernel == "unshifted" and self.beta > 0
-        return float(np.exp(self.beta)) if is_unshifted else 1.0
+        return self.zonal_kernel.unshifted if is_unshifted else 1.0
 
     @property
     def amplitude(self) -> float:

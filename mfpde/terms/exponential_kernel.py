@@ -86,6 +86,11 @@ class Exponential(Kernel):
         return KernelPulls(first, self.beta * first)
 
     @property
+    def unshifted(self) -> float:
+        """The ratio e^beta of the unshifted kernel exp(beta x.y) to K."""
+        return float(np.exp(self.beta))
+
+    @property
     def bounds(self) -> ExponentialBounds:
         """Bounds of derivatives along great arcs."""
         return ExponentialBounds(self)
