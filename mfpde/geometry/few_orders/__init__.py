@@ -19,19 +19,22 @@ without a loss of digits at the poles:
 
 with sin(theta) d_theta P_lm = l e_(l+1,m) P_(l+1,m) - (l + 1) e_lm P_(l-1,m) and
 e_lm^2 = (l^2 - m^2) / (4 l^2 - 1).
+
+What it wins, and when it is used, is in ``README.md`` beside this file.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
-from mfpde.compiled import LANES
 from mfpde.geometry.array_pool import ArrayPool
-from mfpde.geometry.few_orders_blocks import analysis, synthesis
-from mfpde.geometry.few_orders_rings import PARTS
-from mfpde.geometry.few_orders_sums import differentiate, put_coefficients
-from mfpde.geometry.few_orders_tables import (
+from mfpde.geometry.few_orders.blocks import analysis, synthesis
+from mfpde.geometry.few_orders.rings import PARTS
+from mfpde.geometry.few_orders.sums import differentiate, put_coefficients
+from mfpde.geometry.few_orders.tables import (
     legendre_table,
     places,
     row_starts,
@@ -39,9 +42,18 @@ from mfpde.geometry.few_orders_tables import (
     waves_of_cells,
     waves_of_orders,
 )
-from mfpde.geometry.few_orders_waves import PAIRS, RINGS
+from mfpde.geometry.few_orders.waves import PAIRS, RINGS
 from mfpde.geometry.gauss_legendre import rings
-from mfpde.geometry.octets import octets, zeros_in_octets
+from mfpde.geometry.octets import LANES, octets, zeros_in_octets
+
+
+class _Rows(NamedTuple):
+    """The table, where the rows of each order begin, where they are read, and their scales."""
+
+    table: FloatArray
+    starts: IntArray
+    firsts: IntArray
+    scales: FloatArray
 
 
 class FewOrdersTransform:
@@ -65,8 +77,8 @@ class FewOrdersTransform:
         # For slopes another group comes first in the table.
         firsts = starts[:-1].copy()
         firsts[0] = starts[-1]
-        self._of_fields = table, starts, starts[:-1], scales
-        self._of_slopes = table, starts, firsts, np.ones(scales.shape)
+        self._of_fields = _Rows(table, starts, starts[:-1], scales)
+        self._of_slopes = _Rows(table, starts, firsts, np.ones(scales.shape))
         self._places = places(degree)
         self._slopes = slopes(degree)
         self._waves_of_orders = waves_of_orders(nlon, degree)
@@ -140,7 +152,7 @@ class FewOrdersTransform:
         self,
         result: FloatArray,
         factors: FloatArray,
-        of_rows: tuple[FloatArray, IntArray, IntArray, FloatArray],
+        of_rows: _Rows,
         added: FloatArray,
     ) -> None:
         """Fill in fields (fields, nlat, nlon) from the factors of the table's rows."""
