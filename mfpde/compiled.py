@@ -4,9 +4,11 @@
 compiler from vectorising the line kernels (a factor of 4 to 5 there).  ``fastmath``
 stays off: conservation to rounding and exact positivity rely on the order of
 operations (``compiled_sum`` and ``compiled_fused`` let some of it go where neither is
-at stake).
+at stake).  Loops over points take them in blocks of eight (``LANES``), which the compiler
+turns into vector instructions.
 
-Points in blocks of eight, for loops that the compiler turns into vector instructions.
+numba keeps compiled kernels beside their modules and compiles a kernel anew when its own
+module changes, not when a kernel that it calls changes in another one: then ``make clean``.
 """
 
 from __future__ import annotations
@@ -14,19 +16,15 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 
 from mfpde.arrays import FloatArray
-from mfpde.kernel_cache import remove_stale_kernels
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 _ONE_PARALLEL_KERNEL = threading.Lock()
-
-remove_stale_kernels(Path(__file__).parent)
 
 
 def compiled(function: Function) -> Function:
