@@ -30,7 +30,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
-from mfpde.geometry.array_pool import ArrayPool
 from mfpde.geometry.few_orders.blocks import analysis, synthesis
 from mfpde.geometry.few_orders.rings import PARTS
 from mfpde.geometry.few_orders.sums import differentiate, put_coefficients
@@ -100,7 +99,6 @@ class FewOrdersTransform:
         self._factors = zeros_in_octets(2, rows, 2, LANES)
         # A ring to add where nothing is.
         self._nothing = np.zeros((2, 1, nlon))
-        self._pool = ArrayPool()
 
     def moments(self, masses: FloatArray) -> ComplexArray:
         """Moments sum m conj Y_lm of cell masses (nlat, nlon), for m >= 0."""
@@ -120,7 +118,7 @@ class FewOrdersTransform:
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values (nlat, nlon) of a field."""
-        result = self._pool.take(*self.shape)
+        result = np.empty(self.shape)
         put_coefficients(coefficients, self._places, self._field[1:-1])
         self._fill(
             result[np.newaxis],
@@ -137,7 +135,7 @@ class FewOrdersTransform:
 
         ``added`` (2, nlat, nlon) are the components of a field to add.
         """
-        result = self._pool.take(2, *self.shape)
+        result = np.empty((2, *self.shape))
         put_coefficients(coefficients, self._places, self._field[1:-1])
         differentiate(self._field, self._slopes, self._factors)
         self._fill(
