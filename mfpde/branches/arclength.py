@@ -17,7 +17,7 @@ The quantities of one state that a picture of a branch shows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -26,7 +26,7 @@ from scipy.linalg import lstsq, solve_triangular
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
+from mfpde.terms import ExternalTerm, InteractionTerm
 
 PARAMETERS = ("beta", "weight_scale", "diffusion")
 
@@ -41,7 +41,16 @@ def equation_at(
     factor to the given weights of all perceptrons.
     """
     diffusion = value if parameter == "diffusion" else equation.diffusion
-    terms = [_changed(term, parameter, value) for term in equation.terms]
+    changed: dict[InteractionTerm | ExternalTerm, InteractionTerm | ExternalTerm] = {}
+    if parameter == "beta":
+        changed |= {term: replace(term, beta=value) for term in equation.attentions}
+    if parameter == "weight_scale":
+        changed |= {
+            term: term.layer.scaled(value)
+            for term in equation.externals
+            if term.layer is not None
+        }
+    terms = [changed.get(term, term) for term in equation.terms]
     return MeanFieldEquation(*terms, direction=equation.direction, diffusion=diffusion)
 
 
@@ -52,27 +61,11 @@ def check_parameter(equation: MeanFieldEquation, parameter: str) -> None:
             f"parameter = 'beta': the equation has {len(equation.attentions)} attention "
             "terms; it must have one"
         )
-    perceptrons = [t for t in equation.externals if isinstance(t, Perceptron)]
-    if parameter == "weight_scale" and not perceptrons:
+    if parameter == "weight_scale" and not equation.perceptrons:
         raise ValueError(
             "parameter = 'weight_scale': the equation has no perceptron whose weights could "
             "be scaled"
         )
-
-
-def _changed(
-    term: InteractionTerm | ExternalTerm, parameter: str, value: float
-) -> InteractionTerm | ExternalTerm:
-    if parameter == "beta" and isinstance(term, Attention):
-        return Attention(value, term.normalized, term.kernel)
-    if parameter == "weight_scale" and isinstance(term, Perceptron):
-        return Perceptron(
-            term.directions,
-            value * term.weights,
-            term.activation,
-            biases=term.biases,
-        )
-    return term
 
 
 class Drawn(NamedTuple):

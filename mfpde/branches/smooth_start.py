@@ -36,7 +36,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measures.measure import Atoms, Density, Measure
 from mfpde.measures.wasserstein import wasserstein
-from mfpde.terms import Attention, Perceptron
+from mfpde.terms import Attention
 from mfpde.terms.funk_hecke import band_limit
 
 NEGLIGIBLE = 1e-14
@@ -79,7 +79,7 @@ def checked_density(equation: MeanFieldEquation, start: object) -> Density:
         term.check_dimension(start.dimension)
         if start.geometry.axis is not None:
             term.check_axis(start.geometry.axis)
-        if not isinstance(term, Perceptron) or not term.is_gradient:
+        if term.layer is None or not term.is_gradient:
             raise ValueError(
                 f"equation: {term!r}; densities are followed with perceptrons of scalar "
                 "weights only"

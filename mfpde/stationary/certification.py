@@ -25,7 +25,7 @@ from mfpde.stationary.bounded_fields import AtomicField, SpectralField
 from mfpde.stationary.branch_and_bound import Floor, floor_of
 from mfpde.stationary.external_bounds import activation_bounds
 from mfpde.stationary.meridian_field import MeridianField, flat_floor
-from mfpde.terms import Perceptron, PointMasses
+from mfpde.terms import PointMasses
 
 TOLERANCE = 1e-12
 AnyField = AtomicField | SpectralField | MeridianField
@@ -171,10 +171,9 @@ def energy_scale(equation: MeanFieldEquation) -> float:
     """
     amplitude = sum(a.amplitude for a in equation.attentions)
     strength = 0.0
-    for term in equation.externals:
-        assert isinstance(term, Perceptron)
-        reach = np.linalg.norm(term.directions, axis=1) + np.abs(term.biases)
-        strength += float(np.abs(term.weights) @ reach**2)
+    for layer in equation.perceptrons:
+        reach = np.linalg.norm(layer.directions, axis=1) + np.abs(layer.biases)
+        strength += float(np.abs(layer.weights) @ reach**2)
     return max(1.0, amplitude, strength / 100)
 
 
@@ -203,14 +202,14 @@ def check_bounded(equation: MeanFieldEquation, name: str) -> None:
                 f"{interaction.zonal_kernel!r} does not give"
             )
     for term in equation.externals:
-        if not isinstance(term, Perceptron):
+        if term.layer is None:
             raise ValueError(
                 f"{name} needs bounds of V's second derivatives, which a Potential does "
                 "not give; use perceptrons"
             )
         if not term.is_gradient:
             raise ValueError(f"{name} needs an energy: vector weights have none")
-        activation_bounds(term)
+        activation_bounds(term.layer)
 
 
 def _floor(field: AnyField, mean: float, tolerance: float) -> Floor:

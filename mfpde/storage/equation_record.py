@@ -28,7 +28,8 @@ from mfpde.runs.run import Refinement
 from mfpde.storage.growing_store import GrowingStore
 from mfpde.storage.state_record import coordinates
 from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
-from mfpde.terms.activations import ACTIVATIONS, Activation
+from mfpde.terms.activation import Activation
+from mfpde.terms.activations import ACTIVATIONS
 
 Record = dict[str, Any]
 

@@ -128,22 +128,6 @@ def _steepest_angle(beta: float) -> float:
     return float(np.arccos(np.clip(cosine, -1.0, 1.0)))
 
 
-# sigma' of GeLU is largest at sqrt(2), where sigma'' = n(z) (2 - z^2) changes its sign.
-LIPSCHITZ_POINTS = {
-    "relu": 1.0,
-    "leaky_relu": 1.0,
-    "gelu": np.sqrt(2.0),
-    "tanh": 0.0,
-    "linear": 0.0,
-}
-"""An argument at which the named activation is steepest."""
-
-
-def perceptrons_of(equation: MeanFieldEquation) -> list[Perceptron]:
-    """Return the perceptrons among the terms."""
-    return [term for term in equation.externals if isinstance(term, Perceptron)]
-
-
 def curvature_constant(
     equation: MeanFieldEquation, lipschitz: float | None, *, published: bool
 ) -> float | None:
@@ -169,8 +153,9 @@ def curvature_constant(
     # In units of the kernel's peak, e^beta or 1.
     peak = equation.attentions[0].energy_amplitude
     total = 0.0
-    for perceptron in perceptrons_of(equation):
-        slope = _lipschitz_constant(perceptron, given)
+    for perceptron in equation.perceptrons:
+        slope = perceptron.activation.lipschitz
+        slope = given if slope is None else slope
         if slope is None:
             return None
         total += float(
@@ -195,14 +180,6 @@ def _gradient_weights(perceptron: Perceptron) -> FloatArray:
     if perceptron.is_gradient:
         return perceptron.weights
     return np.asarray(np.linalg.norm(perceptron.weights, axis=1))
-
-
-def _lipschitz_constant(perceptron: Perceptron, given: float | None) -> float | None:
-    derivative = perceptron.activation.derivative
-    point = LIPSCHITZ_POINTS.get(perceptron.activation_name)
-    if derivative is None or point is None:
-        return given
-    return float(np.asarray(derivative(np.array(point))))
 
 
 def value_at_zero(perceptron: Perceptron) -> float:
