@@ -62,7 +62,7 @@ class State:
         """Points (n, d) after a step with ``velocities`` (n, d), not yet normalised."""
         if len(self.atom_masses) == 0:
             return self.points
-        return _mixed(self.points, velocities, (1.0, step))
+        return _combined(self.points, 1.0, velocities, step)
 
     @property
     def total_mass(self) -> float:
@@ -186,7 +186,7 @@ class Transport(ABC):
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
-        """Masses after an Euler stage in which no cell sends more mass than it has."""
+        """Masses, a new array, after an Euler stage; no cell sends more than it has."""
 
     @abstractmethod
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
@@ -217,10 +217,11 @@ class Transport(ABC):
         taken and at the end of the step.
         """
         stage = self.stage(state, self.flow(state), step)
-        masses = self.pool.take(*start.masses.shape)
-        pair = (start.masses.ravel(), stage.masses.ravel())
-        _fill_mean(masses.ravel(), pair, share)
-        return start.moved(masses, mixed_points(start, stage.points, share))
+        _mix_in(stage.masses.ravel(), start.masses.ravel(), share)
+        points = stage.points
+        if len(start.atom_masses):
+            points = _combined(start.points, 1.0 - share, points, share)
+        return start.moved(stage.masses, points)
 
     def density_mass(self, state: State, flow: Flow) -> float:
         """Total mass of the cells."""
@@ -245,33 +246,23 @@ def normalised(points: FloatArray) -> FloatArray:
     return result
 
 
-def mixed_points(start: State, points: FloatArray, share: float) -> FloatArray:
-    """Return (1 - share) times the points (n, d) of ``start`` + share ``points``."""
-    if len(start.atom_masses) == 0:
-        return points
-    return _mixed(start.points, points, (1.0 - share, share))
-
-
 @compiled
-def _mixed(
-    vectors: FloatArray, others: FloatArray, factors: tuple[float, float]
+def _combined(
+    vectors: FloatArray, share: float, others: FloatArray, other_share: float
 ) -> FloatArray:
-    """Sum of vectors (n, d) and others times their factors; numpy is slow on a few."""
+    """Sum of vectors and others (n, d) times their shares; numpy is slow on a few."""
     result = np.empty(vectors.shape)
     for n in range(len(vectors)):
         for i in range(vectors.shape[1]):
-            result[n, i] = factors[0] * vectors[n, i] + factors[1] * others[n, i]
+            result[n, i] = share * vectors[n, i] + other_share * others[n, i]
     return result
 
 
 @compiled
-def _fill_mean(
-    out: FloatArray, values: tuple[FloatArray, FloatArray], share: float
-) -> None:
-    """Fill in (1 - share) times the first plus share times the second of ``values``."""
-    first, second = values
-    for i in range(len(out)):
-        out[i] = second[i] * share + first[i] * (1.0 - share)
+def _mix_in(values: FloatArray, others: FloatArray, share: float) -> None:
+    """Replace ``values`` by share times them plus (1 - share) times ``others``."""
+    for i in range(len(values)):
+        values[i] = values[i] * share + others[i] * (1.0 - share)
 
 
 @compiled

@@ -82,10 +82,10 @@ def fill_fluxes(
     Sum of mass times blend, a measure of the mass that the grid does not resolve.
     """
     nlat = len(masses)
-    rows = first_rows(masses, velocity, tables)
+    rows = _first_rows(masses, velocity, tables)
     unresolved = 0.0
     for i in range(nlat):
-        unresolved += fill_ring_fluxes(
+        unresolved += _fill_ring_fluxes(
             rows, i, masses, velocity, at_faces, withheld, tables, method, result
         )
     result[SOUTHWARD, nlat - 1] = 0.0
@@ -93,7 +93,7 @@ def fill_fluxes(
 
 
 @compiled
-def first_rows(masses: FloatArray, velocity: FloatArray, tables: Tables) -> FloatArray:
+def _first_rows(masses: FloatArray, velocity: FloatArray, tables: Tables) -> FloatArray:
     """Rows of work (see ``sphere_rows``) before the fluxes of the first ring."""
     nlon = masses.shape[1]
     rows = np.zeros((ROWS, nlon + 2 * PAD))
@@ -106,7 +106,7 @@ def first_rows(masses: FloatArray, velocity: FloatArray, tables: Tables) -> Floa
 
 
 @compiled
-def fill_ring_fluxes(
+def _fill_ring_fluxes(
     rows: FloatArray,
     i: int,
     masses: FloatArray,
@@ -120,8 +120,7 @@ def fill_ring_fluxes(
     """Fill in east fluxes and draining times of ring ``i``, and the fluxes from the north.
 
     The latter are the south fluxes of ring i - 1.  Rings must be taken in their order.
-    ``result`` (3, rings kept, nlon) holds ring i in its row i modulo the number of rings
-    kept.  The function returns the sum of mass times blend over ring i.
+    The function returns the sum of mass times blend over ring i.
     """
     areas, sizes, lengths, southward = tables[:4]
     zonal_lengths, zonal_flux_lengths, flux_shares, donor = tables[4:]

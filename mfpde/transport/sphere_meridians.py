@@ -39,7 +39,6 @@ from mfpde.transport.sphere_rows import (
     SPREAD,
     copy_out,
     fill_cells,
-    kept_ring,
     sum_groups,
     wrap,
 )
@@ -193,13 +192,12 @@ def fill_north_fluxes(
     """Fill in the net fluxes through the north faces of ring ``i``."""
     smooth, before, here = SMOOTH + (i - 1) % 2, DONOR + (i - 1) % 2, DONOR + i % 2
     spread_before, spread_here = SPREAD + (i - 1) % 2, SPREAD + i % 2
-    ring = kept_ring(result, i - 1)
     for j in range(result.shape[2]):
         k = PAD + j
         donors = rows[before, k], rows[here, k]
         spreads = rows[spread_before, k], rows[spread_here, k]
         flux = net_flux(rows[smooth, k], donors, spreads, lengths)
-        result[SOUTHWARD, ring, j] = flux
+        result[SOUTHWARD, i - 1, j] = flux
 
 
 @compiled_fused
@@ -215,7 +213,7 @@ def fill_draining_times(
     ``place`` holds the ring, the row of its density, and the cells in a group.
     """
     i, density, size = place
-    nlon, ring = result.shape[2], kept_ring(result, i)
+    nlon = result.shape[2]
     north, south = SMOOTH + (i - 1) % 2, SMOOTH + i % 2
     donor, spread = DONOR + i % 2, SPREAD + i % 2
     if size == 1:
@@ -225,7 +223,7 @@ def fill_draining_times(
             across = outflow(smooth, rows[donor, k], rows[spread, k], lengths)
             sent = rows[ALONG_RING, k] + across
             mass = rows[density, k] * area
-            result[DRAINING_TIME, ring, j] = mass / sent if sent > 0.0 else np.inf
+            result[DRAINING_TIME, i, j] = mass / sent if sent > 0.0 else np.inf
         return
     n = nlon // size
     for j in range(nlon):

@@ -43,7 +43,6 @@ from mfpde.transport.sphere_rows import (
     Withheld,
     copy_out,
     fill_cells,
-    kept_ring,
     sum_groups,
     withhold,
     wrap,
@@ -246,7 +245,6 @@ def _fill_fluxes(
 ) -> None:
     """Fill in net fluxes through the east faces, and the outflow of each group."""
     i, _, size = place
-    ring = kept_ring(result, i)
     per_cell, lengths = 1.0 / size, (length, length)
     for c in range(n):
         g = PAD + c
@@ -258,7 +256,7 @@ def _fill_fluxes(
             donors = rows[RING_DONOR, PAD + j], rows[RING_DONOR, PAD + j + 1]
             spreads = rows[RING_SPREAD, PAD + j], rows[RING_SPREAD, PAD + j + 1]
             flux = net_flux(rows[RING_SMOOTH, PAD + j], donors, spreads, lengths)
-            result[EASTWARD, ring, j] = flux
+            result[EASTWARD, i, j] = flux
     else:
         for c in range(n):
             g = PAD + c

@@ -43,9 +43,6 @@ GROUP_SUM, GROUP_BLEND = 3 * RINGS + 15, 4 * RINGS + 15
 CELL_FLOW = 4 * RINGS + 17
 SPARE = 4 * RINGS + 18
 ROWS = SPARE + 2
-RINGS_KEPT = 2
-"""Rings of fluxes at hand where they are not kept."""
-
 Withheld = tuple[IntArray, IntArray, FloatArray]
 """Few velocities: the first of each ring (nlat + 1,), their columns, and they (n, 2)."""
 
@@ -163,17 +160,9 @@ def _fill_cells(rows: FloatArray, out: int, values: int, count: int, size: int) 
 
 
 @compiled
-def kept_ring(fluxes: FloatArray, i: int) -> int:
-    """Place of ring ``i`` in fluxes of all rings, or of the last RINGS_KEPT."""
-    # A division by a number that the compiler does not know takes as long as 30 cells.
-    return i % RINGS_KEPT if fluxes.shape[1] == RINGS_KEPT else i
-
-
-@compiled
 def copy_out(
     result: FloatArray, which: int, i: int, rows: FloatArray, row: int
 ) -> None:
     """Fill ring ``i`` of the fluxes from a row."""
-    ring = kept_ring(result, i)
     for j in range(result.shape[2]):
-        result[which, ring, j] = rows[row, PAD + j]
+        result[which, i, j] = rows[row, PAD + j]

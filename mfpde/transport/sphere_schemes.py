@@ -19,7 +19,6 @@ from mfpde.transport.base import (
     State,
     Transport,
     check_monotone,
-    mixed_points,
 )
 from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
 from mfpde.transport.sphere_faces import faces_of
@@ -114,26 +113,6 @@ class SphereTransport(Transport):
             result,
         )
         return result, float(unresolved)
-
-    def mixed_stage(
-        self, start: State, state: State, step: float, share: float
-    ) -> State:
-        """Return the mixed stage of any grid, in one pass that does not keep the fluxes."""
-        _, moments, velocity, atom_velocities = self.motion(state)
-        masses = self.pool.take(*state.masses.shape)
-        stages.mixed_stage(
-            state.masses,
-            velocity,
-            self._at_faces(moments, velocity),
-            self._withheld,
-            self._tables,
-            self.method,
-            (step, share),
-            start.masses,
-            masses,
-        )
-        points = state.moved_along(atom_velocities, step)
-        return start.moved(masses, mixed_points(start, points, share))
 
     @abstractmethod
     def _at_faces(self, moments: ComplexArray, velocity: FloatArray) -> FloatArray:

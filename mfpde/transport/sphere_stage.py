@@ -8,15 +8,7 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry.gauss_legendre import level_ring, limited_difference
 from mfpde.transport.draining import FULL_DRAIN
-from mfpde.transport.sphere import Tables, fill_ring_fluxes, first_rows
-from mfpde.transport.sphere_rows import (
-    DRAINING_TIME,
-    EASTWARD,
-    RINGS_KEPT,
-    SOUTHWARD,
-    Withheld,
-    kept_ring,
-)
+from mfpde.transport.sphere_rows import DRAINING_TIME, EASTWARD, SOUTHWARD
 
 # Rows of work; ring i is row i modulo 2 of the times for which cells send and of what
 # they send south, and zonal rows continue around the ring.
@@ -44,52 +36,6 @@ def drained(
         if i + 1 < nlat:
             _fill_times(rows, i + 1, fluxes, step)
         _drain_ring(rows, i, masses, fluxes, sizes[i], result)
-
-
-@compiled
-def mixed_stage(
-    masses: FloatArray,
-    velocity: FloatArray,
-    at_faces: FloatArray,
-    withheld: Withheld,
-    tables: Tables,
-    method: int,
-    times: tuple[float, float],
-    start: FloatArray,
-    result: FloatArray,
-) -> None:
-    """Fill in (1 - share) ``start`` + share times the Euler stage.
-
-    ``times`` are the step and the share.
-
-    The fluxes (see :func:`mfpde.transport.sphere.fill_fluxes`) are kept for a few rings
-    only: memory is slower than arithmetic.
-    """
-    step, share = times
-    sizes = tables[1]
-    nlat, nlon = masses.shape
-    fluxes = np.empty((3, RINGS_KEPT, nlon))
-    flux_rows = first_rows(masses, velocity, tables)
-    rows = np.zeros((_ROWS, nlon + sizes.max()))
-    for i in range(nlat + 1):
-        if i < nlat:
-            fill_ring_fluxes(
-                flux_rows,
-                i,
-                masses,
-                velocity,
-                at_faces,
-                withheld,
-                tables,
-                method,
-                fluxes,
-            )
-            _fill_times(rows, i, fluxes, step)
-        if i > 0:
-            _drain_ring(rows, i - 1, masses, fluxes, sizes[i - 1], result)
-            for j in range(nlon):
-                mixed = result[i - 1, j] * share + start[i - 1, j] * (1.0 - share)
-                result[i - 1, j] = mixed
 
 
 @compiled
@@ -121,9 +67,9 @@ def _drain_ring(
 @compiled
 def _fill_times(rows: FloatArray, i: int, fluxes: FloatArray, step: float) -> None:
     """Fill in the times for which the cells of ring ``i`` send."""
-    out, ring = _TIME + i % 2, kept_ring(fluxes, i)
+    out = _TIME + i % 2
     for j in range(fluxes.shape[2]):
-        rows[out, j] = min(step, fluxes[DRAINING_TIME, ring, j] * FULL_DRAIN)
+        rows[out, j] = min(step, fluxes[DRAINING_TIME, i, j] * FULL_DRAIN)
 
 
 @compiled
@@ -136,9 +82,8 @@ def _moved(flux: float, before: float, behind: float) -> float:
 def _move_south(rows: FloatArray, i: int, fluxes: FloatArray) -> None:
     """Fill in the mass that crosses the south faces of ring ``i``."""
     out, north, south = _TO_SOUTH + i % 2, _TIME + i % 2, _TIME + (i + 1) % 2
-    ring = kept_ring(fluxes, i)
     for j in range(fluxes.shape[2]):
-        flux = fluxes[SOUTHWARD, ring, j]
+        flux = fluxes[SOUTHWARD, i, j]
         rows[out, j] = _moved(flux, rows[north, j], rows[south, j])
 
 
@@ -146,11 +91,11 @@ def _move_south(rows: FloatArray, i: int, fluxes: FloatArray) -> None:
 def _move_east(rows: FloatArray, i: int, fluxes: FloatArray, size: int) -> None:
     """Fill in the mass that crosses the east faces: cell j is column j + ``size``."""
     nlon = fluxes.shape[2]
-    times, ring = _TIME + i % 2, kept_ring(fluxes, i)
+    times = _TIME + i % 2
     for j in range(size):
         rows[times, nlon + j] = rows[times, j]
     for j in range(nlon):
-        flux = fluxes[EASTWARD, ring, j]
+        flux = fluxes[EASTWARD, i, j]
         moved = _moved(flux, rows[times, j], rows[times, size + j])
         rows[_TO_EAST, size + j] = moved
     for j in range(size):
