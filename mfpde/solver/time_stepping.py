@@ -237,10 +237,10 @@ class TimeStepper:
         rates = self._rate(state, flow), self._rate(new, new_flow)
         # The end of this step is the start of the next.
         self._known_rate = (new_flow, rates[1])
-        masses = start[0].masses, end.masses
-        if self.diffusion > 0 and grid.geometry.heat_rate(masses[0]) is not None:
-            masses = state.masses, new.masses
-        defect = self.transport.defect(masses, rates, step)
+        old_masses, new_masses = start[0].masses, end.masses
+        if self.diffusion > 0 and grid.geometry.heat_rate(old_masses) is not None:
+            old_masses, new_masses = state.masses, new.masses
+        defect = self.transport.defect(old_masses, new_masses, *rates, step)
         missed = self.transport.density_moments(defect)
         moments = (
             flow.density_moments,

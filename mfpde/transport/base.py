@@ -194,13 +194,14 @@ class Transport(ABC):
 
     def defect(
         self,
-        masses: tuple[FloatArray, FloatArray],
-        rates: tuple[FloatArray, FloatArray],
+        old: FloatArray,
+        new: FloatArray,
+        first_rate: FloatArray,
+        last_rate: FloatArray,
         step: float,
     ) -> FloatArray:
         """Defect of the trapezoidal rule in the cell masses, from rates at both ends."""
-        moved = masses[1] - masses[0]
-        return np.asarray(moved - 0.5 * step * (rates[0] + rates[1]))
+        return np.asarray((new - old) - 0.5 * step * (first_rate + last_rate))
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""

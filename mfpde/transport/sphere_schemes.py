@@ -12,7 +12,6 @@ from mfpde.geometry.sphere import Sphere, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
 from mfpde.transport import sphere_rows as methods
-from mfpde.transport import sphere_stage as stages
 from mfpde.transport.base import (
     SAFE_SHARE,
     Flow,
@@ -40,9 +39,8 @@ class SphereTransport(Transport):
         if not isinstance(grid.geometry, Sphere):
             raise ValueError(f"geometry = {grid.geometry!r} must be a Sphere")
         self.sphere = grid.geometry
-        faces = faces_of(self.sphere)
-        self._sizes = faces.sizes
-        self._tables = faces.tables
+        self._faces = faces_of(self.sphere)
+        self._sizes = self._faces.sizes
         self._withheld = _where_any(grid.withheld_velocity)
 
     def represented(self, masses: FloatArray) -> FloatArray:
@@ -56,19 +54,21 @@ class SphereTransport(Transport):
     ) -> FloatArray:
         """Masses after an Euler stage."""
         result = self.pool.take(*masses.shape)
-        stages.drained(masses, outflows, self._sizes, step, result)
+        kernels.drained(masses, outflows, self._sizes, step, result)
         return result
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, equal within groups."""
         result = self.pool.take(*self.sphere.shape)
-        stages.net_rate(outflows, self._sizes, result)
+        kernels.net_rate(outflows, self._sizes, result)
         return result
 
     def defect(
         self,
-        masses: tuple[FloatArray, FloatArray],
-        rates: tuple[FloatArray, FloatArray],
+        old: FloatArray,
+        new: FloatArray,
+        first_rate: FloatArray,
+        last_rate: FloatArray,
         step: float,
     ) -> FloatArray:
         """Defect of the trapezoidal rule in the masses of groups, without their profiles.
@@ -77,7 +77,7 @@ class SphereTransport(Transport):
         nothing about the error in time.
         """
         result = self.pool.take(*self.sphere.shape)
-        stages.defect(masses, rates, self._sizes, step, result)
+        kernels.defect(old, new, first_rate, last_rate, self._sizes, step, result)
         return result
 
     def density_mass(self, state: State, flow: Flow) -> float:
@@ -108,7 +108,7 @@ class SphereTransport(Transport):
             velocity,
             at_faces,
             self._withheld,
-            self._tables,
+            self._faces,
             self.method,
             result,
         )
@@ -192,7 +192,8 @@ def _where_any(velocity: FloatArray) -> Withheld:
     """Return the velocities of (2, nlat, nlon) that are not 0, as the kernels take them."""
     is_any = velocity.any(axis=0)
     firsts = np.concatenate([[0], np.cumsum(is_any.sum(axis=1))])
-    return firsts, np.nonzero(is_any)[1], np.ascontiguousarray(velocity[:, is_any].T)
+    columns = np.nonzero(is_any)[1]
+    return Withheld(firsts, columns, np.ascontiguousarray(velocity[:, is_any].T))
 
 
 def _means_at_faces(components: FloatArray) -> FloatArray:
