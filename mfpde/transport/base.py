@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled
+from mfpde.geometry import Geometry
 from mfpde.geometry.arcs import normalise
 from mfpde.geometry.array_pool import ArrayPool
 from mfpde.grid_equation import GridEquation
@@ -34,6 +35,23 @@ def check_monotone(grid: GridEquation) -> None:
 
 
 SAFE_SHARE = 0.8
+
+# With E an Euler stage, u <- (1 - share) u_0 + share E(u) for each share, after u = E(u_0).
+HEUN = (0.5,)
+"""Heun's method SSPRK(2,2): u1 = E(u), u <- (u + E(u1)) / 2; Shu & Osher (1988)."""
+SSPRK3 = (0.25, 2.0 / 3.0)
+"""SSPRK(3,3): u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3; Shu & Osher (1988)."""
+
+SomeGeometry = TypeVar("SomeGeometry", bound=Geometry)
+
+
+def geometry_of(
+    grid: GridEquation, kind: type[SomeGeometry], name: str
+) -> SomeGeometry:
+    """Return the geometry of ``grid``, or raise ``ValueError`` if it is not of ``kind``."""
+    if not isinstance(grid.geometry, kind):
+        raise ValueError(f"geometry = {grid.geometry!r} must be a {name}")
+    return grid.geometry
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +124,13 @@ class Transport(ABC):
 
     ``diffusion_tolerance`` is the additional relative error that a step with diffusion may
     show: the grid, not the step, causes it.  ``steps_to_hand_off`` is the number of steps
-    between two hand-offs of mass between density and exact atoms.
+    between two hand-offs of mass between density and exact atoms.  ``shares_of_stages`` names
+    the Runge-Kutta method of :meth:`advanced`, HEUN or SSPRK3.
     """
 
     diffusion_tolerance = 0.0
     steps_to_hand_off = 8
+    shares_of_stages: tuple[float, ...] = HEUN
 
     def __init__(self, grid: GridEquation) -> None:
         self.grid = grid
@@ -202,6 +222,25 @@ class Transport(ABC):
     ) -> FloatArray:
         """Defect of the trapezoidal rule in the cell masses, from rates at both ends."""
         return np.asarray((new - old) - 0.5 * step * (first_rate + last_rate))
+
+    def advanced(
+        self, state: State, flow: Flow, step: float
+    ) -> tuple[State, Flow | None]:
+        """State after a step, its points not yet normalised.
+
+        By default it is a Runge-Kutta method of Euler stages, each of which conserves mass and
+        sign for any step.  A method whose last stage stands at the end of the step too
+        returns that stage's flow, from which the error is then measured; else None.
+
+        Raises
+        ------
+        StepFarTooLongError
+            If no step of this length can be accurate.
+        """
+        new = self.stage(state, flow, step)
+        for share in self.shares_of_stages:
+            new = self.mixed_stage(state, new, step, share)
+        return new, None
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""

@@ -18,6 +18,7 @@ from mfpde.transport.base import (
     State,
     Transport,
     check_monotone,
+    geometry_of,
 )
 from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
 from mfpde.transport.sphere_faces import faces_of
@@ -36,9 +37,7 @@ class SphereTransport(Transport):
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
-        if not isinstance(grid.geometry, Sphere):
-            raise ValueError(f"geometry = {grid.geometry!r} must be a Sphere")
-        self.sphere = grid.geometry
+        self.sphere = geometry_of(grid, Sphere, "Sphere")
         self._faces = faces_of(self.sphere)
         self._sizes = self._faces.sizes
         self._withheld = _where_any(grid.withheld_velocity)
