@@ -20,6 +20,7 @@ from mfpde.transport.base import (
 )
 from mfpde.transport.circle import cell_means, centre_values
 from mfpde.transport.circle_tables import CircleTables, fits
+from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
 
 
@@ -29,7 +30,7 @@ class CircleTransport(Transport):
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
         self.circle = geometry_of(grid, Circle, "Circle")
-        self._withheld = grid.withheld_velocity[0]
+        self._withheld = withheld_velocity(grid)[0]
 
     def _density(self, masses: FloatArray) -> FloatArray:
         return np.asarray(masses / self.circle.spacing)

@@ -17,7 +17,7 @@ shrinks to an atom.  Damping and terms of sixth order stay outside of the shares
 all weights of the fifth-order flux make waves beside a jump.  (With donor shares of a cell
 that are not complementary two bumps on 512 cells merge -.14 to +.12 % off, depending on where
 they sit on the grid; with these shares within .012 %.)  Only beside a neuron's kink donors
-send less, see :meth:`mfpde.terms.base.ExternalTerm.withheld_drift`.  At an atom the flux is
+send less, see :mod:`mfpde.transport.kinks`.  At an atom the flux is
 the donor's alone: a face velocity would pin an atom of mass m as soon as the outside pull is
 below m h / 2.  Fluxes are per unit face length.
 

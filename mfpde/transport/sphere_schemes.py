@@ -21,6 +21,7 @@ from mfpde.transport.base import (
     geometry_of,
 )
 from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
+from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.sphere_faces import faces_of
 from mfpde.transport.sphere_rows import Withheld
 
@@ -40,7 +41,7 @@ class SphereTransport(Transport):
         self.sphere = geometry_of(grid, Sphere, "Sphere")
         self._faces = faces_of(self.sphere)
         self._sizes = self._faces.sizes
-        self._withheld = _where_any(grid.withheld_velocity)
+        self._withheld = _where_any(withheld_velocity(grid))
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Masses spread linearly within the groups near the poles."""

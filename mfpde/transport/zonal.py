@@ -15,6 +15,7 @@ from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
 from mfpde.transport.base import SSPRK3, Transport, check_monotone, geometry_of
+from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import blends, braked, donor_flux
 from mfpde.transport.semi_lagrangian import SemiLagrangian
 
@@ -96,7 +97,7 @@ class ZonalTransport(Transport):
         self._line = ZonalLine(grid)
         self.zonal = self._line.zonal
         # What of the velocity does not move donors, ghost cells included.
-        self._withheld = _odd(grid.withheld_velocity[0], GHOSTS)
+        self._withheld = _odd(withheld_velocity(grid)[0], GHOSTS)
 
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
