@@ -22,7 +22,6 @@ A limit by which the time loop returns slowly to a step size that was refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +32,6 @@ from mfpde.measures.clouds import fastest_rate, summed_motion, unexpected_moves
 from mfpde.terms import PointMasses
 from mfpde.transport import Flow, Scheme, State, Transport
 from mfpde.transport.base import StepFarTooLongError
-from mfpde.transport.semi_lagrangian import SemiLagrangian
 
 Point = tuple[State, Flow]
 """A state and its flow."""
@@ -50,38 +48,6 @@ _NEGLIGIBLE_RATE = 1e-8
 _CLOUD_SHARE = 0.5
 _ENERGY_ROUNDING = 1e-15
 _SHARE_AFTER_FAILURE = 0.1
-
-
-def heun(transport: Transport, start: Point, step: float) -> Advanced:
-    """Heun's method, SSPRK(2,2): u1 = E(u), u <- (u + E(u1)) / 2; Shu & Osher (1988)."""
-    state, flow = start
-    first = transport.stage(state, flow, step)
-    return transport.mixed_stage(state, first, step, 0.5), None
-
-
-def ssprk3(transport: Transport, start: Point, step: float) -> Advanced:
-    """Method SSPRK(3,3) of Shu & Osher (1988).
-
-    Its stages are u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3.
-    """
-    state, flow = start
-    first = transport.stage(state, flow, step)
-    middle = transport.mixed_stage(state, first, step, 0.25)
-    return transport.mixed_stage(state, middle, step, 2.0 / 3.0), None
-
-
-def commutator_free(transport: Transport, start: Point, step: float) -> Advanced:
-    """Order 4 by flows in frozen velocities; see ``mfpde.transport.semi_lagrangian``."""
-    if not isinstance(transport, SemiLagrangian):
-        raise TypeError(f"{transport!r} does not move measures along flows")
-    return transport.advanced(*start, step)
-
-
-RUNGE_KUTTA: dict[str, Callable[[Transport, Point, float], Advanced]] = {
-    "heun": heun,
-    "ssprk3": ssprk3,
-    "commutator_free": commutator_free,
-}
 
 
 @compiled_sum
@@ -127,7 +93,7 @@ class TimeStepper:
     Parameters
     ----------
     transport, scheme
-        The transport, and the scheme that names its Runge-Kutta method.
+        The transport, and its scheme.
     rtol
         Error allowed in the moments, relative to how far they move.
     watch_energy
@@ -150,7 +116,6 @@ class TimeStepper:
         self._known_rate: tuple[Flow | None, FloatArray | None] = (None, None)
         degrees = grid.geometry.degrees(grid.degree)
         self._weights = np.where(degrees > 0, 1.0 / np.maximum(degrees, 1), 0.0)
-        self._method = RUNGE_KUTTA[scheme.runge_kutta]
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """Largest step by the draining time of the cells and the rates of the clouds."""
@@ -201,11 +166,11 @@ class TimeStepper:
     def _advanced(self, before: Point, step: float) -> tuple[Point, Advanced, State]:
         """The start of transport, its end with the last flow, and the new state."""
         if self.diffusion == 0:
-            moved, last = self._method(self.transport, before, step)
+            moved, last = self.transport.advanced(*before, step)
             return before, (moved, last), moved.on_sphere()
         half = self._diffused(before[0], step / 2)
         start = (half, self.transport.flow(half))
-        moved, last = self._method(self.transport, start, step)
+        moved, last = self.transport.advanced(*start, step)
         return start, (moved, last), self._diffused(moved, step / 2)
 
     def _diffused(self, state: State, time: float) -> State:
@@ -238,10 +203,10 @@ class TimeStepper:
         rates = self._rate(state, flow), self._rate(new, new_flow)
         # The end of this step is the start of the next.
         self._known_rate = (new_flow, rates[1])
-        masses = start[0].masses, end.masses
-        if self.diffusion > 0 and grid.geometry.heat_rate(masses[0]) is not None:
-            masses = state.masses, new.masses
-        defect = self.transport.defect(masses, rates, step)
+        old_masses, new_masses = start[0].masses, end.masses
+        if self.diffusion > 0 and grid.geometry.heat_rate(old_masses) is not None:
+            old_masses, new_masses = state.masses, new.masses
+        defect = self.transport.defect(old_masses, new_masses, *rates, step)
         missed = self.transport.density_moments(defect)
         moments = (
             flow.density_moments,
