@@ -8,7 +8,7 @@ import numpy as np
 
 from mfpde.branches import continuation as followed
 from mfpde.branches.arclength import check_parameter, equation_at
-from mfpde.branches.following import Start
+from mfpde.branches.following import BranchStart
 from mfpde.commands import DONE, NUMERICAL_FAILURE
 from mfpde.commands.answers import check_file_place, say
 from mfpde.geometry import Circle, Sphere
@@ -64,7 +64,7 @@ def _values(text: str) -> list[float]:
         ) from error
 
 
-def _start(settings: Settings, parameter: str, value: float) -> Start:
+def _start(settings: Settings, parameter: str, value: float) -> BranchStart:
     geometry = settings.build_geometry()
     given = settings.build_equation()
     check_parameter(given, parameter)
