@@ -15,7 +15,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle
+from mfpde.measures.distributions import on_circle
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.terms import Perceptron
 
@@ -78,7 +78,7 @@ def strip_width(measure: AnyMeasure, equation: MeanFieldEquation) -> StripWidth:
 def _objection(measure: AnyMeasure, equation: MeanFieldEquation) -> str:
     if isinstance(measure, Atoms) or len(as_measure(measure).atoms):
         return "atoms have no strip"
-    if not isinstance(as_measure(measure).geometry, Circle):
+    if not on_circle(measure):
         return "on the circle only"
     for term in equation.externals:
         if isinstance(term, Perceptron) and term.activation_name in KINKED:
