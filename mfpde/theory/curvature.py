@@ -46,7 +46,6 @@ PUBLISHED_INWARD = 0.375 * np.exp(-0.125)
 PUBLISHED_OUTWARD = 2 * np.exp(-1.5)
 """C_2: K'' <= C_2 beta everywhere at large beta (paper, eq. 5.6)."""
 ROUNDING = 1e-14
-# sigma' of GeLU is largest at sqrt(2), where sigma'' = n(z) (2 - z^2) changes its sign.
 
 
 @dataclass(frozen=True)
