@@ -22,7 +22,8 @@ from mfpde.measures.distributions import PolarDistribution
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.run import Run
 from mfpde.settings.settings import Settings, SettingsError
-from mfpde.storage.stored_runs import PARTICLES, save
+from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
+from mfpde.storage import PARTICLES, save
 
 
 def is_zonal(measure: AnyMeasure) -> bool:
@@ -135,13 +136,16 @@ def diagnostics_table(run: Run) -> str:
     scalars = {n: v for n, v in run.diagnostics.items() if v.ndim == 1}
     if not len(run.times) or not scalars:
         return ""
-    return table(
-        ["time", *scalars],
-        [
-            [float(run.times[k]), *(float(values[k]) for values in scalars.values())]
-            for k in spread(len(run.times), TIMES_SHOWN)
-        ],
-    )
+    rows = [
+        [float(run.times[k]), *(float(values[k]) for values in scalars.values())]
+        for k in spread(len(run.times), TIMES_SHOWN)
+    ]
+    # The user's own, where it is known what they mean.
+    own = [q for name, q in run.quantities.items() if name not in DIAGNOSTICS]
+    meanings = [
+        f"{q.name}: {q.meaning} [{q.unit}]" for q in own if q.unit != UNKNOWN_UNIT
+    ]
+    return "\n".join([table(["time", *scalars], rows), *meanings])
 
 
 def drawn(run: Run, path: str | Path) -> str:

@@ -9,8 +9,7 @@ from mfpde.commands import DONE
 from mfpde.commands.answers import check_file_place, say
 from mfpde.commands.report import distance_table, drawn, head, summary
 from mfpde.settings.settings import SettingsError
-from mfpde.storage.store_places import PARTICLES, has_particles
-from mfpde.storage.stored_runs import load
+from mfpde.storage import PARTICLES, has_particles, load
 
 DEFAULT_PARTICLES = 2000
 
