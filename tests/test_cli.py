@@ -19,7 +19,7 @@ from mfpde.measures.sampling import quantized
 from mfpde.measures.wasserstein import wasserstein
 from mfpde.runs.stopping import not_finite
 from mfpde.starts import bumps
-from mfpde.storage.stored_runs import RunWriter, load, save
+from mfpde.storage import RunWriter, load, save
 
 # The module; the package's own attribute of this name may be the function.
 SOLVE = importlib.import_module("mfpde.solver.solve")

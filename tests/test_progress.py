@@ -8,7 +8,8 @@ from rich.console import Console
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
 from mfpde.measures.measure import perturbed_uniform
-from mfpde.runs.progress import Progress, described, progress_line
+from mfpde.runs.observer import Progress
+from mfpde.runs.progress import described, progress_line
 from mfpde.solver.solve import solve
 from mfpde.terms import Attention
 

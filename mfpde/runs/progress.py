@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from mfpde.runs.observer import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,23 +15,6 @@ if TYPE_CHECKING:
 REDRAW_SECONDS = 0.1
 SECONDS_TO_FIRST_LINE = 3.0
 SECONDS_BETWEEN_LINES = 10.0
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The numbers that a run reports after a step.
-
-    ``step`` is the step just taken, ``mass_drift`` the total mass minus that of the
-    start, ``energy`` is None where there is none, ``steps`` counts the steps.
-    """
-
-    time: float
-    t_end: float
-    step: float
-    mass_drift: float
-    energy: float | None
-    largest_density: float
-    steps: int
 
 
 Report = Callable[[Progress], None]

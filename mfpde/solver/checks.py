@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Measure
 from mfpde.runs.stopping import StoppingCondition
-from mfpde.solver.recorder import DIAGNOSTICS
 from mfpde.solver.refinement import cell_count, doubled
 from mfpde.tracking import Concentration, Tracker
 
@@ -59,22 +57,6 @@ def stopping_conditions(
                 "WallTimeLimit, one or several"
             )
     return tuple(stop)  # type: ignore[arg-type]
-
-
-def observers(observe: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the user's observers by name; names of diagnostics raise ``ValueError``."""
-    found = dict(observe or {})
-    for name, function in found.items():
-        if name in DIAGNOSTICS:
-            raise ValueError(
-                f"observe: {name!r} is recorded anyway ({DIAGNOSTICS[name].meaning}); give "
-                f"your own number another name, such as 'my_{name}'"
-            )
-        if not callable(function):
-            raise ValueError(
-                f"observe[{name!r}] = {shown(function)} must be a function of the measure"
-            )
-    return found
 
 
 def positive_or_infinite(name: str, value: float | None) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from mfpde.atoms import ExactAtoms
@@ -20,8 +19,6 @@ from mfpde.solver.refinement import (
 from mfpde.solver.time_loop import FINER_GRID, TimeLoop
 from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import Flow, Scheme, State
-
-OnRefine = Callable[[Refinement], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +55,12 @@ class Refiner:
         Total number of cells that no grid may exceed.
     record
         Record in which refinements are noted, and the first one that was not allowed.
-    on_refine
-        Function that is called at each refinement, or None.
     """
 
     discretization: Discretization
     criterion: RefinementCriterion
     most_cells: int
     record: Recorder
-    on_refine: OnRefine | None = None
 
     def run(
         self,
@@ -105,7 +99,4 @@ class Refiner:
         state = doubled_state(loop.measured, before, stepper.transport)
         loop.change_grid(stepper, atoms, state)
         after = stepper.transport.grid.geometry
-        refinement = Refinement(loop.time, before, after, reason)
-        self.record.refinements.append(refinement)
-        if self.on_refine is not None:
-            self.on_refine(refinement)
+        self.record.refined(Refinement(loop.time, before, after, reason))

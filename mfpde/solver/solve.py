@@ -13,6 +13,8 @@ from mfpde.arrays import real_number
 from mfpde.atoms import check_atoms, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
+from mfpde.runs.observer import Observer, Progress, StepObserver
+from mfpde.runs.progress import progress_line
 from mfpde.runs.run import Run
 from mfpde.runs.save_times import save_times
 from mfpde.runs.stopping import StoppingCondition
@@ -20,14 +22,14 @@ from mfpde.solver.checks import (
     check_equation,
     check_refine,
     check_start,
-    observers,
     positive_or_infinite,
     stopping_conditions,
     tracker_of,
     warn_of_coarse_grid,
 )
-from mfpde.solver.recorder import Observer, OnEvents, OnSave, OnTrack, Recorder
-from mfpde.solver.refined_loop import Discretization, OnRefine, Refiner
+from mfpde.solver.diagnostics import Diagnostic, chosen_diagnostics
+from mfpde.solver.recorder import Recorder
+from mfpde.solver.refined_loop import Discretization, Refiner
 from mfpde.solver.refinement import (
     DEFAULT_TOLERANCE,
     RefinementCriterion,
@@ -57,13 +59,11 @@ def solve(
     refine: bool = False,
     refine_tolerance: float | None = None,
     max_cells: int | None = None,
-    observe: Mapping[str, Observer] | None = None,
-    progress: bool | Callable[..., None] = False,
-    on_save: OnSave | None = None,
+    observe: Mapping[str, Callable[[Measure], float]] | None = None,
+    diagnostics: Sequence[Diagnostic] = (),
+    progress: bool | Callable[[Progress], None] = False,
     track: Concentration | Tracker | None = None,
-    on_track: OnTrack | None = None,
-    on_events: OnEvents | None = None,
-    on_refine: OnRefine | None = None,
+    observer: Observer | None = None,
     start_time: float = 0.0,
     first_step: float | None = None,
 ) -> Run:
@@ -116,22 +116,18 @@ def solve(
         sqrt(beta) rings on a sphere.
     observe
         Functions of the measure by name, recorded at every save, in addition to the
-        diagnostics of every run (``mfpde.solver.recorder``).
+        diagnostics of every run.
+    diagnostics
+        Diagnostics of your own, with meaning and unit (``mfpde.solver.diagnostics``).
     progress
         True for a progress line, or a function that is called with a
-        :class:`mfpde.runs.progress.Progress` after every step.
-    on_save
-        Called with time, measure and diagnostics at every save (as storage does).
+        :class:`mfpde.runs.observer.Progress` after every step.
     track
         Follow the atoms from save to save with these settings: ``run.track``.  A
         :class:`mfpde.tracking.Tracker` goes on from an earlier run.
-    on_track
-        Called with the tracker at every save, before ``on_save``.
-    on_events
-        Called with all events so far that exact atoms tell of, at every save and before
-        ``on_save``, once there are any.
-    on_refine
-        Called with a :class:`mfpde.runs.run.Refinement` at each refinement.
+    observer
+        A :class:`mfpde.runs.observer.Observer`, which sees saves, followed atoms, events and
+        refinements as they happen, and the finished run (as storage does).
     start_time, first_step
         Time of ``start`` and first step to try: to continue an earlier run.
 
@@ -168,7 +164,7 @@ def solve(
     longest = positive_or_infinite("max_step", max_step)
     first = positive_or_infinite("first_step", first_step)
     conditions = stopping_conditions(stop)
-    observed = observers(observe)
+    recorded = chosen_diagnostics(diagnostics, observe)
     check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
     tracker = tracker_of(track, equation)
     scheme = scheme_for(transport, geometry, exact_atoms=atoms == "exact")
@@ -181,11 +177,8 @@ def solve(
     record = Recorder(
         equation,
         geometry,
-        observed,
-        on_save,
+        recorded,
         tracker=tracker,
-        on_track=on_track,
-        on_events=on_events,
         # The very list that the exact atoms write to.
         events=[] if exact is None else exact.events,
     )
@@ -200,7 +193,7 @@ def solve(
         atoms=exact,
     )
     with ExitStack() as stack:
-        loop.report = _reporter(progress, stack)
+        record.begin([observer, _step_observer(progress, stack)])
         state = _state_of(measure, stepper.transport, exact is not None)
         if not refine:
             reason = loop.run(state, start_time, conditions)
@@ -212,14 +205,13 @@ def solve(
                 discretization,
                 RefinementCriterion(tolerance),
                 most_cells=cell_count(finest) if max_cells is None else max_cells,
-                on_refine=on_refine,
                 record=record,
             )
             reason = refiner.run(
                 loop, state, start_time=start_time, conditions=conditions
             )
     statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
-    return record.run(reason, loop.measured, loop.time, statistics=statistics)
+    return record.finish(reason, loop.measured, loop.time, statistics=statistics)
 
 
 def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:
@@ -229,11 +221,9 @@ def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:
     return State(masses, measure.atoms.points.copy(), measure.atoms.masses)
 
 
-def _reporter(
-    progress: bool | Callable[..., None], stack: ExitStack
-) -> Callable[..., None] | None:
+def _step_observer(
+    progress: bool | Callable[[Progress], None], stack: ExitStack
+) -> Observer | None:
     if progress is True:
-        from mfpde.runs.progress import progress_line
-
-        return stack.enter_context(progress_line())
-    return progress if callable(progress) else None
+        return StepObserver(stack.enter_context(progress_line()))
+    return StepObserver(progress) if callable(progress) else None

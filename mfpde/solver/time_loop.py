@@ -10,6 +10,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.atoms import ExactAtoms
 from mfpde.compiled import compiled_sum
+from mfpde.runs.observer import Progress
 from mfpde.runs.stopping import (
     StepRecord,
     StoppingCondition,
@@ -61,7 +62,6 @@ class TimeLoop:
         self._attention_time = 1.0 / max(1.0, recorder.equation.strength)
         self.accurate_step = first
         self.below_refused = StepBelowRefused()
-        self.report: Callable[..., None] | None = None
         self.steps = 0
         self.rejected = 0
         self.last_step = 0.0
@@ -251,27 +251,26 @@ class TimeLoop:
         return None
 
     def _report(self, flow: Flow) -> None:
-        if self.report is None:
+        watching = [o for o in self.recorder.observers if o.watches_steps]
+        if not watching:
             return
-        from mfpde.runs.progress import Progress
-
         grid = self.stepper.transport.grid
         state = self.state
         has_energy = self.recorder.equation.has_energy
         atoms = PointMasses(state.points, state.atom_masses)
-        self.report(
-            Progress(
-                time=self.time,
-                t_end=self.t_end,
-                step=self.last_step,
-                mass_drift=state.total_mass - self.first_mass,
-                energy=grid.energy(state.masses, atoms, flow.moments)
-                if has_energy
-                else None,
-                largest_density=float((state.masses / grid.geometry.areas).max()),
-                steps=self.steps,
-            )
+        progress = Progress(
+            time=self.time,
+            t_end=self.t_end,
+            step=self.last_step,
+            mass_drift=state.total_mass - self.first_mass,
+            energy=grid.energy(state.masses, atoms, flow.moments)
+            if has_energy
+            else None,
+            largest_density=float((state.masses / grid.geometry.areas).max()),
+            steps=self.steps,
         )
+        for observer in watching:
+            observer.step(progress)
 
 
 @compiled_sum

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from mfpde.measures.measure import (
     as_measure,
     atoms_of,
 )
-from mfpde.solver.recorder import DIAGNOSTICS
+from mfpde.runs.run import Quantity
+from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
 from mfpde.storage.growing_store import CHECKSUM, TIME, Variable
 from mfpde.storage.track_record import TRACK_VARIABLES
 
@@ -108,8 +109,10 @@ def state_variables(measure: AnyMeasure, grid: int = 1) -> dict[str, Variable]:
     return variables
 
 
-def diagnostic_variable(name: str, value: Any) -> Variable:
-    """Return one diagnostic with its meaning and unit.
+def diagnostic_variable(
+    name: str, value: Any, quantities: Mapping[str, Quantity]
+) -> Variable:
+    """Return one diagnostic with its meaning and unit, as far as ``quantities`` has them.
 
     Raises
     ------
@@ -120,9 +123,10 @@ def diagnostic_variable(name: str, value: Any) -> Variable:
         raise ValueError(f"a diagnostic named {name!r} cannot be stored: rename it")
     values = np.asarray(value, dtype=np.float64)
     dimensions = tuple(f"{name}_{axis}" for axis in range(values.ndim))
-    known = DIAGNOSTICS.get(name)
-    meaning, unit = (name, "unknown") if known is None else (known.meaning, known.unit)
-    return Variable(values, dimensions, {"long_name": meaning, "units": unit})
+    usual = DIAGNOSTICS.get(name, Quantity(name, name, UNKNOWN_UNIT))
+    known = quantities.get(name, usual)
+    attributes = {"long_name": known.meaning, "units": known.unit}
+    return Variable(values, dimensions, attributes)
 
 
 def stored_states(
@@ -155,6 +159,21 @@ def stored_diagnostics(dataset: xr.Dataset) -> dict[str, FloatArray]:
     usual = [name for name in DIAGNOSTICS if name in names]
     others = [name for name in names if name not in DIAGNOSTICS]
     return {name: np.asarray(dataset[name].values) for name in usual + others}
+
+
+def stored_quantities(
+    dataset: xr.Dataset, diagnostics: Iterable[str]
+) -> dict[str, Quantity]:
+    """Return meanings and units of the ``diagnostics`` of a store, by name."""
+    attributes = {name: dataset[name].attrs for name in diagnostics}
+    return {
+        name: Quantity(
+            name,
+            str(found.get("long_name", name)),
+            str(found.get("units", UNKNOWN_UNIT)),
+        )
+        for name, found in attributes.items()
+    }
 
 
 def _stored_covariances(

@@ -1,0 +1,80 @@
+"""Observers of a run: what looks on while a run is computed, and cannot change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mfpde.measures.events import Event
+from mfpde.measures.measure import Measure
+from mfpde.runs.run import Quantity, Refinement, Run
+from mfpde.tracking import Tracker
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The numbers that a run reports after a step.
+
+    ``step`` is the step just taken, ``mass_drift`` the total mass minus that of the
+    start, ``energy`` is None where there is none, ``steps`` counts the steps.
+    """
+
+    time: float
+    t_end: float
+    step: float
+    mass_drift: float
+    energy: float | None
+    largest_density: float
+    steps: int
+
+
+class Observer:
+    """An onlooker of a run, ``solve(..., observer=...)``, whose methods do nothing by default.
+
+    A subclass overrides the methods of what it wants to see.  At a save they are called in
+    the order ``follow``, ``tell``, ``save``.  :class:`mfpde.storage.RunWriter` is an observer
+    that stores the run as it goes.
+
+    Attributes
+    ----------
+    watches_steps
+        Whether :meth:`step` is called: its numbers cost an energy at every step.
+    """
+
+    watches_steps: bool = False
+
+    def begin(self, quantities: Mapping[str, Quantity]) -> None:
+        """See, before the first save, what the diagnostics of the run mean, by name."""
+
+    def step(self, progress: Progress) -> None:
+        """See the numbers of each step, if ``watches_steps`` is true."""
+
+    def follow(self, track: Tracker) -> None:
+        """See the atoms that were followed up to this save, if the run has a track."""
+
+    def tell(self, events: Sequence[Event]) -> None:
+        """See all events so far that exact atoms tell of, at each save after the first event."""
+
+    def save(
+        self, time: float, measure: Measure, diagnostics: Mapping[str, float]
+    ) -> None:
+        """See a saved state with its diagnostics."""
+
+    def refined(self, refinement: Refinement) -> None:
+        """See that the grid was doubled."""
+
+    def finish(self, run: Run) -> None:
+        """See the finished run."""
+
+
+class StepObserver(Observer):
+    """An observer that hands each step's numbers to a function."""
+
+    watches_steps = True
+
+    def __init__(self, report: Callable[[Progress], None]) -> None:
+        self._report = report
+
+    def step(self, progress: Progress) -> None:
+        """Report the numbers of a step."""
+        self._report(progress)
