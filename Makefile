@@ -76,6 +76,7 @@ test-all: check
 	$(BIN)/python -m mfpde verify
 	$(BIN)/python -m validation.saboteurs
 
-# Compiled kernels are cached beside their sources.
+# Compiled kernels are cached beside their sources, and outlive a change of a kernel that they
+# call in another module.
 clean:
 	find mfpde tests -name '*.nb[ic]' -delete

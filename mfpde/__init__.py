@@ -42,7 +42,15 @@ from mfpde.stationary import (
     polish,
 )
 from mfpde.studies import AtomConvergence, convergence_to_atoms
-from mfpde.terms import Attention, Perceptron, Potential
+from mfpde.terms import (
+    Attention,
+    Exponential,
+    Interaction,
+    Kernel,
+    Perceptron,
+    Potential,
+    ZonalKernel,
+)
 from mfpde.tracking import Concentration
 from mfpde.version import __version__
 
@@ -70,6 +78,10 @@ __all__ = [
     "AtomConvergence",
     "Atoms",
     "Attention",
+    "Exponential",
+    "Interaction",
+    "Kernel",
+    "ZonalKernel",
     "BranchEvent",
     "Certificate",
     "Circle",

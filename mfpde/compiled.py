@@ -6,7 +6,8 @@ stays off: conservation to rounding and exact positivity rely on the order of
 operations (``compiled_sum`` and ``compiled_fused`` let some of it go where neither is
 at stake).
 
-Points in blocks of eight, for loops that the compiler turns into vector instructions.
+numba keeps compiled kernels beside their modules and looks at the module's own file only: who
+changes a kernel that another module's kernel calls drops what is kept (``make clean``).
 """
 
 from __future__ import annotations
@@ -14,19 +15,13 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 
-from mfpde.arrays import FloatArray
-from mfpde.kernel_cache import remove_stale_kernels
-
 Function = TypeVar("Function", bound=Callable[..., object])
 
 _ONE_PARALLEL_KERNEL = threading.Lock()
-
-remove_stale_kernels(Path(__file__).parent)
 
 
 def compiled(function: Function) -> Function:
@@ -84,21 +79,3 @@ def compiled_parallel(function: Function) -> Function:
 def thread_count() -> int:
     """Return the number of threads that parallel kernels use (numba's setting)."""
     return int(numba.get_num_threads())
-
-
-LANES = 8
-"""Points in a block."""
-
-
-@compiled
-def lane_points(points: FloatArray, first: int, work: FloatArray) -> None:
-    """Put coordinate i of points ``first``, ``first`` + 1, ... in row i of ``work``.
-
-    ``points`` (n, d); ``work`` has rows of LANES numbers, one after another.  Places behind
-    the last point repeat that point.
-    """
-    n, d = points.shape
-    for j in range(LANES):
-        p = min(first + j, n - 1)
-        for i in range(d):
-            work[i * LANES + j] = points[p, i]

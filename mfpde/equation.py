@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, choice, real_number
+from mfpde.field import AtomField, GridField, MeasureField
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.terms import Attention, ExternalTerm
+from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -41,18 +41,18 @@ class MeanFieldEquation:
         direction or a negative diffusion.
     """
 
-    terms: tuple[Attention | ExternalTerm, ...]
+    terms: tuple[InteractionTerm | ExternalTerm, ...]
     direction: str
     diffusion: float
 
     def __init__(
         self,
-        *terms: Attention | ExternalTerm,
+        *terms: InteractionTerm | ExternalTerm,
         direction: str,
         diffusion: float = 0.0,
     ) -> None:
         for index, term in enumerate(terms):
-            if not isinstance(term, Attention | ExternalTerm):
+            if not isinstance(term, InteractionTerm | ExternalTerm):
                 raise ValueError(
                     f"term {index} = {term!r} must be an Attention, a Perceptron or a "
                     "Potential"
@@ -80,13 +80,54 @@ class MeanFieldEquation:
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
-        """The attention terms."""
-        return tuple(t for t in self.terms if isinstance(t, Attention))
+        """The attention terms, where no other kernel acts.
+
+        Raises
+        ------
+        ValueError
+            If the measure interacts through another kernel too: what is known of
+            attention alone must not be used for it.
+        """
+        others = [t for t in self.interactions if not isinstance(t, Attention)]
+        if others:
+            raise ValueError(
+                f"this is known for Attention alone, not for {others[0]!r}"
+            )
+        return tuple(t for t in self.interactions if isinstance(t, Attention))
+
+    @property
+    def interactions(self) -> tuple[InteractionTerm, ...]:
+        """The terms that depend on the measure: attention, and any other zonal kernel."""
+        return tuple(t for t in self.terms if isinstance(t, InteractionTerm))
+
+    @property
+    def sharpness(self) -> float:
+        """Largest inverse square of a length on which a kernel varies, the largest beta.
+
+        It is 0 without interaction.
+        """
+        return max((term.sharpness for term in self.interactions), default=0.0)
+
+    @property
+    def strength(self) -> float:
+        """Largest speed at which a unit of mass pulls; 0 without interaction."""
+        return max((term.strength for term in self.interactions), default=0.0)
+
+    @property
+    def has_softmax(self) -> bool:
+        """Whether a softmax divides by the mean kernel, so that E is not what v climbs."""
+        return any(term.needs_values for term in self.interactions)
 
     @property
     def externals(self) -> tuple[ExternalTerm, ...]:
         """The terms that do not depend on the measure."""
         return tuple(t for t in self.terms if isinstance(t, ExternalTerm))
+
+    @property
+    def perceptrons(self) -> tuple[Perceptron, ...]:
+        """The neurons of the external terms, layer by layer."""
+        layers = [term.layer for term in self.externals]
+        return tuple(layer for layer in layers if layer is not None)
 
     @property
     def has_energy(self) -> bool:
@@ -102,16 +143,12 @@ class MeanFieldEquation:
         """
         if not self.has_energy:
             return False
-        softmaxes = [a for a in self.attentions if a.normalized and a.beta > 0]
-        return not softmaxes or len(self.terms) == 1
+        return not self.has_softmax or len(self.terms) == 1
 
     @property
     def convention(self) -> str:
         """The kernel convention in words, as every output states it."""
-        kernels = {
-            "K = exp(beta (x.y - 1))" if a.kernel == "shifted" else "K = exp(beta x.y)"
-            for a in self.attentions
-        }
+        kernels = {term.formula for term in self.interactions}
         return " and ".join(sorted(kernels)) or "no attention"
 
     def on(self, geometry: Geometry) -> GridEquation:
@@ -124,6 +161,19 @@ class MeanFieldEquation:
             beta (the message names one that is fine enough).
         """
         return _on_grid(self, geometry)
+
+    def field(self, measure: AnyMeasure) -> MeasureField:
+        """The field of ``measure``: F, v and E, at its own points and any others.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`on`, for a measure with a density.
+        """
+        if isinstance(measure, Atoms):
+            return AtomField(self.interactions, self.externals, self.sign, measure)
+        whole = as_measure(measure)
+        return GridField(self.on(whole.geometry), whole)
 
     def first_variation(
         self, measure: AnyMeasure, points: FloatArray | None = None
@@ -153,14 +203,7 @@ class MeanFieldEquation:
                 "the first variation does not exist: a perceptron with vector weights has "
                 "no potential"
             )
-        if isinstance(measure, Atoms):
-            return self._fields_of_atoms(measure, points)[0]
-        grid, _, moments = self._evaluated(measure)
-        if points is None:
-            return grid.first_variation(moments)
-        return grid.first_variation_at(
-            moments, _points(points, grid.geometry.dimension)
-        )
+        return self.field(measure).first_variation(points)
 
     def velocity(
         self, measure: AnyMeasure, points: FloatArray | None = None
@@ -169,43 +212,22 @@ class MeanFieldEquation:
 
         Parameters are those of :meth:`first_variation`.
         """
-        if isinstance(measure, Atoms):
-            return self._fields_of_atoms(measure, points)[1]
-        grid, _, moments = self._evaluated(measure)
-        if points is not None:
-            return grid.velocity_at(moments, _points(points, grid.geometry.dimension))
-        components = grid.velocity(moments)
-        return np.asarray(
-            np.einsum("a...,a...i->...i", components, grid.geometry.tangents)
-        )
+        return self.field(measure).velocity(points)
 
     def energy(self, measure: AnyMeasure) -> float | None:
         """The energy E[mu] of the equation, or None if a drift has no potential.
 
         The formula is E[mu] = (1/2 beta) iint K dmu dmu + int V dmu.
         """
-        if not self.has_energy:
-            return None
-        if isinstance(measure, Atoms):
-            acting = measure.without_widths
-            atoms = (acting.points, acting.masses)
-            total = sum(a.energy_of_atoms(atoms) for a in self.attentions)
-            for term in self.externals:
-                total += float(acting.masses @ term.value(acting.points))
-            return total
-        grid, whole, moments = self._evaluated(measure)
-        acting = whole.atoms.without_widths
-        atoms = (acting.points, acting.masses)
-        return grid.energy(whole.density.masses, atoms, moments)
+        return self.field(measure).energy() if self.has_energy else None
 
     def lyapunov_function(self, measure: AnyMeasure) -> float | None:
         """Return -s E + kappa int rho log rho, which never increases, or None if unknown."""
         energy = self.energy(measure)
-        softmax = any(a.normalized and a.beta > 0 for a in self.attentions)
         if (
             energy is None
             or not self.energy_is_lyapunov
-            or (softmax and self.diffusion)
+            or (self.has_softmax and self.diffusion)
         ):
             return None
         if self.diffusion == 0:
@@ -216,54 +238,17 @@ class MeanFieldEquation:
         entropy = float((density.masses * logarithms).sum())
         return -self.sign * energy + self.diffusion * entropy
 
-    def _evaluated(self, measure: AnyMeasure) -> tuple[GridEquation, Any, Any]:
-        whole = as_measure(measure)
-        grid = self.on(whole.geometry)
-        acting = whole.atoms.without_widths
-        atoms = (acting.points, acting.masses)
-        return grid, whole, grid.moments(whole.density.masses, atoms)
-
-    def _fields_of_atoms(
-        self, atoms: Atoms, points: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
-        targets = atoms.points if points is None else _points(points, atoms.dimension)
-        flat = np.ascontiguousarray(targets.reshape(-1, atoms.dimension))
-        values = np.zeros(len(flat))
-        gradient = np.zeros(flat.shape)
-        acting = atoms.without_widths
-        sources = (acting.points, acting.masses)
-        for attention in self.attentions:
-            value, slope = attention.field_of_atoms(flat, sources)
-            values += value
-            gradient += slope
-        for term in self.externals:
-            term.check_dimension(atoms.dimension)
-            gradient += term.drift(flat)
-            if term.is_gradient:
-                values += term.value(flat)
-        shape = targets.shape
-        return values.reshape(shape[:-1]), self.sign * gradient.reshape(shape)
-
     def __repr__(self) -> str:
         terms = ", ".join(repr(term) for term in self.terms)
         diffusion = f", diffusion={self.diffusion:g}" if self.diffusion else ""
         return f"MeanFieldEquation({terms}, direction={self.direction!r}{diffusion})"
 
 
-def _points(points: Any, dimension: int) -> FloatArray:
-    array = np.asarray(points, dtype=np.float64)
-    if array.shape[-1:] != (dimension,):
-        raise ValueError(
-            f"points of shape {array.shape} must have shape (..., {dimension})"
-        )
-    return array
-
-
 @lru_cache(maxsize=8)
 def _on_grid(equation: MeanFieldEquation, geometry: Geometry) -> GridEquation:
     return GridEquation(
         geometry,
-        equation.attentions,
+        equation.interactions,
         equation.externals,
         equation.sign,
         equation.diffusion,

@@ -15,7 +15,7 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
-from mfpde.terms import Attention, ExternalTerm
+from mfpde.terms import ExternalTerm, InteractionTerm, PointMasses
 
 WATCHED_DEGREE = 16
 
@@ -25,7 +25,7 @@ class GridEquation:
     """The terms of an equation with sign s, evaluated on the cells of ``geometry``."""
 
     geometry: Geometry
-    attentions: tuple[Attention, ...]
+    interactions: tuple[InteractionTerm, ...]
     externals: tuple[ExternalTerm, ...]
     sign: int
     diffusion: float
@@ -43,7 +43,7 @@ class GridEquation:
 
         The time-step control watches the moments too, also where nothing interacts.
         """
-        needed = [attention.band_limit(self.geometry) for attention in self.attentions]
+        needed = [term.band_limit(self.geometry) for term in self.interactions]
         return max([min(WATCHED_DEGREE, self.geometry.max_degree), *needed])
 
     @cached_property
@@ -52,30 +52,30 @@ class GridEquation:
         geometry = self.geometry
         counted = geometry.symbols_count_harmonics
         return tuple(
-            attention.interaction_spectrum(
-                geometry.dimension, self.degree, counted=counted
-            )[degrees]
-            for attention in self.attentions
+            term.interaction_spectrum(geometry.dimension, self.degree, counted=counted)[
+                degrees
+            ]
+            for term in self.interactions
         )
 
     @cached_property
     def summed_spectrum(self) -> FloatArray:
-        """One symbol for all attentions without softmax, amplitude and sign included."""
+        """One symbol for all interactions without softmax, amplitude and sign included."""
         total = np.zeros(len(self.geometry.degrees(self.degree)))
-        for attention, spectrum in zip(self.attentions, self._spectra, strict=True):
-            if not attention.needs_values:
-                total += self.sign * attention.amplitude * spectrum
+        for term, spectrum in zip(self.interactions, self._spectra, strict=True):
+            if not term.needs_values:
+                total += self.sign * term.amplitude * spectrum
         return total
 
     @cached_property
-    def softmaxes(self) -> tuple[tuple[Attention, FloatArray], ...]:
+    def softmaxes(self) -> tuple[tuple[InteractionTerm, FloatArray], ...]:
         """The softmax attentions with their symbols, in shifted form and without the sign."""
-        pairs = zip(self.attentions, self._spectra, strict=True)
+        pairs = zip(self.interactions, self._spectra, strict=True)
         return tuple(pair for pair in pairs if pair[0].needs_values)
 
     @cached_property
-    def _has_linear_attention(self) -> bool:
-        return len(self.softmaxes) < len(self.attentions)
+    def _has_linear_interaction(self) -> bool:
+        return len(self.softmaxes) < len(self.interactions)
 
     @cached_property
     def external_potential(self) -> FloatArray:
@@ -121,9 +121,7 @@ class GridEquation:
         drifts = [term.drift(points) for term in self.externals]
         return sum(drifts[1:], drifts[0]) if drifts else np.zeros(points.shape)
 
-    def moments(
-        self, masses: FloatArray, atoms: tuple[FloatArray, FloatArray]
-    ) -> ComplexArray:
+    def moments(self, masses: FloatArray, atoms: PointMasses) -> ComplexArray:
         """Moments of cell masses and atoms, up to ``degree``."""
         moments = self.geometry.moments(masses, self.degree)
         points, atom_masses = atoms
@@ -137,11 +135,11 @@ class GridEquation:
         """The velocity s grad A[mu] at the cell centres, or at ``where``, (directions, ...)."""
         fields = self.geometry if where is None else where
         velocity = fields.gradient(self.summed_spectrum * moments)
-        for attention, spectrum in self.softmaxes:
+        for term, spectrum in self.softmaxes:
             coefficients = spectrum * moments
             values = fields.synthesis(coefficients)
             gradient = fields.gradient(coefficients)
-            velocity += self.sign * attention.gradient_from(gradient, values)
+            velocity += self.sign * term.gradient_from(gradient, values)
         return velocity
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
@@ -156,13 +154,13 @@ class GridEquation:
     def velocity_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Velocity at ``points`` (..., d), tangent vectors (..., d)."""
         velocity = self.sign * self._external_drift_at(points)
-        if self._has_linear_attention:
+        if self._has_linear_interaction:
             velocity += self.geometry.gradient_at(
                 self.summed_spectrum * moments, points
             )
-        for attention, spectrum in self.softmaxes:
+        for term, spectrum in self.softmaxes:
             values, gradient = self.geometry.field_at(spectrum * moments, points)
-            velocity += self.sign * attention.gradient_from(
+            velocity += self.sign * term.gradient_from(
                 gradient, values[..., np.newaxis]
             )
         return np.asarray(velocity)
@@ -170,10 +168,8 @@ class GridEquation:
     def first_variation(self, moments: ComplexArray) -> FloatArray:
         """The first variation F = A[mu] + V at the cell centres, shape ``geometry.shape``."""
         total = self.external_potential.copy()
-        for attention, spectrum in zip(self.attentions, self._spectra, strict=True):
-            total += attention.potential_from(
-                self.geometry.synthesis(spectrum * moments)
-            )
+        for term, spectrum in zip(self.interactions, self._spectra, strict=True):
+            total += term.potential_from(self.geometry.synthesis(spectrum * moments))
         return total
 
     def first_variation_at(
@@ -181,8 +177,8 @@ class GridEquation:
     ) -> FloatArray:
         """The first variation F = A[mu] + V at ``points`` (..., d), shape (...)."""
         total = self._external_potential_at(points)
-        for attention, spectrum in zip(self.attentions, self._spectra, strict=True):
-            total += attention.potential_from(
+        for term, spectrum in zip(self.interactions, self._spectra, strict=True):
+            total += term.potential_from(
                 self.geometry.synthesis_at(spectrum * moments, points)
             )
         return total
@@ -194,8 +190,8 @@ class GridEquation:
         at the centres, within the grid's accuracy.
         """
         total = self.external_potential.copy()
-        for attention, spectrum in zip(self.attentions, self._spectra, strict=True):
-            total += attention.potential_from(
+        for term, spectrum in zip(self.interactions, self._spectra, strict=True):
+            total += term.potential_from(
                 self.geometry.adjoint_synthesis(spectrum * moments)
             )
         return total
@@ -203,14 +199,14 @@ class GridEquation:
     def energy(
         self,
         masses: FloatArray,
-        atoms: tuple[FloatArray, FloatArray],
+        atoms: PointMasses,
         moments: ComplexArray,
     ) -> float:
         """Energy (1/2 beta) iint K dmu dmu + int V dmu, by Parseval for the first part."""
         points, atom_masses = atoms
         total = float((masses * self.external_potential).sum())
         total += float(atom_masses @ self._external_potential_at(points))
-        for attention, spectrum in zip(self.attentions, self._spectra, strict=True):
+        for term, spectrum in zip(self.interactions, self._spectra, strict=True):
             pairing = self.geometry.pairing(spectrum * moments, moments)
-            total += attention.energy_amplitude * pairing / 2
+            total += term.energy_amplitude * pairing / 2
         return total

@@ -14,7 +14,6 @@ from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.stationary.bounded_fields import AtomicField
 from mfpde.stationary.branch_and_bound import floor_of
 from mfpde.stationary.external_bounds import polynomial_error
-from mfpde.stationary.kernel_bounds import kernel_fifth, kernel_third
 from mfpde.stationary.taylor_bounds import Expansion, largest_fall
 from mfpde.terms.funk_hecke import eigenvalues
 from validation.references.ring import ring_angle
@@ -328,7 +327,7 @@ def test_third_derivatives_of_the_kernel_are_bounded(seed, beta):
     u = np.cos(t) * (start @ y) + np.sin(t) * (heading @ y)
     s = np.sin(t) * (start @ y) - np.cos(t) * (heading @ y)
     third = np.exp(beta * (u - 1)) * s * (beta**2 * s**2 - 3 * beta * u - 1)
-    assert np.abs(third).max() <= kernel_third(beta)
+    assert np.abs(third).max() <= mfpde.Exponential(beta).bounds.third
 
 
 @settings(deadline=None, max_examples=40)
@@ -342,7 +341,10 @@ def test_fifth_derivatives_of_the_kernel_are_bounded(seed, beta):
     s = np.sin(t) * (start @ y) - np.cos(t) * (heading @ y)
     fifth = beta**4 * s**5 - 10 * beta**2 * (beta * u + 1) * s**3
     fifth += (15 * beta * u * (beta * u + 1) + 1) * s
-    assert np.abs(np.exp(beta * (u - 1)) * fifth).max() <= kernel_fifth(beta)
+    assert (
+        np.abs(np.exp(beta * (u - 1)) * fifth).max()
+        <= mfpde.Exponential(beta).bounds.fifth
+    )
 
 
 def cubic_along(found, headings):

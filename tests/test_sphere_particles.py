@@ -12,8 +12,13 @@ from mfpde.geometry.arcs import exponential_map
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.particles import solve_particles
 from mfpde.particles.systems import inverse_differential
-from mfpde.terms import Attention, Perceptron, direct_sum
-from mfpde.terms.direct_sum import kernel_sums
+from mfpde.terms import (
+    Attention,
+    Exponential,
+    Perceptron,
+    PointMasses,
+    exponential_kernel,
+)
 from mfpde.terms.exponential import exponential
 from validation.references.two_atoms import merge_time
 
@@ -53,7 +58,8 @@ def test_sums_are_those_of_matrices(dimension, beta, targets):
     atoms, points = random_atoms(300, dimension), random_points(targets, dimension, 5)
     exponents = beta * (points @ atoms.points.T - 1)
     weights = np.exp(exponents - exponents.max(axis=1, keepdims=True)) * atoms.masses
-    peaks, sums, vectors = kernel_sums(points, atoms.points, atoms.masses, beta)
+    sources = PointMasses(atoms.points, atoms.masses)
+    peaks, sums, vectors = Exponential(beta).scaled_sums(points, sources)
     scale = 1e-14 * max(1.0, beta)
     np.testing.assert_allclose(peaks, exponents.max(axis=1), atol=scale)
     np.testing.assert_allclose(sums, weights.sum(axis=1), rtol=1e2 * scale)
@@ -62,15 +68,15 @@ def test_sums_are_those_of_matrices(dimension, beta, targets):
 
 def test_sums_do_not_depend_on_threads_or_blocks(monkeypatch):
     atoms = random_atoms(700, 3)
-    arguments = (atoms.points, atoms.masses, 8.0)
-    whole = kernel_sums(atoms.points, *arguments)
-    parts = kernel_sums(atoms.points[130:300], *arguments)
-    monkeypatch.setattr(direct_sum, "FEWEST_PARALLEL_PAIRS", 1)
-    monkeypatch.setattr(direct_sum, "thread_count", lambda: 2)
-    shared = kernel_sums(atoms.points, *arguments)
+    sources, kernel = PointMasses(atoms.points, atoms.masses), Exponential(8.0)
+    whole = kernel.scaled_sums(atoms.points, sources)
+    parts = kernel.scaled_sums(atoms.points[130:300], sources)
+    monkeypatch.setattr(exponential_kernel, "FEWEST_PARALLEL_PAIRS", 1)
+    monkeypatch.setattr(exponential_kernel, "thread_count", lambda: 2)
+    shared = kernel.scaled_sums(atoms.points, sources)
     before = numba.get_num_threads()
     numba.set_num_threads(1)
-    alone = kernel_sums(atoms.points, *arguments)
+    alone = kernel.scaled_sums(atoms.points, sources)
     numba.set_num_threads(before)
     for one, part, two, three in zip(whole, parts, shared, alone, strict=True):
         np.testing.assert_array_equal(one[130:300], part)

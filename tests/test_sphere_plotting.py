@@ -88,8 +88,8 @@ def found(monkeypatch):
         atom = SimpleNamespace(
             position=density.geometry.points[place],
             kind="atom",
-            mass=0.25,
-            core_mass=0.25,
+            arrived_mass=0.25,
+            arriving_mass=0.0,
         )
         return SimpleNamespace(clusters=(atom,), curves=(), place="circle")
 

@@ -20,7 +20,6 @@ from mfpde import (
     solve,
     uniform,
 )
-from mfpde.geometry.array_pool import ArrayPool
 from mfpde.transport import State, scheme_for
 from mfpde.transport.line import braked, net_flux, outflow, spread_both_ways
 from validation.sphere_cases import AXES, l1_distance, moebius, unit, von_mises
@@ -228,19 +227,6 @@ def test_a_stage_keeps_mass_and_sign_for_any_step(transport):
         assert stage.masses.sum() == pytest.approx(1, abs=1e-13)
     rate = scheme.rate(state.masses, scheme.flow(state).outflows)
     assert abs(rate.sum()) <= 1e-13 * np.abs(rate).sum()
-
-
-def test_arrays_are_used_again_only_when_nobody_holds_them():
-    pool = ArrayPool()
-    first = pool.take(4, 5)
-    address = first.ctypes.data
-    view = first[1]
-    del first
-    assert pool.take(4, 5).ctypes.data != address
-    del view
-    taken = {pool.take(4, 5).ctypes.data for _ in range(5)}
-    assert address in taken
-    assert len(taken) <= 2
 
 
 def test_the_uniform_density_rests():

@@ -1,21 +1,61 @@
-"""The house: few files at the root, few floors, nothing hidden."""
+"""The house: few files at the root, few floors, nothing hidden, each idea in one place."""
 
 from __future__ import annotations
 
 import ast
+import re
+import statistics
 import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import mfpde
 
 PACKAGE = Path(mfpde.__file__).parent
 MOST_ROOT_FILES = 10
 MOST_LAYERS = 14
+MOST_MODULES = 190
+MOST_LINES_IN_MODULE = 350
+LARGEST_MEDIAN = 200
+MOST_LINES = 34_500
+MOST_CLASS_QUESTIONS = 6
+MOST_ANONYMOUS_TUPLES = 15
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def place(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+def lengths() -> dict[str, int]:
+    return {
+        place(path): len(path.read_text("utf-8").splitlines()) for path in modules()
+    }
 
 
 def test_the_root_has_few_files() -> None:
     files = sorted(path.name for path in PACKAGE.glob("*.py"))
     assert len(files) <= MOST_ROOT_FILES, files
+
+
+def test_modules_are_few() -> None:
+    assert len(modules()) <= MOST_MODULES
+
+
+def test_no_module_is_long() -> None:
+    long = {name: n for name, n in lengths().items() if n > MOST_LINES_IN_MODULE}
+    assert long == {}
+    assert statistics.median(lengths().values()) <= LARGEST_MEDIAN
+
+
+def test_the_package_is_light() -> None:
+    assert sum(lengths().values()) <= MOST_LINES
 
 
 def test_one_contract_orders_every_folder_in_few_layers() -> None:
@@ -35,19 +75,106 @@ def test_no_module_is_hidden_by_a_function_of_its_name() -> None:
     """``import mfpde.a.b`` finds the module where ``mfpde.a`` has no function b."""
     hidden = []
     for init in PACKAGE.rglob("__init__.py"):
-        modules = {path.stem for path in init.parent.glob("*.py")} | {
+        names = {path.stem for path in init.parent.glob("*.py")} | {
             path.parent.name for path in init.parent.glob("*/__init__.py")
         }
         for node in ast.parse(init.read_text("utf-8")).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                names = {node.name}
+                bound = {node.name}
             elif isinstance(node, ast.ImportFrom):
                 # ``from mfpde import theory`` is the package itself.
                 is_own = node.module == ".".join(
                     ("mfpde", *init.parent.relative_to(PACKAGE).parts)
                 )
-                names = set() if is_own else {a.asname or a.name for a in node.names}
+                bound = set() if is_own else {a.asname or a.name for a in node.names}
             else:
                 continue
-            hidden += [f"{init.parent.name}.{name}" for name in names & modules]
+            hidden += [f"{init.parent.name}.{name}" for name in bound & names]
     assert hidden == []
+
+
+def questions(classes: str) -> list[str]:
+    """Places outside ``geometry/`` where ``isinstance`` asks for one of ``classes``."""
+    asked = []
+    for path in modules():
+        if place(path).startswith("geometry/"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            if is_call and node.func.id in ("isinstance", "issubclass"):
+                wanted = ast.unparse(node.args[1])
+                if re.search(rf"\b({classes})\b", wanted):
+                    asked.append(f"{place(path)}:{node.lineno}")
+    return asked
+
+
+@pytest.mark.parametrize(
+    "classes",
+    ["Circle|Sphere|Zonal", "Perceptron|Potential|Attention|Interaction"],
+    ids=["geometry", "term"],
+)
+def test_objects_are_asked_questions_not_their_class(classes) -> None:
+    asked = questions(classes)
+    assert len(asked) <= MOST_CLASS_QUESTIONS, asked
+
+
+def is_anonymous(node: ast.expr | None) -> bool:
+    """Whether an annotation is a tuple of several values without names."""
+    if isinstance(node, ast.BinOp):
+        return is_anonymous(node.left) or is_anonymous(node.right)
+    if not (isinstance(node, ast.Subscript) and ast.unparse(node.value) == "tuple"):
+        return False
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    has_any_length = any(ast.unparse(part) == "..." for part in parts)
+    return len(parts) > 1 and not has_any_length
+
+
+def anonymous_parameters() -> Iterator[str]:
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                for argument in given:
+                    if is_anonymous(argument.annotation):
+                        yield f"{place(path)}: {node.name}({argument.arg})"
+
+
+def test_groups_of_values_have_names() -> None:
+    found = list(anonymous_parameters())
+    assert len(found) <= MOST_ANONYMOUS_TUPLES, found
+
+
+def test_no_class_or_type_is_defined_twice() -> None:
+    defined = defaultdict(list)
+    for path in modules():
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                defined[node.name].append(place(path))
+            elif isinstance(node, ast.Assign) and is_type(node.value):
+                defined[ast.unparse(node.targets[0])].append(place(path))
+    assert {name: places for name, places in defined.items() if len(places) > 1} == {}
+
+
+def is_type(value: ast.expr) -> bool:
+    """Whether an assigned value is the name of a type: ``Pair = tuple[int, int]``."""
+    if isinstance(value, ast.BinOp):
+        return is_type(value.left) or is_type(value.right)
+    if not isinstance(value, ast.Subscript):
+        return False
+    words = ("tuple", "list", "dict", "Callable", "Literal", "NDArray", "npt.NDArray")
+    return ast.unparse(value.value) in words
+
+
+def test_the_exponential_kernel_is_written_in_one_module() -> None:
+    """K = exp(beta (x.y - 1)) of attention: everything else asks the kernel."""
+    pattern = re.compile(r"exp(onential)?\(\s*-?[\d.\s*]*(\w+\.)*beta\b")
+    found = set()
+    for path in modules():
+        tree = ast.parse(path.read_text("utf-8"))
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            is_exponential = ast.unparse(node.func) in ("np.exp", "exp", "exponential")
+            if is_exponential and pattern.search(ast.unparse(node)):
+                found.add(place(path))
+    assert found == {"terms/exponential_kernel.py"}

@@ -275,7 +275,7 @@ def ring_runs(
     return {"false_atoms": float(false_atoms), "collapsed_rings": float(collapsed)}
 
 
-def _ring_run(  # noqa: PLR0917
+def _ring_run(
     sphere: mfpde.Sphere,
     axis: Array,
     angle: float,

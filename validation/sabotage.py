@@ -17,7 +17,7 @@ from unittest.mock import patch
 import numpy as np
 
 import mfpde
-from mfpde.atoms import alone, hand_off
+from mfpde.atoms import exact, hand_off
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.run import Run
@@ -151,14 +151,14 @@ def _impatient_run(
 @contextmanager
 def _no_merges() -> Iterator[None]:
     """Within the block exact atoms pass each other."""
-    until = alone.AtomMotion._until_meeting
+    until = exact.AtomMotion._until_meeting
 
-    def never(motion: alone.AtomMotion, *args: Any) -> Any:
+    def never(motion: exact.AtomMotion, *args: Any) -> Any:
         return until(replace(motion, meeting_distance=-1.0), *args)
 
     with (
         patch.object(hand_off, "_merge", lambda exchange: None),
-        patch.object(alone.AtomMotion, "_until_meeting", never),
+        patch.object(exact.AtomMotion, "_until_meeting", never),
     ):
         yield
 

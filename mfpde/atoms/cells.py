@@ -72,7 +72,7 @@ class Cells:
         near = self.geometry.cells_about(centres, radius)
         middles, owners = _middles(near, sizes, self.masses)
         half = 0.5 * self.geometry.spacing
-        inner, outwards = _inner_points((centres, owners), self.points[middles], half)
+        inner, outwards = _inner_points(centres, owners, self.points[middles], half)
         there = self.velocities.at(inner)
         here = self.velocities.in_cells(middles)
         chosen = _approach(here, there, outwards)
@@ -85,7 +85,7 @@ class Cells:
         return clusters
 
     def _clusters(self, centres: FloatArray, near: CellsNear) -> Clusters:
-        return Clusters(*_clusters_near(centres, near, (self.points, self.masses)))
+        return Clusters(*_clusters_near(centres, near, self.points, self.masses))
 
     def as_gaussian(self, atom: Cluster, smoothing: float, reach: float) -> FloatArray:
         """Masses (cells,) at the centres of the atom as a Gaussian, cut at ``reach``.
@@ -112,16 +112,11 @@ class Cells:
         return result
 
 
-_Cells = tuple[FloatArray, FloatArray]
-"""Centres (cells, d) and masses (cells,)."""
-_Arrays = tuple[FloatArray, FloatArray, FloatArray]
-"""The parts of :class:`Clusters`."""
-
-
 @compiled
-def _cluster(centre: FloatArray, numbers: IntArray, cells: _Cells) -> Cluster:
-    """Mass, mean and covariance of some cells."""
-    points, masses = cells
+def _cluster(
+    centre: FloatArray, numbers: IntArray, points: FloatArray, masses: FloatArray
+) -> Cluster:
+    """Mass, mean and covariance of the cells with these ``numbers``."""
     count, dimension = len(numbers), len(centre)
     some_points, some_masses = np.empty((count, dimension)), np.empty(count)
     for p in range(count):
@@ -132,7 +127,9 @@ def _cluster(centre: FloatArray, numbers: IntArray, cells: _Cells) -> Cluster:
 
 
 @compiled
-def _clusters_near(centres: FloatArray, near: CellsNear, cells: _Cells) -> _Arrays:
+def _clusters_near(
+    centres: FloatArray, near: CellsNear, points: FloatArray, masses: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mass, mean and covariance of the cells near each centre."""
     numbers, counts = near
     count, dimension = centres.shape
@@ -142,7 +139,7 @@ def _clusters_near(centres: FloatArray, near: CellsNear, cells: _Cells) -> _Arra
     for k in range(count):
         own = numbers[first : first + counts[k]]
         first += counts[k]
-        totals[k], means[k], covariances[k] = _cluster(centres[k], own, cells)
+        totals[k], means[k], covariances[k] = _cluster(centres[k], own, points, masses)
     return totals, means, covariances
 
 
@@ -185,13 +182,12 @@ def _members(groups: CellsNear, sizes: IntArray, count: int) -> CellsNear:
 
 @compiled
 def _inner_points(
-    near: tuple[FloatArray, IntArray], points: FloatArray, step: float
+    centres: FloatArray, owners: IntArray, points: FloatArray, step: float
 ) -> tuple[FloatArray, FloatArray]:
     """Points one ``step`` closer to their centres, at most at them, and outward unit vectors.
 
-    ``near`` are the centres (k, d) and the number of each point's own (n,).
+    Of the ``centres`` (k, d) each point's own has the number ``owners`` (n,).
     """
-    centres, owners = near
     count, dimension = points.shape
     inner, outwards = np.empty((count, dimension)), np.empty((count, dimension))
     for p in range(count):

@@ -24,8 +24,6 @@ from mfpde.measures.clouds import (
 from mfpde.measures.measure import Atoms
 from mfpde.transport import State
 
-_Arrays = tuple[FloatArray, FloatArray, FloatArray]
-
 
 class Clusters(NamedTuple):
     """Masses (n,), positions (n, d) and tangent covariances (n, d, d)."""
@@ -77,7 +75,9 @@ class Clusters(NamedTuple):
 
 
 @compiled
-def _joined(atoms: Clusters, others: Clusters) -> _Arrays:
+def _joined(
+    atoms: Clusters, others: Clusters
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     masses = atoms[0].copy()
     positions = atoms[1].copy()
     covariances = atoms[2].copy()
@@ -130,7 +130,7 @@ def contraction_rates(
         return np.empty((0, centres.shape[1] - 1))
     ends, basis = _stencils(centres, reach)
     speeds = velocity_at(ends.reshape(-1, centres.shape[1])).reshape(ends.shape)
-    gradients = _gradients(speeds, (centres, basis), reach)
+    gradients = _gradients(speeds, centres, basis, reach)
     if centres.shape[1] == 2:
         return gradients[:, 0]
     return np.sort(np.linalg.eigvals(gradients).real, axis=1)
@@ -155,10 +155,9 @@ def _stencils(centres: FloatArray, reach: float) -> tuple[FloatArray, FloatArray
 
 @compiled
 def _gradients(
-    speeds: FloatArray, frames: tuple[FloatArray, FloatArray], reach: float
+    speeds: FloatArray, centres: FloatArray, basis: FloatArray, reach: float
 ) -> FloatArray:
     """Gradients (n, d - 1, d - 1) from velocities (n, 2, d - 1, d) on the stencils."""
-    centres, basis = frames
     count, directions, dimension = basis.shape
     gradients = np.zeros((count, directions, directions))
     for n in range(count):

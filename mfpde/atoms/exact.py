@@ -5,12 +5,8 @@ Checks that exact atoms can be followed on a geometry, and that its grid is fine
 Atoms alone: a stiff differential equation once the density's mass is negligible.
 
 Clusters approach each other at rates down to e^{-2 beta}: an implicit method crosses ten
-decades of time in some hundred steps.  Forces are sums over pairs in which nothing
-cancels: with D = x_j - x_i,
-
-    x_j.x_i - 1 = -|D|^2 / 2,    P_i x_j = D + |D|^2 x_i / 2,
-
-and an atom's force on itself, which is zero, is left out.
+decades of time in some hundred steps.  Forces are sums over pairs in which nothing cancels
+(:meth:`mfpde.terms.kernels.Kernel.pull_between`).
 """
 
 from __future__ import annotations
@@ -24,13 +20,13 @@ from scipy.integrate import solve_ivp
 from mfpde.arrays import FloatArray, choice
 from mfpde.atoms.clusters import atoms_of_state, state_of
 from mfpde.atoms.hand_off import MEETING_DISTANCE, HandOff
-from mfpde.compiled import compiled
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.geometry import Geometry
 from mfpde.geometry.arcs import logarithms, moved_to, smallest_distance
 from mfpde.measures.clouds import joined
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Atoms
+from mfpde.terms import PointMasses
 from mfpde.transport import Flow, State, Transport
 
 MODES = ("grid", "exact")
@@ -50,7 +46,7 @@ def check_atoms(atoms: str, equation: MeanFieldEquation, geometry: Geometry) -> 
     """
     if choice("atoms", atoms, MODES) == "grid":
         return
-    if not isinstance(geometry, Circle | Sphere):
+    if geometry.axis is not None:
         raise ValueError(
             f"atoms = 'exact' works on a Circle or a Sphere, not on {geometry!r}: mass "
             "away from the poles of a zonal grid lies on rings, not in points"
@@ -62,29 +58,24 @@ def check_atoms(atoms: str, equation: MeanFieldEquation, geometry: Geometry) -> 
         )
 
 
-def beta_of(equation: MeanFieldEquation) -> float:
-    """Return the largest beta of an equation's attentions, 0 without any."""
-    return max((attention.beta for attention in equation.attentions), default=0.0)
-
-
 def least_cells(equation: MeanFieldEquation, geometry: Geometry) -> float:
     """Return how many cells of a circle, or rings of a sphere, exact atoms need."""
-    root = np.sqrt(beta_of(equation))
-    if isinstance(geometry, Circle):
+    root = np.sqrt(equation.sharpness)
+    if geometry.dimension == 2:
         return float(2 * np.pi * root / COARSEST_CIRCLE)
     return float(np.pi * root / COARSEST_SPHERE)
 
 
 def coarseness(equation: MeanFieldEquation, geometry: Geometry) -> str | None:
     """Say, for a warning, that the grid is too coarse for exact atoms; None if it is not."""
-    least, beta = least_cells(equation, geometry), beta_of(equation)
+    least, beta = least_cells(equation, geometry), equation.sharpness
     if geometry.shape[0] * (1 + 1e-9) >= least:
         return None
     return (
         f"the grid is coarse for exact atoms at beta = {beta:g}: {geometry!r} has cells of "
         f"{geometry.spacing:.3g} against a kernel of width {beta**-0.5:.3g}; atoms may form "
         f"at the wrong place or not at all; use at least {int(np.ceil(least))} "
-        f"{'cells' if isinstance(geometry, Circle) else 'rings'}"
+        f"{'cells' if geometry.dimension == 2 else 'rings'}"
     )
 
 
@@ -100,31 +91,31 @@ class AtomMotion:
     meeting_distance: float
 
     def advanced(
-        self, points: FloatArray, masses: FloatArray, times: tuple[float, float]
+        self, points: FloatArray, masses: FloatArray, *, start: float, end: float
     ) -> tuple[FloatArray, FloatArray, tuple[Event, ...]]:
-        """Return points (n, d), masses (n,) and merges at the end of the interval ``times``.
+        """Return points (n, d) and masses (n,) at the time ``end``, and merges since ``start``.
 
         Raises
         ------
         FloatingPointError
             If the integrator fails.
         """
-        start, end = times
         events: list[Event] = []
         while start < end and len(masses) > 0:
-            points, start, met = self._until_meeting(points, masses, (start, end))
+            points, start, met = self._until_meeting(
+                points, masses, start=start, end=end
+            )
             while met is not None:
                 events.append(
                     Event("merge", start, points[list(met)], masses[list(met)])
                 )
-                points, masses = _merged(points, masses, met)
+                points, masses = _merged(points, masses, *met)
                 met = _nearest_pair(points, self.meeting_distance)
         return points, masses, tuple(events)
 
     def _until_meeting(
-        self, points: FloatArray, masses: FloatArray, times: tuple[float, float]
+        self, points: FloatArray, masses: FloatArray, *, start: float, end: float
     ) -> tuple[FloatArray, float, tuple[int, int] | None]:
-        start, end = times
         shape = points.shape
 
         def meeting(_: float, flat: FloatArray) -> float:
@@ -154,50 +145,18 @@ class AtomMotion:
         self, masses: FloatArray, shape: tuple[int, ...]
     ) -> Callable[[float, FloatArray], FloatArray]:
         equation = self.equation
-        attentions = [
-            (attention.beta, attention.needs_values, attention.amplitude)
-            for attention in equation.attentions
-        ]
 
         def rate(_: float, flat: FloatArray) -> FloatArray:
             points = _unit(flat.reshape(shape))
+            atoms = PointMasses(points, masses)
             speeds = np.zeros(shape)
-            for beta, softmax, amplitude in attentions:
-                speeds += amplitude * _pair_velocities((points, masses), beta, softmax)
+            for interaction in equation.interactions:
+                speeds += interaction.pull_between_atoms(atoms)
             for term in equation.externals:
                 speeds += term.drift(points)
             return equation.sign * speeds.ravel()
 
         return rate
-
-
-@compiled
-def _pair_velocities(
-    atoms: tuple[FloatArray, FloatArray], beta: float, softmax: bool
-) -> FloatArray:
-    """Gradient (n, d) of A[mu] at each of the atoms, their own masses included.
-
-    The amplitude of an unshifted kernel is left out.
-    """
-    points, masses = atoms
-    count, dimension = points.shape
-    speeds = np.zeros((count, dimension))
-    for i in range(count):
-        total = masses[i]
-        for j in range(count):
-            if i == j:
-                continue
-            squared = 0.0
-            for k in range(dimension):
-                squared += (points[j, k] - points[i, k]) ** 2
-            kernel = masses[j] * np.exp(-0.5 * beta * squared)
-            total += kernel
-            for k in range(dimension):
-                rise = points[j, k] - points[i, k] + 0.5 * squared * points[i, k]
-                speeds[i, k] += kernel * rise
-        if softmax:
-            speeds[i] /= total
-    return speeds
 
 
 def _unit(points: FloatArray) -> FloatArray:
@@ -215,9 +174,8 @@ def _nearest_pair(points: FloatArray, reach: float) -> tuple[int, int] | None:
 
 
 def _merged(
-    points: FloatArray, masses: FloatArray, pair: tuple[int, int]
+    points: FloatArray, masses: FloatArray, first: int, second: int
 ) -> tuple[FloatArray, FloatArray]:
-    first, second = pair
     nothing = np.zeros((points.shape[1], points.shape[1]))
     mass, position, _ = joined(
         (masses[first], points[first], nothing),
@@ -264,10 +222,12 @@ class ExactAtoms:
             return False
         return self.hand_off.act_as_points(state, flow, NARROW_CELLS)
 
-    def moved_alone(self, state: State, times: tuple[float, float]) -> State:
+    def moved_alone(self, state: State, *, start: float, end: float) -> State:
         """The state after the atoms moved alone; the density left over joins them first."""
         atoms = _with_remains(state, self.transport)
-        points, masses, events = self.motion.advanced(atoms.points, atoms.masses, times)
+        points, masses, events = self.motion.advanced(
+            atoms.points, atoms.masses, start=start, end=end
+        )
         self.events += events
         return state_of(np.zeros_like(state.masses), Atoms(points, masses))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
-from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.geometry import Geometry
 
 # A window whose rms radius is within the limit falls at least so much within 4 cells.
 AWAY_CELLS = 4
@@ -14,8 +16,13 @@ HIGHEST_AWAY = 0.8
 # The peak cell holds at least this share of a mass that is narrow enough.
 LEAST_SHARE = 1e-2
 
-Rings = tuple[FloatArray, FloatArray, IntArray]
-"""Masses (nlat, nlon), cell areas (nlat,), and cells of a group (nlat,), by ring."""
+
+class RingMasses(NamedTuple):
+    """Masses (nlat, nlon), cell areas (nlat,), and cells of a group (nlat,), by ring."""
+
+    masses: FloatArray
+    areas: FloatArray
+    sizes: IntArray
 
 
 def peaks(geometry: Geometry, masses: FloatArray, smallest_mass: float) -> IntArray:
@@ -34,22 +41,21 @@ def peaks(geometry: Geometry, masses: FloatArray, smallest_mass: float) -> IntAr
         Least mass of an atom.
     """
     least = LEAST_SHARE * smallest_mass
-    if isinstance(geometry, Circle):
-        rings, sizes = masses[np.newaxis], np.ones(1, dtype=np.int64)
-        areas = np.ones(1)
-    elif isinstance(geometry, Sphere):
-        rings = masses.reshape(geometry.shape)
-        sizes, areas = geometry.rings.group_sizes, geometry.areas[:, 0]
-    else:
+    if geometry.axis is not None:
         raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
+    rings = masses.reshape(-1, geometry.shape[-1])
+    sizes = geometry.group_sizes.reshape(rings.shape)[:, 0]
+    # All cells of a circle are alike.
+    is_line = len(rings) == 1
+    areas = np.ones(1) if is_line else geometry.areas.reshape(rings.shape)[:, 0]
     widest = float(areas.max())
-    found = _peaks((rings, areas, sizes), least / widest)
+    found = _peaks(RingMasses(rings, areas, sizes), least / widest)
     densities = masses[found] / areas[found // rings.shape[1]]
     return np.asarray(found[np.argsort(-densities, kind="stable")])
 
 
 @compiled
-def _peaks(rings: Rings, least: float) -> IntArray:
+def _peaks(rings: RingMasses, least: float) -> IntArray:
     masses, areas, sizes = rings
     nlat, nlon = masses.shape
     found = []
@@ -65,70 +71,62 @@ def _peaks(rings: Rings, least: float) -> IntArray:
             west, here = here, east
             if not is_candidate:
                 continue
-            around = _mean_of_four(rings, (i, j), (AWAY_CELLS, far))
+            around = _mean_of_four(rings, i, j, down=AWAY_CELLS, right=far)
             stands_out = around <= HIGHEST_AWAY * row[j] / areas[i]
-            if stands_out and _is_highest(rings, (i, j, size)):
+            if stands_out and _is_highest(rings, i, j, size):
                 found.append(i * nlon + j)
     return np.array(found, dtype=np.int64)
 
 
 @compiled
-def _is_highest(rings: Rings, cell: tuple[int, int, int]) -> bool:
+def _is_highest(rings: RingMasses, i: int, j: int, size: int) -> bool:
     """Whether a cell is as dense as all around it (next groups of ``size``).
 
     Of equally dense cells the first counts, since mass symmetric about a pole peaks in a whole
     ring.  Diagonal neighbours count too, so that a slanting ridge has few peaks, not one in
     each of its steps.
     """
-    i, j, size = cell
-    across = 1 if len(rings[1]) > 1 else 0
+    across = 1 if len(rings.areas) > 1 else 0
     for down in range(-across, across + 1):
         for right in range(-size, size + 1, size):
             is_other = down != 0 or right != 0
-            if is_other and _is_above(rings, (i + down, j + right), (i, j)):
+            if is_other and _is_above(rings, i + down, j + right, i, j):
                 return False
     return True
 
 
 @compiled
-def _is_above(rings: Rings, one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Whether cell ``one`` is denser than ``other``, or as dense and counted before it."""
-    nlon = rings[0].shape[1]
-    first, second = _on_grid(rings, one), _on_grid(rings, other)
-    here, there = _density(rings, first), _density(rings, second)
+def _is_above(rings: RingMasses, i: int, j: int, ring: int, index: int) -> bool:
+    """Whether cell (i, j) is denser than (``ring``, ``index``), or as dense and before it."""
+    nlon = rings.masses.shape[1]
+    first, second = _on_grid(rings, i, j), _on_grid(rings, ring, index)
+    here, there = _density(rings, i, j), _density(rings, ring, index)
     if here == there:
         return bool(first[0] * nlon + first[1] < second[0] * nlon + second[1])
     return bool(here > there)
 
 
 @compiled
-def _mean_of_four(rings: Rings, cell: tuple[int, int], away: tuple[int, int]) -> float:
-    """Mean density of the four cells ``away`` = (rings, cells) from a cell; two on a circle."""
-    (i, j), (down, right) = cell, away
-    along = 0.5 * (
-        _density(rings, _on_grid(rings, (i, j - right)))
-        + _density(rings, _on_grid(rings, (i, j + right)))
-    )
-    if len(rings[1]) == 1:
+def _mean_of_four(rings: RingMasses, i: int, j: int, down: int, right: int) -> float:
+    """Mean density of the cells ``down`` rings and ``right`` cells away; of two on a circle."""
+    along = 0.5 * (_density(rings, i, j - right) + _density(rings, i, j + right))
+    if len(rings.areas) == 1:
         return along
-    across = 0.5 * (
-        _density(rings, _on_grid(rings, (i - down, j)))
-        + _density(rings, _on_grid(rings, (i + down, j)))
-    )
+    across = 0.5 * (_density(rings, i - down, j) + _density(rings, i + down, j))
     return 0.5 * (along + across)
 
 
 @compiled
-def _density(rings: Rings, cell: tuple[int, int]) -> float:
-    masses, areas, _ = rings
-    return float(masses[cell] / areas[cell[0]])
+def _density(rings: RingMasses, i: int, j: int) -> float:
+    """Density at a cell whose numbers may run over the poles or around the ring."""
+    ring, index = _on_grid(rings, i, j)
+    return float(rings.masses[ring, index] / rings.areas[ring])
 
 
 @compiled
-def _on_grid(rings: Rings, cell: tuple[int, int]) -> tuple[int, int]:
+def _on_grid(rings: RingMasses, i: int, j: int) -> tuple[int, int]:
     """Ring and index in it of a cell whose numbers may run over the poles or around the ring."""
-    i, j = cell
-    nlat, nlon = rings[0].shape
+    nlat, nlon = rings.masses.shape
     if i < 0:
         i, j = -1 - i, j + nlon // 2
     elif i >= nlat:

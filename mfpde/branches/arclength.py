@@ -22,7 +22,7 @@ v crosses zero at p_0: with an error of h^4 the root of the cubic through four o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from scipy.linalg import lstsq, solve_triangular
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.terms import Attention, ExternalTerm, Perceptron
+from mfpde.terms import ExternalTerm, InteractionTerm
 
 PARAMETERS = ("beta", "weight_scale", "diffusion")
 SMALLEST_DIFFUSION = 1e-12
@@ -56,7 +56,16 @@ def equation_at(
     factor to the given weights of all perceptrons.
     """
     diffusion = value if parameter == "diffusion" else equation.diffusion
-    terms = [_changed(term, parameter, value) for term in equation.terms]
+    changed: dict[InteractionTerm | ExternalTerm, InteractionTerm | ExternalTerm] = {}
+    if parameter == "beta":
+        changed |= {term: replace(term, beta=value) for term in equation.attentions}
+    if parameter == "weight_scale":
+        changed |= {
+            term: term.layer.scaled(value)
+            for term in equation.externals
+            if term.layer is not None
+        }
+    terms = [changed.get(term, term) for term in equation.terms]
     return MeanFieldEquation(*terms, direction=equation.direction, diffusion=diffusion)
 
 
@@ -67,27 +76,11 @@ def check_parameter(equation: MeanFieldEquation, parameter: str) -> None:
             f"parameter = 'beta': the equation has {len(equation.attentions)} attention "
             "terms; it must have one"
         )
-    perceptrons = [t for t in equation.externals if isinstance(t, Perceptron)]
-    if parameter == "weight_scale" and not perceptrons:
+    if parameter == "weight_scale" and not equation.perceptrons:
         raise ValueError(
             "parameter = 'weight_scale': the equation has no perceptron whose weights could "
             "be scaled"
         )
-
-
-def _changed(
-    term: Attention | ExternalTerm, parameter: str, value: float
-) -> Attention | ExternalTerm:
-    if parameter == "beta" and isinstance(term, Attention):
-        return Attention(value, term.normalized, term.kernel)
-    if parameter == "weight_scale" and isinstance(term, Perceptron):
-        return Perceptron(
-            term.directions,
-            value * term.weights,
-            term.activation,
-            biases=term.biases,
-        )
-    return term
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,8 +103,8 @@ class AtomicProblem(Problem):
     def longest(self, place: Place, direction: Direction) -> float:
         """Largest distance along a direction: no atom moves over 0.2 of the kernel's width."""
         fastest = np.linalg.norm(self.points(direction.state), axis=1).max()
-        beta = max([a.beta for a in self.at(place.value).attentions], default=0.0)
-        return float(LONGEST_STEP / np.sqrt(max(beta, 1.0)) / max(fastest, 1e-12))
+        sharpness = self.at(place.value).sharpness
+        return float(LONGEST_STEP / np.sqrt(max(sharpness, 1.0)) / max(fastest, 1e-12))
 
     def rates(self, place: Place) -> Growth:
         """Rates of motions and of splits."""

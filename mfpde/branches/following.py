@@ -50,7 +50,6 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
 from mfpde.measures.wasserstein import wasserstein
 from mfpde.stationary import polish
-from mfpde.terms import Perceptron
 from mfpde.terms.funk_hecke import band_limit
 
 BranchStart = Atoms | Density | Measure
@@ -64,7 +63,7 @@ MOST_ITERATIONS = 100
 SHORTEST_SHARE = 1e-4
 
 
-def continuation(  # noqa: PLR0917  (all four are needed to say anything)
+def continuation(
     equation: MeanFieldEquation,
     atoms: BranchStart,
     parameter: str,
@@ -203,7 +202,7 @@ def _checked_density(equation: MeanFieldEquation, start: object) -> Density:
             f"stationary states are smooth densities; give a Density for {what}, such as "
             "the end of a run, or uniform(Circle(512))"
         )
-    if any(a.needs_values for a in equation.attentions):
+    if equation.has_softmax:
         raise ValueError(
             "atoms: densities are followed for unnormalised attention only"
         )
@@ -211,7 +210,7 @@ def _checked_density(equation: MeanFieldEquation, start: object) -> Density:
         term.check_dimension(start.dimension)
         if start.geometry.axis is not None:
             term.check_axis(start.geometry.axis)
-        if not isinstance(term, Perceptron) or not term.is_gradient:
+        if term.layer is None or not term.is_gradient:
             raise ValueError(
                 f"equation: {term!r}; densities are followed with perceptrons of scalar "
                 "weights only"

@@ -45,6 +45,7 @@ from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.geometry.zonal_fields import zonal_harmonics
 from mfpde.measures.measure import Density
 from mfpde.stationary.symmetry import invariant_rotations
+from mfpde.terms import PointMasses
 
 STILL = 1e-7
 LONGEST_STEP = 0.2
@@ -251,7 +252,7 @@ class SmoothProblem(Problem):
     def roots(self, equation: MeanFieldEquation) -> FloatArray:
         """Square roots (k,) of the eigenvalues Lambda."""
         total = np.zeros(self.degree + 1)
-        for attention in equation.attentions:
+        for attention in equation.interactions:
             spectrum = attention.interaction_spectrum(
                 self.geometry.dimension,
                 self.degree,
@@ -295,9 +296,8 @@ class _Point:
     @cached_property
     def residual(self) -> FloatArray:
         """Residual G (k,), without the rows of rotations."""
-        return np.asarray(
-            self.place.state - self.problem.mass * self.roots * self.means
-        )
+        expected = self.problem.mass * self.roots * self.means
+        return np.asarray(self.place.state - expected)
 
     @cached_property
     def hessian(self) -> FloatArray:
@@ -335,15 +335,14 @@ class _Point:
         # The density turned with the generator: d rho = -rho (s/kappa) grad F . Omega x.
         masses = problem.density(self.place).masses
         grid = equation.on(geometry)
-        nothing = np.empty((0, geometry.dimension)), np.empty(0)
+        nothing = PointMasses(np.empty((0, geometry.dimension)), np.empty(0))
         velocity = grid.velocity(grid.moments(masses, nothing))
         along = np.einsum("a...,a...i->...i", velocity, geometry.tangents)
         turned = np.einsum("gij,...j,...i->g...", generators, geometry.points, along)
         changes = (masses * turned).reshape(len(generators), -1)
         columns = self.roots[:, np.newaxis] * (problem.basis.T @ changes.T)
-        basis, sizes, _ = np.linalg.svd(
-            columns / equation.diffusion, full_matrices=False
-        )
+        columns /= equation.diffusion
+        basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
         return np.asarray(basis[:, sizes > STILL])
 
 

@@ -71,7 +71,7 @@ def _start(settings: Settings, parameter: str, value: float) -> BranchStart:
     equation = equation_at(given, parameter, value)
     if equation.diffusion > 0:
         return settings.start.build(geometry)
-    if any(attention.needs_values for attention in equation.attentions):
+    if equation.has_softmax:
         raise ValueError(
             "attention.normalized = true: the branch would start from the minimiser or the "
             "maximiser of E, and softmax attention is no gradient of E; give the atoms to "

@@ -113,7 +113,7 @@ def head(run: Run) -> str:
     equation = run.equation
     lines = ["equation:   not stored (it has the user's own functions)"]
     if equation is not None:
-        terms = [_term_line(term) for term in equation.terms]
+        terms = [term.description for term in equation.terms]
         diffusion = f", diffusion {equation.diffusion:g}" if equation.diffusion else ""
         lines = [
             f"equation:   {equation.direction} of {' + '.join(terms)}{diffusion}",
@@ -223,17 +223,3 @@ def _with_particles(run: Run, settings: Settings, *, quiet: bool) -> str:
         f"\nagainst {wanted.count} particles ({particles.reason}):\n"
         f"{distance_table(run, particles)}\n"
     )
-
-
-def _term_line(term: object) -> str:
-    from mfpde.terms import Attention, Perceptron
-
-    match term:
-        case Attention():
-            kind = "normalised attention" if term.normalized else "attention"
-            return f"{kind} (beta = {term.beta:g})"
-        case Perceptron():
-            units = len(term.directions)
-            return f"perceptron ({units} {term.activation_name} neurons)"
-        case _:
-            return "potential"

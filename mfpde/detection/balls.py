@@ -35,8 +35,7 @@ def ball_radius(equation: MeanFieldEquation) -> float:
     It is half the length 1/sqrt(beta) on which attention sees a single cluster (paper,
     section 5), independent of the grid; beta is the largest of the equation's.
     """
-    betas = [attention.beta for attention in equation.attentions]
-    largest = max(betas, default=0.0)
+    largest = equation.sharpness
     return min(0.5 / np.sqrt(largest), LARGEST_RADIUS) if largest else LARGEST_RADIUS
 
 

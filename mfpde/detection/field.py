@@ -23,6 +23,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
+from mfpde.terms import PointMasses
 
 BoolArray = NDArray[np.bool_]
 
@@ -39,7 +40,7 @@ class VelocityField:
         whole = as_measure(self.measure)
         grid = self.equation.on(whole.geometry)
         acting = whole.atoms.without_widths
-        atoms = (acting.points, acting.masses)
+        atoms = PointMasses(acting.points, acting.masses)
         return grid, grid.moments(whole.density.masses, atoms)
 
     def at(self, points: FloatArray) -> FloatArray:
@@ -86,8 +87,7 @@ class VelocityField:
         The speed is infinite if the field is nothing but rounding.
         """
         largest = float(np.abs(speeds).max())
-        amplitudes = [attention.amplitude for attention in self.equation.attentions]
-        scale = max([1.0, *amplitudes])
+        scale = max(1.0, self.equation.strength)
         return np.inf if largest <= REST * scale else REST * max(scale, largest)
 
     def is_frozen(self, speeds: FloatArray, cell: float) -> BoolArray:

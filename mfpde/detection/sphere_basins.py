@@ -67,8 +67,7 @@ class LatticeField:
         """The velocity field of ``measure`` on its grid, or else on a probing lattice."""
         field = VelocityField(equation, measure)
         if isinstance(measure, Atoms):
-            betas = [attention.beta for attention in equation.attentions]
-            lattice, spacing = probing_lattice(max(betas, default=0.0)), np.nan
+            lattice, spacing = probing_lattice(equation.sharpness), np.nan
             velocity = field.at(lattice.points)
         else:
             sphere = measure.geometry
@@ -139,8 +138,8 @@ class LatticeField:
     @property
     def path_step(self) -> float:
         """Length of a path's steps, in radians."""
-        betas = [attention.beta for attention in self.field.equation.attentions]
-        return float(STEP / np.sqrt(max([1.0 / WIDEST**2, *betas])))
+        sharpness = self.field.equation.sharpness
+        return float(STEP / np.sqrt(max(1.0 / WIDEST**2, sharpness)))
 
     def _meeting(self, attractors: FloatArray) -> IntArray:
         """Pairs (p, 2) of ``attractors`` (k, 3) at one place."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.compiled import LANES, compiled_fused, compiled_sum, lane_points
+from mfpde.compiled import compiled_fused, compiled_sum
+from mfpde.geometry.octets import LANES, lane_points
 
 _X, _Y = 0 * LANES, 1 * LANES
 _WAVE = 2 * LANES  # (x + iy)^k, real and imaginary part

@@ -21,7 +21,8 @@ from functools import cache
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only
-from mfpde.compiled import LANES, compiled, compiled_fused, compiled_sum, lane_points
+from mfpde.compiled import compiled, compiled_fused, compiled_sum
+from mfpde.geometry.octets import LANES, lane_points
 
 _UNROLLED = 4
 # Rows of the work array of one block of points, LANES numbers each.  One array with

@@ -3,7 +3,8 @@
 The compiler vectorises loops over neighbours in memory, but does not keep the sums of a
 matrix product in registers by itself.  Octets stay there: they are added, subtracted and
 multiplied by ``+``, ``-`` and ``*`` like numbers, and a machine with shorter registers
-takes two or four for one octet.
+takes two or four for one octet.  Points in blocks of eight are for loops that the compiler
+does turn into vector instructions.
 """
 
 from __future__ import annotations
@@ -26,10 +27,27 @@ from numba.extending import (
 )
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import LANES
+from mfpde.compiled import compiled
+
+LANES = 8
+"""Points in a block."""
 
 _NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
 _BYTES = 8
+
+
+@compiled
+def lane_points(points: FloatArray, first: int, work: FloatArray) -> None:
+    """Put coordinate i of points ``first``, ``first`` + 1, ... in row i of ``work``.
+
+    ``points`` (n, d); ``work`` has rows of LANES numbers, one after another.  Places behind
+    the last point repeat that point.
+    """
+    n, d = points.shape
+    for j in range(LANES):
+        p = min(first + j, n - 1)
+        for i in range(d):
+            work[i * LANES + j] = points[p, i]
 
 
 class OctetType(types.Type):

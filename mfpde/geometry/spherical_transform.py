@@ -19,7 +19,6 @@ from types import ModuleType
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
-from mfpde.geometry.array_pool import ArrayPool
 from mfpde.geometry.few_orders import FewOrdersTransform
 from mfpde.geometry.gauss_legendre import rings
 
@@ -63,19 +62,17 @@ class SphericalTransform:
         self.size = int(self.plan.nlm)
         areas = rings(nlat, nlon).weights[:, np.newaxis] * (2 * np.pi / nlon)
         self._inverse_probabilities = 4 * np.pi / areas
-        self._pool = ArrayPool()
 
     def moments(self, masses: FloatArray) -> ComplexArray:
         """Moments sum m conj Y_lm of cell masses (nlat, nlon), for m >= 0."""
         result = np.empty(self.size, dtype=np.complex128)
-        density = self._pool.take(*self.shape)
-        np.multiply(masses, self._inverse_probabilities, out=density)
+        density = np.multiply(masses, self._inverse_probabilities, order="C")
         self.plan.spat_to_SH(density, result)
         return result
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values (nlat, nlon) of a field."""
-        result = self._pool.take(*self.shape)
+        result = np.empty(self.shape)
         self.plan.SH_to_spat(coefficients, result)
         return result
 
@@ -86,7 +83,7 @@ class SphericalTransform:
 
         ``added`` (2, nlat, nlon) are the components of a field to add.
         """
-        result = self._pool.take(2, *self.shape)
+        result = np.empty((2, *self.shape))
         self.plan.SHsph_to_spat(coefficients, result[0], result[1])
         if added is not None:
             result += added

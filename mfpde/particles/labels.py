@@ -12,6 +12,8 @@ read at the faces of any circle.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
@@ -50,7 +52,7 @@ def labels_of(start: AnyMeasure, count: int | None = None) -> Atoms:
     """
     measure = as_measure(start)
     circle = measure.geometry
-    if not isinstance(circle, Circle):
+    if circle.dimension != 2:
         raise ValueError(
             f"method='labels' needs a density on a Circle, but start lies on {circle!r}"
         )
@@ -59,11 +61,12 @@ def labels_of(start: AnyMeasure, count: int | None = None) -> Atoms:
             f"method='labels' needs a density, but start has also "
             f"{len(measure.atoms)} atoms; use method='spectral'"
         )
+    cells = circle.shape[0]
     if count is None:
-        count = circle.num_cells
-    whole_number("count", count, at_least=circle.num_cells)
+        count = cells
+    whole_number("count", count, at_least=cells)
     density = measure.density
-    if count != circle.num_cells:
+    if count != cells:
         density = density.interpolated(Circle(count))
     masses = np.maximum(density.masses, SMALLEST_MASS)
     return Atoms(density.geometry.points, masses)
@@ -164,20 +167,25 @@ def _cumulated(masses: FloatArray) -> FloatArray:
     return np.concatenate([[0.0], sums])
 
 
-def _refined(
-    angles: FloatArray, cumulated: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+class _Knots(NamedTuple):
+    """Angles (k,) that increase by a turn, and the mass cumulated at each, (k,)."""
+
+    angles: FloatArray
+    cumulated: FloatArray
+
+
+def _refined(angles: FloatArray, cumulated: FloatArray) -> _Knots:
     """Both sequences at 16384 knots or more, if the labels resolve them."""
     count = len(angles) - 1
     factor = -(-KNOTS // count)
     fine_angles = _oversampled(angles, factor)
     fine_cumulated = _oversampled(cumulated, factor)
     if fine_angles is None or fine_cumulated is None:
-        return angles, cumulated
+        return _Knots(angles, cumulated)
     falls = np.diff(fine_cumulated).min() < -ROUNDING * cumulated[-1]
     if falls or np.diff(fine_angles).min() <= 0:
-        return angles, cumulated
-    return fine_angles, np.maximum.accumulate(fine_cumulated)
+        return _Knots(angles, cumulated)
+    return _Knots(fine_angles, np.maximum.accumulate(fine_cumulated))
 
 
 def _oversampled(sequence: FloatArray, factor: int) -> FloatArray | None:
@@ -197,7 +205,7 @@ def _oversampled(sequence: FloatArray, factor: int) -> FloatArray | None:
 
 
 def _cumulated_at(
-    positions: FloatArray, knots: tuple[FloatArray, FloatArray], derivative: int = 0
+    positions: FloatArray, knots: _Knots, derivative: int = 0
 ) -> FloatArray:
     """Cumulated mass M, which is 0 at the first knot, or M', at ``positions`` on any turn."""
     angles, cumulated = knots

@@ -18,8 +18,7 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.circle import points_at, tangents_at
-from mfpde.terms import Attention
-from mfpde.terms.funk_hecke import band_limit
+from mfpde.terms import InteractionTerm, PointMasses
 
 LANES = 8
 BLOCK = 512
@@ -29,13 +28,12 @@ SMALLEST_SUMMED_MEAN = 1e-5
 
 @compiled
 def power_sums(
-    waves: tuple[FloatArray, FloatArray], masses: FloatArray, degree: int
+    cosines: FloatArray, sines: FloatArray, masses: FloatArray, degree: int
 ) -> ComplexArray:
     """Moments sum_j m_j e^{-ik theta_j}, k = 0..degree, from (cos theta, sin theta).
 
     Eight particles advance side by side, each in its own partial sum.
     """
-    cosines, sines = waves
     count = len(masses)
     real_sums = np.zeros((degree + 1, LANES))
     imaginary_sums = np.zeros((degree + 1, LANES))
@@ -66,13 +64,12 @@ def power_sums(
 
 @compiled
 def fourier_series(
-    waves: tuple[FloatArray, FloatArray], coefficients: ComplexArray
+    cosines: FloatArray, sines: FloatArray, coefficients: ComplexArray
 ) -> FloatArray:
     """Sums Re(c_0 + 2 sum_{k>=1} c_k z^k) by Horner's rule, shape (n,).
 
-    ``waves`` holds the real and the imaginary parts (n,) of z = e^{i theta}.
+    ``cosines`` and ``sines`` (n,) are the parts of z = e^{i theta}.
     """
-    cosines, sines = waves
     count = len(cosines)
     real = np.zeros(count)
     imaginary = np.zeros(count)
@@ -100,41 +97,39 @@ class SpectralField:
     @cached_property
     def _degree(self) -> int:
         limits = [
-            band_limit(attention.beta, 2) for attention in self.equation.attentions
+            term.zonal_kernel.band_limit(2) for term in self.equation.interactions
         ]
         return max(limits, default=0)
 
     @cached_property
-    def _spectra(self) -> tuple[tuple[Attention, FloatArray], ...]:
+    def _spectra(self) -> tuple[tuple[InteractionTerm, FloatArray], ...]:
         return tuple(
-            (attention, attention.interaction_spectrum(2, self._degree))
-            for attention in self.equation.attentions
+            (term, term.interaction_spectrum(2, self._degree))
+            for term in self.equation.interactions
         )
 
     @cached_property
     def _summed_spectrum(self) -> FloatArray:
-        """One symbol for all attentions without softmax, amplitudes included."""
+        """One symbol for all interactions without softmax, amplitudes included."""
         total = np.zeros(self._degree + 1)
-        for attention, spectrum in self._spectra:
-            if not attention.needs_values:
-                total += attention.amplitude * spectrum
+        for term, spectrum in self._spectra:
+            if not term.needs_values:
+                total += term.amplitude * spectrum
         return total
 
     def velocity(self, angles: FloatArray) -> FloatArray:
         """The angular velocity s dF/dtheta at the particles, shape (n,)."""
         waves = (np.cos(angles), np.sin(angles))
         drift = self._external_drift(angles)
-        if self.equation.attentions:
-            moments = power_sums(waves, self.masses, self._degree)
+        if self.equation.interactions:
+            moments = power_sums(*waves, self.masses, self._degree)
             slopes = 1j * np.arange(self._degree + 1) * moments
-            drift += fourier_series(waves, self._summed_spectrum * slopes)
-            for attention, spectrum in self._spectra:
-                if attention.needs_values:
-                    kernel_mean = attention.beta * fourier_series(
-                        waves, spectrum * moments
-                    )
-                    gradient = fourier_series(waves, spectrum * slopes)
-                    drift += self._softmax(attention, angles, (gradient, kernel_mean))
+            drift += fourier_series(*waves, self._summed_spectrum * slopes)
+            for term, spectrum in self._spectra:
+                if term.needs_values:
+                    mean = fourier_series(*waves, spectrum * moments)
+                    gradient = fourier_series(*waves, spectrum * slopes)
+                    drift += self._softmax(term, angles, gradient, mean)
         return self.equation.sign * drift
 
     def _external_drift(self, angles: FloatArray) -> FloatArray:
@@ -147,17 +142,18 @@ class SpectralField:
 
     def _softmax(
         self,
-        attention: Attention,
+        term: InteractionTerm,
         angles: FloatArray,
-        series: tuple[FloatArray, FloatArray],
+        gradient: FloatArray,
+        mean: FloatArray,
     ) -> FloatArray:
         """Slope of (1/beta) log int K dmu; summed directly where int K dmu is small."""
-        gradient, kernel_mean = series
-        small = kernel_mean < SMALLEST_SUMMED_MEAN
-        slope = gradient / np.where(small, 1.0, kernel_mean)
+        small = term.sharpness * mean < SMALLEST_SUMMED_MEAN
+        slope = term.gradient_from(gradient, np.where(small, np.inf, mean))
         if small.any():
             points = points_at(angles)
-            _, vectors = attention.field_of_atoms(points[small], (points, self.masses))
+            atoms = PointMasses(points, self.masses)
+            vectors = term.field_of_atoms(points[small], atoms).gradient
             slope[small] = np.einsum("ni,ni->n", vectors, tangents_at(angles[small]))
         return slope
 
@@ -170,8 +166,8 @@ class SpectralField:
             float(self.masses @ term.value(points)) for term in self.equation.externals
         )
         waves = (np.cos(angles), np.sin(angles))
-        powers = np.abs(power_sums(waves, self.masses, self._degree)) ** 2
-        for attention, spectrum in self._spectra:
+        powers = np.abs(power_sums(*waves, self.masses, self._degree)) ** 2
+        for term, spectrum in self._spectra:
             both_signs = 2 * (spectrum @ powers) - spectrum[0] * powers[0]
-            total += attention.energy_amplitude * both_signs / 2
+            total += term.energy_amplitude * both_signs / 2
         return total

@@ -18,6 +18,7 @@ from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Density, Measure
 from mfpde.runs.run import HELD_BACK, Refinement, Run
 from mfpde.runs.stopping import StopReason
+from mfpde.terms import PointMasses
 from mfpde.tracking import Tracker
 from mfpde.transport import Flow, State
 
@@ -64,7 +65,7 @@ def observed(
 ) -> dict[str, float]:
     """Evaluate all diagnostics of a state from its flow (``energy`` is NaN without one)."""
     grid = equation.on(geometry)
-    atoms = (state.points, state.atom_masses)
+    atoms = PointMasses(state.points, state.atom_masses)
     energy = (
         grid.energy(state.masses, atoms, flow.moments)
         if equation.has_energy

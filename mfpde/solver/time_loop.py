@@ -21,6 +21,7 @@ from mfpde.runs.stopping import (
 )
 from mfpde.solver.recorder import Recorder
 from mfpde.solver.time_stepping import StepBelowRefused, StepResult, TimeStepper
+from mfpde.terms import PointMasses
 from mfpde.transport import Flow, State
 
 CHECKED_EVERY = 8
@@ -57,8 +58,7 @@ class TimeLoop:
         self.t_end = t_end
         self.longest = longest
         # K is at most 1 or, unshifted, e^beta.
-        strengths = [a.amplitude for a in recorder.equation.attentions]
-        self._attention_time = 1.0 / max([1.0, *strengths])
+        self._attention_time = 1.0 / max(1.0, recorder.equation.strength)
         self.accurate_step = first
         self.below_refused = StepBelowRefused()
         self.report: Callable[..., None] | None = None
@@ -216,7 +216,7 @@ class TimeLoop:
         """Move the atoms, which hold all the mass, to the next save."""
         target = self.save_times[0] if self.save_times else self.t_end
         before = self.state
-        self.state = atoms.moved_alone(before, (self.time, target))
+        self.state = atoms.moved_alone(before, start=self.time, end=target)
         flow = self.stepper.transport.flow(self.state)
         speeds = np.linalg.norm(flow.atom_velocities, axis=1)
         self.rates = [float(self.state.atom_masses @ speeds)] * _RECENT_STEPS
@@ -258,7 +258,7 @@ class TimeLoop:
         grid = self.stepper.transport.grid
         state = self.state
         has_energy = self.recorder.equation.has_energy
-        atoms = (state.points, state.atom_masses)
+        atoms = PointMasses(state.points, state.atom_masses)
         self.report(
             Progress(
                 time=self.time,

@@ -30,6 +30,7 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled_sum
 from mfpde.measures.clouds import fastest_rate, summed_motion, unexpected_moves
+from mfpde.terms import PointMasses
 from mfpde.transport import Flow, Scheme, State, Transport
 from mfpde.transport.base import StepFarTooLongError
 from mfpde.transport.semi_lagrangian import SemiLagrangian
@@ -284,7 +285,9 @@ class TimeStepper:
     def _energy_moves_wrong(self, before: Point, after: Point) -> bool:
         grid = self.transport.grid
         old, new = (
-            grid.energy(state.masses, (state.points, state.atom_masses), flow.moments)
+            grid.energy(
+                state.masses, PointMasses(state.points, state.atom_masses), flow.moments
+            )
             for state, flow in (before, after)
         )
         return bool(grid.sign * (old - new) > _ENERGY_ROUNDING * abs(old))

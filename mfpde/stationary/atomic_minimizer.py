@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
-from mfpde.stationary.bounded_fields import AtomicField, kernel, kernel_width
+from mfpde.stationary.bounded_fields import AtomicField, kernel_width
 from mfpde.stationary.certification import (
     Certificate,
     bounded_gap,
@@ -76,7 +76,9 @@ class AtomicPieces:
         deficits = -np.einsum("ijd,ijd->ij", chords, chords) / 2
         total = np.zeros(deficits.shape)
         for attention in self.equation.attentions:
-            total += kernel(attention, deficits)
+            total += attention.zonal_kernel.of_deficits(
+                deficits, amplitude=attention.amplitude
+            )
         return total
 
     def potential(self, positions: FloatArray) -> FloatArray:
@@ -98,9 +100,8 @@ class AtomicPieces:
         facing = np.repeat(inward, size, axis=1)
         moves, cross = np.zeros((count * size,) * 2), np.zeros(inward.shape)
         for attention in self.equation.attentions:
-            pull = attention.amplitude * np.exp(
-                attention.beta * (points @ points.T - 1)
-            )
+            pull = attention.zonal_kernel.weight(points @ points.T - 1)
+            pull *= attention.amplitude
             pull = np.repeat(pull, size, axis=0)
             cross += pull * inward
             both = tangents @ tangents.T + attention.beta * facing * facing.T

@@ -6,7 +6,7 @@ k = e^{beta (u-1)} / beta has
     k''  = e^{beta (u-1)} (beta u'^2 - u)                       >= -1
     k''' = e^{beta (u-1)} u' (beta^2 u'^2 - 3 beta u - 1)       within +-T_beta
 
-T_beta is bounded in ``kernel_bounds.py``, V in ``external_bounds.py``.
+T_beta is bounded in ``mfpde.terms.exponential_bounds``, V in ``external_bounds.py``.
 
 Rounding: with the unit roundoff u = 2^-53 and first-order a-priori bounds of each sum
 (products and sums of d, n and J terms; relative error 4 u of exp and of the normal cdf),
@@ -18,7 +18,6 @@ with m the mass and A the kernel's amplitude.  This is added to every gap.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,17 +33,15 @@ from mfpde.stationary.external_bounds import (
     ExternalBounds,
     external_bounds,
 )
-from mfpde.stationary.kernel_bounds import kernel_fifth, kernel_third
 from mfpde.stationary.taylor_bounds import (
     ArcForms,
     Expansion,
     Ridges,
-    Slopes,
     largest,
     ridge_forms,
 )
 from mfpde.terms import Attention
-from mfpde.terms.funk_hecke import counted_eigenvalues
+from mfpde.terms.kernels import KernelSlopes
 
 ROUNDING_SHARE = 1e-12
 
@@ -75,7 +72,11 @@ class AtomicField:
     @cached_property
     def bend(self) -> float:
         """Constant T >= 0: third derivatives of F between kinks are within +-T."""
-        return self.external.bend + self._of_kernels(kernel_third)
+        mass = float(self.masses.sum())
+        return self.external.bend + sum(
+            mass * a.amplitude * a.zonal_kernel.bounds.third
+            for a in self.equation.attentions
+        )
 
     @property
     def width(self) -> float:
@@ -99,18 +100,19 @@ class AtomicField:
         total = np.zeros(len(points))
         deficits = points @ self.points.T - 1
         for attention in self.equation.attentions:
-            total += kernel(attention, deficits) @ self.masses
+            amplitude = attention.amplitude
+            matrix = attention.zonal_kernel.of_deficits(deficits, amplitude=amplitude)
+            total += matrix @ self.masses
         return total + self.external.values(points)
 
     @cached_property
     def fifth(self) -> float:
         """Bound of the size of fifth derivatives of F between kinks."""
-        return self.external.fifth + self._of_kernels(kernel_fifth)
-
-    def _of_kernels(self, bound: Callable[[float], float]) -> float:
-        """Sum over the attention terms of mass * amplitude * ``bound(beta)``."""
         mass = float(self.masses.sum())
-        return sum(mass * a.amplitude * bound(a.beta) for a in self.equation.attentions)
+        return self.external.fifth + sum(
+            mass * a.amplitude * a.zonal_kernel.bounds.fifth
+            for a in self.equation.attentions
+        )
 
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
         """Values, gradients and lower Hessians at ``points`` (n, d)."""
@@ -125,7 +127,8 @@ class AtomicField:
 
     def attraction(self, points: FloatArray) -> tuple[FloatArray, list[Ridges]]:
         """A[mu] at ``points`` (n, d), and the atoms as ridges (``arc_forms.py``)."""
-        values, families = np.zeros(len(points)), []
+        values = np.zeros(len(points))
+        families: list[Ridges] = []
         cosines = points @ self.points.T
         for attention in self.equation.attentions:
             slopes = self._slopes(attention, cosines)
@@ -149,7 +152,7 @@ class AtomicField:
         )
         for attention in self.equation.attentions:
             beta = attention.beta
-            pulls = np.exp(beta * (points @ self.points.T - 1))
+            pulls = attention.zonal_kernel.weight(points @ self.points.T - 1)
             strengths = attention.amplitude * self.masses
             sums = pulls @ (strengths[:, np.newaxis] * powers)
             first = sums[:, 1 : d + 1]
@@ -161,13 +164,9 @@ class AtomicField:
             hessian -= radial[:, np.newaxis, np.newaxis] * identity
         return values, gradient, hessian
 
-    def _slopes(self, attention: Attention, cosines: FloatArray) -> Slopes:
-        beta = attention.beta
-        first = np.exp(beta * (cosines - 1))
-        first *= attention.amplitude * self.masses
-        second = beta * first
-        third = beta * second
-        return first, second, third, beta * third
+    def _slopes(self, attention: Attention, cosines: FloatArray) -> KernelSlopes:
+        weights = attention.amplitude * self.masses
+        return attention.zonal_kernel.bounds.slopes(cosines - 1, weights)
 
     def _rest(self, forms: ArcForms, place: Ball) -> FloatArray | None:
         """The terms beyond the cubic form, as a bound (n,) of third derivatives.
@@ -262,27 +261,15 @@ class SpectralField:
         return Expansion(values + self.external.values(points), gradient, None)
 
 
-def kernel(attention: Attention, deficits: FloatArray) -> FloatArray:
-    """The kernel K / beta at x.y - 1 = ``deficits`` (x.y itself at beta = 0)."""
-    if attention.beta == 0:
-        return 1 + deficits
-    scale = attention.amplitude / attention.beta
-    return np.asarray(scale * np.exp(attention.beta * deficits))
-
-
 def kernel_width(equation: MeanFieldEquation) -> float:
     """Return 1 / sqrt(beta), the width of the narrowest kernel, at most 1."""
-    return float(1 / np.sqrt(max([1.0, *(a.beta for a in equation.attentions)])))
+    return float(1 / np.sqrt(max(1.0, equation.sharpness)))
 
 
 def kernel_tail(attention: Attention, field: SpectralField) -> float:
     """Bound of the part of K beyond the field's degree: the sum of D_l lambda_l over it."""
-    if attention.beta == 0:
-        return 0.0
-    counted = counted_eigenvalues(
-        attention.beta, field.dimension, 4 * field.degree + 64
-    )
-    return float(counted[field.degree + 1 :].sum())
+    size = 4 * field.degree + 64
+    return attention.zonal_kernel.tail(field.dimension, field.degree, size=size)
 
 
 def _strength(equation: MeanFieldEquation, mass: float) -> float:

@@ -25,7 +25,7 @@ from mfpde.stationary.bounded_fields import AtomicField, SpectralField
 from mfpde.stationary.branch_and_bound import Floor, floor_of
 from mfpde.stationary.external_bounds import activation_bounds
 from mfpde.stationary.meridian_field import MeridianField, flat_floor
-from mfpde.terms import Perceptron
+from mfpde.terms import PointMasses
 
 TOLERANCE = 1e-12
 AnyField = AtomicField | SpectralField | MeridianField
@@ -171,10 +171,9 @@ def energy_scale(equation: MeanFieldEquation) -> float:
     """
     amplitude = sum(a.amplitude for a in equation.attentions)
     strength = 0.0
-    for term in equation.externals:
-        assert isinstance(term, Perceptron)
-        reach = np.linalg.norm(term.directions, axis=1) + np.abs(term.biases)
-        strength += float(np.abs(term.weights) @ reach**2)
+    for layer in equation.perceptrons:
+        reach = np.linalg.norm(layer.directions, axis=1) + np.abs(layer.biases)
+        strength += float(np.abs(layer.weights) @ reach**2)
     return max(1.0, amplitude, strength / 100)
 
 
@@ -183,9 +182,9 @@ def check_descent(equation: MeanFieldEquation, name: str) -> None:
     reason = ""
     if equation.direction != "descent":
         reason = "direction = 'ascent': E is convex, which bounds its minimum only"
-    elif any(a.needs_values for a in equation.attentions):
+    elif equation.has_softmax:
         reason = "softmax attention is no gradient of E beside other terms"
-    elif not equation.attentions:
+    elif not equation.interactions:
         reason = "without attention E is not strictly convex; see maximize"
     elif equation.diffusion > 0:
         reason = f"diffusion = {equation.diffusion:g}: E alone is not what decreases"
@@ -195,16 +194,22 @@ def check_descent(equation: MeanFieldEquation, name: str) -> None:
 
 
 def check_bounded(equation: MeanFieldEquation, name: str) -> None:
-    """Raise ``ValueError`` unless all external terms have bounded second derivatives."""
+    """Raise ``ValueError`` unless all terms have bounded second derivatives."""
+    for interaction in equation.interactions:
+        if interaction.zonal_kernel.bounds is None:
+            raise ValueError(
+                f"{name} needs bounds of the kernel's derivatives, which "
+                f"{interaction.zonal_kernel!r} does not give"
+            )
     for term in equation.externals:
-        if not isinstance(term, Perceptron):
+        if term.layer is None:
             raise ValueError(
                 f"{name} needs bounds of V's second derivatives, which a Potential does "
                 "not give; use perceptrons"
             )
         if not term.is_gradient:
             raise ValueError(f"{name} needs an energy: vector weights have none")
-        activation_bounds(term)
+        activation_bounds(term.layer)
 
 
 def _floor(field: AnyField, mean: float, tolerance: float) -> Floor:
@@ -253,10 +258,11 @@ def spectral_parts(
     grid = equation.on(whole.geometry)
     acting = whole.atoms.without_widths
     masses = whole.density.masses
-    moments = grid.moments(masses, (acting.points, acting.masses))
+    atoms = PointMasses(acting.points, acting.masses)
+    moments = grid.moments(masses, atoms)
     field = SpectralField(equation, whole.geometry, moments, whole.total_mass)
     mean = float((masses * grid.first_variation(moments)).sum())
     if len(acting):
         mean += float(acting.masses @ field.values(acting.points))
-    energy = grid.energy(masses, (acting.points, acting.masses), moments)
+    energy = grid.energy(masses, atoms, moments)
     return field, energy, mean / whole.total_mass

@@ -10,15 +10,16 @@ what is called stable is stable on either side; with vector weights, where the s
 order, the one with the larger sigma'.  Any other term, a user's potential, is
 differentiated by five-point central differences of its drift along great arcs, step 1e-3.
 
-First and second derivatives of the attention between atoms, by direct sums.
+First and second derivatives of an interaction between atoms, by direct sums.
 
-With K_ij = exp(beta (x_i.x_j - 1)) (times e^beta for an unshifted, unnormalised kernel),
-g_ij = P_i x_j, and atom i taken out of its own sums, where its force vanishes,
+With W'_ij = W'(x_i.x_j) (for attention K_ij = exp(beta (x_i.x_j - 1)), times e^beta for an
+unshifted, unnormalised kernel, and W'' = beta K), g_ij = P_i x_j, and atom i taken out of its
+own sums, where its force vanishes,
 
-    G_i   = sum_j m_j K_ij g_ij                                             grad A at x_i
-    D_ij  = m_j K_ij (beta g_ij g_ji^T + P_i P_j)                           dG_i / dx_j
-    D_ii  = sum_{j != i} m_j K_ij (beta g_ij g_ij^T - (x_i.x_j) P_i)        dG_i / dx_i
-    Hess A(x_i) = D_ii - m_i P_i                                            own mass included
+    G_i   = sum_j m_j W'_ij g_ij                                            grad A at x_i
+    D_ij  = m_j (W''_ij g_ij g_ji^T + W'_ij P_i P_j)                        dG_i / dx_j
+    D_ii  = sum_{j != i} m_j (W''_ij g_ij g_ij^T - W'_ij (x_i.x_j) P_i)     dG_i / dx_i
+    Hess A(x_i) = D_ii - m_i W'(1) P_i                                      own mass included
 
 and for softmax, Z_i = m_i + sum_{j != i} m_j K_ij: G / Z, (D - beta G_i (dZ_i / beta)^T / Z_i)
 / Z_i with dZ_i / dx_i = beta G_i and dZ_i / dx_j = beta m_j K_ij g_ji.
@@ -37,7 +38,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
-from mfpde.terms import Attention, ExternalTerm, Perceptron
+from mfpde.terms import ExternalTerm, InteractionTerm, Perceptron
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,28 +103,31 @@ class PairGeometry:
         )
 
 
-def attention_derivatives(
-    attention: Attention, pairs: PairGeometry
+def interaction_derivatives(
+    term: InteractionTerm, pairs: PairGeometry
 ) -> FieldDerivatives:
-    """Gradient of A[mu] at the atoms of mu, with its derivatives."""
-    beta, offsets = attention.beta, pairs.offsets
-    weights = pairs.masses * np.exp(beta * pairs.deficits)
+    """Gradient of the interaction's potential at the atoms of mu, with its derivatives."""
+    offsets, kernel = pairs.offsets, term.zonal_kernel
+    weights, seconds = kernel.pulls(pairs.deficits, pairs.masses)
     np.fill_diagonal(weights, 0.0)
+    np.fill_diagonal(seconds, 0.0)
     gradient = np.einsum("ij,ija->ia", weights, offsets)
-    blocks = np.einsum("ij,ija,jib->iajb", beta * weights, offsets, offsets)
+    blocks = np.einsum("ij,ija,jib->iajb", seconds, offsets, offsets)
     blocks += weights[:, np.newaxis, :, np.newaxis] * pairs.overlaps
-    diagonal = np.einsum("ij,ija,ijb->iab", beta * weights, offsets, offsets)
+    diagonal = np.einsum("ij,ija,ijb->iab", seconds, offsets, offsets)
     identity = np.eye(offsets.shape[2])
     cosines = (weights * (1 + pairs.deficits)).sum(axis=1)
     diagonal -= cosines[:, np.newaxis, np.newaxis] * identity
     _add_to_diagonal(blocks, diagonal)
-    own = diagonal - pairs.masses[:, np.newaxis, np.newaxis] * identity
+    selves, _ = kernel.pulls(np.zeros(len(pairs.masses)), pairs.masses)
+    own = diagonal - selves[:, np.newaxis, np.newaxis] * identity
     lengths = np.linalg.norm(offsets, axis=2)
-    scales = (weights * (1 + lengths + beta * lengths**2)).sum(axis=1)
+    sizes = 1 + lengths + term.sharpness * lengths**2
+    scales = (np.abs(weights) * sizes).sum(axis=1)
     raw = FieldDerivatives(gradient, blocks, own, scales)
-    if attention.needs_values:
-        return _normalized(raw, weights, (beta, pairs))
-    return _multiplied(raw, attention.amplitude)
+    if term.needs_values:
+        return _normalized(raw, weights, pairs, beta=term.sharpness)
+    return _multiplied(raw, term.amplitude)
 
 
 def summed(parts: list[FieldDerivatives]) -> FieldDerivatives:
@@ -146,10 +150,9 @@ def _multiplied(field: FieldDerivatives, factor: float) -> FieldDerivatives:
 
 
 def _normalized(
-    raw: FieldDerivatives, weights: FloatArray, kernel: tuple[float, PairGeometry]
+    raw: FieldDerivatives, weights: FloatArray, pairs: PairGeometry, *, beta: float
 ) -> FieldDerivatives:
     """The softmax field: ``raw`` divided by Z, with the derivatives of 1/Z."""
-    beta, pairs = kernel
     totals = pairs.masses + weights.sum(axis=1)
     gradient = raw.gradient / totals[:, np.newaxis]
     slopes = beta * weights[:, :, np.newaxis] * np.swapaxes(pairs.offsets, 0, 1)
@@ -193,7 +196,7 @@ def field_derivatives(
     """
     frames = tangent_frames(points)
     pairs = PairGeometry.of(points, frames, masses)
-    parts = [attention_derivatives(a, pairs) for a in equation.attentions]
+    parts = [interaction_derivatives(term, pairs) for term in equation.interactions]
     external = external_field(equation, points, frames)
     count, size = external.drift.shape
     jacobian = np.zeros((count, size, count, size))
@@ -215,9 +218,9 @@ def external_field(
     scales = np.zeros(count)
     for term in equation.externals:
         here = np.einsum("nai,ni->na", frames, term.drift(points))
-        if isinstance(term, Perceptron):
-            slopes, contributions = _of_perceptron(
-                term, (points, frames), equation.sign
+        if term.layer is not None:
+            slopes, contributions = _of_layer(
+                term.layer, points, frames, sign=equation.sign
             )
         else:
             slopes = _by_differences(term, points, frames)
@@ -232,27 +235,20 @@ def external_field(
 def count_on_kinks(equation: MeanFieldEquation, points: FloatArray) -> int:
     """Count the pairs (point, neuron) where the point lies on the neuron's kink."""
     total = 0
-    for term in equation.externals:
-        if isinstance(term, Perceptron):
-            left, right = term.activation.slopes(term.preactivations(points))
-            total += int(((left != right) & _acting(term)).sum())
+    for layer in equation.perceptrons:
+        left, right = layer.activation.slopes(layer.preactivations(points))
+        total += int(((left != right) & layer.acts).sum())
     return total
 
 
 def is_differenced(term: ExternalTerm) -> bool:
     """Whether second derivatives of the term come from finite differences."""
-    return not isinstance(term, Perceptron) or term.activation.derivative is None
+    return term.layer is None or term.layer.activation.derivative is None
 
 
-def _acting(term: Perceptron) -> FloatArray:
-    rows = term.weights if term.is_gradient else np.abs(term.weights).sum(axis=1)
-    return np.asarray(rows != 0)
-
-
-def _of_perceptron(
-    term: Perceptron, place: tuple[FloatArray, FloatArray], sign: int
+def _of_layer(
+    term: Perceptron, points: FloatArray, frames: FloatArray, *, sign: int
 ) -> tuple[FloatArray, FloatArray]:
-    points, frames = place
     z = term.preactivations(points)
     outputs = np.asarray(term.activation.sigma(z))
     left, right = term.activation.slopes(z)

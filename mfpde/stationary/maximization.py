@@ -215,8 +215,8 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
 
 def _checked(equation: MeanFieldEquation) -> tuple[Perceptron, ...]:
     check_bounded(equation, "maximize")
-    terms = tuple(t for t in equation.externals if isinstance(t, Perceptron))
-    if not equation.attentions or any(a.needs_values for a in equation.attentions):
+    terms = equation.perceptrons
+    if not equation.attentions or equation.has_softmax:
         raise ValueError(
             "maximize is for unnormalised attention: softmax is no gradient of E beside "
             "other terms, and without attention all measures on argmax V are maximisers"

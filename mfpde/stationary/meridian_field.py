@@ -28,7 +28,6 @@ from mfpde.geometry.arcs import tangent_frames
 from mfpde.stationary.bounded_fields import AtomicField, SpectralField
 from mfpde.stationary.external_bounds import polynomial_error
 from mfpde.stationary.taylor_bounds import Expansion
-from mfpde.terms.funk_hecke import counted_eigenvalues
 
 WAVES = 3
 
@@ -170,8 +169,7 @@ def _kernel_rest(field: SpectralField | AtomicField, degree: int) -> list[float]
             rests.append(0.0)
             continue
         size = 4 * LARGEST_DEGREE + 200
-        counted = counted_eigenvalues(attention.beta, field.dimension, size)
-        tail = float(counted[degree + 1 :].sum())
+        tail = attention.zonal_kernel.tail(field.dimension, degree, size=size)
         rests.append(mass * attention.amplitude * tail / attention.beta)
     return rests
 

@@ -63,7 +63,7 @@ class Rates:
 
 def has_wasserstein_hessian(equation: MeanFieldEquation) -> bool:
     """Whether v = s grad dE/dmu, so that the Hessian of E describes the flow."""
-    return equation.has_energy and not any(a.needs_values for a in equation.attentions)
+    return equation.has_energy and not equation.has_softmax
 
 
 def linear_rates(

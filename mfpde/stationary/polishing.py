@@ -163,8 +163,7 @@ def _reach(
     count = len(atoms)
     if max_move is not None:
         return np.full(count, real_number("max_move", max_move, above=0.0))
-    beta = max([a.beta for a in equation.attentions], default=0.0)
-    reach = np.full(count, REACH / np.sqrt(max(beta, 1.0)))
+    reach = np.full(count, REACH / np.sqrt(max(equation.sharpness, 1.0)))
     if count == 1:
         return reach
     chords, _ = cKDTree(atoms.points).query(atoms.points, k=2)

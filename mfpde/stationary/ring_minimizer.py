@@ -243,7 +243,7 @@ def ring_counts(equation: MeanFieldEquation, angles: FloatArray) -> FloatArray:
     The azimuthal waves of the kernel around a ring are I_n(z) e^{-z}, z <= beta sin t; the
     first that n equally spaced atoms add is the n-th.
     """
-    beta = max([a.beta for a in equation.attentions])
+    beta = equation.sharpness
     counts = []
     for angle in angles:
         on_pole = bool(_at_pole(np.asarray(angle)))
@@ -259,7 +259,7 @@ def _averaged(attention: Attention, t: FloatArray, s: FloatArray) -> FloatArray:
         return np.asarray(np.cos(t) * np.cos(s))
     beta = attention.beta
     z = beta * np.sin(t) * np.sin(s)
-    near = np.exp(-2 * beta * np.sin((t - s) / 2) ** 2)
+    near = attention.zonal_kernel.weight(-2 * np.sin((t - s) / 2) ** 2)
     return np.asarray(attention.amplitude / beta * near * i0e(z))
 
 
@@ -271,7 +271,8 @@ def _derivatives(
     t, other = angles[:, np.newaxis], angles[np.newaxis, :]
     c, s, C, S = np.cos(t), np.sin(t), np.cos(other), np.sin(other)
     z = beta * s * S
-    near = attention.amplitude * np.exp(-2 * beta * np.sin((t - other) / 2) ** 2)
+    near = attention.zonal_kernel.weight(-2 * np.sin((t - other) / 2) ** 2)
+    near *= attention.amplitude
     zero, one = near * i0e(z), near * i1e(z)
     safe = np.where(z > 1e-12, z, 1.0)
     prime = zero - np.where(z > 1e-12, one / safe, zero / 2)

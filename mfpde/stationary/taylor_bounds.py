@@ -44,8 +44,9 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled_sum
+from mfpde.terms.kernels import KernelSlopes
 
-Slopes = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+Slopes = tuple[FloatArray, FloatArray, FloatArray, FloatArray] | KernelSlopes
 """g1, g2, g3, g4 of each ridge at each point, (n, m)."""
 Ridges = tuple[Slopes, FloatArray]
 """Slopes, and the vectors a_j (m, d)."""

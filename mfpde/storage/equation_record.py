@@ -27,8 +27,9 @@ from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.run import Refinement
 from mfpde.storage.growing_store import GrowingStore
 from mfpde.storage.state_record import coordinates
-from mfpde.terms import Attention, ExternalTerm, Perceptron
-from mfpde.terms.activations import ACTIVATIONS, Activation
+from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
+from mfpde.terms.activation import Activation
+from mfpde.terms.activations import ACTIVATIONS
 
 Record = dict[str, Any]
 
@@ -95,7 +96,7 @@ def geometry_from_dict(record: Record) -> Geometry:
     return geometry
 
 
-def _term_to_dict(term: Attention | ExternalTerm) -> Record | None:
+def _term_to_dict(term: InteractionTerm | ExternalTerm) -> Record | None:
     for kind, known in TERMS.items():
         if type(term) is known:
             record = _fields_of(kind, term)

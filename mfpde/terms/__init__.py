@@ -1,8 +1,27 @@
-"""The terms of the first variation: attention, perceptron, any other potential."""
+"""The terms of the first variation: interactions, perceptrons, any other potential.
+
+An interaction (``interaction``) asks a zonal kernel (``kernels``) for values, slopes, spectrum
+and bounds; attention (``attention``) is the exponential one.  An external term (``base``)
+answers its potential and drift at given points.
+"""
 
 from mfpde.terms.attention import Attention
 from mfpde.terms.base import ExternalTerm
+from mfpde.terms.exponential_kernel import Exponential
+from mfpde.terms.interaction import Interaction, InteractionTerm
+from mfpde.terms.kernels import Kernel, PointMasses, ZonalKernel
 from mfpde.terms.perceptron import Perceptron
 from mfpde.terms.potential import Potential
 
-__all__ = ["Attention", "ExternalTerm", "Perceptron", "Potential"]
+__all__ = [
+    "Attention",
+    "Exponential",
+    "ExternalTerm",
+    "Interaction",
+    "InteractionTerm",
+    "Kernel",
+    "Perceptron",
+    "PointMasses",
+    "Potential",
+    "ZonalKernel",
+]

@@ -11,27 +11,27 @@ shifted form; an unshifted, unnormalised kernel only multiplies by e^beta at the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, choice, real_number
-from mfpde.geometry import Geometry
 from mfpde.terms.base import tangential
-from mfpde.terms.direct_sum import kernel_sums
-from mfpde.terms.funk_hecke import band_limit, counted_eigenvalues, eigenvalues
+from mfpde.terms.exponential_kernel import Exponential
+from mfpde.terms.interaction import FieldValues, InteractionTerm
+from mfpde.terms.kernels import PointMasses
 
 LARGEST_BETA = 1000.0
 # Below it K / beta is x.y (up to a constant) to more digits than there are, and 1 / beta
 # is soon not representable.
 SMALLEST_BETA = 1e-100
 LARGEST_UNSHIFTED_BETA = 350.0
-RESOLVED_TOLERANCE = 1e-10
 SOFTMAX_FLOOR = 1e-13
 
 
 @dataclass(frozen=True)
-class Attention:
+class Attention(InteractionTerm):
     """Attention with inverse temperature ``beta`` from 0 to 1000.
 
     Parameters
@@ -72,59 +72,53 @@ class Attention:
                 "times e^beta (softmax attention is the same under both)"
             )
 
+    @cached_property
+    def zonal_kernel(self) -> Exponential:
+        """The shifted kernel W = K / beta, or x.y at beta = 0."""
+        return Exponential(self.beta)
+
     @property
     def energy_amplitude(self) -> float:
         """Ratio of K to the shifted kernel: e^beta (unshifted) or 1."""
         is_unshifted = self.kernel == "unshifted" and self.beta > 0
-        return float(np.exp(self.beta)) if is_unshifted else 1.0
+        return self.zonal_kernel.unshifted if is_unshifted else 1.0
 
     @property
     def amplitude(self) -> float:
         """Factor from the field of the shifted kernel to this attention's: e^beta or 1."""
         return 1.0 if self.normalized else self.energy_amplitude
 
-    def band_limit(self, geometry: Geometry) -> int:
-        """Degree L_beta beyond which the interaction is below rounding.
-
-        Raises
-        ------
-        ValueError
-            If the grid does not resolve the kernel; the message names one that does.
-        """
-        needed = band_limit(self.beta, geometry.dimension, RESOLVED_TOLERANCE)
-        if geometry.max_degree < needed:
-            raise ValueError(
-                f"{geometry!r} is too coarse for beta = {self.beta:g}, whose kernel has "
-                f"degrees up to {needed}: it needs {geometry.cells_for_degree(needed)}"
-            )
-        return min(band_limit(self.beta, geometry.dimension), geometry.max_degree)
-
-    def interaction_spectrum(
-        self, dimension: int, degree: int, *, counted: bool = False
-    ) -> FloatArray:
-        """Eigenvalues of K/beta (shifted), degrees 0..degree; at beta = 0 those of x.y.
-
-        With ``counted`` each is multiplied by D_l, the number of harmonics of its degree.
-        """
-        if self.beta == 0:
-            limit = np.zeros(degree + 1)
-            limit[1] = 1.0 if counted else 1.0 / dimension
-            return limit
-        if counted:
-            return counted_eigenvalues(self.beta, dimension, degree) / self.beta
-        return eigenvalues(self.beta, dimension, degree) / self.beta
+    @property
+    def needs_values(self) -> bool:
+        """Whether the gradient needs the values of the mean kernel too (softmax)."""
+        return self.normalized and self.beta > 0
 
     @property
-    def _uses_logarithm(self) -> bool:
-        return self.normalized and self.beta > 0
+    def description(self) -> str:
+        """The kind of the attention and its beta, in words."""
+        kind = "normalised attention" if self.normalized else "attention"
+        return f"{kind} (beta = {self.beta:g})"
+
+    @property
+    def formula(self) -> str:
+        """The kernel in words, as every output states the convention."""
+        shifted = self.kernel == "shifted"
+        return "K = exp(beta (x.y - 1))" if shifted else "K = exp(beta x.y)"
+
+    @property
+    def _named(self) -> str:
+        return f"beta = {self.beta:g}"
 
     def potential_from(self, mean_kernel: FloatArray) -> FloatArray:
         """Potential A[mu] from the values of (1/beta) int K dmu (shifted kernel)."""
-        if self._uses_logarithm:
-            offset = 1.0 if self.kernel == "unshifted" else 0.0
-            total = np.maximum(self.beta * mean_kernel, SOFTMAX_FLOOR)
-            return np.asarray(np.log(total) / self.beta + offset)
-        return self.amplitude * mean_kernel
+        if not self.needs_values:
+            return super().potential_from(mean_kernel)
+        total = np.maximum(self.beta * mean_kernel, SOFTMAX_FLOOR)
+        return np.asarray(np.log(total) / self.beta + self._offset)
+
+    @property
+    def _offset(self) -> float:
+        return 1.0 if self.kernel == "unshifted" else 0.0
 
     def gradient_from(
         self, gradient: FloatArray, mean_kernel: FloatArray | None
@@ -134,58 +128,39 @@ class Attention:
         Softmax needs the values ``mean_kernel`` of the mean kernel too, which must broadcast
         against ``gradient``.
         """
-        if self._uses_logarithm:
-            if mean_kernel is None:
-                raise ValueError("softmax needs the values of the mean kernel")
-            return np.asarray(
-                gradient / np.maximum(self.beta * mean_kernel, SOFTMAX_FLOOR)
-            )
-        return gradient if self.amplitude == 1.0 else self.amplitude * gradient
+        if not self.needs_values:
+            return super().gradient_from(gradient, mean_kernel)
+        if mean_kernel is None:
+            raise ValueError("softmax needs the values of the mean kernel")
+        return np.asarray(gradient / np.maximum(self.beta * mean_kernel, SOFTMAX_FLOOR))
 
-    @property
-    def needs_values(self) -> bool:
-        """Whether the gradient needs the values of the mean kernel too (softmax)."""
-        return self._uses_logarithm
+    def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldValues:
+        """A[mu] and its tangential gradient at ``points`` (n, d), by the direct sum over atoms.
 
-    def field_of_atoms(
-        self, points: FloatArray, atoms: tuple[FloatArray, FloatArray]
-    ) -> tuple[FloatArray, FloatArray]:
-        """A[mu] and its tangential gradient at ``points`` by the direct sum over atoms.
-
-        Parameters
-        ----------
-        points
-            Unit vectors, shape (n, d).
-        atoms
-            Points (m, d) and masses (m,).
-
-        Returns
-        -------
-        Values (n,) and gradients (n, d).
+        The logarithm of softmax never underflows.
         """
-        atom_points, masses = atoms
         if self.beta == 0:
-            mean = masses @ atom_points
-            return points @ mean, tangential(
-                np.broadcast_to(mean, points.shape), points
+            return super().field_of_atoms(points, atoms)
+        peaks, sums, vectors = self.zonal_kernel.scaled_sums(points, atoms)
+        if self.needs_values:
+            values = (peaks + np.log(sums)) / self.beta + self._offset
+            return FieldValues(
+                values, tangential(vectors / sums[:, np.newaxis], points)
             )
-        peaks, sums, vectors = kernel_sums(points, atom_points, masses, self.beta)
-        if self._uses_logarithm:
-            offset = 1.0 if self.kernel == "unshifted" else 0.0
-            values = (peaks + np.log(sums)) / self.beta + offset
-            return values, tangential(vectors / sums[:, np.newaxis], points)
         scale = self.amplitude * np.exp(peaks)
-        return (
-            scale * sums / self.beta,
-            tangential(scale[:, np.newaxis] * vectors, points),
-        )
+        gradient = tangential(scale[:, np.newaxis] * vectors, points)
+        return FieldValues(scale * sums / self.beta, gradient)
 
-    def energy_of_atoms(self, atoms: tuple[FloatArray, FloatArray]) -> float:
+    def energy_of_atoms(self, atoms: PointMasses) -> float:
         """Energy (1/(2 beta)) iint K dmu dmu of atoms, by the direct sum."""
-        points, masses = atoms
-        if self.beta == 0:
-            mean = masses @ points
-            return float(mean @ mean / 2)
-        peaks, sums, _ = kernel_sums(points, points, masses, self.beta)
-        mean_kernel = np.exp(peaks) * sums / self.beta
-        return float(self.energy_amplitude * (masses @ mean_kernel) / 2)
+        if self.beta > 0:
+            return super().energy_of_atoms(atoms)
+        mean = atoms.masses @ atoms.points
+        return float(mean @ mean / 2)
+
+    def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
+        """Gradients (n, d) of A[mu] at the atoms themselves, to all their digits."""
+        if not self.needs_values:
+            return super().pull_between_atoms(atoms)
+        totals, pulls = self.zonal_kernel.attraction(atoms)
+        return np.asarray(pulls / totals[:, np.newaxis])

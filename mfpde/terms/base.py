@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
+
+if TYPE_CHECKING:
+    from mfpde.terms.perceptron import Perceptron
 
 
 class ExternalTerm(ABC):
@@ -57,6 +61,20 @@ class ExternalTerm(ABC):
         """
         del half_edges, sign
         return np.zeros(points.shape)
+
+    @property
+    def layer(self) -> Perceptron | None:
+        """The neurons that the term is a sum of, of which more is known; None by default.
+
+        Theorems, certificates and pictures speak of neurons: their hyperplanes, derivatives
+        and bounds.  A term of another kind is evaluated, and differentiated numerically.
+        """
+        return None
+
+    @property
+    def description(self) -> str:
+        """The kind of the term, in words."""
+        return "potential" if self.is_gradient else "drift"
 
     @abstractmethod
     def check_dimension(self, dimension: int) -> None:

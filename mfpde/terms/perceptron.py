@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mfpde.arrays import FloatArray, read_only, real_array, real_number, whole_number
 from mfpde.compiled import compiled
-from mfpde.terms.activations import Activation, AnyActivation, find_activation
+from mfpde.terms.activation import Activation
+from mfpde.terms.activations import AnyActivation, find_activation
 from mfpde.terms.base import ExternalTerm, tangential
 
 PARALLEL_TOLERANCE = 1e-12
@@ -133,6 +134,28 @@ class Perceptron(ExternalTerm):
     def is_gradient(self) -> bool:
         """True for scalar weights."""
         return self.weights.ndim == 1
+
+    @property
+    def layer(self) -> Perceptron:
+        """The perceptron itself."""
+        return self
+
+    @property
+    def description(self) -> str:
+        """The kind of the term and its number of neurons, in words."""
+        units = len(self.directions)
+        return f"perceptron ({units} {self.activation_name} neuron{'s' * (units > 1)})"
+
+    @property
+    def acts(self) -> NDArray[np.bool_]:
+        """Whether each neuron has a weight that is not 0, (units,)."""
+        rows = self.weights if self.is_gradient else np.abs(self.weights).sum(axis=1)
+        return np.asarray(rows != 0)
+
+    def scaled(self, factor: float) -> Perceptron:
+        """The perceptron with all weights times ``factor``."""
+        weights = factor * self.weights
+        return Perceptron(self.directions, weights, self.activation, biases=self.biases)
 
     def preactivations(self, points: ArrayLike) -> FloatArray:
         """Return a_j.x + b_j at ``points`` (..., d), shape (..., units).

@@ -40,7 +40,6 @@ from mfpde.theory.curvature import (
     concavity_angle,
     curvature_constant,
     kernel_curvature,
-    perceptrons_of,
     value_at_zero,
 )
 
@@ -234,18 +233,16 @@ def _shared_obstacle(equation: MeanFieldEquation) -> str:
         "it is about unnormalised attention": attention.needs_values,
         "with diffusion there are no atoms": equation.diffusion > 0,
         "the drift is no gradient": not equation.has_energy,
-        "it is about perceptrons, not other potentials": len(perceptrons_of(equation))
+        "it is about perceptrons, not other potentials": len(equation.perceptrons)
         < len(equation.externals),
-        "it is about the circle": any(
-            p.dimension != 2 for p in perceptrons_of(equation)
-        ),
+        "it is about the circle": any(p.dimension != 2 for p in equation.perceptrons),
     }
     return next((text for text, holds in obstacles.items() if holds), "")
 
 
 def _published_obstacle(equation: MeanFieldEquation) -> str:
     """Return the hypothesis of the published bound alone that fails, or nothing."""
-    perceptrons = perceptrons_of(equation)
+    perceptrons = equation.perceptrons
     beta = equation.attentions[0].beta
     obstacles = {
         "the theorem has sigma(0) = 0": any(value_at_zero(p) != 0 for p in perceptrons),

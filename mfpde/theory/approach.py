@@ -82,7 +82,7 @@ def merge_time(
     def log_pace(y: FloatArray) -> FloatArray:
         if not normalized:
             return np.asarray(attention.beta * y - np.log(mass * attention.amplitude))
-        k = np.exp(-attention.beta * y)
+        k = attention.zonal_kernel.weight(-y)
         other = 1 - share
         pull = other / (share + other * k) + share / (other + share * k)
         return np.asarray(attention.beta * y - np.log(pull))
@@ -127,9 +127,9 @@ def equiangular_rate(
     count = whole_number("count", count, at_least=2)
     angle = real_number("angle", angle, above=0.0, at_most=_widest_angle(count))
     y = 2 * np.sin(angle / 2) ** 2
-    pull = 2 * y * max(count - (count - 1) * y, 0.0) * np.exp(-attention.beta * y)
+    pull = 2 * y * max(count - (count - 1) * y, 0.0) * attention.zonal_kernel.weight(-y)
     if normalized:
-        pull /= 1 + (count - 1) * np.exp(-attention.beta * y)
+        pull /= 1 + (count - 1) * attention.zonal_kernel.weight(-y)
     else:
         pull *= attention.amplitude / count
     return float(-pull / np.sin(angle)) if angle < np.pi else 0.0
@@ -170,7 +170,7 @@ def equiangular_time(
 
     def log_pace(y: FloatArray) -> FloatArray:
         if normalized:
-            others = np.log1p((count - 1) * np.exp(-attention.beta * y))
+            others = np.log1p((count - 1) * attention.zonal_kernel.weight(-y))
             return np.asarray(attention.beta * y + others - np.log(2))
         return np.asarray(
             attention.beta * y + np.log(count / (2 * attention.amplitude))

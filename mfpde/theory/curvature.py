@@ -38,7 +38,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, real_number, whole_number
 from mfpde.equation import MeanFieldEquation
-from mfpde.terms import Attention, Perceptron
+from mfpde.terms import Attention, Exponential, Perceptron
 from mfpde.theory.arguments import checked_attention, sign_of
 
 PUBLISHED_INWARD = 0.375 * np.exp(-0.125)
@@ -46,15 +46,6 @@ PUBLISHED_INWARD = 0.375 * np.exp(-0.125)
 PUBLISHED_OUTWARD = 2 * np.exp(-1.5)
 """C_2: K'' <= C_2 beta everywhere at large beta (paper, eq. 5.6)."""
 ROUNDING = 1e-14
-# sigma' of GeLU is largest at sqrt(2), where sigma'' = n(z) (2 - z^2) changes its sign.
-LIPSCHITZ_POINTS = {
-    "relu": 1.0,
-    "leaky_relu": 1.0,
-    "gelu": np.sqrt(2.0),
-    "tanh": 0.0,
-    "linear": 0.0,
-}
-"""An argument at which the named activation is steepest."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +116,7 @@ def kernel_curvature(beta: float) -> KernelCurvature:
 
 def kernel_second_derivative(beta: float, angles: FloatArray) -> FloatArray:
     """K''/beta = K (beta sin^2 t - cos t) at ``angles`` t, shifted kernel (paper, eq. 5.7)."""
-    kernel = np.exp(-2 * beta * np.sin(angles / 2) ** 2)
+    kernel = Exponential(beta).weight(-2 * np.sin(angles / 2) ** 2)
     return np.asarray(kernel * (beta * np.sin(angles) ** 2 - np.cos(angles)))
 
 
@@ -135,11 +126,6 @@ def _steepest_angle(beta: float) -> float:
         return float(np.pi)
     cosine = (np.sqrt(5 + 4 * beta**2) - 3) / (2 * beta)
     return float(np.arccos(np.clip(cosine, -1.0, 1.0)))
-
-
-def perceptrons_of(equation: MeanFieldEquation) -> list[Perceptron]:
-    """Return the perceptrons among the terms."""
-    return [term for term in equation.externals if isinstance(term, Perceptron)]
 
 
 def curvature_constant(
@@ -167,8 +153,9 @@ def curvature_constant(
     # In units of the kernel's peak, e^beta or 1.
     peak = equation.attentions[0].energy_amplitude
     total = 0.0
-    for perceptron in perceptrons_of(equation):
-        slope = _lipschitz_constant(perceptron, given)
+    for perceptron in equation.perceptrons:
+        slope = perceptron.activation.lipschitz
+        slope = given if slope is None else slope
         if slope is None:
             return None
         lengths = np.linalg.norm(perceptron.directions, axis=1)
@@ -180,14 +167,6 @@ def curvature_constant(
             weights = np.linalg.norm(weights, axis=1)
         total += float(np.abs(weights) @ bounds)
     return total / peak
-
-
-def _lipschitz_constant(perceptron: Perceptron, given: float | None) -> float | None:
-    derivative = perceptron.activation.derivative
-    point = LIPSCHITZ_POINTS.get(perceptron.activation_name)
-    if derivative is None or point is None:
-        return given
-    return float(np.asarray(derivative(np.array(point))))
 
 
 def value_at_zero(perceptron: Perceptron) -> float:
@@ -237,7 +216,7 @@ def equispaced_rates(
     waves = 2 * np.sin(np.pi * (np.outer(j, j) % count) / count) ** 2
     rates = waves @ kernel_second_derivative(attention.beta, angles) / count
     # Where terms of size up to (1 + beta) K cancel, only rounding is left.
-    pulls = np.exp(-2 * attention.beta * np.sin(angles / 2) ** 2)
+    pulls = attention.zonal_kernel.weight(-2 * np.sin(angles / 2) ** 2)
     sizes = (1 + attention.beta) * (waves @ pulls) / count
     rates[np.abs(rates) <= ROUNDING * sizes] = 0.0
     if normalized:

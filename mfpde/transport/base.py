@@ -14,7 +14,6 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry.arcs import normalise
-from mfpde.geometry.array_pool import ArrayPool
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
 
@@ -114,7 +113,6 @@ class Transport(ABC):
 
     def __init__(self, grid: GridEquation) -> None:
         self.grid = grid
-        self.pool = ArrayPool()
 
     def flow(self, state: State) -> Flow:
         """Evaluate moments, velocity and outflows of ``state``."""
@@ -217,7 +215,7 @@ class Transport(ABC):
         taken and at the end of the step.
         """
         stage = self.stage(state, self.flow(state), step)
-        masses = self.pool.take(*start.masses.shape)
+        masses = np.empty(start.masses.shape)
         pair = (start.masses.ravel(), stage.masses.ravel())
         _fill_mean(masses.ravel(), pair, share)
         return start.moved(masses, mixed_points(start, stage.points, share))

@@ -47,7 +47,7 @@ class CircleTables:
         for a, (attention, spectrum) in enumerate(softmaxes):
             symbol = np.repeat(spectrum, 2)
             over[a] = (grid.sign / circle.spacing) * symbol * slopes
-            under[a] = attention.beta * symbol * values
+            under[a] = attention.sharpness * symbol * values
         linear = np.repeat(grid.summed_spectrum, 2) / circle.spacing * slopes
         self.maps: Maps = (self._moments, linear, over, under, external)
 

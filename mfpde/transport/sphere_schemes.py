@@ -56,13 +56,13 @@ class SphereTransport(Transport):
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
         """Masses after an Euler stage."""
-        result = self.pool.take(*masses.shape)
+        result = np.empty(masses.shape)
         stages.drained(masses, outflows, self._sizes, step, result)
         return result
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, equal within groups."""
-        result = self.pool.take(*self.sphere.shape)
+        result = np.empty(self.sphere.shape)
         stages.net_rate(outflows, self._sizes, result)
         return result
 
@@ -77,7 +77,7 @@ class SphereTransport(Transport):
         The limited profile of a group is not a smooth function of the masses, and says
         nothing about the error in time.
         """
-        result = self.pool.take(*self.sphere.shape)
+        result = np.empty(self.sphere.shape)
         stages.defect(masses, rates, self._sizes, step, result)
         return result
 
@@ -103,7 +103,7 @@ class SphereTransport(Transport):
         The fluxes have shape (3, nlat, nlon).
         """
         at_faces = self._at_faces(moments, velocity)
-        result = self.pool.take(3, *masses.shape)
+        result = np.empty((3, *masses.shape))
         unresolved = kernels.fill_fluxes(
             masses,
             velocity,
@@ -120,7 +120,7 @@ class SphereTransport(Transport):
     ) -> State:
         """Return the mixed stage of any grid, in one pass that does not keep the fluxes."""
         _, moments, velocity, atom_velocities = self.motion(state)
-        masses = self.pool.take(*state.masses.shape)
+        masses = np.empty(state.masses.shape)
         stages.mixed_stage(
             state.masses,
             velocity,

@@ -67,7 +67,7 @@ class LabelField:
         """Fourier coefficients of the velocity that points at ``angles`` make."""
         slopes = self.slopes
         waves = (np.cos(angles), np.sin(angles))
-        return np.asarray(slopes * power_sums(waves, self.masses, len(slopes) - 1))
+        return np.asarray(slopes * power_sums(*waves, self.masses, len(slopes) - 1))
 
     def velocity(self, angles: Array) -> Array:
         """Velocity of the points themselves."""
@@ -76,7 +76,7 @@ class LabelField:
 
 def series_at(series: Complex, angles: Array) -> Array:
     """Real Fourier series at ``angles``."""
-    return fourier_series((np.cos(angles), np.sin(angles)), series)
+    return fourier_series(np.cos(angles), np.sin(angles), series)
 
 
 def graded_labels(separatrices: Array, nodes: int) -> tuple[Array, Array]:

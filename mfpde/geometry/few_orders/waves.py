@@ -7,9 +7,9 @@ octets, and the wave that they share stay in registers.
 from __future__ import annotations
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.compiled import LANES, compiled_fused
-from mfpde.geometry.few_orders_rings import PARTS
-from mfpde.geometry.octets import load, spread, store
+from mfpde.compiled import compiled_fused
+from mfpde.geometry.few_orders.rings import PARTS
+from mfpde.geometry.octets import LANES, load, spread, store
 
 PAIRS = 3
 """Pairs of rings in a block."""

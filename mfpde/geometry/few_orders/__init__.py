@@ -19,19 +19,21 @@ without a loss of digits at the poles:
 
 with sin(theta) d_theta P_lm = l e_(l+1,m) P_(l+1,m) - (l + 1) e_lm P_(l-1,m) and
 e_lm^2 = (l^2 - m^2) / (4 l^2 - 1).
+
+What it wins, and when it is used, is in ``README.md`` beside this file.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
-from mfpde.compiled import LANES
-from mfpde.geometry.array_pool import ArrayPool
-from mfpde.geometry.few_orders_blocks import analysis, synthesis
-from mfpde.geometry.few_orders_rings import PARTS
-from mfpde.geometry.few_orders_sums import differentiate, put_coefficients
-from mfpde.geometry.few_orders_tables import (
+from mfpde.geometry.few_orders.blocks import analysis, synthesis
+from mfpde.geometry.few_orders.rings import PARTS
+from mfpde.geometry.few_orders.sums import differentiate, put_coefficients
+from mfpde.geometry.few_orders.tables import (
     legendre_table,
     places,
     row_starts,
@@ -39,9 +41,18 @@ from mfpde.geometry.few_orders_tables import (
     waves_of_cells,
     waves_of_orders,
 )
-from mfpde.geometry.few_orders_waves import PAIRS, RINGS
+from mfpde.geometry.few_orders.waves import PAIRS, RINGS
 from mfpde.geometry.gauss_legendre import rings
-from mfpde.geometry.octets import octets, zeros_in_octets
+from mfpde.geometry.octets import LANES, octets, zeros_in_octets
+
+
+class _Rows(NamedTuple):
+    """The table, where the rows of each order begin, where they are read, and their scales."""
+
+    table: FloatArray
+    starts: IntArray
+    firsts: IntArray
+    scales: FloatArray
 
 
 class FewOrdersTransform:
@@ -65,8 +76,8 @@ class FewOrdersTransform:
         # For slopes another group comes first in the table.
         firsts = starts[:-1].copy()
         firsts[0] = starts[-1]
-        self._of_fields = table, starts, starts[:-1], scales
-        self._of_slopes = table, starts, firsts, np.ones(scales.shape)
+        self._of_fields = _Rows(table, starts, starts[:-1], scales)
+        self._of_slopes = _Rows(table, starts, firsts, np.ones(scales.shape))
         self._places = places(degree)
         self._slopes = slopes(degree)
         self._waves_of_orders = waves_of_orders(nlon, degree)
@@ -88,7 +99,6 @@ class FewOrdersTransform:
         self._factors = zeros_in_octets(2, rows, 2, LANES)
         # A ring to add where nothing is.
         self._nothing = np.zeros((2, 1, nlon))
-        self._pool = ArrayPool()
 
     def moments(self, masses: FloatArray) -> ComplexArray:
         """Moments sum m conj Y_lm of cell masses (nlat, nlon), for m >= 0."""
@@ -108,7 +118,7 @@ class FewOrdersTransform:
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values (nlat, nlon) of a field."""
-        result = self._pool.take(*self.shape)
+        result = np.empty(self.shape)
         put_coefficients(coefficients, self._places, self._field[1:-1])
         self._fill(
             result[np.newaxis],
@@ -125,7 +135,7 @@ class FewOrdersTransform:
 
         ``added`` (2, nlat, nlon) are the components of a field to add.
         """
-        result = self._pool.take(2, *self.shape)
+        result = np.empty((2, *self.shape))
         put_coefficients(coefficients, self._places, self._field[1:-1])
         differentiate(self._field, self._slopes, self._factors)
         self._fill(
@@ -140,7 +150,7 @@ class FewOrdersTransform:
         self,
         result: FloatArray,
         factors: FloatArray,
-        of_rows: tuple[FloatArray, IntArray, IntArray, FloatArray],
+        of_rows: _Rows,
         added: FloatArray,
     ) -> None:
         """Fill in fields (fields, nlat, nlon) from the factors of the table's rows."""

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
-from mfpde.compiled import LANES, compiled, compiled_fused, inlined
-from mfpde.geometry.few_orders_rings import COS_0, COS_2, COS_ODD, SIN_0, SIN_2, SIN_ODD
-from mfpde.geometry.few_orders_waves import PAIRS
+from mfpde.compiled import compiled, compiled_fused, inlined
+from mfpde.geometry.few_orders.rings import COS_0, COS_2, COS_ODD, SIN_0, SIN_2, SIN_ODD
+from mfpde.geometry.few_orders.waves import PAIRS
 from mfpde.geometry.octets import (
+    LANES,
     first_alternating,
     last_alternating,
     load,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled_fused
-from mfpde.geometry.few_orders_rings import fold, unfold
-from mfpde.geometry.few_orders_sums import (
+from mfpde.geometry.few_orders.rings import fold, unfold
+from mfpde.geometry.few_orders.sums import (
     add_rings,
     moments_from,
     pair_rings,
     sum_degrees,
 )
-from mfpde.geometry.few_orders_waves import PAIRS, RINGS, sum_cells, sum_orders
+from mfpde.geometry.few_orders.waves import PAIRS, RINGS, sum_cells, sum_orders
 
 
 @compiled_fused

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.compiled import LANES
-from mfpde.geometry.few_orders_rings import (
+from mfpde.geometry.few_orders.rings import (
     COS_0,
     COS_2,
     COS_ODD,
@@ -15,9 +14,9 @@ from mfpde.geometry.few_orders_rings import (
     SIN_2,
     SIN_ODD,
 )
-from mfpde.geometry.few_orders_waves import PAIRS
+from mfpde.geometry.few_orders.waves import PAIRS
 from mfpde.geometry.harmonics import recurrence
-from mfpde.geometry.octets import octets, zeros_in_octets
+from mfpde.geometry.octets import LANES, octets, zeros_in_octets
 
 _NEGLIGIBLE = 1e-60
 _SINES = (SIN_0, SIN_2, SIN_ODD)

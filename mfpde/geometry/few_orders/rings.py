@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import Any
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import LANES, compiled_fused, inlined
-from mfpde.geometry.octets import load, mirrored, store
+from mfpde.compiled import compiled_fused, inlined
+from mfpde.geometry.octets import LANES, load, mirrored, store
 
 PARTS = 6
 COS_0, COS_2, SIN_0, SIN_2, COS_ODD, SIN_ODD = range(PARTS)

@@ -1,0 +1,141 @@
+r"""The field of a measure: F, v = s grad F and the energy, at its own points and any others.
+
+A measure with a density acts through its moments, computed once; atoms alone act by direct
+sums.  Atoms with a width act as the points that represent them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.grid_equation import GridEquation
+from mfpde.measures.measure import Atoms, Measure
+from mfpde.terms import ExternalTerm, InteractionTerm, PointMasses
+from mfpde.terms.interaction import FieldValues
+
+
+class MeasureField(ABC):
+    """First variation F, velocity v = s grad F and energy of an equation at a measure.
+
+    Points are unit vectors (..., d); by default those of the measure itself, the centres of
+    its cells or its atoms.
+    """
+
+    @abstractmethod
+    def first_variation(self, points: FloatArray | None = None) -> FloatArray:
+        """Values of F, shape (...)."""
+
+    @abstractmethod
+    def velocity(self, points: FloatArray | None = None) -> FloatArray:
+        """Tangent vectors v, shape (..., d)."""
+
+    @abstractmethod
+    def energy(self) -> float:
+        """The energy E = (1/2) iint W dmu dmu + int V dmu."""
+
+
+@dataclass(frozen=True, eq=False)
+class GridField(MeasureField):
+    """The field of a measure with a density, by the moments on its grid."""
+
+    grid: GridEquation
+    measure: Measure
+
+    @cached_property
+    def _acting(self) -> PointMasses:
+        acting = self.measure.atoms.without_widths
+        return PointMasses(acting.points, acting.masses)
+
+    @cached_property
+    def moments(self) -> ComplexArray:
+        """Moments of the measure, density and atoms."""
+        return self.grid.moments(self.measure.density.masses, self._acting)
+
+    @property
+    def components(self) -> FloatArray:
+        """Components of v along the grid's tangents at the centres, (directions, *shape)."""
+        return self.grid.velocity(self.moments)
+
+    def first_variation(self, points: FloatArray | None = None) -> FloatArray:
+        """Values of F, shape (...)."""
+        if points is None:
+            return self.grid.first_variation(self.moments)
+        places = _checked(points, self.grid.geometry.dimension)
+        return self.grid.first_variation_at(self.moments, places)
+
+    def velocity(self, points: FloatArray | None = None) -> FloatArray:
+        """Tangent vectors v, shape (..., d)."""
+        geometry = self.grid.geometry
+        if points is not None:
+            places = _checked(points, geometry.dimension)
+            return self.grid.velocity_at(self.moments, places)
+        along = np.einsum("a...,a...i->...i", self.components, geometry.tangents)
+        return np.asarray(along)
+
+    def energy(self) -> float:
+        """The energy E, by Parseval for its first part."""
+        masses = self.measure.density.masses
+        return self.grid.energy(masses, self._acting, self.moments)
+
+
+@dataclass(frozen=True, eq=False)
+class AtomField(MeasureField):
+    """The field of atoms alone, by direct sums."""
+
+    interactions: tuple[InteractionTerm, ...]
+    externals: tuple[ExternalTerm, ...]
+    sign: int
+    atoms: Atoms
+
+    @cached_property
+    def _acting(self) -> PointMasses:
+        acting = self.atoms.without_widths
+        return PointMasses(acting.points, acting.masses)
+
+    def first_variation(self, points: FloatArray | None = None) -> FloatArray:
+        """Values of F, shape (...)."""
+        return self._values(points).values
+
+    def velocity(self, points: FloatArray | None = None) -> FloatArray:
+        """Tangent vectors v, shape (..., d)."""
+        return self.sign * self._values(points).gradient
+
+    def energy(self) -> float:
+        """The energy E, by the double sum over atoms."""
+        total = sum(term.energy_of_atoms(self._acting) for term in self.interactions)
+        for term in self.externals:
+            total += float(self._acting.masses @ term.value(self._acting.points))
+        return total
+
+    def _values(self, points: FloatArray | None) -> FieldValues:
+        dimension = self.atoms.dimension
+        targets = self.atoms.points if points is None else _checked(points, dimension)
+        flat = np.ascontiguousarray(targets.reshape(-1, dimension))
+        values = np.zeros(len(flat))
+        gradient = np.zeros(flat.shape)
+        for term in self.interactions:
+            value, slope = term.field_of_atoms(flat, self._acting)
+            values += value
+            gradient += slope
+        for external in self.externals:
+            external.check_dimension(dimension)
+            gradient += external.drift(flat)
+            if external.is_gradient:
+                values += external.value(flat)
+        shape = targets.shape
+        return FieldValues(values.reshape(shape[:-1]), gradient.reshape(shape))
+
+
+def _checked(points: Any, dimension: int) -> FloatArray:
+    array = np.asarray(points, dtype=np.float64)
+    if array.shape[-1:] != (dimension,):
+        raise ValueError(
+            f"points of shape {array.shape} must have shape (..., {dimension})"
+        )
+    return array

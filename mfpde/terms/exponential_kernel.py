@@ -1,0 +1,253 @@
+r"""The exponential kernel W(u) = exp(beta (u - 1)) / beta of attention, u = x.y.
+
+Its limit at beta = 0 is u (up to a constant; Kuramoto).  K = exp(beta (u - 1)) is W' and
+beta W.  Direct sums take targets in blocks, side by side, and every target adds up its atoms in
+their order: the sums do not depend on the block, nor on the number of threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.compiled import compiled, compiled_parallel, thread_count
+from mfpde.terms.exponential import exponential
+from mfpde.terms.exponential_bounds import ExponentialBounds
+from mfpde.terms.funk_hecke import band_limit, counted_eigenvalues, eigenvalues
+from mfpde.terms.kernels import (
+    NEGLIGIBLE,
+    Kernel,
+    KernelPulls,
+    KernelSums,
+    PointMasses,
+)
+
+BLOCK = 128
+FEWEST_PARALLEL_PAIRS = 1_000_000
+
+
+class ScaledSums(NamedTuple):
+    """Sums over atoms of K with the largest exponent taken out: int K dmu = e^peak sum.
+
+    ``peaks`` (n,) hold p = max_j beta (x.y_j - 1), ``sums`` (n,) sum_j m_j
+    e^{beta (x.y_j - 1) - p}, ``vectors`` (n, d) the same with m_j y_j: the logarithm of
+    the mean never underflows.
+    """
+
+    peaks: FloatArray
+    sums: FloatArray
+    vectors: FloatArray
+
+
+class AttractionSums(NamedTuple):
+    """Sums over the other atoms at each atom: of K, its own mass included, and of K P_i x_j."""
+
+    totals: FloatArray
+    pulls: FloatArray
+
+
+@dataclass(frozen=True)
+class Exponential(Kernel):
+    """The kernel W(u) = exp(beta (u - 1)) / beta, or u at beta = 0."""
+
+    beta: float
+
+    def value(self, cosines: FloatArray) -> FloatArray:
+        """W at u = ``cosines``."""
+        return self.of_deficits(cosines - 1)
+
+    def slope(self, cosines: FloatArray) -> FloatArray:
+        """W' = K at u = ``cosines``."""
+        return self.weight(cosines - 1)
+
+    def bend(self, cosines: FloatArray) -> FloatArray:
+        """W'' = beta K at u = ``cosines``."""
+        return np.asarray(self.beta * self.weight(cosines - 1))
+
+    def weight(self, deficits: FloatArray) -> FloatArray:
+        """K = exp(beta (x.y - 1)) at x.y - 1 = ``deficits``."""
+        return np.asarray(np.exp(self.beta * deficits))
+
+    def of_deficits(
+        self, deficits: FloatArray, *, amplitude: float = 1.0
+    ) -> FloatArray:
+        """W, times ``amplitude``, at x.y - 1 = ``deficits``."""
+        if self.beta == 0:
+            return np.asarray(1 + deficits)
+        return np.asarray(amplitude / self.beta * self.weight(deficits))
+
+    def pulls(self, deficits: FloatArray, weights: FloatArray) -> KernelPulls:
+        """W' = K and W'' = beta K at u = 1 + ``deficits``, times ``weights``."""
+        first = weights * self.weight(deficits)
+        return KernelPulls(first, self.beta * first)
+
+    @property
+    def unshifted(self) -> float:
+        """The ratio e^beta of the unshifted kernel exp(beta x.y) to K."""
+        return float(np.exp(self.beta))
+
+    @property
+    def bounds(self) -> ExponentialBounds:
+        """Bounds of derivatives along great arcs."""
+        return ExponentialBounds(self)
+
+    @property
+    def sharpness(self) -> float:
+        """The inverse temperature beta."""
+        return self.beta
+
+    @property
+    def strength(self) -> float:
+        """The largest slope W'(1) = 1."""
+        return 1.0
+
+    def spectrum(
+        self, dimension: int, degree: int, *, counted: bool = False
+    ) -> FloatArray:
+        """Eigenvalues lambda_l / beta by Bessel's ratios (paper, Lemma 5.1); of u at beta = 0."""
+        if self.beta == 0:
+            limit = np.zeros(degree + 1)
+            limit[1] = 1.0 if counted else 1.0 / dimension
+            return limit
+        if counted:
+            return counted_eigenvalues(self.beta, dimension, degree) / self.beta
+        return eigenvalues(self.beta, dimension, degree) / self.beta
+
+    def band_limit(self, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
+        """Largest degree l at which D_l lambda_l is above ``tolerance``, at least 1."""
+        return band_limit(self.beta, dimension, tolerance)
+
+    def tail(self, dimension: int, degree: int, *, size: int) -> float:
+        """The sum of D_l lambda_l over ``degree`` < l <= ``size``; 0 at beta = 0."""
+        if self.beta == 0:
+            return 0.0
+        counted = counted_eigenvalues(self.beta, dimension, size)
+        return float(counted[degree + 1 :].sum())
+
+    def scaled_sums(self, points: FloatArray, atoms: PointMasses) -> ScaledSums:
+        """Sums over ``atoms`` of K at ``points`` (n, d), the largest exponents taken out.
+
+        From a million pairs on, the blocks of targets are shared among numba's threads.
+        """
+        many = len(points) * len(atoms.masses) >= FEWEST_PARALLEL_PAIRS
+        sums = _parallel_sums if many and thread_count() > 1 else _serial_sums
+        targets, sources = map(np.ascontiguousarray, (points, atoms.points))
+        masses = np.ascontiguousarray(atoms.masses)
+        return ScaledSums(*sums(targets, sources, masses, self.beta))
+
+    def sums(self, points: FloatArray, atoms: PointMasses) -> KernelSums:
+        """Direct sums over ``atoms`` of W and of W' y at ``points``, shape (n, d)."""
+        if self.beta == 0:
+            mean = atoms.masses @ atoms.points
+            return KernelSums(points @ mean, np.broadcast_to(mean, points.shape))
+        peaks, sums, vectors = self.scaled_sums(points, atoms)
+        scale = np.exp(peaks)
+        return KernelSums(scale * sums / self.beta, scale[:, np.newaxis] * vectors)
+
+    def attraction(self, atoms: PointMasses) -> AttractionSums:
+        """Sums of K and of K P_i x_j at the atoms themselves, in which nothing cancels."""
+        return AttractionSums(*_attraction(atoms.points, atoms.masses, self.beta))
+
+    def pull_between(self, atoms: PointMasses) -> FloatArray:
+        """Gradients (n, d) of sum_j m_j W(x.y_j) at the atoms themselves."""
+        return self.attraction(atoms).pulls
+
+
+_Arrays = tuple[FloatArray, FloatArray, FloatArray]
+
+
+@compiled
+def _inner_products(rows: FloatArray, point: FloatArray, products: FloatArray) -> None:
+    """Fill in x.y for all targets x, given as ``rows`` of coordinates, shape (d, size)."""
+    products[:] = 0.0
+    for k in range(len(point)):
+        row, y = rows[k], point[k]
+        for i in range(len(products)):
+            products[i] += row[i] * y
+
+
+@compiled
+def _block_sums(
+    points: FloatArray,
+    atom_points: FloatArray,
+    masses: FloatArray,
+    beta: float,
+    first: int,
+    result: _Arrays,
+) -> None:
+    """Fill in the sums of the BLOCK targets from ``first`` on."""
+    peaks, sums, vectors = result
+    size = min(BLOCK, len(points) - first)
+    rows = points[first : first + size].T.copy()
+    products = np.empty(size)
+    largest = np.full(size, -np.inf)
+    for j in range(len(masses)):
+        _inner_products(rows, atom_points[j], products)
+        for i in range(size):
+            largest[i] = products[i] if products[i] > largest[i] else largest[i]
+    totals = np.zeros(size)
+    moments = np.zeros(rows.shape)
+    for j in range(len(masses)):
+        _inner_products(rows, atom_points[j], products)
+        mass, point = masses[j], atom_points[j]
+        for i in range(size):
+            products[i] = mass * exponential(beta * (products[i] - largest[i]))
+        for i in range(size):
+            totals[i] += products[i]
+        for k in range(len(point)):
+            moment, y = moments[k], point[k]
+            for i in range(size):
+                moment[i] += products[i] * y
+    peaks[first : first + size] = beta * (largest - 1.0)
+    sums[first : first + size] = totals
+    vectors[first : first + size] = moments.T
+
+
+@compiled
+def _serial_sums(
+    points: FloatArray, atom_points: FloatArray, masses: FloatArray, beta: float
+) -> _Arrays:
+    count = len(points)
+    result = (np.empty(count), np.empty(count), np.empty(points.shape))
+    for block in range((count + BLOCK - 1) // BLOCK):
+        _block_sums(points, atom_points, masses, beta, block * BLOCK, result)
+    return result
+
+
+@compiled_parallel
+def _parallel_sums(
+    points: FloatArray, atom_points: FloatArray, masses: FloatArray, beta: float
+) -> _Arrays:
+    count = len(points)
+    result = (np.empty(count), np.empty(count), np.empty(points.shape))
+    for block in numba.prange((count + BLOCK - 1) // BLOCK):
+        _block_sums(points, atom_points, masses, beta, block * BLOCK, result)
+    return result
+
+
+@compiled
+def _attraction(
+    points: FloatArray, masses: FloatArray, beta: float
+) -> tuple[FloatArray, FloatArray]:
+    count, dimension = points.shape
+    totals = np.empty(count)
+    speeds = np.zeros((count, dimension))
+    for i in range(count):
+        total = masses[i]
+        for j in range(count):
+            if i == j:
+                continue
+            squared = 0.0
+            for k in range(dimension):
+                squared += (points[j, k] - points[i, k]) ** 2
+            kernel = masses[j] * np.exp(-0.5 * beta * squared)
+            total += kernel
+            for k in range(dimension):
+                rise = points[j, k] - points[i, k] + 0.5 * squared * points[i, k]
+                speeds[i, k] += kernel * rise
+        totals[i] = total
+    return totals, speeds

@@ -1,0 +1,169 @@
+r"""Interactions: the part of the first variation that depends on the measure.
+
+    F[mu](x) = int W(x.y) dmu(y),   E[mu] = (1/2) iint W(x.y) dmu(x) dmu(y),   v = s grad F
+
+with a zonal kernel W (Funk-Hecke; the aggregation equations of the sphere).  Attention is
+the exponential kernel, with the option to divide by its mean (softmax).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mfpde.arrays import FloatArray
+from mfpde.geometry import Geometry
+from mfpde.terms.base import tangential
+from mfpde.terms.kernels import Kernel, PointMasses
+
+RESOLVED_TOLERANCE = 1e-10
+
+
+class FieldValues(NamedTuple):
+    """Values (n,) and tangential gradients (n, d) of a field at points."""
+
+    values: FloatArray
+    gradient: FloatArray
+
+
+class InteractionTerm(ABC):
+    """A term of the first variation that depends on the measure through a zonal kernel.
+
+    Whatever evaluates it (grids, particles, exact atoms, stationary states) asks it for
+    its kernel, its spectrum or its sums: no other kernel is ever used in its place.
+    """
+
+    @property
+    @abstractmethod
+    def zonal_kernel(self) -> Kernel:
+        """The kernel W as a function of x.y, amplitudes of conventions apart."""
+
+    @property
+    def energy_amplitude(self) -> float:
+        """Factor of :attr:`zonal_kernel` in the energy."""
+        return 1.0
+
+    @property
+    def amplitude(self) -> float:
+        """Factor of :attr:`zonal_kernel` in the field, softmax apart."""
+        return self.energy_amplitude
+
+    @property
+    def needs_values(self) -> bool:
+        """Whether the gradient needs the values of the mean kernel too (softmax)."""
+        return False
+
+    @property
+    def sharpness(self) -> float:
+        """Inverse square of the length on which the kernel varies: beta for attention."""
+        return self.zonal_kernel.sharpness
+
+    @property
+    def strength(self) -> float:
+        """The largest speed at which a unit of mass pulls, softmax apart."""
+        return self.amplitude * self.zonal_kernel.strength
+
+    @property
+    def description(self) -> str:
+        """The kind of the term and its kernel, in words."""
+        return f"interaction ({self.zonal_kernel!r})"
+
+    @property
+    def formula(self) -> str:
+        """The kernel in words, as outputs state the convention."""
+        return f"W = {self.zonal_kernel!r}"
+
+    def band_limit(self, geometry: Geometry) -> int:
+        """Degree beyond which the interaction is below rounding, as far as the grid goes.
+
+        Raises
+        ------
+        ValueError
+            If the grid does not resolve the kernel; the message names one that does.
+        """
+        kernel, dimension = self.zonal_kernel, geometry.dimension
+        needed = kernel.band_limit(dimension, RESOLVED_TOLERANCE)
+        if geometry.max_degree < needed:
+            raise ValueError(
+                f"{geometry!r} is too coarse for {self._named}, whose kernel has "
+                f"degrees up to {needed}: it needs {geometry.cells_for_degree(needed)}"
+            )
+        return min(kernel.band_limit(dimension), geometry.max_degree)
+
+    @property
+    def _named(self) -> str:
+        return repr(self)
+
+    def interaction_spectrum(
+        self, dimension: int, degree: int, *, counted: bool = False
+    ) -> FloatArray:
+        """Eigenvalues of :attr:`zonal_kernel`, degrees 0..degree, shape (degree + 1,).
+
+        With ``counted`` each is multiplied by D_l, the number of harmonics of its degree.
+        """
+        return self.zonal_kernel.spectrum(dimension, degree, counted=counted)
+
+    def potential_from(self, mean_kernel: FloatArray) -> FloatArray:
+        """The potential from the values of int W dmu."""
+        return self.amplitude * mean_kernel
+
+    def gradient_from(
+        self, gradient: FloatArray, mean_kernel: FloatArray | None
+    ) -> FloatArray:
+        """The gradient of the potential from that of int W dmu.
+
+        Softmax needs the values ``mean_kernel`` of int W dmu too, which must broadcast
+        against ``gradient``.
+        """
+        del mean_kernel
+        return gradient if self.amplitude == 1.0 else self.amplitude * gradient
+
+    def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldValues:
+        """The potential and its gradient at ``points`` (n, d), by the direct sum over atoms."""
+        values, vectors = self.zonal_kernel.sums(points, atoms)
+        return FieldValues(
+            self.amplitude * values, tangential(self.amplitude * vectors, points)
+        )
+
+    def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
+        """Gradients (n, d) of the potential at the atoms themselves, to all their digits.
+
+        An atom's force on itself, which is zero, is left out.
+        """
+        return self.amplitude * self.zonal_kernel.pull_between(atoms)
+
+    def energy_of_atoms(self, atoms: PointMasses) -> float:
+        """The energy (1/2) iint W dmu dmu of atoms, by the direct sum."""
+        values = self.zonal_kernel.sums(atoms.points, atoms).values
+        return float(self.energy_amplitude * (atoms.masses @ values) / 2)
+
+
+@dataclass(frozen=True)
+class Interaction(InteractionTerm):
+    """The interaction F[mu](x) = int W(x.y) dmu(y) of a zonal kernel.
+
+    Parameters
+    ----------
+    kernel
+        W, a :class:`mfpde.terms.kernels.Kernel`.
+
+    Raises
+    ------
+    ValueError
+        If ``kernel`` is no kernel.
+    """
+
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kernel, Kernel):
+            raise ValueError(
+                f"kernel = {self.kernel!r} must be a Kernel, as ZonalKernel(W, W') of two "
+                "functions of u = x.y"
+            )
+
+    @property
+    def zonal_kernel(self) -> Kernel:
+        """The kernel W."""
+        return self.kernel
