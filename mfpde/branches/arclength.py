@@ -24,13 +24,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import Polynomial
 from scipy.linalg import lstsq, solve_triangular
 
 from mfpde.arrays import FloatArray, IntArray
+from mfpde.branches.result import BranchPoint, StationaryState
 from mfpde.equation import MeanFieldEquation
 from mfpde.terms import ExternalTerm, InteractionTerm
 
@@ -84,7 +85,7 @@ def check_parameter(equation: MeanFieldEquation, parameter: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class StateAt:
     """A point of a branch: the state (k,) and the value of the parameter."""
 
     state: FloatArray
@@ -117,20 +118,6 @@ class Growth(NamedTuple):
     splits: FloatArray
 
 
-class Drawn(NamedTuple):
-    """Quantities of a state that a picture shows; NaN for those that it does not have.
-
-    They are the positions (n, d) of atoms, the length of the mean of x of a density, the energy
-    of atoms, and the largest rates of motion and of splitting.
-    """
-
-    points: FloatArray
-    order: float = np.nan
-    energy: float = np.nan
-    rate: float = np.nan
-    split_rate: float = np.nan
-
-
 @dataclass(frozen=True, eq=False)
 class Problem(ABC):
     """Stationary states x (k,) of an equation with a parameter p, measured in units of a span."""
@@ -155,11 +142,11 @@ class Problem(ABC):
         """Weights (k,) of the lengths."""
 
     @abstractmethod
-    def linearised(self, place: Place) -> Linearised:
+    def linearised(self, place: StateAt) -> Linearised:
         """Residual G and derivative G_x at a place."""
 
     @abstractmethod
-    def residual(self, place: Place) -> FloatArray:
+    def residual(self, place: StateAt) -> FloatArray:
         """Residual G without the constraints: the first rows of ``linearised``."""
 
     @abstractmethod
@@ -167,36 +154,62 @@ class Problem(ABC):
         """State after a small step (k,)."""
 
     @abstractmethod
-    def longest(self, place: Place, direction: Direction) -> float:
+    def longest(self, place: StateAt, direction: Direction) -> float:
         """Largest distance along a direction that one step may go."""
 
     @abstractmethod
-    def rates(self, place: Place) -> Growth:
+    def rates(self, place: StateAt) -> Growth:
         """Rates at which small changes of the state grow."""
 
-    @abstractmethod
-    def rounding(self, place: Place) -> float:
-        """Size below which the sign of a rate is rounding."""
+    def rounding(self, place: StateAt) -> float:
+        """Size below which the sign of a rate is rounding; 1e-11 by default."""
+        del place
+        return 1e-11
 
     @abstractmethod
-    def polished(self, place: Place) -> Any:
+    def polished(self, place: StateAt) -> StationaryState:
         """Return the state for the result, with its residual and stability."""
 
     @abstractmethod
-    def drawn(self, place: Place) -> Drawn:
-        """Return what a picture shows of a state."""
+    def points(self, state: FloatArray) -> FloatArray:
+        """Positions (n, d) of the atoms in a state; none, (0, d), of a density."""
 
-    def passing_pairs(self, start: Place, end: Place) -> IntArray:
+    def energy(self, place: StateAt) -> float:
+        """Energy of atoms; NaN by default."""
+        del place
+        return np.nan
+
+    def order(self, place: StateAt) -> float:
+        """Length of the mean of x under a density; NaN by default."""
+        del place
+        return np.nan
+
+    def drawn(self, place: StateAt) -> BranchPoint:
+        """Return what a picture shows of a state, as the first point of the walk."""
+        rates = self.rates(place)
+        return BranchPoint(
+            place.value,
+            self.points(place.state),
+            order=self.order(place),
+            energy=self.energy(place),
+            rate=float(rates.motions.max(initial=-np.inf)),
+            split_rate=float(rates.splits.max()) if rates.splits.size else np.nan,
+            unstable=int((rates.motions > self.rounding(place)).sum()),
+            part=0,
+            event=None,
+        )
+
+    def passing_pairs(self, start: StateAt, end: StateAt) -> IntArray:
         """Pairs (k, 2) of atoms that pass one another between two places; none by default."""
         del start, end
         return np.empty((0, 2), dtype=np.int64)
 
-    def unstable_motions(self, place: Place) -> int:
+    def unstable_motions(self, place: StateAt) -> int:
         """Count the unstable directions of a state, rotations of the equation left out."""
         return int((self.rates(place).motions > self.rounding(place)).sum())
 
 
-def tangent(problem: Problem, place: Place, previous: Direction) -> Direction:
+def tangent(problem: Problem, place: StateAt, previous: Direction) -> Direction:
     """Unit tangent of the branch that makes an acute angle with ``previous``."""
     rows = _bordered(problem, problem.linearised(place), place, direction=previous)
     target = np.zeros(len(rows))
@@ -218,22 +231,22 @@ def cosine(problem: Problem, one: Direction, other: Direction) -> float:
 
 
 def corrected(
-    problem: Problem, start: Place, direction: Direction, *, distance: float
-) -> Place | None:
+    problem: Problem, start: StateAt, direction: Direction, *, distance: float
+) -> StateAt | None:
     """Point of the branch at a distance along a direction from ``start``; None if not found."""
     state = problem.moved(start.state, distance * direction.state)
     value = start.value + distance * direction.value * problem.span
-    return _settled(problem, Place(state, value), direction)
+    return _settled(problem, StateAt(state, value), direction)
 
 
-def at_value(problem: Problem, start: Place) -> Place | None:
+def at_value(problem: Problem, start: StateAt) -> StateAt | None:
     """State at exactly the parameter of ``start``, by Newton's method from there."""
     return _settled(problem, start, None)
 
 
 def _settled(
-    problem: Problem, place: Place, direction: Direction | None
-) -> Place | None:
+    problem: Problem, place: StateAt, direction: Direction | None
+) -> StateAt | None:
     """Zero of G beside ``place``: in the plane normal to ``direction``; if None, at its value."""
     before = np.inf
     for _ in range(MOST_ITERATIONS):
@@ -254,17 +267,17 @@ def _settled(
             solution = least_squares(rows, np.append(-found.residual, 0.0))
             step = solution[:-1]
             value += float(solution[-1]) * problem.span
-        place = Place(problem.moved(place.state, step), value)
+        place = StateAt(problem.moved(place.state, step), value)
     return place if before <= SETTLED else None
 
 
 def _bordered(
-    problem: Problem, found: Linearised, place: Place, *, direction: Direction
+    problem: Problem, found: Linearised, place: StateAt, *, direction: Direction
 ) -> FloatArray:
     """Rows of G and the row of the direction; columns of x and of p."""
     # G_p by a difference: its error slows Newton's method, the end stays the same.
     step = DIFFERENCE * max(abs(place.value), problem.span)
-    there = problem.residual(Place(place.state, place.value + step))
+    there = problem.residual(StateAt(place.state, place.value + step))
     by_value = np.zeros(len(found.matrix))
     by_value[: len(there)] = (
         (there - found.residual[: len(there)]) / step * problem.span
@@ -282,14 +295,14 @@ def least_squares(rows: FloatArray, target: FloatArray) -> FloatArray:
     return np.asarray(lstsq(rows, target, cond=FLAT, lapack_driver="gelsy")[0])
 
 
-def along_mode(problem: Problem, place: Place) -> Direction:
+def along_mode(problem: Problem, place: StateAt) -> Direction:
     """Null direction of G_x at a place, along which a branch begins."""
     matrix = problem.linearised(place).matrix
     _, _, rows = np.linalg.svd(matrix, full_matrices=True)
     return unit(problem, Direction(rows[-1], 0.0))
 
 
-def symmetric_states(problem: Problem, near: Place) -> list[Place]:
+def symmetric_states(problem: Problem, near: StateAt) -> list[StateAt]:
     """Four states beside the pitchfork at ``near``, on the branch of more symmetry.
 
     They are in the order of the parameter, two before and two behind it; none at all if one of
@@ -298,14 +311,14 @@ def symmetric_states(problem: Problem, near: Place) -> list[Place]:
     scale = max(abs(near.value), 1e-3 * problem.span)
     width = SHARE_OF_VALUE * min(scale, problem.span)
     found = [
-        at_value(problem, Place(near.state, near.value + share * width))
+        at_value(problem, StateAt(near.state, near.value + share * width))
         for share in BESIDE
     ]
     places = [place for place in found if place is not None]
     return places if len(places) == len(found) else []
 
 
-def zero_of_rate(problem: Problem, places: list[Place]) -> Place | None:
+def zero_of_rate(problem: Problem, places: list[StateAt]) -> StateAt | None:
     """Place of the branch through four ``places`` where a rate crosses zero; None if none does.
 
     The rate and the state are taken from cubics in the parameter.
@@ -327,4 +340,4 @@ def zero_of_rate(problem: Problem, places: list[Place]) -> Place | None:
         others = np.delete(values, number)
         weight = np.prod((value - others) / (values[number] - others))
         state += weight * place.state
-    return Place(problem.moved(state, np.zeros(len(state))), value)
+    return StateAt(problem.moved(state, np.zeros(len(state))), value)

@@ -25,11 +25,10 @@ from scipy.sparse.csgraph import connected_components
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.branches.arclength import (
     Direction,
-    Drawn,
     Growth,
     Linearised,
-    Place,
     Problem,
+    StateAt,
     at_value,
     unit,
 )
@@ -64,11 +63,11 @@ class AtomicProblem(Problem):
         """Positions (n, d) of the atoms in a state."""
         return state.reshape(-1, self.dimension)
 
-    def field(self, place: Place) -> FieldDerivatives:
+    def field(self, place: StateAt) -> FieldDerivatives:
         """The gradient of F at the atoms, with its derivatives."""
         return _field(self, place)
 
-    def linearised(self, place: Place) -> Linearised:
+    def linearised(self, place: StateAt) -> Linearised:
         """G and its derivative G_x at a place."""
         points = self.points(place.state)
         frames = tangent_frames(points)
@@ -89,7 +88,7 @@ class AtomicProblem(Problem):
         residual[: count * size] = field.gradient.ravel() / scales
         return Linearised(residual, np.concatenate(rows))
 
-    def residual(self, place: Place) -> FloatArray:
+    def residual(self, place: StateAt) -> FloatArray:
         """The first rows of G, without the constraints."""
         field = self.field(place)
         scales = positive_scales(field)[:, np.newaxis]
@@ -100,13 +99,13 @@ class AtomicProblem(Problem):
         ends = self.points(state + step)
         return np.asarray((ends / np.linalg.norm(ends, axis=1, keepdims=True)).ravel())
 
-    def longest(self, place: Place, direction: Direction) -> float:
+    def longest(self, place: StateAt, direction: Direction) -> float:
         """Largest distance along a direction: no atom moves over 0.2 of the kernel's width."""
         fastest = np.linalg.norm(self.points(direction.state), axis=1).max()
         sharpness = self.at(place.value).sharpness
         return float(LONGEST_STEP / np.sqrt(max(sharpness, 1.0)) / max(fastest, 1e-12))
 
-    def rates(self, place: Place) -> Growth:
+    def rates(self, place: StateAt) -> Growth:
         """Rates of motions and of splits."""
         points = self.points(place.state)
         equation, field = self.at(place.value), self.field(place)
@@ -114,29 +113,24 @@ class AtomicProblem(Problem):
         found = linear_rates(equation, field, self.masses, modes=modes)
         return Growth(np.sort(found.shifts.real)[::-1], found.splits)
 
-    def rounding(self, place: Place) -> float:
+    def rounding(self, place: StateAt) -> float:
         """Size below which the sign of a rate is rounding."""
         return 1e-11 * float(self.field(place).scales.max())
 
-    def polished(self, place: Place) -> PolishedAtoms:
+    def polished(self, place: StateAt) -> PolishedAtoms:
         """Return the state polished by Newton's method, with its stability."""
         atoms = Atoms(self.points(place.state), self.masses)
         return polish(
             self.at(place.value), atoms, max_move=LONGEST_POLISH, merge_within=0.0
         )
 
-    def drawn(self, place: Place) -> Drawn:
-        """Return what a picture shows of a state."""
-        points, rates = self.points(place.state), self.rates(place)
-        energy = self.at(place.value).energy(Atoms(points, self.masses))
-        return Drawn(
-            points,
-            energy=np.nan if energy is None else energy,
-            rate=float(rates.motions.max(initial=-np.inf)),
-            split_rate=float(rates.splits.max(initial=-np.inf)),
-        )
+    def energy(self, place: StateAt) -> float:
+        """Energy E of the atoms; NaN where there is none."""
+        atoms = Atoms(self.points(place.state), self.masses)
+        found = self.at(place.value).energy(atoms)
+        return np.nan if found is None else found
 
-    def passing_pairs(self, start: Place, end: Place) -> IntArray:
+    def passing_pairs(self, start: StateAt, end: StateAt) -> IntArray:
         """Pairs (k, 2) of atoms that pass one another between two places."""
         first, last = self.points(start.state), self.points(end.state)
         i, j = np.triu_indices(len(first), k=1)
@@ -147,7 +141,7 @@ class AtomicProblem(Problem):
 
 
 @lru_cache(maxsize=8)
-def _field(problem: AtomicProblem, place: Place) -> FieldDerivatives:
+def _field(problem: AtomicProblem, place: StateAt) -> FieldDerivatives:
     points = problem.points(place.state)
     return field_derivatives(problem.at(place.value), points, problem.masses)
 
@@ -156,11 +150,11 @@ class Parting(NamedTuple):
     """The branch of the halves of atoms: their problem, its start, the direction it takes."""
 
     problem: AtomicProblem
-    place: Place
+    place: StateAt
     direction: Direction
 
 
-def parting(problem: AtomicProblem, place: Place, atoms: list[int]) -> Parting:
+def parting(problem: AtomicProblem, place: StateAt, atoms: list[int]) -> Parting:
     """Place where the halves of ``atoms`` coincide, and the direction in which they part."""
     points = problem.points(place.state)
     frames, own = tangent_frames(points), problem.field(place).own_gradients
@@ -174,7 +168,7 @@ def parting(problem: AtomicProblem, place: Place, atoms: list[int]) -> Parting:
     masses[atoms] /= 2
     parted = replace(problem, masses=np.concatenate([masses, masses[atoms]]))
     direction = unit(parted, Direction(change.ravel(), 0.0))
-    return Parting(parted, Place(state, place.value), direction)
+    return Parting(parted, StateAt(state, place.value), direction)
 
 
 class Meeting(NamedTuple):
@@ -184,13 +178,13 @@ class Meeting(NamedTuple):
     """
 
     problem: AtomicProblem
-    place: Place
+    place: StateAt
     united: IntArray
     number: int
 
 
 def meeting(
-    problem: AtomicProblem, pairs: IntArray, *, start: Place, end: Place
+    problem: AtomicProblem, pairs: IntArray, *, start: StateAt, end: StateAt
 ) -> Meeting | None:
     """The meeting of the atoms of ``pairs`` between two places; None if it is not found."""
     count = len(problem.masses)
@@ -202,14 +196,14 @@ def meeting(
     sizes = np.bincount(labels)
     merged = np.flatnonzero(sizes > 1)
 
-    def place_of(place: Place) -> Place:
+    def place_of(place: StateAt) -> StateAt:
         means = np.zeros((number, problem.dimension))
         points: FloatArray = problem.points(place.state)
         np.add.at(means, labels, problem.masses[:, np.newaxis] * points)
         means /= np.linalg.norm(means, axis=1, keepdims=True)
-        return Place(means.ravel(), place.value)
+        return StateAt(means.ravel(), place.value)
 
-    def rate(place: Place) -> float:
+    def rate(place: StateAt) -> float:
         rates = united.rates(place).splits[merged].ravel()
         return float(rates[np.argmin(np.abs(rates))])
 
@@ -221,7 +215,7 @@ def meeting(
 
 
 def share_before_meeting(
-    problem: AtomicProblem, pairs: IntArray, *, start: Place, end: Place
+    problem: AtomicProblem, pairs: IntArray, *, start: StateAt, end: StateAt
 ) -> float:
     """Share of the way between two places that ends a little before atoms pass one another."""
     first, last = problem.points(start.state), problem.points(end.state)
@@ -232,15 +226,19 @@ def share_before_meeting(
 
 
 def _secant(
-    problem: AtomicProblem, start: Place, step: float, *, rate: Callable[[Place], float]
-) -> Place | None:
+    problem: AtomicProblem,
+    start: StateAt,
+    step: float,
+    *,
+    rate: Callable[[StateAt], float],
+) -> StateAt | None:
     """Zero of ``rate`` on the branch through ``start``, by the secant method."""
     if abs(step) < LEAST_STEP * problem.span:
         step = LEAST_STEP * problem.span
     longest = 1e3 * abs(step) + 1e-2 * problem.span
 
-    def moved_on(place: Place, change: float) -> Place | None:
-        return at_value(problem, Place(place.state, place.value + change))
+    def moved_on(place: StateAt, change: float) -> StateAt | None:
+        return at_value(problem, StateAt(place.state, place.value + change))
 
     here = at_value(problem, start)
     there = None if here is None else moved_on(here, step)

@@ -34,8 +34,8 @@ from mfpde.arrays import FloatArray, choice, read_only, real_array
 from mfpde.branches.arclength import (
     PARAMETERS,
     Direction,
-    Place,
     Problem,
+    StateAt,
     at_value,
     check_parameter,
     equation_at,
@@ -156,7 +156,7 @@ def continuation(
         rest = polished.atoms
         masses = np.array(rest.masses)
         problem = AtomicProblem(equation, parameter, span, masses, rest.dimension)
-        place = Place(np.array(rest.points).ravel(), value)
+        place = StateAt(np.array(rest.points).ravel(), value)
     ahead = Direction(np.zeros(len(place.state)), float(np.sign(wanted[1] - wanted[0])))
     walk = Walk(
         problem, place, tangent(problem, place, ahead), wanted, switch=bool(switch)
@@ -233,7 +233,7 @@ def _needed_degree(ends: list[MeanFieldEquation], density: Density) -> int:
     )
 
 
-def _smooth_start(problem: SmoothProblem, density: Density, value: float) -> Place:
+def _smooth_start(problem: SmoothProblem, density: Density, value: float) -> StateAt:
     """Stationary density beside the given one.
 
     Raises
@@ -241,7 +241,7 @@ def _smooth_start(problem: SmoothProblem, density: Density, value: float) -> Pla
     ValueError
         If Newton's method finds none, or one that is not beside it.
     """
-    start = Place(problem.coefficients(density, value), value)
+    start = StateAt(problem.coefficients(density, value), value)
     where = f"at {problem.parameter} = {value:g}"
     found = _damped(problem, start)
     if found is None:
@@ -278,20 +278,20 @@ def _is_only_state(problem: SmoothProblem, value: float) -> bool:
     return bool(equation.diffusion > problem.mass * bound)
 
 
-def _contraction(problem: SmoothProblem, start: Place) -> float:
+def _contraction(problem: SmoothProblem, start: StateAt) -> float:
     """Ratio of the second simplified Newton correction to the first."""
     found = problem.linearised(start)
     first = least_squares(found.matrix, -found.residual)
     size = float(np.linalg.norm(first))
     if size <= ROUNDING:
         return 0.0
-    there = problem.residual(Place(start.state + first, start.value))
+    there = problem.residual(StateAt(start.state + first, start.value))
     zeros = np.zeros(len(found.residual) - len(there))
     second = least_squares(found.matrix, -np.concatenate([there, zeros]))
     return float(np.linalg.norm(second)) / size
 
 
-def _damped(problem: SmoothProblem, place: Place) -> Place | None:
+def _damped(problem: SmoothProblem, place: StateAt) -> StateAt | None:
     """Place found by Newton's method with steps cut so that |G| falls; None if there is none."""
     for _ in range(MOST_ITERATIONS):
         found = problem.linearised(place)
@@ -301,7 +301,7 @@ def _damped(problem: SmoothProblem, place: Place) -> Place | None:
         step = least_squares(found.matrix, -found.residual)
         share = 1.0
         while share > SHORTEST_SHARE:
-            tried = Place(place.state + share * step, place.value)
+            tried = StateAt(place.state + share * step, place.value)
             if np.linalg.norm(problem.residual(tried)) < (1 - share / 4) * size:
                 break
             share /= 2

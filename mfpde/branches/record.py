@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.branches.arclength import Place, Problem
+from mfpde.branches.arclength import Problem, StateAt
 from mfpde.branches.atomic import Meeting
 from mfpde.branches.result import BranchEvent, BranchPoint, StationaryState
 from mfpde.branches.segment import Crossing
 
 
 @dataclass(eq=False)
-class Record:
+class BranchRecord:
     """States at the values asked for, events, and all points of the walk, in their order."""
 
     values: list[float] = field(default_factory=list)
@@ -25,7 +25,7 @@ class Record:
     is_beginning: bool = False
     """Whether the last point is where a branch begins."""
 
-    def add_state(self, problem: Problem, place: Place) -> None:
+    def add_state(self, problem: Problem, place: StateAt) -> None:
         """Keep the state at a value asked for, polished."""
         self.values.append(place.value)
         self.states.append(problem.polished(place))
@@ -92,7 +92,7 @@ class Record:
         self.add_point(found.problem, found.place, event=len(self.events) - 1)
         self.is_beginning = True
 
-    def begin_part(self, problem: Problem, place: Place) -> None:
+    def begin_part(self, problem: Problem, place: StateAt) -> None:
         """Begin a part with the branch to which the walk switches."""
         self.part += 1
         self.add_point(problem, place)
@@ -101,24 +101,17 @@ class Record:
     def add_point(
         self,
         problem: Problem,
-        place: Place,
+        place: StateAt,
         *,
         unstable: int | None = None,
         event: int | None = None,
     ) -> None:
-        """Keep a point of the walk, with the number of unstable directions if that is known."""
-        count = problem.unstable_motions(place) if unstable is None else unstable
+        """Keep a point of the walk; ``unstable`` is the count of directions if it is known."""
+        point = problem.drawn(place)._replace(part=self.part, event=event)
+        if unstable is not None:
+            point = point._replace(unstable=unstable)
         if self.is_beginning:
             # Where a branch begins rates are zero: what is unstable shows a step later.
-            self.path[-1] = self.path[-1]._replace(unstable=count)
+            self.path[-1] = self.path[-1]._replace(unstable=point.unstable)
             self.is_beginning = False
-        drawn = problem.drawn(place)._asdict()
-        self.path.append(
-            BranchPoint(
-                value=place.value,
-                **drawn,
-                unstable=count,
-                part=self.part,
-                event=event,
-            )
-        )
+        self.path.append(point)

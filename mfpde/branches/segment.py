@@ -21,8 +21,8 @@ from scipy.optimize import brentq
 
 from mfpde.branches.arclength import (
     Direction,
-    Place,
     Problem,
+    StateAt,
     at_value,
     corrected,
     cosine,
@@ -46,12 +46,12 @@ class Segment:
     """Piece of a branch from ``start`` along ``direction``, of ``length``, to ``end``."""
 
     problem: Problem
-    start: Place
+    start: StateAt
     direction: Direction
     length: float
-    end: Place
+    end: StateAt
 
-    def place(self, distance: float) -> Place:
+    def place(self, distance: float) -> StateAt:
         """Point of the branch at a distance.
 
         Raises
@@ -68,15 +68,9 @@ class Segment:
             raise LostBranchError
         return found
 
-    def distance_of(self, place: Place) -> float:
-        """Distance from the start to a place of the branch, along the direction."""
-        change = (place.value - self.start.value) / self.problem.span
-        moved = Direction(place.state - self.start.state, change)
-        return cosine(self.problem, moved, self.direction)
-
     def root(
         self,
-        function: Callable[[Place], float],
+        function: Callable[[StateAt], float],
         *,
         low: float = 0.0,
         high: float | None = None,
@@ -101,7 +95,7 @@ class Segment:
             )
         )
 
-    def at_value(self, value: float, *, low: float, high: float) -> Place:
+    def at_value(self, value: float, *, low: float, high: float) -> StateAt:
         """Place between two distances, with no turn in between, where p is ``value``."""
         first, last = self.place(low), self.place(high)
         for end in (last, first):
@@ -109,14 +103,19 @@ class Segment:
                 return end
         share = (value - first.value) / (last.value - first.value)
         state = self.problem.moved(first.state, share * (last.state - first.state))
-        found = at_value(self.problem, Place(state, value))
-        if found is not None and low <= self.distance_of(found) <= high:
+        found = at_value(self.problem, StateAt(state, value))
+        if found is not None:
+            change = (value - self.start.value) / self.problem.span
+            way = Direction(found.state - self.start.state, change)
             moved = np.sqrt(self.problem.weights @ (found.state - state) ** 2)
-            if moved <= LARGEST_CORRECTION * self.length:
+            if (
+                low <= cosine(self.problem, way, self.direction) <= high
+                and moved <= LARGEST_CORRECTION * self.length
+            ):
                 return found
         # Beside a fold or a pitchfork other states have this value too.
         distance = self.root(lambda place: place.value - value, low=low, high=high)
-        return Place(self.place(distance).state, value)
+        return StateAt(self.place(distance).state, value)
 
     def cut(self, distance: float) -> Segment:
         """Return the part up to a distance."""
@@ -131,7 +130,7 @@ class Crossing:
     """
 
     distance: float
-    place: Place
+    place: StateAt
     kind: str
     before: int
     after: int
@@ -234,7 +233,7 @@ def _turn(segment: Segment) -> Crossing | None:
     """Crossing where the parameter turns back, a fold or a pitchfork; None if it does not."""
     problem = segment.problem
 
-    def slope(place: Place) -> float:
+    def slope(place: StateAt) -> float:
         return tangent(problem, place, segment.direction).value
 
     if segment.direction.value * slope(segment.end) >= 0:

@@ -33,11 +33,10 @@ from scipy.special import roots_legendre
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.branches.arclength import (
     Direction,
-    Drawn,
     Growth,
     Linearised,
-    Place,
     Problem,
+    StateAt,
 )
 from mfpde.branches.result import StationaryDensity, mean_length
 from mfpde.equation import MeanFieldEquation
@@ -186,14 +185,14 @@ class SmoothProblem(Problem):
             moments = self.basis.T @ density.masses.ravel()
         return np.asarray(self.roots(self.at(value)) * moments)
 
-    def density(self, place: Place) -> Density:
+    def density(self, place: StateAt) -> Density:
         """The density M e^{s F / kappa} / Z, from its mass in each cell."""
         shape = self.geometry.shape
         probabilities = _point(self, place).probabilities.reshape(*shape, -1)
         masses = self.mass * probabilities.sum(axis=-1)
         return Density(self.geometry, masses / self.geometry.areas)
 
-    def linearised(self, place: Place) -> Linearised:
+    def linearised(self, place: StateAt) -> Linearised:
         """Residual G and derivative G_c, with a row for each rotation of the equation."""
         point = _point(self, place)
         modes = point.modes
@@ -205,7 +204,7 @@ class SmoothProblem(Problem):
             np.concatenate([point.hessian, modes.T]),
         )
 
-    def residual(self, place: Place) -> FloatArray:
+    def residual(self, place: StateAt) -> FloatArray:
         """Residual G without the rows of rotations."""
         return _point(self, place).residual
 
@@ -213,23 +212,18 @@ class SmoothProblem(Problem):
         """The sum of state and step: the unknowns form a vector space."""
         return np.asarray(state + step)
 
-    def longest(self, place: Place, direction: Direction) -> float:
+    def longest(self, place: StateAt, direction: Direction) -> float:
         """Largest distance along a direction: s F / kappa changes by about 0.2 at most."""
         equation = self.at(place.value)
         change = self.basis @ (self.roots(equation) * direction.state)
         largest = float(np.abs(change).max()) / equation.diffusion
         return LONGEST_STEP / max(largest, 1e-12)
 
-    def rates(self, place: Place) -> Growth:
+    def rates(self, place: StateAt) -> Growth:
         """Negated eigenvalues of G_c without those of rotations; no atom splits."""
         return Growth(-_point(self, place).eigenvalues, np.empty((0, 1)))
 
-    def rounding(self, place: Place) -> float:
-        """Size below which the sign of a rate is rounding."""
-        del place
-        return 1e-11
-
-    def polished(self, place: Place) -> StationaryDensity:
+    def polished(self, place: StateAt) -> StationaryDensity:
         """Return the state with its residual and stability."""
         point = _point(self, place)
         difference = self.basis @ (self.roots(point.equation) * point.residual)
@@ -243,11 +237,14 @@ class SmoothProblem(Problem):
             symmetry_dimension=count,
         )
 
-    def drawn(self, place: Place) -> Drawn:
-        """Return what a picture shows of a state."""
-        empty = np.empty((0, self.geometry.dimension))
-        rate = float(self.rates(place).motions.max(initial=-np.inf))
-        return Drawn(empty, mean_length(self.density(place)), rate=rate)
+    def points(self, state: FloatArray) -> FloatArray:
+        """No points, (0, d): events of a density happen everywhere."""
+        del state
+        return np.empty((0, self.geometry.dimension))
+
+    def order(self, place: StateAt) -> float:
+        """Length of the mean of x under the density of mass 1."""
+        return mean_length(self.density(place))
 
     def roots(self, equation: MeanFieldEquation) -> FloatArray:
         """Square roots (k,) of the eigenvalues Lambda."""
@@ -267,7 +264,7 @@ class _Point:
     """Quantities at one place of the branch, each computed once."""
 
     problem: SmoothProblem
-    place: Place
+    place: StateAt
 
     @cached_property
     def equation(self) -> MeanFieldEquation:
@@ -296,9 +293,8 @@ class _Point:
     @cached_property
     def residual(self) -> FloatArray:
         """Residual G (k,), without the rows of rotations."""
-        return np.asarray(
-            self.place.state - self.problem.mass * self.roots * self.means
-        )
+        expected = self.problem.mass * self.roots * self.means
+        return np.asarray(self.place.state - expected)
 
     @cached_property
     def hessian(self) -> FloatArray:
@@ -342,9 +338,8 @@ class _Point:
         turned = np.einsum("gij,...j,...i->g...", generators, geometry.points, along)
         changes = (masses * turned).reshape(len(generators), -1)
         columns = self.roots[:, np.newaxis] * (problem.basis.T @ changes.T)
-        basis, sizes, _ = np.linalg.svd(
-            columns / equation.diffusion, full_matrices=False
-        )
+        columns /= equation.diffusion
+        basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
         return np.asarray(basis[:, sizes > STILL])
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.branches.arclength import (
     Direction,
-    Place,
     Problem,
+    StateAt,
     along_mode,
     at_value,
     corrected,
@@ -27,7 +27,7 @@ from mfpde.branches.atomic import (
     parting,
     share_before_meeting,
 )
-from mfpde.branches.record import Record
+from mfpde.branches.record import BranchRecord
 from mfpde.branches.segment import Crossing, LostBranchError, Segment, crossings
 
 FIRST_LENGTH = 1e-3
@@ -47,14 +47,14 @@ class Walk:
     """A walk along a branch: its present place, and the record so far."""
 
     problem: Problem
-    place: Place
+    place: StateAt
     direction: Direction
     values: FloatArray
     switch: bool
     length: float = FIRST_LENGTH
     is_fresh: bool = False
     """Whether the branch begins here: rates that are zero at the start cross nothing."""
-    record: Record = field(default_factory=Record)
+    record: BranchRecord = field(default_factory=BranchRecord)
     reason: str = ""
     is_complete: bool = False
 
@@ -169,7 +169,7 @@ class Walk:
             if not (is_start and self.record.values[-1] == value):
                 yield float(value)
 
-    def _ends_with(self, problem: Problem, place: Place) -> bool:
+    def _ends_with(self, problem: Problem, place: StateAt) -> bool:
         """Record a state at a value asked for; return whether the branch ends with it."""
         self.record.add_state(problem, place)
         if place.value not in (self.values[0], self.values[-1]):
@@ -210,10 +210,10 @@ class Walk:
         for value in self._values_between(self.place.value, last):
             if abs(value - last) <= SAME * self.problem.span:
                 self.record.unite(found)
-                if self._ends_with(found.problem, Place(found.place.state, value)):
+                if self._ends_with(found.problem, StateAt(found.place.state, value)):
                     return True
                 continue
-            place = at_value(self.problem, Place(self.place.state, value))
+            place = at_value(self.problem, StateAt(self.place.state, value))
             if place is not None and self._ends_with(self.problem, place):
                 return True
         return False

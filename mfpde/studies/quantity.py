@@ -24,7 +24,7 @@ from scipy.optimize import brentq
 
 from mfpde.arrays import FloatArray
 from mfpde.measures.measure import Atoms
-from mfpde.studies.final_atoms import FinalAtoms, Merges, Seen, matched
+from mfpde.studies.final_atoms import Seen, matched
 
 LEAST_GRIDS = 3
 LEAST_ORDER = 0.5
@@ -284,42 +284,45 @@ def _atoms(
     polished: Atoms | None,
 ) -> list[_Column]:
     base = seen[-1].atoms
-    found = [_rows_of(s.atoms, base, reach) for s in (*seen, *witnesses)]
-    points = np.stack([row.points for row in found])
-    masses = np.stack([row.masses for row in found])
-    core_masses = np.stack([row.core_masses for row in found])
+    points, masses, core_masses = [], [], []
+    for atoms in (s.atoms for s in (*seen, *witnesses)):
+        pairs = matched(atoms, base, reach)
+        points.append(_aligned(atoms.points, base.points, pairs))
+        masses.append(_aligned(atoms.masses, base.masses, pairs))
+        core_masses.append(_aligned(atoms.core_masses, base.masses, pairs))
     count = len(seen)
     columns = []
     for k in range(len(base)):
         place = None if polished is None else polished.points[k]
         for kind, values, goal in (
-            ("position", points[:, k], place),
-            ("mass", masses[:, k], None),
-            ("core mass", core_masses[:, k], None),
+            ("position", points, place),
+            ("mass", masses, None),
+            ("core mass", core_masses, None),
         ):
             name = f"{kind} of atom {k + 1}"
+            column = np.stack([row[k] for row in values])
             columns.append(
-                _Column(name, kind, values[:count], list(values[count:]), goal)
+                _Column(name, kind, column[:count], list(column[count:]), goal)
             )
     return columns
 
 
-def _rows_of(atoms: FinalAtoms, base: FinalAtoms, reach: float) -> FinalAtoms:
-    """The atoms that match those of ``base``, in its order; NaN where there is none."""
-    points = np.full(base.points.shape, np.nan)
-    masses, core_masses = np.full((2, len(base)), np.nan)
-    pairs = matched(atoms, base, reach)
+def _aligned(values: FloatArray, base: FloatArray, pairs: dict[int, int]) -> FloatArray:
+    """Rows of ``values`` in the order of those of ``base``; NaN where there is none."""
+    rows = np.full(base.shape, np.nan)
     for k, index in pairs.items():
-        points[k], masses[k] = atoms.points[index], atoms.masses[index]
-        core_masses[k] = atoms.core_masses[index]
-    return FinalAtoms(points, masses, core_masses)
+        rows[k] = values[index]
+    return rows
 
 
 def _merges(
     seen: Sequence[Seen], witnesses: Sequence[Seen], reach: float
 ) -> list[_Column]:
     base = seen[-1].merges
-    times = np.stack([_times_of(s.merges, base, reach) for s in (*seen, *witnesses)])
+    found = [s.merges for s in (*seen, *witnesses)]
+    times = np.stack(
+        [_aligned(m.times, base.times, matched(m, base, reach)) for m in found]
+    )
     shown = [row for row in times[len(seen) :] if not np.isnan(row).all()]
     return [
         _Column(
@@ -330,12 +333,3 @@ def _merges(
         )
         for k in range(len(base.times))
     ]
-
-
-def _times_of(merges: Merges, base: Merges, reach: float) -> FloatArray:
-    """Times (k,) of the merges that match those of ``base``; NaN where there is none."""
-    times = np.full(len(base.times), np.nan)
-    pairs = matched(merges, base, reach)
-    for k, index in pairs.items():
-        times[k] = merges.times[index]
-    return times
