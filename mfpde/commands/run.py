@@ -1,7 +1,4 @@
-"""``mfpde run``: solve what a settings file describes.
-
-``mfpde resume``: continue an interrupted run from its last state.
-"""
+"""``mfpde run`` solves what a settings file describes; ``mfpde resume`` goes on with it."""
 
 from __future__ import annotations
 

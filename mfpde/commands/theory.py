@@ -75,10 +75,11 @@ class TheorySettings(Section):
             raise ValueError("directions and weights of a perceptron go together")
         if self.directions is None:
             return []
-        neurons = Perceptron(
-            self.directions, self.weights, self.activation, biases=self.biases
-        )
-        return [neurons]
+        return [
+            Perceptron(
+                self.directions, self.weights, self.activation, biases=self.biases
+            )
+        ]
 
     def merge_time(self) -> float:
         """Return the time in which two atoms come from start_angle to end_angle."""

@@ -29,8 +29,7 @@ from mfpde.settings.base import (
     raise_all,
     renamed,
 )
-from mfpde.solver.checks import check_refine
-from mfpde.solver.refinement import cell_count, largest_grid
+from mfpde.solver.refinement import cell_count, check_refine, largest_grid
 from mfpde.solver.solve import DEFAULT_SAVES, solve
 from mfpde.terms import Attention, Perceptron
 from mfpde.tracking import Concentration

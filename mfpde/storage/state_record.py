@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from functools import singledispatch
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -41,40 +42,65 @@ def is_reserved(name: str) -> bool:
     return name in RESERVED or (stem in ("density", *COORDINATES) and number.isdigit())
 
 
-def coordinates(geometry: Geometry, grid: int = 1) -> dict[str, Variable]:
-    """Return the coordinates of the cells of a run's ``grid``, by dimension.
+class Axis(NamedTuple):
+    """A coordinate of a grid's cells: its name, its values in radians, and their meaning."""
+
+    name: str
+    values: FloatArray
+    meaning: str
+
+
+class StoredGrid(NamedTuple):
+    """A grid as a store describes it: its axes, and the unit and meaning of densities."""
+
+    axes: tuple[Axis, ...]
+    units: str
+    meaning: str = "density per surface area"
+
+
+@singledispatch
+def stored_grid(geometry: Geometry) -> StoredGrid:
+    """Return how a store describes a grid, registered by the class of the geometry.
 
     Raises
     ------
     ValueError
         If densities on ``geometry`` cannot be stored.
     """
-    match geometry:
-        case Circle():
-            axes = {"angle": (geometry.angles, "angle of the cell centre")}
-        case Sphere():
-            axes = {
-                "colatitude": (geometry.colatitudes, "angle from the north pole"),
-                "longitude": (geometry.longitudes, "angle to the east"),
-            }
-        case Zonal():
-            axes = {"polar_angle": (geometry.angles, "angle from the axis")}
-        case _:
-            raise ValueError(f"densities on {geometry!r} cannot be stored")
-    named = {on_grid(name, grid): axis for name, axis in axes.items()}
-    return {
-        name: Variable(values, (name,), {"long_name": meaning, "units": "rad"})
-        for name, (values, meaning) in named.items()
-    }
+    raise ValueError(f"densities on {geometry!r} cannot be stored")
 
 
-def density_attributes(geometry: Geometry) -> dict[str, str]:
-    """Return meaning and unit of a density's values on ``geometry``."""
-    if isinstance(geometry, Zonal) and geometry.areas_are_shares:
+@stored_grid.register
+def _(geometry: Circle) -> StoredGrid:
+    angle = Axis("angle", geometry.angles, "angle of the cell centre")
+    return StoredGrid((angle,), "1/rad")
+
+
+@stored_grid.register
+def _(geometry: Sphere) -> StoredGrid:
+    colatitude = Axis("colatitude", geometry.colatitudes, "angle from the north pole")
+    longitude = Axis("longitude", geometry.longitudes, "angle to the east")
+    return StoredGrid((colatitude, longitude), "1/sr")
+
+
+@stored_grid.register
+def _(geometry: Zonal) -> StoredGrid:
+    axes = (Axis("polar_angle", geometry.angles, "angle from the axis"),)
+    if geometry.areas_are_shares:
         # In high dimension the area of the sphere is too small to divide by.
-        return {"long_name": "density relative to the uniform one", "units": "1"}
-    units = {Circle: "1/rad", Sphere: "1/sr"}.get(type(geometry), "1/area")
-    return {"long_name": "density per surface area", "units": units}
+        return StoredGrid(axes, "1", "density relative to the uniform one")
+    return StoredGrid(axes, "1/area")
+
+
+def coordinates(geometry: Geometry, grid: int = 1) -> dict[str, Variable]:
+    """Return the coordinates of the cells of a run's ``grid``, by dimension."""
+    named = {on_grid(axis.name, grid): axis for axis in stored_grid(geometry).axes}
+    return {
+        name: Variable(
+            axis.values, (name,), {"long_name": axis.meaning, "units": "rad"}
+        )
+        for name, axis in named.items()
+    }
 
 
 def state_variables(measure: AnyMeasure, grid: int = 1) -> dict[str, Variable]:
@@ -85,10 +111,11 @@ def state_variables(measure: AnyMeasure, grid: int = 1) -> dict[str, Variable]:
     variables: dict[str, Variable] = {}
     if not isinstance(measure, Atoms):
         density = as_measure(measure).density
+        described = stored_grid(density.geometry)
         variables[on_grid("density", grid)] = Variable(
             density.values,
-            tuple(coordinates(density.geometry, grid)),
-            density_attributes(density.geometry),
+            tuple(on_grid(axis.name, grid) for axis in described.axes),
+            {"long_name": described.meaning, "units": described.units},
         )
     atoms = atoms_of(measure)
     if len(atoms):
