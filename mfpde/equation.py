@@ -18,7 +18,7 @@ from mfpde.field import AtomField, GridField, MeasureField
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.terms import Attention, ExternalTerm, InteractionTerm
+from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -122,6 +122,12 @@ class MeanFieldEquation:
     def externals(self) -> tuple[ExternalTerm, ...]:
         """The terms that do not depend on the measure."""
         return tuple(t for t in self.terms if isinstance(t, ExternalTerm))
+
+    @property
+    def perceptrons(self) -> tuple[Perceptron, ...]:
+        """The neurons of the external terms, layer by layer."""
+        layers = [term.layer for term in self.externals]
+        return tuple(layer for layer in layers if layer is not None)
 
     @property
     def has_energy(self) -> bool:

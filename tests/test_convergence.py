@@ -12,7 +12,12 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measures.measure import Density
 from mfpde.particles import label_density
-from mfpde.studies.ladder import centre_near, final_atoms, matched
+from mfpde.studies.final_atoms import (
+    FinalAtoms,
+    centre_near,
+    final_atoms,
+    matched,
+)
 from mfpde.studies.quantity import judged
 from mfpde.studies.references import ladder, start_on
 from mfpde.terms import Attention, Perceptron
@@ -221,7 +226,12 @@ def test_matching_is_independent_of_the_order():
     shuffled = generator.permutation(5)
     points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     moved = np.stack([np.cos(angles + 0.02), np.sin(angles + 0.02)], axis=1)
-    found = matched((moved[shuffled], masses[shuffled]), (points, masses), 0.1)
+    mixed = masses[shuffled]
+    found = matched(
+        FinalAtoms(moved[shuffled], mixed, mixed),
+        FinalAtoms(points, masses, masses),
+        0.1,
+    )
     assert found == {int(k): i for i, k in enumerate(shuffled)}
 
 

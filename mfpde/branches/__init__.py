@@ -5,8 +5,12 @@ which atoms split or meet, stability is lost or the branch folds are located.
 """
 
 from mfpde.branches.following import continuation
-from mfpde.branches.result import BranchEvent, BranchPoint, Continuation
-from mfpde.branches.stationary_density import StationaryDensity
+from mfpde.branches.result import (
+    BranchEvent,
+    BranchPoint,
+    Continuation,
+    StationaryDensity,
+)
 
 __all__ = [
     "BranchEvent",

@@ -10,25 +10,41 @@ singular.  Rows that fix the phase (rotations) and keep points on the sphere are
 Lengths are those of the problem's weights, sqrt(sum w_i dx_i^2), and p counts in units of
 its span.
 
-The equation with one of its parameters changed.
+A :class:`Problem` is what is followed: an equation with one of its parameters changed, and
+states x of it, which are atoms (``atomic.py``) or smooth densities (``smooth.py``).
 
-The quantities of one state that a picture of a branch shows.
+At a pitchfork (x_0, p_0) a branch x = x_0 + a v + ..., p = p_0 + c a^2 + ... meets a branch
+of states that are invariant under the reflection of v.  On that branch, of which the states at
+p_0 - h and p_0 + h are found by Newton's method (G_x is singular at p_0 alone), the rate of
+v crosses zero at p_0: with an error of h^4 the root of the cubic through four of its values.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from scipy.linalg import lstsq, solve_triangular
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, IntArray
+from mfpde.branches.result import BranchPoint, StationaryState
 from mfpde.equation import MeanFieldEquation
-from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
+from mfpde.terms import ExternalTerm, InteractionTerm
 
 PARAMETERS = ("beta", "weight_scale", "diffusion")
+SMALLEST_DIFFUSION = 1e-12
+MOST_ITERATIONS = 12
+SETTLED = 1e-12
+FLAT = 1e-13
+SINGULAR = 1e-9
+DIFFERENCE = 1e-7
+ROUNDING = 3e-16
+BESIDE = np.array([-1.0, -0.5, 0.5, 1.0])
+SHARE_OF_VALUE = 1e-3
 
 
 @lru_cache(maxsize=32)
@@ -41,7 +57,16 @@ def equation_at(
     factor to the given weights of all perceptrons.
     """
     diffusion = value if parameter == "diffusion" else equation.diffusion
-    terms = [_changed(term, parameter, value) for term in equation.terms]
+    changed: dict[InteractionTerm | ExternalTerm, InteractionTerm | ExternalTerm] = {}
+    if parameter == "beta":
+        changed |= {term: replace(term, beta=value) for term in equation.attentions}
+    if parameter == "weight_scale":
+        changed |= {
+            term: term.layer.scaled(value)
+            for term in equation.externals
+            if term.layer is not None
+        }
+    terms = [changed.get(term, term) for term in equation.terms]
     return MeanFieldEquation(*terms, direction=equation.direction, diffusion=diffusion)
 
 
@@ -52,90 +77,19 @@ def check_parameter(equation: MeanFieldEquation, parameter: str) -> None:
             f"parameter = 'beta': the equation has {len(equation.attentions)} attention "
             "terms; it must have one"
         )
-    perceptrons = [t for t in equation.externals if isinstance(t, Perceptron)]
-    if parameter == "weight_scale" and not perceptrons:
+    if parameter == "weight_scale" and not equation.perceptrons:
         raise ValueError(
             "parameter = 'weight_scale': the equation has no perceptron whose weights could "
             "be scaled"
         )
 
 
-def _changed(
-    term: InteractionTerm | ExternalTerm, parameter: str, value: float
-) -> InteractionTerm | ExternalTerm:
-    if parameter == "beta" and isinstance(term, Attention):
-        return Attention(value, term.normalized, term.kernel)
-    if parameter == "weight_scale" and isinstance(term, Perceptron):
-        return Perceptron(
-            term.directions,
-            value * term.weights,
-            term.activation,
-            biases=term.biases,
-        )
-    return term
-
-
-class Drawn(NamedTuple):
-    """Quantities of a state that a picture shows; NaN for those that it does not have.
-
-    They are the positions (n, d) of atoms, the length of the mean of x of a density, the energy
-    of atoms, and the largest rates of motion and of splitting.
-    """
-
-    points: FloatArray
-    order: float = np.nan
-    energy: float = np.nan
-    rate: float = np.nan
-    split_rate: float = np.nan
-
-
-MOST_ITERATIONS = 12
-SETTLED = 1e-12
-FLAT = 1e-13
-SINGULAR = 1e-9
-DIFFERENCE = 1e-7
-ROUNDING = 3e-16
-
-
 @dataclass(frozen=True, eq=False)
-class Linearised:
-    """G (r,) at a point, and its derivative G_x (r, k): equations first, then constraints."""
-
-    residual: FloatArray
-    matrix: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
+class StateAt:
     """A point of a branch: the state (k,) and the value of the parameter."""
 
     state: FloatArray
     value: float
-
-
-class Problem(Protocol):
-    """Stationary states x (k,) of an equation with a parameter p."""
-
-    @property
-    def span(self) -> float:
-        """Unit that the parameter is measured in."""
-
-    @property
-    def least_value(self) -> float:
-        """Smallest value that the parameter may have."""
-
-    @property
-    def weights(self) -> FloatArray:
-        """Weights (k,) of the lengths."""
-
-    def linearised(self, place: Place) -> Linearised:
-        """Residual G and derivative G_x at a place."""
-
-    def residual(self, place: Place) -> FloatArray:
-        """Residual G without the constraints: the first rows of ``linearised``."""
-
-    def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
-        """State after a small step (k,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +100,118 @@ class Direction:
     value: float
 
 
-def tangent(problem: Problem, place: Place, previous: Direction) -> Direction:
+class Linearised(NamedTuple):
+    """G (r,) at a place, and its derivative G_x (r, k): equations first, then constraints."""
+
+    residual: FloatArray
+    matrix: FloatArray
+
+
+class Growth(NamedTuple):
+    """Rates at which small changes of a state grow; above 0 means unstable.
+
+    ``motions`` (n,) are those of the whole state, rotations of the equation left out,
+    decreasing; ``splits`` (n, d - 1) those of parts that leave each atom, decreasing.
+    """
+
+    motions: FloatArray
+    splits: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Problem(ABC):
+    """Stationary states x (k,) of an equation with a parameter p, measured in units of a span."""
+
+    equation: MeanFieldEquation
+    parameter: str
+    span: float
+
+    def at(self, value: float) -> MeanFieldEquation:
+        """Return the equation at a value of the parameter."""
+        return equation_at(self.equation, self.parameter, value)
+
+    @property
+    def least_value(self) -> float:
+        """Smallest value: 0 for beta, just above 0 for diffusion; a factor of weights has none."""
+        least = {"beta": 0.0, "diffusion": SMALLEST_DIFFUSION}
+        return least.get(self.parameter, -np.inf)
+
+    @property
+    @abstractmethod
+    def weights(self) -> FloatArray:
+        """Weights (k,) of the lengths."""
+
+    @abstractmethod
+    def linearised(self, place: StateAt) -> Linearised:
+        """Residual G and derivative G_x at a place."""
+
+    @abstractmethod
+    def residual(self, place: StateAt) -> FloatArray:
+        """Residual G without the constraints: the first rows of ``linearised``."""
+
+    @abstractmethod
+    def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
+        """State after a small step (k,)."""
+
+    @abstractmethod
+    def longest(self, place: StateAt, direction: Direction) -> float:
+        """Largest distance along a direction that one step may go."""
+
+    @abstractmethod
+    def rates(self, place: StateAt) -> Growth:
+        """Rates at which small changes of the state grow."""
+
+    def rounding(self, place: StateAt) -> float:
+        """Size below which the sign of a rate is rounding; 1e-11 by default."""
+        del place
+        return 1e-11
+
+    @abstractmethod
+    def polished(self, place: StateAt) -> StationaryState:
+        """Return the state for the result, with its residual and stability."""
+
+    @abstractmethod
+    def points(self, state: FloatArray) -> FloatArray:
+        """Positions (n, d) of the atoms in a state; none, (0, d), of a density."""
+
+    def energy(self, place: StateAt) -> float:
+        """Energy of atoms; NaN by default."""
+        del place
+        return np.nan
+
+    def order(self, place: StateAt) -> float:
+        """Length of the mean of x under a density; NaN by default."""
+        del place
+        return np.nan
+
+    def drawn(self, place: StateAt) -> BranchPoint:
+        """Return what a picture shows of a state, as the first point of the walk."""
+        rates = self.rates(place)
+        return BranchPoint(
+            place.value,
+            self.points(place.state),
+            order=self.order(place),
+            energy=self.energy(place),
+            rate=float(rates.motions.max(initial=-np.inf)),
+            split_rate=float(rates.splits.max()) if rates.splits.size else np.nan,
+            unstable=int((rates.motions > self.rounding(place)).sum()),
+            part=0,
+            event=None,
+        )
+
+    def passing_pairs(self, start: StateAt, end: StateAt) -> IntArray:
+        """Pairs (k, 2) of atoms that pass one another between two places; none by default."""
+        del start, end
+        return np.empty((0, 2), dtype=np.int64)
+
+    def unstable_motions(self, place: StateAt) -> int:
+        """Count the unstable directions of a state, rotations of the equation left out."""
+        return int((self.rates(place).motions > self.rounding(place)).sum())
+
+
+def tangent(problem: Problem, place: StateAt, previous: Direction) -> Direction:
     """Unit tangent of the branch that makes an acute angle with ``previous``."""
-    found = problem.linearised(place)
-    rows = _bordered(problem, found, (place, previous))
+    rows = _bordered(problem, problem.linearised(place), place, direction=previous)
     target = np.zeros(len(rows))
     target[-1] = 1.0
     solution = least_squares(rows, target)
@@ -169,23 +231,22 @@ def cosine(problem: Problem, one: Direction, other: Direction) -> float:
 
 
 def corrected(
-    problem: Problem, start: Place, along: tuple[Direction, float]
-) -> Place | None:
+    problem: Problem, start: StateAt, direction: Direction, *, distance: float
+) -> StateAt | None:
     """Point of the branch at a distance along a direction from ``start``; None if not found."""
-    direction, distance = along
     state = problem.moved(start.state, distance * direction.state)
     value = start.value + distance * direction.value * problem.span
-    return _settled(problem, Place(state, value), direction)
+    return _settled(problem, StateAt(state, value), direction)
 
 
-def at_value(problem: Problem, start: Place) -> Place | None:
+def at_value(problem: Problem, start: StateAt) -> StateAt | None:
     """State at exactly the parameter of ``start``, by Newton's method from there."""
     return _settled(problem, start, None)
 
 
 def _settled(
-    problem: Problem, place: Place, direction: Direction | None
-) -> Place | None:
+    problem: Problem, place: StateAt, direction: Direction | None
+) -> StateAt | None:
     """Zero of G beside ``place``: in the plane normal to ``direction``; if None, at its value."""
     before = np.inf
     for _ in range(MOST_ITERATIONS):
@@ -198,40 +259,31 @@ def _settled(
         if not size < 4 * before:
             return None
         before = size
-        place = _newton_step(problem, place, (found, direction))
+        value = place.value
+        if direction is None:
+            step = least_squares(found.matrix, -found.residual)
+        else:
+            rows = _bordered(problem, found, place, direction=direction)
+            solution = least_squares(rows, np.append(-found.residual, 0.0))
+            step = solution[:-1]
+            value += float(solution[-1]) * problem.span
+        place = StateAt(problem.moved(place.state, step), value)
     return place if before <= SETTLED else None
 
 
-def _newton_step(
-    problem: Problem, place: Place, step: tuple[Linearised, Direction | None]
-) -> Place:
-    found, direction = step
-    if direction is None:
-        change = least_squares(found.matrix, -found.residual)
-        return Place(problem.moved(place.state, change), place.value)
-    rows = _bordered(problem, found, (place, direction))
-    solution = least_squares(rows, np.append(-found.residual, 0.0))
-    value = place.value + float(solution[-1]) * problem.span
-    return Place(problem.moved(place.state, solution[:-1]), value)
-
-
 def _bordered(
-    problem: Problem, found: Linearised, where: tuple[Place, Direction]
+    problem: Problem, found: Linearised, place: StateAt, *, direction: Direction
 ) -> FloatArray:
     """Rows of G and the row of the direction; columns of x and of p."""
-    place, direction = where
+    # G_p by a difference: its error slows Newton's method, the end stays the same.
+    step = DIFFERENCE * max(abs(place.value), problem.span)
+    there = problem.residual(StateAt(place.state, place.value + step))
     by_value = np.zeros(len(found.matrix))
-    slopes = _by_value(problem, place, found.residual) * problem.span
-    by_value[: len(slopes)] = slopes
+    by_value[: len(there)] = (
+        (there - found.residual[: len(there)]) / step * problem.span
+    )
     last = np.append(problem.weights * direction.state, direction.value)
     return np.vstack([np.column_stack([found.matrix, by_value]), last])
-
-
-def _by_value(problem: Problem, place: Place, here: FloatArray) -> FloatArray:
-    """Derivative G_p by a difference: its error slows Newton's method, the end stays the same."""
-    step = DIFFERENCE * max(abs(place.value), problem.span)
-    there = problem.residual(Place(place.state, place.value + step))
-    return np.asarray((there - here[: len(there)]) / step)
 
 
 def least_squares(rows: FloatArray, target: FloatArray) -> FloatArray:
@@ -241,3 +293,51 @@ def least_squares(rows: FloatArray, target: FloatArray) -> FloatArray:
     if sizes.min() > SINGULAR * sizes.max():
         return np.asarray(solve_triangular(triangle, basis.T @ target))
     return np.asarray(lstsq(rows, target, cond=FLAT, lapack_driver="gelsy")[0])
+
+
+def along_mode(problem: Problem, place: StateAt) -> Direction:
+    """Null direction of G_x at a place, along which a branch begins."""
+    matrix = problem.linearised(place).matrix
+    _, _, rows = np.linalg.svd(matrix, full_matrices=True)
+    return unit(problem, Direction(rows[-1], 0.0))
+
+
+def symmetric_states(problem: Problem, near: StateAt) -> list[StateAt]:
+    """Four states beside the pitchfork at ``near``, on the branch of more symmetry.
+
+    They are in the order of the parameter, two before and two behind it; none at all if one of
+    them is not found.
+    """
+    scale = max(abs(near.value), 1e-3 * problem.span)
+    width = SHARE_OF_VALUE * min(scale, problem.span)
+    found = [
+        at_value(problem, StateAt(near.state, near.value + share * width))
+        for share in BESIDE
+    ]
+    places = [place for place in found if place is not None]
+    return places if len(places) == len(found) else []
+
+
+def zero_of_rate(problem: Problem, places: list[StateAt]) -> StateAt | None:
+    """Place of the branch through four ``places`` where a rate crosses zero; None if none does.
+
+    The rate and the state are taken from cubics in the parameter.
+    """
+    counts = [problem.unstable_motions(place) for place in places]
+    if counts[0] == counts[-1]:
+        return None
+    index = min(counts[0], counts[-1])
+    rates = np.array([problem.rates(place).motions[index] for place in places])
+    values = np.array([place.value for place in places])
+    roots = Polynomial.fit(values, rates, deg=3).roots()
+    real = roots[np.abs(roots.imag) <= 1e-9 * np.ptp(values)].real
+    inside = real[(real >= values[0]) & (real <= values[-1])]
+    if not len(inside):
+        return None
+    value = float(inside[0])
+    state = np.zeros(len(places[0].state))
+    for number, place in enumerate(places):
+        others = np.delete(values, number)
+        weight = np.prod((value - others) / (values[number] - others))
+        state += weight * place.state
+    return StateAt(problem.moved(state, np.zeros(len(state))), value)

@@ -3,8 +3,26 @@ r"""Follow a stationary state as a parameter of the equation changes.
 Steps are of arclength, so that folds are passed (``arclength.py``); they are as long as the
 branch is straight.  Rates, own-mass split rates and the direction of the branch are watched,
 and each change of sign is located by root finding along the branch (``segment.py``); atoms
-that meet go on as one (``junctions.py``), and a branch that meets one of more symmetry goes
-on as that one (``pitchfork.py``).
+that meet go on as one (``atomic.py``), and a branch that meets one of more symmetry goes
+on as that one (``walk.py``).
+
+The start is a stationary state beside the given one.  For a density, Newton's method from its
+unknowns c_0 is in the basin of a zero that is the only one near if its corrections shrink from
+the first on:
+
+    |G_c(c_0)^-1 G(c_1)| <= |c_1 - c_0| / 4,     c_1 = c_0 - G_c(c_0)^-1 G(c_0)
+
+(Newton & Kantorovich, in the affine-invariant form of Deuflhard, Newton Methods for
+Nonlinear Problems, 2004, section 2.1: a contraction of 1/4 estimates the constant h of their
+theorem, which holds up to h = 1/2, as 1/2.)
+
+There is only one stationary density, however far, where the free energy is convex: in
+descent, and in ascent for
+
+    kappa > M sum (1 - e^{-2 beta}) / (2 beta),
+
+as Var(b) <= max |b(x) - b(y)|^2 / 4 = (K(1) - K(-1)) / (2 beta) for b = sqrt(Lambda) B along
+any unit vector, so that G_c is positive definite everywhere.
 """
 
 from __future__ import annotations
@@ -16,31 +34,38 @@ from mfpde.arrays import FloatArray, choice, read_only, real_array
 from mfpde.branches.arclength import (
     PARAMETERS,
     Direction,
-    Place,
+    Problem,
+    StateAt,
+    at_value,
     check_parameter,
     equation_at,
+    least_squares,
     tangent,
 )
 from mfpde.branches.atomic import AtomicProblem
 from mfpde.branches.result import Continuation
-from mfpde.branches.segment import AnyProblem
-from mfpde.branches.smooth_start import (
-    Range,
-    checked_density,
-    smooth_problem,
-    smooth_start,
-)
+from mfpde.branches.smooth import SmoothProblem
 from mfpde.branches.walk import Walk
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
+from mfpde.measures.wasserstein import wasserstein
 from mfpde.stationary import polish
+from mfpde.terms.funk_hecke import band_limit
 
-Start = Atoms | Density | Measure
+BranchStart = Atoms | Density | Measure
+
+NEGLIGIBLE = 1e-14
+LARGEST_CONTRACTION = 0.25
+ROUNDING = 1e-12
+FARTHEST = 0.1
+SPHERE_SUPPORT = 500
+MOST_ITERATIONS = 100
+SHORTEST_SHARE = 1e-4
 
 
 def continuation(
     equation: MeanFieldEquation,
-    atoms: Start,
+    atoms: BranchStart,
     parameter: str,
     values: ArrayLike,
     *,
@@ -99,14 +124,39 @@ def continuation(
     choice("parameter", parameter, PARAMETERS)
     check_parameter(equation, parameter)
     wanted = _checked_values(parameter, values)
-    first = equation_at(equation, parameter, float(wanted[0]))
-    problem: AnyProblem
+    value, span = float(wanted[0]), float(np.abs(wanted[-1] - wanted[0]))
+    first = equation_at(equation, parameter, value)
+    problem: Problem
     if parameter == "diffusion" or first.diffusion > 0:
-        density = checked_density(first, atoms)
-        problem = smooth_problem(equation, density, Range(parameter, wanted))
-        place = smooth_start(problem, density, float(wanted[0]))
+        density = _checked_density(first, atoms)
+        last = equation_at(equation, parameter, float(wanted[-1]))
+        problem = SmoothProblem(
+            equation=equation,
+            parameter=parameter,
+            span=span,
+            geometry=density.geometry,
+            mass=density.total_mass,
+            degree=_needed_degree([first, last], density),
+        )
+        place = _smooth_start(problem, density, value)
     else:
-        problem, place = _atomic_start(equation, atoms, Range(parameter, wanted))
+        if not isinstance(atoms, Atoms):
+            raise ValueError(
+                f"atoms = {atoms!r} must be Atoms: without diffusion the stationary states "
+                "are atoms; a Density is followed with diffusion above 0"
+            )
+        # Both ends of the range must be allowed.
+        equation_at(equation, parameter, float(wanted[-1]))
+        polished = polish(first, atoms)
+        if not polished.converged:
+            raise ValueError(
+                f"atoms: no stationary state beside them at {parameter} = {value:g}; "
+                f"{polished.message}"
+            )
+        rest = polished.atoms
+        masses = np.array(rest.masses)
+        problem = AtomicProblem(equation, parameter, span, masses, rest.dimension)
+        place = StateAt(np.array(rest.points).ravel(), value)
     ahead = Direction(np.zeros(len(place.state)), float(np.sign(wanted[1] - wanted[0])))
     walk = Walk(
         problem, place, tangent(problem, place, ahead), wanted, switch=bool(switch)
@@ -141,30 +191,121 @@ def _checked_values(parameter: str, values: ArrayLike) -> FloatArray:
     return wanted
 
 
-def _atomic_start(
-    equation: MeanFieldEquation, start: object, where: Range
-) -> tuple[AtomicProblem, Place]:
-    parameter, wanted = where
-    value = float(wanted[0])
-    if not isinstance(start, Atoms):
+def _checked_density(equation: MeanFieldEquation, start: object) -> Density:
+    """Return the density to start from; ``ValueError`` if it cannot be followed."""
+    if isinstance(start, Measure) and not len(start.atoms):
+        start = start.density
+    if not isinstance(start, Density):
+        what = "atoms" if isinstance(start, Atoms | Measure) else repr(start)
         raise ValueError(
-            f"atoms = {start!r} must be Atoms: without diffusion the stationary states are "
-            "atoms; a Density is followed with diffusion above 0"
+            f"atoms: with diffusion {equation.diffusion:g} atoms dissolve at once, the "
+            f"stationary states are smooth densities; give a Density for {what}, such as "
+            "the end of a run, or uniform(Circle(512))"
         )
-    # Both ends of the range must be allowed.
-    equation_at(equation, parameter, float(wanted[-1]))
-    polished = polish(equation_at(equation, parameter, value), start)
-    if not polished.converged:
+    if equation.has_softmax:
         raise ValueError(
-            f"atoms: no stationary state beside them at {parameter} = {value:g}; "
-            f"{polished.message}"
+            "atoms: densities are followed for unnormalised attention only"
         )
-    atoms = polished.atoms
-    problem = AtomicProblem(
-        equation,
-        parameter,
-        np.array(atoms.masses),
-        atoms.dimension,
-        float(np.abs(wanted[-1] - value)),
+    for term in equation.externals:
+        term.check_dimension(start.dimension)
+        if start.geometry.axis is not None:
+            term.check_axis(start.geometry.axis)
+        if term.layer is None or not term.is_gradient:
+            raise ValueError(
+                f"equation: {term!r}; densities are followed with perceptrons of scalar "
+                "weights only"
+            )
+    return start
+
+
+def _needed_degree(ends: list[MeanFieldEquation], density: Density) -> int:
+    """Degree that the interaction needs; ``ValueError`` if the grid is too coarse for it."""
+    return max(
+        (
+            min(
+                attention.band_limit(density.geometry),
+                band_limit(attention.beta, density.dimension, NEGLIGIBLE),
+            )
+            for equation in ends
+            for attention in equation.attentions
+        ),
+        default=1,
     )
-    return problem, Place(np.array(atoms.points).ravel(), value)
+
+
+def _smooth_start(problem: SmoothProblem, density: Density, value: float) -> StateAt:
+    """Stationary density beside the given one.
+
+    Raises
+    ------
+    ValueError
+        If Newton's method finds none, or one that is not beside it.
+    """
+    start = StateAt(problem.coefficients(density, value), value)
+    where = f"at {problem.parameter} = {value:g}"
+    found = _damped(problem, start)
+    if found is None:
+        raise ValueError(
+            "atoms: Newton's method finds no stationary density beside the one given, "
+            f"{where}; let a run come to rest there first"
+        )
+    if _is_only_state(problem, value):
+        return found
+    contraction = _contraction(problem, start)
+    # On a sphere W1 is that between a few hundred points.
+    is_sphere = density.dimension > 2 and density.geometry.axis is None
+    support = SPHERE_SUPPORT if is_sphere else None
+    distance = wasserstein(density, problem.density(found), order=1, support=support)
+    if contraction > LARGEST_CONTRACTION or distance > FARTHEST:
+        raise ValueError(
+            f"atoms: no stationary density beside the one given, {where}: the one that "
+            f"Newton's method goes to is at the distance W1 = {distance:.3g}, with "
+            f"corrections that shrink by the factor {contraction:.2g} at first, and may "
+            f"be another one; W1 must be at most {FARTHEST} and the factor at most "
+            f"{LARGEST_CONTRACTION}; let a run come to rest there first"
+        )
+    return found
+
+
+def _is_only_state(problem: SmoothProblem, value: float) -> bool:
+    equation = problem.at(value)
+    if equation.sign < 0:
+        return True
+    bound = sum(
+        a.amplitude * (-np.expm1(-2 * a.beta) / (2 * a.beta) if a.beta else 1.0)
+        for a in equation.attentions
+    )
+    return bool(equation.diffusion > problem.mass * bound)
+
+
+def _contraction(problem: SmoothProblem, start: StateAt) -> float:
+    """Ratio of the second simplified Newton correction to the first."""
+    found = problem.linearised(start)
+    first = least_squares(found.matrix, -found.residual)
+    size = float(np.linalg.norm(first))
+    if size <= ROUNDING:
+        return 0.0
+    there = problem.residual(StateAt(start.state + first, start.value))
+    zeros = np.zeros(len(found.residual) - len(there))
+    second = least_squares(found.matrix, -np.concatenate([there, zeros]))
+    return float(np.linalg.norm(second)) / size
+
+
+def _damped(problem: SmoothProblem, place: StateAt) -> StateAt | None:
+    """Place found by Newton's method with steps cut so that |G| falls; None if there is none."""
+    for _ in range(MOST_ITERATIONS):
+        found = problem.linearised(place)
+        size = float(np.linalg.norm(found.residual))
+        if size <= ROUNDING:
+            break
+        step = least_squares(found.matrix, -found.residual)
+        share = 1.0
+        while share > SHORTEST_SHARE:
+            tried = StateAt(place.state + share * step, place.value)
+            if np.linalg.norm(problem.residual(tried)) < (1 - share / 4) * size:
+                break
+            share /= 2
+        else:
+            break
+        place = tried
+    return at_value(problem, place)

@@ -1,4 +1,7 @@
-"""The result of :func:`mfpde.continuation`: states along a branch, and the events on it."""
+"""The result of :func:`mfpde.continuation`: states along a branch, and the events on it.
+
+With diffusion the states are smooth densities with their stability, without it atoms.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,109 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.branches.stationary_density import StationaryDensity
 from mfpde.equation import MeanFieldEquation
+from mfpde.measures.measure import Density
 from mfpde.stationary import PolishedAtoms
 
-State = PolishedAtoms | StationaryDensity
+TOLERANCE = 1e-12
+ROUNDING = 1e-11
 
 _NAMES = {"beta": "beta", "weight_scale": "weight scale", "diffusion": "diffusion"}
+
+
+@dataclass(frozen=True, eq=False)
+class StationaryDensity:
+    """A density rho with v rho = kappa grad rho.
+
+    On a zonal grid ``density`` holds the exact masses of its bands.
+
+    Attributes
+    ----------
+    equation
+        The equation, with its diffusion kappa > 0.
+    density
+        The stationary density.
+    residual
+        Largest difference between s F and kappa log rho, up to a constant.
+    hessian_eigenvalues
+        Eigenvalues of the second derivative of kappa int rho log rho - s E, divided by
+        kappa, in L^2(1 / rho), increasing: those of the directions that interact; it is 1 in
+        all others.  Zero for rotations; negative: unstable.  On a zonal grid those of the
+        directions that are zonal too.
+    symmetry_dimension
+        Number of independent rotations of the equation that change the state.
+    """
+
+    equation: MeanFieldEquation
+    density: Density
+    residual: float
+    hessian_eigenvalues: FloatArray
+    symmetry_dimension: int
+
+    @property
+    def converged(self) -> bool:
+        """Whether the residual is at most 1e-12."""
+        return self.residual <= TOLERANCE
+
+    @property
+    def unstable_dimension(self) -> int:
+        """Number of unstable directions."""
+        return int((self.hessian_eigenvalues < -ROUNDING).sum())
+
+    @property
+    def strict_margin(self) -> float:
+        """Smallest eigenvalue, those of the rotations left out."""
+        order = np.argsort(np.abs(self.hessian_eigenvalues), kind="stable")
+        kept = self.hessian_eigenvalues[order[self.symmetry_dimension :]]
+        return float(kept.min(initial=1.0))
+
+    @property
+    def is_second_order(self) -> bool:
+        """Whether no small change of the density grows."""
+        return self.converged and self.unstable_dimension == 0
+
+    @property
+    def order(self) -> float:
+        """Length of the mean of x under the density of mass 1: 0 if uniform, 1 for an atom."""
+        return mean_length(self.density)
+
+    @property
+    def free_energy(self) -> float:
+        """The free energy kappa int rho log rho - s E, which the flow never increases."""
+        found = self.equation.lyapunov_function(self.density)
+        assert found is not None
+        return found
+
+    def __str__(self) -> str:
+        relative = self.density.values * self.density.geometry.areas.sum()
+        relative = relative / self.density.total_mass
+        kind = "zonal " if self.density.geometry.axis is not None else ""
+        stable = "stable" if self.is_second_order else "unstable"
+        return "\n".join(
+            [
+                f"{self.equation}, {self.equation.convention}",
+                f"stationary density, residual {self.residual:.1e}, {stable}: "
+                f"{self.unstable_dimension} unstable {kind}directions, "
+                f"{self.symmetry_dimension} rotation modes",
+                f"density over the uniform one: {relative.min():.6g} to "
+                f"{relative.max():.6g}; |mean of x| {self.order:.6g}; free energy "
+                f"{self.free_energy:.12g}",
+            ]
+        )
+
+
+def mean_length(density: Density) -> float:
+    """Length of the mean of x under a density of mass 1."""
+    geometry = density.geometry
+    if geometry.axis is not None:
+        along = geometry.moments(density.masses, 1)[1].real
+        return float(np.abs(along) / density.total_mass)
+    masses = density.masses.ravel()
+    mean = masses @ geometry.points.reshape(len(masses), -1) / masses.sum()
+    return float(np.linalg.norm(mean))
+
+
+StationaryState = PolishedAtoms | StationaryDensity
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +251,7 @@ class Continuation:
     equation: MeanFieldEquation
     parameter: str
     values: FloatArray
-    states: tuple[State, ...]
+    states: tuple[StationaryState, ...]
     events: tuple[BranchEvent, ...]
     reason: str
     is_complete: bool
@@ -174,11 +273,17 @@ class Continuation:
         )
 
     def __str__(self) -> str:
+        name = _NAMES[self.parameter]
+        kind, energy, margins = "atoms", "energy", ""
+        if any(isinstance(state, StationaryDensity) for state in self.states):
+            kind, energy = f"{'|mean x|':>10}", "free energy"
+        else:
+            margins = f" {'strict margin':>13} {'split margin':>13}"
         lines = [
             f"{self.equation}, {self.equation.convention}",
-            f"branch in {_NAMES[self.parameter]}: {len(self.states)} states, "
+            f"branch in {name}: {len(self.states)} states, "
             f"{len(self.events)} events; {self.reason}",
-            _header(self),
+            f"{name:>14} {kind} {energy:>18} {'residual':>9} unstable{margins}",
         ]
         for number, (value, state) in enumerate(
             zip(self.values, self.states, strict=True)
@@ -192,38 +297,21 @@ class Continuation:
         return [f"{event.value:14.9g} {event.kind}: {event}" for event in here]
 
 
-def unstable_shifts(state: State) -> int:
-    """Count the unstable directions of a state."""
-    if isinstance(state, StationaryDensity):
-        return state.unstable_dimension
-    return int((state.shift_rates.real > state.shift_rounding).sum())
-
-
-def _energy(state: State) -> float:
+def _energy(state: StationaryState) -> float:
     if isinstance(state, StationaryDensity):
         return state.free_energy
     found = state.equation.energy(state.atoms)
     return np.nan if found is None else found
 
 
-def _header(result: Continuation) -> str:
-    name = _NAMES[result.parameter]
-    if any(isinstance(state, StationaryDensity) for state in result.states):
-        return (
-            f"{name:>14} {'|mean x|':>10} {'free energy':>18} {'residual':>9} unstable"
-        )
-    return (
-        f"{name:>14} {'atoms':>5} {'energy':>18} {'residual':>9} unstable "
-        f"{'strict margin':>13} {'split margin':>13}"
-    )
-
-
-def _row(state: State) -> str:
-    energy, unstable = _energy(state), unstable_shifts(state)
+def _row(state: StationaryState) -> str:
+    energy = _energy(state)
     if isinstance(state, StationaryDensity):
         return (
-            f"{state.order:10.6f} {energy:18.12g} {state.residual:9.1e} {unstable:8d}"
+            f"{state.order:10.6f} {energy:18.12g} {state.residual:9.1e} "
+            f"{state.unstable_dimension:8d}"
         )
+    unstable = int((state.shift_rates.real > state.shift_rounding).sum())
     return (
         f"{len(state.atoms):5d} {energy:18.12g} {state.relative_residual:9.1e} "
         f"{unstable:8d} {state.strict_margin:13.5g} {state.split_margin:13.5g}"

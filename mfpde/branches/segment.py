@@ -14,24 +14,20 @@ symmetry and goes on as its own mirror image (or a rotated copy of itself): a pi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
 
-from mfpde.arrays import FloatArray
 from mfpde.branches.arclength import (
     Direction,
-    Place,
+    Problem,
+    StateAt,
     at_value,
     corrected,
     cosine,
     tangent,
 )
-from mfpde.branches.atomic import AtomicProblem
-from mfpde.branches.smooth import SmoothProblem
-
-AnyProblem = AtomicProblem | SmoothProblem
 
 RESOLUTION = 1e-13
 CLOSEST = 1e-7
@@ -49,13 +45,13 @@ class LostBranchError(Exception):
 class Segment:
     """Piece of a branch from ``start`` along ``direction``, of ``length``, to ``end``."""
 
-    problem: AnyProblem
-    start: Place
+    problem: Problem
+    start: StateAt
     direction: Direction
     length: float
-    end: Place
+    end: StateAt
 
-    def place(self, distance: float) -> Place:
+    def place(self, distance: float) -> StateAt:
         """Point of the branch at a distance.
 
         Raises
@@ -67,30 +63,25 @@ class Segment:
             return self.start
         if distance == self.length:
             return self.end
-        found = corrected(self.problem, self.start, (self.direction, distance))
+        found = corrected(self.problem, self.start, self.direction, distance=distance)
         if found is None:
             raise LostBranchError
         return found
 
-    def distance_of(self, place: Place) -> float:
-        """Distance from the start to a place of the branch, along the direction."""
-        change = (place.value - self.start.value) / self.problem.span
-        moved = Direction(place.state - self.start.state, change)
-        return cosine(self.problem, moved, self.direction)
-
     def root(
         self,
-        function: Callable[[Place], float],
+        function: Callable[[StateAt], float],
         *,
-        between: tuple[float, float] | None = None,
+        low: float = 0.0,
+        high: float | None = None,
     ) -> float:
         """Distance where ``function`` of the place crosses zero, to rounding.
 
-        The zero lies ``between`` two distances, by default those of the whole segment.  If the
+        The zero lies between two distances, by default those of the whole segment.  If the
         function has the same sign at both, it is zero to rounding at one of them, and the one with
         the value of smaller size is returned.
         """
-        low, high = (0.0, self.length) if between is None else between
+        high = self.length if high is None else high
         first, last = function(self.place(low)), function(self.place(high))
         if first * last > 0:
             return low if abs(first) < abs(last) else high
@@ -104,65 +95,60 @@ class Segment:
             )
         )
 
-    def at_value(self, value: float, *, between: tuple[float, float]) -> Place:
+    def at_value(self, value: float, *, low: float, high: float) -> StateAt:
         """Place between two distances, with no turn in between, where p is ``value``."""
-        low, high = (self.place(distance) for distance in between)
-        for end in (high, low):
+        first, last = self.place(low), self.place(high)
+        for end in (last, first):
             if value == end.value:
                 return end
-        share = (value - low.value) / (high.value - low.value)
-        state = self.problem.moved(low.state, share * (high.state - low.state))
-        found = self._beside(Place(state, value), between)
+        share = (value - first.value) / (last.value - first.value)
+        state = self.problem.moved(first.state, share * (last.state - first.state))
+        found = at_value(self.problem, StateAt(state, value))
         if found is not None:
-            return found
+            change = (value - self.start.value) / self.problem.span
+            way = Direction(found.state - self.start.state, change)
+            moved = np.sqrt(self.problem.weights @ (found.state - state) ** 2)
+            if (
+                low <= cosine(self.problem, way, self.direction) <= high
+                and moved <= LARGEST_CORRECTION * self.length
+            ):
+                return found
         # Beside a fold or a pitchfork other states have this value too.
-        distance = self.root(lambda place: place.value - value, between=between)
-        return Place(self.place(distance).state, value)
-
-    def _beside(self, guess: Place, between: tuple[float, float]) -> Place | None:
-        """Place with the guess's value of p; None if it is far off or outside the distances."""
-        found = at_value(self.problem, guess)
-        if found is None or not between[0] <= self.distance_of(found) <= between[1]:
-            return None
-        weights = self.problem.weights
-        moved = np.sqrt(weights @ (found.state - guess.state) ** 2)
-        return found if moved <= LARGEST_CORRECTION * self.length else None
+        distance = self.root(lambda place: place.value - value, low=low, high=high)
+        return StateAt(self.place(distance).state, value)
 
     def cut(self, distance: float) -> Segment:
         """Return the part up to a distance."""
-        return Segment(
-            self.problem, self.start, self.direction, distance, self.place(distance)
-        )
+        return replace(self, length=distance, end=self.place(distance))
 
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """A rate or the branch's direction changes its sign at ``distance``, ``place``."""
+    """A rate or the branch's direction changes its sign at ``distance``, ``place``.
+
+    ``before`` and ``after`` count the unstable directions, for a split those of the ``atom``.
+    """
 
     distance: float
-    place: Place
+    place: StateAt
     kind: str
-    index: int
     before: int
     after: int
+    atom: int | None = None
 
-    def dimension(self, problem: AnyProblem) -> int:
+    @property
+    def begins_branch(self) -> bool:
+        """Whether another branch begins here, to which the walk may switch."""
+        return self.kind in ("split", "stability") and self.after > self.before
+
+    def dimension(self, problem: Problem) -> int:
         """Number of rates that are zero here (for a split, of the atom that splits)."""
         if self.kind == "fold":
             return 1
-        kind = "split" if self.kind == "split" else "stability"
-        rates = problem.rates(self.place)[kind]
-        if kind == "split":
-            own = np.arange(len(rates)) // _directions(problem)
-            rates = rates[own == self.index // _directions(problem)]
+        found = problem.rates(self.place)
+        rates = found.motions if self.atom is None else found.splits[self.atom]
         zero = np.abs(rates) <= ZERO * problem.rounding(self.place)
         return max(1, int(zero.sum()))
-
-
-def unstable_motions(problem: AnyProblem, place: Place) -> int:
-    """Count the unstable directions of a state, rotations of the equation left out."""
-    rates = problem.rates(place)["stability"]
-    return int((rates > problem.rounding(place)).sum())
 
 
 def crossings(segment: Segment) -> list[Crossing]:
@@ -177,34 +163,28 @@ def crossings(segment: Segment) -> list[Crossing]:
     turn = _turn(segment)
     if turn is not None:
         if turn.kind == "fold":
+            close = CLOSEST * segment.problem.span
             beside = [
-                c for c in found if c.kind == "stability" and _same(c, turn, segment)
+                c
+                for c in found
+                if c.kind == "stability"
+                and abs(c.place.value - turn.place.value) <= close
             ]
             found = [c for c in found if c not in beside[:1]]
         found.append(turn)
     found.sort(key=lambda crossing: crossing.distance)
-    _check_counts(segment, found)
-    return found
-
-
-def _check_counts(segment: Segment, found: list[Crossing]) -> None:
-    """Raise ``LostBranchError`` if crossings do not explain how stability changes.
-
-    Then the step has gone over to another branch, as it may where two come close.
-    """
-    count = unstable_motions(segment.problem, segment.start)
+    # If crossings do not explain how stability changes, the step has gone over to another
+    # branch, as it may where two come close.
+    count = segment.problem.unstable_motions(segment.start)
     for crossing in found:
         if crossing.kind == "split":
             continue
         if crossing.before != count:
             raise LostBranchError
         count = crossing.after
-    if count != unstable_motions(segment.problem, segment.end):
+    if count != segment.problem.unstable_motions(segment.end):
         raise LostBranchError
-
-
-def _same(one: Crossing, other: Crossing, segment: Segment) -> bool:
-    return abs(one.place.value - other.place.value) <= CLOSEST * segment.problem.span
+    return found
 
 
 def _losses(segment: Segment) -> list[Crossing]:
@@ -214,78 +194,53 @@ def _losses(segment: Segment) -> list[Crossing]:
     differs between places where rotations change the state and places where they do not.
     """
     problem = segment.problem
-    first = unstable_motions(problem, segment.start)
-    last = unstable_motions(problem, segment.end)
+    first = problem.unstable_motions(segment.start)
+    last = problem.unstable_motions(segment.end)
     step = 1 if last > first else -1
     counts = range(first, last, step)
-    indices = [min(count, count + step) for count in counts]
+
+    def zero_of(index: int) -> float:
+        return segment.root(lambda place: float(problem.rates(place).motions[index]))
+
     # Rates that are equal cross zero in an order that only rounding tells.
-    distances = sorted(_root_of_rate(segment, ("stability", i)) for i in indices)
+    distances = sorted(zero_of(min(count, count + step)) for count in counts)
     return [
-        Crossing(
-            distance, segment.place(distance), "stability", index, count, count + step
-        )
-        for distance, index, count in zip(distances, indices, counts, strict=True)
+        Crossing(distance, segment.place(distance), "stability", count, count + step)
+        for distance, count in zip(distances, counts, strict=True)
     ]
 
 
 def _splits(segment: Segment) -> list[Crossing]:
     """Crossings where rates of splitting are zero, atom by atom."""
     problem = segment.problem
-    if not isinstance(problem, AtomicProblem):
-        return []
     rounding = max(problem.rounding(segment.start), problem.rounding(segment.end))
-    first = problem.rates(segment.start)["split"] > rounding
-    last = problem.rates(segment.end)["split"] > rounding
-    atoms = np.arange(len(first)) // _directions(problem)
+    first = problem.rates(segment.start).splits > rounding
+    last = problem.rates(segment.end).splits > rounding
+
+    def zero_of(atom: int, k: int) -> float:
+        return segment.root(lambda place: float(problem.rates(place).splits[atom, k]))
+
     found = []
-    for index in np.flatnonzero(first != last):
-        mine = atoms == atoms[index]
-        distance = _root_of_rate(segment, ("split", int(index)))
-        found.append(
-            Crossing(
-                distance,
-                segment.place(distance),
-                "split",
-                int(index),
-                int(first[mine].sum()),
-                int(last[mine].sum()),
-            )
-        )
+    for atom, k in np.argwhere(first != last):
+        distance = zero_of(atom, k)
+        before, after = int(first[atom].sum()), int(last[atom].sum())
+        place = segment.place(distance)
+        found.append(Crossing(distance, place, "split", before, after, int(atom)))
     return found
-
-
-def _root_of_rate(segment: Segment, which: tuple[str, int]) -> float:
-    kind, index = which
-
-    def rate(place: Place) -> float:
-        rates: FloatArray = segment.problem.rates(place)[kind]
-        return float(rates[index])
-
-    return segment.root(rate)
-
-
-def _directions(problem: AnyProblem) -> int:
-    return problem.dimension - 1 if isinstance(problem, AtomicProblem) else 1
 
 
 def _turn(segment: Segment) -> Crossing | None:
     """Crossing where the parameter turns back, a fold or a pitchfork; None if it does not."""
+    problem = segment.problem
 
-    def slope(place: Place) -> float:
-        return tangent(segment.problem, place, segment.direction).value
+    def slope(place: StateAt) -> float:
+        return tangent(problem, place, segment.direction).value
 
     if segment.direction.value * slope(segment.end) >= 0:
         return None
     distance = segment.root(slope)
-    before, after = _counts_beside(segment, distance)
+    beside = max(SHARE_BESIDE * segment.length, LEAST_BESIDE)
+    places = [segment.place(distance - beside), segment.place(distance + beside)]
+    before, after = (problem.unstable_motions(place) for place in places)
     kind = "fold" if (after - before) % 2 else "pitchfork"
-    return Crossing(distance, segment.place(distance), kind, 0, before, after)
-
-
-def _counts_beside(segment: Segment, distance: float) -> tuple[int, int]:
-    """Count the unstable directions a little before and after a distance."""
-    step = max(SHARE_BESIDE * segment.length, LEAST_BESIDE)
-    places = segment.place(distance - step), segment.place(distance + step)
-    before, after = (unstable_motions(segment.problem, place) for place in places)
-    return before, after
+    return Crossing(distance, segment.place(distance), kind, before, after)

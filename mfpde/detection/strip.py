@@ -15,13 +15,11 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle
+from mfpde.measures.distributions import on_circle
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.terms import Perceptron
 
 NARROWEST, WIDEST = 1.3, 5.0
 """Widths between which the fit is valid, in cells."""
-KINKED = ("relu", "leaky_relu")
 _LARGEST, _SMALLEST = 0.6, 0.03
 _CELLS_PER_WAVE = 8
 """Shorter waves are the transport's: at delta = 2 h it has already changed them."""
@@ -78,11 +76,11 @@ def strip_width(measure: AnyMeasure, equation: MeanFieldEquation) -> StripWidth:
 def _objection(measure: AnyMeasure, equation: MeanFieldEquation) -> str:
     if isinstance(measure, Atoms) or len(as_measure(measure).atoms):
         return "atoms have no strip"
-    if not isinstance(as_measure(measure).geometry, Circle):
+    if not on_circle(measure):
         return "on the circle only"
-    for term in equation.externals:
-        if isinstance(term, Perceptron) and term.activation_name in KINKED:
-            return f"{term.activation_name} has a kink"
+    for layer in equation.perceptrons:
+        if layer.activation.kinks:
+            return f"{layer.activation_name} has a kink"
     return ""
 
 

@@ -13,7 +13,6 @@ from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.plotting.projections import Projection, clip_to_outline, outlined
 from mfpde.plotting.style import LANDSCAPE, MUTED, NEURONS
-from mfpde.terms import Perceptron
 
 Neuron = tuple[FloatArray, FloatArray, float]
 
@@ -27,15 +26,14 @@ def neurons_of(equation: MeanFieldEquation, dimension: int) -> list[Neuron]:
         If the directions do not have ``dimension`` entries.
     """
     neurons = []
-    for term in equation.externals:
-        if isinstance(term, Perceptron):
-            term.check_dimension(dimension)
-            neurons += [
-                (direction, np.asarray(weight), float(bias))
-                for direction, weight, bias in zip(
-                    term.directions, term.weights, term.biases, strict=True
-                )
-            ]
+    for layer in equation.perceptrons:
+        layer.check_dimension(dimension)
+        neurons += [
+            (direction, np.asarray(weight), float(bias))
+            for direction, weight, bias in zip(
+                layer.directions, layer.weights, layer.biases, strict=True
+            )
+        ]
     return neurons
 
 

@@ -32,8 +32,7 @@ from mfpde.plotting.style import (
     styled,
 )
 from mfpde.runs.run import Run
-from mfpde.terms import Attention, Exponential, InteractionTerm, Perceptron
-from mfpde.terms.base import ExternalTerm
+from mfpde.terms import Exponential
 
 NO_GRADIENT = "no energy: drift is not a gradient"
 NOT_RECORDED = "no energy was recorded"
@@ -203,7 +202,7 @@ def describe_equation(equation: MeanFieldEquation | None) -> str:
     """Terms, direction, diffusion and kernel convention in two lines."""
     if equation is None:
         return "stored run without its equation (it has the user's own functions)"
-    terms = " + ".join(_describe_term(term) for term in equation.terms)
+    terms = " + ".join(term.description for term in equation.terms)
     diffusion = f", diffusion κ = {equation.diffusion:g}" if equation.diffusion else ""
     arrow = "s = +1" if equation.sign > 0 else "s = −1"
     direction = f"{equation.direction.capitalize()} ({arrow})"
@@ -226,19 +225,6 @@ def _describe_kernel(equation: MeanFieldEquation) -> str:
     for plain, fine in (("beta", "β"), ("x.y", "x·y"), (" - ", " − ")):
         words = words.replace(plain, fine)
     return words
-
-
-def _describe_term(term: InteractionTerm | ExternalTerm) -> str:
-    if isinstance(term, Attention):
-        kind = "softmax attention" if term.normalized else "attention"
-        return f"{kind} (β = {term.beta:g})"
-    if isinstance(term, Perceptron):
-        units = len(term.directions)
-        plural = "s" if units > 1 else ""
-        return f"perceptron ({units} {term.activation_name} neuron{plural})"
-    if isinstance(term, InteractionTerm):
-        return f"interaction ({term.zonal_kernel!r})"
-    return "external potential"
 
 
 def _compose_curves(figure: Figure, run: Run) -> None:

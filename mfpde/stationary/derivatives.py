@@ -218,9 +218,9 @@ def external_field(
     scales = np.zeros(count)
     for term in equation.externals:
         here = np.einsum("nai,ni->na", frames, term.drift(points))
-        if isinstance(term, Perceptron):
-            slopes, contributions = _of_perceptron(
-                term, (points, frames), equation.sign
+        if term.layer is not None:
+            slopes, contributions = _of_layer(
+                term.layer, points, frames, sign=equation.sign
             )
         else:
             slopes = _by_differences(term, points, frames)
@@ -235,27 +235,20 @@ def external_field(
 def count_on_kinks(equation: MeanFieldEquation, points: FloatArray) -> int:
     """Count the pairs (point, neuron) where the point lies on the neuron's kink."""
     total = 0
-    for term in equation.externals:
-        if isinstance(term, Perceptron):
-            left, right = term.activation.slopes(term.preactivations(points))
-            total += int(((left != right) & _acting(term)).sum())
+    for layer in equation.perceptrons:
+        left, right = layer.activation.slopes(layer.preactivations(points))
+        total += int(((left != right) & layer.acts).sum())
     return total
 
 
 def is_differenced(term: ExternalTerm) -> bool:
     """Whether second derivatives of the term come from finite differences."""
-    return not isinstance(term, Perceptron) or term.activation.derivative is None
+    return term.layer is None or term.layer.activation.derivative is None
 
 
-def _acting(term: Perceptron) -> FloatArray:
-    rows = term.weights if term.is_gradient else np.abs(term.weights).sum(axis=1)
-    return np.asarray(rows != 0)
-
-
-def _of_perceptron(
-    term: Perceptron, place: tuple[FloatArray, FloatArray], sign: int
+def _of_layer(
+    term: Perceptron, points: FloatArray, frames: FloatArray, *, sign: int
 ) -> tuple[FloatArray, FloatArray]:
-    points, frames = place
     z = term.preactivations(points)
     outputs = np.asarray(term.activation.sigma(z))
     left, right = term.activation.slopes(z)

@@ -16,23 +16,7 @@ Rounding, u = 2^-53:
 
 with z_j = |a_j| + |b_j|, J neurons, and |Phi| <= z^2 / 2.
 
-Bounds for the named activations sigma: derivatives, and polynomials near Phi, Phi' = sigma.
-
-    relu        0 <= sigma' <= 1                 sigma'' = 0 off the kink
-    leaky_relu  0.01 <= sigma' <= 1              sigma'' = 0 off the kink
-    gelu        sigma' = N + z n                 -0.1290 < sigma' < 1.1290   (at z = -+ sqrt 2)
-                sigma'' = (2 - z^2) n            |sigma''| <= 2 n(0) < 0.7979
-                sigma''' = (z^3 - 4 z) n         |sigma'''| < 0.7796   (at z^2 = (7 - sqrt 33) / 2)
-                sigma'''' = (7 z^2 - z^4 - 4) n  |sigma''''| <= 4 n(0) < 1.5958
-    tanh        0 < sigma' <= 1                  |sigma''| <= 4 / (3 sqrt 3) < 0.7699
-                |sigma'''| <= 2   (at 0),  |sigma''''| < 4.0859
-    linear      sigma' = 1                       sigma'' = 0
-
-and |sigma(z)| <= |z| for all of them.  Chebyshev interpolation of degree N on an interval of
-half-length h has the error 2 (h/2)^{N+1} max |Phi^{(N+1)}| / (N+1)!, where
-
-    gelu    Phi^{(k+3)} = +-(He_k - He_{k+2}) n,   |He_k n| <= 1.0865 sqrt(k! / (2 pi))  (Cramer)
-    tanh    |Phi^{(k+1)}| <= k! tan(r) / r^k,  r = 1.4                              (Cauchy)
+The bounds of an activation are its own (``mfpde.terms.activations``).
 """
 
 from __future__ import annotations
@@ -41,44 +25,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import gammaln
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.stationary.taylor_bounds import ArcForms, Ridges, Slopes, ridge_forms
 from mfpde.terms import Perceptron
+from mfpde.terms.activation import ActivationBounds
+from mfpde.terms.activations import ACTIVATIONS
 
-_KINKED = {"relu": 1.0, "leaky_relu": 0.99}
-"""Jump of sigma' at 0 of the activations that are linear on both sides."""
 SAME_HYPERPLANE = 4e-16
 """Neurons whose unit vectors (a, b) / |a| agree to rounding have one hyperplane."""
-CRAMER = 1.0865 / np.sqrt(2 * np.pi)
-STRIP = 1.4
-
-
-@dataclass(frozen=True)
-class ActivationBounds:
-    """Bounds of the slope sigma', and of the sizes of sigma'' and so on off the kinks."""
-
-    least_slope: float
-    largest_slope: float
-    second: float
-    third: float
-    fourth: float
-
-    @property
-    def steepest(self) -> float:
-        """Bound of |sigma'|."""
-        return max(self.largest_slope, -self.least_slope)
-
-
-_BOUNDS = {
-    "relu": ActivationBounds(0.0, 1.0, 0.0, 0.0, 0.0),
-    "leaky_relu": ActivationBounds(0.01, 1.0, 0.0, 0.0, 0.0),
-    "gelu": ActivationBounds(-0.1290, 1.1290, 0.7979, 0.7796, 1.5958),
-    "tanh": ActivationBounds(0.0, 1.0, 0.7699, 2.0, 4.0859),
-    "linear": ActivationBounds(1.0, 1.0, 0.0, 0.0, 0.0),
-}
 
 
 def activation_bounds(term: Perceptron) -> ActivationBounds:
@@ -89,24 +45,15 @@ def activation_bounds(term: Perceptron) -> ActivationBounds:
     ValueError
         For a user's activation, for which no bounds are known.
     """
-    if term.activation_name not in _BOUNDS:
+    if term.activation.bounds is None:
+        known = [
+            name for name, entry in ACTIVATIONS.items() if entry.bounds is not None
+        ]
         raise ValueError(
             f"activation = {term.activation_name!r}: no bounds of its derivatives are "
-            f"known; a certificate needs one of {', '.join(map(repr, _BOUNDS))}"
+            f"known; a certificate needs one of {', '.join(map(repr, known))}"
         )
-    return _BOUNDS[term.activation_name]
-
-
-def higher_slopes(term: Perceptron, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Second and third derivatives of sigma at ``z`` off the kinks, of the shape of ``z``."""
-    if term.activation_name == "gelu":
-        normal = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
-        return (2 - z**2) * normal, (z**2 - 4) * z * normal
-    if term.activation_name == "tanh":
-        outputs = np.tanh(z)
-        slopes = 1 - outputs**2
-        return -2 * outputs * slopes, (6 * outputs**2 - 2) * slopes
-    return np.zeros_like(z), np.zeros_like(z)
+    return term.activation.bounds
 
 
 def polynomial_error(term: Perceptron, degree: int) -> float:
@@ -114,14 +61,18 @@ def polynomial_error(term: Perceptron, degree: int) -> float:
     lengths = np.linalg.norm(term.directions, axis=1)
     weights = np.abs(term.weights)
     acting = weights > 0
-    if not acting.any() or (term.activation_name == "linear" and degree >= 2):
+    if not acting.any():
         return 0.0
-    if term.activation_name in _KINKED and degree >= 2:
-        return _kink_remainder(term, _KINKED[term.activation_name])
-    if term.activation_name not in ("gelu", "tanh") or degree < 4:
+    activation, bounds = term.activation, activation_bounds(term)
+    if activation.is_piecewise_linear and degree >= 2:
+        if not activation.kinks:
+            return 0.0
+        if activation.kinks == (0.0,):
+            return _kink_remainder(term, bounds.largest_slope - bounds.least_slope)
+    if activation.log_derivative is None or degree < 4:
         return float("inf")
     log_errors = np.log(2) + (degree + 1) * np.log(lengths / 2)
-    log_errors += _log_derivative(term.activation_name, degree + 1)
+    log_errors += activation.log_derivative(degree + 1)
     return float(weights[acting] @ np.exp(np.minimum(log_errors[acting], 700.0)))
 
 
@@ -152,16 +103,6 @@ def _kink_remainder(term: Perceptron, jump: float) -> float:
         rest += 4 * abs(float(together)) + float(apart)
         left = left[~(same | opposite)]
     return rest
-
-
-def _log_derivative(name: str, order: int) -> float:
-    """Log of a bound of |Phi^(order)| / order!."""
-    if name == "gelu":
-        k = order - 3
-        largest = np.log(2 * CRAMER) + gammaln(k + 3) / 2
-        return float(largest - gammaln(order + 1))
-    k = order - 1
-    return float(np.log(np.tan(STRIP) / order) - k * np.log(STRIP))
 
 
 ROUNDOFF = 2.0**-53
@@ -225,7 +166,7 @@ class ExternalBounds:
 
     def forms(self, place: Ball) -> ArcForms:
         """Derivatives of V at the centres, the Hessian the lower one of each ball."""
-        return ridge_forms(self.ridges(place), place[:2])
+        return ridge_forms(self.ridges(place), *place[:2])
 
     def kink_bend(self, place: Ball) -> FloatArray:
         """Bound (n,) of how far kinks in a ball move third derivatives from those of ``forms``.
@@ -250,8 +191,7 @@ class ExternalBounds:
 
 def external_bounds(equation: MeanFieldEquation, dimension: int) -> ExternalBounds:
     """Bounds of the equation's V (its terms must be perceptrons with scalar weights)."""
-    terms = tuple(t for t in equation.externals if isinstance(t, Perceptron))
-    return ExternalBounds(terms, dimension)
+    return ExternalBounds(equation.perceptrons, dimension)
 
 
 def _curvature(term: Perceptron) -> float:
@@ -299,7 +239,7 @@ def _slopes(term: Perceptron, place: Ball) -> Slopes:
         lower = np.where(term.weights > 0, bounds.least_slope, bounds.largest_slope)
         steepness = np.where(_is_near(term, z - kink, radii), lower, steepness)
     outputs = np.asarray(term.activation.sigma(z))
-    second, third = higher_slopes(term, z)
+    second, third = term.activation.higher_slopes(z)
     w = term.weights
     return w * outputs, w * steepness, w * second, w * third
 

@@ -46,7 +46,7 @@ def rotation_modes(
     -------
     Columns of tangent coordinates, (n (d - 1), k); k = 0 without symmetry.
     """
-    neurons = [t for t in equation.externals if isinstance(t, Perceptron)]
+    neurons = equation.perceptrons
     if len(neurons) < len(equation.externals):
         found = invariant_rotations(equation, points.shape[1])
         return _span(_displacements(found, points, frames))
@@ -89,10 +89,10 @@ def _met_by(points: FloatArray, free: FloatArray) -> tuple[FloatArray, FloatArra
 
 def _vectors(term: Perceptron) -> FloatArray:
     """Return the directions (units, d) of neurons that act, and their vector weights."""
+    acting = term.directions[term.acts]
     if term.is_gradient:
-        return np.asarray(term.directions[term.weights != 0])
-    acting = term.weights.any(axis=1)
-    return np.concatenate([term.directions[acting], term.weights[acting]])
+        return np.asarray(acting)
+    return np.concatenate([acting, term.weights[term.acts]])
 
 
 def _planes(first: FloatArray, second: FloatArray) -> FloatArray:

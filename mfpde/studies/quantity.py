@@ -15,12 +15,16 @@ converges) ten times the larger of the last two stands for the error.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
 from mfpde.arrays import FloatArray
+from mfpde.measures.measure import Atoms
+from mfpde.studies.final_atoms import Seen, matched
 
 LEAST_GRIDS = 3
 LEAST_ORDER = 0.5
@@ -92,6 +96,16 @@ class Converging:
         return smallest if LEAST_ORDER <= smallest < np.inf else float("nan")
 
 
+class Judgement(NamedTuple):
+    """Differences (n - 1,), orders (n - 2,), estimated error, digits that hold, and why."""
+
+    differences: FloatArray
+    orders: FloatArray
+    error: float
+    digits: int
+    reason: str
+
+
 def distances(kind: str, one: FloatArray, other: FloatArray) -> FloatArray:
     """Angles between unit vectors (n, d) for positions, else absolute differences (n,)."""
     if kind != "position":
@@ -102,46 +116,38 @@ def distances(kind: str, one: FloatArray, other: FloatArray) -> FloatArray:
 
 def observed_orders(differences: FloatArray, spacings: FloatArray) -> FloatArray:
     """Observed orders (n - 2,); NaN where a difference is missing, infinite where it is 0."""
-    triples = zip(
-        differences[:-1],
-        differences[1:],
-        spacings[:-2],
-        spacings[1:-1],
-        spacings[2:],
-        strict=True,
+    return np.array(
+        [
+            _order(differences[k], differences[k + 1], spacings[k : k + 3])
+            for k in range(len(spacings) - 2)
+        ]
     )
-    return np.array([_order(d, e, (h1, h2, h3)) for d, e, h1, h2, h3 in triples])
 
 
-def _order(before: float, after: float, spacings: tuple[float, float, float]) -> float:
+def _order(before: float, after: float, spacings: FloatArray) -> float:
+    """Order p of which three grids show the differences ``before`` and ``after``."""
     if np.isnan(before + after):
         return float("nan")
     if after == 0 or before == 0:
         return np.inf if after == 0 else -np.inf
-    wanted = np.log(before / after)
-    ends = [_fall(p, spacings) - wanted for p in (-STEEPEST, STEEPEST)]
-    if ends[0] >= 0 or ends[1] <= 0:
-        return np.inf if ends[1] <= 0 else -np.inf
-    return float(
-        brentq(lambda p: _fall(p, spacings) - wanted, -STEEPEST, STEEPEST, xtol=1e-10)
-    )
+    wanted = float(np.log(before / after))
+    coarser = np.log(spacings[0] / spacings[1])
+    finer = np.log(spacings[1] / spacings[2])
+
+    def excess(order: float) -> float:
+        """Log of the ratio of the two differences of q = h^order, less what is wanted."""
+        if abs(order) < FLAT:
+            return float(np.log(coarser / finer)) - wanted
+        fall = np.log(np.expm1(order * coarser) / -np.expm1(-order * finer))
+        return float(fall) - wanted
+
+    if excess(STEEPEST) <= 0 or excess(-STEEPEST) >= 0:
+        return np.inf if excess(STEEPEST) <= 0 else -np.inf
+    return float(brentq(excess, -STEEPEST, STEEPEST, xtol=1e-10))
 
 
-def _fall(order: float, spacings: tuple[float, float, float]) -> float:
-    """Log of the ratio of the two differences of q = h^order on three grids."""
-    coarser, finer = (
-        np.log(spacings[0] / spacings[1]),
-        np.log(spacings[1] / spacings[2]),
-    )
-    if abs(order) < FLAT:
-        return float(np.log(coarser / finer))
-    return float(np.log(np.expm1(order * coarser) / -np.expm1(-order * finer)))
-
-
-def judged(
-    kind: str, values: FloatArray, spacings: FloatArray
-) -> tuple[FloatArray, FloatArray, float, int, str]:
-    """Return differences, orders, estimated error, digits that hold, and why.
+def judged(kind: str, values: FloatArray, spacings: FloatArray) -> Judgement:
+    """Judge whether a quantity converges.
 
     Parameters
     ----------
@@ -154,15 +160,18 @@ def judged(
     """
     found = distances(kind, values[:-1], values[1:])
     orders = observed_orders(found, spacings)
-    none = float("nan")
+
+    def judgement(error: float, digits: int, reason: str) -> Judgement:
+        return Judgement(found, orders, error, digits, reason)
+
     if len(values) < LEAST_GRIDS:
-        return found, orders, none, 0, f"fewer than {LEAST_GRIDS} grids"
+        return judgement(np.nan, 0, f"fewer than {LEAST_GRIDS} grids")
     if np.isnan(found[-2:]).any():
-        return found, orders, none, 0, "not there on each of the three finest grids"
+        return judgement(np.nan, 0, "not there on each of the three finest grids")
     scale = abs(float(values[-1])) if kind == "merge time" else 1.0
     if found[-2:].max() <= ROUNDING * max(scale, 1.0):
         digits = int(-np.log10(ROUNDING))
-        return found, orders, ROUNDING * scale, digits, "the same on the finest grids"
+        return judgement(ROUNDING * scale, digits, "the same on the finest grids")
     believed = orders[-2:][~np.isnan(orders[-2:])]
     order = float(believed.min())
     if order < LEAST_ORDER:
@@ -175,5 +184,152 @@ def judged(
         why = f"order {order:.2g}, estimated error {error:.1e}"
     digits = max(int(np.floor(-np.log10(error / scale))), 0)
     if digits < LEAST_DIGITS:
-        return found, orders, error, digits, f"{why}: too large"
-    return found, orders, error, digits, why
+        why = f"{why}: too large"
+    return judgement(error, digits, why)
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """One quantity on every grid, with each witness (NaN), and the polished value."""
+
+    name: str
+    kind: str
+    values: FloatArray
+    witnesses: Sequence[FloatArray] = ()
+    polished: FloatArray | None = None
+
+    def judged(self, spacings: FloatArray, grain: float) -> Converging:
+        nothing = np.full(len(self.values), np.nan)
+        to_particles = to_polished = nothing
+        uncertainty = float("nan")
+        if self.witnesses:
+            to_particles = distances(self.kind, self.values, self.witnesses[0])
+        if len(self.witnesses) > 1:
+            pair = [np.atleast_1d(w)[np.newaxis] for w in self.witnesses[:2]]
+            uncertainty = float(np.ravel(distances(self.kind, *pair))[0])
+        if self.witnesses and self.kind in ("mass", "core mass"):
+            # A basin's edge lies somewhere between two particles.
+            uncertainty = float(np.fmax(uncertainty, grain / 2))
+        if self.polished is not None:
+            to_polished = distances(self.kind, self.values, self.polished)
+        return Converging(
+            self.name,
+            self.kind,
+            self.values,
+            *judged(self.kind, self.values, spacings),
+            particle_errors=to_particles,
+            polished_errors=to_polished,
+            particle_uncertainty=uncertainty,
+        )
+
+
+def quantities_of(
+    seen: Sequence[Seen],
+    spacings: FloatArray,
+    *,
+    reach: float,
+    witnesses: Sequence[Seen],
+    grain: float,
+    polished: Atoms | None,
+) -> tuple[Converging, ...]:
+    """Quantities and whether they converge, named by the atoms of the finest grid.
+
+    They are the numbers of atoms and merges, and the positions, masses of basins and of cores,
+    and merge times.
+
+    Parameters
+    ----------
+    seen
+        Atoms and merges on each grid, coarsest first.
+    spacings
+        Cell widths (n,).
+    reach
+        Atoms and merges further apart than this are not the same.
+    witnesses
+        Particles: the reference, and one of half as many; or none.
+    grain
+        Mean mass of a particle.
+    polished
+        Stationary atoms, in the order of the finest grid's.
+    """
+    atoms = _atoms(seen, witnesses, reach=reach, polished=polished)
+    counts = np.array([float(len(s.atoms)) for s in seen])
+    shown = [np.array(float(len(w.atoms))) for w in witnesses]
+    number = _Column("number of atoms", "number", counts, shown)
+    found = _judged([number, *atoms], spacings, grain)
+    merged = np.array([float(len(s.merges.times)) for s in seen])
+    if merged.any():
+        number = _Column("number of merges", "number", merged)
+        merges = _merges(seen, witnesses, reach)
+        found += _judged([number, *merges], spacings, grain)
+    return tuple(found)
+
+
+def _judged(
+    columns: Sequence[_Column], spacings: FloatArray, grain: float
+) -> list[Converging]:
+    """Judge a number and its items' quantities: none converges while the number changes."""
+    number, *counted = (column.judged(spacings, grain) for column in columns)
+    if number.converged:
+        return [number, *counted]
+    reason = f"the {number.name} changes from grid to grid"
+    return [number, *(replace(q, digits=0, reason=reason) for q in counted)]
+
+
+def _atoms(
+    seen: Sequence[Seen],
+    witnesses: Sequence[Seen],
+    *,
+    reach: float,
+    polished: Atoms | None,
+) -> list[_Column]:
+    base = seen[-1].atoms
+    points, masses, core_masses = [], [], []
+    for atoms in (s.atoms for s in (*seen, *witnesses)):
+        pairs = matched(atoms, base, reach)
+        points.append(_aligned(atoms.points, base.points, pairs))
+        masses.append(_aligned(atoms.masses, base.masses, pairs))
+        core_masses.append(_aligned(atoms.core_masses, base.masses, pairs))
+    count = len(seen)
+    columns = []
+    for k in range(len(base)):
+        place = None if polished is None else polished.points[k]
+        for kind, values, goal in (
+            ("position", points, place),
+            ("mass", masses, None),
+            ("core mass", core_masses, None),
+        ):
+            name = f"{kind} of atom {k + 1}"
+            column = np.stack([row[k] for row in values])
+            columns.append(
+                _Column(name, kind, column[:count], list(column[count:]), goal)
+            )
+    return columns
+
+
+def _aligned(values: FloatArray, base: FloatArray, pairs: dict[int, int]) -> FloatArray:
+    """Rows of ``values`` in the order of those of ``base``; NaN where there is none."""
+    rows = np.full(base.shape, np.nan)
+    for k, index in pairs.items():
+        rows[k] = values[index]
+    return rows
+
+
+def _merges(
+    seen: Sequence[Seen], witnesses: Sequence[Seen], reach: float
+) -> list[_Column]:
+    base = seen[-1].merges
+    found = [s.merges for s in (*seen, *witnesses)]
+    times = np.stack(
+        [_aligned(m.times, base.times, matched(m, base, reach)) for m in found]
+    )
+    shown = [row for row in times[len(seen) :] if not np.isnan(row).all()]
+    return [
+        _Column(
+            f"time of merge {k + 1}",
+            "merge time",
+            times[: len(seen), k],
+            [row[k] for row in shown],
+        )
+        for k in range(len(base.times))
+    ]

@@ -1,12 +1,11 @@
-"""References of a study: particles from the same start, and Newton's method.
+"""The ladder of grids of a study with the same start on each, and its references.
 
-The same start on every grid of a ladder, and the ladder itself.
+References are particles from the same start, and stationary atoms found by Newton's method.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,20 +15,19 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Atoms, Density
 from mfpde.particles import solve_particles
-from mfpde.runs.run import Run
 from mfpde.stationary import PolishedAtoms, polish
-from mfpde.studies.ladder import FinalAtoms, Merges, final_atoms, merges_of
+from mfpde.studies.final_atoms import FinalAtoms, Seen, seen_in
 from mfpde.tracking import Concentration
 
-Start = Density | Callable[[FloatArray], ArrayLike]
+StudyStart = Density | Callable[[FloatArray], ArrayLike]
 
 NEGATIVE_MASS = 1e-6
 """A resampled density that misses more than this share of the mass is refused."""
+LABELS_PER_CELL = 4
+SPHERE_PARTICLES = 1000
 
 
-def ladder(
-    cells: Sequence[int | Geometry], start: object
-) -> tuple[Circle | Sphere, ...]:
+def ladder(cells: Sequence[int | Geometry], start: object) -> tuple[Geometry, ...]:
     """Return the grids, coarsest first.
 
     Whole numbers are cells of a circle, or rings of a sphere where ``start`` is a density
@@ -41,11 +39,15 @@ def ladder(
         For fewer than two grids, grids that are not finer and finer, of different kinds, or
         neither circles nor spheres.
     """
-    on_sphere = isinstance(start, Density) and isinstance(start.geometry, Sphere)
+    on_sphere = (
+        isinstance(start, Density)
+        and start.dimension > 2
+        and start.geometry.axis is None
+    )
     grids = [_grid(entry, on_sphere) for entry in cells]
     if len(grids) < 2:
         raise ValueError(f"cells = {list(cells)!r} must name two grids or more")
-    if len({type(grid) for grid in grids}) > 1:
+    if len({grid.dimension for grid in grids}) > 1:
         raise ValueError(f"cells = {list(cells)!r} mixes circles and spheres")
     spacings = np.array([grid.spacing for grid in grids])
     if (np.diff(spacings) >= 0).any():
@@ -53,7 +55,7 @@ def ladder(
     return tuple(grids)
 
 
-def start_on(start: Start, grid: Circle | Sphere) -> Density:
+def start_on(start: StudyStart, grid: Geometry) -> Density:
     """Return the start as a density on ``grid``.
 
     Raises
@@ -64,7 +66,7 @@ def start_on(start: Start, grid: Circle | Sphere) -> Density:
     if not isinstance(start, Density):
         return Density.from_function(grid, start)
     given = start.geometry
-    if type(given) is not type(grid):
+    if given.dimension != grid.dimension or given.axis is not None:
         raise ValueError(f"start lies on {given!r}, but the study is made on {grid!r}")
     if given == grid:
         return start
@@ -82,28 +84,15 @@ def start_on(start: Start, grid: Circle | Sphere) -> Density:
     return Density(grid, np.maximum(values, 0.0)).normalized()
 
 
-def _grid(entry: int | Geometry, on_sphere: bool) -> Circle | Sphere:
-    if isinstance(entry, Circle | Sphere):
-        return entry
+def _grid(entry: int | Geometry, on_sphere: bool) -> Geometry:
     if isinstance(entry, Geometry):
-        raise ValueError(
-            f"cells holds {entry!r}: atoms are studied on a Circle or a Sphere"
-        )
+        if entry.axis is not None:
+            raise ValueError(
+                f"cells holds {entry!r}: atoms are studied on a Circle or a Sphere"
+            )
+        return entry
     number = whole_number("cells", entry, at_least=1)
     return Sphere(number) if on_sphere else Circle(number)
-
-
-LABELS_PER_CELL = 4
-SPHERE_PARTICLES = 1000
-
-
-@dataclass(frozen=True, eq=False)
-class ParticleReference:
-    """Particles from the same start, their atoms at the end, and their merges."""
-
-    run: Run
-    atoms: FinalAtoms
-    merges: Merges
 
 
 def particle_reference(
@@ -113,44 +102,40 @@ def particle_reference(
     *,
     saves: FloatArray,
     smallest_mass: float,
-) -> ParticleReference:
+) -> Seen:
     """Run of the particles: weighted labels on the circle, quantised particles on the sphere.
 
     Merges are looked for if there are saves between the start and the end: as on a grid,
     they are the times at which two basins become one.
     """
-    on_circle = isinstance(start.geometry, Circle)
     run = solve_particles(
         equation,
         start,
         t_end=float(saves[-1]),
         save_at=saves,
-        method="labels" if on_circle else "direct",
+        method="labels" if start.dimension == 2 else "direct",
         count=count,
     )
     if len(saves) > 1:
         run = run.tracked(Concentration(smallest_mass=smallest_mass))
-    atoms = final_atoms(run.final, equation, smallest_mass)
-    return ParticleReference(run, atoms, merges_of(run, smallest_mass))
+    return seen_in(run, equation, smallest_mass)
 
 
 def default_count(finest: Density) -> int:
     """Default number of labels, four for each cell of the finest circle, or of particles."""
-    if isinstance(finest.geometry, Circle):
-        return LABELS_PER_CELL * finest.geometry.num_cells
+    if finest.dimension == 2:
+        return LABELS_PER_CELL * finest.geometry.shape[0]
     return SPHERE_PARTICLES
 
 
 def polished_reference(
     equation: MeanFieldEquation, atoms: FinalAtoms
-) -> tuple[PolishedAtoms | None, str | None]:
+) -> PolishedAtoms | str:
     """Return the stationary atoms beside ``atoms``, or why there are none."""
     if len(atoms) == 0:
-        return None, "no atoms that Newton's method could polish"
-    if equation.diffusion > 0:
-        return None, "with diffusion no atom is stationary"
+        return "no atoms that Newton's method could polish"
     scaled = Atoms(atoms.points, atoms.masses / atoms.masses.sum())
     found = polish(equation, scaled)
     if not found.converged or len(found.atoms) != len(atoms):
-        return None, f"not polished: {found.message}"
-    return found, None
+        return f"not polished: {found.message}"
+    return found

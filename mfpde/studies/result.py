@@ -1,7 +1,4 @@
-"""The result of a convergence study: the runs, each quantity, and tables.
-
-A convergence study in words and tables.
-"""
+"""The result of a convergence study: the runs, each quantity, and both in words and tables."""
 
 from __future__ import annotations
 
@@ -22,36 +19,6 @@ from mfpde.studies.quantity import Converging
 _DIGIT_NAMES = {"merge time": "digits"}
 
 
-def study_text(study: AtomConvergence) -> str:
-    """Return the whole study: what was run, one table a quantity, what holds."""
-    lines = [
-        f"{study.equation}, {study.equation.convention}",
-        f"atoms={study.mode!r} on {', '.join(map(repr, study.grids))}; t = "
-        f"{study.runs[-1].final_time:g}",
-    ]
-    if study.particles is not None:
-        numbers = study.particles.statistics
-        lines.append(
-            f"particles: {numbers.get('particles')} ({numbers.get('method')}), "
-            f"{study.particles.reason}"
-        )
-    if study.polished is not None:
-        lines.append(f"polished: {study.polished.message}")
-    lines += [f"note: {note}" for note in study.notes]
-    for quantity in study.quantities:
-        lines += ["", *_quantity_lines(study, quantity)]
-    return "\n".join([*lines, "", *summary_lines(study)])
-
-
-def summary_lines(study: AtomConvergence) -> list[str]:
-    """Return one line a quantity: its value on the finest grid, and what holds of it."""
-    width = max(len(quantity.name) for quantity in study.quantities)
-    return [
-        f"{quantity.name:<{width}}  {_verdict(quantity)}"
-        for quantity in study.quantities
-    ]
-
-
 def _verdict(quantity: Converging) -> str:
     unit = _DIGIT_NAMES.get(quantity.kind, "decimals")
     if not quantity.converged:
@@ -65,10 +32,10 @@ def _verdict(quantity: Converging) -> str:
     return f"{value}: {word} to {quantity.digits} {unit} ({quantity.reason})"
 
 
-def _quantity_lines(study: AtomConvergence, quantity: Converging) -> list[str]:
+def _quantity_lines(grids: tuple[Geometry, ...], quantity: Converging) -> list[str]:
     header = ("cells", "value", "difference", "order", "particles", "polished")
     rows = [header]
-    for k, grid in enumerate(study.grids):
+    for k, grid in enumerate(grids):
         rows.append(
             (
                 " x ".join(map(str, grid.shape)),
@@ -157,7 +124,25 @@ class AtomConvergence(Printed):
         return tuple(q for q in self.quantities if q.kind == kind)
 
     def __str__(self) -> str:
-        return study_text(self)
+        lines = [
+            f"{self.equation}, {self.equation.convention}",
+            f"atoms={self.mode!r} on {', '.join(map(repr, self.grids))}; t = "
+            f"{self.runs[-1].final_time:g}",
+        ]
+        if self.particles is not None:
+            numbers = self.particles.statistics
+            lines.append(
+                f"particles: {numbers.get('particles')} ({numbers.get('method')}), "
+                f"{self.particles.reason}"
+            )
+        if self.polished is not None:
+            lines.append(f"polished: {self.polished.message}")
+        lines += [f"note: {note}" for note in self.notes]
+        for quantity in self.quantities:
+            lines += ["", *_quantity_lines(self.grids, quantity)]
+        width = max(len(quantity.name) for quantity in self.quantities)
+        verdicts = [f"{q.name:<{width}}  {_verdict(q)}" for q in self.quantities]
+        return "\n".join([*lines, "", *verdicts])
 
     def write_csv(self, path: str | Path) -> None:
         """Write one line for each quantity and grid, with the columns :data:`COLUMNS`.

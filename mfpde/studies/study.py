@@ -8,19 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, choice, real_number, whole_number
+from mfpde.arrays import choice, real_number, whole_number
 from mfpde.atoms import coarseness
 from mfpde.detection import ball_radius
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density, as_measure
 from mfpde.runs.run import Run
 from mfpde.solver.solve import solve
-from mfpde.studies.ladder import final_atoms, merges_of
-from mfpde.studies.quantities import Seen, quantities_of
+from mfpde.studies.final_atoms import Seen, seen_in
+from mfpde.studies.quantity import quantities_of
 from mfpde.studies.references import (
-    ParticleReference,
-    Start,
+    StudyStart,
     default_count,
     ladder,
     particle_reference,
@@ -36,7 +35,7 @@ RTOL = 1e-5
 
 def convergence_to_atoms(
     equation: MeanFieldEquation,
-    start: Start,
+    start: StudyStart,
     *,
     cells: Sequence[int | Geometry],
     t_end: float,
@@ -133,18 +132,57 @@ def convergence_of_starts(
         options = {"track": Concentration(smallest_mass=smallest_mass), **options}
     runs = []
     for start in starts:
-        arguments = {"t_end": t_end, "save_at": times, "atoms": atoms, "rtol": rtol}
-        runs.append(_run(equation, start, **arguments, **options))
+        with warnings.catch_warnings():
+            # The study's notes tell which grids are too coarse; some are so on purpose.
+            warnings.filterwarnings("ignore", message="the grid is coarse")
+            run = solve(
+                equation,
+                start,
+                t_end=t_end,
+                save_at=times,
+                atoms=atoms,
+                rtol=rtol,
+                **options,
+            )
+        runs.append(run)
         if on_run is not None:
-            on_run(runs[-1])
-    return _judged(
-        equation,
-        tuple(runs),
-        starts[-1],
-        particles=default_count(starts[-1]) if particles is None else particles,
-        times=times,
-        smallest_mass=smallest_mass,
+            on_run(run)
+    seen = [seen_in(run, equation, smallest_mass) for run in runs]
+    count = default_count(starts[-1]) if particles is None else particles
+    counts = _counts(count, starts[-1])
+    witnesses = [
+        particle_reference(
+            equation, starts[-1], n, saves=times, smallest_mass=smallest_mass
+        )
+        for n in counts
+    ]
+    polished = polished_reference(equation, seen[-1].atoms)
+    notes = _notes_on_grids(equation, runs)
+    if count and not counts:
+        cells = starts[-1].geometry.shape[0]
+        notes.append(f"{count} labels are fewer than the {cells} cells")
+    if isinstance(polished, str):
+        notes.append(polished)
+    if witnesses:
+        notes += _notes_on_particles(witnesses[0], seen[-1], atoms)
+    grids = tuple(as_measure(run.final).geometry for run in runs)
+    at_rest = None if isinstance(polished, str) else polished
+    return AtomConvergence(
+        equation=equation,
         mode=atoms,
+        grids=grids,
+        runs=tuple(runs),
+        quantities=quantities_of(
+            seen,
+            np.array([grid.spacing for grid in grids]),
+            reach=2 * ball_radius(equation),
+            witnesses=witnesses,
+            grain=1 / max(count, 1),
+            polished=None if at_rest is None else at_rest.atoms,
+        ),
+        particles=witnesses[0].run if witnesses else None,
+        polished=at_rest,
+        notes=tuple(notes),
     )
 
 
@@ -158,90 +196,15 @@ def _check(equation: MeanFieldEquation, atoms: str, particles: int | None) -> No
         )
 
 
-def _run(equation: MeanFieldEquation, density: Density, **arguments: Any) -> Run:
-    with warnings.catch_warnings():
-        # The study's notes tell which grids are too coarse; some are so on purpose.
-        warnings.filterwarnings("ignore", message="the grid is coarse")
-        return solve(equation, density, **arguments)
-
-
-def _judged(
-    equation: MeanFieldEquation,
-    runs: tuple[Run, ...],
-    finest: Density,
-    *,
-    particles: int,
-    times: FloatArray,
-    smallest_mass: float,
-    mode: str,
-) -> AtomConvergence:
-    seen = [_seen(run, equation, smallest_mass) for run in runs]
-    witnesses, notes = _witnesses(
-        equation, finest, particles, times=times, smallest_mass=smallest_mass
-    )
-    polished, why_not = polished_reference(equation, seen[-1].atoms)
-    notes = [
-        *_notes_on_grids(equation, runs),
-        *notes,
-        *([] if why_not is None else [why_not]),
-    ]
-    if witnesses:
-        notes += _notes_on_particles(witnesses[0], seen[-1], mode)
-    grids = tuple(as_measure(run.final).geometry for run in runs)
-    return AtomConvergence(
-        equation=equation,
-        mode=mode,
-        grids=grids,
-        runs=runs,
-        quantities=quantities_of(
-            seen,
-            np.array([grid.spacing for grid in grids]),
-            reach=2 * ball_radius(equation),
-            witnesses=[Seen(w.atoms, w.merges) for w in witnesses],
-            grain=1 / max(particles, 1),
-            polished=None if polished is None else polished.atoms,
-        ),
-        particles=witnesses[0].run if witnesses else None,
-        polished=polished,
-        notes=tuple(notes),
-    )
-
-
-def _seen(run: Run, equation: MeanFieldEquation, smallest_mass: float) -> Seen:
-    return Seen(
-        final_atoms(run.final, equation, smallest_mass), merges_of(run, smallest_mass)
-    )
-
-
-def _witnesses(
-    equation: MeanFieldEquation,
-    finest: Density,
-    count: int,
-    *,
-    times: FloatArray,
-    smallest_mass: float,
-) -> tuple[list[ParticleReference], list[str]]:
-    """The particles and half as many; labels cannot be fewer than the cells."""
+def _counts(count: int, finest: Density) -> list[int]:
+    """Numbers of particles: all and half of them; labels cannot be fewer than the cells."""
     if count == 0:
-        return [], []
-    counts = [count, count // 2]
-    geometry = finest.geometry
-    if isinstance(geometry, Circle):
-        counts = [n for n in counts if n >= geometry.num_cells]
-        if not counts:
-            return [], [f"{count} labels are fewer than the {geometry.num_cells} cells"]
-    found = [
-        particle_reference(
-            equation, finest, n, saves=times, smallest_mass=smallest_mass
-        )
-        for n in counts
-    ]
-    return found, []
+        return []
+    least = finest.geometry.shape[0] if finest.dimension == 2 else 0
+    return [n for n in (count, count // 2) if n >= least]
 
 
-def _notes_on_particles(
-    particles: ParticleReference, finest: Seen, mode: str
-) -> list[str]:
+def _notes_on_particles(particles: Seen, finest: Seen, mode: str) -> list[str]:
     notes = []
     if mode == "exact" and len(finest.merges.times):
         notes.append(
@@ -256,7 +219,7 @@ def _notes_on_particles(
     return notes
 
 
-def _notes_on_grids(equation: MeanFieldEquation, runs: tuple[Run, ...]) -> list[str]:
+def _notes_on_grids(equation: MeanFieldEquation, runs: Sequence[Run]) -> list[str]:
     notes = []
     for run in runs:
         geometry = as_measure(run.final).geometry

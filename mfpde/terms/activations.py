@@ -7,60 +7,43 @@ r"""Activations sigma and their primitives Phi, Phi' = sigma, Phi(0) = 0.
     linear       sigma = z                  Phi = z^2 / 2
 
 with N and n the normal cdf and pdf (Hendrycks & Gimpel 2016, arXiv 1606.08415).
+
+An entry of ``ACTIVATIONS`` is complete (``activation.py``): bounds of derivatives too, and of
+polynomials near Phi,
+
+    relu        0 <= sigma' <= 1                 sigma'' = 0 off the kink
+    leaky_relu  0.01 <= sigma' <= 1              sigma'' = 0 off the kink
+    gelu        sigma' = N + z n                 -0.1290 < sigma' < 1.1290   (at z = -+ sqrt 2)
+                sigma'' = (2 - z^2) n            |sigma''| <= 2 n(0) < 0.7979
+                sigma''' = (z^3 - 4 z) n         |sigma'''| < 0.7796   (at z^2 = (7 - sqrt 33) / 2)
+                sigma'''' = (7 z^2 - z^4 - 4) n  |sigma''''| <= 4 n(0) < 1.5958
+    tanh        0 < sigma' <= 1                  |sigma''| <= 4 / (3 sqrt 3) < 0.7699
+                |sigma'''| <= 2   (at 0),  |sigma''''| < 4.0859
+    linear      sigma' = 1                       sigma'' = 0
+
+and |sigma(z)| <= |z| for all of them.  Chebyshev interpolation of degree N on an interval of
+half-length h has the error 2 (h/2)^{N+1} max |Phi^{(N+1)}| / (N+1)!, where
+
+    gelu    Phi^{(k+3)} = +-(He_k - He_{k+2}) n,   |He_k n| <= 1.0865 sqrt(k! / (2 pi))  (Cramer)
+    tanh    |Phi^{(k+1)}| <= k! tan(r) / r^k,  r = 1.4                              (Cauchy)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import gammaln, ndtr
 
 from mfpde.arrays import FloatArray, choice
+from mfpde.terms.activation import (
+    Activation,
+    ActivationBounds,
+    HigherSlopes,
+    ScalarFunction,
+)
 
 LEAKY_SLOPE = 0.01
-ON_KINK = 1e-10
-"""An argument this close to a kink of sigma lies on it."""
-_STEP = 1e-4
-
-ScalarFunction = Callable[[FloatArray], FloatArray]
-
-
-@dataclass(frozen=True)
-class Activation:
-    """An activation ``sigma`` with its ``primitive`` Phi, both elementwise on arrays.
-
-    ``derivative`` is sigma' away from the ``kinks``, the arguments where it jumps; None
-    if it is not known.  If ``silent_below`` is not None, sigma is 0 up to that argument.
-    """
-
-    name: str
-    sigma: ScalarFunction
-    primitive: ScalarFunction
-    derivative: ScalarFunction | None = None
-    kinks: tuple[float, ...] = ()
-    silent_below: float | None = None
-
-    def slopes(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Left and right derivatives of sigma at ``z``, each of the shape of ``z``.
-
-        They differ within 1e-10 of a kink only.  Where sigma' is not known both are the
-        five-point central difference of sigma with step 1e-4.
-        """
-        if self.derivative is None:
-            near = np.asarray(self.sigma(z + _STEP) - self.sigma(z - _STEP))
-            far = np.asarray(self.sigma(z + 2 * _STEP) - self.sigma(z - 2 * _STEP))
-            both = (8 * near - far) / (12 * _STEP)
-            return both, both
-        left = right = np.asarray(self.derivative(z))
-        for kink in self.kinks:
-            on_kink = np.abs(z - kink) <= ON_KINK
-            beside = np.full_like(z, 2 * ON_KINK)
-            left = np.where(on_kink, self.derivative(kink - beside), left)
-            right = np.where(on_kink, self.derivative(kink + beside), right)
-        return left, right
-
+CRAMER = 1.0865 / np.sqrt(2 * np.pi)
+STRIP = 1.4
 
 AnyActivation = str | Activation | tuple[ScalarFunction, ScalarFunction]
 """What a user may give: a name, or a pair (sigma, Phi)."""
@@ -118,6 +101,26 @@ def _tanh_derivative(z: FloatArray) -> FloatArray:
     return np.asarray(1 - np.tanh(z) ** 2)
 
 
+def _gelu_curvature(z: FloatArray) -> HigherSlopes:
+    normal = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
+    return HigherSlopes((2 - z**2) * normal, (z**2 - 4) * z * normal)
+
+
+def _tanh_curvature(z: FloatArray) -> HigherSlopes:
+    outputs = np.tanh(z)
+    slopes = 1 - outputs**2
+    return HigherSlopes(-2 * outputs * slopes, (6 * outputs**2 - 2) * slopes)
+
+
+def _gelu_log_derivative(order: int) -> float:
+    largest = np.log(2 * CRAMER) + gammaln(order) / 2
+    return float(largest - gammaln(order + 1))
+
+
+def _tanh_log_derivative(order: int) -> float:
+    return float(np.log(np.tan(STRIP) / order) - (order - 1) * np.log(STRIP))
+
+
 def _identity(z: FloatArray) -> FloatArray:
     return z
 
@@ -140,6 +143,8 @@ ACTIVATIONS: dict[str, Activation] = {
             _relu_derivative,
             kinks=(0.0,),
             silent_below=0.0,
+            steepest_at=1.0,
+            bounds=ActivationBounds(0.0, 1.0, 0.0, 0.0, 0.0),
         ),
         Activation(
             "leaky_relu",
@@ -147,12 +152,54 @@ ACTIVATIONS: dict[str, Activation] = {
             _leaky_relu_primitive,
             _leaky_relu_derivative,
             kinks=(0.0,),
+            steepest_at=1.0,
+            bounds=ActivationBounds(0.01, 1.0, 0.0, 0.0, 0.0),
         ),
-        Activation("gelu", _gelu, _gelu_primitive, _gelu_derivative),
-        Activation("tanh", _tanh, _log_cosh, _tanh_derivative),
-        Activation("linear", _identity, _half_square, _one),
+        Activation(
+            "gelu",
+            _gelu,
+            _gelu_primitive,
+            _gelu_derivative,
+            # sigma'' = n(z) (2 - z^2) changes its sign there.
+            steepest_at=np.sqrt(2.0),
+            bounds=ActivationBounds(-0.1290, 1.1290, 0.7979, 0.7796, 1.5958),
+            curvature=_gelu_curvature,
+            log_derivative=_gelu_log_derivative,
+        ),
+        Activation(
+            "tanh",
+            _tanh,
+            _log_cosh,
+            _tanh_derivative,
+            steepest_at=0.0,
+            bounds=ActivationBounds(0.0, 1.0, 0.7699, 2.0, 4.0859),
+            curvature=_tanh_curvature,
+            log_derivative=_tanh_log_derivative,
+        ),
+        Activation(
+            "linear",
+            _identity,
+            _half_square,
+            _one,
+            steepest_at=0.0,
+            bounds=ActivationBounds(1.0, 1.0, 0.0, 0.0, 0.0),
+        ),
     )
 }
+
+
+def register_activation(activation: Activation) -> None:
+    """Add an activation to ``ACTIVATIONS``: settings and stores then know its name.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken, or Phi' is not sigma or Phi(0) not 0.
+    """
+    if ACTIVATIONS.get(activation.name, activation) != activation:
+        raise ValueError(f"activation = {activation.name!r} is there already")
+    _check_primitive(activation)
+    ACTIVATIONS[activation.name] = activation
 
 
 def find_activation(activation: object) -> Activation:

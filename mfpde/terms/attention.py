@@ -94,6 +94,12 @@ class Attention(InteractionTerm):
         return self.normalized and self.beta > 0
 
     @property
+    def description(self) -> str:
+        """The kind of the attention and its beta, in words."""
+        kind = "normalised attention" if self.normalized else "attention"
+        return f"{kind} (beta = {self.beta:g})"
+
+    @property
     def formula(self) -> str:
         """The kernel in words, as every output states the convention."""
         shifted = self.kernel == "shifted"

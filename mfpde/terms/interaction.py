@@ -65,6 +65,11 @@ class InteractionTerm(ABC):
         return self.amplitude * self.zonal_kernel.strength
 
     @property
+    def description(self) -> str:
+        """The kind of the term and its kernel, in words."""
+        return f"interaction ({self.zonal_kernel!r})"
+
+    @property
     def formula(self) -> str:
         """The kernel in words, as outputs state the convention."""
         return f"W = {self.zonal_kernel!r}"

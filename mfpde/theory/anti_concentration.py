@@ -27,6 +27,7 @@ A bound of 1 or more is void and is reported as none.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,7 +40,6 @@ from mfpde.theory.curvature import (
     concavity_angle,
     curvature_constant,
     kernel_curvature,
-    perceptrons_of,
     value_at_zero,
 )
 
@@ -88,16 +88,14 @@ class AntiConcentrationBound:
 
     def __str__(self) -> str:
         cluster = f"two or more atoms within {self.diameter:.4g}"
+        published = _shown(self.published, self.published_obstacle)
+        derived = _shown(self.derived, self.derived_obstacle)
         single = _shown(self.derived_single_atom, self.single_atom_obstacle)
-        return "\n".join(
-            [
-                f"anti-concentration, {self.convention}:",
-                f"  {cluster}, published: "
-                + _shown(self.published, self.published_obstacle),
-                f"  {cluster}, derived:   "
-                + _shown(self.derived, self.derived_obstacle),
-                f"  one atom that does not dissolve, derived: {single}",
-            ]
+        return (
+            f"anti-concentration, {self.convention}:\n"
+            f"  {cluster}, published: {published}\n"
+            f"  {cluster}, derived:   {derived}\n"
+            f"  one atom that does not dissolve, derived: {single}"
         )
 
 
@@ -132,25 +130,26 @@ def anti_concentration_bound(
     unknown = "give lipschitz=, the steepest slope of the user's activation"
     missing = shared or (unknown if sharp is None else "")
     constants = kernel_curvature(attention.beta)
-    published, published_obstacle = _bound(
+    published = _bound(
         wide,
-        (PUBLISHED_INWARD, PUBLISHED_OUTWARD),
-        missing or _published_obstacle(equation),
+        inward=PUBLISHED_INWARD,
+        outward=PUBLISHED_OUTWARD,
+        obstacle=missing or _published_obstacle(equation),
     )
-    derived, derived_obstacle = _bound(
-        sharp, (constants.inward, constants.outward), missing
+    derived, single = (
+        _bound(sharp, inward=inward, outward=constants.outward, obstacle=missing)
+        for inward in (constants.inward, 1.0)
     )
-    single, single_obstacle = _bound(sharp, (1.0, constants.outward), missing)
     return AntiConcentrationBound(
         diameter=concavity_angle(attention.beta) / 2,
         convention=equation.convention,
         constant=wide,
-        published=published,
-        published_obstacle=published_obstacle,
-        derived=derived,
-        derived_single_atom=single,
-        derived_obstacle=derived_obstacle,
-        single_atom_obstacle=single_obstacle,
+        published=published.value,
+        published_obstacle=published.obstacle,
+        derived=derived.value,
+        derived_single_atom=single.value,
+        derived_obstacle=derived.obstacle,
+        single_atom_obstacle=single.obstacle,
     )
 
 
@@ -204,19 +203,26 @@ def cluster_count_bound(
     return int(np.floor(max(1.0, bound.published / mass) * windows))
 
 
+class _Bound(NamedTuple):
+    """A bound on a mass, or why there is none."""
+
+    value: float | None
+    obstacle: str = ""
+
+
 def _bound(
-    constant: float | None, curvatures: tuple[float, float], obstacle: str
-) -> tuple[float | None, str]:
+    constant: float | None, *, inward: float, outward: float, obstacle: str
+) -> _Bound:
     """The bound (C_2 + C) / (C_1 + C_2) if there is no obstacle and it is below 1, else why."""
     if obstacle or constant is None:
-        return None, f"no bound: {obstacle}"
-    inward, outward = curvatures
+        return _Bound(None, f"no bound: {obstacle}")
     if constant >= inward:
-        return None, (
+        return _Bound(
+            None,
             f"no bound at these weights: C = {constant:.4g} is not below "
-            f"{inward:.4g}, in units of the kernel's peak"
+            f"{inward:.4g}, in units of the kernel's peak",
         )
-    return float((outward + constant) / (inward + outward)), ""
+    return _Bound(float((outward + constant) / (inward + outward)))
 
 
 def _shared_obstacle(equation: MeanFieldEquation) -> str:
@@ -227,18 +233,16 @@ def _shared_obstacle(equation: MeanFieldEquation) -> str:
         "it is about unnormalised attention": attention.needs_values,
         "with diffusion there are no atoms": equation.diffusion > 0,
         "the drift is no gradient": not equation.has_energy,
-        "it is about perceptrons, not other potentials": len(perceptrons_of(equation))
+        "it is about perceptrons, not other potentials": len(equation.perceptrons)
         < len(equation.externals),
-        "it is about the circle": any(
-            p.dimension != 2 for p in perceptrons_of(equation)
-        ),
+        "it is about the circle": any(p.dimension != 2 for p in equation.perceptrons),
     }
     return next((text for text, holds in obstacles.items() if holds), "")
 
 
 def _published_obstacle(equation: MeanFieldEquation) -> str:
     """Return the hypothesis of the published bound alone that fails, or nothing."""
-    perceptrons = perceptrons_of(equation)
+    perceptrons = equation.perceptrons
     beta = equation.attentions[0].beta
     obstacles = {
         "the theorem has sigma(0) = 0": any(value_at_zero(p) != 0 for p in perceptrons),

@@ -78,7 +78,6 @@ def merge_time(
     attention = checked_attention(beta, normalized=normalized, kernel=kernel)
     mass = real_number("mass", mass, above=0.0)
     share = real_number("share", share, above=0.0, at_most=0.5)
-    ends = _positions(2, start_angle, end_angle)
 
     def log_pace(y: FloatArray) -> FloatArray:
         if not normalized:
@@ -88,7 +87,7 @@ def merge_time(
         pull = other / (share + other * k) + share / (other + share * k)
         return np.asarray(attention.beta * y - np.log(pull))
 
-    return _duration(log_pace, 2, ends)
+    return _duration(log_pace, 2, start_angle=start_angle, end_angle=end_angle)
 
 
 def equiangular_rate(
@@ -168,7 +167,6 @@ def equiangular_time(
     """
     attention = checked_attention(beta, normalized=normalized, kernel=kernel)
     count = whole_number("count", count, at_least=2)
-    ends = _positions(count, start_angle, end_angle)
 
     def log_pace(y: FloatArray) -> FloatArray:
         if normalized:
@@ -178,27 +176,15 @@ def equiangular_time(
             attention.beta * y + np.log(count / (2 * attention.amplitude))
         )
 
-    return _duration(log_pace, count, ends)
+    return _duration(log_pace, count, start_angle=start_angle, end_angle=end_angle)
 
 
 def _widest_angle(count: int) -> float:
     return float(np.arccos(-1 / (count - 1)))
 
 
-def _positions(count: int, start: float, end: float) -> tuple[float, float]:
-    """Return u at the start angle and at the end angle, increasing."""
-    start = real_number("start_angle", start, above=0.0)
-    end = real_number("end_angle", end, above=0.0)
-    widest = _widest_angle(count)
-    if not end <= start < widest:
-        raise ValueError(
-            f"end_angle = {end!r}, start_angle = {start!r}: allowed is "
-            f"0 < end_angle <= start_angle < {widest:.6g}"
-        )
-    return _position(count, start), _position(count, end)
-
-
 def _position(count: int, angle: float) -> float:
+    """The variable u in which the motion is integrated, at an angle between the atoms."""
     # n - (n - 1) y without cancellation next to the widest angle w, where it vanishes.
     widest = _widest_angle(count)
     left = 2 * (count - 1) * np.sin((widest + angle) / 2) * np.sin((widest - angle) / 2)
@@ -208,10 +194,20 @@ def _position(count: int, angle: float) -> float:
 def _duration(
     log_pace: Callable[[FloatArray], FloatArray],
     count: int,
-    ends: tuple[float, float],
+    *,
+    start_angle: float,
+    end_angle: float,
 ) -> float:
-    """Integrate e^log_pace(y(u)) from ends[0] to ends[1], y = n / (e^(n u) + n - 1)."""
-    start, end = ends
+    """Integrate e^log_pace(y(u)) in u between two angles, y = n / (e^(n u) + n - 1)."""
+    wide = real_number("start_angle", start_angle, above=0.0)
+    close = real_number("end_angle", end_angle, above=0.0)
+    widest = _widest_angle(count)
+    if not close <= wide < widest:
+        raise ValueError(
+            f"end_angle = {close!r}, start_angle = {wide!r}: allowed is "
+            f"0 < end_angle <= start_angle < {widest:.6g}"
+        )
+    start, end = _position(count, wide), _position(count, close)
     # The integrand falls off over no less than 1/(4 beta + 4) >= 2e-4 at the start, and
     # where it falls off later it has a width of about 1.
     growing = 1e-4 * 1.5 ** np.arange(18)

@@ -210,9 +210,9 @@ def _relu_of_softmax(equation: MeanFieldEquation) -> Perceptron:
             "equation has unnormalised attention; Proposition 6.1 is about softmax"
         )
     terms = equation.externals
-    term = terms[0] if len(terms) == 1 else None
+    term = terms[0].layer if len(terms) == 1 else None
     if (
-        not isinstance(term, Perceptron)
+        term is None
         or term.activation_name != "relu"
         or not term.is_gradient
         or term.biases.any()

@@ -1,6 +1,7 @@
-r"""The kernel along the circle: where it is concave, and how much.
+r"""Second derivatives along great circles: of the kernel, of a perceptron's potential.
 
-With K(t) = exp(beta (cos t - 1)) (paper, eqs. 5.7 to 5.9; unshifted: times e^beta)
+*The kernel*: where it is concave, and how much.  With K(t) = exp(beta (cos t - 1)) (paper,
+eqs. 5.7 to 5.9; unshifted: times e^beta)
 
     K''  = beta K (beta sin^2 t - cos t)
     K''' = beta K sin t (1 + 3 beta cos t - beta^2 sin^2 t)
@@ -8,7 +9,7 @@ With K(t) = exp(beta (cos t - 1)) (paper, eqs. 5.7 to 5.9; unshifted: times e^be
 K'' < 0 on |t| < theta_beta = arccos((sqrt(1 + 4 beta^2) - 1) / (2 beta)), and K''' changes
 its sign at most once in (0, pi): K'' rises to its maximum and then falls.
 
-Bounds on the second derivative of a perceptron's potential along great circles.
+*A perceptron's potential*: bounds on its second derivative
 
     V'' = \sum w_j [sigma'(z_j) (a_j.tau)^2 - sigma(z_j) (a_j.x)],   z_j = a_j.x + b_j
 
@@ -19,16 +20,14 @@ at x along the unit tangent tau.  With L the Lipschitz constant of sigma, |V''| 
 the paper's constant (Theorem 3.5), and, from (a_j.tau)^2 + (a_j.x)^2 <= |a_j|^2 (derived
 here), at most \sum |w_j| (L |a_j|^2 + (|sigma(0)| + L |b_j|) |a_j|).
 
-Linear stability of n equal atoms at equal distances around the circle, a stationary state.
-
-With total mass 1, spacing 2 pi / n and without external terms, the shift
-delta_j = eps e^(2 pi i j q / n) of the atoms changes at the rate
+*n equal atoms at equal distances* around the circle, a stationary state: the kernel's second
+derivative decides on their linear stability.  With total mass 1, spacing 2 pi / n and without
+external terms, the shift delta_j = eps e^(2 pi i j q / n) of the atoms changes at the rate
 
     s (1/n) \sum_j (K''/beta)(2 pi j / n) (1 - cos(2 pi j q / n)),    q = 0..n-1,
 
-K = exp(beta (cos t - 1)) (unshifted: times e^beta); for softmax divided by the mean of K
-over the atoms, as seen from one of them.  q = 0 is the rotation, q and n - q have the same
-rate.  (Derived here.)
+for softmax divided by the mean of K over the atoms, as seen from one of them.  q = 0 is the
+rotation, q and n - q have the same rate.  (Derived here.)
 """
 
 from __future__ import annotations
@@ -46,6 +45,7 @@ PUBLISHED_INWARD = 0.375 * np.exp(-0.125)
 """C_1 at eps = 1/2: K'' <= -C_1 beta on |t| <= theta_beta / 2 at large beta (paper, eq. 5.5)."""
 PUBLISHED_OUTWARD = 2 * np.exp(-1.5)
 """C_2: K'' <= C_2 beta everywhere at large beta (paper, eq. 5.6)."""
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -128,22 +128,6 @@ def _steepest_angle(beta: float) -> float:
     return float(np.arccos(np.clip(cosine, -1.0, 1.0)))
 
 
-# sigma' of GeLU is largest at sqrt(2), where sigma'' = n(z) (2 - z^2) changes its sign.
-LIPSCHITZ_POINTS = {
-    "relu": 1.0,
-    "leaky_relu": 1.0,
-    "gelu": np.sqrt(2.0),
-    "tanh": 0.0,
-    "linear": 0.0,
-}
-"""An argument at which the named activation is steepest."""
-
-
-def perceptrons_of(equation: MeanFieldEquation) -> list[Perceptron]:
-    """Return the perceptrons among the terms."""
-    return [term for term in equation.externals if isinstance(term, Perceptron)]
-
-
 def curvature_constant(
     equation: MeanFieldEquation, lipschitz: float | None, *, published: bool
 ) -> float | None:
@@ -169,48 +153,25 @@ def curvature_constant(
     # In units of the kernel's peak, e^beta or 1.
     peak = equation.attentions[0].energy_amplitude
     total = 0.0
-    for perceptron in perceptrons_of(equation):
-        slope = _lipschitz_constant(perceptron, given)
+    for perceptron in equation.perceptrons:
+        slope = perceptron.activation.lipschitz
+        slope = given if slope is None else slope
         if slope is None:
             return None
-        total += float(
-            np.abs(_gradient_weights(perceptron))
-            @ _unit_constants(perceptron, slope, published)
-        )
+        lengths = np.linalg.norm(perceptron.directions, axis=1)
+        reach = lengths if published else np.abs(perceptron.biases)
+        value = abs(value_at_zero(perceptron))
+        bounds = slope * lengths**2 + (value + slope * reach) * lengths
+        weights = perceptron.weights
+        if not perceptron.is_gradient:
+            weights = np.linalg.norm(weights, axis=1)
+        total += float(np.abs(weights) @ bounds)
     return total / peak
-
-
-def _unit_constants(
-    perceptron: Perceptron, slope: float, published: bool
-) -> FloatArray:
-    """Bound on |V''| for each unit of weight 1, (units,)."""
-    lengths = np.linalg.norm(perceptron.directions, axis=1)
-    reach = lengths if published else np.abs(perceptron.biases)
-    return np.asarray(
-        slope * lengths**2 + (abs(value_at_zero(perceptron)) + slope * reach) * lengths
-    )
-
-
-def _gradient_weights(perceptron: Perceptron) -> FloatArray:
-    if perceptron.is_gradient:
-        return perceptron.weights
-    return np.asarray(np.linalg.norm(perceptron.weights, axis=1))
-
-
-def _lipschitz_constant(perceptron: Perceptron, given: float | None) -> float | None:
-    derivative = perceptron.activation.derivative
-    point = LIPSCHITZ_POINTS.get(perceptron.activation_name)
-    if derivative is None or point is None:
-        return given
-    return float(np.asarray(derivative(np.array(point))))
 
 
 def value_at_zero(perceptron: Perceptron) -> float:
     """The value sigma(0) of the perceptron's activation."""
     return float(np.asarray(perceptron.activation.sigma(np.zeros(1)))[0])
-
-
-ROUNDING = 1e-14
 
 
 def equispaced_rates(

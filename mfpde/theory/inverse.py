@@ -20,10 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import ComplexArray, FloatArray, IntArray, real_array, real_number
-from mfpde.geometry import Circle, Sphere
+from mfpde.arrays import ComplexArray, FloatArray, real_array, real_number
+from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Density
-from mfpde.terms import Attention
 from mfpde.theory.arguments import checked_attention
 
 ROUNDING = 2e-15
@@ -96,7 +95,10 @@ def density_with_potential(
         For another geometry, a beta out of its range, a potential of a wrong shape or not
         finite, or a grid too coarse for beta.
     """
-    attention = _checked(geometry, beta, kernel)
+    if not isinstance(geometry, Geometry) or geometry.axis is not None:
+        raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
+    attention = checked_attention(real_number("beta", beta, above=0.0), kernel=kernel)
+    attention.band_limit(geometry)
     given = real_array("potential(points)", potential(geometry.points))
     values = np.broadcast_to(given, geometry.shape)
     area = float(geometry.areas.sum())
@@ -111,19 +113,16 @@ def density_with_potential(
     return _inverted(geometry, coefficients, spectrum)
 
 
-def _checked(geometry: Circle | Sphere, beta: float, kernel: str) -> Attention:
-    if not isinstance(geometry, Circle | Sphere):
-        raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
-    attention = checked_attention(real_number("beta", beta, above=0.0), kernel=kernel)
-    attention.band_limit(geometry)
-    return attention
-
-
 def _inverted(
-    geometry: Circle | Sphere, coefficients: ComplexArray, spectrum: FloatArray
+    geometry: Geometry, coefficients: ComplexArray, spectrum: FloatArray
 ) -> InverseOfInteraction:
     degrees = geometry.degrees(len(spectrum) - 1)
-    sizes = _sizes(geometry, coefficients, degrees)
+    # Norm of each degree's part f_l in L^2 of the uniform probability.  Coefficients of order
+    # m > 0 stand for -m too; on the circle so do all of degree > 0.
+    is_circle = geometry.dimension == 2
+    doubled = degrees > 0 if is_circle else np.arange(len(degrees)) > degrees.max()
+    powers = np.abs(coefficients) ** 2 * np.where(doubled, 2.0, 1.0)
+    sizes = np.sqrt(np.bincount(degrees, weights=powers))
     noise = ROUNDING * float(np.sqrt((sizes**2).sum()))
     # A nonnegative density is no larger than its mass in any degree, up to multiplicity.
     scale = max(float(sizes[0]), noise) / float(spectrum[0])
@@ -133,25 +132,28 @@ def _inverted(
     symbol[: highest + 1] = 1 / spectrum[: highest + 1]
     area = float(geometry.areas.sum())
     values = geometry.synthesis(symbol[degrees] * coefficients) / area
-    decays = _has_decayed(sizes, symbol, (highest, noise))
+    # Beyond the highest degree f has only noise, and the density decays before it: in the last
+    # two degrees, of which one is even and one odd.
+    parts = sizes * symbol
+    tail = parts[max(1, highest - 1) : highest + 1]
+    decays = not (sizes[highest + 1 :] > noise).any() and bool(
+        tail.max(initial=0.0) <= DECAYED * float(parts.max())
+    )
     lowest, peak = float(values.min()), float(np.abs(values).max())
     nonnegative = bool(lowest >= -10 * RESOLVED * peak)
-    obstacle = (
-        ""
-        if decays
-        else (
+    obstacle = ""
+    if not decays:
+        obstacle = (
             f"the coefficients of the potential divided by the eigenvalues do not decay by "
             f"degree {highest}, the last that can be inverted in double precision"
         )
-    )
-    if decays and not nonnegative:
+    elif not nonnegative:
         obstacle = (
             f"the density would be negative: {lowest:.4g} per area at its lowest, "
             f"{float(values.max()):.4g} at its highest"
         )
-    density = None if obstacle else Density(geometry, np.maximum(values, 0.0))
     return InverseOfInteraction(
-        density=density,
+        density=None if obstacle else Density(geometry, np.maximum(values, 0.0)),
         obstacle=obstacle,
         coefficients_decay=decays,
         is_nonnegative=nonnegative,
@@ -159,29 +161,3 @@ def _inverted(
         values=values,
         degree=highest,
     )
-
-
-def _has_decayed(
-    sizes: FloatArray, symbol: FloatArray, limits: tuple[int, float]
-) -> bool:
-    """Whether f has only noise beyond the highest degree, and the density decays before it."""
-    highest, noise = limits
-    if (sizes[highest + 1 :] > noise).any():
-        return False
-    parts = sizes * symbol
-    # Two degrees, of which one is even and one odd.
-    tail = parts[max(1, highest - 1) : highest + 1]
-    return bool(tail.max(initial=0.0) <= DECAYED * float(parts.max()))
-
-
-def _sizes(
-    geometry: Circle | Sphere, coefficients: ComplexArray, degrees: IntArray
-) -> FloatArray:
-    """Norm of each degree's part f_l in L^2 of the uniform probability."""
-    # Coefficients of order m > 0 stand for -m too; on the circle so do all of degree > 0.
-    if isinstance(geometry, Circle):
-        doubled = degrees > 0
-    else:
-        doubled = np.arange(len(degrees)) > degrees.max()
-    powers = np.abs(coefficients) ** 2 * np.where(doubled, 2.0, 1.0)
-    return np.asarray(np.sqrt(np.bincount(degrees, weights=powers)))

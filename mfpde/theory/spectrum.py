@@ -16,9 +16,8 @@ then grows at the rate
 the rest is the same linearisation, done here).  At beta = 0, lambda_l / beta is 1/d for
 l = 1 and 0 for l > 1.
 
-The phase transition of the noisy equation in ascent, without external terms.
-
-The uniform state is stable for kappa > kappa_# and loses stability below
+With diffusion, in ascent and without external terms, there is a phase transition: the uniform
+state is stable for kappa > kappa_# and loses stability below
 
     kappa_# = max over l >= 1 of lambda_l / beta = lambda_1 / beta,
 
@@ -40,7 +39,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mfpde.arrays import FloatArray, IntArray, real_number
-from mfpde.geometry import Circle
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.terms import Attention
@@ -79,9 +77,8 @@ def eigenvalues(
     """
     attention = checked_attention(beta, kernel=kernel)
     chosen = _degrees(degrees)
-    logs = log_eigenvalues(
-        attention.beta, checked_dimension(dimension), _largest(chosen)
-    )
+    largest = int(chosen.max(initial=0))
+    logs = log_eigenvalues(attention.beta, checked_dimension(dimension), largest)
     return np.asarray(attention.energy_amplitude * np.exp(logs[chosen]))
 
 
@@ -124,7 +121,8 @@ def growth_rates(
     kappa = real_number("diffusion", diffusion, at_least=0.0)
     chosen = _degrees(degrees)
     dimension = checked_dimension(dimension)
-    curvatures = interaction_curvatures(attention, dimension, _largest(chosen))
+    largest = int(chosen.max(initial=0))
+    curvatures = interaction_curvatures(attention, dimension, largest)
     laplacian = chosen * (chosen + dimension - 2.0)
     # Adding 0 makes the rate of degree 0 a plain 0 in descent.
     return np.asarray(laplacian * (sign * curvatures[chosen] - kappa) + 0.0)
@@ -220,7 +218,7 @@ def _fourier_moment(start: AnyMeasure, degree: int) -> complex:
     if not isinstance(start, Atoms):
         whole = as_measure(start)
         circle = whole.geometry
-        if not isinstance(circle, Circle) or circle.max_degree < degree:
+        if circle.max_degree < degree:
             raise ValueError(
                 f"start on {circle!r} must lie on a Circle of at least {2 * degree + 1} "
                 "cells"
@@ -234,10 +232,6 @@ def _degrees(degrees: Any) -> IntArray:
     if array.dtype.kind not in "iu" or (array < 0).any():
         raise ValueError(f"degrees = {degrees!r} must be whole numbers of at least 0")
     return array.astype(np.int64)
-
-
-def _largest(degrees: IntArray) -> int:
-    return int(degrees.max(initial=0))
 
 
 def critical_diffusion(

@@ -1,8 +1,7 @@
-r"""Matching of the atoms and merges of one grid with those of another.
+r"""The atoms of a run at its end and its merges, and which are the same on another grid.
 
-The centre of an atom, defined alike for grids, exact atoms and particles.
-
-The centre x of a core solves  sum_i m_i w(d(x, x_i)) log_x(x_i) = 0  with the window
+The centre of an atom is defined alike for grids, exact atoms and particles.  The centre x of
+a core solves  sum_i m_i w(d(x, x_i)) log_x(x_i) = 0  with the window
 
     w(d) = cos^2(pi d / 2R)  for d < R,   0 beyond,   R = 2 ball_radius
 
@@ -21,7 +20,6 @@ from mfpde.arrays import FloatArray
 from mfpde.detection import ball_radius, concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.clouds import moments_about
-from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.run import Run
 from mfpde.tracking.flow import angles_between
@@ -29,6 +27,7 @@ from mfpde.tracking.matching import assigned
 
 _SHIFTS = 100
 _AT_REST = 1e-13
+NEAR_ROUNDING = 1e-12
 
 
 def weighted_points(measure: AnyMeasure) -> tuple[FloatArray, FloatArray]:
@@ -60,9 +59,6 @@ def centre_near(
     return centre
 
 
-NEAR_ROUNDING = 1e-12
-
-
 @dataclass(frozen=True, eq=False)
 class Merges:
     """Merges of a run: times (k,), places (k, d), and masses (k,) of the merged atoms."""
@@ -88,6 +84,21 @@ class FinalAtoms:
         return len(self.masses)
 
 
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A run with its atoms at the end, and its merges."""
+
+    run: Run
+    atoms: FinalAtoms
+    merges: Merges
+
+
+def seen_in(run: Run, equation: MeanFieldEquation, smallest_mass: float) -> Seen:
+    """Find what a run shows of atoms that are heavy enough."""
+    atoms = final_atoms(run.final, equation, smallest_mass)
+    return Seen(run, atoms, merges_of(run, smallest_mass))
+
+
 def final_atoms(
     measure: AnyMeasure, equation: MeanFieldEquation, smallest_mass: float
 ) -> FinalAtoms:
@@ -100,23 +111,20 @@ def final_atoms(
     if not found:
         return FinalAtoms(np.zeros((0, measure.dimension)), np.zeros(0), np.zeros(0))
     seen = np.array([region.position for region in found])
+    # Windows are small enough to hold one atom each.
+    apart = angles_between(seen, seen)
+    np.fill_diagonal(apart, np.inf)
+    radii = np.minimum(2 * ball_radius(equation), apart.min(axis=1) / 2)
     points, masses = weighted_points(measure)
     centres = [
         centre_near(position, points, masses, radius=radius)
-        for position, radius in zip(seen, _windows(seen, equation), strict=True)
+        for position, radius in zip(seen, radii, strict=True)
     ]
     return FinalAtoms(
         np.array(centres),
         np.array([region.mass for region in found]),
         np.array([region.core_mass for region in found]),
     )
-
-
-def _windows(points: FloatArray, equation: MeanFieldEquation) -> FloatArray:
-    """Radii (n,) of windows about the points, small enough to hold one atom each."""
-    apart = angles_between(points, points)
-    np.fill_diagonal(apart, np.inf)
-    return np.asarray(np.minimum(2 * ball_radius(equation), apart.min(axis=1) / 2))
 
 
 def merges_of(run: Run, smallest_mass: float) -> Merges:
@@ -129,37 +137,25 @@ def merges_of(run: Run, smallest_mass: float) -> Merges:
         for event in run.events
         if event.kind == "merge" and np.sort(event.masses)[-2] >= smallest_mass
     ]
-    dimension = run.final.dimension
+    means = [event.masses @ event.points for event in found]
+    centres = np.array([mean / np.linalg.norm(mean) for mean in means])
     return Merges(
         np.array([event.time for event in found]),
-        np.array([_centre(event) for event in found]).reshape(-1, dimension),
+        centres.reshape(-1, run.final.dimension),
         np.array([event.masses.sum() for event in found]),
     )
 
 
 def matched(
-    one: tuple[FloatArray, FloatArray],
-    other: tuple[FloatArray, FloatArray],
-    reach: float,
+    one: FinalAtoms | Merges, other: FinalAtoms | Merges, reach: float
 ) -> dict[int, int]:
     """Indices of ``one`` by those of ``other``: the assignment of least cost.
 
     Cost = distance / reach + |difference of masses| / their sum, none beyond ``reach``.
-
-    Parameters
-    ----------
-    one, other
-        Points (n, d) and masses (n,).
-    reach
-        Largest distance of a pair, in radians.
+    ``reach`` is in radians.
     """
-    apart = angles_between(other[0], one[0])
-    heavier = other[1][:, np.newaxis] + one[1]
-    costs = apart / reach + np.abs(other[1][:, np.newaxis] - one[1]) / heavier
+    apart = angles_between(other.points, one.points)
+    wanted = other.masses[:, np.newaxis]
+    costs = apart / reach + np.abs(wanted - one.masses) / (wanted + one.masses)
     # Distances by arc cosine are rounded.
     return assigned(np.where(apart <= reach + NEAR_ROUNDING, costs, np.inf))
-
-
-def _centre(event: Event) -> FloatArray:
-    mean = event.masses @ event.points
-    return np.asarray(mean / np.linalg.norm(mean))
