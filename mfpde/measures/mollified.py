@@ -1,4 +1,6 @@
-r"""The distance of two measures after a heat flow: cheap, and without a plan.
+r"""The distance of two measures after a heat flow, and atoms with a width as many points.
+
+The distance is cheap, and needs no plan:
 
     D^2 = \int (e^{t Lap} (mu - nu) / sigma)^2 dsigma
         = sum_l e^{-2 t l (l + d - 2)} \iint Z_l(x.y) d(mu - nu) d(mu - nu)
@@ -7,13 +9,12 @@ with the uniform probability sigma: the root mean square of the difference of th
 densities (1 is uniform).  The heat kernel is a bump of width sqrt(2 t), like the attention
 kernel with beta = 1 / (2 t).
 
-Atoms with a width as many points, for comparing and sampling measures.
-
-An atom at X with tangent covariance C = sum sigma_a^2 e_a e_a^T stands for the normal
-distribution with that covariance on the tangent space, mapped by exp_X.  On the circle it
-becomes the means of 64 equal shares of the normal distribution; on S^2, 64 points whose
-radii are those of equal shares and whose angles are golden; in higher dimensions its cloud
-of 2 (d - 1) points.  Mean and covariance of the points are exactly those of the atom.
+For comparing and sampling measures an atom at X with tangent covariance
+C = sum sigma_a^2 e_a e_a^T stands for the normal distribution with that covariance on the
+tangent space, mapped by exp_X.  On the circle it becomes the means of 64 equal shares of the
+normal distribution; on S^2, 64 points whose radii are those of equal shares and whose angles
+are golden; in higher dimensions its cloud of 2 (d - 1) points.  Mean and covariance of the
+points are exactly those of the atom.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@ r"""Optimal transport of weighted points for the cost (geodesic distance)^p.
 
 The cost is computed exactly, by the network simplex of POT (Bonneel et al., 2011; Flamary et
 al., 2021), or with entropy: with P_ij = a_i b_j exp((f_i + g_j - C_ij)/eps) of marginals a
-and b, and
-OT_eps = f.a + g.b, the debiased cost is
+and b, and OT_eps = f.a + g.b, the debiased cost is
 
     S = OT_eps(a, b) - (OT_eps(a, a) + OT_eps(b, b)) / 2     (Feydy et al., 2019).
 
@@ -11,8 +10,7 @@ The unregularised cost lies between the value of the potentials, made feasible b
 g_j = min_i (C_ij - f_i), and the cost of P, rounded to its marginals (Altschuler, Weed &
 Rigollet, 2017); S is clipped to that interval, whose width bounds its error.
 
-A measure as finitely many weighted points, and its coarsening, with the error of both.
-
+Measures become finitely many weighted points, which are coarsened, with bounds of both errors.
 A cell of a density counts as a point at its centre; with the rms distance r_i of the cell's
 points from there, and clusters whose masses move to their normalised centre of mass c,
 

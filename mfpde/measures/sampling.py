@@ -6,22 +6,19 @@ With the quantile function Q of a measure of mass m on the circle,
     quantiles      x_i = Q(m (i + 1/2) / n), i = 0..n-1:       W1 = O(1 / n)
 
 each with mass m / n (inverse transform sampling; quantisation: Graf & Luschgy, 2000).
-On the sphere random points fall into cells by mass, and quantiles are those of the latitude,
-with the golden-ratio sequence for the quantiles of the longitude, W1 = O(n^{-1/2}) as for
-any n points.
 
-Points of a density on S^2, which is uniform in (cos theta, phi) in each cell.
-
-Quantiles: with the ring masses M_i, cumulated from the north pole and linear in cos theta
-within a ring, and the masses of a ring, cumulated from longitude 0,
+On S^2, where a density is uniform in (cos theta, phi) in each cell, random points fall into
+cells by mass.  Quantiles: with the ring masses cumulated from the north pole, linear in
+cos theta within a ring, and the masses of a ring cumulated from longitude 0,
 
     cos theta_i = Q((i + 1/2) / n),    phi_i = Q_ring(frac(i g)),   g = (sqrt(5) - 1) / 2
 
-(the map of Rosenblatt, 1952, of the lattice ((i + 1/2)/n, frac(i g))).  The uniform density
-gives cos theta_i = 1 - (2 i + 1)/n, phi_i = 2 pi frac(i g), the Fibonacci lattice (Gonzalez,
-2010, Measurement of areas on a sphere using Fibonacci lattices).
+(the map of Rosenblatt, 1952, of the lattice ((i + 1/2)/n, frac(i g))), W1 = O(n^{-1/2}) as for
+any n points.  The uniform density gives cos theta_i = 1 - (2 i + 1)/n, phi_i = 2 pi frac(i g),
+the Fibonacci lattice (Gonzalez, 2010, Measurement of areas on a sphere using Fibonacci
+lattices).
 
-Points of a zonal measure on S^(d-1): a polar angle, and a direction from the axis.
+Of a zonal measure on S^(d-1) a point is a polar angle and a direction from the axis,
 
     x = cos(theta) e + sin(theta) u,    u on the unit sphere S^(d-2) across the axis,
 
@@ -36,6 +33,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, whole_number
+from mfpde.geometry.arcs import normalised
 from mfpde.geometry.circle import points_at
 from mfpde.geometry.sphere import as_sphere
 from mfpde.measures.distributions import (
@@ -142,8 +140,8 @@ def _even_directions(dimension: int, count: int) -> FloatArray:
 
 
 def _points_about_axis(angles: FloatArray, across: FloatArray) -> FloatArray:
-    directions = across / np.linalg.norm(across, axis=1, keepdims=True)
-    return np.column_stack([np.sin(angles)[:, np.newaxis] * directions, np.cos(angles)])
+    sines = np.sin(angles)[:, np.newaxis]
+    return np.column_stack([sines * normalised(across), np.cos(angles)])
 
 
 def sampled(measure: AnyMeasure, n: int, seed: int = 0) -> Atoms:
