@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from matplotlib import colormaps
@@ -56,8 +56,7 @@ def values_at(
 def _interpolated(
     density: Density, values: FloatArray, points: FloatArray
 ) -> FloatArray:
-    sphere = density.geometry
-    assert isinstance(sphere, Sphere)
+    sphere = cast("Sphere", density.geometry)
     theta = sphere.colatitudes
     over_north = np.roll(values[:1], sphere.nlon // 2, axis=1)
     over_south = np.roll(values[-1:], sphere.nlon // 2, axis=1)
@@ -114,8 +113,7 @@ def draw_field(
     ax: Axes, projection: Projection, density: Density, *, norm: Normalize
 ) -> AxesImage:
     """Draw the density as pixels, on a globe with a gentle light from above left."""
-    sphere = density.geometry
-    assert isinstance(sphere, Sphere)
+    sphere = cast("Sphere", density.geometry)
     places = projection.pixels(_columns(sphere, projection))
     floor = norm.vmin if isinstance(norm, LogNorm) else None
     values = values_at(density, projection.points_of(places), floor=floor)
