@@ -15,7 +15,6 @@ from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry import Geometry
 from mfpde.geometry.arcs import normalise
-from mfpde.geometry.array_pool import ArrayPool
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
 
@@ -134,7 +133,6 @@ class Transport(ABC):
 
     def __init__(self, grid: GridEquation) -> None:
         self.grid = grid
-        self.pool = ArrayPool()
 
     def flow(self, state: State) -> Flow:
         """Evaluate moments, velocity and outflows of ``state``."""
@@ -221,7 +219,16 @@ class Transport(ABC):
         step: float,
     ) -> FloatArray:
         """Defect of the trapezoidal rule in the cell masses, from rates at both ends."""
-        return np.asarray((new - old) - 0.5 * step * (first_rate + last_rate))
+        missed = np.empty(old.shape)
+        _fill_defect(
+            missed.ravel(),
+            old.ravel(),
+            new.ravel(),
+            first_rate.ravel(),
+            last_rate.ravel(),
+            0.5 * step,
+        )
+        return missed
 
     def advanced(
         self, state: State, flow: Flow, step: float
@@ -296,6 +303,20 @@ def _combined(
         for i in range(vectors.shape[1]):
             result[n, i] = share * vectors[n, i] + other_share * others[n, i]
     return result
+
+
+@compiled
+def _fill_defect(
+    missed: FloatArray,
+    old: FloatArray,
+    new: FloatArray,
+    first: FloatArray,
+    last: FloatArray,
+    half_step: float,
+) -> None:
+    """Fill in new - old - half a step times the sum of both rates, all (cells,)."""
+    for i in range(len(missed)):
+        missed[i] = (new[i] - old[i]) - half_step * (first[i] + last[i])
 
 
 @compiled
