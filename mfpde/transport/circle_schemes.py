@@ -25,16 +25,8 @@ from mfpde.transport.line import wrapped
 from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
 
 
-class CircleTransport(Transport):
-    """Base of the schemes with draining stages on the circle, one periodic line."""
-
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
-        self.circle = geometry_of(grid, Circle, "Circle")
-        self._withheld = withheld_velocity(grid)[0]
-
-    def _density(self, masses: FloatArray) -> FloatArray:
-        return np.asarray(masses / self.circle.spacing)
+class LineTransport(Transport):
+    """Base of the schemes with draining stages on a line, whose last cell precedes the first."""
 
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
@@ -45,6 +37,18 @@ class CircleTransport(Transport):
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses."""
         return kernels.net_rate(outflows)
+
+
+class CircleTransport(LineTransport):
+    """Base of the schemes with draining stages on the circle, one periodic line."""
+
+    def __init__(self, grid: GridEquation) -> None:
+        super().__init__(grid)
+        self.circle = geometry_of(grid, Circle, "Circle")
+        self._withheld = withheld_velocity(grid)[0]
+
+    def _density(self, masses: FloatArray) -> FloatArray:
+        return np.asarray(masses / self.circle.spacing)
 
 
 class DonorBlendedCircle(CircleTransport):

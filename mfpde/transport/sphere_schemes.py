@@ -13,14 +13,12 @@ from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
 from mfpde.transport import sphere_rows as methods
 from mfpde.transport.base import (
-    SAFE_SHARE,
     Flow,
     State,
     Transport,
     check_monotone,
     geometry_of,
 )
-from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.sphere_faces import faces_of
 from mfpde.transport.sphere_rows import Withheld
@@ -80,14 +78,9 @@ class SphereTransport(Transport):
         del state
         return float(flow.density_moments[0].real)
 
-    def longest_step(self, state: State, flow: Flow) -> float:
-        """Longest step by the rule of any grid, from the draining times of whole groups."""
-        times = flow.outflows[methods.DRAINING_TIME]
-        total = self.density_mass(state, flow) + state.atom_masses.sum()
-        ignored = IGNORED_SHARE * total
-        return SAFE_SHARE * float(
-            quantile_of_times(state.masses.ravel(), times.ravel(), ignored)
-        )
+    def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
+        """Draining times of whole groups."""
+        return np.ravel(outflows[methods.DRAINING_TIME])
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray

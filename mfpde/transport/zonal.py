@@ -14,7 +14,8 @@ from mfpde.geometry.remap import GHOSTS, edge_densities
 from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
-from mfpde.transport.base import SSPRK3, Transport, check_monotone, geometry_of
+from mfpde.transport.base import SSPRK3, check_monotone, geometry_of
+from mfpde.transport.circle_schemes import LineTransport
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import blends, braked, donor_flux
 from mfpde.transport.semi_lagrangian import SemiLagrangian
@@ -93,8 +94,8 @@ class ZonalLine:
         return float(self.blends(masses)[GHOSTS:-GHOSTS] @ masses)
 
 
-class ZonalTransport(Transport):
-    """Base of the draining schemes: stages on the line from pole to pole."""
+class ZonalTransport(LineTransport):
+    """Base of the draining schemes: on the line from pole to pole, nothing leaves its ends."""
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
@@ -102,16 +103,6 @@ class ZonalTransport(Transport):
         self.zonal = self._line.zonal
         # What of the velocity does not move donors, ghost cells included.
         self._withheld = _odd(withheld_velocity(grid)[0])
-
-    def drained(
-        self, masses: FloatArray, outflows: FloatArray, step: float
-    ) -> FloatArray:
-        """Masses after an Euler stage (the circle's: nothing flows through the end faces)."""
-        return kernels.drained(masses, outflows, step)
-
-    def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
-        """Rate of change of the cell masses."""
-        return kernels.net_rate(outflows)
 
 
 class DonorBlendedZonal(ZonalTransport):
