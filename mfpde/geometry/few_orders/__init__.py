@@ -31,7 +31,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.geometry.few_orders.blocks import analysis, synthesis
-from mfpde.geometry.few_orders.rings import PARTS
+from mfpde.geometry.few_orders.folds import PAIRS, PARTS, RINGS
 from mfpde.geometry.few_orders.sums import differentiate, put_coefficients
 from mfpde.geometry.few_orders.tables import (
     legendre_table,
@@ -41,7 +41,6 @@ from mfpde.geometry.few_orders.tables import (
     waves_of_cells,
     waves_of_orders,
 )
-from mfpde.geometry.few_orders.waves import PAIRS, RINGS
 from mfpde.geometry.gauss_legendre import rings
 from mfpde.geometry.octets import LANES, octets, zeros_in_octets
 

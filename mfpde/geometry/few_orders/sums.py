@@ -1,4 +1,4 @@
-"""Sums over degrees and over rings for :mod:`mfpde.geometry.few_orders`.
+"""Sums over degrees and over rings.
 
 Orders are in groups of eight neighbours of one parity, first the groups of even orders.  A
 group has a row for each difference l - m of degree and order, whose parity is that under
@@ -13,8 +13,15 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled, compiled_fused, inlined
-from mfpde.geometry.few_orders.rings import COS_0, COS_2, COS_ODD, SIN_0, SIN_2, SIN_ODD
-from mfpde.geometry.few_orders.waves import PAIRS
+from mfpde.geometry.few_orders.folds import (
+    COS_0,
+    COS_2,
+    COS_ODD,
+    PAIRS,
+    SIN_0,
+    SIN_2,
+    SIN_ODD,
+)
 from mfpde.geometry.octets import (
     LANES,
     first_alternating,

@@ -1,20 +1,20 @@
-"""Tables for :mod:`mfpde.geometry.few_orders`, in the order in which loops read them."""
+"""Tables of waves and Legendre functions, in the order in which loops read them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.geometry.few_orders.rings import (
+from mfpde.geometry.few_orders.folds import (
     COS_0,
     COS_2,
     COS_ODD,
+    PAIRS,
     PARTS,
     SIN_0,
     SIN_2,
     SIN_ODD,
 )
-from mfpde.geometry.few_orders.waves import PAIRS
 from mfpde.geometry.harmonics import recurrence
 from mfpde.geometry.octets import LANES, octets, zeros_in_octets
 

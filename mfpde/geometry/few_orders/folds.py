@@ -1,4 +1,4 @@
-"""Folds of single rings for :mod:`mfpde.geometry.few_orders`.
+"""Folds of single rings by their reflections, and back.
 
 A ring of 4 q cells is folded by phi -> -phi, phi -> pi - phi and, for even orders, by
 phi -> pi / 2 - phi into six parts, of which each has its own orders m:
@@ -21,6 +21,10 @@ from mfpde.geometry.octets import LANES, load, mirrored, store
 
 PARTS = 6
 COS_0, COS_2, SIN_0, SIN_2, COS_ODD, SIN_ODD = range(PARTS)
+
+PAIRS = 3
+"""Rings of a block that have a mirror image in it."""
+RINGS = 2 * PAIRS
 
 
 @inlined
