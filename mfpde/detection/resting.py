@@ -20,15 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.detection.decision import (
-    ATOM_EXPONENT,
-    LEAST_SHARE,
-    NARROW,
-)
+from mfpde.detection.decision import ATOM_EXPONENT, LEAST_SHARE, NARROW
 from mfpde.detection.field import BoolArray, VelocityField
 from mfpde.detection.paths import Paths
 from mfpde.detection.sphere_basins import MEETING_CELLS, LatticeField
-from mfpde.detection.sphere_core import Core, Cores, MovingMass
+from mfpde.detection.sphere_core import Cores, MovingMass, SphereCore
 from mfpde.measures.measure import Atoms, Density, Measure
 
 WINDOW_CELLS = 4.0
@@ -42,7 +38,7 @@ STEP_CELLS, FARTHEST_CELLS = 0.1, 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class Resting:
+class RestingCluster:
     """A cluster at rest: its mean (3,), and the place (3,) that it comes to rest at."""
 
     mean: FloatArray
@@ -51,7 +47,7 @@ class Resting:
 
 def resting_peaks(
     mass: MovingMass, on_lattice: LatticeField, labels: IntArray, *, cell: float
-) -> list[Resting]:
+) -> list[RestingCluster]:
     """Clusters at rest that share a basin with others.
 
     Parameters
@@ -71,7 +67,7 @@ def resting_peaks(
     if len(peaks) < 2:
         return []
     basins = labels[on_lattice.lattice.cells_of(np.stack([p.centre for p in peaks]))]
-    found: list[Resting] = []
+    found: list[RestingCluster] = []
     for basin in np.unique(basins[basins >= 0]):
         inside = [peaks[k] for k in np.nonzero(basins == basin)[0]]
         if len(inside) > 1:
@@ -81,7 +77,7 @@ def resting_peaks(
 
 
 def with_resting(
-    on_lattice: LatticeField, clusters: list[Resting], cell: float
+    on_lattice: LatticeField, clusters: list[RestingCluster], cell: float
 ) -> LatticeField:
     """The field with the ``clusters`` at attractors of their own.
 
@@ -96,12 +92,12 @@ def with_resting(
     return on_lattice.with_attractors(places, owned)
 
 
-def narrow_peaks(mass: MovingMass, spacing: float) -> list[Core]:
+def narrow_peaks(mass: MovingMass, spacing: float) -> list[SphereCore]:
     """Clusters that are points to the grid and hold a hundredth of the mass, heaviest first."""
     least = LEAST_SHARE / (4 * np.pi * (NARROW * spacing) ** 2)
     cores, everything = Cores(mass), np.arange(len(mass.masses))
     open_points = mass.densities >= least
-    found: list[Core] = []
+    found: list[SphereCore] = []
     while open_points.any():
         densest = int(np.argmax(np.where(open_points, mass.densities, -np.inf)))
         start = mass.points[densest]
@@ -123,14 +119,14 @@ def narrow_peaks(mass: MovingMass, spacing: float) -> list[Core]:
     return sorted(found, key=lambda core: -core.mass)
 
 
-def _at_rest(clusters: list[_Carried]) -> list[Resting]:
+def _at_rest(clusters: list[_Carried]) -> list[RestingCluster]:
     """The ``clusters`` of one basin that are at attractors of their own.
 
     The heaviest cluster is at one too if it does not flow to that of another.
     """
     heaviest, *others = clusters
     rests = [
-        Resting(other.start, place)
+        RestingCluster(other.start, place)
         for other in others
         if (place := other.rest()) is not None
     ]
@@ -139,7 +135,7 @@ def _at_rest(clusters: list[_Carried]) -> list[Resting]:
     place = heaviest.rest()
     if place is None and not heaviest.arrives_at(np.stack([r.place for r in rests])):
         place = heaviest.start
-    return rests if place is None else [Resting(heaviest.start, place), *rests]
+    return rests if place is None else [RestingCluster(heaviest.start, place), *rests]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +149,7 @@ class _Carried:
     reach: float
 
     @classmethod
-    def of(cls, peak: Core, on_lattice: LatticeField, cell: float) -> _Carried:
+    def of(cls, peak: SphereCore, on_lattice: LatticeField, cell: float) -> _Carried:
         measure = on_lattice.field.measure
         assert isinstance(measure, Measure)
         density, atoms = measure.density, measure.atoms

@@ -13,10 +13,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.balls import core_radius
-from mfpde.detection.field import VelocityField
-from mfpde.detection.lattice import Lattice
-from mfpde.detection.parting import Partition, at_edges
-from mfpde.detection.paths import Paths
+from mfpde.detection.paths import Partition, Paths, at_edges
 from mfpde.detection.resting import resting_peaks, with_resting
 from mfpde.detection.sphere_basins import LatticeField
 from mfpde.detection.sphere_core import MovingMass
@@ -90,21 +87,6 @@ class SphereFlow:
             mass, owners = _assigned(mass, partition, on_lattice.paths)
         return cls(on_lattice, partition, attractors, radius, mass, owners)
 
-    @property
-    def field(self) -> VelocityField:
-        """The velocity field of the measure."""
-        return self.on_lattice.field
-
-    @property
-    def lattice(self) -> Lattice:
-        """The cells: the grid's, or those of a probing lattice."""
-        return self.on_lattice.lattice
-
-    @property
-    def spacing(self) -> float:
-        """Distance between the rings of the measure's grid, nan without one."""
-        return self.on_lattice.spacing
-
     @cached_property
     def heavy_basins(self) -> list[SphereBasin]:
         """The basins with mass."""
@@ -120,7 +102,7 @@ class SphereFlow:
 
     def mass_around(self, point: FloatArray) -> float:
         """Mass of the basin that holds ``point``; 0 if there is none."""
-        cell = self.lattice.cells_of(point[np.newaxis])[0]
+        cell = self.on_lattice.lattice.cells_of(point[np.newaxis])[0]
         number = self.partition.labels[cell]
         if number < 0:
             return 0.0
