@@ -15,6 +15,7 @@ from mfpde.plotting.atoms import draw_atoms, marked_atoms
 from mfpde.plotting.neurons import draw_directions, draw_neurons, sphere_neurons
 from mfpde.plotting.paths import draw_paths, mark_handles, path_handle
 from mfpde.plotting.projections import Orthographic, prepare_axes
+from mfpde.plotting.scales import Limits
 from mfpde.plotting.sphere_field import add_colour_bar, colours_for, density_of
 from mfpde.plotting.sphere_map import draw_ground, legend_handles
 from mfpde.plotting.style import LANDSCAPE, Picture, styled
@@ -39,7 +40,7 @@ def plot_globe(
     measure: AnyMeasure,
     *,
     equation: MeanFieldEquation | None = None,
-    limits: tuple[float, float] | None = None,
+    limits: Limits | None = None,
     camera: tuple[float, float] | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure | SubFigure:

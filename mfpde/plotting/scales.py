@@ -19,6 +19,9 @@ MOST_ROWS = 512
 MEAN_DEPTH = 1e-2
 CURVE_DEPTH = 1e-6
 
+Limits = tuple[float, float]
+"""Smallest and largest value of a scale."""
+
 
 def set_angle_axis(
     ax: Axes, name: Literal["x", "y"], view: AngleView, *, label: bool = True
@@ -53,7 +56,7 @@ def density_range(curves: Sequence[FloatArray], *, depth: float) -> tuple[float,
     return max(floor, float(positive.min())), top
 
 
-def checked_limits(limits: tuple[float, float]) -> tuple[float, float]:
+def checked_limits(limits: Limits) -> Limits:
     """Return the two ends of a scale of densities.
 
     Raises
@@ -72,7 +75,7 @@ def checked_limits(limits: tuple[float, float]) -> tuple[float, float]:
 def set_density_axis(
     ax: Axes,
     curves: Sequence[FloatArray],
-    limits: tuple[float, float] | None = None,
+    limits: Limits | None = None,
 ) -> None:
     """Scale the y axis for densities: logarithmic if one exceeds 50 times its mean.
 

@@ -22,6 +22,7 @@ from mfpde.plotting.scales import (
     LOGARITHMIC_ABOVE,
     MAP_DEPTH,
     MEAN_DEPTH,
+    Limits,
     checked_limits,
 )
 from mfpde.plotting.style import DENSITY_MAP
@@ -75,7 +76,7 @@ def _interpolated(
 
 
 def colours_for(
-    densities: Sequence[Density], limits: tuple[float, float] | None = None
+    densities: Sequence[Density], limits: Limits | None = None
 ) -> Normalize | None:
     """Return one scale of colours for all: logarithmic if one exceeds 50 times its mean.
 

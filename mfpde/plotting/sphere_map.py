@@ -33,6 +33,7 @@ from mfpde.plotting.projections import (
     label_graticule,
     prepare_axes,
 )
+from mfpde.plotting.scales import Limits
 from mfpde.plotting.sphere_field import (
     add_colour_bar,
     colours_for,
@@ -50,7 +51,7 @@ def draw_density_map(
     measure: AnyMeasure,
     equation: MeanFieldEquation | None,
     *,
-    limits: tuple[float, float] | None = None,
+    limits: Limits | None = None,
 ) -> None:
     """Draw the map with its graticule, neurons, atoms, legend and colour bar."""
     projection = Mollweide()
