@@ -17,7 +17,6 @@ from mfpde.plotting.angle_view import domain_of_run
 from mfpde.plotting.atoms import mass_text
 from mfpde.plotting.globe import Side, add_globe_bar, draw_globes, sides_towards
 from mfpde.plotting.paths import draw_mark, drawn_nodes, mark_handles, track_of
-from mfpde.plotting.scales import set_time_axis
 from mfpde.plotting.sphere_field import colours_for, density_of
 from mfpde.plotting.style import (
     ATOM,
@@ -26,6 +25,7 @@ from mfpde.plotting.style import (
     NEURONS,
     Picture,
     axes_or_new,
+    set_time_axis,
     styled,
 )
 from mfpde.runs.run import Run

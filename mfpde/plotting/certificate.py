@@ -12,8 +12,12 @@ from mfpde.arrays import FloatArray
 from mfpde.measures.measure import Atoms
 from mfpde.plotting.angle_view import view_of
 from mfpde.plotting.atoms import MOST_DISCS, FoundAtoms, draw_atoms
-from mfpde.plotting.landscape import draw_active_regions
-from mfpde.plotting.neurons import draw_directions, draw_neurons, sphere_neurons
+from mfpde.plotting.landscape import (
+    draw_active_regions,
+    draw_directions,
+    draw_neurons,
+    sphere_neurons,
+)
 from mfpde.plotting.projections import (
     Mollweide,
     clip_to_outline,
@@ -21,8 +25,7 @@ from mfpde.plotting.projections import (
     label_graticule,
     prepare_axes,
 )
-from mfpde.plotting.scales import set_angle_axis
-from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, Picture, styled
+from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, Picture, set_angle_axis, styled
 from mfpde.stationary import Minimum
 
 LINE_ANGLES = 2881

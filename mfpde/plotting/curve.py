@@ -13,9 +13,16 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
 from mfpde.plotting.angle_view import MOST_STEMS, AngleView, domain_of, view_of
 from mfpde.plotting.landscape import draw_active_regions, draw_landscape, has_landscape
-from mfpde.plotting.scales import Limits, set_angle_axis, set_density_axis
 from mfpde.plotting.sphere_map import draw_density_map
-from mfpde.plotting.style import ATOM, DENSITY, axes_or_new, styled
+from mfpde.plotting.style import (
+    ATOM,
+    DENSITY,
+    Limits,
+    axes_or_new,
+    set_angle_axis,
+    set_density_axis,
+    styled,
+)
 
 MOST_WIDE_STEMS = 20
 MOST_MASS_LABELS = 8

@@ -19,7 +19,6 @@ from mfpde.measures.measure import as_measure
 from mfpde.plotting.angle_view import domain_of_run, view_of
 from mfpde.plotting.atom_tree import plot_atom_tree
 from mfpde.plotting.globe import draw_globes
-from mfpde.plotting.scales import set_decades, set_time_axis
 from mfpde.plotting.snapshots import draw_snapshots, draw_strip, snapshot_indices
 from mfpde.plotting.space_time import plot_space_time
 from mfpde.plotting.style import (
@@ -29,6 +28,8 @@ from mfpde.plotting.style import (
     MUTED,
     Picture,
     axes_or_new,
+    set_decades,
+    set_time_axis,
     styled,
 )
 from mfpde.runs.run import Run

@@ -18,14 +18,14 @@ from mfpde.arrays import FloatArray
 from mfpde.geometry import Sphere
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 from mfpde.plotting.projections import Orthographic, Projection, clip_to_outline
-from mfpde.plotting.scales import (
+from mfpde.plotting.style import (
+    DENSITY_MAP,
     LOGARITHMIC_ABOVE,
     MAP_DEPTH,
     MEAN_DEPTH,
     Limits,
     checked_limits,
 )
-from mfpde.plotting.style import DENSITY_MAP
 
 DENSITY_LABEL = "density ρ (per unit area)"
 BARE = (0.94, 0.94, 0.94)

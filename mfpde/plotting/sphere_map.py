@@ -17,7 +17,7 @@ from mfpde.plotting.atoms import (
     is_crowd,
     marked_atoms,
 )
-from mfpde.plotting.neurons import (
+from mfpde.plotting.landscape import (
     HATCH,
     Neuron,
     draw_directions,
@@ -33,7 +33,6 @@ from mfpde.plotting.projections import (
     label_graticule,
     prepare_axes,
 )
-from mfpde.plotting.scales import Limits
 from mfpde.plotting.sphere_field import (
     add_colour_bar,
     colours_for,
@@ -41,7 +40,7 @@ from mfpde.plotting.sphere_field import (
     draw_bare_globe,
     draw_field,
 )
-from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED
+from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, Limits
 
 AREA_PER_MASS = 260.0
 

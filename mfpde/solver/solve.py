@@ -16,8 +16,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.observer import Observer, Report, StepObserver, progress_line
 from mfpde.runs.run import Run
-from mfpde.runs.save_times import save_times
-from mfpde.runs.stopping import StoppingCondition, stopping_conditions
+from mfpde.runs.stopping import StoppingCondition, save_times, stopping_conditions
 from mfpde.solver.diagnostics import Diagnostic, chosen_diagnostics
 from mfpde.solver.recorder import Recorder
 from mfpde.solver.refinement import (

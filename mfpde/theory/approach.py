@@ -28,7 +28,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde.arrays import FloatArray, real_number, whole_number
-from mfpde.theory.arguments import checked_attention
+from mfpde.theory.curvature import checked_attention
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 LARGEST_PANEL = 0.1

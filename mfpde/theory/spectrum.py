@@ -43,7 +43,7 @@ from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.terms import Attention
 from mfpde.terms.funk_hecke import band_limit, log_eigenvalues
-from mfpde.theory.arguments import checked_attention, checked_dimension, sign_of
+from mfpde.theory.curvature import checked_attention, checked_dimension, sign_of
 
 SMALLEST_MOMENT = 1e-13
 """A Fourier moment of a probability below this is rounding."""
