@@ -22,6 +22,7 @@ so that a ring is no wider than the uniform density would be there.  At the pole
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -100,7 +101,7 @@ def _places(
     geometry: Geometry, angles: ArrayLike | None, centres: ArrayLike | None
 ) -> FloatArray:
     """Return the angles (bumps,), or on the sphere the unit vectors (bumps, 3)."""
-    on_sphere = isinstance(geometry, Sphere)
+    on_sphere = _on_sphere(geometry)
     name, wrong = ("centres", "angles") if on_sphere else ("angles", "centres")
     given, other = (centres, angles) if on_sphere else (angles, centres)
     if given is None or other is not None:
@@ -111,7 +112,7 @@ def _places(
         return _unit_centres(array)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"angles = {angles!r} must be a nonempty list of angles")
-    if isinstance(geometry, Zonal) and not (0 <= array.min() <= array.max() <= np.pi):
+    if geometry.axis is not None and not (0 <= array.min() <= array.max() <= np.pi):
         raise ValueError(
             f"angles = {angles!r} must lie between 0 and pi (polar angles)"
         )
@@ -136,18 +137,33 @@ def _unit_centres(centres: FloatArray) -> FloatArray:
     return points_at(centres[:, 0], centres[:, 1])
 
 
+@singledispatch
 def _log_masses(geometry: Geometry, bump: _Bump) -> FloatArray:
     """Logarithms of the cell masses of ``bump``, up to a constant, shape of the cells."""
-    if isinstance(geometry, Circle):
-        return np.asarray((np.cos(geometry.angles - bump.place) - 1) / bump.width**2)
-    if isinstance(geometry, Sphere):
-        cosines = geometry.points @ bump.place
-        return np.asarray((cosines - 1) / bump.width**2 + np.log(geometry.areas))
-    if isinstance(geometry, Zonal):
-        # Areas may be too small for numbers; their logarithms are not.
-        areas = (geometry.dimension - 2) * np.log(np.sin(geometry.angles))
-        return np.asarray(areas + _ring_exponent(geometry, bump))
     raise ValueError(f"there are no bumps on {geometry!r}")
+
+
+@_log_masses.register
+def _(geometry: Circle, bump: _Bump) -> FloatArray:
+    return np.asarray((np.cos(geometry.angles - bump.place) - 1) / bump.width**2)
+
+
+@_log_masses.register
+def _(geometry: Sphere, bump: _Bump) -> FloatArray:
+    cosines = geometry.points @ bump.place
+    return np.asarray((cosines - 1) / bump.width**2 + np.log(geometry.areas))
+
+
+@_log_masses.register
+def _(geometry: Zonal, bump: _Bump) -> FloatArray:
+    # Areas may be too small for numbers; their logarithms are not.
+    areas = (geometry.dimension - 2) * np.log(np.sin(geometry.angles))
+    return np.asarray(areas + _ring_exponent(geometry, bump))
+
+
+def _on_sphere(geometry: Geometry) -> bool:
+    """Whether places are unit vectors, and not angles."""
+    return geometry.dimension == 3 and geometry.axis is None
 
 
 def _ring_exponent(zonal: Zonal, bump: _Bump) -> FloatArray:
@@ -184,8 +200,8 @@ def _check_widths(widths: FloatArray, geometry: Geometry) -> None:
     if not narrow.any():
         return
     where = int(np.argmax(narrow))
-    whole = 2 * np.pi if isinstance(geometry, Circle) else np.pi
-    what = "rings" if isinstance(geometry, Sphere) else "cells"
+    whole = 2 * np.pi if geometry.dimension == 2 else np.pi
+    what = "rings" if _on_sphere(geometry) else "cells"
     remedy = (
         f"use at least {int(np.ceil(whole / widths[where]))} {what}"
         if widths[where] > 0

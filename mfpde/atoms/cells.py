@@ -76,12 +76,14 @@ class Cells:
         there = self.velocities.at(inner)
         here = self.velocities.in_cells(middles)
         chosen = _approach(here, there, outwards)
-        return _members((middles[chosen], owners[chosen]), sizes, len(centres))
+        return CellsNear(
+            *_members(middles[chosen], owners[chosen], sizes, len(centres))
+        )
 
     def taken(self, centres: FloatArray, near: CellsNear) -> Clusters:
         """Empty the cells ``near`` each centre; return their masses, means and covariances."""
         clusters = self._clusters(centres, near)
-        self.masses[near[0]] = 0.0
+        self.masses[near.cells] = 0.0
         return clusters
 
     def _clusters(self, centres: FloatArray, near: CellsNear) -> Clusters:
@@ -162,9 +164,10 @@ def _middles(
 
 
 @compiled
-def _members(groups: CellsNear, sizes: IntArray, count: int) -> CellsNear:
+def _members(
+    middles: IntArray, owners: IntArray, sizes: IntArray, count: int
+) -> tuple[IntArray, IntArray]:
     """All cells of the groups with these middle cells, each near one of ``count`` centres."""
-    middles, owners = groups
     numbers = np.empty(sizes[middles].sum(), dtype=np.int64)
     counts = np.zeros(count, dtype=np.int64)
     is_listed = np.zeros(len(sizes), dtype=np.bool_)

@@ -1,8 +1,8 @@
 """Grids on spheres: points, areas, moments and spectral fields; no physics."""
 
-from mfpde.geometry.base import CellsNear, Geometry
+from mfpde.geometry.base import CellsNear, FieldAtPoints, Geometry
 from mfpde.geometry.circle import Circle
 from mfpde.geometry.sphere import Sphere
 from mfpde.geometry.zonal import Zonal
 
-__all__ = ["CellsNear", "Circle", "Geometry", "Sphere", "Zonal"]
+__all__ = ["CellsNear", "Circle", "FieldAtPoints", "Geometry", "Sphere", "Zonal"]

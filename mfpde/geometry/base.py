@@ -17,14 +17,25 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 
-CellsNear = tuple[IntArray, IntArray]
-"""Flat numbers of the cells near some points, one point after another; their counts."""
+
+class CellsNear(NamedTuple):
+    """Flat numbers of the cells near some points, one point after another; their counts."""
+
+    cells: IntArray
+    counts: IntArray
+
+
+class FieldAtPoints(NamedTuple):
+    """Values (...) and tangential gradients (..., d) of a spectral field at points (..., d)."""
+
+    values: FloatArray
+    gradients: FloatArray
 
 
 class Fields(Protocol):
@@ -43,7 +54,20 @@ class Geometry(ABC):
     Tangent fields at the cell centres are stored by components along
     ``tangents``, shape (directions, *shape): one direction on the circle and on zonal
     grids, two on the sphere.
+
+    A subclass that is a dataclass is stored by the name of its class in small letters and
+    its fields; a store is read again once the class is imported.
     """
+
+    by_name: ClassVar[dict[str, type[Geometry]]] = {}
+    """The classes of geometries by the names that stores use."""
+
+    def __init_subclass__(cls) -> None:
+        name = cls.__name__.lower()
+        known = Geometry.by_name.get(name, cls)
+        # A class that is defined anew replaces itself, but no other of its name.
+        if known.__module__ == cls.__module__:
+            Geometry.by_name[name] = cls
 
     @property
     @abstractmethod
@@ -101,7 +125,7 @@ class Geometry(ABC):
         """Cells of :meth:`cells_within` for each of ``points`` (n, d), and their counts (n,)."""
         near = [self.cells_within(point, radius) for point in points]
         counts = np.array([len(cells) for cells in near], dtype=np.int64)
-        return np.concatenate([np.empty(0, dtype=np.int64), *near]), counts
+        return CellsNear(np.concatenate([np.empty(0, dtype=np.int64), *near]), counts)
 
     @cached_property
     def group_sizes(self) -> IntArray:
@@ -161,20 +185,18 @@ class Geometry(ABC):
         return result
 
     @abstractmethod
-    def field_at(
-        self, coefficients: ComplexArray, points: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., d) of a field at ``points`` (..., d)."""
 
     def synthesis_at(
         self, coefficients: ComplexArray, points: FloatArray
     ) -> FloatArray:
         """Values of a spectral field at ``points`` (..., d), shape (...)."""
-        return self.field_at(coefficients, points)[0]
+        return self.field_at(coefficients, points).values
 
     def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
         """Tangential gradient of a spectral field at ``points``, shape (..., d)."""
-        return self.field_at(coefficients, points)[1]
+        return self.field_at(coefficients, points).gradients
 
     @abstractmethod
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:

@@ -1,8 +1,9 @@
 r"""The circle S^1: equal cells and Fourier moments f_k = \int e^{-ik theta} dmu.
 
 Cell i has its centre at theta_i = (i + 1/2) h, h = 2 pi / n, so that faces lie at
-multiples of h.  A cell mass is h times the *point value* of the density at the centre:
-the trapezoidal rule makes every moment of smooth data spectrally accurate.
+multiples of h; a subclass may turn them all by its ``first_face``.  A cell mass is h times
+the *point value* of the density at the centre: the trapezoidal rule makes every moment of
+smooth data spectrally accurate.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pyfftw
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.compiled import compiled
-from mfpde.geometry.base import CellsNear, Geometry
+from mfpde.geometry.base import CellsNear, FieldAtPoints, Geometry
 from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms
 from mfpde.geometry.remap import finer_values
 
@@ -103,15 +104,22 @@ class Circle(Geometry):
         """Cell width h = 2 pi / n."""
         return 2 * np.pi / self.num_cells
 
+    @property
+    def first_face(self) -> float:
+        """Angle at which cell 0 begins, from 0 to the width of a cell: 0 on this grid."""
+        return 0.0
+
     @cached_property
     def angles(self) -> FloatArray:
-        """Angles (n,) of the cell centres, in (0, 2 pi)."""
-        return read_only((np.arange(self.num_cells) + 0.5) * self.spacing)
+        """Angles (n,) of the cell centres, increasing."""
+        centres = (np.arange(self.num_cells) + 0.5) * self.spacing
+        return read_only(centres + self.first_face)
 
     @cached_property
     def face_angles(self) -> FloatArray:
-        """Angles (n,) of each cell's upper face, in (0, 2 pi]."""
-        return read_only((np.arange(self.num_cells) + 1.0) * self.spacing)
+        """Angles (n,) of each cell's upper face, increasing."""
+        faces = (np.arange(self.num_cells) + 1.0) * self.spacing
+        return read_only(faces + self.first_face)
 
     @cached_property
     def points(self) -> FloatArray:
@@ -125,11 +133,14 @@ class Circle(Geometry):
 
     def cells_within(self, point: FloatArray, radius: float) -> IntArray:
         """Numbers of the cells with centres within ``radius`` of ``point``."""
-        return self.cells_about(point[np.newaxis], radius)[0]
+        return self.cells_about(point[np.newaxis], radius).cells
 
     def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
         """Cells of :meth:`cells_within` for each of ``points`` (n, 2), and their counts (n,)."""
-        return _cells_near(points, radius / self.spacing, self.num_cells)
+        first = self.first_face / self.spacing
+        return CellsNear(
+            *_cells_near(points, radius / self.spacing, self.num_cells, first)
+        )
 
     @cached_property
     def tangents(self) -> FloatArray:
@@ -151,10 +162,9 @@ class Circle(Geometry):
 
     @cached_property
     def _phases(self) -> ComplexArray:
-        """Factors e^{-ik theta_0}, where theta_0 = h / 2 is the first centre."""
+        """Factors e^{-ik theta_0}, where theta_0 is the first centre."""
         wave_numbers = np.arange(self.num_cells // 2 + 1)
-        phases: ComplexArray = np.exp(-0.5j * self.spacing * wave_numbers)
-        return read_only(phases)
+        return read_only(np.exp(-1j * self.angles[0] * wave_numbers))
 
     @cached_property
     def _inverse_phases(self) -> ComplexArray:
@@ -209,13 +219,13 @@ class Circle(Geometry):
         """Spectral fields at the upper faces of the cells."""
         return CircleFaces(self)
 
-    def field_at(
-        self, coefficients: ComplexArray, points: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., 2) of the field at ``points``."""
         flat = np.ascontiguousarray(points.reshape(-1, 2))
         values, gradients = field_at_points(coefficients, flat)
-        return values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
+        return FieldAtPoints(
+            values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
+        )
 
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
         """Integral of the field against the measure (Parseval)."""
@@ -262,11 +272,13 @@ class Circle(Geometry):
 
 
 @compiled
-def _cells_near(points: FloatArray, reach: float, count: int) -> CellsNear:
+def _cells_near(
+    points: FloatArray, reach: float, count: int, first_face: float
+) -> tuple[IntArray, IntArray]:
     """Cells, of ``count`` equal ones, with centres within ``reach`` widths of ``points``.
 
     ``points`` (n, 2) are taken one after another; the second array (n,) counts the cells
-    of each.
+    of each.  Cell 0 begins at ``first_face``, in widths.
     """
     reach = min(reach, (count - 1) / 2)
     found = np.empty(len(points) * (int(2 * reach) + 1), dtype=np.int64)
@@ -274,7 +286,7 @@ def _cells_near(points: FloatArray, reach: float, count: int) -> CellsNear:
     place = 0
     for p in range(len(points)):
         angle = np.arctan2(points[p, 1], points[p, 0])
-        middle = angle * (count / (2 * np.pi)) - 0.5
+        middle = angle * (count / (2 * np.pi)) - 0.5 - first_face
         first, last = int(np.ceil(middle - reach)), int(np.floor(middle + reach))
         counts[p] = last - first + 1
         for cell in range(first, last + 1):
@@ -289,7 +301,7 @@ class CircleFaces:
     def __init__(self, circle: Circle) -> None:
         self._circle = circle
         waves = np.arange(circle.num_cells // 2 + 1)
-        self._phases = np.exp(1j * circle.spacing * waves)
+        self._phases = np.exp(1j * circle.face_angles[0] * waves)
         self._gradient_symbol = 1j * waves * self._phases
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:

@@ -226,20 +226,24 @@ def group_means(values: FloatArray, sizes: IntArray) -> FloatArray:
 
 @compiled
 def cells_near(
-    points: FloatArray, radius: float, grid: tuple[FloatArray, IntArray, int]
+    points: FloatArray,
+    radius: float,
+    colatitudes: FloatArray,
+    sizes: IntArray,
+    nlon: int,
 ) -> tuple[IntArray, IntArray]:
     """Flat numbers of the cells whose groups have centres within ``radius`` of ``points``.
 
     ``points`` (n, 3) are taken one after another; the second array (n,) counts the cells
-    of each.  ``grid`` holds the colatitudes and group sizes of the rings, and the cells of
-    a ring.
+    of each.  The rings have ``colatitudes`` (nlat,), groups of ``sizes`` (nlat,) cells, and
+    ``nlon`` cells.
     """
     # Empty, but the compiler must know of what.
     found = [0 for _ in range(0)]
     counts = np.empty(len(points), dtype=np.int64)
     for p in range(len(points)):
         before = len(found)
-        _add_cells_near(found, points[p], radius, grid)
+        _add_cells_near(found, points[p], radius, colatitudes, sizes, nlon)
         counts[p] = len(found) - before
     return np.array(found, dtype=np.int64), counts
 
@@ -249,9 +253,10 @@ def _add_cells_near(
     found: list[int],
     point: FloatArray,
     radius: float,
-    grid: tuple[FloatArray, IntArray, int],
+    colatitudes: FloatArray,
+    sizes: IntArray,
+    nlon: int,
 ) -> None:
-    colatitudes, sizes, nlon = grid
     across = np.sqrt(point[0] ** 2 + point[1] ** 2)
     colatitude = np.arctan2(across, point[2])
     longitude = np.arctan2(point[1], point[0])

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
-from mfpde.geometry.base import CellsNear, Geometry
+from mfpde.geometry.base import CellsNear, FieldAtPoints, Geometry
 from mfpde.geometry.gauss_legendre import Rings, cells_near, rings, spread
 from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
 from mfpde.geometry.heat import two_point_heat_flow
@@ -129,13 +129,13 @@ class Sphere(Geometry):
 
     def cells_within(self, point: FloatArray, radius: float) -> IntArray:
         """Flat numbers of the cells whose groups have centres within ``radius``."""
-        return self.cells_about(point[np.newaxis], radius)[0]
+        return self.cells_about(point[np.newaxis], radius).cells
 
     def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
         """Cells of :meth:`cells_within` for each of ``points`` (n, 3), and their counts (n,)."""
         grid = self.rings
-        return cells_near(
-            points, radius, (grid.colatitudes, grid.group_sizes, self.nlon)
+        return CellsNear(
+            *cells_near(points, radius, grid.colatitudes, grid.group_sizes, self.nlon)
         )
 
     @cached_property
@@ -214,16 +214,16 @@ class Sphere(Geometry):
         """Components (2, nlat, nlon) of the gradient plus those of the field ``added``."""
         return self._transform_of(coefficients).gradient(coefficients, added)
 
-    def field_at(
-        self, coefficients: ComplexArray, points: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., 3) of the field at ``points``."""
         degree = degree_of(len(coefficients))
         flat = np.ascontiguousarray(points.reshape(-1, 3))
         values, gradients = field_at_points(
             coefficients, flat, recurrence(degree), degree
         )
-        return values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
+        return FieldAtPoints(
+            values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
+        )
 
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
         """Integral of the field against the measure (Parseval)."""
@@ -284,6 +284,19 @@ class Sphere(Geometry):
         degrees = self.degrees(self.max_degree)
         tail = np.abs(coefficients[degrees > 7 * self.max_degree // 8]).max()
         return bool(tail <= _RESOLVED * np.abs(coefficients[0]))
+
+
+def as_sphere(name: str, geometry: Geometry) -> Sphere:
+    """Return ``geometry``, on which the argument ``name`` lies, if it is a sphere.
+
+    Raises
+    ------
+    ValueError
+        If it is another geometry.
+    """
+    if not isinstance(geometry, Sphere):
+        raise ValueError(f"{name} lies on {geometry!r}, but must lie on a Sphere")
+    return geometry
 
 
 def points_at(colatitudes: FloatArray, longitudes: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
-from mfpde.geometry.base import Geometry
+from mfpde.geometry.base import FieldAtPoints, Geometry
 from mfpde.geometry.heat import heat_step
 from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
 from mfpde.geometry.zonal_fields import (
@@ -233,9 +233,7 @@ class Zonal(Geometry):
         """Derivative of sum_l c_l M_l by the cell masses, shape (n,)."""
         return np.asarray(coefficients.real @ self._moment_table(len(coefficients) - 1))
 
-    def field_at(
-        self, coefficients: ComplexArray, points: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient f'(z) (e - z x), (..., d), at ``points``."""
         cosines = points[..., -1]
         d = self.dimension
@@ -248,7 +246,7 @@ class Zonal(Geometry):
             slopes = factors @ zonal_harmonics(d + 2, len(l) - 1, flat)
         towards = self.axis - cosines[..., np.newaxis] * points
         gradient = slopes.reshape(cosines.shape)[..., np.newaxis] * towards
-        return values.reshape(cosines.shape), np.asarray(gradient)
+        return FieldAtPoints(values.reshape(cosines.shape), np.asarray(gradient))
 
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
         """Integral of the field against the measure, sum_l c_l M_l."""
@@ -310,3 +308,16 @@ class Zonal(Geometry):
         return np.concatenate(
             [sign * masses[ghosts - 1 :: -1], masses, sign * masses[: -ghosts - 1 : -1]]
         )
+
+
+def as_zonal(name: str, geometry: Geometry) -> Zonal:
+    """Return ``geometry``, on which the argument ``name`` lies, if it is a zonal grid.
+
+    Raises
+    ------
+    ValueError
+        If it is another geometry.
+    """
+    if not isinstance(geometry, Zonal):
+        raise ValueError(f"{name} lies on {geometry!r}, but must lie on a Zonal grid")
+    return geometry

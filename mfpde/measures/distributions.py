@@ -1,12 +1,12 @@
-r"""The polar angle of a zonal measure: C(theta) = mu{x : angle(x, e) <= theta}, exactly.
+r"""Cumulative distributions of measures on a line of angles, exactly.
 
-The mass of a band is spread evenly over its polar angles and an atom, which stands for its
-ring, is a jump: C is piecewise linear on [0, pi].
+On the circle F(x) = mu([0, x]): the mass of a cell is spread evenly over the cell and an atom
+is a jump, so that F is linear between finitely many breakpoints; beyond one turn,
+F(x + 2 pi) = F(x) + mu(S^1).
 
-The cumulative distribution F(x) = mu([0, x]) of a measure on the circle, exactly.
-
-The mass of a cell is spread evenly over the cell and an atom is a jump, so that F is
-linear between finitely many breakpoints; beyond one turn, F(x + 2 pi) = F(x) + mu(S^1).
+Of a zonal measure C(theta) = mu{x : angle(x, e) <= theta}: the mass of a band is spread evenly
+over its polar angles and an atom, which stands for its ring, is a jump, so that C is piecewise
+linear on [0, pi].
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, IntArray, read_only, real_array, real_number
-from mfpde.geometry import Circle, Zonal
 from mfpde.geometry.circle import angles_of
+from mfpde.geometry.zonal import as_zonal
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
 
 TURN = 2 * np.pi
@@ -33,7 +33,7 @@ def on_circle(measure: AnyMeasure) -> bool:
     """Whether the measure lives on S^1: atoms with d = 2, or a density on a Circle."""
     if isinstance(measure, Atoms):
         return measure.dimension == 2
-    return isinstance(as_measure(measure).geometry, Circle)
+    return as_measure(measure).geometry.dimension == 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,9 +231,20 @@ def _cumulated_cells(measure: AnyMeasure) -> tuple[FloatArray, FloatArray]:
     """Faces from 0 to 2 pi, and the density's mass below each."""
     if isinstance(measure, Atoms):
         return np.array([0.0, TURN]), np.zeros(2)
-    masses = as_measure(measure).density.masses
-    faces = np.linspace(0.0, TURN, len(masses) + 1)
-    return faces, np.concatenate([[0.0], np.cumsum(masses)])
+    density = as_measure(measure).density
+    faces = np.linspace(0.0, TURN, len(density.masses) + 1)
+    cumulated = np.concatenate([[0.0], np.cumsum(density.masses)])
+    circle = density.geometry
+    first = float(angles_of(circle.points[0])) - circle.spacing / 2
+    if abs(first) <= ANGLE_ROUNDING:
+        return faces, cumulated
+    # The last cells begin before angle 0, which cuts one of them.
+    turned = np.concatenate([faces[:-1] - TURN, faces]) + first
+    levels = np.concatenate([cumulated[:-1] - cumulated[-1], cumulated])
+    inside = turned[(turned > 0.0) & (turned < TURN)]
+    nodes = np.concatenate([[0.0], inside, [TURN]])
+    below = np.interp(nodes, turned, levels)
+    return nodes, below - below[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +307,5 @@ def _cumulated_bands(measure: AnyMeasure) -> tuple[FloatArray, FloatArray]:
     if isinstance(measure, Atoms):
         return np.array([0.0, np.pi]), np.zeros(2)
     density = as_measure(measure).density
-    zonal = density.geometry
-    if not isinstance(zonal, Zonal):
-        raise ValueError(f"measure lies on {zonal!r}, but must lie on a Zonal grid")
-    return zonal.face_angles, np.concatenate([[0.0], np.cumsum(density.masses)])
+    faces = as_zonal("measure", density.geometry).face_angles
+    return faces, np.concatenate([[0.0], np.cumsum(density.masses)])

@@ -27,7 +27,6 @@ from mfpde.arrays import ComplexArray, FloatArray, read_only, real_number
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.geometry.arcs import exponential_map
 from mfpde.measures.clouds import principal_axes
-from mfpde.measures.distributions import on_circle
 from mfpde.measures.measure import (
     AnyMeasure,
     Atoms,
@@ -146,7 +145,7 @@ def _check_place(name: str, measure: AnyMeasure) -> None:
         place = f"d = {measure.dimension}"
     else:
         geometry = as_measure(measure).geometry
-        if on_circle(measure) or isinstance(geometry, Sphere):
+        if geometry.axis is None and geometry.dimension in (2, 3):
             return
         place = repr(geometry)
     raise ValueError(

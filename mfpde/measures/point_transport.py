@@ -38,7 +38,7 @@ from scipy.special import logsumexp, roots_legendre
 
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.geometry import Sphere
-from mfpde.geometry.sphere import points_at
+from mfpde.geometry.sphere import as_sphere, points_at
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
 
 _GAUSS_POINTS = 8
@@ -76,9 +76,7 @@ def pieces_of(measure: AnyMeasure, cell_masses: FloatArray | None = None) -> Pie
     if isinstance(measure, Atoms):
         return Pieces(atoms.points, atoms.masses, np.zeros(len(atoms)))
     density = as_measure(measure).density
-    sphere = density.geometry
-    if not isinstance(sphere, Sphere):
-        raise ValueError(f"measure lies on {sphere!r}, but must lie on a Sphere")
+    sphere = as_sphere("measure", density.geometry)
     masses = (density.masses if cell_masses is None else cell_masses).ravel()
     held = masses > 0
     radii = np.repeat(_cell_radii(sphere.nlat, sphere.nlon), sphere.nlon)
@@ -115,7 +113,7 @@ def coarsened(first: Pieces, second: Pieces, *, order: int, count: int) -> Coars
     """Replace each of two measures by at most ``count`` points, on common clusters."""
     both = np.concatenate([first.points, second.points])
     masses = np.concatenate([first.masses, second.masses])
-    labels = _clusters(both, masses, (order, count))
+    labels = _clusters(both, masses, order=order, count=count)
     split = len(first.masses)
     return Coarsened(
         *_aggregated(first, labels[:split], order),
@@ -152,10 +150,9 @@ def _aggregated(pieces: Pieces, labels: IntArray, order: int) -> tuple[Pieces, f
 
 
 def _clusters(
-    points: FloatArray, masses: FloatArray, goal: tuple[int, int]
+    points: FloatArray, masses: FloatArray, *, order: int, count: int
 ) -> IntArray:
-    """Label (n,) of each point's cluster; ``goal`` is (order, number of clusters)."""
-    order, count = goal
+    """Label (n,) of each point's cluster, of ``count`` clusters."""
     everything = np.arange(len(points))
     clusters = [everything]
     queue = [(-_displacement(points, masses, order), 0)]
@@ -252,7 +249,7 @@ def entropic_cost(first: Pieces, second: Pieces, order: int) -> Cost:
     costs = geodesic_distances(first.points, second.points) ** order
     entropy = ENTROPY * float(costs.max()) if costs.max() > 0 else ENTROPY
     a, b = first.masses, second.masses
-    f, g = _potentials((a, b), costs, entropy)
+    f, g = _potentials(a, b, costs, entropy)
     value = float(f @ a + g @ b)
     for pieces in (first, second):
         own = geodesic_distances(pieces.points, pieces.points) ** order
@@ -263,15 +260,14 @@ def entropic_cost(first: Pieces, second: Pieces, order: int) -> Cost:
     lowest = float(f @ a + feasible @ b)
     plan = np.exp((f[:, np.newaxis] + g - costs) / entropy)
     plan *= a[:, np.newaxis] * b
-    highest = _rounded_cost(plan, (a, b), costs)
+    highest = _rounded_cost(plan, a, b, costs)
     return Cost(min(max(value, lowest), highest), lowest, highest)
 
 
 def _potentials(
-    masses: tuple[FloatArray, FloatArray], costs: FloatArray, entropy: float
+    a: FloatArray, b: FloatArray, costs: FloatArray, entropy: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Sinkhorn's potentials f, g, for an entropy that is halved stage by stage."""
-    a, b = masses
+    """Sinkhorn's potentials f, g of masses a, b, for an entropy halved stage by stage."""
     f, g = np.zeros(len(a)), np.zeros(len(b))
     stages = int(np.ceil(np.log2(max(float(costs.max()) / entropy, 1.0))))
     for stage in range(stages, -1, -1):
@@ -305,10 +301,9 @@ def _own_potential(masses: FloatArray, costs: FloatArray, entropy: float) -> Flo
 
 
 def _rounded_cost(
-    plan: FloatArray, masses: tuple[FloatArray, FloatArray], costs: FloatArray
+    plan: FloatArray, a: FloatArray, b: FloatArray, costs: FloatArray
 ) -> float:
-    """Cost of the plan after it is moved onto the marginals exactly."""
-    a, b = masses
+    """Cost of the plan after it is moved onto the marginals a, b exactly."""
     plan = plan * np.minimum(a / plan.sum(axis=1), 1.0)[:, np.newaxis]
     plan *= np.minimum(b / plan.sum(axis=0), 1.0)
     left, right = a - plan.sum(axis=1), b - plan.sum(axis=0)

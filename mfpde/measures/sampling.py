@@ -8,7 +8,7 @@ With the quantile function Q of a measure of mass m on the circle,
 each with mass m / n (inverse transform sampling; quantisation: Graf & Luschgy, 2000).
 On the sphere random points fall into cells by mass, and quantiles are those of the latitude,
 with the golden-ratio sequence for the quantiles of the longitude, W1 = O(n^{-1/2}) as for
-any n points; see :mod:`mfpde.measures.sampling` and :mod:`mfpde.measures.sampling`.
+any n points.
 
 Points of a density on S^2, which is uniform in (cos theta, phi) in each cell.
 
@@ -36,8 +36,8 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, whole_number
-from mfpde.geometry import Sphere, Zonal
 from mfpde.geometry.circle import points_at
+from mfpde.geometry.sphere import as_sphere
 from mfpde.measures.distributions import (
     CircularDistribution,
     PolarDistribution,
@@ -52,7 +52,7 @@ FULL_TURN = 2 * np.pi
 
 def fibonacci_points(density: Density, count: int) -> FloatArray:
     """Return the deterministic points (count, 3) of a density on a :class:`Sphere`."""
-    sphere = _sphere_of(density)
+    sphere = as_sphere("density", density.geometry)
     levels = np.concatenate([[0.0], np.cumsum(density.masses.sum(axis=1))])
     wanted = levels[-1] * (np.arange(count) + 0.5) / count
     rings, shares = _located(levels, wanted)
@@ -70,7 +70,7 @@ def random_points(
     density: Density, count: int, generator: np.random.Generator
 ) -> FloatArray:
     """Return independent points (count, 3), each uniform in a cell drawn by its mass."""
-    sphere = _sphere_of(density)
+    sphere = as_sphere("density", density.geometry)
     levels = np.concatenate([[0.0], np.cumsum(density.masses)])
     drawn = generator.random((3, count))
     cells, _ = _located(levels, levels[-1] * drawn[0])
@@ -110,13 +110,6 @@ def _points(z: FloatArray, longitudes: FloatArray) -> FloatArray:
     return np.stack(
         [sines * np.cos(longitudes), sines * np.sin(longitudes), z], axis=-1
     )
-
-
-def _sphere_of(density: Density) -> Sphere:
-    sphere = density.geometry
-    if not isinstance(sphere, Sphere):
-        raise ValueError(f"density lies on {sphere!r}, but must lie on a Sphere")
-    return sphere
 
 
 DIRECTION_SEED = 0
@@ -185,7 +178,7 @@ def sampled(measure: AnyMeasure, n: int, seed: int = 0) -> Atoms:
     if on_circle(measure):
         return _at_quantiles(measure, generator.random(count))
     density, atoms = _parts(measure)
-    if density is not None and isinstance(density.geometry, Zonal):
+    if density is not None and density.geometry.axis is not None:
         return _equal(random_ring_points(measure, count, generator), total)
     owners = _owners(atoms.masses, total * generator.random(count), density)
     on_density = int((owners == len(atoms)).sum())
@@ -235,7 +228,7 @@ def quantized(measure: AnyMeasure, n: int) -> Atoms:
     if on_circle(measure):
         return _at_quantiles(measure, fractions)
     density, atoms = _parts(measure)
-    if density is not None and isinstance(density.geometry, Zonal):
+    if density is not None and density.geometry.axis is not None:
         return _equal(quantile_points(measure, count), total)
     order = np.argsort(-atoms.points[:, -1], kind="stable")
     owners = _owners(atoms.masses[order], total * fractions, density)
@@ -273,7 +266,7 @@ def _parts(measure: AnyMeasure) -> tuple[Density | None, Atoms]:
     if isinstance(measure, Atoms):
         return None, measure
     whole = as_measure(measure)
-    has_density = whole.density.total_mass > 0 or isinstance(whole.geometry, Zonal)
+    has_density = whole.density.total_mass > 0 or whole.geometry.axis is not None
     return (whole.density if has_density else None), whole.atoms
 
 

@@ -2,21 +2,19 @@ r"""Wasserstein distances W1 and W2 between measures on spheres, for the geodesi
 
     W_p(mu, nu)^p = min over plans with marginals mu and nu of \int d(x, y)^p
 
-- on the circle: exact, from the distribution functions (:mod:`mfpde.measures.circle_transport`);
-- between zonal measures: exact, from the polar angles (:mod:`mfpde.measures.circle_transport`);
+- on the circle and between zonal measures: exact, from the distribution functions of the
+  angle and of the polar angle (:mod:`mfpde.measures.circle_transport`);
 - elsewhere: transport of weighted points (:mod:`mfpde.measures.point_transport`), which are
-  coarsened on S^2 where they are too many (:mod:`mfpde.measures.point_transport`).
+  coarsened on S^2 where they are too many.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mfpde.arrays import choice, shown, whole_number
-from mfpde.geometry import Sphere, Zonal
 from mfpde.measures.circle_transport import first_order, polar_distance, second_order
 from mfpde.measures.distributions import (
     CircularDistribution,
@@ -188,7 +186,7 @@ def _on_circles(a: AnyMeasure, b: AnyMeasure, order: int) -> WassersteinReport:
 def _on_zonal_grid(measure: AnyMeasure) -> bool:
     if isinstance(measure, Atoms):
         return False
-    return isinstance(as_measure(measure).geometry, Zonal)
+    return as_measure(measure).geometry.axis is not None
 
 
 def _between_zonal(a: AnyMeasure, b: AnyMeasure, order: int) -> WassersteinReport:
@@ -227,7 +225,7 @@ def _between_points(
         return WassersteinReport(0.0, order, name, sizes, bound)
     first, second = first.normalized(), second.normalized()
     moved = first.spread(order) + second.spread(order)
-    count = _support(choices.support, sizes, a.dimension)
+    count = _support(choices.support, *sizes, a.dimension)
     if count is not None and count < max(sizes):
         coarse = coarsened(first, second, order=order, count=count)
         first, second = coarse.first, coarse.second
@@ -246,10 +244,8 @@ def _pieces(a: AnyMeasure, b: AnyMeasure, order: int) -> tuple[Pieces, Pieces, f
     share cancels.
     """
     total = a.total_mass
-    grids: list[Any] = [
-        None if isinstance(m, Atoms) else as_measure(m).geometry for m in (a, b)
-    ]
-    if order != 1 or grids[0] != grids[1] or not isinstance(grids[0], Sphere):
+    grids = [None if isinstance(m, Atoms) else as_measure(m).geometry for m in (a, b)]
+    if order != 1 or grids[0] is None or grids[0] != grids[1]:
         return pieces_of(a), pieces_of(b), 1.0
     cells, others = (as_measure(m).density.masses for m in (a, b))
     common = np.minimum(cells, others)
@@ -257,14 +253,14 @@ def _pieces(a: AnyMeasure, b: AnyMeasure, order: int) -> tuple[Pieces, Pieces, f
     return first, second, first.total_mass / total
 
 
-def _support(wanted: int | None, sizes: tuple[int, int], dimension: int) -> int | None:
+def _support(wanted: int | None, first: int, second: int, dimension: int) -> int | None:
     """Number of points to which measures are coarsened; None if they are not coarsened."""
-    if wanted is not None or sizes[0] * sizes[1] <= LARGEST_EXACT_PAIRS:
+    if wanted is not None or first * second <= LARGEST_EXACT_PAIRS:
         return wanted
     if dimension == 3:
         return DEFAULT_SUPPORT
     raise ValueError(
-        f"{sizes[0]} x {sizes[1]} atoms in dimension d = {dimension} are more than "
+        f"{first} x {second} atoms in dimension d = {dimension} are more than "
         f"{LARGEST_EXACT_PAIRS} pairs: compare mfpde.quantized(atoms, n) with n at most "
         "2000, or coarsen with support=2000 and look at the report's error_bound"
     )

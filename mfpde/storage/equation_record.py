@@ -18,7 +18,7 @@ import zarr
 
 from mfpde.arrays import nearest
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Geometry, Sphere, Zonal
+from mfpde.geometry import Geometry
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.run import Refinement
 from mfpde.storage.growing_store import GrowingStore
@@ -29,11 +29,6 @@ from mfpde.terms.activations import ACTIVATIONS
 
 Record = dict[str, Any]
 
-GEOMETRIES: dict[str, type[Circle | Sphere | Zonal]] = {
-    "circle": Circle,
-    "sphere": Sphere,
-    "zonal": Zonal,
-}
 TERMS: dict[str, type[Attention | Perceptron]] = {
     "attention": Attention,
     "perceptron": Perceptron,
@@ -80,15 +75,17 @@ def geometry_to_dict(geometry: Geometry) -> Record:
     ValueError
         If the geometry is of a class that has no record.
     """
-    for kind, known in GEOMETRIES.items():
-        if type(geometry) is known:
-            return _fields_of(kind, geometry)
+    kind = type(geometry).__name__.lower()
+    is_known = Geometry.by_name.get(kind) is type(geometry)
+    # A subclass of a dataclass that is none itself would lose what it adds.
+    if is_known and "__dataclass_fields__" in vars(type(geometry)):
+        return _fields_of(kind, geometry)
     raise ValueError(f"geometry = {geometry!r} has no record and cannot be stored")
 
 
 def geometry_from_dict(record: Record) -> Geometry:
     """Rebuild a geometry from the record of :func:`geometry_to_dict`."""
-    geometry: Geometry = _made(GEOMETRIES, "geometry", record)
+    geometry: Geometry = _made(Geometry.by_name, "geometry", record)
     return geometry
 
 

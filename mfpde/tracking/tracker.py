@@ -10,7 +10,6 @@ from mfpde.arrays import FloatArray
 from mfpde.detection import ConcentrationReport, ball_radius, concentration
 from mfpde.detection.field import VelocityField
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Zonal
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure
 from mfpde.tracking.flow import FlowBetween, Motion, Resting, angles_between
@@ -116,7 +115,7 @@ class Tracker:
     def _motion(self, measure: AnyMeasure, times: tuple[float, float]) -> Motion:
         before = self._before
         assert before is not None
-        if isinstance(measure, Measure) and isinstance(measure.geometry, Zonal):
+        if isinstance(measure, Measure) and measure.geometry.axis is not None:
             # Atoms of a zonal measure lie at the poles and stay there.
             return Resting()
         fields = (
