@@ -10,8 +10,8 @@ From the question to the answer:
 - ``field``: the velocity field of the measure, and the measure on a grid half as fine.
 - Basins.  On the circle and for zonal measures they are intervals of angles (``line_basins``).
   On S^2 each cell flows to a neighbour (``lattice``), attractors that are one are united
-  (``sphere_basins``), clusters at rest get basins of their own (``resting``), and the edges are
-  put where paths part (``paths``); ``sphere_flow`` is the mass in the basins.
+  (``sphere_basins``), clusters at rest get basins of their own, and the mass in each is told
+  (``sphere_flow``), with edges where paths part (``paths``).
 - Cores and indicators: ``line`` for all lines of angles, where ``circle`` and ``zonal`` answer
   what differs between them; ``sphere``, with ``sphere_core``, on S^2.
 - Indicators of the whole: ``balls`` (largest masses in balls), ``jumps``, ``strip`` (of

@@ -5,7 +5,7 @@ each attractor is moved to the zero of the velocity that it stands for, by Newto
 where the flow contracts and along the flow elsewhere.  Attractors that meet are one, and
 so are those between which the potential s F drops by less than kappa h^2 / 2, kappa the
 strongest curvature: what a ridge loses between cell centres that lie beside it.  But never
-are attractors one that are known to be two (``mfpde.detection.resting``).  Then the
+are attractors one that are known to be two (``mfpde.detection.sphere_flow``).  Then the
 edges are moved to where paths part (``mfpde.detection.paths``).
 """
 
