@@ -12,10 +12,8 @@ import numpy as np
 
 import mfpde
 from mfpde.geometry.circle import _planned
-from mfpde.solver.time_stepping import RUNGE_KUTTA, TimeStepper
+from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import State, scheme_for
-
-STAGES = {"heun": 2, "ssprk3": 3}
 
 
 def seconds(function: Callable[[], object], repeats: int = 7) -> float:
@@ -56,10 +54,9 @@ def main() -> None:
             masses = mfpde.perturbed_uniform(circle, 0.3).masses.copy()
             state = State(masses, np.empty((0, 2)), np.empty(0))
             flow = transport.flow(state)
-            method = RUNGE_KUTTA[scheme.runge_kutta]
-            stages = seconds(lambda: method(transport, (state, flow), 1e-4))  # noqa: B023
+            stages = seconds(lambda: transport.advanced(state, flow, 1e-4))  # noqa: B023
             whole = seconds(lambda: stepper.step(state, flow, 1e-4))  # noqa: B023
-            pairs = STAGES[scheme.runge_kutta] * bare
+            pairs = (1 + len(transport.shares_of_stages)) * bare
             print(
                 f"{num_cells:8d} {name:15s} {1e6 * stages:11.1f} {1e6 * whole:15.1f} "
                 f"{1e6 * pairs:16.1f} {whole / pairs:7.1f}"

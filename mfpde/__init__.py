@@ -55,8 +55,8 @@ from mfpde.tracking import Concentration
 from mfpde.version import __version__
 
 _LOADED_ON_USE = {
-    "save": "mfpde.storage.stored_runs",
-    "load": "mfpde.storage.stored_runs",
+    "save": "mfpde.storage",
+    "load": "mfpde.storage",
     "plot_atom_paths": "mfpde.plotting",
     "plot_atom_tree": "mfpde.plotting",
     "plot_certificate": "mfpde.plotting",

@@ -90,20 +90,6 @@ class GridEquation:
             self.sign * np.einsum("a...i,...i->a...", self.geometry.tangents, drift)
         )
 
-    @cached_property
-    def withheld_velocity(self) -> FloatArray:
-        """Part of the external velocity that does not move concentrated mass, same shape.
-
-        See :meth:`mfpde.terms.base.ExternalTerm.withheld_drift`.
-        """
-        points, half_edges = self.geometry.points, self.geometry.half_edges
-        held = np.zeros(points.shape)
-        for term in self.externals:
-            held += term.withheld_drift(points, half_edges, self.sign)
-        return np.asarray(
-            self.sign * np.einsum("a...i,...i->a...", self.geometry.tangents, held)
-        )
-
     def external_velocity_along(
         self, points: FloatArray, tangents: FloatArray
     ) -> FloatArray:

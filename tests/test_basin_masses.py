@@ -12,7 +12,7 @@ import mfpde
 from mfpde.detection.field import VelocityField
 from mfpde.detection.lattice import InterpolatedField, probing_lattice
 from mfpde.detection.paths import linear_flows
-from mfpde.detection.sphere_flow import Flow
+from mfpde.detection.sphere_flow import SphereFlow
 from mfpde.measures.sampling import quantized
 
 TILT = np.array([0.5, 0.4, -0.3])
@@ -88,7 +88,7 @@ def test_basins_are_those_of_paths_followed_in_small_steps() -> None:
     start = mfpde.Atoms(quantized(mfpde.uniform(mfpde.Sphere(32)), 400).points)
     atoms = mfpde.solve_particles(equation, start, t_end=6.0, time_step=0.1).final
     assert isinstance(atoms, mfpde.Atoms)
-    flow = Flow.of(atoms, equation)
+    flow = SphereFlow.of(atoms, equation)
     assert len(flow.attractors) == 2
     np.testing.assert_array_equal(flow.mass.points, atoms.points)
 

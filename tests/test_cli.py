@@ -1,10 +1,8 @@
 """The command line: what it leaves on disk, what it says, and its exit codes."""
 
 import contextlib
-import importlib
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +17,7 @@ from mfpde.measures.sampling import quantized
 from mfpde.measures.wasserstein import wasserstein
 from mfpde.runs.stopping import not_finite
 from mfpde.starts import bumps
-from mfpde.storage.stored_runs import RunWriter, load, save
-
-# The module; the package's own attribute of this name may be the function.
-SOLVE = importlib.import_module("mfpde.solver.solve")
+from mfpde.storage import RunWriter, load, save
 
 TEXT = """
 [geometry]
@@ -158,7 +153,7 @@ def test_a_missing_file_is_a_bad_setting(config, capsys):
 
 def test_a_store_that_exists_is_refused_before_the_run(config, capsys, monkeypatch):
     main(["run", config, "--out", "x.zarr", "--quiet"])
-    monkeypatch.setattr(SOLVE, "solve", None)
+    monkeypatch.setattr("mfpde.commands.run.solve", None)
     assert main(["run", config, "--out", "x.zarr"]) == 2
     assert "x.zarr exists" in capsys.readouterr().err
 
@@ -171,12 +166,7 @@ def test_overwrite_replaces_the_store(config):
 
 
 def test_a_numerical_failure_has_its_own_code(config, monkeypatch):
-    original = SOLVE.solve
-
-    def failing(*args, **options):
-        return replace(original(*args, **options), stop=not_finite(0.7))
-
-    monkeypatch.setattr(SOLVE, "solve", failing)
+    monkeypatch.setattr("mfpde.solver.time_loop.reached_end", lambda _: not_finite(0.7))
     assert main(["run", config, "--out", "x.zarr", "--quiet"]) == 3
     assert load("x.zarr").stop.kind == "non_finite"
 

@@ -9,7 +9,7 @@ from mfpde.commands.settings import settings_text
 from mfpde.settings.grid_and_start import GEOMETRY_KINDS, START_KINDS
 from mfpde.settings.settings import Settings, read_settings
 from mfpde.solver.solve import solve
-from mfpde.storage.stored_runs import RunWriter, load
+from mfpde.storage import RunWriter, load
 
 TEXT = """
 [geometry]

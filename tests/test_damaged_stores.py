@@ -10,7 +10,7 @@ import pytest
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.storage.stored_runs import RunWriter, StoreError, load, save
+from mfpde.storage import RunWriter, StoreError, load, save
 
 EQUATION = mfpde.MeanFieldEquation(
     mfpde.Attention(3.0), mfpde.Perceptron([[1.0, 0.0]], [0.4]), direction="ascent"

@@ -8,7 +8,7 @@ from rich.console import Console
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
 from mfpde.measures.measure import perturbed_uniform
-from mfpde.runs.progress import Progress, described, progress_line
+from mfpde.runs.observer import Progress, described, progress_line
 from mfpde.solver.solve import solve
 from mfpde.terms import Attention
 
@@ -43,7 +43,7 @@ def test_a_terminal_shows_the_last_record():
 
 def test_elsewhere_a_long_run_writes_a_line_now_and_then(monkeypatch):
     file, clock = io.StringIO(), iter([0.0, 1.0, 4.0, 5.0, 15.0, 16.0])
-    monkeypatch.setattr("mfpde.runs.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("mfpde.runs.observer.time.monotonic", lambda: next(clock))
     with progress_line(Console(file=file, width=200)) as report:
         for _ in range(5):
             report(RECORD)

@@ -19,8 +19,7 @@ from mfpde.solver.refinement import (
     largest_grid,
 )
 from mfpde.solver.solve import solve
-from mfpde.storage.store_places import stored_settings
-from mfpde.storage.stored_runs import RunWriter, load, open_dataset, save
+from mfpde.storage import RunWriter, load, open_dataset, save, stored_settings
 from mfpde.terms import Attention, Perceptron
 from mfpde.transport import State, scheme_for
 from validation.circle_cases import poisson

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.solver.time_stepping import StepBelowRefused
+from mfpde.solver.time_loop import StepBelowRefused
 
 
 @pytest.mark.parametrize("refused", [1e-3, 2.0])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.runs.observer import Observer
 from mfpde.runs.stopping import StepRecord
 from validation.circle_cases import cosine_potential, density_of
 
@@ -67,13 +68,18 @@ def test_a_run_continued_is_the_run() -> None:
 
 def test_observers_and_saves_see_each_saved_state() -> None:
     seen: list[float] = []
+
+    class Seen(Observer):
+        def save(self, time: float, *_: object) -> None:
+            seen.append(time)
+
     run = mfpde.solve(
         ASCENT,
         START,
         t_end=1.0,
         save_every=0.5,
         observe={"first_moment": lambda m: np.cos(CIRCLE.angles) @ m.density.masses},
-        on_save=lambda time, measure, row: seen.append(time),
+        observer=Seen(),
     )
     expected = [np.cos(CIRCLE.angles) @ state.density.masses for state in run.states]
     np.testing.assert_allclose(run.diagnostics["first_moment"], expected)
@@ -154,11 +160,12 @@ def test_a_hopeless_run_stops_with_its_last_state(strength: float, kind: str) ->
 
 
 def test_an_interrupted_run_keeps_what_it_saved() -> None:
-    def interrupt(time: float, *_: object) -> None:
-        if time >= 1.0:
-            raise KeyboardInterrupt
+    class Interrupt(Observer):
+        def save(self, time: float, *_: object) -> None:
+            if time >= 1.0:
+                raise KeyboardInterrupt
 
-    run = mfpde.solve(ASCENT, START, t_end=5.0, save_every=0.5, on_save=interrupt)
+    run = mfpde.solve(ASCENT, START, t_end=5.0, save_every=0.5, observer=Interrupt())
     assert run.stop.kind == "interrupted"
     np.testing.assert_allclose(run.times, [0, 0.5, 1.0])
     assert abs(run.final.total_mass - 1) < 1e-14

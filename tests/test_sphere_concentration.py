@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.solver.recorder import ball_radius, largest_ball_mass
+from mfpde.detection import ball_radius, largest_ball_mass
 
 
 def unit(vectors):

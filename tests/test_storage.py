@@ -20,9 +20,9 @@ from mfpde.measures.measure import Atoms, Density, Measure, perturbed_uniform
 from mfpde.particles import solve_particles
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StepLimit, reached_end
-from mfpde.solver.recorder import DIAGNOSTICS
+from mfpde.solver.diagnostics import DIAGNOSTICS
 from mfpde.solver.solve import solve
-from mfpde.storage.stored_runs import RunWriter, StoreError, load, open_dataset, save
+from mfpde.storage import RunWriter, StoreError, load, open_dataset, save
 from mfpde.terms import Attention, Perceptron, Potential
 
 CIRCLE = Circle(64)
@@ -172,9 +172,8 @@ def test_writing_as_the_run_goes_gives_the_same_store(run, tmp_path):
         t_end=1.0,
         save_every=0.25,
         observe={"first_cell": lambda measure: measure.density.masses[0]},
-        on_save=writer.save,
+        observer=writer,
     )
-    writer.finish(again)
     assert_same(again, load(tmp_path / "run.zarr"))
     assert_same_states(run.states, again.states)
 
@@ -421,7 +420,7 @@ import sys
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measures.measure import uniform
-from mfpde.storage.stored_runs import RunWriter
+from mfpde.storage import RunWriter
 from mfpde.terms import Attention
 
 circle = Circle(64)

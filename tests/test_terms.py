@@ -10,6 +10,7 @@ import mfpde
 from mfpde.geometry import Geometry
 from mfpde.terms.activations import ACTIVATIONS, find_activation
 from mfpde.terms.funk_hecke import band_limit, eigenvalues
+from mfpde.transport.kinks import withheld_drift
 
 
 def quadrature_eigenvalue(beta: float, dimension: int, degree: int) -> float:
@@ -167,7 +168,7 @@ def test_mass_that_jumps_from_cell_to_cell_rests_on_a_kink_in_the_mean(
     spacing = 0.02
     neuron = mfpde.Perceptron([[0.0, 0.0, 2.0]], [weight], biases=[0.0])
     z, points, half_edges = cells_beside_a_kink(slope_angle, spacing)
-    held = neuron.withheld_drift(points, half_edges, sign)
+    held = withheld_drift(neuron, points, half_edges, sign)
     where = held.any(axis=-1)
     np.testing.assert_allclose(held[where], neuron.drift(points)[where], atol=1e-15)
     if sign * weight > 0:
@@ -197,10 +198,10 @@ def test_mass_stops_at_a_kink_on_a_face_in_the_cell_that_it_comes_from(
     north = mfpde.Perceptron([[0.0, 0.0, 1.0]], [0.7 * sign])
     south = mfpde.Perceptron([[0.0, 0.0, -1.0]], [-0.4 * sign])
     both = mfpde.Perceptron([[0.0, 0.0, 1.0], [0.0, 0.0, -3.0]], [0.7 * sign, -sign])
-    assert not north.withheld_drift(points, half_edges, sign).any()
-    held = south.withheld_drift(points, half_edges, sign)
+    assert not withheld_drift(north, points, half_edges, sign).any()
+    held = withheld_drift(south, points, half_edges, sign)
     np.testing.assert_array_equal(held.any(axis=-1), [True, False])
-    held = both.withheld_drift(points, half_edges, sign)
+    held = withheld_drift(both, points, half_edges, sign)
     np.testing.assert_array_equal(held.any(axis=-1), [True, False])
 
 
@@ -215,19 +216,19 @@ def test_what_another_neuron_brings_to_a_kink_is_not_driven_out_of_it(
     points = np.stack([np.sqrt(1 - moved**2), np.zeros_like(z), moved], axis=-1)
     pair = mfpde.Perceptron([2 * axis, -axis], [0.4, -0.3], biases=[2 * bias, -bias])
     other = mfpde.Perceptron([2 * axis, -axis], [0.4, -0.3], biases=[2 * bias, -0.1])
-    held = pair.withheld_drift(points, half_edges, 1)
+    held = withheld_drift(pair, points, half_edges, 1)
     inside = np.abs(z) < 0.49 * spacing
     np.testing.assert_allclose(held[inside], pair.drift(points)[inside], atol=1e-15)
     assert not held[np.abs(z) > 0.51 * spacing].any()
     # Without one from behind, or with one whose kink is elsewhere, it leaves.
-    assert not other.withheld_drift(points, half_edges, 1)[z > 0].any()
+    assert not withheld_drift(other, points, half_edges, 1)[z > 0].any()
 
 
 @pytest.mark.parametrize("name", [name for name in ACTIVATIONS if name != "relu"])
 def test_nothing_is_withheld_without_a_silent_half_space(name: str) -> None:
     neuron = mfpde.Perceptron([[0.0, 0.0, 1.0]], [-1.0], name)
     _, points, half_edges = cells_beside_a_kink(0.3, 0.02)
-    assert not neuron.withheld_drift(points, half_edges, 1).any()
+    assert not withheld_drift(neuron, points, half_edges, 1).any()
 
 
 def test_random_perceptron_repeats_the_authors_weights() -> None:

@@ -14,7 +14,7 @@ from mfpde.commands.command_line import main
 from mfpde.measures.events import Event
 from mfpde.runs.stopping import reached_end
 from mfpde.settings.settings import SettingsError, read_settings
-from mfpde.storage.stored_runs import RunWriter, load, open_dataset, save
+from mfpde.storage import RunWriter, load, open_dataset, save
 from mfpde.storage.track_record import all_events
 from mfpde.tracking import Concentration
 
@@ -109,14 +109,17 @@ def test_a_track_comes_back_to_the_bit(run, tmp_path):
 def test_a_track_is_written_as_the_run_goes(run, tmp_path):
     """Nothing but the saves so far: the run is never finished."""
     path = tmp_path / "run.zarr"
-    writer = RunWriter(path, run.equation, run.states[0].geometry)
     kept = []
 
-    def stop_after_12(time, measure, row):
-        if len(kept) == 12:
-            raise KeyboardInterrupt
-        writer.save(time, measure, row)
-        kept.append(time)
+    class StoppedAfter12(RunWriter):
+        def save(self, time, measure, diagnostics):
+            if len(kept) == 12:
+                raise KeyboardInterrupt
+            super().save(time, measure, diagnostics)
+            kept.append(time)
+
+        def finish(self, run):
+            pass
 
     mfpde.solve(
         run.equation,
@@ -124,8 +127,7 @@ def test_a_track_is_written_as_the_run_goes(run, tmp_path):
         t_end=30.0,
         save_every=2.0,
         track=Concentration(),
-        on_save=stop_after_12,
-        on_track=writer.follow,
+        observer=StoppedAfter12(path, run.equation, run.states[0].geometry),
     )
     loaded = load(path)
     assert loaded.stop.kind == "interrupted"

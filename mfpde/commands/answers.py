@@ -1,7 +1,4 @@
-"""Checks of the places that a command will write to, made before any work.
-
-Words and tables on the terminal.
-"""
+"""What commands share: words and tables on the terminal, figures, and checks before any work."""
 
 from __future__ import annotations
 
@@ -9,11 +6,16 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mfpde.arrays import IntArray
+from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.settings.base import SettingsError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def say(text: str) -> None:
@@ -43,6 +45,21 @@ def spread(count: int, wanted: int) -> IntArray:
 
 def _shown(number: float) -> str:
     return "-" if np.isnan(number) else f"{number:.6g}"
+
+
+def figure_saved(figure: Figure, path: str | Path) -> str:
+    """Save a figure as PDF and PNG, and say where."""
+    from mfpde.plotting import save_figure
+
+    pdf, png = save_figure(figure, path)
+    return f"drawn in {pdf} and {png}"
+
+
+def circle_or_sphere(geometry: Geometry, refusal: str) -> Circle | Sphere:
+    """Return ``geometry``, or raise :class:`SettingsError` with ``refusal`` if it is zonal."""
+    if not isinstance(geometry, Circle | Sphere):
+        raise SettingsError(refusal)
+    return geometry
 
 
 def check_writable(name: str, path: str | Path | None) -> None:

@@ -11,23 +11,27 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED
 from mfpde.version import __version__
 
+# Imported when called: all of them together with their libraries (xarray, zarr, pydantic)
+# would make `mfpde --help` take half as long again.
 _PLACES = {
-    "run": "mfpde.commands.run",
-    "settings": "mfpde.commands.settings",
-    "study": "mfpde.commands.study",
-    "resume": "mfpde.commands.run",
-    "show": "mfpde.commands.show",
-    "plot": "mfpde.commands.show",
-    "compare": "mfpde.commands.show",
-    "theory": "mfpde.commands.theory",
-    "minimize": "mfpde.commands.minimize",
-    "verify": "mfpde.commands.verify",
-    "continuation": "mfpde.commands.continuation",
+    "run": "run",
+    "settings": "settings",
+    "study": "study",
+    "resume": "run",
+    "show": "report",
+    "plot": "report",
+    "compare": "report",
+    "theory": "theory",
+    "minimize": "stationary",
+    "verify": "verify",
+    "continuation": "stationary",
 }
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,9 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _called(arguments: argparse.Namespace) -> int:
-    command = getattr(
-        importlib.import_module(_PLACES[arguments.command]), arguments.command
-    )
+    place = importlib.import_module(f"mfpde.commands.{_PLACES[arguments.command]}")
+    command = getattr(place, arguments.command)
     from mfpde.settings.base import SettingsError
     from mfpde.storage.growing_store import StoreError
 
@@ -68,9 +71,9 @@ def _called(arguments: argparse.Namespace) -> int:
         raise
     except OSError as error:
         # A full disk, a folder that is closed for writing: what was saved stays.
-        place = f": {error.filename}" if error.filename else ""
+        where = f": {error.filename}" if error.filename else ""
         reason = error.strerror or str(error)
-        print(f"mfpde {arguments.command}: {reason}{place}", file=sys.stderr)
+        print(f"mfpde {arguments.command}: {reason}{where}", file=sys.stderr)
         return BAD_SETTINGS
 
 
@@ -96,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_run(commands: _Commands) -> None:
     run = commands.add_parser("run", help="solve what a settings file describes")
     _add_settings(run)
     run.add_argument("--out", dest="store", metavar="X.zarr", help="where to store it")
@@ -118,7 +121,7 @@ def _add_settings(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_study(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_study(commands: _Commands) -> None:
     study = commands.add_parser(
         "study", help="run on several grids, and say which digits of the atoms hold"
     )
@@ -139,13 +142,13 @@ def _add_study(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _add_quiet(study)
 
 
-def _add_resume(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_resume(commands: _Commands) -> None:
     resume = commands.add_parser("resume", help="continue an interrupted run")
     resume.add_argument("store", metavar="X.zarr")
     _add_quiet(resume)
 
 
-def _add_stored(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_stored(commands: _Commands) -> None:
     show = commands.add_parser("show", help="summarise a stored run")
     show.add_argument("store", metavar="X.zarr")
     plot = commands.add_parser("plot", help="draw a stored run as PDF and PNG")
@@ -163,9 +166,7 @@ def _add_stored(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
 
 
-def _add_minimize(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-) -> None:
+def _add_minimize(commands: _Commands) -> None:
     minimize = commands.add_parser(
         "minimize", help="find the measure of least energy, with a certified gap"
     )
@@ -181,9 +182,7 @@ def _add_minimize(
     )
 
 
-def _add_continuation(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-) -> None:
+def _add_continuation(commands: _Commands) -> None:
     continuation = commands.add_parser(
         "continuation", help="follow a stationary state in a parameter"
     )
@@ -207,7 +206,7 @@ def _add_continuation(
     )
 
 
-def _add_theory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_theory(commands: _Commands) -> None:
     theory = commands.add_parser(
         "theory", help="print what is known in closed form, as in: theory beta=5"
     )
@@ -221,7 +220,7 @@ def _add_theory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
 
 
-def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_verify(commands: _Commands) -> None:
     verify = commands.add_parser(
         "verify", help="check the claims of validation/ and write a report"
     )

@@ -1,35 +1,44 @@
-"""The report of a command about a run, and the steps that follow a run's end.
+"""The report of a run, when it ends and by ``mfpde show``, ``plot`` and ``compare``.
 
-A zonal run against particles on S^(d-1): by their polar angles.
-
-Between two zonal measures the Wasserstein distance is that of their polar angles: meridians
-are geodesics, and no path is shorter than the difference of its ends' polar angles.
-Particles are zonal up to their number, for which this is a lower bound.
-
-Particles beside a run: the same equation from the same start, independently.
+It can be compared with particles: the same equation from the same start, independently.
+Zonal runs are compared by polar angles.  Between two zonal measures the Wasserstein distance
+is that of their polar angles: meridians are geodesics, and no path is shorter than the
+difference of its ends' polar angles.  Particles are zonal up to their number, for which this
+is a lower bound.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from mfpde.commands.answers import say, spread, table
-from mfpde.geometry import Zonal
+from mfpde.commands import DONE
+from mfpde.commands.answers import (
+    check_file_place,
+    figure_saved,
+    say,
+    spread,
+    table,
+)
+from mfpde.detection import concentration
 from mfpde.measures.circle_transport import polar_distance
 from mfpde.measures.distributions import PolarDistribution
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.wasserstein import wasserstein_report
+from mfpde.particles import solve_particles
 from mfpde.runs.run import Run
 from mfpde.settings.settings import Settings, SettingsError
-from mfpde.storage.stored_runs import PARTICLES, save
+from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
+from mfpde.storage import PARTICLES, has_particles, load, save
 
 
 def is_zonal(measure: AnyMeasure) -> bool:
     """Whether ``measure`` lives on a zonal grid."""
-    return not isinstance(measure, Atoms) and isinstance(
-        as_measure(measure).geometry, Zonal
-    )
+    if isinstance(measure, Atoms):
+        return False
+    return as_measure(measure).geometry.axis is not None
 
 
 def zonal_distance(a: AnyMeasure, b: AnyMeasure, *, order: int = 1) -> float:
@@ -48,8 +57,6 @@ def particle_run(
         If there is nothing to compare with: no equation, no saves, diffusion, or the
         run is one of particles itself.
     """
-    from mfpde.particles import solve_particles
-
     equation = run.equation
     obstacle = ""
     if equation is None:
@@ -74,6 +81,7 @@ def particle_run(
 
 
 TIMES_SHOWN = 6
+DEFAULT_PARTICLES = 2000
 
 
 def conclude(run: Run, settings: Settings, *, quiet: bool) -> None:
@@ -100,8 +108,6 @@ def summary(run: Run) -> str:
     ending = "\n".join([ending, *run.refinement_lines])
     parts = [f"{head(run)}\n{ending}", diagnostics_table(run)]
     if run.equation is not None and not isinstance(run.final, Atoms):
-        from mfpde.detection import concentration
-
         parts.append(str(concentration(run.final, run.equation)))
     if run.track is not None:
         parts.append(str(run.track))
@@ -135,21 +141,23 @@ def diagnostics_table(run: Run) -> str:
     scalars = {n: v for n, v in run.diagnostics.items() if v.ndim == 1}
     if not len(run.times) or not scalars:
         return ""
-    return table(
-        ["time", *scalars],
-        [
-            [float(run.times[k]), *(float(values[k]) for values in scalars.values())]
-            for k in spread(len(run.times), TIMES_SHOWN)
-        ],
-    )
+    rows = [
+        [float(run.times[k]), *(float(values[k]) for values in scalars.values())]
+        for k in spread(len(run.times), TIMES_SHOWN)
+    ]
+    # The user's own, where it is known what they mean.
+    own = [q for name, q in run.quantities.items() if name not in DIAGNOSTICS]
+    meanings = [
+        f"{q.name}: {q.meaning} [{q.unit}]" for q in own if q.unit != UNKNOWN_UNIT
+    ]
+    return "\n".join([table(["time", *scalars], rows), *meanings])
 
 
 def drawn(run: Run, path: str | Path) -> str:
     """Draw ``run`` as PDF and PNG, and say where."""
-    from mfpde.plotting import plot_run, save_figure
+    from mfpde.plotting import plot_run
 
-    pdf, png = save_figure(plot_run(run), path)
-    return f"drawn in {pdf} and {png}"
+    return figure_saved(plot_run(run), path)
 
 
 def distance_table(run: Run, particles: Run, *, orders: tuple[int, ...] = (1,)) -> str:
@@ -158,8 +166,6 @@ def distance_table(run: Run, particles: Run, *, orders: tuple[int, ...] = (1,)) 
     On a zonal grid they are those of the polar angles.  On the sphere each stands beside
     the bound of its error: cells are taken as points there, and large measures coarsened.
     """
-    from mfpde.measures.wasserstein import wasserstein_report
-
     by_angles = is_zonal(run.final)
 
     def distance(one: AnyMeasure, other: AnyMeasure, order: int) -> tuple[float, float]:
@@ -207,7 +213,6 @@ def _nothing(text: str) -> None:
 
 
 def _with_particles(run: Run, settings: Settings, *, quiet: bool) -> str:
-
     wanted = settings.particles
     assert wanted is not None
     particles = particle_run(
@@ -223,3 +228,46 @@ def _with_particles(run: Run, settings: Settings, *, quiet: bool) -> str:
         f"\nagainst {wanted.count} particles ({particles.reason}):\n"
         f"{distance_table(run, particles)}\n"
     )
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Summarise a stored run, and the particles beside it."""
+    run = load(arguments.store)
+    say(summary(run))
+    if has_particles(arguments.store):
+        particles = load(arguments.store, group=PARTICLES)
+        say(f"\nparticles beside: {len(particles.final)}")  # type: ignore[arg-type]
+        say(distance_table(run, particles))
+    return DONE
+
+
+def plot(arguments: argparse.Namespace) -> int:
+    """Draw a stored run as PDF and PNG."""
+    path = arguments.out or Path(arguments.store).with_suffix(".pdf")
+    check_file_place("--out", path)
+    say(drawn(load(arguments.store), path))
+    return DONE
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    """Compare a stored run with particles from the same start, by W1 and W2."""
+    run = load(arguments.store)
+    wanted = arguments.particles
+    if wanted is None and has_particles(arguments.store):
+        particles = load(arguments.store, group=PARTICLES)
+    else:
+        if wanted is not None and wanted < 1:
+            raise SettingsError(f"--particles {wanted} must be at least 1")
+        if not run.states or run.times[0] > 0:
+            raise SettingsError(f"{arguments.store} has no state at t = 0")
+        particles = particle_run(
+            run,
+            count=wanted or DEFAULT_PARTICLES,
+            method="auto",
+            start=run.states[0],
+            quiet=False,
+        )
+    count = len(particles.final)  # type: ignore[arg-type]
+    say(f"{head(run)}\n\nagainst {count} particles ({particles.reason}):")
+    say(distance_table(run, particles, orders=(1, 2)))
+    return DONE

@@ -1,7 +1,4 @@
-"""``mfpde run``: solve what a settings file describes.
-
-``mfpde resume``: continue an interrupted run from its last state.
-"""
+"""``mfpde run`` solves what a settings file describes; ``mfpde resume`` goes on with it."""
 
 from __future__ import annotations
 
@@ -9,33 +6,32 @@ import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.commands import exit_code
+from mfpde.commands.answers import check_file_place, check_writable, complain
+from mfpde.commands.report import conclude
 from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import reached_end
-from mfpde.settings.settings import Settings, SettingsError, settings_from_dict
-from mfpde.storage.store_places import stored_settings, stored_stop
-from mfpde.storage.stored_runs import RunWriter, load
+from mfpde.settings.settings import (
+    Settings,
+    SettingsError,
+    read_settings,
+    settings_from_dict,
+)
+from mfpde.solver.solve import solve
+from mfpde.storage import RunWriter, load, stored_settings, stored_stop
 from mfpde.tracking import Tracker
 
-if TYPE_CHECKING:
-    from mfpde.settings.settings import Settings
-
-COUNTED = ("steps", "rejected", "evaluations", "wall_seconds")
-"""What adds up over the parts of a run that was resumed."""
 ENDED = ("t_end", "steady_state", "non_finite", "step_too_small")
 
 
 def resume(arguments: argparse.Namespace) -> int:
     """Go on to the t_end of the stored settings, appending to the store."""
-    from mfpde.commands.answers import complain
-    from mfpde.commands.report import conclude
-
     settings = _settings(arguments.store)
     stop = stored_stop(arguments.store)
     if stop is not None and stop.kind in ENDED:
@@ -55,8 +51,6 @@ def resume(arguments: argparse.Namespace) -> int:
 
 
 def _continued(earlier: Run, settings: Settings, arguments: argparse.Namespace) -> Run:
-    from mfpde.solver.solve import solve
-
     wanted = settings.solve_arguments()
     times, t_end = wanted["save_at"], wanted["t_end"]
     ahead = times[times > earlier.times[-1]] if len(earlier.times) else times
@@ -68,61 +62,47 @@ def _continued(earlier: Run, settings: Settings, arguments: argparse.Namespace) 
             track=earlier.track,
             states=earlier.states,
         )
-    writer = RunWriter.resumed(arguments.store, earlier.events)
     if at >= t_end:
         # It was killed after its last save, before it could say that it was done.
         ended = replace(earlier, stop=reached_end(at), events=())
-        writer.finish(ended)
+        RunWriter.resumed(arguments.store, earlier.events).finish(ended)
         return ended
     # Times may end before t_end where they were given one by one.
     ahead = ahead[ahead >= at]
     wanted["save_at"] = ahead if len(ahead) else np.array([t_end])
     steps = earlier.diagnostics.get("step", np.zeros(0))
-    result = solve(
+    # A process that was killed could not say how far it had counted: then the numbers are
+    # those from this time on.
+    is_counted = "steps" in earlier.statistics
+    return solve(
         settings.build_equation(),
         state,
         **wanted,
         start_time=at,
         first_step=float(steps[-1]) if len(steps) and steps[-1] > 0 else None,
         progress=not arguments.quiet,
-        on_save=writer.save,
-        on_track=writer.follow,
-        on_events=writer.tell,
-        on_refine=writer.refined,
+        observer=RunWriter.resumed(
+            arguments.store,
+            earlier.events,
+            counted=earlier.statistics if is_counted else {"counted_from": at},
+        ),
     )
-    result = replace(result, statistics=_of_both_parts(earlier, result.statistics, at))
-    writer.finish(result)
-    return result
 
 
-def _of_both_parts(
-    earlier: Run, later: dict[str, float | int | str], at: float
-) -> dict[str, float | int | str]:
-    """Return what was counted in both parts of a run together.
-
-    A process that was killed could not say how far it had counted: then the numbers are
-    those from the time ``counted_from`` on.
-    """
-    if "steps" not in earlier.statistics:
-        return {**later, "counted_from": at}
-    sums = {
-        name: earlier.statistics[name] + later[name]  # type: ignore[operator]
-        for name in COUNTED
-        if name in earlier.statistics and name in later
-    }
-    kept = {n: v for n, v in earlier.statistics.items() if n == "counted_from"}
-    return {**later, **sums, **kept}
+class _TimedState(NamedTuple):
+    state: AnyMeasure
+    time: float
 
 
-def _latest(earlier: Run, ahead: FloatArray, t_end: float) -> tuple[AnyMeasure, float]:
+def _latest(earlier: Run, ahead: FloatArray, t_end: float) -> _TimedState:
     """Return the state to go on from and its time: the last one, if that can be.
 
     An interrupt in the middle of the very last save leaves the state at t_end without
     its diagnostics: then it is the last one saved.
     """
     if earlier.final_time >= t_end and len(ahead) and earlier.states:
-        return earlier.states[-1], float(earlier.times[-1])
-    return earlier.final, earlier.final_time
+        return _TimedState(earlier.states[-1], float(earlier.times[-1]))
+    return _TimedState(earlier.final, earlier.final_time)
 
 
 def _settings(store: str) -> Settings:
@@ -137,12 +117,6 @@ def _settings(store: str) -> Settings:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check all settings and the store's path, solve, store, report."""
-    from mfpde.commands.answers import check_file_place, check_writable, complain
-    from mfpde.commands.report import conclude
-    from mfpde.settings.settings import read_settings
-    from mfpde.solver.solve import solve
-    from mfpde.storage.stored_runs import RunWriter
-
     settings = read_settings(arguments.config, _overrides(arguments))
     settings = _beside_store(settings, arguments)
     check_writable("--out", settings.output.store)
@@ -163,13 +137,8 @@ def run(arguments: argparse.Namespace) -> int:
         start,
         **settings.solve_arguments(),
         progress=not arguments.quiet,
-        on_save=None if writer is None else writer.save,
-        on_track=None if writer is None else writer.follow,
-        on_events=None if writer is None else writer.tell,
-        on_refine=None if writer is None else writer.refined,
+        observer=writer,
     )
-    if writer is not None:
-        writer.finish(result)
     conclude(result, settings, quiet=arguments.quiet)
     if result.stop.kind == "interrupted" and store is not None:
         complain(f"interrupted; continue with: mfpde resume {store}")

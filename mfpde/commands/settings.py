@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -10,13 +11,12 @@ from pydantic.fields import FieldInfo
 
 from mfpde.commands import DONE
 from mfpde.commands.answers import say
-from mfpde.settings.base import Section
 from mfpde.settings.grid_and_start import GEOMETRY_KINDS, START_KINDS
 from mfpde.settings.settings import Settings
 
-_KINDS: dict[str, dict[str, type[Any]]] = {
-    "geometry": dict(GEOMETRY_KINDS),
-    "start": dict(START_KINDS),
+_KINDS: dict[str, Mapping[str, Any]] = {
+    "geometry": GEOMETRY_KINDS,
+    "start": START_KINDS,
 }
 
 
@@ -30,7 +30,7 @@ def settings_text() -> str:
     """Return all sections with their keys, defaults, and what each is about."""
     parts = []
     for name, field in Settings.model_fields.items():
-        for kind, section in _KINDS.get(name, {"": _section_of(field)}).items():
+        for kind, section in _KINDS.get(name, {"": _table(field)}).items():
             optional = (
                 "" if field.is_required() else "    (the section may be left out)"
             )
@@ -42,27 +42,20 @@ def settings_text() -> str:
     return "\n\n".join(parts)
 
 
-def _section_of(field: FieldInfo) -> type[Section]:
-    """Return the class of an optional or required section."""
-    found = field.annotation
-    options = getattr(found, "__args__", (found,))
-    return next(o for o in options if isinstance(o, type) and issubclass(o, Section))
-
-
 def _keys(section: type[BaseModel], indent: str = "  ") -> list[str]:
     lines = []
     for name, field in section.model_fields.items():
         if name == "kind":
             continue
-        inner = _inner(field)
+        inner = _table(field)
         lines.append(f"{indent}{name}{_default(field)}")
         if inner is not None:
             lines += _keys(inner, indent + "  ")
     return lines
 
 
-def _inner(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the class of a table in the section, None for a plain value."""
+def _table(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the class of a setting that is a table, optional or not; None for a value."""
     for option in getattr(field.annotation, "__args__", (field.annotation,)):
         if isinstance(option, type) and issubclass(option, BaseModel):
             return option
@@ -79,7 +72,7 @@ def _default(field: FieldInfo) -> str:
     return f' = "{shown}"' if isinstance(value, str) else f" = {shown}"
 
 
-def _meaning(section: type[Section]) -> str:
+def _meaning(section: type[BaseModel]) -> str:
     """Return the first line of the class's docstring, without names and marks."""
     first = (section.__doc__ or "").strip().splitlines()[0]
     words = first.partition("]")[2].lstrip(": ")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 
 from mfpde.commands import DONE
-from mfpde.commands.answers import check_file_place, say
+from mfpde.commands.answers import check_file_place, circle_or_sphere, figure_saved, say
 from mfpde.geometry import Circle, Sphere
 from mfpde.runs.run import Run
 from mfpde.settings.settings import Settings, SettingsError, read_settings
 from mfpde.studies import AtomConvergence
+from mfpde.studies.study import convergence_of_starts
 
 RUNGS = 3
 
@@ -19,44 +20,38 @@ def study(arguments: argparse.Namespace) -> int:
     check_file_place("--csv", arguments.csv)
     check_file_place("--figure", arguments.figure)
     settings = read_settings(arguments.config, arguments.set)
+    found = _found(settings, arguments)
     if not arguments.quiet:
-        found = _found(settings, arguments, tell=True)
         say(str(found))
-    else:
-        found = _found(settings, arguments, tell=False)
     if arguments.csv is not None:
         found.write_csv(arguments.csv)
     if arguments.figure is not None:
-        from mfpde.plotting import plot_convergence, save_figure
+        from mfpde.plotting import plot_convergence
 
         try:
             figure = plot_convergence(found)
         except ValueError as error:
             raise SettingsError(f"--figure {arguments.figure}: {error}") from error
-        pdf, png = save_figure(figure, arguments.figure)
+        drawn = figure_saved(figure, arguments.figure)
         if not arguments.quiet:
-            say(f"drawn in {pdf} and {png}")
+            say(drawn)
     return DONE
 
 
-def _found(
-    settings: Settings, arguments: argparse.Namespace, *, tell: bool
-) -> AtomConvergence:
-    from mfpde.studies import study as ladder_of_runs
-
+def _found(settings: Settings, arguments: argparse.Namespace) -> AtomConvergence:
     grids = _grids(settings, arguments.cells)
     wanted = settings.solve_arguments()
     options = {name: wanted[name] for name in ("stop", "transport", "max_step")}
     if arguments.rtol is not None:
         options["rtol"] = arguments.rtol
     try:
-        return ladder_of_runs.convergence_of_starts(
+        return convergence_of_starts(
             settings.build_equation(),
             [settings.start.build(grid) for grid in grids],
             t_end=wanted["t_end"],
             atoms=arguments.atoms,
             particles=arguments.particles,
-            on_run=_say_done if tell else None,
+            on_run=None if arguments.quiet else _say_done,
             **options,
         )
     except ValueError as error:
@@ -65,11 +60,10 @@ def _found(
 
 def _grids(settings: Settings, given: str | None) -> list[Circle | Sphere]:
     """Return the grids of ``--cells``, or a quarter, half and all of the settings'."""
-    geometry = settings.build_geometry()
-    if not isinstance(geometry, Circle | Sphere):
-        raise SettingsError(
-            f"[geometry] atoms are studied on a circle or a sphere, not on {geometry!r}"
-        )
+    built = settings.build_geometry()
+    geometry = circle_or_sphere(
+        built, f"[geometry] atoms are studied on a circle or a sphere, not on {built!r}"
+    )
     finest = geometry.shape[0]
     text = given or ",".join(str(finest >> k) for k in reversed(range(RUNGS)))
     words = [word.strip() for word in text.split(",")]

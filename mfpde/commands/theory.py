@@ -14,7 +14,15 @@ from mfpde.arrays import FloatArray, choice, nearest, real_number, whole_number
 from mfpde.commands import DONE
 from mfpde.commands.answers import say, table
 from mfpde.equation import MeanFieldEquation
-from mfpde.settings.base import Real, Section, SettingsError, Whole, Word, section_lines
+from mfpde.settings.base import (
+    Real,
+    Section,
+    SettingsError,
+    Whole,
+    Word,
+    default,
+    section_lines,
+)
 from mfpde.settings.settings import setting_value
 from mfpde.terms import Attention, Perceptron
 
@@ -26,15 +34,15 @@ class TheorySettings(Section):
 
     beta: Real
     dimension: Whole = 2
-    normalized: bool = False
-    kernel: Word = "shifted"
-    diffusion: Real = 0.0
+    normalized: bool = default(Attention, "normalized")
+    kernel: Word = default(Attention, "kernel")
+    diffusion: Real = default(MeanFieldEquation, "diffusion")
     degrees: Whole = 8
     directions: Any = None
     weights: Any = None
     biases: Any = None
-    activation: Word = "relu"
-    mass: Real = 1.0
+    activation: Word = default(Perceptron, "activation")
+    mass: Real = default(facts.merge_time, "mass")
     start_angle: Real = 1.0
     end_angle: Real = 0.1
     atoms: Whole = 8
@@ -67,10 +75,11 @@ class TheorySettings(Section):
             raise ValueError("directions and weights of a perceptron go together")
         if self.directions is None:
             return []
-        neurons = Perceptron(
-            self.directions, self.weights, self.activation, biases=self.biases
-        )
-        return [neurons]
+        return [
+            Perceptron(
+                self.directions, self.weights, self.activation, biases=self.biases
+            )
+        ]
 
     def merge_time(self) -> float:
         """Return the time in which two atoms come from start_angle to end_angle."""

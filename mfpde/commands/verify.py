@@ -12,6 +12,7 @@ from typing import Any
 
 from mfpde.commands import BAD_SETTINGS, DONE, NUMERICAL_FAILURE
 from mfpde.commands.answers import complain, say
+from mfpde.settings.base import SettingsError
 
 MISSING = (
     "mfpde verify: the scripts of validation/ are not installed with the package; run "
@@ -24,8 +25,6 @@ def verify(arguments: argparse.Namespace) -> int:
 
     The exit code is 3 unless every quantity is within its tolerance.
     """
-    from mfpde.settings.base import SettingsError
-
     try:
         runner: Any = importlib.import_module("validation.runner")
     except ModuleNotFoundError as error:

@@ -8,16 +8,19 @@ uniform state.
 
 from __future__ import annotations
 
+from functools import singledispatch
+
 from mfpde.detection.balls import ball_radius, largest_ball_mass
-from mfpde.detection.circle import circle_report
+from mfpde.detection.circle import CircleLine
+from mfpde.detection.field import coarsened, unknown_grid
+from mfpde.detection.line import line_report
 from mfpde.detection.report import ConcentratedRegion, ConcentrationReport
 from mfpde.detection.sphere import sphere_report
 from mfpde.detection.strip import StripWidth, strip_width
 from mfpde.detection.threshold import threshold_clusters, threshold_distance
-from mfpde.detection.zonal import zonal_report
+from mfpde.detection.zonal import ZonalLine
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Zonal
-from mfpde.measures.distributions import on_circle
+from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
 
 __all__ = [
@@ -74,8 +77,46 @@ def concentration(
         raise ValueError(
             "measure has total mass 0: there is nothing that could concentrate"
         )
-    if on_circle(whole):
-        return circle_report(whole, equation)
-    if isinstance(whole, Measure) and isinstance(whole.geometry, Zonal):
-        return zonal_report(whole, equation)
+    if isinstance(whole, Measure):
+        return _report(whole.geometry, whole, equation)
+    if whole.dimension == 2:
+        return line_report(CircleLine(whole, equation), None)
     return sphere_report(whole, equation)
+
+
+@singledispatch
+def _report(
+    geometry: Geometry, measure: Measure, equation: MeanFieldEquation
+) -> ConcentrationReport:
+    """The report on a measure, by its grid."""
+    del measure, equation
+    raise unknown_grid(geometry)
+
+
+@_report.register(Circle)
+def _(
+    circle: Circle, measure: Measure, equation: MeanFieldEquation
+) -> ConcentrationReport:
+    coarse = coarsened(measure)
+    return line_report(
+        CircleLine(measure, equation, circle),
+        None if coarse is None else CircleLine(coarse, equation, circle),
+    )
+
+
+@_report.register(Zonal)
+def _(
+    zonal: Zonal, measure: Measure, equation: MeanFieldEquation
+) -> ConcentrationReport:
+    coarse = coarsened(measure)
+    return line_report(
+        ZonalLine(measure, equation, zonal),
+        None if coarse is None else ZonalLine(coarse, equation, zonal),
+    )
+
+
+@_report.register(Sphere)
+def _(
+    sphere: Sphere, measure: Measure, equation: MeanFieldEquation
+) -> ConcentrationReport:
+    return sphere_report(measure, equation, sphere)

@@ -10,14 +10,15 @@ and no ball holds much of it.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
+from mfpde.detection.field import unknown_grid
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.distributions import ANGLE_ROUNDING, CircularDistribution
 from mfpde.measures.measure import Atoms, Measure
 
@@ -70,28 +71,24 @@ def largest_ball_mass(measure: Measure, radius: float) -> float:
     ValueError
         If the geometry is none of these.
     """
-    geometry = measure.geometry
-    if isinstance(geometry, Circle):
-        distribution = _interpolated_distribution(measure, geometry)
-        return distribution.largest_ball_mass(radius)
-    if isinstance(geometry, Zonal):
-        return _about_a_pole(measure, geometry, radius)
-    if isinstance(geometry, Sphere):
-        return _on_sphere(measure, geometry, radius)
-    raise ValueError(
-        f"measure on {geometry!r} must lie on a Circle, a Sphere or a Zonal grid"
-    )
+    return _largest_ball(measure.geometry, measure, radius)
 
 
-def _interpolated_distribution(
-    measure: Measure, circle: Circle
-) -> CircularDistribution:
-    finer = Circle(PARTS_OF_CELL * circle.num_cells)
-    density = measure.density.interpolated(finer)
-    return CircularDistribution.of(Measure(density, measure.atoms))
+@singledispatch
+def _largest_ball(geometry: Geometry, measure: Measure, radius: float) -> float:
+    del measure, radius
+    raise unknown_grid(geometry)
 
 
-def _about_a_pole(measure: Measure, zonal: Zonal, radius: float) -> float:
+@_largest_ball.register(Circle)
+def _(circle: Circle, measure: Measure, radius: float) -> float:
+    density = measure.density.interpolated(Circle(PARTS_OF_CELL * circle.num_cells))
+    finer = CircularDistribution.of(Measure(density, measure.atoms))
+    return finer.largest_ball_mass(radius)
+
+
+@_largest_ball.register(Zonal)
+def _(zonal: Zonal, measure: Measure, radius: float) -> float:
     cumulated = np.concatenate([[0.0], np.cumsum(measure.density.masses)])
     below, above = np.interp([radius, np.pi - radius], zonal.face_angles, cumulated)
     angles = polar_angles(measure.atoms)
@@ -107,7 +104,8 @@ def polar_angles(atoms: Atoms) -> FloatArray:
     return np.asarray(np.arctan2(across, atoms.points[:, -1]))
 
 
-def _on_sphere(measure: Measure, sphere: Sphere, radius: float) -> float:
+@_largest_ball.register(Sphere)
+def _(sphere: Sphere, measure: Measure, radius: float) -> float:
     masses = measure.density.masses
     balls = _ball_masses(masses, _half_widths(sphere, radius))
     atoms = measure.atoms

@@ -158,6 +158,8 @@ def _standing(signals: Signals) -> tuple[Kind, str]:
 
 NARROW_WITHOUT_GRID = 1e-3
 """Largest rms radius of an atom, in radians, where there are no cells."""
+CELL_WITHOUT_GRID = NARROW_WITHOUT_GRID / NARROW
+"""The length that stands for a cell's width where there are none."""
 LEAST_MEMBERS = 5
 
 

@@ -1,9 +1,8 @@
-r"""The velocity field of a fixed measure, its moments computed once.
+r"""What is searched: the velocity field of a fixed measure, and its 2:1 coarsened density.
 
-The 2:1 coarsened density, put back on its own grid.
-
-Pairs of cells (on S^2 two rings by two longitudes) are averaged; velocity and basins of
-the averaged measure are those of the coarse grid, without another grid.  How well the
+The velocity's moments are computed once.  The coarsened density is put back on its own grid:
+pairs of cells (on S^2 two rings by two longitudes) are averaged, so that velocity and basins
+of the averaged measure are those of the coarse grid, without another grid.  How well the
 coarse grid represents the density is judged from its averages a_i with the central slope
 s_i = (a_(i+1) - a_(i-1)) / 8, that is a_i -+ s_i in the two cells of a pair: the
 difference is O(h^2) where the density is smooth and O(1) where it is not.
@@ -11,7 +10,7 @@ difference is O(h^2) where the density is smooth and O(1) where it is not.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +19,19 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.detection.decision import FROZEN_SPEED
 from mfpde.detection.report import REST
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
 from mfpde.terms import PointMasses
 
 BoolArray = NDArray[np.bool_]
+
+
+def unknown_grid(geometry: Geometry) -> ValueError:
+    """The error for a grid on which concentrations cannot be searched."""
+    return ValueError(
+        f"measure on {geometry!r} must lie on a Circle, a Sphere or a Zonal grid"
+    )
 
 
 class VelocityField:
@@ -96,25 +102,6 @@ class VelocityField:
         return np.asarray(np.abs(speeds) < limit)
 
 
-def at_rest(signs: FloatArray) -> BoolArray:
-    """Whether each cell of a line rests: velocity 0 in it and beside it, and no inflow.
-
-    One zero alone is an attractor or a source, not a place at rest.
-
-    Parameters
-    ----------
-    signs
-        Signs of the velocity in n cells and in one more at either end, (n + 2,).
-
-    Returns
-    -------
-    Booleans (n,).
-    """
-    before, here, after = signs[:-2], signs[1:-1], signs[2:]
-    lone = (before != 0) & (after != 0)
-    return np.asarray((here == 0) & ~lone & (before <= 0) & (after >= 0))
-
-
 def coarsened(measure: Measure) -> Measure | None:
     """The measure with its density averaged over pairs of cells; None for odd numbers."""
     geometry = measure.geometry
@@ -134,17 +121,33 @@ def coarse_differences(measure: Measure) -> FloatArray:
     geometry = measure.geometry
     if any(count % 2 for count in geometry.shape):
         return np.full(geometry.shape, np.nan)
-    values = measure.density.values
-    if isinstance(geometry, Sphere):
-        rebuilt = _along_meridians(_rebuilt(values, 1, "periodic"))
-    elif isinstance(geometry, Circle):
-        rebuilt = _rebuilt(values, 0, "periodic")
-    else:
-        assert isinstance(geometry, Zonal)
-        # Mass per angle, which is smooth also where areas are many decades apart.
-        lost = measure.density.masses - _rebuilt(measure.density.masses, 0, "mirrored")
-        return np.asarray(np.abs(lost))
-    return np.asarray(np.abs(values - rebuilt) * geometry.areas)
+    return _missed(geometry, measure.density)
+
+
+@singledispatch
+def _missed(geometry: Geometry, density: Density) -> FloatArray:
+    """Mass of each cell that the coarse grid misses."""
+    del density
+    raise unknown_grid(geometry)
+
+
+@_missed.register(Circle)
+def _(circle: Circle, density: Density) -> FloatArray:
+    rebuilt = _rebuilt(density.values, 0, "periodic")
+    return np.asarray(np.abs(density.values - rebuilt) * circle.areas)
+
+
+@_missed.register(Sphere)
+def _(sphere: Sphere, density: Density) -> FloatArray:
+    rebuilt = _along_meridians(_rebuilt(density.values, 1, "periodic"))
+    return np.asarray(np.abs(density.values - rebuilt) * sphere.areas)
+
+
+@_missed.register(Zonal)
+def _(zonal: Zonal, density: Density) -> FloatArray:
+    # Mass per angle, which is smooth also where areas are many decades apart.
+    rebuilt = _rebuilt(density.masses, 0, "mirrored")
+    return np.asarray(np.abs(density.masses - rebuilt))
 
 
 def _paired_sums(values: FloatArray, axis: int) -> FloatArray:

@@ -16,14 +16,16 @@ since the normal derivative integrates to the step across a jump, however smeare
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.field import BoolArray
 from mfpde.detection.lattice import lattice_of
-from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.geometry import Sphere
 from mfpde.geometry.arcs import exponential_map, tangent_basis
-from mfpde.measures.measure import Measure
+from mfpde.measures.measure import Density
 
 PLATEAU = 0.15
 LEAST_STEP = 0.15
@@ -32,48 +34,56 @@ OVERSHOOT = 0.25
 NEAR = 1.5
 BETWEEN = (0.5, NEAR)
 FAR = (2.5, 3.5, 4.5)
+REACH_OF_JUMPS = int(FAR[-1] + 0.5)
+"""Number of cells that are looked at on either side of a face."""
 EMPTY = 1e-2
 """A step below this share of the mean density is none."""
 _DILATIONS = 2
 
 
-def jump_angles(measure: Measure) -> FloatArray:
-    """Angles (k,) of the jumps of a density on a Circle or a Zonal grid."""
-    geometry = measure.geometry
-    values = measure.density.values
-    if isinstance(geometry, Circle):
-        count = len(values)
-        faces = np.arange(count)
-        angles = geometry.face_angles
-        sampled = {
-            side * cells: values[(faces + _cell_of(side, cells)) % count]
-            for side in (-1, 1)
-            for cells in (*BETWEEN, *FAR)
-        }
-        mean = values.mean()
-    else:
-        assert isinstance(geometry, Zonal)
-        reach = int(FAR[-1] + 0.5)
-        faces = np.arange(reach - 1, len(values) - reach)
-        angles = geometry.face_angles[1:][faces]
-        sampled = {
-            side * cells: values[faces + _cell_of(side, cells)]
-            for side in (-1, 1)
-            for cells in (*BETWEEN, *FAR)
-        }
-        mean = measure.density.total_mass / geometry.areas.sum()
+def jump_faces(
+    values: FloatArray,
+    faces: IntArray,
+    *,
+    mean: float,
+    counted: BoolArray | None = None,
+) -> IntArray:
+    """Which of the ``faces`` of a line of cells are at jumps of a density.
+
+    Parameters
+    ----------
+    values
+        Density (n,) in the cells, which follow one another periodically.
+    faces
+        Numbers (m,) of the cells below consecutive faces.
+    mean
+        Mean density, in whose units a step is seen as one.
+    counted
+        Which faces (m,) can be at a jump; by default all.
+    """
+    count = len(values)
+    sampled = {
+        side * cells: values[(faces + _cell_of(side, cells)) % count]
+        for side in (-1, 1)
+        for cells in (*BETWEEN, *FAR)
+    }
     steps = _steps(sampled, floor=EMPTY * float(mean))
-    if isinstance(geometry, Zonal):
-        steps = np.where(_holds_mass(measure, faces), steps, 0.0)
+    if counted is not None:
+        steps = np.where(counted, steps, 0.0)
     rises = np.abs(sampled[0.5] - sampled[-0.5])
-    return np.asarray(angles[_steepest(steps > 0, rises)])
+    return np.asarray(faces[_steepest(steps > 0, rises)])
 
 
-def jump_cells(measure: Measure) -> tuple[BoolArray, float]:
-    """Cells (nlat, nlon) at jumps of a density on a Sphere, and the jumps' length."""
-    sphere = measure.geometry
-    assert isinstance(sphere, Sphere)
-    values = measure.density.values
+class JumpCells(NamedTuple):
+    """Which cells (nlat * nlon,) are at jumps, and the length of the jumps in radians."""
+
+    cells: BoolArray
+    length: float
+
+
+def jump_cells(sphere: Sphere, density: Density) -> JumpCells:
+    """Cells at jumps of a density on a Sphere, and the jumps' length."""
+    values = density.values
     points = sphere.points.reshape(-1, 3)
     sample = _Sampler(sphere, values)
     h = sphere.spacing
@@ -86,7 +96,7 @@ def jump_cells(measure: Measure) -> tuple[BoolArray, float]:
         ],
         axis=1,
     )
-    floor = EMPTY * measure.density.total_mass / (4 * np.pi)
+    floor = EMPTY * density.total_mass / (4 * np.pi)
     wanted = LEAST_STEP * STEEP * np.maximum(values.ravel(), floor)
     tried = np.nonzero(np.linalg.norm(slopes, axis=1) > wanted / 2)[0]
     steps = np.zeros(len(points))
@@ -107,7 +117,7 @@ def jump_cells(measure: Measure) -> tuple[BoolArray, float]:
     inside = np.nonzero(around)[0]
     steepness = np.linalg.norm(slopes[inside], axis=1) / (2 * NEAR * h)
     length = (sphere.areas.ravel()[inside] * steepness / around[inside]).sum()
-    return (steps > 0).reshape(sphere.shape), float(length)
+    return JumpCells(steps > 0, float(length))
 
 
 def _cell_of(side: int, cells: float) -> int:
@@ -146,10 +156,10 @@ def _steps(
     return np.where(is_jump, step, 0.0)
 
 
-def _holds_mass(measure: Measure, faces: IntArray) -> BoolArray:
+def holds_mass(masses: FloatArray, faces: IntArray) -> BoolArray:
     """Whether there is mass on both sides of a face: in high dimension areas are tiny."""
-    reach = int(FAR[-1] + 0.5)
-    cumulated = np.concatenate([[0.0], np.cumsum(measure.density.masses)])
+    reach = REACH_OF_JUMPS
+    cumulated = np.concatenate([[0.0], np.cumsum(masses)])
     above = cumulated[faces + 1 + reach] - cumulated[faces + 1]
     below = cumulated[faces + 1] - cumulated[faces + 1 - reach]
     return np.asarray(np.minimum(above, below) > 1e-6 * cumulated[-1])

@@ -63,15 +63,18 @@ class LatticeField:
     owned: IntArray
 
     @classmethod
-    def of(cls, measure: Measure | Atoms, equation: MeanFieldEquation) -> LatticeField:
+    def of(
+        cls,
+        measure: Measure | Atoms,
+        equation: MeanFieldEquation,
+        sphere: Sphere | None,
+    ) -> LatticeField:
         """The velocity field of ``measure`` on its grid, or else on a probing lattice."""
         field = VelocityField(equation, measure)
-        if isinstance(measure, Atoms):
+        if sphere is None:
             lattice, spacing = probing_lattice(equation.sharpness), np.nan
             velocity = field.at(lattice.points)
         else:
-            sphere = measure.geometry
-            assert isinstance(sphere, Sphere)
             lattice, spacing = lattice_of(sphere), sphere.spacing
             parts = np.einsum("a...,a...i->...i", field.components(), sphere.tangents)
             velocity = parts.reshape(-1, 3)

@@ -21,6 +21,7 @@ from mfpde.detection.resting import resting_peaks, with_resting
 from mfpde.detection.sphere_basins import LatticeField
 from mfpde.detection.sphere_core import MovingMass
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Sphere
 from mfpde.measures.measure import Atoms, Measure
 
 LEAST_DIVIDED = 1e-7
@@ -35,7 +36,7 @@ NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Basin:
+class SphereBasin:
     """One attractor (3,), the numbers of the points in its basin, and of the cells."""
 
     attractor: FloatArray
@@ -44,7 +45,7 @@ class Basin:
 
 
 @dataclass(frozen=True, eq=False)
-class Flow:
+class SphereFlow:
     """A measure's moving mass and the basins that it is in.
 
     ``attractors`` (b, 3) are those of the basins, ``owners`` (n,) the basin of each point
@@ -63,15 +64,16 @@ class Flow:
         cls,
         measure: Measure | Atoms,
         equation: MeanFieldEquation,
+        sphere: Sphere | None = None,
         *,
         by_cells: bool = False,
-    ) -> Flow:
+    ) -> SphereFlow:
         """Basins of the velocity field of ``measure``, and the moving mass in them.
 
         With ``by_cells`` the basins are those of the graph of cells, each cell in one of them:
         for a density that is coarsened 2:1.
         """
-        on_lattice = LatticeField.of(measure, equation)
+        on_lattice = LatticeField.of(measure, equation, sphere)
         radius = core_radius(equation, on_lattice.spacing)
         mass = MovingMass.of(measure, on_lattice)
         held = np.zeros(len(on_lattice.lattice.points))
@@ -104,10 +106,10 @@ class Flow:
         return self.on_lattice.spacing
 
     @cached_property
-    def basins(self) -> list[Basin]:
+    def heavy_basins(self) -> list[SphereBasin]:
         """The basins with mass."""
         found = [
-            Basin(
+            SphereBasin(
                 attractor,
                 np.nonzero(self.owners == number)[0],
                 np.nonzero(self.partition.labels == number)[0],

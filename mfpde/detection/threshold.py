@@ -18,7 +18,6 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, IntArray, real_number
-from mfpde.geometry import Circle, Sphere
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 
@@ -80,7 +79,7 @@ def _weighted_points(measure: AnyMeasure) -> tuple[FloatArray, FloatArray]:
         return measure.points, measure.masses
     whole = as_measure(measure)
     geometry = whole.geometry
-    if not isinstance(geometry, Circle | Sphere):
+    if geometry.axis is not None:
         raise ValueError(
             f"measure on {geometry!r} must lie on a Circle or a Sphere: the cells of a "
             "zonal grid are no points"

@@ -1,299 +1,233 @@
-r"""Concentration of zonal measures: bands between unstable zeros of the velocity in theta.
+r"""Zonal measures as a line of polar angles: bands and rings, and the half-lines at the poles.
 
-A basin is an interval of polar angles between two zeros where v changes from - to +, or
-from such a zero to a pole; the poles are zeros by symmetry.  Mass that gathers at a pole
-is an atom; mass that gathers at an angle in between lies on a ring, an orbit S^(d-2).
-There the gradient of v = v(theta) e_theta has the eigenvalue v' across the ring and
-cot(theta) v, which vanishes at a zero, along it.
+Mass that gathers at a pole is an atom; mass that gathers at an angle in between lies on a
+ring, an orbit S^(d-2).  Where a core at a pole and one on a ring are both possible, their
+densities decide: mass per angle has its maximum beside the pole also for a bump about the pole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.detection.balls import (
-    ball_radius,
-    largest_ball_masses,
-    polar_angles,
-    profile_radii,
-)
-from mfpde.detection.decision import (
-    LEAST_EXCESS,
-    LEAST_SHARE,
-    Signals,
-    decide,
-)
-from mfpde.detection.field import BoolArray, coarse_differences, coarsened
-from mfpde.detection.jumps import jump_angles
-from mfpde.detection.report import (
-    REST,
-    ConcentratedRegion,
-    ConcentrationReport,
-    local_exponents,
-)
-from mfpde.detection.strip import strip_width
-from mfpde.detection.zonal_flow import REACH, Basin, Flow
+from mfpde.detection.balls import ball_radius, polar_angles
+from mfpde.detection.decision import LEAST_SHARE
+from mfpde.detection.field import BoolArray, coarse_differences
+from mfpde.detection.jumps import REACH_OF_JUMPS, holds_mass, jump_faces
+from mfpde.detection.line_basins import REACH, Gaps, Interval, Line, LineCore, Part
+from mfpde.detection.report import REST
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Zonal
-from mfpde.measures.measure import Atoms, Measure
+from mfpde.measures.measure import Measure
 
-WINDOW_CELLS = 6.0
-NARROW_RING = 1.6
-"""Largest rms width of a ring, in cells, that the grid cannot tell from a curve."""
 _CORE_STEPS = 20
 
 
-def zonal_report(measure: Measure, equation: MeanFieldEquation) -> ConcentrationReport:
-    """Find the basins and cores of a measure on a Zonal grid."""
-    search = _Search.of(measure, equation)
-    regions = tuple(
-        region
-        for basin in search.flow.basins()
-        if search.flow.mass_in(basin) > REST
-        for region in search.regions(basin)
-    )
-    zonal = search.flow.zonal
-    radii = profile_radii(zonal.spacing)
-    coarse = search.coarse
-    return ConcentrationReport(
-        regions,
-        search.core_radius,
-        max(1 - float(search.flow.masses.sum()), 0.0),
-        search.frozen_mass(regions),
-        "zonal",
-        zonal.spacing,
-        radii,
-        largest_ball_masses(measure, radii),
-        zonal.points_at(search.jumps),
-        0.0,
-        strip_width(measure, equation),
-        None if coarse is None else len(coarse.heavy_basins()),
-        measure,
-    )
+class ZonalLine(Line):
+    """Line of a density on a Zonal grid; an atom stands for its ring.
 
+    ``ring_angles`` (m,) and ``masses`` (m,) are those of the cells, without the mass at rest,
+    and then of the atoms.
+    """
 
-@dataclass(frozen=True)
-class _Core:
-    """Mass, rms distance and mean angle of a core, and the share of areas it covers."""
+    place = "zonal"
+    whole = Interval(0.0, np.pi)
+    is_closed = False
 
-    mass: float
-    radius: float
-    angle: float
-    area: float
-    inside: BoolArray
-    at_pole: bool
-
-
-@dataclass(frozen=True)
-class _Search:
-    """A measure with its basins, those of its coarsened density, and its jumps."""
-
-    flow: Flow
-    coarse: Flow | None
-    core_radius: float
-    jumps: FloatArray
-    lost: FloatArray
-    exact: Atoms
-
-    @classmethod
-    def of(cls, measure: Measure, equation: MeanFieldEquation) -> _Search:
-        coarse = coarsened(measure)
-        return cls(
-            Flow.of(measure, equation),
-            None if coarse is None else Flow.of(coarse, equation),
-            ball_radius(equation),
-            jump_angles(measure),
-            coarse_differences(measure) / measure.total_mass,
-            measure.atoms,
-        )
+    def __init__(
+        self, measure: Measure, equation: MeanFieldEquation, zonal: Zonal
+    ) -> None:
+        super().__init__(measure, equation, angles=zonal.angles, spacing=zonal.spacing)
+        self.zonal = zonal
+        self.density, self.atoms = measure.density, measure.atoms
+        self.directions = zonal.dimension - 1
+        self.core_radius = ball_radius(equation)
+        self.total = measure.total_mass
+        self.ring_angles = np.concatenate([zonal.angles, polar_angles(measure.atoms)])
+        # An atom of the measure is one also where it rests.
+        moving = [measure.density.masses * ~self.frozen, measure.atoms.masses]
+        self.masses = np.concatenate(moving) / self.total
 
     @property
-    def zonal(self) -> Zonal:
-        """The grid."""
-        return self.flow.zonal
+    def moving_share(self) -> float:
+        """Share of the mass that is not in stretches at rest."""
+        return float(self.masses.sum())
 
-    @property
-    def window(self) -> float:
-        """Radius in radians of the window in which a core's width on the grid is measured."""
-        return min(WINDOW_CELLS * self.zonal.spacing, self.core_radius)
+    def speeds(self, angles: FloatArray) -> FloatArray:
+        """Velocity along increasing theta at polar ``angles`` (n,)."""
+        vectors = self.field.at(self.zonal.points_at(angles))
+        return np.asarray((vectors * self.zonal.tangents_at(angles)).sum(axis=-1))
 
-    def regions(self, basin: Basin) -> Iterator[ConcentratedRegion]:
-        """The region of a basin, or one for each angle of exact atoms in it, split half-way."""
-        places = np.unique(polar_angles(self.exact))
-        held = places[(places >= basin[0]) & (places <= basin[1])]
-        if len(held) == 0:
-            yield self._region(basin, self._core(basin, self.core_radius))
-            return
-        edges = [basin[0], *((held[1:] + held[:-1]) / 2).tolist(), basin[1]]
-        for angle, part in zip(held.tolist(), pairwise(edges), strict=True):
-            at_pole = min(angle, np.pi - angle) < REACH * self.zonal.spacing
-            near = self._window(angle, part, self.core_radius)
-            core = self._measured(near, angle, at_pole=at_pole)
-            yield self._region(part, core, is_exact=True)
+    def cell_speeds(self) -> FloatArray:
+        """Velocity at the cells, from the grid's own transform."""
+        return np.asarray(self.field.components()[0])
 
-    def _region(
-        self, basin: Basin, core: _Core, *, is_exact: bool = False
-    ) -> ConcentratedRegion:
-        """The region of one basin."""
-        spacing = self.zonal.spacing
-        eigenvalues = self.flow.eigenvalues(core.angle, at_pole=core.at_pole)
-        directions = self.zonal.dimension - 1
-        if core.at_pole:
-            radii = np.full(directions, core.radius / np.sqrt(directions))
-            pole = 0.0 if core.angle < np.pi / 2 else np.pi
-            position = self.zonal.axis * np.cos(pole)
-            rate = -float(eigenvalues[-1])
-        else:
-            radii = np.zeros(directions)
-            radii[0] = core.radius
-            position = self.zonal.points_at(np.array([core.angle]))[0]
-            rate = -self.flow.slope(core.angle)
-        balls = self.flow.ball_masses(core.angle)
-        signals = self._signals(basin, core, rate=rate, balls=balls, is_exact=is_exact)
-        kind, reason = decide(signals)
-        on_grid_only = kind == "atom" and not is_exact
-        return ConcentratedRegion(
-            position=position,
-            mass=self.flow.mass_in(basin),
-            core_mass=core.mass,
-            principal_radii=radii,
-            radius=core.radius,
-            radius_in_cells=core.radius / spacing,
-            widths_in_cells=np.array([signals.width]),
-            eigenvalues=eigenvalues,
-            contraction_rate=rate,
-            growth_rate=-float(eigenvalues.sum()),
-            kind=kind,
-            reason=reason,
-            ball_masses=balls,
-            exponents=local_exponents(profile_radii(spacing), balls),
-            coarse_difference=signals.coarse_difference,
-            coarse_mass=np.nan
-            if self.coarse is None
-            else self.coarse.mass_around(core.angle),
-            pinning_force=core.mass * spacing / 2 if on_grid_only else None,
-            is_exact=is_exact and core.at_pole,
-            basin=basin,
-        )
+    def padded(self, signs: FloatArray) -> FloatArray:
+        """Signs with those of the same bands across the poles, in the opposite direction."""
+        return np.concatenate([-signs[:1], signs, -signs[-1:]])
 
-    def _signals(
-        self,
-        basin: Basin,
-        core: _Core,
-        *,
-        rate: float,
-        balls: FloatArray,
-        is_exact: bool,
-    ) -> Signals:
-        flow, spacing = self.flow, self.zonal.spacing
-        mass = flow.mass_in(basin)
-        basin_area = self.zonal.area_shares[flow.inside(basin)[: len(flow.signs)]].sum()
-        narrow = self._core(basin, self.window)
-        # Two directions as on the sphere: the grid has cells in theta only, and a narrow
-        # atom in high dimension is many times its principal radius away from the pole.
-        per_direction = np.sqrt(2.0) if core.at_pole else 1.0
-        width = narrow.radius / per_direction / spacing
-        excess = (core.mass / mass) / (core.area / basin_area) if core.area > 0 else 1e9
-        coarse_change = np.nan
-        if self.coarse is not None:
-            coarse_change = abs(self.coarse.mass_around(core.angle) - mass) / mass
-        stands_out = excess > LEAST_EXCESS
-        is_ring = not core.at_pole and (
-            is_exact or (stands_out and (width <= NARROW_RING or self._converges(core)))
-        )
-        speeds = np.abs(flow.velocity[flow.inside(basin)[: len(flow.signs)]])
-        inside = narrow.inside[: self.zonal.num_cells]
-        return Signals(
-            core_mass=core.mass,
-            core_share=core.mass / mass,
-            excess=excess,
-            eigenvalues=np.array([-rate]),
-            inflow=-rate,
-            width=width,
-            exponent=float(local_exponents(profile_radii(spacing), balls)[1])
-            if core.at_pole
-            else np.nan,
-            rival=0.0,
-            largest_speed=float(speeds.max(initial=0.0)) / spacing,
-            coarse_difference=float(self.lost[inside].sum() / narrow.mass)
-            if narrow.mass > REST
-            else 0.0,
-            coarse_mass_change=coarse_change,
-            is_exact=is_exact and core.at_pole,
-            is_curve=is_ring,
-            has_jump=bool(((self.jumps >= basin[0]) & (self.jumps <= basin[1])).any()),
-        )
+    def cuts(self, gaps: Gaps) -> FloatArray:
+        """Interpolated zeros, or the middles of stretches at rest."""
+        low, high, before, after, is_narrow = gaps
+        share = np.where(is_narrow, before / (before - after), 0.5)
+        return np.asarray(low + share * (high - low))
 
-    def _converges(self, core: _Core) -> bool:
-        """Whether the velocity points inwards at both edges of a core."""
-        edges = core.angle + self.core_radius * np.array([-1.0, 1.0])
-        below, above = self.flow.speed(np.clip(edges, 0.0, np.pi))
-        return bool(below > 0 > above)
+    def between(self, cuts: FloatArray) -> list[Interval]:
+        """Bands from pole to cut to pole."""
+        edges = np.concatenate([[0.0], cuts, [np.pi]]).tolist()
+        return [Interval(*ends) for ends in pairwise(edges)]
 
-    def _core(self, basin: Basin, radius: float) -> _Core:
+    def within(self, angles: FloatArray, interval: Interval) -> BoolArray:
+        """Which of the ``angles`` lie in a closed interval."""
+        return np.asarray((angles >= interval.low) & (angles <= interval.high))
+
+    def _rings_in(self, interval: Interval) -> BoolArray:
+        """Whether each ring (m,) lies in an interval."""
+        above = self.ring_angles >= interval.low
+        # An atom at the south pole belongs to the last basin.
+        below = (self.ring_angles < interval.high) | (interval.high >= np.pi)
+        return np.asarray(above & below)
+
+    def cells_in(self, interval: Interval) -> BoolArray:
+        """Which cells lie in an interval."""
+        return self._rings_in(interval)[: self.zonal.num_cells]
+
+    def cells_near(self, angle: float, radius: float) -> BoolArray:
+        """Which cells are within ``radius`` of an angle."""
+        return np.asarray(np.abs(self.angles - angle) <= radius)
+
+    def mass_in(self, interval: Interval) -> float:
+        """Moving mass of an interval, as a share of the whole."""
+        return float(self.masses[self._rings_in(interval)].sum())
+
+    def ball_masses(self, angle: float, radii: FloatArray) -> FloatArray:
+        """Moving mass of bands about ``angle``, or of balls about a pole."""
+        away = np.abs(self.ring_angles - angle)
+        # A band belongs to a ball in the share of it that the ball covers.
+        is_cell = np.arange(len(away)) < self.zonal.num_cells
+        half = np.where(is_cell, self.spacing / 2, 1e-12)
+        shares = np.clip((radii[:, np.newaxis] - away + half) / (2 * half), 0.0, 1.0)
+        return np.asarray(shares @ self.masses)
+
+    def core(self, basin: Interval, radius: float) -> LineCore:
+        """Core at a pole or on a ring, by mean shift from the densest window."""
         angle = self._densest(basin, radius)
         window = self._window(angle, basin, radius)
         for _ in range(_CORE_STEPS):
-            mean = _mean(self.flow.angles[window], self.flow.masses[window])
+            mean = _mean(self.ring_angles[window], self.masses[window])
             if abs(mean - angle) < 1e-12:
                 break
             angle = mean
             window = self._window(angle, basin, radius)
-        band = self._measured(window, angle, at_pole=False)
-        pole = 0.0 if angle < np.pi / 2 else np.pi
-        near = self.flow.inside(basin) & (np.abs(self.flow.angles - pole) < radius)
-        cap = self._measured(near, pole, at_pole=True)
+        band = self._measured(window, angle, is_point=False)
+        pole = _nearest_pole(angle)
+        near = self._rings_in(basin) & (np.abs(self.ring_angles - pole) < radius)
+        cap = self._measured(near, pole, is_point=True)
         return cap if self._is_better(cap, band, basin) else band
 
-    def _is_better(self, cap: _Core, band: _Core, basin: Basin) -> bool:
-        """Whether mass gathers at the pole rather than on a ring, judged by the densities.
+    def exact_core(self, part: Part) -> LineCore:
+        """The mass about an exact atom at a pole, or about the ring of one."""
+        _, angle, interval = part
+        at_pole = min(angle, np.pi - angle) < REACH * self.spacing
+        near = self._window(angle, interval, self.core_radius)
+        return self._measured(near, angle, is_point=at_pole)
 
-        Mass per angle has its maximum beside the pole also for a bump about the pole.
-        """
+    def _is_better(self, cap: LineCore, band: LineCore, basin: Interval) -> bool:
+        """Whether mass gathers at the pole rather than on a ring, judged by the densities."""
         reaches = cap.angle in basin and cap.mass > LEAST_SHARE * band.mass
         if not reaches:
             return False
-        if self.flow.attracts(cap.angle, basin) and band.area == 0:
+        if self._attracts(cap.angle, basin) and band.extent == 0:
             return True
-        return cap.mass * band.area >= band.mass * cap.area
+        return cap.mass * band.extent >= band.mass * cap.extent
 
-    def _measured(self, window: BoolArray, centre: float, *, at_pole: bool) -> _Core:
+    def _attracts(self, pole: float, basin: Interval) -> bool:
+        """Whether the basin reaches the pole and flows to it there."""
+        moving = self.signs[(self.signs != 0) & self.cells_in(basin)]
+        if len(moving) == 0:
+            return False
+        if pole == 0.0:
+            return bool(basin.low == 0.0 and moving[0] < 0)
+        return bool(basin.high == np.pi and moving[-1] > 0)
+
+    def _measured(
+        self, window: BoolArray, centre: float, *, is_point: bool
+    ) -> LineCore:
         """Core of the mass in ``window`` about ``centre``."""
-        distances, masses = self.flow.angles[window] - centre, self.flow.masses[window]
+        distances, masses = self.ring_angles[window] - centre, self.masses[window]
         total = float(masses.sum())
-        radius = float(np.sqrt(_mean(distances**2, masses))) if total > 0 else 0.0
+        variance = _mean(distances**2, masses) if total > 0 else 0.0
         area = float(self.zonal.area_shares[window[: self.zonal.num_cells]].sum())
-        return _Core(total, radius, centre, area, window, at_pole)
+        return LineCore(centre, total, variance, window, area, centre, is_point)
 
-    def _densest(self, basin: Basin, radius: float) -> float:
+    def _densest(self, basin: Interval, radius: float) -> float:
         """Middle of a window within the basin that holds the most of its mass."""
-        inside = self.flow.inside(basin)
-        order = np.argsort(self.flow.angles[inside])
-        angles = self.flow.angles[inside][order]
-        cumulated = np.concatenate([[0.0], np.cumsum(self.flow.masses[inside][order])])
+        inside = self._rings_in(basin)
+        order = np.argsort(self.ring_angles[inside])
+        angles = self.ring_angles[inside][order]
+        cumulated = np.concatenate([[0.0], np.cumsum(self.masses[inside][order])])
         centres = np.concatenate([np.linspace(*basin, 513), angles])
         low = np.searchsorted(angles, centres - radius, side="left")
         high = np.searchsorted(angles, centres + radius, side="right")
         return float(centres[np.argmax(cumulated[high] - cumulated[low])])
 
-    def _window(self, angle: float, basin: Basin, radius: float) -> BoolArray:
-        near = np.abs(self.flow.angles - angle) <= radius
-        return np.asarray(near & self.flow.inside(basin))
+    def _window(self, angle: float, basin: Interval, radius: float) -> BoolArray:
+        near = np.abs(self.ring_angles - angle) <= radius
+        return np.asarray(near & self._rings_in(basin))
 
-    def frozen_mass(self, regions: tuple[ConcentratedRegion, ...]) -> float:
-        """Mass in cells with |v| < 1e-3 h per unit time, outside the cores of atoms."""
-        frozen = self.flow.field.is_frozen(self.flow.velocity, self.zonal.spacing)
-        for region in regions:
-            if region.kind in ("atom", "forming"):
-                frozen &= np.abs(self.zonal.angles - region.angle) > self.window
-        held = self.flow.field.measure
-        assert isinstance(held, Measure)
-        return float(held.density.masses[frozen].sum()) / held.total_mass
+    def excess(self, core: LineCore, basin: Interval) -> float:
+        """Mean density of the core in units of that of its basin."""
+        if not core.extent > 0:
+            return 1e9
+        area = self.zonal.area_shares[self.cells_in(basin)].sum()
+        return float((core.mass / self.mass_in(basin)) / (core.extent / area))
+
+    @cached_property
+    def jumps(self) -> FloatArray:
+        """Polar angles (k,) of the density's jumps, where there is mass on both sides."""
+        density, reach = self.density, REACH_OF_JUMPS
+        faces = np.arange(reach - 1, self.zonal.num_cells - reach)
+        mean = density.total_mass / self.zonal.areas.sum()
+        counted = holds_mass(density.masses, faces)
+        found = jump_faces(density.values, faces, mean=mean, counted=counted)
+        return np.asarray(self.zonal.face_angles[1:][found])
+
+    @cached_property
+    def _lost(self) -> FloatArray:
+        """Mass (n,) of each cell that the coarsened density misses, as a share of the whole."""
+        return coarse_differences(Measure(self.density)) / self.total
+
+    def lost_share(self, core: LineCore) -> float:
+        """Share of a core that the coarsened density misses."""
+        if not core.mass > REST:
+            return 0.0
+        return float(self._lost[core.inside[: self.zonal.num_cells]].sum() / core.mass)
+
+    @property
+    def exact_angles(self) -> FloatArray:
+        """Polar angles (k,) of the exact atoms."""
+        return np.unique(polar_angles(self.atoms))
+
+    def unrolled(self, angles: FloatArray, basin: Interval) -> FloatArray:
+        """The angles in a closed basin; NaN for the others."""
+        return np.where(self.within(angles, basin), angles, np.nan)
+
+    def points(self, angles: FloatArray) -> FloatArray:
+        """A point (k, d) of the ring at each polar angle."""
+        return self.zonal.points_at(angles)
+
+    def position(self, core: LineCore) -> FloatArray:
+        """The pole (d,), or one point of the ring."""
+        if core.is_point:
+            return np.asarray(self.zonal.axis * np.cos(_nearest_pole(core.angle)))
+        return np.asarray(self.zonal.points_at(np.array([core.angle]))[0])
+
+
+def _nearest_pole(angle: float) -> float:
+    return 0.0 if angle < np.pi / 2 else np.pi
 
 
 def _mean(values: FloatArray, weights: FloatArray) -> float:

@@ -1,7 +1,4 @@
-"""The result of a run: saved states, diagnostics, and the reason of its end.
-
-The record of a refinement of a run's grid.
-"""
+"""The result of a run: saved states, diagnostics, refinements, and the reason of its end."""
 
 from __future__ import annotations
 
@@ -18,6 +15,15 @@ from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.notebook import Printed
 from mfpde.runs.stopping import StopReason
 from mfpde.tracking import Concentration, Track, followed
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Name, meaning and unit of a number that a run records at every save."""
+
+    name: str
+    meaning: str
+    unit: str
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class Run(Printed):
     diagnostics
         Arrays of first length ``saves`` by name: ``mass``, ``minimum``, ``energy``,
         ``dissipation``, ``largest_density``, ``largest_ball_mass``, ``step``, and the
-        user's own observations (units and meanings: ``mfpde.solver.recorder``).
+        user's own.
     stop
         Why the run stopped (``kind`` and ``message``).
     final, final_time
@@ -81,6 +87,8 @@ class Run(Printed):
         The doublings of the grid, where the run was asked for them (``refine=True``): time,
         grid before and after, reason.  Saved states before and after a doubling lie on
         different grids.
+    quantities
+        Meanings and units of the diagnostics, by name, where they are known.
     """
 
     equation: MeanFieldEquation | None
@@ -94,6 +102,7 @@ class Run(Printed):
     events: tuple[Event, ...] = ()
     track: Track | None = None
     refinements: tuple[Refinement, ...] = ()
+    quantities: dict[str, Quantity] = field(default_factory=dict)
 
     @property
     def energies(self) -> FloatArray:

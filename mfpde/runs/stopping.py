@@ -7,10 +7,11 @@ looks at the clock, and it changes when a run ends, never what it computes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
 
-from mfpde.arrays import real_number, whole_number
+from mfpde.arrays import real_number, shown, whole_number
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,26 @@ class WallTimeLimit(StoppingCondition):
                 f"{record.time:.6g}; raise WallTimeLimit or continue from run.final",
             )
         return None
+
+
+def stopping_conditions(
+    stop: StoppingCondition | Sequence[StoppingCondition],
+) -> tuple[StoppingCondition, ...]:
+    """Return one or several conditions as a tuple; other objects raise ``ValueError``."""
+    # Users hand over other things too.
+    given: object = stop
+    if isinstance(given, StoppingCondition):
+        return (given,)
+    several = (
+        given if isinstance(given, Sequence) and not isinstance(given, str) else None
+    )
+    for condition in (given,) if several is None else several:
+        if not isinstance(condition, StoppingCondition):
+            raise ValueError(
+                f"stop holds {shown(condition)}; it takes SteadyState, StepLimit and "
+                "WallTimeLimit, one or several"
+            )
+    return tuple(stop)  # type: ignore[arg-type]
 
 
 def reached_end(time_reached: float) -> StopReason:

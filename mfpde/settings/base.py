@@ -1,13 +1,14 @@
-"""The base of all sections of a settings file: unknown keys, kinds, error messages.
+"""The base of all sections of a settings file: unknown keys, kinds, defaults, error messages.
 
 A section knows its keys; values are checked by the object that the section builds
-(:class:`Attention`, :class:`Circle`, ...), once, when the section is read.
-
-Error messages for settings: one line for each error, in one message.
+(:class:`Attention`, :class:`Circle`, ...), once, when the section is read, and defaults are
+those of its signature.  Errors are told in one message with one line for each.
 """
 
 from __future__ import annotations
 
+import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, Self
@@ -145,6 +146,23 @@ class Section(BaseModel):
 
     def check(self) -> None:
         """Raise ``ValueError`` for errors that show in this section alone."""
+
+
+class BuildingSection(Section, ABC):
+    """A table of settings that is judged by building what it describes."""
+
+    @abstractmethod
+    def build(self) -> Any:
+        """Return what the section describes."""
+
+    def check(self) -> None:
+        """Raise ``ValueError`` if the constructor does."""
+        self.build()
+
+
+def default(function: Callable[..., Any], argument: str) -> Any:
+    """Return the default of an argument, which stands in the signature and nowhere else."""
+    return inspect.signature(function).parameters[argument].default
 
 
 def of_kind(kinds: Mapping[str, type[Section]]) -> Callable[[Any], Any]:

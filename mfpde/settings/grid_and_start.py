@@ -1,7 +1,4 @@
-"""[start]: the density at time 0, by its kind.
-
-[geometry]: the grid, by its kind.
-"""
+"""The sections that have kinds: [geometry], the grid, and [start], the density at time 0."""
 
 from __future__ import annotations
 
@@ -12,11 +9,19 @@ from pydantic import SkipValidation
 
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.measure import Density, perturbed_uniform, uniform
-from mfpde.settings.base import Real, Section, Seed, Whole, renamed
+from mfpde.settings.base import (
+    BuildingSection,
+    Real,
+    Section,
+    Seed,
+    Whole,
+    default,
+    renamed,
+)
 from mfpde.starts import bumps
 
 
-class GeometrySection(Section, ABC):
+class GeometrySection(BuildingSection, ABC):
     """[geometry]: the grid, of the class that ``kind`` names."""
 
     kind: str
@@ -24,10 +29,6 @@ class GeometrySection(Section, ABC):
     @abstractmethod
     def build(self) -> Geometry:
         """Return the geometry."""
-
-    def check(self) -> None:
-        """Raise ``ValueError`` if the geometry's constructor does."""
-        self.build()
 
 
 class CircleSection(GeometrySection):
@@ -98,8 +99,8 @@ class PerturbedUniformStart(StartSection):
     """[start] with kind = "perturbed_uniform"."""
 
     kind: Literal["perturbed_uniform"] = "perturbed_uniform"
-    amplitude: Real = 0.01
-    seed: Seed = 0
+    amplitude: Real = default(perturbed_uniform, "amplitude")
+    seed: Seed = default(perturbed_uniform, "seed")
 
     def build(self, geometry: Geometry) -> Density:
         """Return the uniform density times (1 + a random smooth field)."""
@@ -117,18 +118,11 @@ class BumpsStart(StartSection):
     centres: SkipValidation[list[list[float]]] | None = None
     widths: SkipValidation[list[float]]
     masses: SkipValidation[list[float]] | None = None
-    background: Real = 0.0
+    background: Real = default(bumps, "background")
 
     def build(self, geometry: Geometry) -> Density:
         """Return the sum of bumps."""
-        return bumps(
-            geometry,
-            angles=self.angles,
-            centres=self.centres,
-            widths=self.widths,
-            masses=self.masses,
-            background=self.background,
-        )
+        return bumps(geometry, **{n: value for n, value in self if n != "kind"})
 
 
 START_KINDS: dict[str, type[StartSection]] = {

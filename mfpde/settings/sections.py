@@ -13,40 +13,40 @@ from pydantic import SkipValidation
 from mfpde.arrays import FloatArray, choice, real_array, real_number, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry
+from mfpde.particles import solve_particles
 from mfpde.particles.solver import METHODS
 from mfpde.runs.save_times import save_times
 from mfpde.runs.stopping import SteadyState, StepLimit, StoppingCondition, WallTimeLimit
 from mfpde.settings.base import (
+    BuildingSection,
     Real,
     Section,
     Seed,
     Whole,
     Word,
+    default,
     noted,
     raise_all,
     renamed,
 )
-from mfpde.solver.checks import check_refine
-from mfpde.solver.refinement import cell_count, largest_grid
-from mfpde.solver.solve import DEFAULT_SAVES
+from mfpde.solver.refinement import cell_count, check_refine, largest_grid
+from mfpde.solver.solve import DEFAULT_SAVES, solve
 from mfpde.terms import Attention, Perceptron
 from mfpde.tracking import Concentration
 
 
-class AttentionSection(Section):
+class AttentionSection(BuildingSection):
     """[attention]: the settings of :class:`Attention`."""
 
     beta: Real
-    normalized: SkipValidation[bool] = False
-    kernel: SkipValidation[Literal["shifted", "unshifted"]] = "shifted"
+    normalized: SkipValidation[bool] = default(Attention, "normalized")
+    kernel: SkipValidation[Literal["shifted", "unshifted"]] = default(
+        Attention, "kernel"
+    )
 
     def build(self) -> Attention:
         """Return the term."""
         return Attention(self.beta, self.normalized, self.kernel)
-
-    def check(self) -> None:
-        """Raise ``ValueError`` if the constructor of :class:`Attention` does."""
-        self.build()
 
 
 class RandomPerceptron(Section):
@@ -54,7 +54,7 @@ class RandomPerceptron(Section):
 
     units: Whole
     seed: Seed
-    scale: Real = 1.0
+    scale: Real = default(Perceptron.random, "scale")
 
 
 class PerceptronSection(Section):
@@ -63,7 +63,7 @@ class PerceptronSection(Section):
     directions: SkipValidation[list[list[float]]] | None = None
     along_axis: SkipValidation[list[float]] | None = None
     weights: SkipValidation[list[Any]] | None = None
-    activation: Word = "relu"
+    activation: Word = default(Perceptron, "activation")
     biases: SkipValidation[list[float]] | None = None
     random: RandomPerceptron | None = None
 
@@ -128,7 +128,7 @@ class EquationSection(Section):
     """[equation]: direction and diffusion of :class:`MeanFieldEquation`."""
 
     direction: Word
-    diffusion: Real = 0.0
+    diffusion: Real = default(MeanFieldEquation, "diffusion")
 
     def check(self) -> None:
         """Raise ``ValueError`` if the equation's constructor does, with any term."""
@@ -145,15 +145,15 @@ class SolveSection(Section):
     """[solve]: times, scheme, accuracy, and the conditions that stop a run early."""
 
     t_end: Real
-    save_every: Real | None = None
-    save_at: SkipValidation[list[float]] | None = None
-    transport: Word | None = None
-    atoms: Word = "grid"
-    rtol: Real = 1e-4
-    max_step: Real | None = None
-    refine: SkipValidation[bool] = False
-    refine_tolerance: Real | None = None
-    max_cells: Whole | None = None
+    save_every: Real | None = default(solve, "save_every")
+    save_at: SkipValidation[list[float]] | None = default(solve, "save_at")
+    transport: Word | None = default(solve, "transport")
+    atoms: Word = default(solve, "atoms")
+    rtol: Real = default(solve, "rtol")
+    max_step: Real | None = default(solve, "max_step")
+    refine: SkipValidation[bool] = default(solve, "refine")
+    refine_tolerance: Real | None = default(solve, "refine_tolerance")
+    max_cells: Whole | None = default(solve, "max_cells")
     steady_state: Real | None = None
     max_steps: Whole | None = None
     wall_time_limit: Real | None = None
@@ -216,31 +216,25 @@ class SolveSection(Section):
         raise_all(lines)
 
 
-class ConcentrationSection(Section):
+class ConcentrationSection(BuildingSection):
     """[concentration]: settings of :class:`Concentration`, and whether atoms are tracked."""
 
     track: bool = True
-    smallest_mass: Real = 1e-3
-    mass_tolerance: Real = 0.1
-    longest_gap: Whole = 5
-    forming: SkipValidation[bool] = True
+    smallest_mass: Real = default(Concentration, "smallest_mass")
+    mass_tolerance: Real = default(Concentration, "mass_tolerance")
+    longest_gap: Whole = default(Concentration, "longest_gap")
+    forming: SkipValidation[bool] = default(Concentration, "forming")
 
     def build(self) -> Concentration:
         """Return the settings of the track."""
-        return Concentration(
-            self.smallest_mass, self.mass_tolerance, self.longest_gap, self.forming
-        )
-
-    def check(self) -> None:
-        """Raise ``ValueError`` if the constructor of :class:`Concentration` does."""
-        self.build()
+        return Concentration(**{n: value for n, value in self if n != "track"})
 
 
 class ParticlesSection(Section):
     """[particles]: a particle run beside the density run."""
 
     count: Whole = 2000
-    method: Word = "auto"
+    method: Word = default(solve_particles, "method")
 
     def check(self) -> None:
         """Raise ``ValueError`` for a number or a method that is not allowed."""

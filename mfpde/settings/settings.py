@@ -41,12 +41,10 @@ from pydantic import (
     model_validator,
 )
 
-from mfpde.arrays import FloatArray
 from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
-from mfpde.runs.stopping import StoppingCondition
 from mfpde.settings.base import SettingsError, noted, of_kind, raise_all, settings_lines
 from mfpde.settings.grid_and_start import (
     GEOMETRY_KINDS,
@@ -64,7 +62,6 @@ from mfpde.settings.sections import (
     SolveSection,
 )
 from mfpde.terms import Attention, Perceptron
-from mfpde.tracking import Concentration
 from mfpde.transport import scheme_for
 
 __all__ = ["Settings", "SettingsError", "read_settings", "settings_from_dict"]
@@ -105,31 +102,20 @@ class Settings(BaseModel):
         """Return the density at time 0."""
         return self.start.build(self._geometry)
 
-    def save_times(self) -> FloatArray:
-        """Return the times of all saves, from 0 to t_end."""
-        return self.solve.save_times()
-
-    def stopping_conditions(self) -> list[StoppingCondition]:
-        """Return the conditions that end the run before t_end."""
-        return self.solve.stopping_conditions()
-
     def solve_arguments(self) -> dict[str, Any]:
         """Return the keyword arguments for :func:`mfpde.solve`."""
+        followed = self.concentration
         return {
             "t_end": self.solve.t_end,
-            "save_at": self.save_times(),
-            "stop": self.stopping_conditions(),
+            "save_at": self.solve.save_times(),
+            "stop": self.solve.stopping_conditions(),
             "transport": self.solve.transport,
             "atoms": self.solve.atoms,
             "rtol": self.solve.rtol,
             "max_step": self.solve.max_step,
-            "track": self._tracking(),
+            "track": followed.build() if followed and followed.track else None,
             **self.solve.refinement(self._geometry, self._equation),
         }
-
-    def _tracking(self) -> Concentration | None:
-        section = self.concentration
-        return section.build() if section is not None and section.track else None
 
     def to_json(self) -> str:
         """Return the settings as JSON, for :func:`settings_from_dict`."""

@@ -1,96 +1,23 @@
-"""The record of a run: saved states and diagnostics, passed on to observers and storage.
-
-The numbers that are observed at every save, with their meanings and units.
-"""
+"""The record of a run: saved states and diagnostics, which its observers see too."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from mfpde.atoms import atoms_of_state
-from mfpde.detection import ball_radius, largest_ball_mass
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Density, Measure
-from mfpde.runs.run import HELD_BACK, Refinement, Run
+from mfpde.runs.observer import Observer
+from mfpde.runs.run import HELD_BACK, Quantity, Refinement, Run
 from mfpde.runs.stopping import StopReason
-from mfpde.terms import PointMasses
+from mfpde.solver.diagnostics import Diagnostic, Snapshot
 from mfpde.tracking import Tracker
 from mfpde.transport import Flow, State
-
-
-@dataclass(frozen=True)
-class Diagnostic:
-    """Name, meaning and unit of a number that is recorded at every save."""
-
-    name: str
-    meaning: str
-    unit: str
-
-
-DIAGNOSTICS: dict[str, Diagnostic] = {
-    d.name: d
-    for d in (
-        Diagnostic("mass", "total mass of density and atoms", "1"),
-        Diagnostic("minimum", "smallest density", "1/area"),
-        Diagnostic("energy", "E = (1/2 beta) iint K dmu dmu + int V dmu", "1"),
-        Diagnostic(
-            "dissipation",
-            "int |v|^2 dmu, the rate |dE/dt| of a gradient flow",
-            "1/time",
-        ),
-        Diagnostic("largest_density", "largest density", "1/area"),
-        Diagnostic(
-            "largest_ball_mass",
-            "largest mass in a ball of radius min(1/(2 sqrt beta), pi/6) (zonal: about a pole)",
-            "1",
-        ),
-        Diagnostic("step", "last time step", "time"),
-    )
-}
-
-
-def observed(
-    equation: MeanFieldEquation,
-    geometry: Geometry,
-    *,
-    state: State,
-    flow: Flow,
-    measure: Measure,
-    step: float,
-) -> dict[str, float]:
-    """Evaluate all diagnostics of a state from its flow (``energy`` is NaN without one)."""
-    grid = equation.on(geometry)
-    atoms = PointMasses(state.points, state.atom_masses)
-    energy = (
-        grid.energy(state.masses, atoms, flow.moments)
-        if equation.has_energy
-        else np.nan
-    )
-    speed_squared = (grid.velocity(flow.moments) ** 2).sum(axis=0)
-    atom_speed_squared = (flow.atom_velocities**2).sum(axis=-1)
-    dissipation = (state.masses * speed_squared).sum() + (
-        state.atom_masses @ atom_speed_squared
-    )
-    return {
-        "mass": state.total_mass,
-        "minimum": float(measure.density.values.min()),
-        "energy": energy,
-        "dissipation": float(dissipation),
-        "largest_density": float(measure.density.values.max()),
-        "largest_ball_mass": largest_ball_mass(measure, ball_radius(equation)),
-        "step": step,
-    }
-
-
-Observer = Callable[[Measure], float]
-OnSave = Callable[[float, Measure, dict[str, float]], None]
-OnTrack = Callable[[Tracker], None]
-OnEvents = Callable[[Sequence[Event]], None]
 
 
 def measure_of(state: State, geometry: Geometry) -> Measure:
@@ -101,7 +28,7 @@ def measure_of(state: State, geometry: Geometry) -> Measure:
 
 @dataclass(eq=False)
 class Recorder:
-    """The record of a run, which hands each save to the user's observers and storage.
+    """The record of a run, which its observers see as it grows.
 
     ``events`` are the events that the solver itself tells of, in their order; ``geometry``
     is the present grid, ``refinements`` are the doublings that led to it, and ``held_back``
@@ -110,11 +37,9 @@ class Recorder:
 
     equation: MeanFieldEquation
     geometry: Geometry
-    observers: dict[str, Observer]
-    on_save: OnSave | None
+    diagnostics: tuple[Diagnostic, ...]
+    observers: tuple[Observer, ...] = ()
     tracker: Tracker | None = None
-    on_track: OnTrack | None = None
-    on_events: OnEvents | None = None
     times: list[float] = field(default_factory=list)
     states: list[AnyMeasure] = field(default_factory=list)
     rows: list[dict[str, float]] = field(default_factory=list)
@@ -122,35 +47,41 @@ class Recorder:
     refinements: list[Refinement] = field(default_factory=list)
     held_back: str = ""
 
+    def begin(self, observers: Iterable[Observer | None]) -> None:
+        """Let those of the ``observers`` that are not None see the run from now on."""
+        self.observers = tuple(o for o in observers if o is not None)
+        for observer in self.observers:
+            observer.begin(self.quantities)
+
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """Meanings and units of the diagnostics, by name."""
+        return {d.name: Quantity(d.name, d.meaning, d.unit) for d in self.diagnostics}
+
     def save(self, at: float, state: State, *, flow: Flow, step: float) -> None:
         """Keep the state at time ``at`` with its diagnostics."""
         measure = measure_of(state, self.geometry)
-        row = observed(
-            self.equation,
-            self.geometry,
-            state=state,
-            flow=flow,
-            measure=measure,
-            step=step,
-        )
-        row |= {name: float(f(measure)) for name, f in self.observers.items()}
+        seen = Snapshot(self.equation, measure, step, self.geometry, state, flow)
+        row = {d.name: float(d.function(seen)) for d in self.diagnostics}
         self.times.append(at)
         self.states.append(measure)
         self.rows.append(row)
-        self._track(at, measure)
-        if self.on_events is not None and self.events:
-            self.on_events(self.events)
-        if self.on_save is not None:
-            self.on_save(at, measure, row)
+        if self.tracker is not None:
+            self.tracker.observe(at, measure, self.events)
+        for observer in self.observers:
+            if self.tracker is not None:
+                observer.follow(self.tracker)
+            if self.events:
+                observer.tell(self.events)
+            observer.save(at, measure, row)
 
-    def _track(self, at: float, measure: Measure) -> None:
-        if self.tracker is None:
-            return
-        self.tracker.observe(at, measure, self.events)
-        if self.on_track is not None:
-            self.on_track(self.tracker)
+    def refined(self, refinement: Refinement) -> None:
+        """Note a doubling of the grid."""
+        self.refinements.append(refinement)
+        for observer in self.observers:
+            observer.refined(refinement)
 
-    def run(
+    def finish(
         self,
         reason: StopReason,
         final: State,
@@ -158,13 +89,13 @@ class Recorder:
         *,
         statistics: dict[str, float | int | str],
     ) -> Run:
-        """Return the record as the result of the run."""
+        """Return the record as the result of the run, which is finished."""
         if self.held_back:
             statistics = statistics | {HELD_BACK: self.held_back}
         names = self.rows[0].keys() if self.rows else ()
         track = None if self.tracker is None else self.tracker.track
         found = () if track is None else track.events
-        return Run(
+        run = Run(
             equation=self.equation,
             times=np.array(self.times),
             states=self.states,
@@ -176,4 +107,8 @@ class Recorder:
             events=tuple(self.events) or found,
             track=track,
             refinements=tuple(self.refinements),
+            quantities=self.quantities,
         )
+        for observer in self.observers:
+            observer.finish(run)
+        return run

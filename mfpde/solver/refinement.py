@@ -1,6 +1,4 @@
-r"""Automatic refinement: the criterion for a finer grid, and the grid of twice the cells.
-
-Narrow peaks of a density: forming cores, and atoms that the grid already holds.
+r"""Automatic refinement: a run is taken to the grid of twice the cells when it needs it.
 
 Two criteria by which a grid is too coarse for a density.
 
@@ -8,21 +6,20 @@ Two criteria by which a grid is too coarse for a density.
   grid, h sum_i |m_i - m'_i| / 2 (exact on the circle up to a rotation of the whole,
   an upper bound on the sphere).  It is 2e-5 where the strip of analyticity is three cells
   wide on 1024 cells, and falls as h^2 at a jump, so that a jump ends the refinement itself.
-- **A forming core** narrower than 4 cells where the flow contracts.  A core narrower than
-  1.2 cells is an atom: no grid resolves it, and it does not count in the distance either.
-
-Twice as many cells in each direction: the grid, and a state on it.
+- **A forming core**, a peak narrower than 4 cells where the flow contracts.  A core narrower
+  than 1.2 cells is an atom: no grid resolves it, and it does not count in the distance either.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
-from mfpde.atoms import atoms_of_state
+from mfpde.arrays import FloatArray, real_number, shown, whole_number
+from mfpde.atoms import ExactAtoms, atoms_of_state
 from mfpde.atoms.clusters import contraction_rates
 from mfpde.atoms.exact import least_cells
 from mfpde.atoms.peaks import peaks
@@ -31,15 +28,12 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.clouds import moments_about, principal_axes
 from mfpde.measures.measure import Density, Measure
-from mfpde.transport import Flow, State, Transport
-
-__all__ = [
-    "RefinementCriterion",
-    "cell_count",
-    "doubled",
-    "doubled_state",
-    "largest_grid",
-]
+from mfpde.runs.run import Refinement
+from mfpde.runs.stopping import StoppingCondition, StopReason
+from mfpde.solver.recorder import Recorder
+from mfpde.solver.time_loop import FINER_GRID, Stepping, TimeLoop
+from mfpde.solver.time_stepping import TimeStepper
+from mfpde.transport import Flow, Scheme, State, Transport
 
 SMALLEST_MASS = 1e-3
 """Cores that hold less are left alone, as they decide nothing in a verdict."""
@@ -49,7 +43,7 @@ _REACH_CELLS = 0.7
 
 
 @dataclass(frozen=True, eq=False)
-class Core:
+class NarrowPeak:
     """A narrow peak: its mean (d,), its largest principal rms radius in cells, its mass."""
 
     centre: FloatArray
@@ -59,7 +53,7 @@ class Core:
 
 def contracting_cores(
     transport: Transport, state: State, flow: Flow, *, widest: float
-) -> list[Core]:
+) -> list[NarrowPeak]:
     """Peaks of the density narrower than ``widest`` cells at which the flow contracts.
 
     The width is that of the mass within 12 cells of its own mean, so that a plateau, a
@@ -83,7 +77,7 @@ def contracting_cores(
     return cores
 
 
-def _core(transport: Transport, masses: FloatArray, centre: FloatArray) -> Core:
+def _core(transport: Transport, masses: FloatArray, centre: FloatArray) -> NarrowPeak:
     geometry = transport.grid.geometry
     points = geometry.points.reshape(-1, geometry.dimension)
     radius = WINDOW_CELLS * geometry.spacing
@@ -92,7 +86,7 @@ def _core(transport: Transport, masses: FloatArray, centre: FloatArray) -> Core:
         near = geometry.cells_within(centre, radius)
         mass, centre, covariance = moments_about(centre, points[near], masses[near])
     widest = float(principal_axes(centre, covariance)[0].max())
-    return Core(centre, widest / geometry.spacing, mass)
+    return NarrowPeak(centre, widest / geometry.spacing, mass)
 
 
 DEFAULT_TOLERANCE = 1e-4
@@ -136,7 +130,9 @@ class RefinementCriterion:
         return None
 
 
-def coarse_to_fine(transport: Transport, state: State, atoms: list[Core]) -> float:
+def coarse_to_fine(
+    transport: Transport, state: State, atoms: list[NarrowPeak]
+) -> float:
     """W1 distance of a state's density to its 2:1 coarsened form, away from ``atoms``.
 
     Cells near the exact atoms are left out too; the distance is NaN on odd grids.
@@ -151,7 +147,7 @@ def coarse_to_fine(transport: Transport, state: State, atoms: list[Core]) -> flo
     return float(geometry.spacing * missed.sum() / 2)
 
 
-def _is_absorbed(core: Core, transport: Transport, state: State) -> bool:
+def _is_absorbed(core: NarrowPeak, transport: Transport, state: State) -> bool:
     """Whether an exact atom lies within 8 cells of a core, and so will absorb it."""
     points = atoms_of_state(state).points
     reach = AROUND_ATOM_CELLS * transport.grid.geometry.spacing
@@ -165,7 +161,8 @@ _SPHERE_MARGIN = 2.0
 _LEAST_DOUBLINGS = 1
 
 
-def doubled(geometry: Geometry) -> Circle | Sphere:
+@singledispatch
+def doubled(geometry: Geometry) -> Geometry:
     """Return the grid with twice as many cells in each direction.
 
     Raises
@@ -173,16 +170,20 @@ def doubled(geometry: Geometry) -> Circle | Sphere:
     ValueError
         For a geometry other than a Circle or a Sphere.
     """
-    match geometry:
-        case Circle():
-            return Circle(2 * geometry.num_cells)
-        case Sphere():
-            return Sphere(2 * geometry.nlat, 2 * geometry.nlon)
-        case _:
-            raise ValueError(
-                f"refine = True works on a Circle or a Sphere, not on {geometry!r}: start "
-                "from more cells"
-            )
+    raise ValueError(
+        f"refine = True works on a Circle or a Sphere, not on {geometry!r}: start "
+        "from more cells"
+    )
+
+
+@doubled.register
+def _(geometry: Circle) -> Geometry:
+    return Circle(2 * geometry.num_cells)
+
+
+@doubled.register
+def _(geometry: Sphere) -> Geometry:
+    return Sphere(2 * geometry.nlat, 2 * geometry.nlon)
 
 
 def cell_count(geometry: Geometry) -> int:
@@ -203,7 +204,7 @@ def largest_grid(
         while cell_count(doubled(finest)) <= max_cells:
             finest = doubled(finest)
         return finest
-    margin = _CIRCLE_MARGIN if isinstance(geometry, Circle) else _SPHERE_MARGIN
+    margin = _CIRCLE_MARGIN if geometry.dimension == 2 else _SPHERE_MARGIN
     wanted = margin * least_cells(equation, geometry)
     around = geometry.shape[0]
     doublings = math.ceil(math.log2(max(wanted / around, 1.0)))
@@ -225,3 +226,111 @@ def doubled_state(state: State, before: Geometry, transport: Transport) -> State
     return State(
         masses, state.points.copy(), state.atom_masses.copy(), state.cloud_size
     )
+
+
+def check_refine(
+    refine: bool,
+    geometry: Geometry,
+    *,
+    tolerance: float | None,
+    max_cells: int | None,
+) -> None:
+    """Raise ``ValueError`` for settings of refinement that are wrong or not used.
+
+    They are wrong too if the start has more than ``max_cells`` cells.
+    """
+    # Users hand over other things too.
+    given: object = refine
+    if not isinstance(given, bool):
+        raise ValueError(f"refine = {shown(given)} must be True or False")
+    for name, value in (("max_cells", max_cells), ("refine_tolerance", tolerance)):
+        if value is not None and not refine:
+            raise ValueError(f"{name} = {value!r} is used with refine = True only")
+    if not refine:
+        return
+    doubled(geometry)
+    if tolerance is not None:
+        real_number("refine_tolerance", tolerance, above=0.0)
+    if max_cells is None:
+        return
+    whole_number("max_cells", max_cells, at_least=1)
+    if max_cells < cell_count(geometry):
+        raise ValueError(
+            f"max_cells = {max_cells} is less than the {cell_count(geometry)} cells of "
+            f"{geometry!r} that the run starts on (a sphere counts nlat * nlon)"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Discretization:
+    """The way to solve an equation on any grid: scheme, accuracy, exact atoms or not."""
+
+    equation: MeanFieldEquation
+    scheme: Scheme
+    rtol: float
+    exact_atoms: bool
+
+    def on(self, geometry: Geometry) -> Stepping:
+        """Return the time stepper on ``geometry``, and the exact atoms if there are any."""
+        scheme, equation = self.scheme, self.equation
+        stepper = TimeStepper(
+            scheme.transport(equation.on(geometry)),
+            scheme,
+            rtol=self.rtol,
+            watch_energy=scheme.keeps_energy_monotone and equation.energy_is_lyapunov,
+        )
+        exact = ExactAtoms(equation, stepper.transport) if self.exact_atoms else None
+        return Stepping(stepper, exact)
+
+
+@dataclass(eq=False)
+class Refiner:
+    """A watch on a time loop that doubles its grid when the criterion asks for it.
+
+    No grid may have more than ``most_cells`` cells in total.  Refinements are noted in the
+    ``record``, and the first one that was not allowed.
+    """
+
+    discretization: Discretization
+    criterion: RefinementCriterion
+    most_cells: int
+    record: Recorder
+
+    def run(
+        self,
+        loop: TimeLoop,
+        state: State,
+        *,
+        start_time: float,
+        conditions: tuple[StoppingCondition, ...],
+    ) -> StopReason:
+        """Run ``loop`` to its end, from grid to grid."""
+        loop.finer_grid_wanted = self._wanted
+        reason = loop.run(state, start_time, conditions)
+        while reason.kind == FINER_GRID:
+            self._double(loop, reason.message)
+            reason = loop.go_on(conditions)
+        return reason
+
+    def _wanted(self, loop: TimeLoop, flow: Flow) -> str | None:
+        transport = loop.stepper.transport
+        if self.record.held_back:
+            return None
+        reason = self.criterion.reason(transport, loop.state, flow)
+        if reason is None:
+            return None
+        if cell_count(doubled(transport.grid.geometry)) > self.most_cells:
+            self.record.held_back = (
+                f"at t = {loop.time:.6g} a finer grid was wanted ({reason}), but max_cells "
+                f"= {self.most_cells} allows none"
+            )
+            return None
+        return reason
+
+    def _double(self, loop: TimeLoop, reason: str) -> None:
+        before = loop.stepper.transport.grid.geometry
+        finer = self.discretization.on(doubled(before))
+        transport = finer.stepper.transport
+        loop.change_grid(finer, doubled_state(loop.measured, before, transport))
+        after = transport.grid.geometry
+        self.record.refined(Refinement(loop.time, before, after, reason))

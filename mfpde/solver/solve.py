@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Literal
@@ -9,29 +10,23 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import real_number
-from mfpde.atoms import check_atoms, state_of
+from mfpde.arrays import real_number, shown
+from mfpde.atoms import check_atoms, coarseness, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
+from mfpde.runs.observer import Observer, Report, StepObserver, progress_line
 from mfpde.runs.run import Run
 from mfpde.runs.save_times import save_times
-from mfpde.runs.stopping import StoppingCondition
-from mfpde.solver.checks import (
-    check_equation,
-    check_refine,
-    check_start,
-    observers,
-    positive_or_infinite,
-    stopping_conditions,
-    tracker_of,
-    warn_of_coarse_grid,
-)
-from mfpde.solver.recorder import Observer, OnEvents, OnSave, OnTrack, Recorder
-from mfpde.solver.refined_loop import Discretization, OnRefine, Refiner
+from mfpde.runs.stopping import StoppingCondition, stopping_conditions
+from mfpde.solver.diagnostics import Diagnostic, chosen_diagnostics
+from mfpde.solver.recorder import Recorder
 from mfpde.solver.refinement import (
     DEFAULT_TOLERANCE,
+    Discretization,
     RefinementCriterion,
+    Refiner,
     cell_count,
+    check_refine,
     largest_grid,
 )
 from mfpde.solver.time_loop import TimeLoop
@@ -57,13 +52,11 @@ def solve(
     refine: bool = False,
     refine_tolerance: float | None = None,
     max_cells: int | None = None,
-    observe: Mapping[str, Observer] | None = None,
-    progress: bool | Callable[..., None] = False,
-    on_save: OnSave | None = None,
+    observe: Mapping[str, Callable[[Measure], float]] | None = None,
+    diagnostics: Sequence[Diagnostic] = (),
+    progress: bool | Report = False,
     track: Concentration | Tracker | None = None,
-    on_track: OnTrack | None = None,
-    on_events: OnEvents | None = None,
-    on_refine: OnRefine | None = None,
+    observer: Observer | None = None,
     start_time: float = 0.0,
     first_step: float | None = None,
 ) -> Run:
@@ -116,22 +109,18 @@ def solve(
         sqrt(beta) rings on a sphere.
     observe
         Functions of the measure by name, recorded at every save, in addition to the
-        diagnostics of every run (``mfpde.solver.recorder``).
+        diagnostics of every run.
+    diagnostics
+        Diagnostics of your own, with meaning and unit (``mfpde.solver.diagnostics``).
     progress
         True for a progress line, or a function that is called with a
-        :class:`mfpde.runs.progress.Progress` after every step.
-    on_save
-        Called with time, measure and diagnostics at every save (as storage does).
+        :class:`mfpde.runs.observer.Progress` after every step.
     track
         Follow the atoms from save to save with these settings: ``run.track``.  A
         :class:`mfpde.tracking.Tracker` goes on from an earlier run.
-    on_track
-        Called with the tracker at every save, before ``on_save``.
-    on_events
-        Called with all events so far that exact atoms tell of, at every save and before
-        ``on_save``, once there are any.
-    on_refine
-        Called with a :class:`mfpde.runs.run.Refinement` at each refinement.
+    observer
+        A :class:`mfpde.runs.observer.Observer`, which sees saves, followed atoms, events and
+        refinements as they happen, and the finished run (as storage does).
     start_time, first_step
         Time of ``start`` and first step to try: to continue an earlier run.
 
@@ -152,10 +141,13 @@ def solve(
     UserWarning
         If the grid is too coarse for exact atoms to form at the right place.
     """
-    check_equation(equation)
+    # Users hand over other things too.
+    given: object = equation
+    if not isinstance(given, MeanFieldEquation):
+        raise ValueError(f"equation = {shown(given)} must be a MeanFieldEquation")
     measure = as_measure(start)
     geometry = measure.geometry
-    check_start(measure, equation)
+    _check_start(measure, equation)
     start_time = real_number("start_time", start_time)
     t_end = real_number("t_end", t_end, above=start_time)
     times = save_times(
@@ -165,43 +157,42 @@ def solve(
         default_saves=DEFAULT_SAVES,
     )
     rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
-    longest = positive_or_infinite("max_step", max_step)
-    first = positive_or_infinite("first_step", first_step)
+    longest = _positive_or_infinite("max_step", max_step)
+    first = _positive_or_infinite("first_step", first_step)
     conditions = stopping_conditions(stop)
-    observed = observers(observe)
+    recorded = chosen_diagnostics(diagnostics, observe)
     check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
-    tracker = tracker_of(track, equation)
+    tracker = _tracker_of(track, equation)
     scheme = scheme_for(transport, geometry, exact_atoms=atoms == "exact")
     finest = largest_grid(geometry, equation, max_cells) if refine else geometry
     check_atoms(atoms, equation, geometry)
     if atoms == "exact" and measure.density.total_mass > 0:
-        warn_of_coarse_grid(equation, finest)
+        message = coarseness(equation, finest)
+        if message is not None:
+            warnings.warn(message, stacklevel=2)
     discretization = Discretization(equation, scheme, rtol, atoms == "exact")
-    stepper, exact = discretization.on(geometry)
+    stepping = discretization.on(geometry)
+    exact = stepping.atoms
     record = Recorder(
         equation,
         geometry,
-        observed,
-        on_save,
+        recorded,
         tracker=tracker,
-        on_track=on_track,
-        on_events=on_events,
         # The very list that the exact atoms write to.
         events=[] if exact is None else exact.events,
     )
     loop = TimeLoop(
-        stepper,
+        stepping,
         record,
         # Adding the start again must not move the last save past the end.
         times=np.minimum(times + start_time, t_end),
         t_end=t_end,
         longest=longest,
         first=first,
-        atoms=exact,
     )
     with ExitStack() as stack:
-        loop.report = _reporter(progress, stack)
-        state = _state_of(measure, stepper.transport, exact is not None)
+        record.begin([observer, _step_observer(progress, stack)])
+        state = _state_of(measure, stepping.stepper.transport, exact is not None)
         if not refine:
             reason = loop.run(state, start_time, conditions)
         else:
@@ -212,14 +203,48 @@ def solve(
                 discretization,
                 RefinementCriterion(tolerance),
                 most_cells=cell_count(finest) if max_cells is None else max_cells,
-                on_refine=on_refine,
                 record=record,
             )
             reason = refiner.run(
                 loop, state, start_time=start_time, conditions=conditions
             )
     statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
-    return record.run(reason, loop.measured, loop.time, statistics=statistics)
+    return record.finish(reason, loop.measured, loop.time, statistics=statistics)
+
+
+def _check_start(measure: Measure, equation: MeanFieldEquation) -> None:
+    """Raise ``ValueError`` if the start is no probability, or has atoms and diffusion."""
+    if abs(measure.total_mass - 1.0) > 1e-8:
+        raise ValueError(
+            f"start has total mass {measure.total_mass:.12g}; a probability has 1 "
+            "(Density.normalized() scales it)"
+        )
+    if len(measure.atoms) and equation.diffusion > 0:
+        raise ValueError(
+            f"start has atoms and the equation diffusion = {equation.diffusion:g}, which "
+            "dissolves atoms at once; start from a density"
+        )
+
+
+def _positive_or_infinite(name: str, value: float | None) -> float:
+    """Return ``value``, a length of time above 0, or infinity for None."""
+    return np.inf if value is None else real_number(name, value, above=0.0)
+
+
+def _tracker_of(
+    track: Concentration | Tracker | None, equation: MeanFieldEquation
+) -> Tracker | None:
+    """Return the tracker that follows the atoms of a run, or None without a track."""
+    if track is None or isinstance(track, Tracker):
+        return track
+    # Users hand over other things too.
+    given: object = track
+    if not isinstance(given, Concentration):
+        raise ValueError(
+            f"track = {shown(given)} must be Concentration(...), the settings of what is "
+            "followed, or None"
+        )
+    return Tracker(given, equation)
 
 
 def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:
@@ -229,11 +254,7 @@ def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:
     return State(masses, measure.atoms.points.copy(), measure.atoms.masses)
 
 
-def _reporter(
-    progress: bool | Callable[..., None], stack: ExitStack
-) -> Callable[..., None] | None:
+def _step_observer(progress: bool | Report, stack: ExitStack) -> Observer | None:
     if progress is True:
-        from mfpde.runs.progress import progress_line
-
-        return stack.enter_context(progress_line())
-    return progress if callable(progress) else None
+        return StepObserver(stack.enter_context(progress_line()))
+    return StepObserver(progress) if callable(progress) else None

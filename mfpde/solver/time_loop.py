@@ -1,15 +1,21 @@
-"""The time loop: steps from save to save, and the reasons to stop."""
+"""The time loop: steps from save to save, and the reasons to stop.
+
+After a step was refused, the loop returns slowly to its size.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.atoms import ExactAtoms
 from mfpde.compiled import compiled_sum
+from mfpde.runs.observer import Progress
 from mfpde.runs.stopping import (
     StepRecord,
     StoppingCondition,
@@ -20,7 +26,7 @@ from mfpde.runs.stopping import (
     step_too_small,
 )
 from mfpde.solver.recorder import Recorder
-from mfpde.solver.time_stepping import StepBelowRefused, StepResult, TimeStepper
+from mfpde.solver.time_stepping import StepResult, TimeStepper
 from mfpde.terms import PointMasses
 from mfpde.transport import Flow, State
 
@@ -28,6 +34,10 @@ CHECKED_EVERY = 8
 """Steps between two looks at whether the grid is fine enough."""
 FINER_GRID = "finer_grid"
 """Kind of the reason with which the loop hands over to a finer grid."""
+_BELOW_REFUSED = 0.8
+_RELEASE = 1.02
+# By then the step may be ten million times as long.
+_REMEMBERED_STEPS = 40
 _RECENT_STEPS = 6
 _AT_REST = 1e-14
 # Below this share of the draining step, accuracy is the grid's matter, not the step's; near
@@ -37,23 +47,59 @@ _SMALLEST_SHARE = 1e-3
 _SMALLEST_STEP = 1e-13
 
 
+@dataclass
+class StepBelowRefused:
+    """A limit of the step size, below the step that was refused last.
+
+    A refusal sets the limit to 0.8 times the refused step.  Each accepted step raises it, by
+    a larger factor each time, and after 40 accepted steps there is no limit.  Where the step
+    is limited by stability, as late in descent, the error stays small until the step is too
+    long: a step that may double after each success would be refused every other time.
+
+    Attributes
+    ----------
+    step
+        The longest step to try; inf before any step was refused.
+    """
+
+    step: float = np.inf
+    _accepted: int = 0
+
+    def refuse(self, step: float) -> None:
+        """Note that ``step`` was refused."""
+        self.step, self._accepted = _BELOW_REFUSED * step, 0
+
+    def accept(self) -> None:
+        """Note that a step was accepted."""
+        self._accepted += 1
+        if self._accepted > _REMEMBERED_STEPS:
+            self.step = np.inf
+        else:
+            self.step *= _RELEASE**self._accepted
+
+
+class Stepping(NamedTuple):
+    """What makes steps on one grid: a stepper, and exact atoms if there are any."""
+
+    stepper: TimeStepper
+    atoms: ExactAtoms | None
+
+
 class TimeLoop:
     """The loop of steps from save to save, which always holds the last finite state."""
 
     def __init__(
         self,
-        stepper: TimeStepper,
+        stepping: Stepping,
         recorder: Recorder,
         *,
         times: FloatArray,
         t_end: float,
         longest: float,
         first: float,
-        atoms: ExactAtoms | None = None,
     ) -> None:
-        self.stepper = stepper
+        self.stepper, self.atoms = stepping
         self.recorder = recorder
-        self.atoms = atoms
         self.save_times = list(times)
         self.t_end = t_end
         self.longest = longest
@@ -61,7 +107,6 @@ class TimeLoop:
         self._attention_time = 1.0 / max(1.0, recorder.equation.strength)
         self.accurate_step = first
         self.below_refused = StepBelowRefused()
-        self.report: Callable[..., None] | None = None
         self.steps = 0
         self.rejected = 0
         self.last_step = 0.0
@@ -79,14 +124,13 @@ class TimeLoop:
         self.first_mass = state.total_mass
         return self.go_on(conditions)
 
-    def change_grid(
-        self, stepper: TimeStepper, atoms: ExactAtoms | None, state: State
-    ) -> None:
+    def change_grid(self, stepping: Stepping, state: State) -> None:
         """Continue from ``state`` on another grid, with its stepper and its exact atoms."""
-        self.stepper, self.atoms, self.state = stepper, atoms, state
-        self.recorder.geometry = stepper.transport.grid.geometry
-        if atoms is not None:
-            atoms.events = self.recorder.events
+        self.stepper, self.atoms = stepping
+        self.state = state
+        self.recorder.geometry = self.stepper.transport.grid.geometry
+        if self.atoms is not None:
+            self.atoms.events = self.recorder.events
         # Rates are counted in cells.
         self.rates = []
         self.next_check = self.steps
@@ -251,27 +295,26 @@ class TimeLoop:
         return None
 
     def _report(self, flow: Flow) -> None:
-        if self.report is None:
+        watching = [o for o in self.recorder.observers if o.watches_steps]
+        if not watching:
             return
-        from mfpde.runs.progress import Progress
-
         grid = self.stepper.transport.grid
         state = self.state
         has_energy = self.recorder.equation.has_energy
         atoms = PointMasses(state.points, state.atom_masses)
-        self.report(
-            Progress(
-                time=self.time,
-                t_end=self.t_end,
-                step=self.last_step,
-                mass_drift=state.total_mass - self.first_mass,
-                energy=grid.energy(state.masses, atoms, flow.moments)
-                if has_energy
-                else None,
-                largest_density=float((state.masses / grid.geometry.areas).max()),
-                steps=self.steps,
-            )
+        progress = Progress(
+            time=self.time,
+            t_end=self.t_end,
+            step=self.last_step,
+            mass_drift=state.total_mass - self.first_mass,
+            energy=grid.energy(state.masses, atoms, flow.moments)
+            if has_energy
+            else None,
+            largest_density=float((state.masses / grid.geometry.areas).max()),
+            steps=self.steps,
         )
+        for observer in watching:
+            observer.step(progress)
 
 
 @compiled_sum

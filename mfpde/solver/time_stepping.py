@@ -15,15 +15,13 @@ diffusion, where heat flows exactly in time, the change by transport alone is co
 with the transport's rates at both ends of the step: stiff heat costs no steps, and the
 splitting error remains. A step is repeated if the error exceeds ``rtol`` times
 dt times the size of g' (more where the grid itself does not resolve the measure).
-
-A limit by which the time loop returns slowly to a step size that was refused.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,12 +31,14 @@ from mfpde.measures.clouds import fastest_rate, summed_motion, unexpected_moves
 from mfpde.terms import PointMasses
 from mfpde.transport import Flow, Scheme, State, Transport
 from mfpde.transport.base import StepFarTooLongError
-from mfpde.transport.semi_lagrangian import SemiLagrangian
 
-Point = tuple[State, Flow]
-"""A state and its flow."""
-Advanced = tuple[State, Flow | None]
-"""A new state; the last stage's flow if that stage stands at the end of the step too."""
+
+class Point(NamedTuple):
+    """A state and its flow."""
+
+    state: State
+    flow: Flow
+
 
 _ROUNDING = 1e-14
 # Mass in structures of a cell or two is placed by the grid to a cell, not better:
@@ -52,49 +52,38 @@ _ENERGY_ROUNDING = 1e-15
 _SHARE_AFTER_FAILURE = 0.1
 
 
-def heun(transport: Transport, start: Point, step: float) -> Advanced:
-    """Heun's method, SSPRK(2,2): u1 = E(u), u <- (u + E(u1)) / 2; Shu & Osher (1988)."""
-    state, flow = start
-    first = transport.stage(state, flow, step)
-    return transport.mixed_stage(state, first, step, 0.5), None
+class Moments(NamedTuple):
+    """Moments of the state, where transport starts, of the new state, and of the defect."""
+
+    state: ComplexArray
+    start: ComplexArray
+    new: ComplexArray
+    missed: ComplexArray
 
 
-def ssprk3(transport: Transport, start: Point, step: float) -> Advanced:
-    """Method SSPRK(3,3) of Shu & Osher (1988).
+class StepErrors(NamedTuple):
+    """Norms of the error of a step, and of the rates of motion of density and atoms."""
 
-    Its stages are u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3.
-    """
-    state, flow = start
-    first = transport.stage(state, flow, step)
-    middle = transport.mixed_stage(state, first, step, 0.25)
-    return transport.mixed_stage(state, middle, step, 2.0 / 3.0), None
+    error: float
+    motion: float
+    atom_motion: float
 
 
-def commutator_free(transport: Transport, start: Point, step: float) -> Advanced:
-    """Order 4 by flows in frozen velocities; see ``mfpde.transport.semi_lagrangian``."""
-    if not isinstance(transport, SemiLagrangian):
-        raise TypeError(f"{transport!r} does not move measures along flows")
-    return transport.advanced(*start, step)
+class _Transported(NamedTuple):
+    """Transport within a step: its start, its end, and the flow at the end if it is known."""
 
-
-RUNGE_KUTTA: dict[str, Callable[[Transport, Point, float], Advanced]] = {
-    "heun": heun,
-    "ssprk3": ssprk3,
-    "commutator_free": commutator_free,
-}
+    start: Point
+    end: State
+    last: Flow | None
 
 
 @compiled_sum
 def _norms(
     weights: FloatArray,
-    moments: tuple[ComplexArray, ComplexArray, ComplexArray, ComplexArray],
+    moments: Moments,
     step: float,
 ) -> tuple[float, float, float]:
-    """Weighted norms of the defect, and of the rates of transport and diffusion.
-
-    ``moments`` are those of the state, of the state from which transport started, of the new
-    state, and of the defect.
-    """
+    """Weighted norms of the defect, and of the rates of transport and diffusion."""
     state, start, new, missed = moments
     error = transported = diffused = 0.0
     for k in range(len(weights)):
@@ -127,7 +116,7 @@ class TimeStepper:
     Parameters
     ----------
     transport, scheme
-        The transport, and the scheme that names its Runge-Kutta method.
+        The transport, and its scheme.
     rtol
         Error allowed in the moments, relative to how far they move.
     watch_energy
@@ -147,10 +136,10 @@ class TimeStepper:
         self.diffusion = grid.diffusion
         if self.diffusion > 0:
             self._resolved_tolerance += transport.diffusion_tolerance
-        self._known_rate: tuple[Flow | None, FloatArray | None] = (None, None)
+        self._known_flow: Flow | None = None
+        self._known_rate: FloatArray | None = None
         degrees = grid.geometry.degrees(grid.degree)
         self._weights = np.where(degrees > 0, 1.0 / np.maximum(degrees, 1), 0.0)
-        self._method = RUNGE_KUTTA[scheme.runge_kutta]
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """Largest step by the draining time of the cells and the rates of the clouds."""
@@ -163,17 +152,26 @@ class TimeStepper:
 
     def step(self, state: State, flow: Flow, step: float) -> StepResult:
         """Try one step of size ``step`` from ``state`` with its ``flow``."""
+        before = Point(state, flow)
         try:
-            start, (moved, last), new = self._advanced((state, flow), step)
+            moved = self._transported(before, step)
         except StepFarTooLongError:
             return StepResult(state, flow, _SHARE_AFTER_FAILURE * step, False)
+        new = (
+            moved.end.on_sphere()
+            if self.diffusion == 0
+            else self._diffused(moved.end, step / 2)
+        )
         new_flow = self.transport.flow(new)
-        before, after = (state, flow), (new, new_flow)
-        if last is None or self.diffusion > 0:
-            errors = self._error((before, after), (start, moved), step)
+        after = Point(new, new_flow)
+        if moved.last is None or self.diffusion > 0:
+            error, motion, atom_motion = self._errors(
+                before, after, moved=moved, step=step
+            )
         else:
-            errors = self._lag((before, after), last, step)
-        error, motion, atom_motion = errors
+            error, motion, atom_motion = self._lag(
+                before, after, last=moved.last, step=step
+            )
         if not math.isfinite(error):
             return StepResult(new, new_flow, np.nan, False)
         # Atoms are resolved whatever the grid.
@@ -198,15 +196,14 @@ class TimeStepper:
         """
         return _NEGLIGIBLE_RATE if state.cloud_size > 1 else 0.0
 
-    def _advanced(self, before: Point, step: float) -> tuple[Point, Advanced, State]:
-        """The start of transport, its end with the last flow, and the new state."""
-        if self.diffusion == 0:
-            moved, last = self._method(self.transport, before, step)
-            return before, (moved, last), moved.on_sphere()
-        half = self._diffused(before[0], step / 2)
-        start = (half, self.transport.flow(half))
-        moved, last = self._method(self.transport, start, step)
-        return start, (moved, last), self._diffused(moved, step / 2)
+    def _transported(self, before: Point, step: float) -> _Transported:
+        """Move the measure by transport alone, after half a step of diffusion."""
+        start = before
+        if self.diffusion > 0:
+            half = self._diffused(before.state, step / 2)
+            start = Point(half, self.transport.flow(half))
+        moved, last = self.transport.advanced(*start, step)
+        return _Transported(start, moved, last)
 
     def _diffused(self, state: State, time: float) -> State:
         geometry = self.transport.grid.geometry
@@ -215,9 +212,8 @@ class TimeStepper:
 
     def _rate(self, state: State, flow: Flow) -> FloatArray:
         """Rate of change of the cell masses by all processes that are not exact in time."""
-        known_flow, rate = self._known_rate
-        if flow is known_flow and rate is not None:
-            return rate
+        if flow is self._known_flow and self._known_rate is not None:
+            return self._known_rate
         rate = self.transport.rate(state.masses, flow.outflows)
         if self.diffusion > 0:
             heat = self.transport.grid.geometry.heat_rate(state.masses)
@@ -225,27 +221,23 @@ class TimeStepper:
                 return np.asarray(rate + self.diffusion * heat)
         return rate
 
-    def _error(
-        self, ends: tuple[Point, Point], transported: tuple[Point, State], step: float
-    ) -> tuple[float, float, float]:
-        """Norms of the trapezoidal defect and of the motions of density and atoms.
-
-        ``transported`` holds the states in which transport alone started and ended.
-        """
-        (state, flow), (new, new_flow) = ends
-        start, end = transported
+    def _errors(
+        self, before: Point, after: Point, *, moved: _Transported, step: float
+    ) -> StepErrors:
+        """Norms of the trapezoidal defect and of the motions of density and atoms."""
+        (state, flow), (new, new_flow) = before, after
         grid = self.transport.grid
         rates = self._rate(state, flow), self._rate(new, new_flow)
         # The end of this step is the start of the next.
-        self._known_rate = (new_flow, rates[1])
-        masses = start[0].masses, end.masses
+        self._known_flow, self._known_rate = new_flow, rates[1]
+        masses = moved.start.state.masses, moved.end.masses
         if self.diffusion > 0 and grid.geometry.heat_rate(masses[0]) is not None:
             masses = state.masses, new.masses
-        defect = self.transport.defect(masses, rates, step)
+        defect = self.transport.defect(*masses, *rates, step)
         missed = self.transport.density_moments(defect)
-        moments = (
+        moments = Moments(
             flow.density_moments,
-            start[1].density_moments,
+            moved.start.flow.density_moments,
             new_flow.density_moments,
             missed,
         )
@@ -259,13 +251,13 @@ class TimeStepper:
             atom_motion = summed_motion(
                 state.atom_masses, state.cloud_size, flow.atom_velocities
             )
-        return error, motion, atom_motion
+        return StepErrors(error, motion, atom_motion)
 
     def _lag(
-        self, ends: tuple[Point, Point], last: Flow, step: float
-    ) -> tuple[float, float, float]:
+        self, before: Point, after: Point, *, last: Flow, step: float
+    ) -> StepErrors:
         """Norms of the error by the last stage's velocity, and of both motions' rates."""
-        (_, flow), (new, new_flow) = ends
+        flow, (new, new_flow) = before.flow, after
         weight = step / 6
         rate = self.transport.rate(new.masses, last.outflows - new_flow.outflows)
         error = weight * self._norm(self.transport.density_moments(rate))
@@ -277,7 +269,7 @@ class TimeStepper:
             atom_motion = summed_motion(
                 new.atom_masses, new.cloud_size, flow.atom_velocities
             )
-        return error, motion, atom_motion
+        return StepErrors(error, motion, atom_motion)
 
     def _norm(self, moments: ComplexArray) -> float:
         return float(np.linalg.norm(self._weights * moments))
@@ -291,40 +283,3 @@ class TimeStepper:
             for state, flow in (before, after)
         )
         return bool(grid.sign * (old - new) > _ENERGY_ROUNDING * abs(old))
-
-
-_BELOW_REFUSED = 0.8
-_RELEASE = 1.02
-# By then the step may be ten million times as long.
-_REMEMBERED_STEPS = 40
-
-
-@dataclass
-class StepBelowRefused:
-    """A limit of the step size, below the step that was refused last.
-
-    A refusal sets the limit to 0.8 times the refused step.  Each accepted step raises it, by
-    a larger factor each time, and after 40 accepted steps there is no limit.  Where the step
-    is limited by stability, as late in descent, the error stays small until the step is too
-    long: a step that may double after each success would be refused every other time.
-
-    Attributes
-    ----------
-    step
-        The longest step to try; inf before any step was refused.
-    """
-
-    step: float = np.inf
-    _accepted: int = 0
-
-    def refuse(self, step: float) -> None:
-        """Note that ``step`` was refused."""
-        self.step, self._accepted = _BELOW_REFUSED * step, 0
-
-    def accept(self) -> None:
-        """Note that a step was accepted."""
-        self._accepted += 1
-        if self._accepted > _REMEMBERED_STEPS:
-            self.step = np.inf
-        else:
-            self.step *= _RELEASE**self._accepted

@@ -13,6 +13,7 @@ from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.stationary.bounded_fields import AtomicField, kernel_width
 from mfpde.stationary.certification import (
     Certificate,
+    Levels,
     bounded_gap,
     energy_scale,
     hasty_gap,
@@ -20,7 +21,7 @@ from mfpde.stationary.certification import (
 from mfpde.stationary.external_bounds import ExternalBounds, external_bounds
 from mfpde.stationary.potential_search import PotentialScan, lowest_apart, polished
 from mfpde.stationary.sliding import SlidingEnd, sliding_minimum
-from mfpde.stationary.sliding_newton import Derivatives, State
+from mfpde.stationary.sliding_newton import Arrangement, Derivatives
 
 SCAN_SPACING = 0.4
 APART = 0.5
@@ -85,7 +86,7 @@ class AtomicPieces:
         """Values (n,) of V at ``positions`` (n, d)."""
         return self.external.values(positions)
 
-    def derivatives(self, state: State) -> Derivatives:
+    def derivatives(self, state: Arrangement) -> Derivatives:
         """Derivatives of the energy by positions, in ``tangent_frames``, and by masses."""
         points, masses = state
         frames = tangent_frames(points)
@@ -118,27 +119,27 @@ class AtomicPieces:
         """Points (n, d) after tangent ``steps`` (n, d - 1) along great arcs."""
         return geodesic_moves(positions, tangent_frames(positions), steps)
 
-    def start(self) -> State:
+    def start(self) -> Arrangement:
         """One atom of mass 1 where V is lowest on the scan."""
         lowest = int(np.argmin(self.scan.values))
-        return self.scan.points[lowest : lowest + 1], np.ones(1)
+        return Arrangement(self.scan.points[lowest : lowest + 1], np.ones(1))
 
-    def lowest(self, state: State, below: float) -> tuple[FloatArray, float]:
+    def lowest(self, state: Arrangement, below: float) -> tuple[FloatArray, float]:
         """Minima (k, d) of F more than ``below`` under its mean, and the depth of the lowest.
 
         They are found from the scan; if it finds none and there are many atoms, from the fine
         scan: many atoms mean a flat F, whose minima are narrow and which is costly to bound.
         """
         field = AtomicField(self.equation, *state)
-        level = float(state[1] @ field.values(state[0]))
+        level = float(state.masses @ field.values(state.positions))
         found = self.scan.minima(field, level - below, width=self.width)
-        if not len(found) and len(state[1]) > MANY:
+        if not len(found) and len(state.masses) > MANY:
             found = self.fine_scan.minima(field, level - below, width=self.width)
         if not len(found):
             return found, 0.0
         return found, level - float(field.values(found).min())
 
-    def united(self, state: State, within: float) -> State:
+    def united(self, state: Arrangement, within: float) -> Arrangement:
         """The state with each group of atoms ``within`` a distance of its heaviest made one."""
         points, masses = state
         owner = np.full(len(masses), -1)
@@ -151,23 +152,25 @@ class AtomicPieces:
         means = np.zeros((len(totals), points.shape[1]))
         np.add.at(means, group, masses[:, np.newaxis] * points)
         means /= np.linalg.norm(means, axis=1, keepdims=True)
-        return means, np.asarray(totals, dtype=np.float64)
+        return Arrangement(means, np.asarray(totals, dtype=np.float64))
 
-    def certified(self, state: State, tolerance: float) -> Certificate:
+    def certified(self, state: Arrangement, tolerance: float) -> Certificate:
         """Certificate of the atoms from a full search."""
         return bounded_gap(*self._known(state), tolerance)
 
-    def tested(self, state: State, tolerance: float) -> tuple[Certificate, FloatArray]:
+    def tested(
+        self, state: Arrangement, tolerance: float
+    ) -> tuple[Certificate, FloatArray]:
         """Certificate of a search that stops early, and minima of F near the low points it met."""
         field, known = self._known(state)
         found, low = hasty_gap(field, known, tolerance)
-        kept = lowest_apart(low, field.values(low), (np.inf, APART * self.width))
+        kept = lowest_apart(low, field.values(low), apart=APART * self.width)
         return found, polished(field, low[kept])
 
-    def _known(self, state: State) -> tuple[AtomicField, tuple[float, float]]:
+    def _known(self, state: Arrangement) -> tuple[AtomicField, Levels]:
         """The field F, with the energy E and the mean of F."""
         points, masses = state
         field = AtomicField(self.equation, points, masses)
         level = float(masses @ field.values(points))
         energy = level - float(masses @ self.kernel(points, points) @ masses) / 2
-        return field, (energy, level)
+        return field, Levels(energy, level)

@@ -120,7 +120,7 @@ class AtomicField:
         values, families = self.attraction(points)
         values += self.external.values(points)
         families += self.external.ridges(place)
-        forms = ridge_forms(families, place[:2])
+        forms = ridge_forms(families, *place[:2])
         return Expansion(
             values, forms.gradient, forms.hessian, forms.cubic, self._rest(forms, place)
         )
@@ -183,7 +183,7 @@ class AtomicField:
 
 
 @dataclass(frozen=True, eq=False)
-class SpectralField:
+class BandLimitedField:
     """The first variation F of point masses with given ``moments``, by their spectral field."""
 
     equation: MeanFieldEquation
@@ -266,7 +266,7 @@ def kernel_width(equation: MeanFieldEquation) -> float:
     return float(1 / np.sqrt(max(1.0, equation.sharpness)))
 
 
-def kernel_tail(attention: Attention, field: SpectralField) -> float:
+def kernel_tail(attention: Attention, field: BandLimitedField) -> float:
     """Bound of the part of K beyond the field's degree: the sum of D_l lambda_l over it."""
     size = 4 * field.degree + 64
     return attention.zonal_kernel.tail(field.dimension, field.degree, size=size)

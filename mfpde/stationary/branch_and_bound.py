@@ -219,7 +219,7 @@ def _bounds(
     field: BoundedField, centres: FloatArray, radii: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     found = field.expansion(centres, radii)
-    fall = largest_fall(found, radii, (field.curvature, field.bend))
+    fall = largest_fall(found, radii, curvature=field.curvature, bend=field.bend)
     steps = _newton_steps(found, LONGEST_STEP * radii)
     floors = geodesic_moves(centres, tangent_frames(centres), steps)
     reach = radii + np.linalg.norm(steps, axis=1) * (1 + 1e-9)

@@ -13,22 +13,22 @@ and, for nearly constant F, ``flat_field.py``; rounding is bounded a priori and 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, real_number
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Sphere
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
 from mfpde.notebook import Printed
-from mfpde.stationary.bounded_fields import AtomicField, SpectralField
+from mfpde.stationary.bounded_fields import AtomicField, BandLimitedField
 from mfpde.stationary.branch_and_bound import Floor, floor_of
 from mfpde.stationary.external_bounds import activation_bounds
 from mfpde.stationary.meridian_field import MeridianField, flat_floor
 from mfpde.terms import PointMasses
 
 TOLERANCE = 1e-12
-AnyField = AtomicField | SpectralField | MeridianField
+AnyField = AtomicField | BandLimitedField | MeridianField
 SLACK_SHARE = 0.2
 LARGEST_DIMENSION = 4
 
@@ -78,6 +78,13 @@ class Certificate(Printed):
         return f"energy {self.energy:.12g}, at most {self.gap:.2e} above the minimum{loose}"
 
 
+class Levels(NamedTuple):
+    """The energy of a measure, and the mean of F over it."""
+
+    energy: float
+    mean_field: float
+
+
 def certificate(
     equation: MeanFieldEquation, measure: AnyMeasure, *, tolerance: float = TOLERANCE
 ) -> Certificate:
@@ -110,31 +117,31 @@ def certificate(
     check_descent(equation, "certificate")
     tolerance = real_number("tolerance", tolerance, above=0.0)
     field, energy, mean = _parts(equation, measure)
-    return bounded_gap(field, (energy, mean), tolerance * energy_scale(equation))
+    return bounded_gap(field, Levels(energy, mean), tolerance * energy_scale(equation))
 
 
-def bounded_gap(
-    field: AnyField, known: tuple[float, float], tolerance: float
-) -> Certificate:
-    """Certificate from the field F, ``known`` = (energy, int F dmu / m) and F's tolerance."""
-    return _of_floor(field, known, _floor(field, known[1], tolerance))
+def bounded_gap(field: AnyField, known: Levels, tolerance: float) -> Certificate:
+    """Certificate from the field F, the ``known`` levels and the tolerance of F."""
+    return _of_floor(field, known, _floor(field, known.mean_field, tolerance))
 
 
 def hasty_gap(
-    field: AtomicField | MeridianField, known: tuple[float, float], tolerance: float
+    field: AtomicField | MeridianField, known: Levels, tolerance: float
 ) -> tuple[Certificate, FloatArray]:
     """Certificate of a search that stops once the gap is above the tolerance, and low points.
 
     At the low points (k, d) F is below its mean by more than half the tolerance.
     """
     slack = SLACK_SHARE * tolerance
-    floor = floor_of(field, slack, level=known[1], enough=tolerance / 2)
+    floor = floor_of(field, slack, level=known.mean_field, enough=tolerance / 2)
     return _of_floor(field, known, floor), floor.low
 
 
-def _of_floor(field: AnyField, known: tuple[float, float], floor: Floor) -> Certificate:
+def _of_floor(field: AnyField, known: Levels, floor: Floor) -> Certificate:
     energy, mean = known
-    mass = field.mass if isinstance(field, SpectralField) else float(field.masses.sum())
+    mass = (
+        field.mass if isinstance(field, BandLimitedField) else float(field.masses.sum())
+    )
     gap = mass * (mean - floor.bound + 2 * field.rounding)
     return Certificate(
         energy=energy,
@@ -149,9 +156,7 @@ def _of_floor(field: AnyField, known: tuple[float, float], floor: Floor) -> Cert
     )
 
 
-def flat_gap(
-    field: SpectralField, known: tuple[float, float], *, most: float
-) -> Certificate:
+def flat_gap(field: BandLimitedField, known: Levels, *, most: float) -> Certificate:
     """Certificate of a measure whose F is nearly constant, without a search.
 
     The gap is inf if F is further than ``most`` from its mean anywhere.
@@ -214,7 +219,7 @@ def check_bounded(equation: MeanFieldEquation, name: str) -> None:
 
 def _floor(field: AnyField, mean: float, tolerance: float) -> Floor:
     slack = SLACK_SHARE * tolerance
-    if not isinstance(field, SpectralField):
+    if not isinstance(field, BandLimitedField):
         return floor_of(field, slack, level=mean)
     bound = flat_floor(field, mean)
     if mean - bound <= tolerance:
@@ -226,7 +231,7 @@ def _floor(field: AnyField, mean: float, tolerance: float) -> Floor:
 
 def _parts(
     equation: MeanFieldEquation, measure: AnyMeasure
-) -> tuple[AtomicField | SpectralField, float, float]:
+) -> tuple[AtomicField | BandLimitedField, float, float]:
     """Field, energy and mean of F of a measure."""
     energy = equation.energy(measure)
     assert energy is not None
@@ -243,7 +248,7 @@ def _parts(
         mean = float(acting.masses @ atoms.values(acting.points)) / acting.total_mass
         return atoms, energy, mean
     whole = as_measure(measure)
-    if not isinstance(whole.geometry, Circle | Sphere):
+    if whole.geometry.axis is not None:
         raise ValueError(
             f"measure: a density on {whole.geometry!r}; a certificate is for densities on a "
             "Circle or a Sphere, or for Atoms"
@@ -253,14 +258,14 @@ def _parts(
 
 def spectral_parts(
     equation: MeanFieldEquation, whole: Measure
-) -> tuple[SpectralField, float, float]:
+) -> tuple[BandLimitedField, float, float]:
     """Field, energy and mean of F of a density with atoms on a circle or a sphere."""
     grid = equation.on(whole.geometry)
     acting = whole.atoms.without_widths
     masses = whole.density.masses
     atoms = PointMasses(acting.points, acting.masses)
     moments = grid.moments(masses, atoms)
-    field = SpectralField(equation, whole.geometry, moments, whole.total_mass)
+    field = BandLimitedField(equation, whole.geometry, moments, whole.total_mass)
     mean = float((masses * grid.first_variation(moments)).sum())
     if len(acting):
         mean += float(acting.masses @ field.values(acting.points))

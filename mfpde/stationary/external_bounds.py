@@ -166,7 +166,7 @@ class ExternalBounds:
 
     def forms(self, place: Ball) -> ArcForms:
         """Derivatives of V at the centres, the Hessian the lower one of each ball."""
-        return ridge_forms(self.ridges(place), place[:2])
+        return ridge_forms(self.ridges(place), *place[:2])
 
     def kink_bend(self, place: Ball) -> FloatArray:
         """Bound (n,) of how far kinks in a ball move third derivatives from those of ``forms``.

@@ -61,7 +61,7 @@ class FreePoints:
     def masses(self) -> FloatArray:
         """Masses (n,) of the minimiser, zero where a point is not free."""
         order = self._order[: self._count]
-        return _solved(self._factor, order, self._problem)
+        return _solved(self._factor, order, *self._problem)
 
 
 @compiled
@@ -119,10 +119,9 @@ def _back(factor: FloatArray, right: FloatArray) -> FloatArray:
 
 @compiled_sum
 def _solved(
-    factor: FloatArray, order: IntArray, problem: tuple[FloatArray, FloatArray]
+    factor: FloatArray, order: IntArray, kernel: FloatArray, potential: FloatArray
 ) -> FloatArray:
     """Masses (n,) of the minimiser, after one step of iterative refinement."""
-    kernel, potential = problem
     count = len(order)
     flat = _back(factor, np.ones(count))
     weight = flat.sum()

@@ -25,7 +25,7 @@ from scipy.special import ive
 
 from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import tangent_frames
-from mfpde.stationary.bounded_fields import AtomicField, SpectralField
+from mfpde.stationary.bounded_fields import AtomicField, BandLimitedField
 from mfpde.stationary.external_bounds import polynomial_error
 from mfpde.stationary.taylor_bounds import Expansion
 
@@ -112,13 +112,13 @@ class MeridianField:
 
 
 def ripple(
-    field: AtomicField, rings: tuple[FloatArray, FloatArray], counts: FloatArray
+    field: AtomicField, angles: FloatArray, masses: FloatArray, counts: FloatArray
 ) -> float:
     """Twice the largest sum of the waves that rings of ``counts`` atoms add to F."""
     total = 0.0
     for attention in field.equation.attentions:
         beta = max(attention.beta, 1e-3)
-        for angle, mass, count in zip(*rings, counts, strict=True):
+        for angle, mass, count in zip(angles, masses, counts, strict=True):
             orders = count * np.arange(1, WAVES + 1)
             waves = ive(orders, beta * abs(np.sin(angle))).sum()
             total += attention.amplitude * mass / beta * float(waves)
@@ -132,7 +132,7 @@ FEW = 6
 
 
 def flat_floor(
-    field: SpectralField | AtomicField, level: float, *, most: float = np.inf
+    field: BandLimitedField | AtomicField, level: float, *, most: float = np.inf
 ) -> float:
     """Lower bound of F from the largest distance between F and ``level``.
 
@@ -151,7 +151,7 @@ def flat_floor(
     return float(level - factor * (distance + rest) - rest)
 
 
-def _degree(field: SpectralField | AtomicField) -> tuple[int, float] | None:
+def _degree(field: BandLimitedField | AtomicField) -> tuple[int, float] | None:
     """Smallest of the tried degrees with a negligible rest, and that rest; None if none has."""
     for degree in (16, 24, 36, 54, 80, 120, LARGEST_DEGREE):
         rest = sum(polynomial_error(term, degree) for term in field.external.terms)
@@ -161,8 +161,10 @@ def _degree(field: SpectralField | AtomicField) -> tuple[int, float] | None:
     return None
 
 
-def _kernel_rest(field: SpectralField | AtomicField, degree: int) -> list[float]:
-    mass = field.mass if isinstance(field, SpectralField) else float(field.masses.sum())
+def _kernel_rest(field: BandLimitedField | AtomicField, degree: int) -> list[float]:
+    mass = (
+        field.mass if isinstance(field, BandLimitedField) else float(field.masses.sum())
+    )
     rests = []
     for attention in field.equation.attentions:
         if attention.beta == 0:

@@ -29,6 +29,7 @@ from mfpde.stationary.atomic_minimizer import atomic_minimum
 from mfpde.stationary.certification import (
     TOLERANCE,
     Certificate,
+    Levels,
     check_descent,
     energy_scale,
     flat_gap,
@@ -36,7 +37,7 @@ from mfpde.stationary.certification import (
 )
 from mfpde.stationary.external_bounds import external_bounds, polynomial_error
 from mfpde.stationary.ring_minimizer import (
-    Rings,
+    AxialRings,
     common_axis,
     ring_counts,
     ring_minimum,
@@ -116,7 +117,7 @@ class Minimum(Printed):
     kind: str
     certificate: Certificate
     condition: float | None
-    rings: Rings | None = None
+    rings: AxialRings | None = None
 
     @property
     def energy(self) -> float:
@@ -221,7 +222,7 @@ def minimize(
         tolerance that is not positive, or a grid too coarse for beta.
     """
     check_descent(equation, "minimize")
-    if not isinstance(geometry, Circle | Sphere):
+    if not isinstance(geometry, Geometry) or geometry.axis is not None:
         raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
     for term in equation.externals:
         term.check_dimension(geometry.dimension)
@@ -243,7 +244,7 @@ def _smooth(
     if density is None:
         return None
     field, energy, mean = spectral_parts(equation, as_measure(density))
-    found = flat_gap(field, (energy, mean), most=HOPELESS * tolerance)
+    found = flat_gap(field, Levels(energy, mean), most=HOPELESS * tolerance)
     return Minimum(equation, density, "density", found, None)
 
 

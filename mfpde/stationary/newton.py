@@ -144,7 +144,8 @@ class NewtonEnd:
 
 def newton(
     equation: MeanFieldEquation,
-    atoms: tuple[FloatArray, FloatArray],
+    start: FloatArray,
+    masses: FloatArray,
     reach: FloatArray,
 ) -> NewtonEnd:
     """Move atoms to a zero of the velocity.
@@ -153,17 +154,18 @@ def newton(
     ----------
     equation
         The equation.
-    atoms
-        Points (n, d) and masses (n,).
+    start, masses
+        Points (n, d) and masses (n,) of the atoms.
     reach
         How far each atom may move from its start in all, in radians, (n,).
     """
-    start, masses = atoms
     points, field = start, field_derivatives(equation, start, masses)
     moves = np.zeros(len(masses))
     for iteration in range(MOST_ITERATIONS):
         step = _newton_step(equation, points, field)
-        found = _damped(equation, (points, masses), (field, step, reach / 2))
+        found = _damped(
+            equation, points, masses, field=field, step=step, longest=reach / 2
+        )
         if found is None:
             return NewtonEnd(points, field, moves, reach, iteration, "no_decrease")
         points, field = found
@@ -213,11 +215,14 @@ def _solved_without(
 
 def _damped(
     equation: MeanFieldEquation,
-    atoms: tuple[FloatArray, FloatArray],
-    proposal: tuple[FieldDerivatives, FloatArray, FloatArray],
+    points: FloatArray,
+    masses: FloatArray,
+    *,
+    field: FieldDerivatives,
+    step: FloatArray,
+    longest: FloatArray,
 ) -> tuple[FloatArray, FieldDerivatives] | None:
     """Points and field after the longest step that lowers the residual, or None."""
-    (points, masses), (field, step, longest) = atoms, proposal
     frames, scales = tangent_frames(points), positive_scales(field)
     before = _merit(field, scales)
     lengths = np.linalg.norm(step, axis=1)

@@ -93,7 +93,7 @@ def polish(
             f"unite these by a larger merge_within (now {merge_within:g})"
         )
     reach = _reach(equation, start, max_move)
-    end = newton(equation, (start.points, start.masses), reach)
+    end = newton(equation, start.points, start.masses, reach)
     return _result(equation, start, end, merged=len(given) - len(start))
 
 

@@ -29,16 +29,16 @@ SHORTER = 0.25
 def lowest_apart(
     points: FloatArray,
     values: FloatArray,
-    limits: tuple[float, float],
     *,
+    apart: float,
+    below: float = np.inf,
     most: int = MOST_CHOSEN,
 ) -> IntArray:
-    """Indices of the lowest ``values`` (n,) below a level, at points a distance apart.
+    """Indices of the lowest ``values`` (n,) ``below`` a level, at points further than ``apart``.
 
-    ``limits`` are the level and the distance; at most ``most`` indices are returned.
+    At most ``most`` indices are returned.
     """
-    level, apart = limits
-    candidates = np.flatnonzero(values < level)
+    candidates = np.flatnonzero(values < below)
     order = candidates[np.argsort(values[candidates], kind="stable")]
     return order[_first_apart(points[order], apart, most)]
 
@@ -147,11 +147,16 @@ class PotentialScan:
         reached = self.values + values + change
         low = np.flatnonzero(reached < level)
         ends = geodesic_moves(self.points[low], self.frames[low], steps[low])
-        limits = np.inf, APART * width
-        chosen = lowest_apart(ends, field.values(ends), limits, most=MOST_STARTS)
+        values = field.values(ends)
+        chosen = lowest_apart(ends, values, apart=APART * width, most=MOST_STARTS)
         found = polished(field, ends[chosen], steps=SCAN_POLISHING_STEPS)
-        limits = level, DISTINCT * width
-        kept = lowest_apart(found, field.values(found), limits, most=MOST_STARTS)
+        kept = lowest_apart(
+            found,
+            field.values(found),
+            apart=DISTINCT * width,
+            below=level,
+            most=MOST_STARTS,
+        )
         return np.asarray(found[kept])
 
 
@@ -232,7 +237,7 @@ def search_maximum(
         across = np.abs(points[:, -1]) > 1e-6
         points[:, -1] = np.abs(points[:, -1])
         dimensions = dimensions + spare * across
-        distinct = lowest_apart(points, field.values(points), (np.inf, 1e-4))
+        distinct = lowest_apart(points, field.values(points), apart=1e-4)
         points, dimensions = points[distinct], dimensions[distinct]
     return points @ frame.T, dimensions, -smallest, float(gap)
 
@@ -242,13 +247,13 @@ def _lowest_points(
 ) -> tuple[FloatArray, IntArray, Floor]:
     """Global minima of a field, the dimensions of their sets, and its lower bound."""
     scan = SphereCells.covering(field.dimension, SCAN_SPACING * field.width).balls()[0]
-    start = scan[lowest_apart(scan, field.values(scan), (np.inf, field.width / 2))]
+    start = scan[lowest_apart(scan, field.values(scan), apart=field.width / 2)]
     points = polished(field, polished(field, start))
     values = field.values(points)
     scale = max(float(np.abs(values).max()), 1e-300)
     tied = values <= values.min() + TIE * scale
     points, values = points[tied], values[tied]
-    points = points[lowest_apart(points, values, (np.inf, 1e-4))]
+    points = points[lowest_apart(points, values, apart=1e-4)]
     floor = floor_of(field, tolerance / 4, level=float(values.min()))
     hessians = field.expansion(points, np.zeros(len(points))).hessian
     assert hessians is not None

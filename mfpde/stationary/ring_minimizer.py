@@ -30,6 +30,7 @@ from mfpde.measures.measure import Atoms
 from mfpde.stationary.bounded_fields import AtomicField, kernel_width
 from mfpde.stationary.certification import (
     Certificate,
+    Levels,
     bounded_gap,
     energy_scale,
     hasty_gap,
@@ -39,11 +40,11 @@ from mfpde.stationary.external_bounds import external_bounds
 from mfpde.stationary.meridian_field import MeridianField, ripple
 from mfpde.stationary.sliding import SlidingEnd, sliding_minimum
 from mfpde.stationary.sliding_newton import (
+    Arrangement,
     Derivatives,
-    State,
     energy_of,
 )
-from mfpde.terms import Attention
+from mfpde.terms import Attention, PointMasses
 
 PARALLEL = 1e-12
 SCAN_SPACING = 0.05
@@ -53,15 +54,15 @@ ALIASING = 1e-18
 
 
 @dataclass(frozen=True, eq=False)
-class Rings:
+class AxialRings:
     """Rings around ``axis`` (3,): polar ``angles`` (n,), 0 and pi for atoms, and ``masses``."""
 
     axis: FloatArray
     angles: FloatArray
     masses: FloatArray
 
-    def atoms(self, counts: FloatArray) -> State:
-        """State of equally spaced atoms, ``counts`` (n,) on each ring: points and masses."""
+    def atoms(self, counts: FloatArray) -> PointMasses:
+        """Arrangement of equally spaced atoms, ``counts`` (n,) on each ring: points and masses."""
         across = tangent_frames(self.axis[np.newaxis])[0]
         points, masses = [], []
         for number, (angle, mass, count) in enumerate(
@@ -74,7 +75,7 @@ class Rings:
             masses.append(np.full(int(count), mass / count))
         together = np.concatenate(points)
         together /= np.linalg.norm(together, axis=1, keepdims=True)
-        return together, np.concatenate(masses)
+        return PointMasses(together, np.concatenate(masses))
 
 
 def common_axis(equation: MeanFieldEquation) -> FloatArray | None:
@@ -131,7 +132,7 @@ class RingPieces:
         """Values of V at the angles."""
         return external_bounds(self.equation, 3).values(self.points(positions))
 
-    def derivatives(self, state: State) -> Derivatives:
+    def derivatives(self, state: Arrangement) -> Derivatives:
         """Derivatives of the energy; rings at the poles do not move."""
         angles, masses = state
         roots = np.sqrt(masses)
@@ -151,12 +152,12 @@ class RingPieces:
         angles = positions + steps[:, 0]
         return np.asarray(np.pi - np.abs(np.pi - np.abs(angles)))
 
-    def start(self) -> State:
+    def start(self) -> Arrangement:
         """One ring where V is lowest."""
         lowest = int(np.argmin(self.potential(self.scan)))
-        return self.scan[lowest : lowest + 1], np.ones(1)
+        return Arrangement(self.scan[lowest : lowest + 1], np.ones(1))
 
-    def lowest(self, state: State, below: float) -> tuple[FloatArray, float]:
+    def lowest(self, state: Arrangement, below: float) -> tuple[FloatArray, float]:
         """Minima of F on the scan more than ``below`` under its mean, and the lowest's depth."""
         angles, masses = state
         level = float(masses @ self._field(state, angles))
@@ -166,47 +167,50 @@ class RingPieces:
         is_low &= values < level - below
         return self.scan[is_low], level - float(values.min())
 
-    def united(self, state: State, within: float) -> State:
+    def united(self, state: Arrangement, within: float) -> Arrangement:
         """Rings with neighbours united at their mean angle, or at a pole if that is no worse."""
-        order = np.argsort(state[0])
-        angles, masses = state[0][order], state[1][order]
+        order = np.argsort(state.positions)
+        angles, masses = state.positions[order], state.masses[order]
         groups = np.concatenate([[0], np.cumsum(np.diff(angles) > within)])
         totals = np.bincount(groups, weights=masses)
         means = np.bincount(groups, weights=masses * angles) / totals
-        united: State = np.asarray(means), np.asarray(totals, dtype=np.float64)
+        united = Arrangement(np.asarray(means), np.asarray(totals, dtype=np.float64))
         for index, angle in enumerate(means):
             pole = 0.0 if angle < np.pi / 2 else np.pi
             if abs(angle - pole) < NEAR_POLE * self.width:
-                trial = united[0].copy()
-                trial[index] = pole
-                raised = energy_of(self, (trial, united[1])) - energy_of(self, united)
+                angles = united.positions.copy()
+                angles[index] = pole
+                trial = united._replace(positions=angles)
+                raised = energy_of(self, trial) - energy_of(self, united)
                 if raised <= 1e-16 * self.scale:
-                    united = trial, united[1]
+                    united = trial
         return united
 
-    def certified(self, state: State, tolerance: float) -> Certificate:
+    def certified(self, state: Arrangement, tolerance: float) -> Certificate:
         """Certificate of the rings' atoms from a full search."""
         return bounded_gap(*self._known(state), tolerance)
 
-    def tested(self, state: State, tolerance: float) -> tuple[Certificate, FloatArray]:
+    def tested(
+        self, state: Arrangement, tolerance: float
+    ) -> tuple[Certificate, FloatArray]:
         """Certificate of a search that stops early, and angles where it met low values of F."""
         found, low = hasty_gap(*self._known(state), tolerance)
         return found, np.abs(np.arctan2(low[:, 1], low[:, 0]))
 
-    def _known(self, state: State) -> tuple[MeridianField, tuple[float, float]]:
+    def _known(self, state: Arrangement) -> tuple[MeridianField, Levels]:
         """The field F along a meridian, with the energy E and the mean of F."""
         angles, masses = state
         counts = ring_counts(self.equation, angles)
         whole = AtomicField(
-            self.equation, *Rings(self.axis, angles, masses).atoms(counts)
+            self.equation, *AxialRings(self.axis, angles, masses).atoms(counts)
         )
         level = float(whole.masses @ whole.values(whole.points))
         energy = self.equation.energy(Atoms(whole.points, whole.masses))
         assert energy is not None
-        waves = ripple(whole, state, counts)
-        return MeridianField(whole, self.axis, waves), (energy, level)
+        waves = ripple(whole, *state, counts)
+        return MeridianField(whole, self.axis, waves), Levels(energy, level)
 
-    def _field(self, state: State, angles: FloatArray) -> FloatArray:
+    def _field(self, state: Arrangement, angles: FloatArray) -> FloatArray:
         """Values of F at the angles."""
         return self.kernel(angles, state[0]) @ state[1] + self.potential(angles)
 
@@ -231,10 +235,10 @@ class RingPieces:
 
 def ring_minimum(
     equation: MeanFieldEquation, axis: FloatArray, tolerance: float
-) -> tuple[Rings, SlidingEnd]:
+) -> tuple[AxialRings, SlidingEnd]:
     """Minimise E over rings around ``axis`` to a gap of ``tolerance``, if possible."""
     end = sliding_minimum(RingPieces(equation, axis), tolerance)
-    return Rings(axis, end.positions, end.masses), end
+    return AxialRings(axis, end.positions, end.masses), end
 
 
 def ring_counts(equation: MeanFieldEquation, angles: FloatArray) -> FloatArray:

@@ -21,8 +21,9 @@ from typing import Protocol
 from mfpde.arrays import FloatArray
 from mfpde.stationary.certification import Certificate
 from mfpde.stationary.sliding_newton import (
-    Pieces,
-    State,
+    Arrangement,
+    Balanced,
+    WeightedPieces,
     balanced,
     condition,
     slid,
@@ -44,22 +45,24 @@ REST = 6
 ROUNDING = 1e-15
 
 
-class SlidingPieces(Pieces, Protocol):
+class SlidingPieces(WeightedPieces, Protocol):
     """Pieces with the operations that the search for their minimum needs."""
 
-    def start(self) -> State:
+    def start(self) -> Arrangement:
         """State that the search begins with."""
 
-    def lowest(self, state: State, below: float) -> tuple[FloatArray, float]:
+    def lowest(self, state: Arrangement, below: float) -> tuple[FloatArray, float]:
         """Minima of F more than ``below`` under its mean, and how far the lowest is below it."""
 
-    def united(self, state: State, within: float) -> State:
+    def united(self, state: Arrangement, within: float) -> Arrangement:
         """State with neighbours within a distance made one."""
 
-    def certified(self, state: State, tolerance: float) -> Certificate:
+    def certified(self, state: Arrangement, tolerance: float) -> Certificate:
         """Certificate of the pieces from a full search."""
 
-    def tested(self, state: State, tolerance: float) -> tuple[Certificate, FloatArray]:
+    def tested(
+        self, state: Arrangement, tolerance: float
+    ) -> tuple[Certificate, FloatArray]:
         """Certificate of a search that stops early, and positions where it met low values of F."""
 
 
@@ -116,37 +119,37 @@ def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
     pace, is_tidied = _Pace(), False
     here = balanced(pieces, pieces.start())
     for _ in range(MOST_ROUNDS):
-        new, depth = pieces.lowest(here[0], DEPTH_SHARE * tolerance)
+        new, depth = pieces.lowest(here.state, DEPTH_SHARE * tolerance)
         if not len(new):
             if not pace.rounds:
                 here = slid(pieces, here, steps=LAST_STEPS)
             elif not is_tidied:
                 here, is_tidied = _tidied(pieces, here, tolerance), True
-            found, new = pieces.tested(here[0], tolerance)
+            found, new = pieces.tested(here.state, tolerance)
             depth = found.mean_field - found.smallest
             if found.gap <= tolerance or not len(new):
                 break
-        here = balanced(pieces, here[0], new)
+        here = balanced(pieces, here.state, new)
         here = _slid_if_lower(pieces, here, pace, depth=depth)
     else:
-        found = pieces.certified(here[0], tolerance)
-    if is_tidied and condition(pieces, here[0]) >= LARGEST_CONDITION:
-        return SlidingEnd(*here[0], found, condition(pieces, here[0]))
-    return _settled(pieces, (here[0], found), tolerance)
+        found = pieces.certified(here.state, tolerance)
+    if is_tidied and condition(pieces, here.state) >= LARGEST_CONDITION:
+        return SlidingEnd(*here.state, found, condition(pieces, here.state))
+    return _settled(pieces, here.state, found, tolerance)
 
 
 def _slid_if_lower(
-    pieces: SlidingPieces, start: tuple[State, float], pace: _Pace, *, depth: float
-) -> tuple[State, float]:
+    pieces: SlidingPieces, start: Balanced, pace: _Pace, *, depth: float
+) -> Balanced:
     """Unite and slide at the first distance that does not raise the energy."""
     distances, steps = pace.attempts(depth, pieces.scale)
     for within in distances:
-        united = balanced(pieces, pieces.united(start[0], within * pieces.width))
-        limit = start[1] + ROUNDING * pieces.scale
+        united = balanced(pieces, pieces.united(start.state, within * pieces.width))
+        limit = start.energy + ROUNDING * pieces.scale
         trial = slid(pieces, united, steps=steps, limit=limit)
-        if trial[1] <= limit:
+        if trial.energy <= limit:
             pace.succeeded(within)
-            if start[1] - trial[1] < LEAST_GAIN * pieces.scale:
+            if start.energy - trial.energy < LEAST_GAIN * pieces.scale:
                 pace.failed(depth, pieces.scale)
             return trial
     if distances:
@@ -155,31 +158,28 @@ def _slid_if_lower(
 
 
 def _settled(
-    pieces: SlidingPieces, best: tuple[State, Certificate], tolerance: float
+    pieces: SlidingPieces, state: Arrangement, found: Certificate, tolerance: float
 ) -> SlidingEnd:
     """Replace the pieces by fewer, well-determined ones where the gap allows it."""
-    state, found = best
-    fewer = _tidied(pieces, balanced(pieces, state), tolerance)[0]
-    if len(fewer[1]) < len(state[1]):
+    fewer = _tidied(pieces, balanced(pieces, state), tolerance).state
+    if len(fewer.masses) < len(state.masses):
         again = pieces.certified(fewer, tolerance)
         if again.gap <= max(tolerance, found.gap):
             state, found = fewer, again
     return SlidingEnd(*state, found, condition(pieces, state))
 
 
-def _tidied(
-    pieces: SlidingPieces, start: tuple[State, float], tolerance: float
-) -> tuple[State, float]:
+def _tidied(pieces: SlidingPieces, start: Balanced, tolerance: float) -> Balanced:
     """Unite until the condition number is acceptable, unless that raises the energy."""
-    if condition(pieces, start[0]) < LARGEST_CONDITION:
+    if condition(pieces, start.state) < LARGEST_CONDITION:
         return start
-    limit = start[1] + tolerance / 4
+    limit = start.energy + tolerance / 4
     # The widest first: where pieces far apart are not determined, closer ones are not either.
     for within in (SETTLED_WIDTHS[-1], *SETTLED_WIDTHS[:-1]):
-        united = balanced(pieces, pieces.united(start[0], within * pieces.width))
+        united = balanced(pieces, pieces.united(start.state, within * pieces.width))
         trial = slid(pieces, united, steps=MANY_STEPS, limit=limit)
-        is_low = trial[1] <= limit
-        if is_low and condition(pieces, trial[0]) < LARGEST_CONDITION:
+        is_low = trial.energy <= limit
+        if is_low and condition(pieces, trial.state) < LARGEST_CONDITION:
             return trial
         if is_low == (within == SETTLED_WIDTHS[-1]):
             break

@@ -15,7 +15,7 @@ boundary of m >= 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,8 +34,19 @@ SEARCHES = 5
 SURE = 3
 AT_MOST = 4.0
 
-State = tuple[FloatArray, FloatArray]
-"""Positions, and masses (n,)."""
+
+class Arrangement(NamedTuple):
+    """Positions of pieces, and their masses (n,)."""
+
+    positions: FloatArray
+    masses: FloatArray
+
+
+class Balanced(NamedTuple):
+    """An arrangement whose masses are the best ones, and its energy."""
+
+    state: Arrangement
+    energy: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +62,7 @@ class Derivatives:
     masses: FloatArray
 
 
-class Pieces(Protocol):
+class WeightedPieces(Protocol):
     """Weighted pieces with a position each: atoms or rings."""
 
     @property
@@ -68,7 +79,7 @@ class Pieces(Protocol):
     def potential(self, positions: FloatArray) -> FloatArray:
         """Values of V at positions."""
 
-    def derivatives(self, state: State) -> Derivatives:
+    def derivatives(self, state: Arrangement) -> Derivatives:
         """Derivatives of the energy by positions and masses."""
 
     def moved(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
@@ -107,7 +118,7 @@ class _Model:
         return float(self.along @ parts + self.sizes @ parts**2 / 2)
 
 
-def energy_of(pieces: Pieces, state: State) -> float:
+def energy_of(pieces: WeightedPieces, state: Arrangement) -> float:
     """Energy E of weighted pieces."""
     positions, masses = state
     field = pieces.kernel(positions, positions) @ masses / 2
@@ -115,8 +126,8 @@ def energy_of(pieces: Pieces, state: State) -> float:
 
 
 def balanced(
-    pieces: Pieces, state: State, new: FloatArray | None = None
-) -> tuple[State, float]:
+    pieces: WeightedPieces, state: Arrangement, new: FloatArray | None = None
+) -> Balanced:
     """State with the best masses on its positions and on ``new`` ones, and its energy.
 
     Pieces without mass are removed.
@@ -132,42 +143,42 @@ def balanced(
     masses = np.where(kept, masses, 0.0)
     masses /= masses.sum()
     energy = float(masses @ (matrix @ masses / 2 + potential))
-    return (positions[kept], masses[kept]), energy
+    return Balanced(Arrangement(positions[kept], masses[kept]), energy)
 
 
 def slid(
-    pieces: Pieces,
-    start: tuple[State, float],
+    pieces: WeightedPieces,
+    start: Balanced,
     *,
     steps: int,
     limit: float = np.inf,
-) -> tuple[State, float]:
+) -> Balanced:
     """Pieces and their energy after at most ``steps`` Newton steps, masses balanced throughout.
 
     The iteration ends early where, by the model, the energy will not come down to ``limit``.
     """
     radius = FIRST_RADIUS * pieces.width
-    state, energy = start
+    here = start
     for count in range(steps):
-        model = _model(pieces.derivatives(state), state[1])
+        model = _model(pieces.derivatives(here.state), here.state.masses)
         if np.linalg.norm(model.along) <= SETTLED * pieces.scale:
             break
-        if count >= SURE and energy + AT_MOST * model.lowest() > limit:
+        if count >= SURE and here.energy + AT_MOST * model.lowest() > limit:
             break
-        found = _step(pieces, (state, energy), model, radius=radius)
+        found = _step(pieces, here, model, radius=radius)
         if found is None:
             break
-        state, energy, radius = found
-    return state, energy
+        here, radius = found
+    return here
 
 
-def condition(pieces: Pieces, state: State) -> float:
+def condition(pieces: WeightedPieces, state: Arrangement) -> float:
     """Condition number of positions and masses together; inf unless E is convex there."""
     here = pieces.derivatives(state)
-    count = len(state[1])
+    count = len(state.masses)
     whole = np.block([[here.moves, here.cross], [here.cross.T, here.masses]])
     size = len(whole) - count
-    normal = np.concatenate([np.zeros(size), np.sqrt(state[1])])
+    normal = np.concatenate([np.zeros(size), np.sqrt(state.masses)])
     plane = _without(normal, _without(normal, whole).T)
     if not len(plane):
         return 1.0
@@ -203,32 +214,33 @@ def _without(normal: FloatArray, rows: FloatArray) -> FloatArray:
 
 
 def _step(
-    pieces: Pieces, start: tuple[State, float], model: _Model, *, radius: float
-) -> tuple[State, float, float] | None:
+    pieces: WeightedPieces, start: Balanced, model: _Model, *, radius: float
+) -> tuple[Balanced, float] | None:
     """Step at the first radius at which E falls roughly as in the model; None if there is none."""
     state, energy = start
     for _ in range(MOST_TRIALS):
         y, moves, longest = _within(model, radius)
         expected = model.change(y)
-        there, found = balanced(pieces, (pieces.moved(state[0], moves), state[1]))
+        moved = Arrangement(pieces.moved(state.positions, moves), state.masses)
+        there = balanced(pieces, moved)
         if -expected < ROUNDING * pieces.scale:
-            is_better = found <= energy + ROUNDING * pieces.scale
-            if is_better and _residual(pieces, there) < 0.7 * np.linalg.norm(
+            is_better = there.energy <= energy + ROUNDING * pieces.scale
+            if is_better and _residual(pieces, there.state) < 0.7 * np.linalg.norm(
                 model.along
             ):
-                return there, found, radius
+                return there, radius
             return None
-        share = (found - energy) / expected
+        share = (there.energy - energy) / expected
         if share > 0.7:
             radius = min(LARGEST_RADIUS * pieces.width, 2 * radius)
         elif share <= 0.3:
             radius = min(radius, longest) / 3
-        if found < energy and share > 0.05:
-            return there, found, radius
+        if there.energy < energy and share > 0.05:
+            return there, radius
     return None
 
 
-def _residual(pieces: Pieces, state: State) -> float:
+def _residual(pieces: WeightedPieces, state: Arrangement) -> float:
     return float(np.linalg.norm(pieces.derivatives(state).gradient))
 
 

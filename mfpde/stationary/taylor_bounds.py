@@ -71,15 +71,14 @@ def largest(harmonics: ComplexArray | FloatArray) -> FloatArray:
 
 
 def ridge_forms(
-    families: list[Ridges], place: tuple[FloatArray, FloatArray]
+    families: list[Ridges], points: FloatArray, frames: FloatArray
 ) -> ArcForms:
-    """Derivatives of the sum of all ridges at points (n, d) in their frames."""
-    points, frames = place
+    """Derivatives of the sum of all ridges at ``points`` (n, d) in their ``frames``."""
     size = frames.shape[1]
     if size == 2:
         sums = np.zeros((len(points), 14))
         for slopes, ridges in families:
-            sums += _sphere_sums(place, np.ascontiguousarray(ridges.T), slopes)
+            sums += _sphere_sums(points, frames, np.ascontiguousarray(ridges.T), slopes)
         return _of_sums(sums)
     gradient, hessian = (
         np.zeros((len(points), size)),
@@ -127,13 +126,12 @@ def _of_sums(sums: FloatArray) -> ArcForms:
 
 @compiled_sum
 def _sphere_sums(
-    place: tuple[FloatArray, FloatArray], ridges: FloatArray, slopes: Slopes
+    points: FloatArray, frames: FloatArray, ridges: FloatArray, slopes: Slopes
 ) -> FloatArray:
     """Sums (n, 14): D, then harmonics 0, 2 of D^2, 1, 3 of D^3, and 2, 4, 0 of D^4.
 
     Of each harmonic but the 0th the real part comes first, then the imaginary part.
     """
-    points, frames = place
     g1, g2, g3, g4 = slopes
     result = np.empty((len(points), 14))
     for n in range(len(points)):
@@ -217,26 +215,27 @@ def _plane_axes(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def largest_fall(
-    found: Expansion, radii: FloatArray, constants: tuple[float, float]
+    found: Expansion, radii: FloatArray, *, curvature: float, bend: float
 ) -> FloatArray:
     """Bound (n,) of how far the field falls below its value at the centre within ``radii`` (n,).
 
-    ``constants`` are the field's L and T, the bounds of second and third derivatives.
+    ``curvature`` and ``bend`` are the field's L and T, the bounds of second and third
+    derivatives.
     """
-    curvature, widest = constants
     slopes = np.linalg.norm(found.gradient, axis=1)
     fall = slopes * radii + curvature * radii**2 / 2
     if found.hessian is None:
         return np.asarray(fall)
     sizes, vectors = axes_of(found.hessian)
     along = np.einsum("nab,na->nb", vectors, found.gradient)
-    bend = np.full(len(radii), widest)
+    bends = np.full(len(radii), bend)
     if found.cubic is not None and found.rest is not None:
-        bend = np.minimum(bend, largest(found.cubic) + found.rest)
+        bends = np.minimum(bends, largest(found.cubic) + found.rest)
     parts = _box_fall(along, sizes, radii[:, np.newaxis])
-    fall = np.minimum(fall, parts.sum(axis=1) + bend * radii**3 / 6)
+    fall = np.minimum(fall, parts.sum(axis=1) + bends * radii**3 / 6)
     if sizes.shape[1] == 2 and found.cubic is not None:
-        fall = np.minimum(fall, _valley_fall(found, (sizes, vectors, along), radii))
+        valley = _valley_fall(found, radii, sizes=sizes, vectors=vectors, along=along)
+        fall = np.minimum(fall, valley)
     return np.asarray(fall)
 
 
@@ -250,13 +249,15 @@ def _box_fall(slopes: FloatArray, sizes: FloatArray, reach: FloatArray) -> Float
 
 def _valley_fall(
     found: Expansion,
-    axes: tuple[FloatArray, FloatArray, FloatArray],
     radii: FloatArray,
+    *,
+    sizes: FloatArray,
+    vectors: FloatArray,
+    along: FloatArray,
 ) -> FloatArray:
     """Return the largest fall in a valley, (n,); inf where mu_2 <= 0."""
     assert found.cubic is not None
     assert found.rest is not None
-    sizes, vectors, along = axes
     turn = vectors[:, 0, 0] + 1j * vectors[:, 1, 0]
     # The frame (turn, i turn) may be the mirror image of the eigenvectors: signs of y are
     # of no account below.

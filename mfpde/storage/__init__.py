@@ -1,1 +1,39 @@
-"""Stores of runs on disk: written as a run goes, read back whole, checked by their sums."""
+"""Runs on disk: one zarr store that xarray reads, written as the run goes.
+
+    density(time, angle)                        on a circle, per radian
+    density(time, colatitude, longitude)        on a sphere, per steradian
+    density(time, polar_angle)                  on a zonal grid, per surface area
+    density_2(time, angle_2)                    on a refined run's second grid, else NaN
+    atom_points(time, atom, axis),
+    atom_masses(time, atom)                     NaN beyond the atoms of that time
+    atom_covariances(time, atom, axis, axis2)   where atoms have a width
+    mass(time), energy(time), ...               the diagnostics, by name
+    tracked_masses(time, tracked_atom), ...     atoms followed in time (track_record)
+
+with equation, geometry, settings, kernel convention and the reason of the end as
+attributes; so are events and the tree of the atoms.  A group ``particles`` holds a
+particle run beside the density run; a group ``final`` holds the last state if it was not saved.
+"""
+
+from mfpde.storage.growing_store import StoreError
+from mfpde.storage.run_reader import (
+    PARTICLES,
+    has_particles,
+    load,
+    open_dataset,
+    stored_settings,
+    stored_stop,
+)
+from mfpde.storage.run_writer import RunWriter, save
+
+__all__ = [
+    "PARTICLES",
+    "RunWriter",
+    "StoreError",
+    "has_particles",
+    "load",
+    "open_dataset",
+    "save",
+    "stored_settings",
+    "stored_stop",
+]

@@ -1,13 +1,9 @@
-"""Equations and geometries as plain records (of JSON's types), and back, to the bit.
+"""Equations, geometries and refinements as plain records (of JSON's types), and back, to the bit.
 
 A record names the class and lists its fields; a user's functions, which only a program can
-hold, have no record.
-
-The grids and the refinements of a stored run.
-
-The first grid is the attribute ``geometry``; the grids that refinement led to are the list
-``refined_geometries``, whose densities are variables of their own (``density_2``, ...),
-NaN where a record lies on another grid.
+hold, have no record.  The first grid of a run is the attribute ``geometry`` of its store; the
+grids that refinement led to are the list ``refined_geometries``, whose densities are variables
+of their own (``density_2``, ...), NaN where a record lies on another grid.
 """
 
 from __future__ import annotations
@@ -165,7 +161,13 @@ class StoredGrids:
     def add(self, refinement: Refinement) -> None:
         """Add a refinement to the attributes of the store."""
         noted = json.loads(str(self._group.attrs.get(REFINEMENTS, "[]")))
-        self._group.attrs[REFINEMENTS] = json.dumps([*noted, _to_dict(refinement)])
+        record = {
+            "time": float(refinement.time),
+            "before": geometry_to_dict(refinement.before),
+            "after": geometry_to_dict(refinement.after),
+            "reason": refinement.reason,
+        }
+        self._group.attrs[REFINEMENTS] = json.dumps([*noted, record])
 
     def forget_after(self, time: float) -> None:
         """Drop refinements that a run to be continued from ``time`` will make again."""
@@ -202,12 +204,3 @@ def stored_refinements(
         for record in records
         if record["time"] <= until
     )
-
-
-def _to_dict(refinement: Refinement) -> dict[str, Any]:
-    return {
-        "time": float(refinement.time),
-        "before": geometry_to_dict(refinement.before),
-        "after": geometry_to_dict(refinement.after),
-        "reason": refinement.reason,
-    }

@@ -177,7 +177,12 @@ def complete_records(group: zarr.Group) -> int:
     """
     if TIME not in group:
         raise StoreError(f"{group.store_path} has no times: its records cannot be read")
-    times = _read(group[TIME], f"{group.store_path}/{TIME}")  # type: ignore[arg-type]
+    try:
+        times = np.asarray(group[TIME][:])  # type: ignore[index]
+    except Exception as error:
+        raise StoreError(
+            f"{group.store_path}/{TIME} cannot be read: {error}"
+        ) from error
     written = np.isfinite(times)
     complete = int(written.sum())
     # A process that is killed leaves one time unwritten, the last.
@@ -294,13 +299,6 @@ def _records(array: zarr.Array[Any], shape: tuple[int, ...]) -> _Records:
         else:
             found[index] = row[0][extent[1:]]
     return _Records(found, tuple(unreadable))
-
-
-def _read(array: zarr.Array[Any], place: str) -> NDArray[Any]:
-    try:
-        return np.asarray(array[:])
-    except Exception as error:
-        raise StoreError(f"{place} cannot be read: {error}") from error
 
 
 def _dimensions(array: zarr.Array[Any]) -> tuple[str, ...]:

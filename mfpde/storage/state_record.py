@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from functools import singledispatch
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -19,7 +20,8 @@ from mfpde.measures.measure import (
     as_measure,
     atoms_of,
 )
-from mfpde.solver.recorder import DIAGNOSTICS
+from mfpde.runs.run import Quantity
+from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
 from mfpde.storage.growing_store import CHECKSUM, TIME, Variable
 from mfpde.storage.track_record import TRACK_VARIABLES
 
@@ -40,40 +42,65 @@ def is_reserved(name: str) -> bool:
     return name in RESERVED or (stem in ("density", *COORDINATES) and number.isdigit())
 
 
-def coordinates(geometry: Geometry, grid: int = 1) -> dict[str, Variable]:
-    """Return the coordinates of the cells of a run's ``grid``, by dimension.
+class Axis(NamedTuple):
+    """A coordinate of a grid's cells: its name, its values in radians, and their meaning."""
+
+    name: str
+    values: FloatArray
+    meaning: str
+
+
+class StoredGrid(NamedTuple):
+    """A grid as a store describes it: its axes, and the unit and meaning of densities."""
+
+    axes: tuple[Axis, ...]
+    units: str
+    meaning: str = "density per surface area"
+
+
+@singledispatch
+def stored_grid(geometry: Geometry) -> StoredGrid:
+    """Return how a store describes a grid, registered by the class of the geometry.
 
     Raises
     ------
     ValueError
         If densities on ``geometry`` cannot be stored.
     """
-    match geometry:
-        case Circle():
-            axes = {"angle": (geometry.angles, "angle of the cell centre")}
-        case Sphere():
-            axes = {
-                "colatitude": (geometry.colatitudes, "angle from the north pole"),
-                "longitude": (geometry.longitudes, "angle to the east"),
-            }
-        case Zonal():
-            axes = {"polar_angle": (geometry.angles, "angle from the axis")}
-        case _:
-            raise ValueError(f"densities on {geometry!r} cannot be stored")
-    named = {on_grid(name, grid): axis for name, axis in axes.items()}
-    return {
-        name: Variable(values, (name,), {"long_name": meaning, "units": "rad"})
-        for name, (values, meaning) in named.items()
-    }
+    raise ValueError(f"densities on {geometry!r} cannot be stored")
 
 
-def density_attributes(geometry: Geometry) -> dict[str, str]:
-    """Return meaning and unit of a density's values on ``geometry``."""
-    if isinstance(geometry, Zonal) and geometry.areas_are_shares:
+@stored_grid.register
+def _(geometry: Circle) -> StoredGrid:
+    angle = Axis("angle", geometry.angles, "angle of the cell centre")
+    return StoredGrid((angle,), "1/rad")
+
+
+@stored_grid.register
+def _(geometry: Sphere) -> StoredGrid:
+    colatitude = Axis("colatitude", geometry.colatitudes, "angle from the north pole")
+    longitude = Axis("longitude", geometry.longitudes, "angle to the east")
+    return StoredGrid((colatitude, longitude), "1/sr")
+
+
+@stored_grid.register
+def _(geometry: Zonal) -> StoredGrid:
+    axes = (Axis("polar_angle", geometry.angles, "angle from the axis"),)
+    if geometry.areas_are_shares:
         # In high dimension the area of the sphere is too small to divide by.
-        return {"long_name": "density relative to the uniform one", "units": "1"}
-    units = {Circle: "1/rad", Sphere: "1/sr"}.get(type(geometry), "1/area")
-    return {"long_name": "density per surface area", "units": units}
+        return StoredGrid(axes, "1", "density relative to the uniform one")
+    return StoredGrid(axes, "1/area")
+
+
+def coordinates(geometry: Geometry, grid: int = 1) -> dict[str, Variable]:
+    """Return the coordinates of the cells of a run's ``grid``, by dimension."""
+    named = {on_grid(axis.name, grid): axis for axis in stored_grid(geometry).axes}
+    return {
+        name: Variable(
+            axis.values, (name,), {"long_name": axis.meaning, "units": "rad"}
+        )
+        for name, axis in named.items()
+    }
 
 
 def state_variables(measure: AnyMeasure, grid: int = 1) -> dict[str, Variable]:
@@ -84,10 +111,11 @@ def state_variables(measure: AnyMeasure, grid: int = 1) -> dict[str, Variable]:
     variables: dict[str, Variable] = {}
     if not isinstance(measure, Atoms):
         density = as_measure(measure).density
+        described = stored_grid(density.geometry)
         variables[on_grid("density", grid)] = Variable(
             density.values,
-            tuple(coordinates(density.geometry, grid)),
-            density_attributes(density.geometry),
+            tuple(on_grid(axis.name, grid) for axis in described.axes),
+            {"long_name": described.meaning, "units": described.units},
         )
     atoms = atoms_of(measure)
     if len(atoms):
@@ -108,8 +136,10 @@ def state_variables(measure: AnyMeasure, grid: int = 1) -> dict[str, Variable]:
     return variables
 
 
-def diagnostic_variable(name: str, value: Any) -> Variable:
-    """Return one diagnostic with its meaning and unit.
+def diagnostic_variable(
+    name: str, value: Any, quantities: Mapping[str, Quantity]
+) -> Variable:
+    """Return one diagnostic with its meaning and unit, as far as ``quantities`` has them.
 
     Raises
     ------
@@ -120,9 +150,10 @@ def diagnostic_variable(name: str, value: Any) -> Variable:
         raise ValueError(f"a diagnostic named {name!r} cannot be stored: rename it")
     values = np.asarray(value, dtype=np.float64)
     dimensions = tuple(f"{name}_{axis}" for axis in range(values.ndim))
-    known = DIAGNOSTICS.get(name)
-    meaning, unit = (name, "unknown") if known is None else (known.meaning, known.unit)
-    return Variable(values, dimensions, {"long_name": meaning, "units": unit})
+    usual = DIAGNOSTICS.get(name, Quantity(name, name, UNKNOWN_UNIT))
+    known = quantities.get(name, usual)
+    attributes = {"long_name": known.meaning, "units": known.unit}
+    return Variable(values, dimensions, attributes)
 
 
 def stored_states(
@@ -155,6 +186,21 @@ def stored_diagnostics(dataset: xr.Dataset) -> dict[str, FloatArray]:
     usual = [name for name in DIAGNOSTICS if name in names]
     others = [name for name in names if name not in DIAGNOSTICS]
     return {name: np.asarray(dataset[name].values) for name in usual + others}
+
+
+def stored_quantities(
+    dataset: xr.Dataset, diagnostics: Iterable[str]
+) -> dict[str, Quantity]:
+    """Return meanings and units of the ``diagnostics`` of a store, by name."""
+    attributes = {name: dataset[name].attrs for name in diagnostics}
+    return {
+        name: Quantity(
+            name,
+            str(found.get("long_name", name)),
+            str(found.get("units", UNKNOWN_UNIT)),
+        )
+        for name, found in attributes.items()
+    }
 
 
 def _stored_covariances(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,21 @@ from mfpde.compiled import compiled
 
 if TYPE_CHECKING:
     from mfpde.terms.perceptron import Perceptron
+
+
+class KinkedParts(NamedTuple):
+    """Parts of a drift, each of which vanishes behind a hyperplane and has a kink on it.
+
+    Part k is the tangential part of ``push(h_k) vectors[k]``, h_k(x) = normals[k].x +
+    offsets[k] the height over the hyperplane, and 0 where h_k <= 0.  ``normals`` and
+    ``vectors`` are (k, d), ``offsets`` (k,); ``heights`` maps points (..., d) to (..., k).
+    """
+
+    normals: FloatArray
+    offsets: FloatArray
+    vectors: FloatArray
+    heights: Callable[[FloatArray], FloatArray]
+    push: Callable[[FloatArray], FloatArray]
 
 
 class ExternalTerm(ABC):
@@ -34,33 +50,10 @@ class ExternalTerm(ABC):
     def drift(self, points: FloatArray) -> FloatArray:
         """Tangential drift (grad V for a gradient term) at ``points``, shape (..., d)."""
 
-    def withheld_drift(
-        self, points: FloatArray, half_edges: FloatArray, sign: int
-    ) -> FloatArray:
-        """Part of the drift that does not move mass concentrated in a cell; 0 by default.
-
-        Concentrated mass has no place within its cell: it moves from centre to centre.
-        Where the drift carries it to a kink behind which the drift vanishes, mass would
-        leave every cell whose centre still feels the drift, and rest half a cell behind the
-        kink in the mean.  So the drift is withheld from cells whose centres are closer than
-        this distance to the kink.  A drift that leaves the kink on the other side is
-        withheld from them too: it would carry away the mass that rests there.
-
-        Parameters
-        ----------
-        points
-            Centres of the cells, (..., d).
-        half_edges
-            Tangent vectors from each centre to the middle of its faces, (k, ..., d).
-        sign
-            The sign s of the flow: mass moves with s times the drift.
-
-        Returns
-        -------
-        Part of :meth:`drift`, (..., d).
-        """
-        del half_edges, sign
-        return np.zeros(points.shape)
+    @property
+    def kinked_parts(self) -> KinkedParts | None:
+        """The parts of the drift that vanish behind a hyperplane; None if there are none."""
+        return None
 
     @property
     def layer(self) -> Perceptron | None:

@@ -12,13 +12,9 @@ from mfpde.arrays import FloatArray, read_only, real_array, real_number, whole_n
 from mfpde.compiled import compiled
 from mfpde.terms.activation import Activation
 from mfpde.terms.activations import AnyActivation, find_activation
-from mfpde.terms.base import ExternalTerm, tangential
+from mfpde.terms.base import ExternalTerm, KinkedParts, tangential
 
 PARALLEL_TOLERANCE = 1e-12
-ON_A_FACE = 1e-2
-"""Share of half a cell by which a kink may miss a face and still lie on it.
-
-On a sphere it always misses a little: half a cell is longer than its height."""
 _FEW_NUMBERS = 3
 """Vectors of so many numbers are multiplied faster in a loop than by linear algebra."""
 
@@ -215,51 +211,19 @@ class Perceptron(ExternalTerm):
             sums = _tangential_sums(outputs, flat, self._vectors)
         return sums.reshape(points.shape)
 
-    def withheld_drift(
-        self, points: FloatArray, half_edges: FloatArray, sign: int
-    ) -> FloatArray:
-        """Drift of the neurons at whose kinks mass can rest, in the cells next to the kinks.
-
-        A neuron that pushes mass towards the half space where it is silent is withheld up
-        to the mean distance by which mass that jumps from cell to cell passes a line; for
-        jumps d_k at rates r_k it is sum_k r_k d_k^2 / (2 sum_k r_k d_k) (renewal theory).
-        A neuron that pushes mass out of its kink is withheld as far if another neuron brings
-        mass to this kink from behind: the mean of the mass at rest may be on either side.
-        """
-        held = np.zeros(points.shape)
+    @property
+    def kinked_parts(self) -> KinkedParts | None:
+        """The neurons, if sigma is 0 up to an argument."""
         silent_below = self.activation.silent_below
         if silent_below is None:
-            return held
-        arguments = self.preactivations(points) - silent_below
-        squares = (half_edges**2).sum(axis=-1)
-        for k, direction in enumerate(self.directions):
-            vectors = tangential(
-                np.broadcast_to(self._vectors[k], points.shape), points
-            )
-            rates = np.abs((half_edges * vectors).sum(axis=-1)) / squares
-            falls = np.abs(half_edges @ direction)
-            speed = (rates * falls).sum(axis=0)
-            # Half edges are half jumps: this is the mean distance times the speed.
-            passed = (rates * falls**2).sum(axis=0)
-            beyond = arguments[..., k]
-            outwards = sign * (vectors @ direction)
-            # A kink on the face of two cells stops mass in the one that it comes from.
-            reach = np.where(outwards < 0, 1 + ON_A_FACE, 1 - ON_A_FACE)
-            is_near = (beyond > 0) & (beyond * speed < passed * reach)
-            if not self._is_reached_from_behind(k, sign):
-                is_near &= outwards < 0
-            push = self.activation.sigma(silent_below + beyond[is_near])
-            held[is_near] += push[:, np.newaxis] * vectors[is_near]
-        return held
-
-    def _is_reached_from_behind(self, k: int, sign: int) -> bool:
-        """Whether an opposite neuron brings mass to the kink of neuron ``k``."""
-        thresholds = self.biases - (self.activation.silent_below or 0.0)
-        planes = np.column_stack([self.directions, thresholds])
-        planes /= np.linalg.norm(self.directions, axis=1, keepdims=True)
-        is_opposite = np.abs(planes + planes[k]).max(axis=1) <= PARALLEL_TOLERANCE
-        pushes = sign * (self._vectors * self.directions).sum(axis=1)
-        return bool((is_opposite & (pushes < 0)).any())
+            return None
+        return KinkedParts(
+            self.directions,
+            self.biases - silent_below,
+            self._vectors,
+            heights=lambda points: self.preactivations(points) - silent_below,
+            push=lambda heights: self.activation.sigma(silent_below + heights),
+        )
 
     @cached_property
     def _vectors(self) -> FloatArray:

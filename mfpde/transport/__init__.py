@@ -1,10 +1,16 @@
-"""Conservative transport of cell masses.  It knows no physics: velocities in, masses out."""
+"""Conservative transport of cell masses.  It knows no physics: velocities in, masses out.
+
+A scheme of one's own is a subclass of :class:`Transport`, registered under a name:
+
+    register_scheme(Circle, Scheme("upwind", UpwindCircle))
+    solve(equation, start, t_end=1.0, transport="upwind")
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from functools import singledispatch
 
 from mfpde.arrays import choice
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
@@ -28,7 +34,15 @@ from mfpde.transport.zonal import (
     SemiLagrangianZonal,
 )
 
-__all__ = ["Flow", "Scheme", "State", "Transport", "default_scheme", "scheme_for"]
+__all__ = [
+    "Flow",
+    "Scheme",
+    "State",
+    "Transport",
+    "default_scheme",
+    "register_scheme",
+    "scheme_for",
+]
 
 # Above this dimension zonal densities are bumps a few cells wide, which travel far.
 LARGEST_DONOR_BLENDED_DIMENSION = 30
@@ -36,7 +50,7 @@ LARGEST_DONOR_BLENDED_DIMENSION = 30
 
 @dataclass(frozen=True)
 class Scheme:
-    """A named pair of transport and Runge-Kutta method for one geometry.
+    """A named transport for one geometry; it brings its own step.
 
     ``tolerance_share`` is the share of ``rtol`` that the measured defect (that of the
     trapezoidal rule) may reach: Heun's own error is as large as the defect, that of
@@ -46,51 +60,74 @@ class Scheme:
 
     name: str
     transport: Callable[[GridEquation], Transport]
-    runge_kutta: Literal["heun", "ssprk3", "commutator_free"]
-    tolerance_share: float
+    tolerance_share: float = 0.1
     keeps_energy_monotone: bool = False
 
 
-_CIRCLE_SCHEMES = (
-    Scheme("donor_blended", DonorBlendedCircle, "ssprk3", 1.0),
-    Scheme("muscl", MusclCircle, "heun", 0.1),
-    Scheme("monotone", MonotoneCircle, "heun", 0.1, keeps_energy_monotone=True),
-    Scheme("semi_lagrangian", SemiLagrangianCircle, "commutator_free", 1.0),
-)
-
-_SPHERE_SCHEMES = (
-    Scheme("donor_blended", DonorBlendedSphere, "heun", 0.1),
-    Scheme("muscl", MusclSphere, "heun", 0.1),
-    Scheme("monotone", MonotoneSphere, "heun", 0.1, keeps_energy_monotone=True),
-)
+_SCHEMES: dict[type[Geometry], dict[str, Scheme]] = {}
 
 
-_ZONAL_SCHEMES = (
-    Scheme("donor_blended", DonorBlendedZonal, "ssprk3", 1.0),
-    Scheme("muscl", MusclZonal, "heun", 0.1),
-    Scheme("monotone", MonotoneZonal, "heun", 0.1, keeps_energy_monotone=True),
-    Scheme("semi_lagrangian", SemiLagrangianZonal, "commutator_free", 1.0),
-)
-_SCHEMES: dict[type[Geometry], tuple[Scheme, ...]] = {
-    Circle: _CIRCLE_SCHEMES,
-    Sphere: _SPHERE_SCHEMES,
-    Zonal: _ZONAL_SCHEMES,
-}
+def register_scheme(geometry: type[Geometry], scheme: Scheme) -> None:
+    """Let ``transport=scheme.name`` name ``scheme`` on grids of a class and its subclasses.
+
+    Parameters
+    ----------
+    geometry
+        Class of geometries, such as ``Circle``.
+    scheme
+        The scheme; one of the same name that this class had is replaced.  The first scheme
+        of a geometry is its default, unless :func:`default_scheme` says otherwise.
+    """
+    _SCHEMES.setdefault(geometry, {})[scheme.name] = scheme
 
 
+register_scheme(Circle, Scheme("donor_blended", DonorBlendedCircle, 1.0))
+register_scheme(Circle, Scheme("muscl", MusclCircle))
+register_scheme(Circle, Scheme("monotone", MonotoneCircle, keeps_energy_monotone=True))
+register_scheme(Circle, Scheme("semi_lagrangian", SemiLagrangianCircle, 1.0))
+
+register_scheme(Sphere, Scheme("donor_blended", DonorBlendedSphere))
+register_scheme(Sphere, Scheme("muscl", MusclSphere))
+register_scheme(Sphere, Scheme("monotone", MonotoneSphere, keeps_energy_monotone=True))
+
+register_scheme(Zonal, Scheme("donor_blended", DonorBlendedZonal, 1.0))
+register_scheme(Zonal, Scheme("muscl", MusclZonal))
+register_scheme(Zonal, Scheme("monotone", MonotoneZonal, keeps_energy_monotone=True))
+register_scheme(Zonal, Scheme("semi_lagrangian", SemiLagrangianZonal, 1.0))
+
+
+def _schemes_of(geometry: Geometry) -> dict[str, Scheme]:
+    """Schemes by name, those of a geometry's own class before those of its bases."""
+    found: dict[str, Scheme] = {}
+    for kind in reversed(type(geometry).__mro__):
+        found |= _SCHEMES.get(kind, {})
+    if not found:
+        raise ValueError(f"geometry = {geometry!r} has no transport scheme")
+    return found
+
+
+@singledispatch
 def default_scheme(geometry: Geometry, *, exact_atoms: bool = False) -> str:
     """Name of the scheme for ``geometry`` if none is asked for.
 
     The semi-Lagrangian scheme, the least diffusive one, is the default on zonal grids with
     d > 30, and on the circle if atoms leave the grid (``exact_atoms``).  The donor-blended
-    scheme, with which atoms move on the grid, is the default elsewhere.
+    scheme, with which atoms move on the grid, is the default elsewhere; on a geometry of
+    one's own it is the first scheme registered for it.
     """
-    is_zonal = isinstance(geometry, Zonal)
-    if is_zonal and geometry.dimension > LARGEST_DONOR_BLENDED_DIMENSION:
-        return "semi_lagrangian"
-    if exact_atoms and isinstance(geometry, Circle):
-        return "semi_lagrangian"
-    return "donor_blended"
+    del exact_atoms
+    return next(iter(_schemes_of(geometry)))
+
+
+@default_scheme.register
+def _(geometry: Circle, *, exact_atoms: bool = False) -> str:
+    return "semi_lagrangian" if exact_atoms else "donor_blended"
+
+
+@default_scheme.register
+def _(geometry: Zonal, *, exact_atoms: bool = False) -> str:
+    is_high = geometry.dimension > LARGEST_DONOR_BLENDED_DIMENSION
+    return "semi_lagrangian" if is_high else "donor_blended"
 
 
 def scheme_for(
@@ -103,8 +140,6 @@ def scheme_for(
     ValueError
         For an unknown name, or a geometry without schemes.
     """
-    if type(geometry) not in _SCHEMES:
-        raise ValueError(f"geometry = {geometry!r} has no transport scheme")
-    schemes = {scheme.name: scheme for scheme in _SCHEMES[type(geometry)]}
+    schemes = _schemes_of(geometry)
     chosen = default_scheme(geometry, exact_atoms=exact_atoms) if name is None else name
     return schemes[choice("transport", chosen, schemes)]

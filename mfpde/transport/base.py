@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled
+from mfpde.geometry import Geometry
 from mfpde.geometry.arcs import normalise
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
@@ -33,6 +34,23 @@ def check_monotone(grid: GridEquation) -> None:
 
 
 SAFE_SHARE = 0.8
+
+# With E an Euler stage, u <- (1 - share) u_0 + share E(u) for each share, after u = E(u_0).
+HEUN = (0.5,)
+"""Heun's method SSPRK(2,2): u1 = E(u), u <- (u + E(u1)) / 2; Shu & Osher (1988)."""
+SSPRK3 = (0.25, 2.0 / 3.0)
+"""SSPRK(3,3): u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3; Shu & Osher (1988)."""
+
+SomeGeometry = TypeVar("SomeGeometry", bound=Geometry)
+
+
+def geometry_of(
+    grid: GridEquation, kind: type[SomeGeometry], name: str
+) -> SomeGeometry:
+    """Return the geometry of ``grid``, or raise ``ValueError`` if it is not of ``kind``."""
+    if not isinstance(grid.geometry, kind):
+        raise ValueError(f"geometry = {grid.geometry!r} must be a {name}")
+    return grid.geometry
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +79,7 @@ class State:
         """Points (n, d) after a step with ``velocities`` (n, d), not yet normalised."""
         if len(self.atom_masses) == 0:
             return self.points
-        return _mixed(self.points, velocities, (1.0, step))
+        return _combined(self.points, 1.0, velocities, step)
 
     @property
     def total_mass(self) -> float:
@@ -105,11 +123,13 @@ class Transport(ABC):
 
     ``diffusion_tolerance`` is the additional relative error that a step with diffusion may
     show: the grid, not the step, causes it.  ``steps_to_hand_off`` is the number of steps
-    between two hand-offs of mass between density and exact atoms.
+    between two hand-offs of mass between density and exact atoms.  ``shares_of_stages`` names
+    the Runge-Kutta method of :meth:`advanced`, HEUN or SSPRK3.
     """
 
     diffusion_tolerance = 0.0
     steps_to_hand_off = 8
+    shares_of_stages: tuple[float, ...] = HEUN
 
     def __init__(self, grid: GridEquation) -> None:
         self.grid = grid
@@ -184,7 +204,7 @@ class Transport(ABC):
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
-        """Masses after an Euler stage in which no cell sends more mass than it has."""
+        """Masses, a new array, after an Euler stage; no cell sends more than it has."""
 
     @abstractmethod
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
@@ -192,13 +212,33 @@ class Transport(ABC):
 
     def defect(
         self,
-        masses: tuple[FloatArray, FloatArray],
-        rates: tuple[FloatArray, FloatArray],
+        old: FloatArray,
+        new: FloatArray,
+        first_rate: FloatArray,
+        last_rate: FloatArray,
         step: float,
     ) -> FloatArray:
         """Defect of the trapezoidal rule in the cell masses, from rates at both ends."""
-        moved = masses[1] - masses[0]
-        return np.asarray(moved - 0.5 * step * (rates[0] + rates[1]))
+        return np.asarray((new - old) - 0.5 * step * (first_rate + last_rate))
+
+    def advanced(
+        self, state: State, flow: Flow, step: float
+    ) -> tuple[State, Flow | None]:
+        """State after a step, its points not yet normalised.
+
+        By default it is a Runge-Kutta method of Euler stages, each of which conserves mass and
+        sign for any step.  A method whose last stage stands at the end of the step too
+        returns that stage's flow, from which the error is then measured; else None.
+
+        Raises
+        ------
+        StepFarTooLongError
+            If no step of this length can be accurate.
+        """
+        new = self.stage(state, flow, step)
+        for share in self.shares_of_stages:
+            new = self.mixed_stage(state, new, step, share)
+        return new, None
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""
@@ -215,10 +255,11 @@ class Transport(ABC):
         taken and at the end of the step.
         """
         stage = self.stage(state, self.flow(state), step)
-        masses = np.empty(start.masses.shape)
-        pair = (start.masses.ravel(), stage.masses.ravel())
-        _fill_mean(masses.ravel(), pair, share)
-        return start.moved(masses, mixed_points(start, stage.points, share))
+        _mix_in(stage.masses.ravel(), start.masses.ravel(), share)
+        points = stage.points
+        if len(start.atom_masses):
+            points = _combined(start.points, 1.0 - share, points, share)
+        return start.moved(stage.masses, points)
 
     def density_mass(self, state: State, flow: Flow) -> float:
         """Total mass of the cells."""
@@ -243,33 +284,23 @@ def normalised(points: FloatArray) -> FloatArray:
     return result
 
 
-def mixed_points(start: State, points: FloatArray, share: float) -> FloatArray:
-    """Return (1 - share) times the points (n, d) of ``start`` + share ``points``."""
-    if len(start.atom_masses) == 0:
-        return points
-    return _mixed(start.points, points, (1.0 - share, share))
-
-
 @compiled
-def _mixed(
-    vectors: FloatArray, others: FloatArray, factors: tuple[float, float]
+def _combined(
+    vectors: FloatArray, share: float, others: FloatArray, other_share: float
 ) -> FloatArray:
-    """Sum of vectors (n, d) and others times their factors; numpy is slow on a few."""
+    """Sum of vectors and others (n, d) times their shares; numpy is slow on a few."""
     result = np.empty(vectors.shape)
     for n in range(len(vectors)):
         for i in range(vectors.shape[1]):
-            result[n, i] = factors[0] * vectors[n, i] + factors[1] * others[n, i]
+            result[n, i] = share * vectors[n, i] + other_share * others[n, i]
     return result
 
 
 @compiled
-def _fill_mean(
-    out: FloatArray, values: tuple[FloatArray, FloatArray], share: float
-) -> None:
-    """Fill in (1 - share) times the first plus share times the second of ``values``."""
-    first, second = values
-    for i in range(len(out)):
-        out[i] = second[i] * share + first[i] * (1.0 - share)
+def _mix_in(values: FloatArray, others: FloatArray, share: float) -> None:
+    """Replace ``values`` by share times them plus (1 - share) times ``others``."""
+    for i in range(len(values)):
+        values[i] = values[i] * share + others[i] * (1.0 - share)
 
 
 @compiled

@@ -10,9 +10,17 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
-from mfpde.transport.base import Flow, State, Transport, check_monotone
+from mfpde.transport.base import (
+    SSPRK3,
+    Flow,
+    State,
+    Transport,
+    check_monotone,
+    geometry_of,
+)
 from mfpde.transport.circle import cell_means, centre_values
 from mfpde.transport.circle_tables import CircleTables, fits
+from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
 
 
@@ -21,10 +29,8 @@ class CircleTransport(Transport):
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
-        if not isinstance(grid.geometry, Circle):
-            raise ValueError(f"geometry = {grid.geometry!r} must be a Circle")
-        self.circle = grid.geometry
-        self._withheld = grid.withheld_velocity[0]
+        self.circle = geometry_of(grid, Circle, "Circle")
+        self._withheld = withheld_velocity(grid)[0]
 
     def _density(self, masses: FloatArray) -> FloatArray:
         return np.asarray(masses / self.circle.spacing)
@@ -42,6 +48,8 @@ class CircleTransport(Transport):
 
 class DonorBlendedCircle(CircleTransport):
     """Donor blending with the fifth-order upwind difference in smooth regions."""
+
+    shares_of_stages = SSPRK3
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
@@ -125,9 +133,7 @@ class SemiLagrangianCircle(SemiLagrangian):
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
-        if not isinstance(grid.geometry, Circle):
-            raise ValueError(f"geometry = {grid.geometry!r} must be a Circle")
-        self.circle = grid.geometry
+        self.circle = geometry_of(grid, Circle, "Circle")
         angles = np.concatenate([[0.0], self.circle.face_angles])
         angles[-1] = 0.0
         # In cells per unit time, like all velocities below.

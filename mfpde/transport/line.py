@@ -17,7 +17,7 @@ shrinks to an atom.  Damping and terms of sixth order stay outside of the shares
 all weights of the fifth-order flux make waves beside a jump.  (With donor shares of a cell
 that are not complementary two bumps on 512 cells merge -.14 to +.12 % off, depending on where
 they sit on the grid; with these shares within .012 %.)  Only beside a neuron's kink donors
-send less, see :meth:`mfpde.terms.base.ExternalTerm.withheld_drift`.  At an atom the flux is
+send less, see :mod:`mfpde.transport.kinks`.  At an atom the flux is
 the donor's alone: a face velocity would pin an atom of mass m as soon as the outside pull is
 below m h / 2.  Fluxes are per unit face length.
 
@@ -169,6 +169,9 @@ def upwind_difference_5(
 
 
 Four = tuple[float, float, float, float]
+"""A quantity in four neighbours along a line."""
+Pair = tuple[float, float]
+"""A quantity on the low and on the high side of a face or of a cell."""
 
 OUTER, INNER = -1.0 / 12.0, 7.0 / 12.0
 """Weights of the fourth-order central flux: (-1, 7, 7, -1) / 12."""
@@ -232,9 +235,9 @@ def spread_both_ways(own: float, across: float) -> float:
 @compiled_fused
 def net_flux(
     smooth: float,
-    donors: tuple[float, float],
-    spreads: tuple[float, float],
-    lengths: tuple[float, float],
+    donors: Pair,
+    spreads: Pair,
+    lengths: Pair,
 ) -> float:
     """Net flux through a face: the smooth flux plus the flows of the donors on either side.
 
@@ -250,10 +253,10 @@ def net_flux(
 
 @compiled_fused
 def outflow(
-    smooth: tuple[float, float],
+    smooth: Pair,
     donor: float,
     spread: float,
-    lengths: tuple[float, float],
+    lengths: Pair,
 ) -> float:
     """Outflow of a cell to both sides; ``smooth`` fluxes and ``lengths`` are low, high."""
     at_low, at_high = smooth

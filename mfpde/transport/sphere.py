@@ -1,24 +1,31 @@
-"""Fluxes between the cells of a sphere, along meridians and rings.
+"""Fluxes between the cells of a sphere, and conservative Euler stages.
 
 Fluxes have shape (3, nlat, nlon): net mass per unit time through the south and through
 the east face of each cell, and the draining time: the mass of a cell's group over the
 sum of its four outflows.  (A net flux is the difference of the outflows of the cells on
-either side.)
-
-All fluxes are computed in one pass from north to south, which keeps a few rings at a time.
+either side.)  All fluxes are computed in one pass from north to south, which keeps a few
+rings at a time; so is a stage.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
+from mfpde.geometry.gauss_legendre import level_ring, limited_difference
 from mfpde.transport import sphere_meridians as meridians
+from mfpde.transport.draining import FULL_DRAIN
+from mfpde.transport.line import Pair
+from mfpde.transport.sphere_faces import Faces, ZonalLengths
 from mfpde.transport.sphere_ring import zonal_fluxes
 from mfpde.transport.sphere_rows import (
     BLEND,
     DENSITY,
+    DRAINING_TIME,
+    EASTWARD,
     FACE_VELOCITY,
     FLOW,
     PAD,
@@ -33,17 +40,6 @@ from mfpde.transport.sphere_rows import (
     unresolved_density,
 )
 
-Tables = tuple[
-    FloatArray,
-    IntArray,
-    FloatArray,
-    FloatArray,
-    FloatArray,
-    FloatArray,
-    FloatArray,
-    FloatArray,
-]
-
 
 @compiled
 def fill_fluxes(
@@ -51,7 +47,7 @@ def fill_fluxes(
     velocity: FloatArray,
     at_faces: FloatArray,
     withheld: Withheld,
-    tables: Tables,
+    faces: Faces,
     method: int,
     result: FloatArray,
 ) -> float:
@@ -69,9 +65,9 @@ def fill_fluxes(
         for THIRD_ORDER.
     withheld
         Velocities at the centres with which donors do not move, where there are any; see
-        :meth:`mfpde.terms.base.ExternalTerm.withheld_drift`.
-    tables
-        The arrays of :class:`mfpde.transport.sphere_faces.Faces`.
+        :mod:`mfpde.transport.kinks`.
+    faces
+        Lengths and weights of the faces.
     method
         THIRD_ORDER, MUSCL, or FACE_VELOCITY (no donor part).
     result
@@ -81,89 +77,70 @@ def fill_fluxes(
     -------
     Sum of mass times blend, a measure of the mass that the grid does not resolve.
     """
-    nlat = len(masses)
-    rows = first_rows(masses, velocity, tables)
+    nlat, nlon = masses.shape
+    rows = np.zeros((ROWS, nlon + 2 * PAD))
+    for i in range(2):
+        meridians.fill_ring(rows, i, masses, velocity, faces.areas[i], faces.sizes[i])
+    _lead_over_the_pole(rows, nlon, 0, -1)
+    meridians.fill_blends(rows, 0, nlon, faces.sizes)
+    over_the_pole(rows, BLEND + RINGS - 1, BLEND, nlon, 1.0)
     unresolved = 0.0
     for i in range(nlat):
-        unresolved += fill_ring_fluxes(
-            rows, i, masses, velocity, at_faces, withheld, tables, method, result
+        unresolved += _fill_ring_fluxes(
+            rows, i, masses, velocity, at_faces, withheld, faces, method, result
         )
     result[SOUTHWARD, nlat - 1] = 0.0
     return unresolved
 
 
 @compiled
-def first_rows(masses: FloatArray, velocity: FloatArray, tables: Tables) -> FloatArray:
-    """Rows of work (see ``sphere_rows``) before the fluxes of the first ring."""
-    nlon = masses.shape[1]
-    rows = np.zeros((ROWS, nlon + 2 * PAD))
-    for i in range(2):
-        meridians.fill_ring(rows, i, masses, velocity, tables[0][i], tables[1][i])
-    _lead_over_the_pole(rows, nlon, 0, -1)
-    meridians.fill_blends(rows, 0, nlon, tables[1])
-    over_the_pole(rows, BLEND + RINGS - 1, BLEND, nlon, 1.0)
-    return rows
-
-
-@compiled
-def fill_ring_fluxes(
+def _fill_ring_fluxes(
     rows: FloatArray,
     i: int,
     masses: FloatArray,
     velocity: FloatArray,
     at_faces: FloatArray,
     withheld: Withheld,
-    tables: Tables,
+    faces: Faces,
     method: int,
     result: FloatArray,
 ) -> float:
     """Fill in east fluxes and draining times of ring ``i``, and the fluxes from the north.
 
-    The latter are the south fluxes of ring i - 1.  Rings must be taken in their order.
-    ``result`` (3, rings kept, nlon) holds ring i in its row i modulo the number of rings
-    kept.  The function returns the sum of mass times blend over ring i.
+    The latter are the south fluxes of ring i - 1.  Rings must be taken in their order.  The
+    function returns the sum of mass times blend over ring i.
     """
-    areas, sizes, lengths, southward = tables[:4]
-    zonal_lengths, zonal_flux_lengths, flux_shares, donor = tables[4:]
     nlat, nlon = masses.shape
+    areas, size = faces.areas, faces.sizes[i]
     blended = 0.0 if method == FACE_VELOCITY else 1.0
     if i + 2 < nlat:
-        meridians.fill_ring(rows, i + 2, masses, velocity, areas[i + 2], sizes[i + 2])
+        ahead = faces.sizes[i + 2]
+        meridians.fill_ring(rows, i + 2, masses, velocity, areas[i + 2], ahead)
     elif i + 2 == nlat:
         _lead_over_the_pole(rows, nlon, i + 1, i + 2)
-    here, south = i % RINGS, (i + 1) % RINGS
     if i + 1 < nlat:
-        meridians.fill_blends(rows, i + 1, nlon, sizes)
+        meridians.fill_blends(rows, i + 1, nlon, faces.sizes)
     else:
-        over_the_pole(rows, BLEND + south, BLEND + here, nlon, 1.0)
-    blends = BLEND + (i - 1) % RINGS, BLEND + here, BLEND + south
-    unresolved = unresolved_density(rows, blends, DENSITY + here, nlon)
+        over_the_pole(rows, BLEND + (i + 1) % RINGS, BLEND + i % RINGS, nlon, 1.0)
+    unresolved = unresolved_density(rows, i, nlon)
     if i + 1 == nlat:
         rows[SMOOTH + i % 2, :] = 0.0
     elif method == THIRD_ORDER:
-        w = southward
-        weights = (w[i, 0], w[i, 1], w[i, 2], w[i, 3])
-        meridians.third_order(rows, i, velocity, weights, lengths[i])
+        w = faces.southward
+        weights = w[i, 0], w[i, 1], w[i, 2], w[i, 3]
+        meridians.third_order(rows, i, velocity, weights, faces.south[i])
     else:
-        meridians.limited(rows, i, velocity, at_faces, lengths[i], blended)
-    place = i, DENSITY + here, sizes[i]
-    zonal_fluxes(
-        rows,
-        place,
-        velocity,
-        at_faces,
-        withheld,
-        (zonal_lengths[i], zonal_flux_lengths[i], flux_shares[i], donor[i, 2]),
-        method,
-        result,
-    )
-    meridians.fill_donors(rows, i, sizes[i], nlon, (donor[i, 3], blended))
-    give_back(rows, place, velocity, withheld)
+        meridians.limited(rows, i, velocity, at_faces, faces.south[i], blended)
+    z = faces.zonal
+    lengths = ZonalLengths(z[i, 0], z[i, 1], z[i, 2], z[i, 3])
+    zonal_fluxes(rows, i, size, velocity, at_faces, withheld, lengths, method, result)
+    meridians.fill_donors(rows, i, size, nlon, faces.chord[i], blended)
+    give_back(rows, i, velocity, withheld)
     if i > 0:
-        ends = (donor[i - 1, 1], donor[i, 0])
+        ends = faces.donor_south[i - 1], faces.donor_north[i]
         meridians.fill_north_fluxes(rows, i, ends, result)
-    ends = (donor[i, 0], donor[i, 1])
-    meridians.fill_draining_times(rows, place, areas[i], ends, result)
+    ends = faces.donor_north[i], faces.donor_south[i]
+    meridians.fill_draining_times(rows, i, size, areas[i], ends, result)
     return float(unresolved * areas[i])
 
 
@@ -173,3 +150,216 @@ def _lead_over_the_pole(rows: FloatArray, nlon: int, ring: int, beyond: int) -> 
     here, there = ring % RINGS, beyond % RINGS
     over_the_pole(rows, DENSITY + there, DENSITY + here, nlon, 1.0)
     over_the_pole(rows, FLOW + there, FLOW + here, nlon, -1.0)
+
+
+class StageRows(NamedTuple):
+    """Rows of work of a stage; rows along a ring continue around it.
+
+    ``time``, for which cells send, and ``to_south``, what they send there, hold ring i in
+    row i modulo 2, (2, ...); ``to_east``, ``kept`` and ``received`` are those of one ring.
+    """
+
+    time: FloatArray
+    to_south: FloatArray
+    to_east: FloatArray
+    kept: FloatArray
+    received: FloatArray
+
+
+@compiled
+def drained(
+    masses: FloatArray,
+    fluxes: FloatArray,
+    sizes: IntArray,
+    step: float,
+    result: FloatArray,
+) -> None:
+    """One Euler stage: every group sends min(step, draining time) times its net fluxes.
+
+    The stage is conservative, and never negative for any step.  Its result is spread within
+    groups.
+    """
+    nlat = len(masses)
+    width = masses.shape[1] + sizes.max()
+    rows = StageRows(
+        time=np.zeros((2, width)),
+        to_south=np.zeros((2, width)),
+        to_east=np.zeros(width),
+        kept=np.zeros(width),
+        received=np.zeros(width),
+    )
+    _fill_times(rows.time[0], fluxes[DRAINING_TIME, 0], step)
+    for i in range(nlat):
+        if i + 1 < nlat:
+            _fill_times(rows.time[(i + 1) % 2], fluxes[DRAINING_TIME, i + 1], step)
+        _drain_ring(rows, i, masses, fluxes, sizes[i], result)
+
+
+@compiled
+def _drain_ring(
+    rows: StageRows,
+    i: int,
+    masses: FloatArray,
+    fluxes: FloatArray,
+    size: int,
+    result: FloatArray,
+) -> None:
+    """Fill in ring ``i``, given the times for which this ring and the next one send."""
+    if i + 1 < len(masses):
+        _move_south(rows, i, fluxes)
+    else:
+        rows.to_south[i % 2, :] = 0.0
+    # With a constant size the compiler vectorises the loops: most groups are small.
+    if size == 1:
+        _move_east(rows, i, fluxes, 1)
+        _balance(rows, i, masses, result)
+    elif size == 2:
+        _balance_groups(rows, i, fluxes, masses, 2, result)
+    elif size == 4:
+        _balance_groups(rows, i, fluxes, masses, 4, result)
+    else:
+        _balance_groups(rows, i, fluxes, masses, size, result)
+
+
+@compiled
+def _fill_times(out: FloatArray, draining_times: FloatArray, step: float) -> None:
+    """Fill in the times for which the cells of a ring send."""
+    for j in range(len(draining_times)):
+        out[j] = min(step, draining_times[j] * FULL_DRAIN)
+
+
+@compiled
+def _moved(flux: float, before: float, behind: float) -> float:
+    """Mass that crosses a face in the time for which the cell that sends it does so."""
+    return max(flux, 0.0) * before + min(flux, 0.0) * behind
+
+
+@compiled
+def _move_south(rows: StageRows, i: int, fluxes: FloatArray) -> None:
+    """Fill in the mass that crosses the south faces of ring ``i``."""
+    out, north, south = rows.to_south[i % 2], rows.time[i % 2], rows.time[(i + 1) % 2]
+    for j in range(fluxes.shape[2]):
+        out[j] = _moved(fluxes[SOUTHWARD, i, j], north[j], south[j])
+
+
+@compiled
+def _move_east(rows: StageRows, i: int, fluxes: FloatArray, size: int) -> None:
+    """Fill in the mass that crosses the east faces: cell j is column j + ``size``."""
+    nlon, times, out = fluxes.shape[2], rows.time[i % 2], rows.to_east
+    for j in range(size):
+        times[nlon + j] = times[j]
+    for j in range(nlon):
+        out[size + j] = _moved(fluxes[EASTWARD, i, j], times[j], times[size + j])
+    for j in range(size):
+        out[j] = out[nlon + j]
+
+
+@compiled
+def _sent_and_received(meridional: Pair, zonal: Pair) -> Pair:
+    """Mass that a cell sends and receives through its four faces.
+
+    ``meridional`` is the mass through the north and south faces, ``zonal`` through the west
+    and east faces.
+    """
+    north, south = meridional
+    west, east = zonal
+    sent = (max(south, 0.0) - min(north, 0.0)) + (max(east, 0.0) - min(west, 0.0))
+    received = (max(north, 0.0) - min(south, 0.0)) + (max(west, 0.0) - min(east, 0.0))
+    return sent, received
+
+
+@compiled
+def _balance(rows: StageRows, i: int, masses: FloatArray, result: FloatArray) -> None:
+    """Fill in the new masses of ring ``i``, whose cells move on their own."""
+    to_north, to_south, to_east = (
+        rows.to_south[(i + 1) % 2],
+        rows.to_south[i % 2],
+        rows.to_east,
+    )
+    for j in range(masses.shape[1]):
+        zonal = to_east[j], to_east[1 + j]
+        sent, received = _sent_and_received((to_north[j], to_south[j]), zonal)
+        # What is kept is not negative, but for rounding.
+        result[i, j] = max(masses[i, j] - sent, 0.0) + received
+
+
+@compiled
+def _balance_groups(
+    rows: StageRows,
+    i: int,
+    fluxes: FloatArray,
+    masses: FloatArray,
+    size: int,
+    result: FloatArray,
+) -> None:
+    """Fill in the new masses of ring ``i``, in limited linear profiles within groups.
+
+    The mass that a group keeps is not negative, but that of a single cell may be.
+    """
+    _move_east(rows, i, fluxes, size)
+    nlon = masses.shape[1]
+    to_north, to_south, to_east = (
+        rows.to_south[(i + 1) % 2],
+        rows.to_south[i % 2],
+        rows.to_east,
+    )
+    for j in range(nlon):
+        zonal = to_east[j], to_east[size + j]
+        sent, received = _sent_and_received((to_north[j], to_south[j]), zonal)
+        rows.kept[j] = masses[i, j] - sent
+        rows.received[j] = received
+    n, per_cell = nlon // size, 1.0 / size
+    means = rows.to_east
+    for g in range(n):
+        kept, received = rows.kept[g * size], rows.received[g * size]
+        for k in range(1, size):
+            kept += rows.kept[g * size + k]
+            received += rows.received[g * size + k]
+        means[1 + g] = (max(kept, 0.0) + received) * per_cell
+    means[0], means[n + 1] = means[n], means[1]
+    for g in range(n):
+        mean = means[g + 1]
+        slope = limited_difference(means[g], mean, means[g + 2])
+        for k in range(size):
+            result[i, g * size + k] = mean + slope * ((k + 0.5) * per_cell - 0.5)
+
+
+@compiled
+def net_rate(fluxes: FloatArray, sizes: IntArray, result: FloatArray) -> None:
+    """Fill in the rate of change of each cell's mass, equal within groups."""
+    _, nlat, nlon = fluxes.shape
+    none = np.zeros(nlon)
+    for i in range(nlat):
+        row, size = result[i], sizes[i]
+        north = fluxes[SOUTHWARD, i - 1] if i > 0 else none
+        south, east = fluxes[SOUTHWARD, i], fluxes[EASTWARD, i]
+        for j in range(nlon):
+            row[j] = north[j] - south[j]
+        _add_difference(row[:size], east[nlon - size :], east[:size])
+        _add_difference(row[size:], east[: nlon - size], east[size:])
+        level_ring(row, size)
+
+
+@compiled
+def _add_difference(out: FloatArray, first: FloatArray, second: FloatArray) -> None:
+    for j in range(len(out)):
+        out[j] += first[j] - second[j]
+
+
+@compiled
+def defect(
+    old: FloatArray,
+    new: FloatArray,
+    first: FloatArray,
+    last: FloatArray,
+    sizes: IntArray,
+    step: float,
+    result: FloatArray,
+) -> None:
+    """Fill in new - old - step / 2 (first + last), equal in groups."""
+    half = 0.5 * step
+    for i in range(len(sizes)):
+        for j in range(result.shape[1]):
+            moved = new[i, j] - old[i, j]
+            result[i, j] = moved - half * (first[i, j] + last[i, j])
+        level_ring(result[i], sizes[i])

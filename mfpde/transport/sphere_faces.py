@@ -24,7 +24,7 @@ and of v_theta changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.geometry.gauss_legendre import Rings
 from mfpde.geometry.sphere import Sphere
 from mfpde.transport.line import INNER, OUTER
-from mfpde.transport.sphere import Tables
 
 CENTRAL = np.array([OUTER, INNER, INNER, OUTER])
 CORRECTED_RINGS = 8
@@ -40,9 +39,26 @@ CORRECTED_RINGS = 8
 _FIRST_FLUX_RING, _FLUX_RINGS = 2, 6
 
 
-@dataclass(frozen=True, eq=False)
-class Faces:
-    """Lengths and weights of the faces of a sphere.
+class ZonalLengths(NamedTuple):
+    """Lengths of the east and west faces of a ring.
+
+    Attributes
+    ----------
+    face, flux, donor
+        The true length, that in the third-order flux, and that for the donor flow.
+    flux_share
+        Share of the third-order flux that is reconstructed as one field rather than as
+        density times velocity.
+    """
+
+    face: float
+    flux: float
+    donor: float
+    flux_share: float
+
+
+class Faces(NamedTuple):
+    """Lengths and weights of the faces of a sphere, one entry for each ring.
 
     Attributes
     ----------
@@ -50,87 +66,66 @@ class Faces:
         Cell area and group size of each ring, (nlat,).
     south
         Length of the south face of each cell, (nlat,); 0 for the last ring.
-    zonal
-        True length of the east and west faces, (nlat,).
-    zonal_flux
-        Length of the east and west faces in the third-order flux, (nlat,).
     southward
         Weights (nlat, 4) of f in the rings i - 1 to i + 2 for the flux through the
         south faces of ring i.
-    flux_share
-        Share, by ring, of the zonal flux that is reconstructed as one field rather than
-        as density times velocity, (nlat,).
-    donor
-        Lengths (nlat, 4) for the donor flow: to the north, to the south, along the ring,
-        and the share of the zonal flow by which chords approach the pole.
+    zonal
+        What :class:`ZonalLengths` holds, (nlat, 4).
+    donor_north, donor_south
+        Lengths for the donor flow to the north and to the south, (nlat,).
+    chord
+        Share of the zonal flow by which chords approach the pole, (nlat,).
     """
 
     areas: FloatArray
     sizes: IntArray
     south: FloatArray
-    zonal: FloatArray
-    zonal_flux: FloatArray
     southward: FloatArray
-    flux_share: FloatArray
-    donor: FloatArray
-
-    @property
-    def tables(self) -> Tables:
-        """The arrays for the kernels, in their order."""
-        return (
-            self.areas,
-            self.sizes,
-            self.south,
-            self.southward,
-            self.zonal,
-            self.zonal_flux,
-            self.flux_share,
-            self.donor,
-        )
+    zonal: FloatArray
+    donor_north: FloatArray
+    donor_south: FloatArray
+    chord: FloatArray
 
 
 def faces_of(sphere: Sphere) -> Faces:
-    """Return the faces of ``sphere``."""
+    """Return the faces of ``sphere``.
+
+    The lengths for the donor flow are such that in the tangent plane of the cell's centre the
+    mean of the mass that a cell sends moves with exactly the cell's velocity: area over
+    distance, not that of the face.  (With the length of the face mass that flows away from a
+    pole is too fast, by h cot(theta) / 2, and mass that flows to it too slow: a bump that
+    contracts would drift.)
+
+    Mass that goes east or west by an angle moves along a chord, hence towards the pole too,
+    at the rate |v_phi| tan(angle / 2) cos(theta): a flow of this size away from the pole
+    makes up for it.
+    """
     rings, dphi = sphere.rings, sphere.longitude_step
+    theta, areas = rings.colatitudes, rings.weights * dphi
+    angles, apart = rings.group_sizes * dphi, np.sin(np.diff(theta))
     south = np.sin(rings.face_colatitudes[1:]) * dphi
     south[-1] = 0.0
     southward, zonal_flux = _third_order_lengths(rings)
     from_pole = np.minimum(np.arange(sphere.nlat), np.arange(sphere.nlat)[::-1])
     x = np.clip((from_pole - _FIRST_FLUX_RING) / _FLUX_RINGS, 0.0, 1.0)
     return Faces(
-        areas=rings.weights * dphi,
+        areas=areas,
         sizes=rings.group_sizes,
         south=south,
-        zonal=np.diff(rings.face_colatitudes),
-        zonal_flux=zonal_flux,
         southward=southward * dphi,
-        flux_share=x * x * (3 - 2 * x),
-        donor=_donor_lengths(rings, dphi),
+        zonal=np.stack(
+            [
+                np.diff(rings.face_colatitudes),
+                zonal_flux,
+                areas * rings.group_sizes / (np.sin(theta) * np.sin(angles)),
+                x * x * (3 - 2 * x),
+            ],
+            axis=1,
+        ),
+        donor_north=np.append(0.0, areas[1:] / apart),
+        donor_south=np.append(areas[:-1] / apart, 0.0),
+        chord=np.tan(angles / 2) * np.cos(theta),
     )
-
-
-def _donor_lengths(rings: Rings, dphi: float) -> FloatArray:
-    """Lengths and chord (nlat, 4) for the donor flow.
-
-    In the tangent plane of the cell's centre the mean of the mass that a cell sends moves
-    with exactly the cell's velocity: the length is area over distance, not that of the
-    face.  (With the length of the face mass that flows away from a pole is too fast, by
-    h cot(theta) / 2, and mass that flows to it too slow: a bump that contracts would drift.)
-
-    Mass that goes east or west by an angle moves along a chord, hence towards the pole too,
-    at the rate |v_phi| tan(angle / 2) cos(theta): a flow of this size away from the pole
-    makes up for it.
-    """
-    theta = rings.colatitudes
-    areas = rings.weights * dphi
-    angles = rings.group_sizes * dphi
-    result = np.zeros((len(theta), 4))
-    apart = np.sin(np.diff(theta))
-    result[1:, 0] = areas[1:] / apart
-    result[:-1, 1] = areas[:-1] / apart
-    result[:, 2] = areas * rings.group_sizes / (np.sin(theta) * np.sin(angles))
-    result[:, 3] = np.tan(angles / 2) * np.cos(theta)
-    return result
 
 
 def _third_order_lengths(rings: Rings) -> tuple[FloatArray, FloatArray]:

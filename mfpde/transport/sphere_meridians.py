@@ -11,6 +11,7 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled_fused
 from mfpde.transport.line import (
     Four,
+    Pair,
     blend_between,
     limited_flux,
     net_flux,
@@ -39,7 +40,6 @@ from mfpde.transport.sphere_rows import (
     SPREAD,
     copy_out,
     fill_cells,
-    kept_ring,
     sum_groups,
     wrap,
 )
@@ -76,7 +76,7 @@ def fill_blends(rows: FloatArray, i: int, nlon: int, sizes: IntArray) -> None:
     low, here, high, _ = _four(DENSITY, i)
     out, size = BLEND + i % RINGS, sizes[i]
     if size == 1:
-        _fill_blends(rows, (low, here, high), out, nlon)
+        _fill_blends(rows, out, low, here, high, nlon)
         wrap(rows, out, nlon)
         return
     n, in_groups = nlon // size, GROUP_BLEND + i % 2
@@ -87,17 +87,16 @@ def fill_blends(rows: FloatArray, i: int, nlon: int, sizes: IntArray) -> None:
     if i + 1 == len(sizes) or sizes[i + 1] != size:
         south = SPARE + 1
         sum_groups(rows, south, high, n, size)
-    _fill_blends(rows, (north, own, south), in_groups, n)
+    _fill_blends(rows, in_groups, north, own, south, n)
     wrap(rows, in_groups, n)
     fill_cells(rows, out, in_groups, n, size)
 
 
 @compiled_fused
 def _fill_blends(
-    rows: FloatArray, densities: tuple[int, int, int], out: int, count: int
+    rows: FloatArray, out: int, low: int, here: int, high: int, count: int
 ) -> None:
-    """Fill row ``out`` with the blends for these densities on three rings."""
-    low, here, high = densities
+    """Fill row ``out`` with the blends for densities in the other three rows."""
     for k in range(count):
         j = PAD + k
         own, north, south = rows[here, j], rows[low, j], rows[high, j]
@@ -163,15 +162,14 @@ def limited(
 
 @compiled_fused
 def fill_donors(
-    rows: FloatArray, i: int, size: int, nlon: int, factors: tuple[float, float]
+    rows: FloatArray, i: int, size: int, nlon: int, chord: float, blended: float
 ) -> None:
     """Fill in the flows that cells send along meridians: to one side, and to both sides.
 
-    The flow to one side is a share of the cell's own flow plus the correction for chords.
-    ``size`` is the number of cells in a group, ``factors`` are the factor of the correction
-    and the share of the donors.
+    The flow to one side is a share of the cell's own flow plus ``chord`` times the
+    correction for chords.  ``size`` is the number of cells in a group, ``blended`` the share
+    of the donors.
     """
-    chord, blended = factors
     along_ring = RING_FLOW if size == 1 else CELL_FLOW
     low, here, high, _ = _four(BLEND, i)
     flow, half = FLOW + i % RINGS, 0.5 * blended
@@ -188,34 +186,30 @@ def fill_donors(
 
 @compiled_fused
 def fill_north_fluxes(
-    rows: FloatArray, i: int, lengths: tuple[float, float], result: FloatArray
+    rows: FloatArray, i: int, lengths: Pair, result: FloatArray
 ) -> None:
     """Fill in the net fluxes through the north faces of ring ``i``."""
     smooth, before, here = SMOOTH + (i - 1) % 2, DONOR + (i - 1) % 2, DONOR + i % 2
     spread_before, spread_here = SPREAD + (i - 1) % 2, SPREAD + i % 2
-    ring = kept_ring(result, i - 1)
     for j in range(result.shape[2]):
         k = PAD + j
         donors = rows[before, k], rows[here, k]
         spreads = rows[spread_before, k], rows[spread_here, k]
         flux = net_flux(rows[smooth, k], donors, spreads, lengths)
-        result[SOUTHWARD, ring, j] = flux
+        result[SOUTHWARD, i - 1, j] = flux
 
 
 @compiled_fused
 def fill_draining_times(
     rows: FloatArray,
-    place: tuple[int, int, int],
+    i: int,
+    size: int,
     area: float,
-    lengths: tuple[float, float],
+    lengths: Pair,
     result: FloatArray,
 ) -> None:
-    """Fill in mass / outflow of the group of each cell; inf where nothing flows.
-
-    ``place`` holds the ring, the row of its density, and the cells in a group.
-    """
-    i, density, size = place
-    nlon, ring = result.shape[2], kept_ring(result, i)
+    """Fill in mass / outflow of the group of each cell; inf where nothing flows."""
+    density, nlon = DENSITY + i % RINGS, result.shape[2]
     north, south = SMOOTH + (i - 1) % 2, SMOOTH + i % 2
     donor, spread = DONOR + i % 2, SPREAD + i % 2
     if size == 1:
@@ -225,7 +219,7 @@ def fill_draining_times(
             across = outflow(smooth, rows[donor, k], rows[spread, k], lengths)
             sent = rows[ALONG_RING, k] + across
             mass = rows[density, k] * area
-            result[DRAINING_TIME, ring, j] = mass / sent if sent > 0.0 else np.inf
+            result[DRAINING_TIME, i, j] = mass / sent if sent > 0.0 else np.inf
         return
     n = nlon // size
     for j in range(nlon):

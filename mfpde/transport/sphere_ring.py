@@ -11,6 +11,7 @@ from mfpde.compiled import compiled_fused
 from mfpde.transport.line import (
     INNER,
     OUTER,
+    Four,
     apart,
     limited_flux,
     net_flux,
@@ -18,10 +19,12 @@ from mfpde.transport.line import (
     spread_both_ways,
     third_order_flux,
 )
+from mfpde.transport.sphere_faces import ZonalLengths
 from mfpde.transport.sphere_rows import (
     ALONG_RING,
     BLEND,
     CELL_FLOW,
+    DENSITY,
     EASTWARD,
     FACE_VELOCITY,
     FLOW,
@@ -43,7 +46,6 @@ from mfpde.transport.sphere_rows import (
     Withheld,
     copy_out,
     fill_cells,
-    kept_ring,
     sum_groups,
     withhold,
     wrap,
@@ -53,58 +55,52 @@ from mfpde.transport.sphere_rows import (
 @compiled_fused
 def zonal_fluxes(
     rows: FloatArray,
-    place: tuple[int, int, int],
+    i: int,
+    size: int,
     velocity: FloatArray,
     at_faces: FloatArray,
     withheld: Withheld,
-    table: tuple[float, float, float, float],
+    lengths: ZonalLengths,
     method: int,
     result: FloatArray,
 ) -> None:
-    """Fill in net fluxes through the east faces of one ring, and the outflows of its cells.
+    """Fill in net fluxes through the east faces of ring ``i``, and the outflows of its cells.
 
-    ``place`` holds the ring, the row of its density, and the cells in a group;
-    ``velocity`` and ``at_faces`` (2, nlat, nlon) are velocities at the centres and at the
-    faces; donors do not move with the ``withheld`` velocities, along the ring or across it;
-    ``table`` holds the length of the faces, their length in the third-order flux, the share
-    of this flux that is reconstructed as one field, and the length for the donor flux.
-    ``result`` are the fluxes; the rows ALONG_RING and INWARD are filled too, and
-    RING_DENSITY where groups are larger than a cell.
+    ``size`` is the number of cells in a group; ``velocity`` and ``at_faces`` (2, nlat, nlon)
+    are velocities at the centres and at the faces; donors do not move with the ``withheld``
+    velocities, along the ring or across it.  ``result`` are the fluxes; the rows ALONG_RING
+    and INWARD are filled too, and RING_DENSITY where groups are larger than a cell.
     """
-    length, flux_length, flux_share, donor_length = table
-    i, density, size = place
     n = velocity.shape[2] // size
-    _fill_line(rows, place, velocity)
+    _fill_line(rows, i, size, velocity)
     blended = 0.0 if method == FACE_VELOCITY else 1.0
-    line = density, BLEND + i % RINGS
+    density, blends = DENSITY + i % RINGS, BLEND + i % RINGS
     if size > 1:
-        line = RING_DENSITY, GROUP_BLEND + i % 2
-    _fill_speed(rows, place, velocity, at_faces, method)
+        density, blends = RING_DENSITY, GROUP_BLEND + i % 2
+    _fill_speed(rows, i, size, velocity, at_faces, method)
     if method == THIRD_ORDER:
-        _third_order(rows, line, n, flux_length)
-        if flux_share < 1.0:
-            _reconstruct_apart(rows, line, n, (1.0 - flux_share) * flux_length)
+        _third_order(rows, density, blends, n, lengths.flux)
+        if lengths.flux_share < 1.0:
+            length = (1.0 - lengths.flux_share) * lengths.flux
+            _reconstruct_apart(rows, density, blends, n, length)
     else:
-        _limited(rows, line, n, length, blended)
+        _limited(rows, density, blends, n, lengths.face, blended)
     wrap(rows, RING_SMOOTH, n)
-    withhold(rows, place, withheld)
-    _fill_donors(rows, place, n, blended)
+    withhold(rows, i, size, withheld)
+    _fill_donors(rows, i, size, n, blended)
     wrap(rows, RING_DONOR, n)
     wrap(rows, RING_SPREAD, n)
-    _fill_fluxes(rows, place, n, donor_length, result)
+    _fill_fluxes(rows, i, size, n, lengths.donor, result)
 
 
 @compiled_fused
-def _fill_line(
-    rows: FloatArray, place: tuple[int, int, int], velocity: FloatArray
-) -> None:
+def _fill_line(rows: FloatArray, i: int, size: int, velocity: FloatArray) -> None:
     """Fill in the flow of each group along the ring, continued around the ring.
 
     Where groups are larger than a cell, their density and their flow across the ring are
     filled in too.
     """
-    i, density, size = place
-    nlon = velocity.shape[2]
+    density, nlon = DENSITY + i % RINGS, velocity.shape[2]
     n = nlon // size
     if size == 1:
         for j in range(nlon):
@@ -127,13 +123,13 @@ def _fill_line(
 @compiled_fused
 def _fill_speed(
     rows: FloatArray,
-    place: tuple[int, int, int],
+    i: int,
+    size: int,
     velocity: FloatArray,
     at_faces: FloatArray,
     method: int,
 ) -> None:
     """Fill in the velocity at the east face of each group."""
-    i, _, size = place
     nlon = velocity.shape[2]
     n = nlon // size
     if size == 1:
@@ -162,19 +158,18 @@ def _face_blend(rows: FloatArray, blends: int, g: int) -> float:
 
 
 @compiled_fused
-def _four(rows: FloatArray, row: int, g: int) -> tuple[float, float, float, float]:
+def _four(rows: FloatArray, row: int, g: int) -> Four:
     """Four neighbours with the east face of column ``g`` in their middle."""
     return rows[row, g - 1], rows[row, g], rows[row, g + 1], rows[row, g + 2]
 
 
 @compiled_fused
 def _third_order(
-    rows: FloatArray, line: tuple[int, int], n: int, length: float
+    rows: FloatArray, density: int, blends: int, n: int, length: float
 ) -> None:
     """Fill in the share 1 - B of the third-order flux through the east faces."""
     outer, inner = OUTER * length, INNER * length
     weights = (outer, inner, inner, outer)
-    density, blends = line
     for c in range(n):
         g = PAD + c
         densities, flows = _four(rows, density, g), _four(rows, RING_FLOW, g)
@@ -185,10 +180,9 @@ def _third_order(
 
 @compiled_fused
 def _reconstruct_apart(
-    rows: FloatArray, line: tuple[int, int], n: int, length: float
+    rows: FloatArray, density: int, blends: int, n: int, length: float
 ) -> None:
     """Exchange the central flux of rho v over ``length`` for v times central density."""
-    density, blends = line
     for c in range(n):
         g = PAD + c
         densities, flows = _four(rows, density, g), _four(rows, RING_FLOW, g)
@@ -198,10 +192,9 @@ def _reconstruct_apart(
 
 @compiled_fused
 def _limited(
-    rows: FloatArray, line: tuple[int, int], n: int, length: float, blended: float
+    rows: FloatArray, density: int, blends: int, n: int, length: float, blended: float
 ) -> None:
     """Fill in the share 1 - ``blended`` B of the limited flux through the east faces."""
-    density, blends = line
     for c in range(n):
         g = PAD + c
         speed = rows[RING_SPEED, g] * length
@@ -210,15 +203,12 @@ def _limited(
 
 
 @compiled_fused
-def _fill_donors(
-    rows: FloatArray, place: tuple[int, int, int], n: int, blended: float
-) -> None:
+def _fill_donors(rows: FloatArray, i: int, size: int, n: int, blended: float) -> None:
     """Fill in the flows that groups send to one side and to both, and the row INWARD.
 
     Mass that moves by an angle to a face's other side moves along a chord, and leaves the
     great circle of its cell; INWARD is its flow, without the factor of the angle.
     """
-    i, _, size = place
     half = 0.5 * blended
     inward, blends, across = INWARD, BLEND + i % RINGS, FLOW + i % RINGS
     if size > 1:
@@ -239,14 +229,13 @@ def _fill_donors(
 @compiled_fused
 def _fill_fluxes(
     rows: FloatArray,
-    place: tuple[int, int, int],
+    i: int,
+    size: int,
     n: int,
     length: float,
     result: FloatArray,
 ) -> None:
     """Fill in net fluxes through the east faces, and the outflow of each group."""
-    i, _, size = place
-    ring = kept_ring(result, i)
     per_cell, lengths = 1.0 / size, (length, length)
     for c in range(n):
         g = PAD + c
@@ -258,7 +247,7 @@ def _fill_fluxes(
             donors = rows[RING_DONOR, PAD + j], rows[RING_DONOR, PAD + j + 1]
             spreads = rows[RING_SPREAD, PAD + j], rows[RING_SPREAD, PAD + j + 1]
             flux = net_flux(rows[RING_SMOOTH, PAD + j], donors, spreads, lengths)
-            result[EASTWARD, ring, j] = flux
+            result[EASTWARD, i, j] = flux
     else:
         for c in range(n):
             g = PAD + c

@@ -9,6 +9,8 @@ Numbers by which the kernels of the sphere know schemes and fluxes.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled, compiled_sum
 from mfpde.transport.line import braked
@@ -43,11 +45,18 @@ GROUP_SUM, GROUP_BLEND = 3 * RINGS + 15, 4 * RINGS + 15
 CELL_FLOW = 4 * RINGS + 17
 SPARE = 4 * RINGS + 18
 ROWS = SPARE + 2
-RINGS_KEPT = 2
-"""Rings of fluxes at hand where they are not kept."""
 
-Withheld = tuple[IntArray, IntArray, FloatArray]
-"""Few velocities: the first of each ring (nlat + 1,), their columns, and they (n, 2)."""
+
+class Withheld(NamedTuple):
+    """The few velocities at centres with which donors do not move, ring by ring.
+
+    ``firsts`` (nlat + 1,) numbers the first velocity of each ring; ``columns`` (n,) and
+    ``velocities`` (n, 2) are the longitudes' numbers and the velocities to south and east.
+    """
+
+    firsts: IntArray
+    columns: IntArray
+    velocities: FloatArray
 
 
 @compiled
@@ -59,13 +68,10 @@ def wrap(rows: FloatArray, row: int, count: int) -> None:
 
 
 @compiled
-def withhold(rows: FloatArray, place: tuple[int, int, int], withheld: Withheld) -> None:
-    """Subtract from the flows of a ring the part that does not move donors.
-
-    ``place`` holds the ring, the row of its density, and the cells in a group.
-    """
-    i, density, size = place
+def withhold(rows: FloatArray, i: int, size: int, withheld: Withheld) -> None:
+    """Subtract from the flows of ring ``i``, in groups of ``size``, what moves no donors."""
     firsts, columns, velocities = withheld
+    density = DENSITY + i % RINGS
     along = RING_FLOW if size == 1 else CELL_FLOW
     for n in range(firsts[i], firsts[i + 1]):
         j = PAD + columns[n]
@@ -81,14 +87,11 @@ def withhold(rows: FloatArray, place: tuple[int, int, int], withheld: Withheld) 
 
 @compiled
 def give_back(
-    rows: FloatArray,
-    place: tuple[int, int, int],
-    velocity: FloatArray,
-    withheld: Withheld,
+    rows: FloatArray, i: int, velocity: FloatArray, withheld: Withheld
 ) -> None:
-    """Restore the whole meridional flow of a ring, which other rings' fluxes need."""
-    i, density, _ = place
+    """Restore the whole meridional flow of ring ``i``, which other rings' fluxes need."""
     firsts, columns, _ = withheld
+    density = DENSITY + i % RINGS
     for n in range(firsts[i], firsts[i + 1]):
         j = columns[n]
         rows[FLOW + i % RINGS, PAD + j] = rows[density, PAD + j] * velocity[0, i, j]
@@ -106,11 +109,10 @@ def over_the_pole(
 
 
 @compiled_sum
-def unresolved_density(
-    rows: FloatArray, blends: tuple[int, int, int], density: int, count: int
-) -> float:
-    """Sum of densities times the largest of the blends in three rows."""
-    low, here, high = blends
+def unresolved_density(rows: FloatArray, i: int, count: int) -> float:
+    """Sum of the densities of ring ``i`` times the largest blend on it and beside it."""
+    low, high = BLEND + (i - 1) % RINGS, BLEND + (i + 1) % RINGS
+    here, density = BLEND + i % RINGS, DENSITY + i % RINGS
     total = 0.0
     for k in range(count):
         j = PAD + k
@@ -163,17 +165,9 @@ def _fill_cells(rows: FloatArray, out: int, values: int, count: int, size: int) 
 
 
 @compiled
-def kept_ring(fluxes: FloatArray, i: int) -> int:
-    """Place of ring ``i`` in fluxes of all rings, or of the last RINGS_KEPT."""
-    # A division by a number that the compiler does not know takes as long as 30 cells.
-    return i % RINGS_KEPT if fluxes.shape[1] == RINGS_KEPT else i
-
-
-@compiled
 def copy_out(
     result: FloatArray, which: int, i: int, rows: FloatArray, row: int
 ) -> None:
     """Fill ring ``i`` of the fluxes from a row."""
-    ring = kept_ring(result, i)
     for j in range(result.shape[2]):
-        result[which, ring, j] = rows[row, PAD + j]
+        result[which, i, j] = rows[row, PAD + j]

@@ -12,16 +12,16 @@ from mfpde.geometry.sphere import Sphere, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
 from mfpde.transport import sphere_rows as methods
-from mfpde.transport import sphere_stage as stages
 from mfpde.transport.base import (
     SAFE_SHARE,
     Flow,
     State,
     Transport,
     check_monotone,
-    mixed_points,
+    geometry_of,
 )
 from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
+from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.sphere_faces import faces_of
 from mfpde.transport.sphere_rows import Withheld
 
@@ -38,13 +38,10 @@ class SphereTransport(Transport):
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
-        if not isinstance(grid.geometry, Sphere):
-            raise ValueError(f"geometry = {grid.geometry!r} must be a Sphere")
-        self.sphere = grid.geometry
-        faces = faces_of(self.sphere)
-        self._sizes = faces.sizes
-        self._tables = faces.tables
-        self._withheld = _where_any(grid.withheld_velocity)
+        self.sphere = geometry_of(grid, Sphere, "Sphere")
+        self._faces = faces_of(self.sphere)
+        self._sizes = self._faces.sizes
+        self._withheld = _where_any(withheld_velocity(grid))
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Masses spread linearly within the groups near the poles."""
@@ -57,19 +54,21 @@ class SphereTransport(Transport):
     ) -> FloatArray:
         """Masses after an Euler stage."""
         result = np.empty(masses.shape)
-        stages.drained(masses, outflows, self._sizes, step, result)
+        kernels.drained(masses, outflows, self._sizes, step, result)
         return result
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, equal within groups."""
         result = np.empty(self.sphere.shape)
-        stages.net_rate(outflows, self._sizes, result)
+        kernels.net_rate(outflows, self._sizes, result)
         return result
 
     def defect(
         self,
-        masses: tuple[FloatArray, FloatArray],
-        rates: tuple[FloatArray, FloatArray],
+        old: FloatArray,
+        new: FloatArray,
+        first_rate: FloatArray,
+        last_rate: FloatArray,
         step: float,
     ) -> FloatArray:
         """Defect of the trapezoidal rule in the masses of groups, without their profiles.
@@ -78,7 +77,7 @@ class SphereTransport(Transport):
         nothing about the error in time.
         """
         result = np.empty(self.sphere.shape)
-        stages.defect(masses, rates, self._sizes, step, result)
+        kernels.defect(old, new, first_rate, last_rate, self._sizes, step, result)
         return result
 
     def density_mass(self, state: State, flow: Flow) -> float:
@@ -109,31 +108,11 @@ class SphereTransport(Transport):
             velocity,
             at_faces,
             self._withheld,
-            self._tables,
+            self._faces,
             self.method,
             result,
         )
         return result, float(unresolved)
-
-    def mixed_stage(
-        self, start: State, state: State, step: float, share: float
-    ) -> State:
-        """Return the mixed stage of any grid, in one pass that does not keep the fluxes."""
-        _, moments, velocity, atom_velocities = self.motion(state)
-        masses = np.empty(state.masses.shape)
-        stages.mixed_stage(
-            state.masses,
-            velocity,
-            self._at_faces(moments, velocity),
-            self._withheld,
-            self._tables,
-            self.method,
-            (step, share),
-            start.masses,
-            masses,
-        )
-        points = state.moved_along(atom_velocities, step)
-        return start.moved(masses, mixed_points(start, points, share))
 
     @abstractmethod
     def _at_faces(self, moments: ComplexArray, velocity: FloatArray) -> FloatArray:
@@ -213,7 +192,8 @@ def _where_any(velocity: FloatArray) -> Withheld:
     """Return the velocities of (2, nlat, nlon) that are not 0, as the kernels take them."""
     is_any = velocity.any(axis=0)
     firsts = np.concatenate([[0], np.cumsum(is_any.sum(axis=1))])
-    return firsts, np.nonzero(is_any)[1], np.ascontiguousarray(velocity[:, is_any].T)
+    columns = np.nonzero(is_any)[1]
+    return Withheld(firsts, columns, np.ascontiguousarray(velocity[:, is_any].T))
 
 
 def _means_at_faces(components: FloatArray) -> FloatArray:

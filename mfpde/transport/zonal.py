@@ -14,7 +14,8 @@ from mfpde.geometry.remap import GHOSTS, edge_densities
 from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
-from mfpde.transport.base import Transport, check_monotone
+from mfpde.transport.base import SSPRK3, Transport, check_monotone, geometry_of
+from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import blends, braked, donor_flux
 from mfpde.transport.semi_lagrangian import SemiLagrangian
 
@@ -56,10 +57,8 @@ class ZonalLine:
     """An equation's velocity at the faces of a zonal grid, and the blends of its densities."""
 
     def __init__(self, grid: GridEquation) -> None:
-        if not isinstance(grid.geometry, Zonal):
-            raise ValueError(f"geometry = {grid.geometry!r} must be a Zonal grid")
         self.grid = grid
-        self.zonal = grid.geometry
+        self.zonal = geometry_of(grid, Zonal, "Zonal grid")
         angles = self.zonal.face_angles
         external = grid.external_velocity_along(
             self.zonal.points_at(angles), self.zonal.tangents_at(angles)
@@ -98,7 +97,7 @@ class ZonalTransport(Transport):
         self._line = ZonalLine(grid)
         self.zonal = self._line.zonal
         # What of the velocity does not move donors, ghost cells included.
-        self._withheld = _odd(grid.withheld_velocity[0], GHOSTS)
+        self._withheld = _odd(withheld_velocity(grid)[0], GHOSTS)
 
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
@@ -113,6 +112,8 @@ class ZonalTransport(Transport):
 
 class DonorBlendedZonal(ZonalTransport):
     """Donor blending with limited sixth-order edge values in smooth regions."""
+
+    shares_of_stages = SSPRK3
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray

@@ -1,4 +1,4 @@
-"""``mfpde continuation``: a stationary state followed in a parameter of a settings file."""
+"""``mfpde minimize`` and ``mfpde continuation``: stationary states of a settings file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,41 @@ from mfpde.branches import continuation as followed
 from mfpde.branches.arclength import check_parameter, equation_at
 from mfpde.branches.following import BranchStart
 from mfpde.commands import DONE, NUMERICAL_FAILURE
-from mfpde.commands.answers import check_file_place, say
-from mfpde.geometry import Circle, Sphere
+from mfpde.commands.answers import (
+    check_file_place,
+    circle_or_sphere,
+    figure_saved,
+    say,
+)
 from mfpde.measures.measure import Atoms
 from mfpde.settings.settings import Settings, SettingsError, read_settings
-from mfpde.stationary import maximize, minimize
+from mfpde.stationary import maximize
+from mfpde.stationary import minimize as minimized
+from mfpde.stationary.certification import energy_scale
+
+
+def minimize(arguments: argparse.Namespace) -> int:
+    """Minimise, print kind, energy, gap and atoms, and draw if a figure is asked for.
+
+    The exit code is 3 if the gap is not as small as wanted; it is printed all the same.
+    """
+    check_file_place("--figure", arguments.figure)
+    settings = read_settings(arguments.config, arguments.set)
+    equation, geometry = settings.build_equation(), settings.build_geometry()
+    grid = circle_or_sphere(
+        geometry, f"geometry = {geometry!r}: minimize works on a circle or a sphere"
+    )
+    try:
+        found = minimized(equation, grid, tolerance=arguments.tolerance)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    say(str(found))
+    if arguments.figure is not None:
+        from mfpde.plotting import plot_certificate
+
+        say(figure_saved(plot_certificate(found), arguments.figure))
+    wanted = arguments.tolerance * energy_scale(equation)
+    return DONE if found.gap <= wanted else NUMERICAL_FAILURE
 
 
 def continuation(arguments: argparse.Namespace) -> int:
@@ -40,10 +70,9 @@ def continuation(arguments: argparse.Namespace) -> int:
         raise SettingsError(str(error)) from error
     say(str(found))
     if arguments.figure is not None:
-        from mfpde.plotting import plot_continuation, save_figure
+        from mfpde.plotting import plot_continuation
 
-        pdf, png = save_figure(plot_continuation(found), arguments.figure)
-        say(f"drawn in {pdf} and {png}")
+        say(figure_saved(plot_continuation(found), arguments.figure))
     return DONE if found.is_complete else NUMERICAL_FAILURE
 
 
@@ -80,12 +109,12 @@ def _start(settings: Settings, parameter: str, value: float) -> BranchStart:
     if equation.direction == "ascent":
         best = maximize(equation)
         return Atoms(best.points[:1])
-    if not isinstance(geometry, Circle | Sphere):
-        raise ValueError(
-            f"geometry = {geometry!r}: the minimiser that the branch starts from is known "
-            "on a circle or a sphere"
-        )
-    found = minimize(equation, geometry)
+    grid = circle_or_sphere(
+        geometry,
+        f"geometry = {geometry!r}: the minimiser that the branch starts from is known "
+        "on a circle or a sphere",
+    )
+    found = minimized(equation, grid)
     if found.atoms is None:
         raise ValueError(
             f"{parameter} = {value:g}: the minimiser there is a {found.kind}, not of atoms; "

@@ -1,12 +1,20 @@
-"""A progress line of a run: time, step, mass drift, energy and largest density."""
+"""Observers of a run, which look on while it is computed and cannot change it.
+
+The progress line is one: time, step, mass drift, energy and largest density.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from mfpde.measures.events import Event
+from mfpde.measures.measure import Measure
+from mfpde.runs.run import Quantity, Refinement, Run
+from mfpde.tracking import Tracker
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +42,58 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
+
+
+class Observer:
+    """An onlooker of a run, ``solve(..., observer=...)``, whose methods do nothing by default.
+
+    A subclass overrides the methods of what it wants to see.  At a save they are called in
+    the order ``follow``, ``tell``, ``save``.  :class:`mfpde.storage.RunWriter` is an observer
+    that stores the run as it goes.
+
+    Attributes
+    ----------
+    watches_steps
+        Whether :meth:`step` is called: its numbers cost an energy at every step.
+    """
+
+    watches_steps: bool = False
+
+    def begin(self, quantities: Mapping[str, Quantity]) -> None:
+        """See, before the first save, what the diagnostics of the run mean, by name."""
+
+    def step(self, progress: Progress) -> None:
+        """See the numbers of each step, if ``watches_steps`` is true."""
+
+    def follow(self, track: Tracker) -> None:
+        """See the atoms that were followed up to this save, if the run has a track."""
+
+    def tell(self, events: Sequence[Event]) -> None:
+        """See all events so far that exact atoms tell of, at each save after the first event."""
+
+    def save(
+        self, time: float, measure: Measure, diagnostics: Mapping[str, float]
+    ) -> None:
+        """See a saved state with its diagnostics."""
+
+    def refined(self, refinement: Refinement) -> None:
+        """See that the grid was doubled."""
+
+    def finish(self, run: Run) -> None:
+        """See the finished run."""
+
+
+class StepObserver(Observer):
+    """An observer that hands each step's numbers to a function."""
+
+    watches_steps = True
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+
+    def step(self, progress: Progress) -> None:
+        """Report the numbers of a step."""
+        self._report(progress)
 
 
 def described(progress: Progress) -> str:

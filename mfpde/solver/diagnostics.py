@@ -1,0 +1,158 @@
+"""Diagnostics: the numbers that a run records at every save.
+
+A diagnostic is one record: its name, meaning, unit and function.  The diagnostics of every
+run are the table ``DIAGNOSTICS``; a user's own are given to a run,
+
+    solve(..., diagnostics=[Diagnostic("spread", "int |x - m|^2 dmu", "1", spread)])
+
+with a function of a :class:`Snapshot`.  All are kept in ``run.diagnostics``, stored with
+meaning and unit, shown, and drawn in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mfpde.arrays import shown
+from mfpde.detection import ball_radius, largest_ball_mass
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.measures.measure import Measure
+from mfpde.runs.run import Quantity
+from mfpde.terms import PointMasses
+from mfpde.transport import Flow, State
+
+UNKNOWN_UNIT = "unknown"
+"""Unit of the numbers of ``solve(..., observe=...)``, which come without one."""
+
+
+class Snapshot(NamedTuple):
+    """A state of a run as a diagnostic sees it.
+
+    Attributes
+    ----------
+    equation, measure
+        The equation and the state.
+    step
+        The last time step.
+    geometry, state, flow
+        The present grid, and the solver's own form of the state and of its velocities.
+    """
+
+    equation: MeanFieldEquation
+    measure: Measure
+    step: float
+    geometry: Geometry
+    state: State
+    flow: Flow
+
+
+@dataclass(frozen=True)
+class Diagnostic(Quantity):
+    """A number that is recorded at every save: name, meaning, unit, and its function."""
+
+    function: Callable[[Snapshot], float]
+
+
+def _energy(seen: Snapshot) -> float:
+    """Energy of the state; NaN for an equation that has none."""
+    if not seen.equation.has_energy:
+        return np.nan
+    atoms = PointMasses(seen.state.points, seen.state.atom_masses)
+    grid = seen.equation.on(seen.geometry)
+    return grid.energy(seen.state.masses, atoms, seen.flow.moments)
+
+
+def _dissipation(seen: Snapshot) -> float:
+    state, flow = seen.state, seen.flow
+    velocity = seen.equation.on(seen.geometry).velocity(flow.moments)
+    speed_squared = (velocity**2).sum(axis=0)
+    atom_speed_squared = (flow.atom_velocities**2).sum(axis=-1)
+    by_cells = (state.masses * speed_squared).sum()
+    return float(by_cells + (state.atom_masses @ atom_speed_squared))
+
+
+DIAGNOSTICS: dict[str, Diagnostic] = {
+    diagnostic.name: diagnostic
+    for diagnostic in (
+        Diagnostic(
+            "mass",
+            "total mass of density and atoms",
+            "1",
+            lambda seen: seen.state.total_mass,
+        ),
+        Diagnostic(
+            "minimum",
+            "smallest density",
+            "1/area",
+            lambda seen: seen.measure.density.values.min(),
+        ),
+        Diagnostic("energy", "E = (1/2 beta) iint K dmu dmu + int V dmu", "1", _energy),
+        Diagnostic(
+            "dissipation",
+            "int |v|^2 dmu, the rate |dE/dt| of a gradient flow",
+            "1/time",
+            _dissipation,
+        ),
+        Diagnostic(
+            "largest_density",
+            "largest density",
+            "1/area",
+            lambda seen: seen.measure.density.values.max(),
+        ),
+        Diagnostic(
+            "largest_ball_mass",
+            "largest mass in a ball of radius min(1/(2 sqrt beta), pi/6) (zonal: about a pole)",
+            "1",
+            lambda seen: largest_ball_mass(seen.measure, ball_radius(seen.equation)),
+        ),
+        Diagnostic("step", "last time step", "time", lambda seen: seen.step),
+    )
+}
+
+
+def chosen_diagnostics(
+    own: Sequence[Diagnostic], observe: Mapping[str, Callable[[Measure], float]] | None
+) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a run: those of every run, the user's own, the observed.
+
+    Raises
+    ------
+    ValueError
+        If a name is taken, or what is given is no diagnostic or no function.
+    """
+    chosen = dict(DIAGNOSTICS)
+    for diagnostic in own:
+        # Users hand over other things too.
+        given: object = diagnostic
+        if not isinstance(given, Diagnostic) or not callable(given.function):
+            raise ValueError(
+                f"diagnostics holds {shown(given)}; it takes Diagnostic(name, meaning, unit, "
+                "function of a Snapshot)"
+            )
+        _check_name("diagnostics", given.name, chosen)
+        chosen[given.name] = given
+    for name, function in dict(observe or {}).items():
+        _check_name("observe", name, chosen)
+        if not callable(function):
+            raise ValueError(
+                f"observe[{name!r}] = {shown(function)} must be a function of the measure"
+            )
+        chosen[name] = Diagnostic(name, name, UNKNOWN_UNIT, _of_measure(function))
+    return tuple(chosen.values())
+
+
+def _of_measure(function: Callable[[Measure], float]) -> Callable[[Snapshot], float]:
+    return lambda seen: function(seen.measure)
+
+
+def _check_name(argument: str, name: str, taken: Mapping[str, Diagnostic]) -> None:
+    if name in taken:
+        raise ValueError(
+            f"{argument}: {name!r} is recorded anyway ({taken[name].meaning}); give "
+            f"your own number another name, such as 'my_{name}'"
+        )

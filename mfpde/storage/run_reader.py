@@ -1,0 +1,227 @@
+"""Reading runs from disk: whole runs, their settings and ends, and the xarray Dataset.
+
+What a store holds is told in :mod:`mfpde.storage`.  Attributes that never change have a
+checksum of their own, beside those of the records.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+import zarr
+
+from mfpde.runs.run import Run
+from mfpde.runs.stopping import StopReason, interrupted
+from mfpde.storage.equation_record import (
+    equation_from_dict,
+    stored_geometries,
+    stored_refinements,
+)
+from mfpde.storage.growing_store import (
+    TIME,
+    StoreError,
+    complete_records,
+    read_dataset,
+)
+from mfpde.storage.state_record import (
+    stored_diagnostics,
+    stored_quantities,
+    stored_states,
+)
+from mfpde.storage.track_record import stored_events, stored_track
+
+PARTICLES = "particles"
+"""Group of the particle run beside a density run."""
+FINAL = "final"
+"""Group of the last state of a run, if it was not saved."""
+EVENTS = "events"
+JUNCTIONS = "junctions"
+_CHECKSUM = "attributes_checksum"
+_FIXED = ("equation", "geometry", "settings", "convention")
+
+
+def load(
+    path: str | Path, *, group: str | None = None, skip_damaged: bool = False
+) -> Run:
+    """Read a run back, to the bit; also one that was killed between two saves.
+
+    Parameters
+    ----------
+    path, group
+        A store written by :func:`save` or :class:`RunWriter`; ``"particles"`` for the
+        particle run beside the density run.
+    skip_damaged
+        Leave out saves that do not match their checksums or cannot be read, in place of an
+        error.
+
+    Returns
+    -------
+    Run
+        Its ``equation`` is None where terms were the user's own functions; its ``stop``
+        is of kind ``"interrupted"`` where the run never finished.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no store (or no such group in it).
+    StoreError
+        If the store is not that of a run, holds no saved state, or is damaged: the message
+        says what can still be read.
+    """
+    stored = opened_group(path, group)
+    attributes: dict[str, Any] = dict(stored.attrs)
+    check_attributes(path, attributes)
+    try:
+        return _loaded(path, stored, attributes, skip_damaged=skip_damaged)
+    except StoreError:
+        raise
+    # Attributes or variables that are gone, or are no longer what they were.
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise StoreError(f"{path} is damaged: {error}") from error
+
+
+def _loaded(
+    path: str | Path,
+    stored: zarr.Group,
+    attributes: dict[str, Any],
+    *,
+    skip_damaged: bool,
+) -> Run:
+    geometries = stored_geometries(attributes)
+    dataset = read_dataset(stored, skip_damaged=skip_damaged)
+    times = np.asarray(dataset[TIME].values, dtype=np.float64)
+    states = stored_states(dataset, geometries)
+    lasts = [(float(t), s) for t, s in zip(times[-1:], states[-1:], strict=True)]
+    if FINAL in stored:
+        last = read_dataset(zarr.open_group(stored.store_path / FINAL, mode="r"))
+        lasts += [(float(last[TIME][0]), s) for s in stored_states(last, geometries)]
+    if not lasts:
+        raise StoreError(f"{path} holds no saved state: the run ended before its first")
+    final_time, final = lasts[-1]
+    junctions = str(attributes.get(JUNCTIONS, "[]"))
+    track = stored_track(dataset, junctions, dimension=final.dimension)
+    diagnostics = stored_diagnostics(dataset)
+    return Run(
+        equation=equation_from_dict(json.loads(attributes["equation"])),
+        times=times,
+        states=states,
+        diagnostics=diagnostics,
+        stop=stop_of(attributes, final_time),
+        final=final,
+        final_time=float(attributes.get("final_time", final_time)),
+        statistics=json.loads(attributes.get("statistics", "{}")),
+        # A process may have been killed between events and the save after them.
+        events=tuple(
+            event
+            for event in stored_events(attributes.get(EVENTS), track)
+            if event.time <= final_time
+        ),
+        track=track,
+        refinements=stored_refinements(attributes, final_time),
+        quantities=stored_quantities(dataset, diagnostics),
+    )
+
+
+def open_dataset(path: str | Path, *, group: str | None = None) -> xr.Dataset:
+    """Open the store of a run as an xarray Dataset, lazily.
+
+    A store that was left in the middle of a save is cut to its complete records (and
+    read into memory); plain ``xarray.open_zarr`` refuses it.
+    """
+    stored = opened_group(path, group)
+    lengths = {
+        (dimension, size)
+        for _, array in stored.arrays()
+        for dimension, size in zip(
+            array.metadata.dimension_names or (),  # type: ignore[union-attr]
+            array.shape,
+            strict=True,
+        )
+    }
+    sizes = dict(lengths)
+    if len(lengths) > len(sizes) or complete_records(stored) < sizes[TIME]:
+        return read_dataset(stored)
+    return xr.open_dataset(
+        str(path), engine="zarr", group=group, consolidated=False, chunks=None
+    )
+
+
+def stored_stop(path: str | Path) -> StopReason | None:
+    """Return the reason of a stored run's end, or None if the run was killed before it."""
+    attributes: dict[str, Any] = dict(opened_group(path, None).attrs)
+    return stop_of(attributes, 0.0) if "stop_kind" in attributes else None
+
+
+def stored_settings(path: str | Path) -> dict[str, Any] | None:
+    """Return the settings from which a stored run was made, or None without settings."""
+    attributes = dict(opened_group(path, None).attrs)
+    check_attributes(path, attributes)
+    text = attributes.get("settings")
+    return None if text is None else dict(json.loads(str(text)))
+
+
+def with_checksum(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes with a checksum of equation, grid and settings among them."""
+    return {**attributes, _CHECKSUM: _attributes_checksum(attributes)}
+
+
+def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
+    """Raise :class:`StoreError` if equation, grid or settings were changed on disk.
+
+    Raises
+    ------
+    StoreError
+        If they do not match their checksum; stores of older versions have none.
+    """
+    there = attributes.get(_CHECKSUM)
+    if there is not None and there != _attributes_checksum(attributes):
+        raise StoreError(
+            f"{path}/zarr.json is damaged: equation, geometry or settings do not match "
+            "their checksum"
+        )
+
+
+def _attributes_checksum(attributes: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps([attributes.get(name) for name in _FIXED]).encode())
+
+
+def has_particles(path: str | Path) -> bool:
+    """Whether the store at ``path`` holds a particle run beside the density run."""
+    return PARTICLES in opened_group(path, None)
+
+
+def existing_store(path: str | Path) -> str:
+    """Return ``path``, or raise ``FileNotFoundError`` if there is no store at it."""
+    if not (Path(path) / "zarr.json").is_file():
+        raise FileNotFoundError(f"there is no store of a run at {path}")
+    return str(path)
+
+
+def opened_group(path: str | Path, group: str | None) -> zarr.Group:
+    """Return the store of a run, or a ``group`` of it, to be read."""
+    try:
+        whole = zarr.open_group(existing_store(path), mode="r")
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{path}/zarr.json cannot be read, it is cut short or garbled: {error}"
+        ) from error
+    if "mfpde_version" not in whole.attrs:
+        raise StoreError(f"{path} is a zarr store, but not of a run of mfpde")
+    if group is None:
+        return whole
+    if group not in whole:
+        raise FileNotFoundError(f"{path} has no group {group!r}")
+    return zarr.open_group(str(path), path=group, mode="r")
+
+
+def stop_of(attributes: Mapping[str, Any], reached: float) -> StopReason:
+    """Return the reason of a run's end; without one the run was interrupted at ``reached``."""
+    if "stop_kind" not in attributes:
+        return interrupted(reached)
+    return StopReason(str(attributes["stop_kind"]), str(attributes["stop_message"]))

@@ -1,0 +1,90 @@
+"""Velocities with which mass concentrated in a cell does not move, beside kinks of a drift.
+
+Concentrated mass has no place within its cell: it moves from centre to centre.  Where a part
+of the drift carries it to a hyperplane behind which this part vanishes, mass would leave every
+cell whose centre still feels the drift, and rest half a cell behind the kink in the mean.  So
+the part is withheld from cells whose centres are closer to the kink than the mean distance by
+which mass that jumps from cell to cell passes a line; for jumps d_k at rates r_k it is
+sum_k r_k d_k^2 / (2 sum_k r_k d_k) (renewal theory).  A part that leaves its kink is withheld
+as far if another part brings mass to this kink from behind: it would carry away the mass that
+rests there, whose mean may be on either side.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.grid_equation import GridEquation
+from mfpde.terms.base import ExternalTerm, KinkedParts, tangential
+
+ON_A_FACE = 1e-2
+"""Share of half a cell by which a kink may miss a face and still lie on it.
+
+On a sphere it always misses a little: half a cell is longer than its height."""
+_SAME_PLANE = 1e-12
+
+
+def withheld_velocity(grid: GridEquation) -> FloatArray:
+    """Part of the external velocity that does not move donors, (directions, *shape)."""
+    points, half_edges = grid.geometry.points, grid.geometry.half_edges
+    held = np.zeros(points.shape)
+    for term in grid.externals:
+        held += withheld_drift(term, points, half_edges, grid.sign)
+    return np.asarray(
+        grid.sign * np.einsum("a...i,...i->a...", grid.geometry.tangents, held)
+    )
+
+
+def withheld_drift(
+    term: ExternalTerm, points: FloatArray, half_edges: FloatArray, sign: int
+) -> FloatArray:
+    """Part of the drift of ``term`` that does not move mass concentrated in a cell.
+
+    Parameters
+    ----------
+    term
+        The term; only its ``kinked_parts`` are withheld.
+    points
+        Centres of the cells, (..., d).
+    half_edges
+        Tangent vectors from each centre to the middle of its faces, (k, ..., d).
+    sign
+        The sign s of the flow: mass moves with s times the drift.
+
+    Returns
+    -------
+    Part of the drift, (..., d).
+    """
+    held = np.zeros(points.shape)
+    parts = term.kinked_parts
+    if parts is None:
+        return held
+    heights = parts.heights(points)
+    squares = (half_edges**2).sum(axis=-1)
+    for k, normal in enumerate(parts.normals):
+        vectors = tangential(np.broadcast_to(parts.vectors[k], points.shape), points)
+        rates = np.abs((half_edges * vectors).sum(axis=-1)) / squares
+        falls = np.abs(half_edges @ normal)
+        speed = (rates * falls).sum(axis=0)
+        # Half edges are half jumps: this is the mean distance times the speed.
+        passed = (rates * falls**2).sum(axis=0)
+        beyond = heights[..., k]
+        outwards = sign * (vectors @ normal)
+        # A kink on the face of two cells stops mass in the one that it comes from.
+        reach = np.where(outwards < 0, 1 + ON_A_FACE, 1 - ON_A_FACE)
+        is_near = (beyond > 0) & (beyond * speed < passed * reach)
+        if not _is_reached_from_behind(parts, k, sign):
+            is_near &= outwards < 0
+        push = parts.push(beyond[is_near])
+        held[is_near] += push[:, np.newaxis] * vectors[is_near]
+    return held
+
+
+def _is_reached_from_behind(parts: KinkedParts, k: int, sign: int) -> bool:
+    """Whether a part that vanishes on the other side brings mass to the kink of part ``k``."""
+    planes = np.column_stack([parts.normals, parts.offsets])
+    planes /= np.linalg.norm(parts.normals, axis=1, keepdims=True)
+    is_opposite = np.abs(planes + planes[k]).max(axis=1) <= _SAME_PLANE
+    pushes = sign * (parts.vectors * parts.normals).sum(axis=1)
+    return bool((is_opposite & (pushes < 0)).any())
