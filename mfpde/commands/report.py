@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from functools import singledispatch
 from pathlib import Path
 
 from mfpde.commands import DONE
@@ -231,16 +232,20 @@ def _with_particles(run: Run, settings: Settings, *, quiet: bool) -> str:
     )
 
 
-def _term_line(term: object) -> str:
-    match term:
-        case Attention():
-            kind = "normalised attention" if term.normalized else "attention"
-            return f"{kind} (beta = {term.beta:g})"
-        case Perceptron():
-            units = len(term.directions)
-            return f"perceptron ({units} {term.activation_name} neurons)"
-        case _:
-            return "potential"
+@singledispatch
+def _term_line(_term: object) -> str:
+    return "potential"
+
+
+@_term_line.register
+def _(term: Attention) -> str:
+    kind = "normalised attention" if term.normalized else "attention"
+    return f"{kind} (beta = {term.beta:g})"
+
+
+@_term_line.register
+def _(term: Perceptron) -> str:
+    return f"perceptron ({len(term.directions)} {term.activation_name} neurons)"
 
 
 def show(arguments: argparse.Namespace) -> int:
