@@ -82,11 +82,17 @@ def test_it_is_drawn(run: mfpde.Run) -> None:
         ([Diagnostic("mass", "m", "1", order_parameter)], "'mass' is recorded anyway"),
         ([ORDER, ORDER], "'order' is recorded anyway"),
         ([order_parameter], "it takes Diagnostic"),
+        (3.0, "diagnostics holds 3"),
     ],
 )
 def test_a_name_that_is_taken_or_no_record_is_refused(given, told):
     with pytest.raises(ValueError, match=told):
         mfpde.solve(EQUATION, START, t_end=1.0, diagnostics=given)
+
+
+def test_what_is_no_observer_is_refused() -> None:
+    with pytest.raises(ValueError, match="must be an Observer"):
+        mfpde.solve(EQUATION, START, t_end=1.0, observer=print)
 
 
 def test_an_observer_sees_the_run_and_changes_nothing(run: mfpde.Run) -> None:

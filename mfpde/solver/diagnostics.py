@@ -116,7 +116,8 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
 
 
 def chosen_diagnostics(
-    own: Sequence[Diagnostic], observe: Mapping[str, Callable[[Measure], float]] | None
+    own: Diagnostic | Sequence[Diagnostic],
+    observe: Mapping[str, Callable[[Measure], float]] | None,
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a run: those of every run, the user's own, the observed.
 
@@ -126,7 +127,7 @@ def chosen_diagnostics(
         If a name is taken, or what is given is no diagnostic or no function.
     """
     chosen = dict(DIAGNOSTICS)
-    for diagnostic in own:
+    for diagnostic in own if isinstance(own, Sequence) else (own,):
         # Users hand over other things too.
         given: object = diagnostic
         if not isinstance(given, Diagnostic) or not callable(given.function):
