@@ -67,7 +67,7 @@ class Concentration:
 SAME_ATTRACTOR = 0.1
 """Points whose attractors are closer than this share of ``reach`` are in one basin."""
 
-Interval = tuple[float, float]
+TimeInterval = tuple[float, float]
 
 
 class Tree:
@@ -100,7 +100,7 @@ class Tree:
 
     def advance(
         self,
-        interval: Interval,
+        interval: TimeInterval,
         sighting: Sighting,
         *,
         motion: Motion,
@@ -170,7 +170,7 @@ class Tree:
     def _apply(
         self,
         matching: Matching,
-        interval: Interval,
+        interval: TimeInterval,
         sighting: Sighting,
         *,
         splits: Sequence[Event],
@@ -201,7 +201,7 @@ class Tree:
         return identities
 
     def _found(
-        self, path: OpenPath, interval: Interval, splits: Sequence[Event]
+        self, path: OpenPath, interval: TimeInterval, splits: Sequence[Event]
     ) -> None:
         """Record where a new atom comes from: one that split, or nowhere."""
         times = {event.time for event in splits}
@@ -246,7 +246,7 @@ class Tree:
         )
 
 
-def _event(kind: EventKind, interval: Interval, paths: Sequence[OpenPath]) -> Event:
+def _event(kind: EventKind, interval: TimeInterval, paths: Sequence[OpenPath]) -> Event:
     return Event(
         kind,
         (interval[0] + interval[1]) / 2,
