@@ -65,6 +65,7 @@ _LOADED_ON_USE = {
     "plot_continuation": "mfpde.plotting",
     "plot_convergence": "mfpde.plotting",
     "plot_density": "mfpde.plotting",
+    "plot_diagnostic": "mfpde.plotting",
     "plot_energy": "mfpde.plotting",
     "plot_globe": "mfpde.plotting",
     "plot_hessian_spectrum": "mfpde.plotting",

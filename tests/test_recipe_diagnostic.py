@@ -70,10 +70,12 @@ def test_it_is_shown_with_its_meaning(run, tmp_path, capsys):
 
 
 def test_it_is_drawn(run: mfpde.Run) -> None:
-    drawn = getattr(plotting, "plot_diagnostic", None)
-    if drawn is None:
-        pytest.skip("there is no plot of single diagnostics")
-    assert drawn(run, "order").axes
+    ax = plotting.plot_diagnostic(run, "order")
+    (line,) = (line for line in ax.lines if line.get_gid() == "order")
+    np.testing.assert_array_equal(line.get_ydata(), run.diagnostics["order"])
+    assert ax.get_title("left") == ORDER.meaning
+    with pytest.raises(ValueError, match=r"'ordre'.*did you mean 'order'"):
+        plotting.plot_diagnostic(run, "ordre")
 
 
 @pytest.mark.parametrize(
