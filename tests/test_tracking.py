@@ -14,15 +14,12 @@ from scipy.optimize import brentq
 
 import mfpde
 from mfpde.detection.field import VelocityField
+from mfpde.geometry.arcs import angles_between
+from mfpde.geometry.arcs import normalised as unit
 from mfpde.measures.events import Event
 from mfpde.tracking import Concentration, Track, Tracker, followed
-from mfpde.tracking.flow import (
-    FlowBetween,
-    Resting,
-    angles_between,
-    attractors_of,
-    unit,
-)
+from mfpde.tracking.flow import AtRest as Resting
+from mfpde.tracking.flow import FlowBetween, attractors_of
 from mfpde.tracking.matching import matched, pairs_of
 from mfpde.tracking.open_paths import Sighting
 from mfpde.tracking.track import SeenAtoms, in_order

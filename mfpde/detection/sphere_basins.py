@@ -187,7 +187,7 @@ class LatticeField:
                 break
             basis = tangent_basis(points[active])
             velocity, gradient = velocity_gradients(
-                self.field.at, points[active], (basis, self.reach)
+                self.field.at, points[active], basis=basis, reach=self.reach
             )
             strongest[active] = np.linalg.norm(gradient, ord=2, axis=(1, 2))
             steps = _ascent_steps(velocity, gradient, limit)
@@ -201,7 +201,7 @@ class LatticeField:
         """Eigenvalues (2,) of the velocity's gradient at ``centre`` (3,), increasing."""
         basis = tangent_basis(centre[np.newaxis])
         _, gradient = velocity_gradients(
-            self.field.at, centre[np.newaxis], (basis, self.reach)
+            self.field.at, centre[np.newaxis], basis=basis, reach=self.reach
         )
         if self.field.equation.has_energy:
             return np.linalg.eigvalsh((gradient[0] + gradient[0].T) / 2)

@@ -1,18 +1,15 @@
-r"""Great arcs of S^(d-1): the exponential map and its inverse.
+r"""Geometry of S^(d-1), d >= 2: great arcs, distances, and tangent frames.
 
-With u tangent at x and r = |u|,
+With u tangent at x and r = |u|, the exponential map and its inverse are
 
     Exp_x(u) = cos r x + (sin r / r) u,      Log_x(y) = (r / sin r) (y - (x.y) x),  cos r = x.y.
-
-Tangent coordinates on S^(d-1) in any dimension d >= 2.
 
 The frame at x consists of the last d - 1 rows of the Householder reflection
 
     H = I - 2 w w^T / |w|^2,   w = x + sign(x_1) e_1,   H e_1 = -sign(x_1) x,
 
-which are orthonormal and orthogonal to x, to rounding.
-
-Tangent planes of S^2: bases, coordinates, gradients of a velocity.
+which are orthonormal and orthogonal to x, to rounding.  On S^2 there are also tangent bases
+across a coordinate axis, coordinates in a tangent plane, and gradients of a velocity.
 """
 
 from __future__ import annotations
@@ -141,6 +138,23 @@ def distances(points: FloatArray, others: FloatArray) -> FloatArray:
     return np.asarray(2 * np.arcsin(np.minimum(chords / 2, 1.0)))
 
 
+def angles_between(points: FloatArray, others: FloatArray) -> FloatArray:
+    """Great-circle distances (n, m) of ``points`` (n, d) to ``others`` (m, d)."""
+    return distances(points[:, np.newaxis], others)
+
+
+def whole_angles(points: FloatArray, others: FloatArray) -> FloatArray:
+    """Angles (...) between unit vectors (..., d), accurate at 0 and at pi."""
+    apart = np.linalg.norm(points - others, axis=-1)
+    together = np.linalg.norm(points + others, axis=-1)
+    return np.asarray(2 * np.arctan2(apart, together))
+
+
+def normalised(points: FloatArray) -> FloatArray:
+    """The vectors ``points`` (..., d) scaled to length 1."""
+    return np.asarray(points / np.linalg.norm(points, axis=-1, keepdims=True))
+
+
 def tangent_basis(points: FloatArray) -> FloatArray:
     """Two orthonormal tangents at each of ``points`` (n, 3), shape (n, 2, 3).
 
@@ -183,7 +197,9 @@ def coordinates_about(centre: FloatArray, points: FloatArray) -> FloatArray:
 def velocity_gradients(
     velocity_at: Callable[[FloatArray], FloatArray],
     points: FloatArray,
-    frame: tuple[FloatArray, float],
+    *,
+    basis: FloatArray,
+    reach: float,
 ) -> tuple[FloatArray, FloatArray]:
     """Velocity (n, 2) and its gradient (n, 2, 2) in a basis, by central differences.
 
@@ -193,15 +209,16 @@ def velocity_gradients(
         Velocities (m, 3) at points (m, 3).
     points
         Points (n, 3).
-    frame
-        Tangent basis (n, 2, 3), and how far apart the differenced points are, halved.
+    basis
+        Tangent basis (n, 2, 3).
+    reach
+        How far apart the differenced points are, halved.
 
     Returns
     -------
     Components v_a and derivatives of v_a along b at [a, b].  Tangents are transported
     along the great arcs.
     """
-    basis, reach = frame
     count = len(points)
     stencil = [points]
     for b in (0, 1):

@@ -1,13 +1,14 @@
-r"""Heat flow on a line of cells: positive, conservative, third order in time.
+r"""Positive, conservative heat flows: on a line of cells, and on the rings of a sphere.
 
-Backward Euler with the two-point Laplacian is an M-matrix: positive for any step, but of
-first order only, and no positive method is better for every step (Bolley & Crouzeix 1978).
+On a line, to third order in time: backward Euler with the two-point Laplacian is an M-matrix,
+positive for any step, but of first order only, and no positive method is better for every
+step (Bolley & Crouzeix 1978).
 So the extrapolation of one, two and three equal backward-Euler steps (weights 1/2, -4, 9/2;
 L-stable, third order) is written as the three-step result plus corrections that flow through
 the faces; a cell whose corrections would take more than it has sends a smaller share of
 them.  Where the density is smooth nothing is reduced.
 
-Positive heat flow on the rings of a sphere: the two-point Laplacian between groups.
+On rings, by the two-point Laplacian between groups of cells,
 
     dm/dt = sum over faces of (face length / distance of centres) (rho_neighbour - rho),
 
@@ -44,12 +45,8 @@ def two_point_heat_flow(masses: FloatArray, rings: Rings, time: float) -> FloatA
     result = masses.copy()
     spread(result, sizes)
     for _ in range(count):
-        first = _heat_stage(
-            result, areas, (north_south, east_west), sizes, time / count
-        )
-        second = _heat_stage(
-            first, areas, (north_south, east_west), sizes, time / count
-        )
+        first = _heat_stage(result, areas, north_south, east_west, sizes, time / count)
+        second = _heat_stage(first, areas, north_south, east_west, sizes, time / count)
         result = 0.5 * (result + second)
     return np.asarray(result)
 
@@ -57,14 +54,14 @@ def two_point_heat_flow(masses: FloatArray, rings: Rings, time: float) -> FloatA
 def _heat_stage(
     masses: FloatArray,
     areas: FloatArray,
-    conductances: tuple[FloatArray, FloatArray],
+    north_south: FloatArray,
+    east_west: FloatArray,
     sizes: IntArray,
     step: float,
 ) -> FloatArray:
-    north_south, east_west = conductances
     density = masses / areas[:, np.newaxis]
     means = group_means(density, sizes)
-    result = _exchanged(masses, (density, means), north_south, east_west, sizes, step)
+    result = _exchanged(masses, density, means, north_south, east_west, sizes, step)
     spread(result, sizes)
     return result
 
@@ -72,13 +69,13 @@ def _heat_stage(
 @compiled
 def _exchanged(
     masses: FloatArray,
-    densities: tuple[FloatArray, FloatArray],
+    density: FloatArray,
+    means: FloatArray,
     north_south: FloatArray,
     east_west: FloatArray,
     sizes: IntArray,
     step: float,
 ) -> FloatArray:
-    density, means = densities
     nlat, nlon = masses.shape
     result = masses.copy()
     for i in range(nlat):

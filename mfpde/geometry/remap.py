@@ -11,16 +11,14 @@ There is no limit on the distance that the feet move, only on their order (time 
 velocity gradient below 1).  Mass is summed cell by cell from foot to foot, never as a
 difference of prefix sums: so the new mass is positive also where it is small.
 
-Point values of a density on finer cells of the circle, with the same mass.
-
-Values at the centres become means over the cells and back by
+``finer_values`` takes the point values of a density to finer cells of the circle in this way:
+values at the centres become means over the cells and back by
 
     mean - value = h^2 rho'' / 24,
 
 a difference of fluxes, hence conservative; fluxes are limited (Boris & Book 1973) so that
-no value leaves the range of its neighbours.
-
-Conservative, nonnegative remapping of cell masses between Gauss-Legendre grids.
+no value leaves the range of its neighbours.  ``remapped_on_sphere`` does the like between
+Gauss-Legendre grids.
 """
 
 from __future__ import annotations
@@ -215,7 +213,9 @@ def _bend(values: FloatArray) -> FloatArray:
 
 def remapped_on_sphere(
     masses: FloatArray,
-    heights: tuple[FloatArray, FloatArray],
+    *,
+    old_heights: FloatArray,
+    new_heights: FloatArray,
     num_longitudes: int,
 ) -> FloatArray:
     """Masses on another grid, by monotone cubics in the cumulated mass.
@@ -226,8 +226,8 @@ def remapped_on_sphere(
     ----------
     masses
         Cell masses, shape (nlat, nlon).
-    heights
-        Heights 1 - cos theta of the ring faces, old (nlat + 1,) and new.
+    old_heights, new_heights
+        Heights 1 - cos theta of the ring faces of both grids, (nlat + 1,) each.
     num_longitudes
         Number of cells in each ring of the new grid.
 
@@ -247,7 +247,6 @@ def remapped_on_sphere(
     new_faces = 2 * np.pi * (np.arange(num_longitudes + 1) - 0.5) / num_longitudes
     along = np.diff(PchipInterpolator(faces, unrolled, axis=1)(new_faces), axis=1)
     across = np.concatenate([np.zeros((1, num_longitudes)), along.cumsum(0)])
-    old_heights, new_heights = heights
     result = np.diff(
         PchipInterpolator(old_heights, across, axis=0)(new_heights), axis=0
     )

@@ -273,11 +273,12 @@ class Sphere(Geometry):
         smooth = finer.synthesis(coefficients)
         if smooth.min() >= min(0.0, values.min()) and self._is_resolved(coefficients):
             return smooth
-        heights = (
-            2 * np.sin(self.rings.face_colatitudes / 2) ** 2,
-            2 * np.sin(finer.rings.face_colatitudes / 2) ** 2,
+        masses = remapped_on_sphere(
+            values * self.areas,
+            old_heights=2 * np.sin(self.rings.face_colatitudes / 2) ** 2,
+            new_heights=2 * np.sin(finer.rings.face_colatitudes / 2) ** 2,
+            num_longitudes=finer.nlon,
         )
-        masses = remapped_on_sphere(values * self.areas, heights, finer.nlon)
         return np.asarray(masses / finer.areas)
 
     def _is_resolved(self, coefficients: ComplexArray) -> bool:

@@ -4,7 +4,8 @@ Harmonics have mean square 1 over the sphere (shtns' ``sht_fourpi``) and the
 Condon-Shortley phase; coefficients of real fields are stored for m >= 0, first by m,
 then by l.
 
-The faster of two spherical-harmonic transforms, planned once for each thread.
+``planned_transform`` chooses between these and :mod:`mfpde.geometry.few_orders`, and plans the
+faster one once for each thread.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-r"""Wasserstein distances on the circle, exact for densities, atoms and their sums.
+r"""Wasserstein distances on a line of angles, exact for densities, atoms and their sums.
 
-With the distribution functions F, G of two probabilities and their lifted quantiles
+On the circle, with the distribution functions F, G of two probabilities and their lifted quantiles
 (Q(u + 1) = Q(u) + 2 pi), for the arc length as distance,
 
     W1   = min_a \int_0^{2 pi} |F - G - a| dx,
@@ -10,11 +10,11 @@ Sources: Delon, Salomon & Sobolevski (2010), Fast transport optimization for Mon
 on the circle; Rabin, Delon & Gousseau (2011), Transportation distances on the circle.
 The integrals are exact because F, G and the quantiles are piecewise linear.
 
-Wasserstein distances between zonal measures: those of their polar angles, exactly.
+Between zonal measures they are those of the polar angles, with their quantiles
 
-    W_p^p = \int_0^1 |Q_F(u) - Q_G(u)|^p du
+    W_p^p = \int_0^1 |Q_F(u) - Q_G(u)|^p du.
 
-with the quantiles of the polar angle.  The polar angle is a 1-Lipschitz function on the
+The polar angle is a 1-Lipschitz function on the
 sphere, so that no plan is cheaper; and moving mass along meridians costs just this.
 """
 
@@ -81,6 +81,13 @@ def _median_of_ramps(starts: FloatArray, ends: FloatArray, widths: FloatArray) -
     return float(levels[below] + share * (levels[above] - levels[below]))
 
 
+class _Quantiles(NamedTuple):
+    """Nodes (level, angle) of a quantile function, linear in between."""
+
+    levels: FloatArray
+    angles: FloatArray
+
+
 class _Coupling(NamedTuple):
     """A monotone coupling: nodes (level, angle of f, angle of g), linear in between."""
 
@@ -113,14 +120,14 @@ def second_order(f: CircularDistribution, g: CircularDistribution) -> float:
     """
     angles, levels = f.graph
     turns = np.arange(-1, 3)[:, np.newaxis]
-    lifted = ((levels + turns).ravel(), (angles + TURN * turns).ravel())
+    lifted = _Quantiles((levels + turns).ravel(), (angles + TURN * turns).ravel())
     lower, upper = -1.0, 1.0
     steepness_lower = steepness_upper = least = np.inf
     while upper - lower > SHIFT_TOLERANCE:
         if min(steepness_lower, steepness_upper) * (upper - lower) < COST_TOLERANCE:
             break
         middle = (lower + upper) / 2
-        merged = _coupled((lifted[0] + middle, lifted[1]), g)
+        merged = _coupled(_Quantiles(lifted.levels + middle, lifted.angles), g)
         slope, least = merged.slope(), min(least, merged.cost())
         if slope < 0:
             lower, steepness_lower = middle, -slope
@@ -129,12 +136,10 @@ def second_order(f: CircularDistribution, g: CircularDistribution) -> float:
     return float(np.sqrt(least))
 
 
-def _coupled(
-    lifted: tuple[FloatArray, FloatArray], g: CircularDistribution
-) -> _Coupling:
+def _coupled(lifted: _Quantiles, g: CircularDistribution) -> _Coupling:
     """Merge the nodes of both quantile functions over the levels 0 to 1 of g.
 
-    ``lifted`` holds levels and angles of f, over more than the levels 0 to 1.  Nodes keep
+    ``lifted`` is that of f, over more than the levels 0 to 1.  Nodes keep
     their own angles to the last digit; at a tie, the nodes of f come first.
     """
     levels, angles = lifted
@@ -149,14 +154,12 @@ def _coupled(
     merged.levels[f_places], merged.levels[g_places] = inner, g_levels
     merged.first[f_places] = angles[start:stop]
     merged.first[g_places] = _between(lifted, f_after, g_levels)
-    merged.second[f_places] = _between((g_levels, g_angles), g_after, inner)
+    merged.second[f_places] = _between(_Quantiles(g_levels, g_angles), g_after, inner)
     merged.second[g_places] = g_angles
     return merged
 
 
-def _between(
-    nodes: tuple[FloatArray, FloatArray], after: IntArray, levels: FloatArray
-) -> FloatArray:
+def _between(nodes: _Quantiles, after: IntArray, levels: FloatArray) -> FloatArray:
     """Angles at ``levels``, each between the nodes ``after - 1`` and ``after``."""
     heights, angles = nodes
     shares = (levels - heights[after - 1]) / (heights[after] - heights[after - 1])

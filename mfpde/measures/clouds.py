@@ -164,7 +164,7 @@ def principal_axes(
     for _ in range(_SWEEPS if count > 2 else 1):
         for a in range(count):
             for b in range(a):
-                _rotate(axes, (a, b), covariance)
+                _rotate(axes, a, b, covariance)
     widths = np.empty(count)
     for a in range(count):
         widths[a] = np.sqrt(max(_form(axes[a], covariance, axes[a]), 0.0))
@@ -181,9 +181,8 @@ def largest_widths(positions: FloatArray, covariances: FloatArray) -> FloatArray
 
 
 @compiled
-def _rotate(axes: FloatArray, pair: tuple[int, int], matrix: FloatArray) -> None:
-    """Turn two of the ``axes`` in their plane until ``matrix`` does not couple them."""
-    a, b = pair
+def _rotate(axes: FloatArray, a: int, b: int, matrix: FloatArray) -> None:
+    """Turn ``axes`` a and b in their plane until ``matrix`` does not couple them."""
     coupling = _form(axes[a], matrix, axes[b])
     if coupling == 0.0:
         return
@@ -250,16 +249,17 @@ def summed_motion(masses: FloatArray, size: int, vectors: FloatArray) -> float:
 
 @compiled
 def unexpected_moves(
-    points: tuple[FloatArray, FloatArray],
-    velocities: tuple[FloatArray, FloatArray],
+    old: FloatArray,
+    new: FloatArray,
+    first: FloatArray,
+    last: FloatArray,
     step: float,
 ) -> FloatArray:
     """Moves (n, d) of points less the moves that the trapezoidal rule predicts.
 
-    ``points`` and ``velocities`` hold the arrays (n, d) before and after the step.
+    Points ``old`` and ``new`` and velocities ``first`` and ``last``, (n, d), are those
+    before and after the step.
     """
-    old, new = points
-    first, last = velocities
     result = np.empty(old.shape)
     for p in range(old.shape[0]):
         for i in range(old.shape[1]):

@@ -38,6 +38,7 @@ from scipy.special import logsumexp, roots_legendre
 
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.geometry import Sphere
+from mfpde.geometry.arcs import whole_angles
 from mfpde.geometry.sphere import as_sphere, points_at
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
 
@@ -98,15 +99,8 @@ def _cell_radii(nlat: int, nlon: int) -> FloatArray:
     longitudes = nodes * sphere.longitude_step / 2
     points = points_at(np.arccos(inside)[..., np.newaxis], longitudes)
     centres = sphere.points[:, 0][:, np.newaxis, np.newaxis]
-    squares = geodesic_lengths(points, centres) ** 2
+    squares = whole_angles(points, centres) ** 2
     return read_only(np.sqrt(squares @ weights @ weights) / 2)
-
-
-def geodesic_lengths(points: FloatArray, others: FloatArray) -> FloatArray:
-    """Angles (...) between unit vectors (..., d), accurate at 0 and at pi."""
-    apart = np.linalg.norm(points - others, axis=-1)
-    together = np.linalg.norm(points + others, axis=-1)
-    return np.asarray(2 * np.arctan2(apart, together))
 
 
 def coarsened(first: Pieces, second: Pieces, *, order: int, count: int) -> Coarsened:
@@ -144,7 +138,7 @@ def _aggregated(pieces: Pieces, labels: IntArray, order: int) -> tuple[Pieces, f
     lengths[balanced] = 1.0
     sums[balanced] = pieces.points[anyone[balanced]]
     centres = sums / lengths[:, np.newaxis]
-    moved = geodesic_lengths(pieces.points, centres[owners])
+    moved = whole_angles(pieces.points, centres[owners])
     displacement = float((pieces.masses @ moved**order) ** (1 / order))
     return Pieces(centres, masses, np.zeros(len(masses))), displacement
 
@@ -179,7 +173,7 @@ def _displacement(points: FloatArray, masses: FloatArray, order: int) -> float:
     centre = masses @ points
     length = np.linalg.norm(centre)
     centre = centre / length if length > _BALANCED * masses.sum() else points[0]
-    return float(masses @ geodesic_lengths(points, centre) ** order)
+    return float(masses @ whole_angles(points, centre) ** order)
 
 
 def _beyond_middle(points: FloatArray, masses: FloatArray) -> NDArray[np.bool_]:

@@ -18,12 +18,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import AbstractPathEffect, Normal, Stroke
 
 from mfpde.arrays import FloatArray
+from mfpde.geometry.arcs import normalised
 from mfpde.plotting.angle_view import TURN, AngleView
 from mfpde.plotting.projections import Projection
 from mfpde.plotting.style import ATOM, LANDSCAPE
 from mfpde.runs.run import Run
 from mfpde.tracking import Junction, Path, Track
-from mfpde.tracking.flow import unit
 from mfpde.tracking.track import joined
 
 MARKS = {"birth": "o", "merge": "D", "fission": "s", "death": "X"}
@@ -175,5 +175,5 @@ def along_great_circles(points: FloatArray) -> FloatArray:
             pieces.append(end[np.newaxis])
             continue
         arc = np.sin((1 - shares) * angle) * start + np.sin(shares * angle) * end
-        pieces.append(unit(arc))
+        pieces.append(normalised(arc))
     return np.concatenate(pieces)

@@ -246,7 +246,7 @@ class TimeStepper:
         if len(state.atom_masses):
             # Of a cloud it is the mean that counts.
             velocities = flow.atom_velocities, new_flow.atom_velocities
-            moves = unexpected_moves((state.points, new.points), velocities, step)
+            moves = unexpected_moves(state.points, new.points, *velocities, step)
             error += summed_motion(state.atom_masses, state.cloud_size, moves)
             atom_motion = summed_motion(
                 state.atom_masses, state.cloud_size, flow.atom_velocities

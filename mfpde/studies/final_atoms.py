@@ -19,10 +19,10 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.detection import ball_radius, concentration
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import angles_between
 from mfpde.measures.clouds import moments_about
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.run import Run
-from mfpde.tracking.flow import angles_between
 from mfpde.tracking.matching import assigned
 
 _SHIFTS = 100

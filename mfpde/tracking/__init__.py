@@ -1,7 +1,7 @@
 """Atoms followed in time: the identity of each from save to save, and its fate.
 
 Atoms of two saves are matched through the flow between them (``flow``, ``matching``); what
-the solver reports of its own atoms comes first (``told``).  Births, merges, fissions and
+the solver reports of its own atoms comes first (``open_paths``).  Births, merges, fissions and
 deaths form a tree (``tree``, ``track``).
 """
 

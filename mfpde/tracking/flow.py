@@ -11,14 +11,14 @@ a point belongs to the attractor of v_1 at the end of its path in the frozen fie
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from mfpde.arrays import FloatArray
 from mfpde.detection.field import VelocityField
-from mfpde.geometry.arcs import exponential_map
+from mfpde.geometry.arcs import exponential_map, normalised
 
 ACCURACY = 1e-3
 _MOST_STEPS = 200
@@ -28,7 +28,21 @@ _SHORTEST = 1e-4
 VelocityAt = Callable[[FloatArray], FloatArray]
 
 
-class Motion(Protocol):
+class TimeSpan(NamedTuple):
+    """The times of two saves."""
+
+    start: float
+    end: float
+
+
+class FieldsAtEnds(NamedTuple):
+    """The velocity fields of the measures at two saves."""
+
+    earlier: VelocityField
+    later: VelocityField
+
+
+class MotionBetween(Protocol):
     """The motion of points between two saves."""
 
     def carried(self, points: FloatArray, start: float, end: float) -> FloatArray:
@@ -38,7 +52,7 @@ class Motion(Protocol):
         """The attractors (n, d) that ``points`` (n, d) of the later save flow to."""
 
 
-class Resting:
+class AtRest:
     """The motion in which points stay at rest, each its own attractor."""
 
     def carried(self, points: FloatArray, start: float, end: float) -> FloatArray:
@@ -66,8 +80,8 @@ class FlowBetween:
 
     def __init__(
         self,
-        fields: tuple[VelocityField, VelocityField],
-        times: tuple[float, float],
+        fields: FieldsAtEnds,
+        times: TimeSpan,
         *,
         reach: float,
     ) -> None:
@@ -84,7 +98,7 @@ class FlowBetween:
 
         def velocity(time: float, flat: FloatArray) -> FloatArray:
             share = (time - first) / (last - first)
-            places = unit(flat.reshape(shape))
+            places = normalised(flat.reshape(shape))
             before, after = (field.at(places) for field in self.fields)
             return np.asarray(((1 - share) * before + share * after).ravel())
 
@@ -100,7 +114,7 @@ class FlowBetween:
             lband=shape[1] - 1,
             uband=shape[1] - 1,
         )
-        return unit(path.y[:, -1].reshape(shape)) if path.success else points
+        return normalised(path.y[:, -1].reshape(shape)) if path.success else points
 
     def settled(self, points: FloatArray) -> FloatArray:
         """The attractors (n, d) that ``points`` (n, d) of the later save flow to."""
@@ -129,17 +143,6 @@ def attractors_of(
         grown = np.minimum(_GROWTH * lengths, reach)
         lengths = np.where(passed, lengths / 2, grown)
     return points
-
-
-def angles_between(points: FloatArray, others: FloatArray) -> FloatArray:
-    """Great-circle distances (n, m) of ``points`` (n, d) to ``others`` (m, d)."""
-    chords = np.linalg.norm(points[:, np.newaxis] - others, axis=-1)
-    return np.asarray(2 * np.arcsin(np.minimum(chords / 2, 1.0)))
-
-
-def unit(points: FloatArray) -> FloatArray:
-    """The vectors ``points`` (..., d) scaled to length 1."""
-    return np.asarray(points / np.linalg.norm(points, axis=-1, keepdims=True))
 
 
 def _direction(vectors: FloatArray) -> FloatArray:

@@ -18,13 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from mfpde.arrays import FloatArray
-from mfpde.tracking.flow import angles_between
+from mfpde.geometry.arcs import angles_between
 
 _FORBIDDEN = 1e6
 _OUT_OF_BASIN = 1.0
@@ -35,6 +36,13 @@ unite at two, a light one's with a heavy one's a little earlier."""
 ARRIVED = 0.5
 """What the flow has brought this near to an atom, in reaches, and in its basin, is in it."""
 _CLEARLY_NEAR, _CLEARLY_APART = 0.25, 2.0
+
+
+class MassesOfSaves(NamedTuple):
+    """Masses of the atoms of the earlier save (n,) and of the later one (m,)."""
+
+    earlier: FloatArray
+    later: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +104,7 @@ class Matching:
 
 def matched(
     pairs: Pairs,
-    masses: tuple[FloatArray, FloatArray],
+    masses: MassesOfSaves,
     *,
     tolerance: float,
 ) -> Matching:
@@ -200,7 +208,7 @@ def assigned(costs: FloatArray) -> dict[int, int]:
 def pairs_of(
     distances: FloatArray,
     in_basin: NDArray[np.bool_],
-    masses: tuple[FloatArray, FloatArray],
+    masses: MassesOfSaves,
     *,
     reach: float,
 ) -> Pairs:

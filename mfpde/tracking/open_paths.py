@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, IntArray
+from mfpde.geometry.arcs import angles_between
 from mfpde.measures.events import Event
-from mfpde.tracking.flow import Motion, angles_between
-from mfpde.tracking.matching import assigned, pairs_of
+from mfpde.tracking.flow import MotionBetween
+from mfpde.tracking.matching import MassesOfSaves, assigned, pairs_of
 from mfpde.tracking.track import Junction, joined
 
 
@@ -109,7 +110,7 @@ class OpenPaths:
         unseen = OpenPath(identity, point, point, 0.0, False, time)
         return unseen.seen(time, sighting, index)
 
-    def carry(self, motion: Motion, start: float, end: float) -> None:
+    def carry(self, motion: MotionBetween, start: float, end: float) -> None:
         """Let the flow carry all expected positions from time ``start`` to ``end``."""
         if not self.paths or end <= start:
             return
@@ -219,7 +220,8 @@ class SolverEvents:
     def _costs(self, paths: list[OpenPath], at: Sighting) -> FloatArray:
         expected = expected_places(paths, at.points.shape[-1])
         distances = angles_between(expected, at.points)
-        masses = (np.array([path.mass for path in paths]), at.masses)
+        earlier = np.array([path.mass for path in paths])
+        masses = MassesOfSaves(earlier, at.masses)
         nowhere = np.zeros(distances.shape, dtype=bool)
         return pairs_of(distances, nowhere, masses, reach=self.reach).costs
 

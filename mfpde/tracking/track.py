@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, IntArray
+from mfpde.geometry.arcs import normalised
 from mfpde.measures.events import Event
 from mfpde.notebook import Printed
-from mfpde.tracking.flow import unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +225,7 @@ def _exact_nodes(junction: Junction) -> Iterator[tuple[int, float, _Node]]:
 
 def joined(points: FloatArray, masses: FloatArray) -> tuple[FloatArray, float]:
     """Centre and mass of atoms that become one."""
-    return unit(masses @ points), float(masses.sum())
+    return normalised(masses @ points), float(masses.sum())
 
 
 def _path(

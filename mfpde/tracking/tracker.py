@@ -10,9 +10,16 @@ from mfpde.arrays import FloatArray
 from mfpde.detection import ConcentrationReport, ball_radius, concentration
 from mfpde.detection.field import VelocityField
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import angles_between
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure
-from mfpde.tracking.flow import FlowBetween, Motion, Resting, angles_between
+from mfpde.tracking.flow import (
+    AtRest,
+    FieldsAtEnds,
+    FlowBetween,
+    MotionBetween,
+    TimeSpan,
+)
 from mfpde.tracking.open_paths import Sighting
 from mfpde.tracking.track import Junction, SeenAtoms, Track, in_order
 from mfpde.tracking.tree import Concentration, Tree
@@ -94,7 +101,7 @@ class Tracker:
         if not self.times:
             identities = self._tree.begin(time, sighting)
         else:
-            interval = (self.times[-1], time)
+            interval = TimeSpan(self.times[-1], time)
             motion = self._motion(measure, interval)
             identities = self._tree.advance(
                 interval, sighting, motion=motion, events=told
@@ -112,13 +119,13 @@ class Tracker:
         self.seen.append(seen)
         self._before = measure
 
-    def _motion(self, measure: AnyMeasure, times: tuple[float, float]) -> Motion:
+    def _motion(self, measure: AnyMeasure, times: TimeSpan) -> MotionBetween:
         before = self._before
         assert before is not None
         if isinstance(measure, Measure) and measure.geometry.axis is not None:
             # Atoms of a zonal measure lie at the poles and stay there.
-            return Resting()
-        fields = (
+            return AtRest()
+        fields = FieldsAtEnds(
             VelocityField(self.equation, before),
             VelocityField(self.equation, measure),
         )

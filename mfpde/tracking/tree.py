@@ -11,9 +11,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mfpde.arrays import IntArray, real_number, whole_number
+from mfpde.geometry.arcs import angles_between
 from mfpde.measures.events import Event, EventKind
-from mfpde.tracking.flow import Motion, angles_between
-from mfpde.tracking.matching import Matching, is_obvious, matched, pairs_of
+from mfpde.tracking.flow import MotionBetween, TimeSpan
+from mfpde.tracking.matching import (
+    MassesOfSaves,
+    Matching,
+    is_obvious,
+    matched,
+    pairs_of,
+)
 from mfpde.tracking.open_paths import (
     OpenPath,
     OpenPaths,
@@ -67,8 +74,6 @@ class Concentration:
 SAME_ATTRACTOR = 0.1
 """Points whose attractors are closer than this share of ``reach`` are in one basin."""
 
-TimeInterval = tuple[float, float]
-
 
 class Tree:
     """The tree of a run: the atoms' identities and the junctions.
@@ -100,10 +105,10 @@ class Tree:
 
     def advance(
         self,
-        interval: TimeInterval,
+        interval: TimeSpan,
         sighting: Sighting,
         *,
-        motion: Motion,
+        motion: MotionBetween,
         events: Iterable[Event] = (),
     ) -> IntArray:
         """Take the atoms of the next save.
@@ -154,11 +159,11 @@ class Tree:
         identities[partners] = self._open.identities
         return identities
 
-    def _matching(self, sighting: Sighting, motion: Motion) -> Matching:
+    def _matching(self, sighting: Sighting, motion: MotionBetween) -> Matching:
         arrived = self._open.expected(sighting.points.shape[-1])
         ends = motion.settled(np.concatenate([arrived, sighting.points]))
         own, others = ends[: len(arrived)], ends[len(arrived) :]
-        masses = (self._open.masses, sighting.masses)
+        masses = MassesOfSaves(self._open.masses, sighting.masses)
         pairs = pairs_of(
             angles_between(arrived, sighting.points),
             angles_between(own, others) <= SAME_ATTRACTOR * self.reach,
@@ -170,7 +175,7 @@ class Tree:
     def _apply(
         self,
         matching: Matching,
-        interval: TimeInterval,
+        interval: TimeSpan,
         sighting: Sighting,
         *,
         splits: Sequence[Event],
@@ -201,7 +206,7 @@ class Tree:
         return identities
 
     def _found(
-        self, path: OpenPath, interval: TimeInterval, splits: Sequence[Event]
+        self, path: OpenPath, interval: TimeSpan, splits: Sequence[Event]
     ) -> None:
         """Record where a new atom comes from: one that split, or nowhere."""
         times = {event.time for event in splits}
@@ -235,7 +240,7 @@ class Tree:
         *,
         latest: float,
     ) -> None:
-        interval = (min(path.seen_at for path in parents), latest)
+        interval = TimeSpan(min(path.seen_at for path in parents), latest)
         self.junctions.append(
             Junction(
                 _event(kind, interval, parents),
@@ -246,7 +251,7 @@ class Tree:
         )
 
 
-def _event(kind: EventKind, interval: TimeInterval, paths: Sequence[OpenPath]) -> Event:
+def _event(kind: EventKind, interval: TimeSpan, paths: Sequence[OpenPath]) -> Event:
     return Event(
         kind,
         (interval[0] + interval[1]) / 2,
