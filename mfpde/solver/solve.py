@@ -17,8 +17,7 @@ from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.observer import Observer, Report, StepObserver, progress_line
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StoppingCondition, save_times, stopping_conditions
-from mfpde.solver.diagnostics import Diagnostic, chosen_diagnostics
-from mfpde.solver.recorder import Recorder
+from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
 from mfpde.solver.refinement import (
     DEFAULT_TOLERANCE,
     Discretization,
