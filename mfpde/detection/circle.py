@@ -17,7 +17,7 @@ from mfpde.detection.field import (
 )
 from mfpde.detection.jumps import jump_faces
 from mfpde.detection.line import line_report
-from mfpde.detection.line_basins import Gaps, Interval, Line, LineCore, Part
+from mfpde.detection.line_basins import AngleInterval, Gaps, Line, LineCore, Part
 from mfpde.detection.report import REST, ConcentrationReport, leads_core
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
@@ -34,7 +34,7 @@ ONE_CELL = 0.3
 _CORE_STEPS = 20
 
 
-class Moments(NamedTuple):
+class IntervalMoments(NamedTuple):
     """Mass, mean and variance of what lies in an interval."""
 
     mass: float
@@ -57,7 +57,7 @@ class _CircleLine(Line):
     """Line of a density on a Circle; of atoms with d = 2 without one."""
 
     place = "circle"
-    whole = Interval(0.0, 2 * np.pi)
+    whole = AngleInterval(0.0, 2 * np.pi)
     is_closed = True
     directions = 1
 
@@ -126,10 +126,10 @@ class _CircleLine(Line):
         zeros = low - before * (high - low) / (after - before)
         return np.sort(np.where(is_narrow, zeros, (low + high) / 2))
 
-    def cells_in(self, interval: Interval) -> BoolArray:
+    def cells_in(self, interval: AngleInterval) -> BoolArray:
         return self.within(self.angles, interval)
 
-    def mass_in(self, interval: Interval) -> float:
+    def mass_in(self, interval: AngleInterval) -> float:
         cumulated = self.moving.cdf(np.array(interval))
         return float(cumulated[1] - cumulated[0]) / self.total
 
@@ -137,15 +137,17 @@ class _CircleLine(Line):
         masses = [self.cumulative.ball_mass(angle, radius) for radius in radii]
         return np.array([mass / self.total for mass in masses]).reshape(len(radii))
 
-    def core(self, basin: Interval, radius: float) -> LineCore:
+    def core(self, basin: AngleInterval, radius: float) -> LineCore:
         centres = _centres(basin, radius)
         densest = np.argmax(self._held(centres, basin, radius))
         return self._core_about(float(centres[densest]), basin, radius)
 
-    def _core_about(self, start: float, basin: Interval, radius: float) -> LineCore:
+    def _core_about(
+        self, start: float, basin: AngleInterval, radius: float
+    ) -> LineCore:
         """Core by mean shift from an angle over balls of ``radius``, in the basin."""
         angle = start
-        found, interval = Moments(0.0, 0.0, 0.0), basin
+        found, interval = IntervalMoments(0.0, 0.0, 0.0), basin
         for _ in range(_CORE_STEPS):
             interval = _around(angle, basin, radius)
             found = self._moments(interval)
@@ -154,7 +156,7 @@ class _CircleLine(Line):
             angle = found.mean
         return self._measured(found._replace(mean=angle), interval)
 
-    def _measured(self, moments: Moments, interval: Interval) -> LineCore:
+    def _measured(self, moments: IntervalMoments, interval: AngleInterval) -> LineCore:
         mass, mean, variance = moments
         inside, extent = self.cells_in(interval), interval.high - interval.low
         return LineCore(mean, mass / self.total, variance, inside, extent, mean)
@@ -164,7 +166,7 @@ class _CircleLine(Line):
         radius, covariances = self.core_radius, self.exact.covariances
         held = float(self._held(np.array([angle]), interval, radius)[0])
         variance = 0.0 if covariances is None else float(np.trace(covariances[number]))
-        own = self._measured(Moments(held, angle, variance), interval)
+        own = self._measured(IntervalMoments(held, angle, variance), interval)
         # All that is there: the atom and its tail, or more.
         core = self._core_about(angle, interval, radius)
         mass = self.exact.masses[number] / self.total
@@ -172,7 +174,9 @@ class _CircleLine(Line):
         is_led = is_in and leads_core(mass, core.mass, self.slope(angle))
         return replace(own, reported=core.angle) if is_led else own
 
-    def rival(self, core: LineCore, basin: Interval, window: float) -> LineCore | None:
+    def rival(
+        self, core: LineCore, basin: AngleInterval, window: float
+    ) -> LineCore | None:
         centres = _centres(basin, window)
         apart = centres[np.abs(centres - core.angle) > 2 * window]
         if not len(apart):
@@ -181,13 +185,15 @@ class _CircleLine(Line):
         interval = _around(densest, basin, window)
         return self._measured(self._moments(interval), interval)
 
-    def _held(self, centres: FloatArray, basin: Interval, radius: float) -> FloatArray:
+    def _held(
+        self, centres: FloatArray, basin: AngleInterval, radius: float
+    ) -> FloatArray:
         low = np.maximum(centres - radius, basin.low)
         high = np.minimum(centres + radius, basin.high)
         return np.asarray(self.moving.cdf(high) - self.moving.cdf(low))
 
-    def _moments(self, interval: Interval) -> Moments:
-        """Moments of the moving mass in [low, high], by integrating the cdf exactly."""
+    def _moments(self, interval: AngleInterval) -> IntervalMoments:
+        """IntervalMoments of the moving mass in [low, high], by integrating the cdf exactly."""
         low, high = interval
         angles, levels = self.moving.graph
         turns = np.arange(np.floor(low / (2 * np.pi)), np.floor(high / (2 * np.pi)) + 1)
@@ -200,13 +206,13 @@ class _CircleLine(Line):
         masses = np.diff(f)
         total = float(masses.sum())
         if total <= 0:
-            return Moments(0.0, (low + high) / 2, 0.0)
+            return IntervalMoments(0.0, (low + high) / 2, 0.0)
         centre = (x[1:] + x[:-1]) / 2
         mean = float((masses * centre).sum() / total)
         squares = (centre - mean) ** 2 + np.diff(x) ** 2 / 12
-        return Moments(total, mean, float((masses * squares).sum() / total))
+        return IntervalMoments(total, mean, float((masses * squares).sum() / total))
 
-    def excess(self, core: LineCore, basin: Interval) -> float:
+    def excess(self, core: LineCore, basin: AngleInterval) -> float:
         # A basin may be hardly longer than the ball: a narrow core has its own extent.
         own = max(np.sqrt(12 * max(core.variance, 0.0)), self.cell)
         length = min(core.extent, own)
@@ -249,11 +255,13 @@ class _CircleLine(Line):
         return points_at(np.array(core.reported))
 
 
-def _around(angle: float, basin: Interval, radius: float) -> Interval:
+def _around(angle: float, basin: AngleInterval, radius: float) -> AngleInterval:
     """The part of the basin within ``radius`` of an angle."""
-    return Interval(max(angle - radius, basin.low), min(angle + radius, basin.high))
+    return AngleInterval(
+        max(angle - radius, basin.low), min(angle + radius, basin.high)
+    )
 
 
-def _centres(basin: Interval, radius: float) -> FloatArray:
+def _centres(basin: AngleInterval, radius: float) -> FloatArray:
     count = int(np.ceil(4 * (basin.high - basin.low) / radius))
     return np.linspace(*basin, int(np.clip(count, 512, PROBES)) + 1)

@@ -16,7 +16,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.detection.balls import profile_radii
 from mfpde.detection.decision import LEAST_EXCESS, NARROW, Signals, decide
-from mfpde.detection.line_basins import Interval, Line, LineCore
+from mfpde.detection.line_basins import AngleInterval, Line, LineCore
 from mfpde.detection.report import (
     REST,
     ConcentratedRegion,
@@ -43,7 +43,7 @@ class _LineSearch:
     line: Line
     coarse: Line | None
 
-    def regions(self, basin: Interval) -> Iterator[ConcentratedRegion]:
+    def regions(self, basin: AngleInterval) -> Iterator[ConcentratedRegion]:
         """The region of a basin, or one for each exact atom or cluster in it."""
         line = self.line
         if held := line.parts(basin, line.exact_angles):
@@ -56,7 +56,7 @@ class _LineSearch:
             yield self._region(interval, line.core(interval, line.core_radius))
 
     def _region(
-        self, basin: Interval, core: LineCore, *, is_exact: bool = False
+        self, basin: AngleInterval, core: LineCore, *, is_exact: bool = False
     ) -> ConcentratedRegion:
         """The region of a basin, or of an exact atom's part of one."""
         line, spacing = self.line, self.line.spacing
@@ -103,7 +103,7 @@ class _LineSearch:
 
     def _signals(
         self,
-        basin: Interval,
+        basin: AngleInterval,
         core: LineCore,
         *,
         slope: float,

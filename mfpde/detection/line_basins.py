@@ -28,7 +28,7 @@ LONG_REST = 3
 """Stretches at rest of at least so many cells are places of their own."""
 
 
-class Interval(NamedTuple):
+class AngleInterval(NamedTuple):
     """Angles from ``low`` to ``high``; on the circle ``high`` may lie beyond 2 pi."""
 
     low: float
@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
     number: int
     angle: float
-    interval: Interval
+    interval: AngleInterval
 
 
 class Gaps(NamedTuple):
@@ -111,7 +111,7 @@ class Line(SearchedMeasure):
         The whole line, and whether its end is its beginning.
     """
 
-    whole: ClassVar[Interval]
+    whole: ClassVar[AngleInterval]
     is_closed: ClassVar[bool]
     directions: int
     jumps: FloatArray
@@ -145,11 +145,11 @@ class Line(SearchedMeasure):
         """Where the velocity vanishes in each gap, interpolated; in a wide gap its middle."""
 
     @abstractmethod
-    def cells_in(self, interval: Interval) -> BoolArray:
+    def cells_in(self, interval: AngleInterval) -> BoolArray:
         """Which cells (n,) an interval holds."""
 
     @abstractmethod
-    def mass_in(self, interval: Interval) -> float:
+    def mass_in(self, interval: AngleInterval) -> float:
         """Moving mass in an interval."""
 
     @abstractmethod
@@ -157,20 +157,22 @@ class Line(SearchedMeasure):
         """Masses (n,) of balls of ``radii`` about an angle, of bands about a ring's."""
 
     @abstractmethod
-    def core(self, basin: Interval, radius: float) -> LineCore:
+    def core(self, basin: AngleInterval, radius: float) -> LineCore:
         """The core of a basin: by mean shift from where it is densest."""
 
     @abstractmethod
     def exact_core(self, part: Part) -> LineCore:
         """The core about an exact atom in its part of a basin."""
 
-    def rival(self, core: LineCore, basin: Interval, window: float) -> LineCore | None:
+    def rival(
+        self, core: LineCore, basin: AngleInterval, window: float
+    ) -> LineCore | None:
         """The second densest window of the basin, apart from the core; None if there is none."""
         del core, basin, window
         return None
 
     @abstractmethod
-    def excess(self, core: LineCore, basin: Interval) -> float:
+    def excess(self, core: LineCore, basin: AngleInterval) -> float:
         """Mean density of the core in units of that of its basin."""
 
     def inflow(self, core: LineCore, slope: float) -> float:
@@ -187,17 +189,17 @@ class Line(SearchedMeasure):
         """The point (d,) that is reported for a core."""
 
     @cached_property
-    def basins(self) -> list[Interval]:
+    def basins(self) -> list[AngleInterval]:
         """Intervals between neighbouring unstable zeros, or the ends of the line."""
         found = self._between(self._cuts()) if self.moving_share > REST else []
         # An atom of the measure is one also where it rests.
         return found or ([self.whole] if len(self.exact_angles) else [])
 
-    def _between(self, cuts: FloatArray) -> list[Interval]:
+    def _between(self, cuts: FloatArray) -> list[AngleInterval]:
         edges = [self.whole.low, *cuts.tolist(), self.whole.high]
         if self.is_closed:
             edges = [*cuts.tolist(), *(cuts[:1] + 2 * np.pi).tolist()]
-        return [Interval(*ends) for ends in pairwise(edges)]
+        return [AngleInterval(*ends) for ends in pairwise(edges)]
 
     def _cuts(self) -> FloatArray:
         moving = np.nonzero(self.signs)[0]
@@ -222,7 +224,7 @@ class Line(SearchedMeasure):
         )
 
     @cached_property
-    def heavy_basins(self) -> list[Interval]:
+    def heavy_basins(self) -> list[AngleInterval]:
         """The basins that hold moving mass."""
         return [basin for basin in self.basins if self.mass_in(basin) > REST]
 
@@ -233,7 +235,7 @@ class Line(SearchedMeasure):
                 return self.mass_in(basin)
         return 0.0
 
-    def within(self, angles: FloatArray, interval: Interval) -> BoolArray:
+    def within(self, angles: FloatArray, interval: AngleInterval) -> BoolArray:
         """Which of the ``angles`` lie in a closed interval."""
         low, high = interval
         if self.is_closed:
@@ -244,10 +246,12 @@ class Line(SearchedMeasure):
         """Which cells (n,) lie within the window about a region's angle."""
         angle, radius = region.angle, self.window
         if self.is_closed:
-            return self.within(self.angles, Interval(angle - radius, angle + radius))
+            return self.within(
+                self.angles, AngleInterval(angle - radius, angle + radius)
+            )
         return np.asarray(np.abs(self.angles - angle) <= radius)
 
-    def parts(self, basin: Interval, angles: FloatArray) -> list[Part]:
+    def parts(self, basin: AngleInterval, angles: FloatArray) -> list[Part]:
         """The part of a basin of each of the ``angles`` in it, split half-way, in order."""
         places, held = angles, self.within(angles, basin)
         if self.is_closed:
@@ -257,7 +261,7 @@ class Line(SearchedMeasure):
         order = inside[np.argsort(places[inside])]
         found = places[order]
         edges = [basin.low, *((found[1:] + found[:-1]) / 2).tolist(), basin.high]
-        intervals = [Interval(*ends) for ends in pairwise(edges)][: len(order)]
+        intervals = [AngleInterval(*ends) for ends in pairwise(edges)][: len(order)]
         numbered = zip(order.tolist(), found.tolist(), intervals, strict=True)
         return [Part(*values) for values in numbered]
 
@@ -272,7 +276,7 @@ class Line(SearchedMeasure):
         speeds = self.speeds(angle + reach * np.array([-1.0, 1.0]))
         return float(speeds[1] - speeds[0]) / (2 * reach)
 
-    def largest_speed(self, interval: Interval) -> float:
+    def largest_speed(self, interval: AngleInterval) -> float:
         """Largest speed at the cells in an interval."""
         return float(np.abs(self.cell_speeds[self.cells_in(interval)]).max(initial=0.0))
 

@@ -32,8 +32,6 @@ from mfpde.detection.lattice import Lattice, passes
 from mfpde.geometry.arcs import exponential_map, tangent_basis
 from mfpde.geometry.sphere import points_at
 
-VelocityAt = Callable[[FloatArray], FloatArray]
-
 _DIFFERENCED = 1e-4
 _FIRST_TURN = 0.025
 """Norm of tJ at the shortest time t."""
@@ -118,7 +116,7 @@ class Paths:
         Length of a path that is followed no further.
     """
 
-    velocity_at: VelocityAt
+    velocity_at: Callable[[FloatArray], FloatArray]
     reach: float
     farthest: float = FARTHEST
 
@@ -157,7 +155,9 @@ class Paths:
 
 
 def _linearised(
-    velocity_at: VelocityAt, points: FloatArray, basis: FloatArray
+    velocity_at: Callable[[FloatArray], FloatArray],
+    points: FloatArray,
+    basis: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Velocity (n, 2) and its gradient (n, 2, 2), derivatives along b at [a, b].
 

@@ -20,7 +20,7 @@ from mfpde.detection.field import (
 )
 from mfpde.detection.jumps import REACH_OF_JUMPS, holds_mass, jump_faces
 from mfpde.detection.line import line_report
-from mfpde.detection.line_basins import REACH, Gaps, Interval, Line, LineCore, Part
+from mfpde.detection.line_basins import REACH, AngleInterval, Gaps, Line, LineCore, Part
 from mfpde.detection.report import REST, ConcentrationReport
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Zonal
@@ -48,7 +48,7 @@ class _ZonalLine(Line):
     """
 
     place = "zonal"
-    whole = Interval(0.0, np.pi)
+    whole = AngleInterval(0.0, np.pi)
     is_closed = False
 
     def __init__(
@@ -86,17 +86,17 @@ class _ZonalLine(Line):
         share = np.where(is_narrow, before / (before - after), 0.5)
         return np.asarray(low + share * (high - low))
 
-    def _rings_in(self, interval: Interval) -> BoolArray:
+    def _rings_in(self, interval: AngleInterval) -> BoolArray:
         """Whether each ring (m,) lies in an interval."""
         above = self.ring_angles >= interval.low
         # An atom at the south pole belongs to the last basin.
         below = (self.ring_angles < interval.high) | (interval.high >= np.pi)
         return np.asarray(above & below)
 
-    def cells_in(self, interval: Interval) -> BoolArray:
+    def cells_in(self, interval: AngleInterval) -> BoolArray:
         return self._rings_in(interval)[: self.zonal.num_cells]
 
-    def mass_in(self, interval: Interval) -> float:
+    def mass_in(self, interval: AngleInterval) -> float:
         return float(self.masses[self._rings_in(interval)].sum())
 
     def ball_masses(self, angle: float, radii: FloatArray) -> FloatArray:
@@ -107,7 +107,7 @@ class _ZonalLine(Line):
         shares = np.clip((radii[:, np.newaxis] - away + half) / (2 * half), 0.0, 1.0)
         return np.asarray(shares @ self.masses)
 
-    def core(self, basin: Interval, radius: float) -> LineCore:
+    def core(self, basin: AngleInterval, radius: float) -> LineCore:
         angle = self._densest(basin, radius)
         window = self._window(angle, basin, radius)
         for _ in range(_CORE_STEPS):
@@ -128,7 +128,7 @@ class _ZonalLine(Line):
         near = self._window(angle, interval, self.core_radius)
         return self._measured(near, angle, is_point=at_pole)
 
-    def _is_better(self, cap: LineCore, band: LineCore, basin: Interval) -> bool:
+    def _is_better(self, cap: LineCore, band: LineCore, basin: AngleInterval) -> bool:
         """Whether mass gathers at the pole rather than on a ring, judged by the densities."""
         reaches = cap.angle in basin and cap.mass > LEAST_SHARE * band.mass
         if not reaches:
@@ -137,7 +137,7 @@ class _ZonalLine(Line):
             return True
         return cap.mass * band.extent >= band.mass * cap.extent
 
-    def _attracts(self, pole: float, basin: Interval) -> bool:
+    def _attracts(self, pole: float, basin: AngleInterval) -> bool:
         """Whether the basin reaches the pole and flows to it there."""
         moving = self.signs[(self.signs != 0) & self.cells_in(basin)]
         if len(moving) == 0:
@@ -156,7 +156,7 @@ class _ZonalLine(Line):
         area = float(self.zonal.area_shares[window[: self.zonal.num_cells]].sum())
         return LineCore(centre, total, variance, window, area, centre, is_point)
 
-    def _densest(self, basin: Interval, radius: float) -> float:
+    def _densest(self, basin: AngleInterval, radius: float) -> float:
         """Middle of a window within the basin that holds the most of its mass."""
         inside = self._rings_in(basin)
         order = np.argsort(self.ring_angles[inside])
@@ -167,11 +167,11 @@ class _ZonalLine(Line):
         high = np.searchsorted(angles, centres + radius, side="right")
         return float(centres[np.argmax(cumulated[high] - cumulated[low])])
 
-    def _window(self, angle: float, basin: Interval, radius: float) -> BoolArray:
+    def _window(self, angle: float, basin: AngleInterval, radius: float) -> BoolArray:
         near = np.abs(self.ring_angles - angle) <= radius
         return np.asarray(near & self._rings_in(basin))
 
-    def excess(self, core: LineCore, basin: Interval) -> float:
+    def excess(self, core: LineCore, basin: AngleInterval) -> float:
         if not core.extent > 0:
             return 1e9
         area = self.zonal.area_shares[self.cells_in(basin)].sum()
