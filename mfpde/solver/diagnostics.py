@@ -6,7 +6,8 @@ run are the table ``DIAGNOSTICS``; a user's own are given to a run,
     solve(..., diagnostics=[Diagnostic("spread", "int |x - m|^2 dmu", "1", spread)])
 
 with a function of a :class:`Snapshot`.  All are kept in ``run.diagnostics``, stored with
-meaning and unit, shown, and drawn in the same way.The :class:`Recorder` keeps them with the saved states, which observers see too.
+meaning and unit, shown, and drawn in the same way.  The :class:`Recorder` keeps them with the
+saved states, which observers see too.
 """
 
 from __future__ import annotations
