@@ -28,8 +28,10 @@ from mfpde.measures.wasserstein import (
     wasserstein_report,
 )
 from mfpde.particles import label_density, solve_particles
+from mfpde.runs.observer import Observer
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import SteadyState, StepLimit, WallTimeLimit
+from mfpde.solver.diagnostics import Diagnostic
 from mfpde.solver.solve import solve
 from mfpde.stationary import (
     Certificate,
@@ -65,6 +67,7 @@ _LOADED_ON_USE = {
     "plot_continuation": "mfpde.plotting",
     "plot_convergence": "mfpde.plotting",
     "plot_density": "mfpde.plotting",
+    "plot_diagnostic": "mfpde.plotting",
     "plot_energy": "mfpde.plotting",
     "plot_globe": "mfpde.plotting",
     "plot_hessian_spectrum": "mfpde.plotting",
@@ -78,20 +81,21 @@ __all__ = [
     "AtomConvergence",
     "Atoms",
     "Attention",
-    "Exponential",
-    "Interaction",
-    "Kernel",
-    "ZonalKernel",
     "BranchEvent",
     "Certificate",
     "Circle",
     "Concentration",
     "Continuation",
     "Density",
+    "Diagnostic",
+    "Exponential",
+    "Interaction",
+    "Kernel",
     "Maximum",
     "MeanFieldEquation",
     "Measure",
     "Minimum",
+    "Observer",
     "Perceptron",
     "PolishedAtoms",
     "Potential",
@@ -102,6 +106,7 @@ __all__ = [
     "StepLimit",
     "WallTimeLimit",
     "WassersteinReport",
+    "ZonalKernel",
     "Zonal",
     "__version__",
     "certificate",

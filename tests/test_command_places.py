@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mfpde.commands.command_line import main
-from mfpde.commands.settings import settings_text
+from mfpde.commands.run import settings_text
 from mfpde.settings.grid_and_start import GEOMETRY_KINDS, START_KINDS
 from mfpde.settings.settings import Settings, read_settings
 from mfpde.solver.solve import solve

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 import mfpde
-from mfpde.detection.decision import particle_clusters
+from mfpde.detection.clusters import particle_clusters
 from mfpde.geometry.arcs import exponential_map
 
 

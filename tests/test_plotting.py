@@ -23,8 +23,7 @@ from mfpde.plotting import (
     save_figure,
 )
 from mfpde.plotting.angle_view import CircleView, density_from_quantiles
-from mfpde.plotting.scales import largest_in_rows
-from mfpde.plotting.style import NEURONS, OKABE_ITO
+from mfpde.plotting.style import NEURONS, OKABE_ITO, largest_in_rows
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import reached_end
 from mfpde.terms import Attention, Perceptron, Potential

@@ -70,10 +70,12 @@ def test_it_is_shown_with_its_meaning(run, tmp_path, capsys):
 
 
 def test_it_is_drawn(run: mfpde.Run) -> None:
-    drawn = getattr(plotting, "plot_diagnostic", None)
-    if drawn is None:
-        pytest.skip("there is no plot of single diagnostics")
-    assert drawn(run, "order").axes
+    ax = plotting.plot_diagnostic(run, "order")
+    (line,) = (line for line in ax.lines if line.get_gid() == "order")
+    np.testing.assert_array_equal(line.get_ydata(), run.diagnostics["order"])
+    assert ax.get_title("left") == ORDER.meaning
+    with pytest.raises(ValueError, match=r"'ordre'.*did you mean 'order'"):
+        plotting.plot_diagnostic(run, "ordre")
 
 
 @pytest.mark.parametrize(
@@ -82,11 +84,17 @@ def test_it_is_drawn(run: mfpde.Run) -> None:
         ([Diagnostic("mass", "m", "1", order_parameter)], "'mass' is recorded anyway"),
         ([ORDER, ORDER], "'order' is recorded anyway"),
         ([order_parameter], "it takes Diagnostic"),
+        (3.0, "diagnostics holds 3"),
     ],
 )
 def test_a_name_that_is_taken_or_no_record_is_refused(given, told):
     with pytest.raises(ValueError, match=told):
         mfpde.solve(EQUATION, START, t_end=1.0, diagnostics=given)
+
+
+def test_what_is_no_observer_is_refused() -> None:
+    with pytest.raises(ValueError, match="must be an Observer"):
+        mfpde.solve(EQUATION, START, t_end=1.0, observer=print)
 
 
 def test_an_observer_sees_the_run_and_changes_nothing(run: mfpde.Run) -> None:

@@ -21,7 +21,7 @@ from mfpde.plotting import (
 )
 from mfpde.plotting.angle_view import ZonalView
 from mfpde.plotting.globe import BACK, FRONT
-from mfpde.plotting.neurons import circle_points
+from mfpde.plotting.landscape import circle_points
 from mfpde.plotting.projections import Mollweide, Orthographic
 from mfpde.plotting.sphere_field import values_at
 from mfpde.runs.run import Run

@@ -1,6 +1,7 @@
 """The commands of ``mfpde``: each takes parsed arguments and returns an exit code.
 
-A command imports what it needs when it is called, so that ``mfpde --help`` is quick.
+The module of a command is imported when the command is called, so that ``mfpde --help`` is
+quick.
 """
 
 DONE = 0

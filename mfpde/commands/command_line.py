@@ -20,7 +20,7 @@ from mfpde.version import __version__
 # would make `mfpde --help` take half as long again.
 _PLACES = {
     "run": "run",
-    "settings": "settings",
+    "settings": "run",
     "study": "study",
     "resume": "run",
     "show": "report",

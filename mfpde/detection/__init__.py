@@ -4,6 +4,20 @@ Mass that flows to one attractor of v = s grad F belongs together.  Basins, not 
 or a distance threshold, decide what belongs to one atom: minima of a density are rounding
 ripples in its tails, and a threshold c/sqrt(beta) finds sqrt(beta) clusters even in the
 uniform state.
+
+From the question to the answer:
+
+- ``field``: the velocity field of the measure, and the measure on a grid half as fine.
+- Basins.  On the circle and for zonal measures they are intervals of angles (``line_basins``).
+  On S^2 each cell flows to a neighbour (``lattice``), attractors that are one are united
+  (``sphere_basins``), clusters at rest get basins of their own, and the mass in each is told
+  (``sphere_flow``), with edges where paths part (``paths``).
+- Cores and indicators: ``line`` for all lines of angles, where ``circle`` and ``zonal`` answer
+  what differs between them; ``sphere``, with ``sphere_core``, on S^2.
+- Indicators of the whole: ``balls`` (largest masses in balls), ``jumps``, ``strip`` (of
+  analyticity), ``clusters`` (of particles; the threshold rule, for comparison).
+- ``decision`` makes one verdict of the indicators of a region; ``search`` puts the regions
+  together with the numbers of the whole to a ``report``, which ``table`` prints.
 """
 
 from __future__ import annotations
@@ -11,14 +25,13 @@ from __future__ import annotations
 from functools import singledispatch
 
 from mfpde.detection.balls import ball_radius, largest_ball_mass
-from mfpde.detection.circle import CircleLine
-from mfpde.detection.field import coarsened, unknown_grid
-from mfpde.detection.line import line_report
+from mfpde.detection.circle import circle_report
+from mfpde.detection.clusters import threshold_clusters, threshold_distance
+from mfpde.detection.field import unknown_grid
 from mfpde.detection.report import ConcentratedRegion, ConcentrationReport
 from mfpde.detection.sphere import sphere_report
 from mfpde.detection.strip import StripWidth, strip_width
-from mfpde.detection.threshold import threshold_clusters, threshold_distance
-from mfpde.detection.zonal import ZonalLine
+from mfpde.detection.zonal import zonal_report
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
@@ -80,8 +93,8 @@ def concentration(
     if isinstance(whole, Measure):
         return _report(whole.geometry, whole, equation)
     if whole.dimension == 2:
-        return line_report(CircleLine(whole, equation), None)
-    return sphere_report(whole, equation)
+        return circle_report(None, whole, equation)
+    return sphere_report(None, whole, equation)
 
 
 @singledispatch
@@ -93,30 +106,6 @@ def _report(
     raise unknown_grid(geometry)
 
 
-@_report.register(Circle)
-def _(
-    circle: Circle, measure: Measure, equation: MeanFieldEquation
-) -> ConcentrationReport:
-    coarse = coarsened(measure)
-    return line_report(
-        CircleLine(measure, equation, circle),
-        None if coarse is None else CircleLine(coarse, equation, circle),
-    )
-
-
-@_report.register(Zonal)
-def _(
-    zonal: Zonal, measure: Measure, equation: MeanFieldEquation
-) -> ConcentrationReport:
-    coarse = coarsened(measure)
-    return line_report(
-        ZonalLine(measure, equation, zonal),
-        None if coarse is None else ZonalLine(coarse, equation, zonal),
-    )
-
-
-@_report.register(Sphere)
-def _(
-    sphere: Sphere, measure: Measure, equation: MeanFieldEquation
-) -> ConcentrationReport:
-    return sphere_report(measure, equation, sphere)
+_report.register(Circle, circle_report)
+_report.register(Zonal, zonal_report)
+_report.register(Sphere, sphere_report)

@@ -54,12 +54,6 @@ def profile_radii(spacing: float) -> FloatArray:
     return np.asarray(spacing * 2.0 ** np.arange(max(doublings + 1, LEAST_RADII)))
 
 
-def largest_ball_masses(measure: Measure, radii: FloatArray) -> FloatArray:
-    """The largest ball masses Q(r) = sup_x mu(B(x, r)) for each radius, as shares of the whole."""
-    masses = [largest_ball_mass(measure, float(radius)) for radius in radii]
-    return np.array(masses) / measure.total_mass
-
-
 def largest_ball_mass(measure: Measure, radius: float) -> float:
     """Largest mass of ``measure`` in a closed ball of ``radius`` (radians).
 

@@ -13,12 +13,6 @@ In this order:
 
 Contraction is that of the density's own velocity, own mass included.  "Without velocity" means
 |v| < 1e-3 h per unit time: a thousand units of time for a cell.
-
-Clusters of particles: many points in a place much smaller than all other lengths.
-
-A cluster may rest or creep where the velocity field of the particles has no attractor of
-its own: beside the kink of a ReLU on the side that leaves it, or on the way to another
-cluster.  Such clusters are told apart within one basin, as exact atoms are.
 """
 
 from __future__ import annotations
@@ -27,12 +21,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray
-from mfpde.measures.measure import Atoms
 
 Kind = Literal["atom", "forming", "curve", "unresolved", "jump", "frozen", "resolved"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -40,6 +30,10 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 NARROW = 1.2
 """An atom's rms radius in each direction, in cells, is at most this."""
+NARROW_WITHOUT_GRID = 1e-3
+"""Largest rms radius of an atom, in radians, where there are no cells."""
+CELL_WITHOUT_GRID = NARROW_WITHOUT_GRID / NARROW
+"""The length that stands for a cell's width where there are none."""
 ATOM_EXPONENT = 0.5
 """Largest d log Q / d log r of an atom between 2 and 4 cells."""
 LEAST_EXCESS = 2.0
@@ -154,45 +148,3 @@ def _standing(signals: Signals) -> tuple[Kind, str]:
     if signals.has_jump:
         return "jump", "a resolved density with a jump, nothing contracts there"
     return "resolved", "a resolved density, nothing contracts there"
-
-
-NARROW_WITHOUT_GRID = 1e-3
-"""Largest rms radius of an atom, in radians, where there are no cells."""
-CELL_WITHOUT_GRID = NARROW_WITHOUT_GRID / NARROW
-"""The length that stands for a cell's width where there are none."""
-LEAST_MEMBERS = 5
-
-
-def particle_clusters(atoms: Atoms) -> FloatArray:
-    """Return the centres (k, d) of the clusters of particles, unit vectors.
-
-    A cluster is a chain of points with gaps below about 1e-3, of rms radius at most 1e-3
-    about its mean; it holds at least five points and a hundredth of the mass.
-    """
-    width = NARROW_WITHOUT_GRID / 2
-    boxes, box_of = np.unique(
-        np.floor(atoms.points / width), axis=0, return_inverse=True
-    )
-    # Boxes first: pairs of points would be as many as the square of a cluster.
-    pairs = cKDTree(boxes).query_pairs(2.0, output_type="ndarray")
-    graph = coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=2 * (len(boxes),))
-    count, cluster_of_box = connected_components(graph, directed=False)
-    cluster_of = cluster_of_box[np.ravel(box_of)]
-    masses = np.bincount(cluster_of, weights=atoms.masses, minlength=count)
-    members = np.bincount(cluster_of, minlength=count)
-    sums = np.stack(
-        [
-            np.bincount(cluster_of, weights=atoms.masses * column, minlength=count)
-            for column in atoms.points.T
-        ],
-        axis=1,
-    )
-    centres: FloatArray = sums / np.maximum(masses, np.finfo(float).tiny)[:, np.newaxis]
-    away = atoms.points - centres[cluster_of]
-    squares = np.bincount(
-        cluster_of, weights=atoms.masses * (away**2).sum(axis=1), minlength=count
-    )
-    found = (members >= LEAST_MEMBERS) & (masses >= LEAST_SHARE * atoms.total_mass)
-    found &= squares <= NARROW_WITHOUT_GRID**2 * masses
-    kept = centres[found]
-    return np.asarray(kept / np.linalg.norm(kept, axis=1, keepdims=True))

@@ -139,7 +139,11 @@ def _(circle: Circle, density: Density) -> FloatArray:
 
 @_missed.register(Sphere)
 def _(sphere: Sphere, density: Density) -> FloatArray:
-    rebuilt = _along_meridians(_rebuilt(density.values, 1, "periodic"))
+    values = _rebuilt(density.values, 1, "periodic")
+    nlat, nlon = values.shape
+    # Over a pole a column goes on in its opposite.
+    circles = np.concatenate([values, np.roll(values, nlon // 2, axis=1)[::-1]])
+    rebuilt = _rebuilt(circles, 0, "periodic")[:nlat]
     return np.asarray(np.abs(density.values - rebuilt) * sphere.areas)
 
 
@@ -165,10 +169,3 @@ def _rebuilt(values: FloatArray, axis: int, ends: str) -> FloatArray:
     slopes = (ahead - behind) / 8
     cells = np.stack([averages - slopes, averages + slopes], axis=1)
     return np.moveaxis(cells.reshape(-1, *averages.shape[1:]), 0, axis)
-
-
-def _along_meridians(values: FloatArray) -> FloatArray:
-    """Rebuild along whole meridians: over a pole a column goes on in its opposite."""
-    nlat, nlon = values.shape
-    circles = np.concatenate([values, np.roll(values, nlon // 2, axis=1)[::-1]])
-    return _rebuilt(circles, 0, "periodic")[:nlat]

@@ -85,6 +85,7 @@ def jump_cells(sphere: Sphere, density: Density) -> JumpCells:
     """Cells at jumps of a density on a Sphere, and the jumps' length."""
     values = density.values
     points = sphere.points.reshape(-1, 3)
+    neighbours = lattice_of(sphere).neighbours
     sample = _Sampler(sphere, values)
     h = sphere.spacing
     basis = tangent_basis(points)
@@ -110,10 +111,12 @@ def jump_cells(sphere: Sphere, density: Density) -> JumpCells:
             for side in (-1, 1)
             for cells in (*BETWEEN, *FAR)
         }
-        steps[tried] = _steps(
-            sampled, floor=floor, beside=_beside(sphere, values)[:, tried]
-        )
-    around = _dilated(sphere, steps)
+        about = values.ravel()[neighbours[:, tried]]
+        beside = np.stack([about.min(axis=0), about.max(axis=0)])
+        steps[tried] = _steps(sampled, floor=floor, beside=beside)
+    around = steps
+    for _ in range(_DILATIONS):
+        around = np.maximum(around, around[neighbours].max(axis=0))
     inside = np.nonzero(around)[0]
     steepness = np.linalg.norm(slopes[inside], axis=1) / (2 * NEAR * h)
     length = (sphere.areas.ravel()[inside] * steepness / around[inside]).sum()
@@ -174,19 +177,6 @@ def _steepest(found: BoolArray, rises: FloatArray) -> IntArray:
     if len(runs) > 1 and runs[0][0] + len(found) - runs[-1][-1] <= 2:
         runs[0] = np.concatenate([runs.pop(), runs[0]])
     return np.array([run[np.argmax(rises[run])] for run in runs])
-
-
-def _beside(sphere: Sphere, values: FloatArray) -> FloatArray:
-    """Smallest and largest density of the cells about each cell, (2, n)."""
-    about = values.ravel()[lattice_of(sphere).neighbours]
-    return np.stack([about.min(axis=0), about.max(axis=0)])
-
-
-def _dilated(sphere: Sphere, steps: FloatArray) -> FloatArray:
-    neighbours = lattice_of(sphere).neighbours
-    for _ in range(_DILATIONS):
-        steps = np.maximum(steps, steps[neighbours].max(axis=0))
-    return steps
 
 
 class _Sampler:

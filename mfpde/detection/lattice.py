@@ -9,7 +9,7 @@ for a gradient flow the slope of s F between them to O(h^2); a cell from which a
 are at most rounding is an attractor, and adjacent ones are the same.  The connected
 components of this graph are the basins: each has one attractor, or one cycle for a drift
 that is no gradient.  The graph knows eight directions only; the places of the basins' edges
-are found by ``mfpde.detection.parting``.
+are found by ``mfpde.detection.paths``.
 
 The velocity field of a fixed measure between the points of a lattice of S^2.
 
@@ -153,16 +153,22 @@ def cell_basins(
     pairs = is_fixed & is_fixed[lattice.neighbours]
     first = np.concatenate([cells, np.broadcast_to(cells, pairs.shape)[pairs]])
     second = np.concatenate([targets, lattice.neighbours[pairs]])
-    graph = coo_array((np.ones(len(first)), (first, second)), shape=2 * (len(cells),))
-    count, labels = connected_components(graph, directed=False)
+    labels = connected(len(cells), np.stack([first, second], axis=1))
     ends = targets
     for _ in range(_DOUBLINGS):
         ends = ends[ends]
-    attractors = np.empty(count, dtype=np.int64)
+    attractors = np.empty(labels.max() + 1, dtype=np.int64)
     # Cells that move come last, and stay: a basin may hold a stretch at rest too.
     order = np.argsort(~frozen, kind="stable")
     attractors[labels[order]] = ends[order]
     return CellBasins(labels, attractors, frozen)
+
+
+def connected(count: int, pairs: IntArray) -> IntArray:
+    """Number of the connected component of each of ``count`` items, by ``pairs`` (p, 2)."""
+    links = np.ones(len(pairs)), tuple(pairs.T)
+    graph = coo_array(links, shape=(count, count))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
 def _targets(lattice: Lattice, velocity: FloatArray, rest_speed: float) -> IntArray:

@@ -9,21 +9,20 @@ cot(theta) v, which vanishes at a zero, along it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.detection.balls import profile_radii
 from mfpde.detection.decision import LEAST_EXCESS, NARROW, Signals, decide
-from mfpde.detection.field import BoolArray
-from mfpde.detection.line_basins import Interval, Line, LineCore
+from mfpde.detection.line_basins import AngleInterval, Line, LineCore
 from mfpde.detection.report import (
     REST,
     ConcentratedRegion,
     ConcentrationReport,
     local_exponents,
 )
-from mfpde.detection.search import Search
 
 NARROW_RING = 1.6
 """Largest rms width of a ring, in cells, that the grid cannot tell from a curve."""
@@ -31,53 +30,20 @@ NARROW_RING = 1.6
 
 def line_report(line: Line, coarse: Line | None) -> ConcentrationReport:
     """Find the basins and cores of a measure from its line and that of its coarsened density."""
-    return _LineSearch(line, coarse).report()
+    search = _LineSearch(line, coarse)
+    found = (region for basin in line.heavy_basins for region in search.regions(basin))
+    coarse_basins = None if coarse is None else len(coarse.heavy_basins)
+    return line.report(tuple(found), coarse_basins=coarse_basins)
 
 
-class _LineSearch(Search):
+@dataclass(frozen=True)
+class _LineSearch:
     """The lines of a measure and of its coarsened density."""
 
-    def __init__(self, line: Line, coarse: Line | None) -> None:
-        super().__init__(
-            line.field,
-            spacing=line.spacing,
-            core_radius=line.core_radius,
-            total=line.total,
-        )
-        self.place = line.place
-        self.line = line
-        self.coarse = coarse
+    line: Line
+    coarse: Line | None
 
-    @property
-    def moving_share(self) -> float:
-        """Share of the mass that is not in stretches at rest."""
-        return self.line.moving_share
-
-    @property
-    def coarse_basins(self) -> int | None:
-        """Number of basins with mass on the 2:1 coarsened density; None without one."""
-        return None if self.coarse is None else len(self.coarse.heavy_basins)
-
-    @property
-    def jump_points(self) -> FloatArray:
-        """Points (k, d) where the density jumps."""
-        return self.line.points(self.line.jumps)
-
-    @property
-    def cell_speeds(self) -> FloatArray:
-        """Velocity along the line in each cell (n,)."""
-        return self.line.velocity
-
-    def cells_near(self, region: ConcentratedRegion) -> BoolArray:
-        """Which cells (n,) lie within the window about a region's angle."""
-        return self.line.cells_near(region.angle, self.window)
-
-    def regions(self) -> tuple[ConcentratedRegion, ...]:
-        """The regions by angle."""
-        basins = self.line.heavy_basins
-        return tuple(region for basin in basins for region in self._regions(basin))
-
-    def _regions(self, basin: Interval) -> Iterator[ConcentratedRegion]:
+    def regions(self, basin: AngleInterval) -> Iterator[ConcentratedRegion]:
         """The region of a basin, or one for each exact atom or cluster in it."""
         line = self.line
         if held := line.parts(basin, line.exact_angles):
@@ -87,19 +53,19 @@ class _LineSearch(Search):
         clusters = line.parts(basin, line.cluster_angles)
         several = len(clusters) > 1
         for interval in [part.interval for part in clusters] if several else [basin]:
-            yield self._region(interval, line.core(interval, self.core_radius))
+            yield self._region(interval, line.core(interval, line.core_radius))
 
     def _region(
-        self, basin: Interval, core: LineCore, *, is_exact: bool = False
+        self, basin: AngleInterval, core: LineCore, *, is_exact: bool = False
     ) -> ConcentratedRegion:
         """The region of a basin, or of an exact atom's part of one."""
-        line = self.line
+        line, spacing = self.line, self.line.spacing
         slope = line.slope(core.angle)
         eigenvalues = self._eigenvalues(core, slope)
         coarse_mass = np.nan
         if self.coarse is not None:
             coarse_mass = self.coarse.mass_around(core.angle)
-        radii = profile_radii(self.spacing)
+        radii = profile_radii(spacing)
         balls = line.ball_masses(core.angle, radii)
         exponents = local_exponents(radii, balls)
         signals = self._signals(
@@ -111,15 +77,15 @@ class _LineSearch(Search):
             is_exact=is_exact,
         )
         kind, reason = decide(signals)
-        pins = kind == "atom" and not is_exact and self.has_grid
+        pins = kind == "atom" and not is_exact and line.has_grid
         return ConcentratedRegion(
             position=line.position(core),
             mass=line.mass_in(basin),
             core_mass=core.mass,
             principal_radii=self._principal_radii(core),
             radius=core.radius,
-            radius_in_cells=core.radius / self.spacing,
-            widths_in_cells=np.array([signals.width if self.has_grid else np.nan]),
+            radius_in_cells=core.radius / spacing,
+            widths_in_cells=np.array([signals.width if line.has_grid else np.nan]),
             eigenvalues=eigenvalues,
             contraction_rate=-slope,
             growth_rate=-float(eigenvalues.sum()),
@@ -129,7 +95,7 @@ class _LineSearch(Search):
             exponents=exponents,
             coarse_difference=signals.coarse_difference,
             coarse_mass=coarse_mass,
-            pinning_force=core.mass * self.spacing / 2 if pins else None,
+            pinning_force=core.mass * spacing / 2 if pins else None,
             is_exact=signals.is_exact,
             basin=(basin.low, basin.high),
             second_peak=signals.second_peak * core.mass,
@@ -137,7 +103,7 @@ class _LineSearch(Search):
 
     def _signals(
         self,
-        basin: Interval,
+        basin: AngleInterval,
         core: LineCore,
         *,
         slope: float,
@@ -146,14 +112,14 @@ class _LineSearch(Search):
         is_exact: bool,
     ) -> Signals:
         line, mass = self.line, self.line.mass_in(basin)
-        narrow = line.core(basin, self.window)
-        rival = line.rival(narrow, basin, self.window)
-        is_peak = rival is not None and rival.variance <= (NARROW * self.cell) ** 2
+        narrow = line.core(basin, line.window)
+        rival = line.rival(narrow, basin, line.window)
+        is_peak = rival is not None and rival.variance <= (NARROW * line.cell) ** 2
         second = rival.mass if rival is not None and is_peak else 0.0
         # Two directions as on the sphere: the grid has cells in theta only, and a narrow
         # atom in high dimension is many times its principal radius away from the pole.
         directions = min(line.directions, 2) if core.is_point else 1
-        width = narrow.radius / np.sqrt(directions) / self.cell
+        width = narrow.radius / np.sqrt(directions) / line.cell
         excess = line.excess(core, basin)
         return Signals(
             core_mass=core.mass,
@@ -167,7 +133,7 @@ class _LineSearch(Search):
             else np.nan,
             rival=0.0 if rival is None else rival.mass / narrow.mass,
             second_peak=second / core.mass if core.mass > REST else 0.0,
-            largest_speed=line.largest_speed(basin) / self.cell,
+            largest_speed=line.largest_speed(basin) / line.cell,
             coarse_difference=line.lost_share(narrow),
             coarse_mass_change=abs(coarse_mass - mass) / mass,
             is_exact=is_exact and core.is_point,
@@ -182,7 +148,7 @@ class _LineSearch(Search):
             return False
         if width <= NARROW_RING:
             return True
-        edges = core.angle + self.core_radius * np.array([-1.0, 1.0])
+        edges = core.angle + self.line.core_radius * np.array([-1.0, 1.0])
         below, above = self.line.speeds(np.clip(edges, 0.0, np.pi))
         return bool(below > 0 > above)
 

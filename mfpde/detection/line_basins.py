@@ -8,7 +8,7 @@ middle too.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -19,9 +19,8 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.detection.balls import core_radius
 from mfpde.detection.field import BoolArray, VelocityField
-from mfpde.detection.report import REST, Place
-from mfpde.equation import MeanFieldEquation
-from mfpde.measures.measure import Atoms, Measure
+from mfpde.detection.report import REST, ConcentratedRegion
+from mfpde.detection.search import SearchedMeasure
 
 REACH = 0.7
 """Slopes are differences over so many cells to both sides; kinks then count in full."""
@@ -29,7 +28,7 @@ LONG_REST = 3
 """Stretches at rest of at least so many cells are places of their own."""
 
 
-class Interval(NamedTuple):
+class AngleInterval(NamedTuple):
     """Angles from ``low`` to ``high``; on the circle ``high`` may lie beyond 2 pi."""
 
     low: float
@@ -41,7 +40,7 @@ class Part(NamedTuple):
 
     number: int
     angle: float
-    interval: Interval
+    interval: AngleInterval
 
 
 class Gaps(NamedTuple):
@@ -90,93 +89,67 @@ class LineCore:
         return float(np.sqrt(max(self.variance, 0.0)))
 
 
-class Line(ABC):
+class Line(SearchedMeasure):
     """A measure on a line of angles, its velocity along the line, and the basins.
+
+    All masses of basins and cores are shares of the whole.
 
     Attributes
     ----------
-    field
-        The velocity field.
-    angles, velocity, signs
-        Angles (n,) of the cells, or of probes without a grid; the velocity there towards
-        increasing angles; its signs, 0 where it is rounding, which has no direction.
+    angles
+        Angles (n,) of the cells, or of probes without a grid.
+    cell_speeds, signs
+        Velocity (n,) there towards increasing angles, and its signs, 0 where it is rounding,
+        which has no direction.
     frozen
         Which cells (n,) are at rest, nothing flowing in.
-    spacing
-        Width of the cells, nan without a grid.
-    core_radius
-        Radius of a core in radians.
-    total
-        Mass of the measure, in whose shares all masses of basins and cores are.
+    jumps, exact_angles, cluster_angles
+        Angles of the density's jumps, of the exact atoms, and of clusters of particles.
     directions
         Number d - 1 of the directions in which a point has neighbours.
-    place, whole, is_closed
-        Kind of the line, the whole of it, and whether its end is its beginning.
+    whole, is_closed
+        The whole line, and whether its end is its beginning.
     """
 
-    place: ClassVar[Place]
-    whole: ClassVar[Interval]
+    whole: ClassVar[AngleInterval]
     is_closed: ClassVar[bool]
     directions: int
-    total: float
+    jumps: FloatArray
+    exact_angles: FloatArray
+    cluster_angles: FloatArray
 
     def __init__(
-        self,
-        measure: Measure | Atoms,
-        equation: MeanFieldEquation,
-        *,
-        angles: FloatArray,
-        spacing: float,
+        self, field: VelocityField, *, angles: FloatArray, spacing: float
     ) -> None:
-        self.measure = measure
-        self.field = VelocityField(equation, measure)
+        self.field = field
         self.angles = angles
         self.spacing = spacing
-        self.core_radius = core_radius(equation, spacing)
-        self.velocity = self.cell_speeds()
-        still = np.abs(self.velocity) <= self.field.rest_speed(self.velocity)
-        self.signs = np.where(still, 0, np.sign(self.velocity))
-        self.frozen = _at_rest(self.padded(self.signs))
-
-    @property
-    @abstractmethod
-    def moving_share(self) -> float:
-        """Share of the mass that is not in stretches at rest."""
+        self.core_radius = core_radius(field.equation, spacing)
+        self.cell_speeds = self.speeds_of_cells()
+        still = np.abs(self.cell_speeds) <= field.rest_speed(self.cell_speeds)
+        self.signs = np.where(still, 0, np.sign(self.cell_speeds))
+        # Across a pole lies the same band, with the opposite direction.
+        beyond = self.signs if self.is_closed else -self.signs[::-1]
+        self.frozen = _at_rest(np.concatenate([beyond[-1:], self.signs, beyond[:1]]))
 
     @abstractmethod
     def speeds(self, angles: FloatArray) -> FloatArray:
         """Velocity towards increasing angles at ``angles`` (n,)."""
 
-    def cell_speeds(self) -> FloatArray:
+    def speeds_of_cells(self) -> FloatArray:
         """Velocity at the cells."""
         return self.speeds(self.angles)
 
     @abstractmethod
-    def padded(self, signs: FloatArray) -> FloatArray:
-        """Signs (n + 2,) of the velocity in the cells and in one more at either end."""
-
-    @abstractmethod
     def cuts(self, gaps: Gaps) -> FloatArray:
-        """Where the velocity vanishes in each gap, interpolated; else the gap's middle."""
+        """Where the velocity vanishes in each gap, interpolated; in a wide gap its middle."""
 
     @abstractmethod
-    def between(self, cuts: FloatArray) -> list[Interval]:
-        """The intervals into which the line is cut."""
-
-    @abstractmethod
-    def within(self, angles: FloatArray, interval: Interval) -> BoolArray:
-        """Which of the ``angles`` lie in a closed interval."""
-
-    @abstractmethod
-    def cells_in(self, interval: Interval) -> BoolArray:
+    def cells_in(self, interval: AngleInterval) -> BoolArray:
         """Which cells (n,) an interval holds."""
 
     @abstractmethod
-    def cells_near(self, angle: float, radius: float) -> BoolArray:
-        """Which cells (n,) have their centres within ``radius`` of an angle."""
-
-    @abstractmethod
-    def mass_in(self, interval: Interval) -> float:
+    def mass_in(self, interval: AngleInterval) -> float:
         """Moving mass in an interval."""
 
     @abstractmethod
@@ -184,20 +157,22 @@ class Line(ABC):
         """Masses (n,) of balls of ``radii`` about an angle, of bands about a ring's."""
 
     @abstractmethod
-    def core(self, basin: Interval, radius: float) -> LineCore:
+    def core(self, basin: AngleInterval, radius: float) -> LineCore:
         """The core of a basin: by mean shift from where it is densest."""
 
     @abstractmethod
     def exact_core(self, part: Part) -> LineCore:
         """The core about an exact atom in its part of a basin."""
 
-    def rival(self, core: LineCore, basin: Interval, window: float) -> LineCore | None:
+    def rival(
+        self, core: LineCore, basin: AngleInterval, window: float
+    ) -> LineCore | None:
         """The second densest window of the basin, apart from the core; None if there is none."""
         del core, basin, window
         return None
 
     @abstractmethod
-    def excess(self, core: LineCore, basin: Interval) -> float:
+    def excess(self, core: LineCore, basin: AngleInterval) -> float:
         """Mean density of the core in units of that of its basin."""
 
     def inflow(self, core: LineCore, slope: float) -> float:
@@ -205,45 +180,26 @@ class Line(ABC):
         del core
         return slope
 
-    @property
-    @abstractmethod
-    def jumps(self) -> FloatArray:
-        """Angles (k,) of the density's jumps."""
-
     @abstractmethod
     def lost_share(self, core: LineCore) -> float:
         """Share of a core that the coarsened density misses; NaN without a grid."""
-
-    @property
-    @abstractmethod
-    def exact_angles(self) -> FloatArray:
-        """Angles (k,) of the exact atoms of a measure."""
-
-    @property
-    def cluster_angles(self) -> FloatArray:
-        """Angles (k,) of the clusters of particles."""
-        return np.empty(0)
-
-    @abstractmethod
-    def unrolled(self, angles: FloatArray, basin: Interval) -> FloatArray:
-        """The angles as numbers between the ends of a basin; NaN for those not in it."""
-
-    @abstractmethod
-    def points(self, angles: FloatArray) -> FloatArray:
-        """A point (k, d) at each of the ``angles`` (k,)."""
 
     @abstractmethod
     def position(self, core: LineCore) -> FloatArray:
         """The point (d,) that is reported for a core."""
 
     @cached_property
-    def basins(self) -> list[Interval]:
+    def basins(self) -> list[AngleInterval]:
         """Intervals between neighbouring unstable zeros, or the ends of the line."""
-        found = self.between(self._cuts()) if self.moving_share > REST else []
-        if found or isinstance(self.measure, Atoms) or not len(self.measure.atoms):
-            return found
+        found = self._between(self._cuts()) if self.moving_share > REST else []
         # An atom of the measure is one also where it rests.
-        return [self.whole]
+        return found or ([self.whole] if len(self.exact_angles) else [])
+
+    def _between(self, cuts: FloatArray) -> list[AngleInterval]:
+        edges = [self.whole.low, *cuts.tolist(), self.whole.high]
+        if self.is_closed:
+            edges = [*cuts.tolist(), *(cuts[:1] + 2 * np.pi).tolist()]
+        return [AngleInterval(*ends) for ends in pairwise(edges)]
 
     def _cuts(self) -> FloatArray:
         moving = np.nonzero(self.signs)[0]
@@ -261,14 +217,14 @@ class Line(ABC):
             Gaps(
                 self.angles[low],
                 self.angles[high] + turned,
-                self.velocity[low],
-                self.velocity[high],
+                self.cell_speeds[low],
+                self.cell_speeds[high],
                 steps[parts] == 1,
             )
         )
 
     @cached_property
-    def heavy_basins(self) -> list[Interval]:
+    def heavy_basins(self) -> list[AngleInterval]:
         """The basins that hold moving mass."""
         return [basin for basin in self.basins if self.mass_in(basin) > REST]
 
@@ -279,14 +235,33 @@ class Line(ABC):
                 return self.mass_in(basin)
         return 0.0
 
-    def parts(self, basin: Interval, angles: FloatArray) -> list[Part]:
+    def within(self, angles: FloatArray, interval: AngleInterval) -> BoolArray:
+        """Which of the ``angles`` lie in a closed interval."""
+        low, high = interval
+        if self.is_closed:
+            return np.asarray(np.mod(angles - low, 2 * np.pi) <= high - low)
+        return np.asarray((angles >= low) & (angles <= high))
+
+    def cells_near(self, region: ConcentratedRegion) -> BoolArray:
+        """Which cells (n,) lie within the window about a region's angle."""
+        angle, radius = region.angle, self.window
+        if self.is_closed:
+            return self.within(
+                self.angles, AngleInterval(angle - radius, angle + radius)
+            )
+        return np.asarray(np.abs(self.angles - angle) <= radius)
+
+    def parts(self, basin: AngleInterval, angles: FloatArray) -> list[Part]:
         """The part of a basin of each of the ``angles`` in it, split half-way, in order."""
-        places = self.unrolled(angles, basin)
-        inside = np.nonzero(np.isfinite(places))[0]
+        places, held = angles, self.within(angles, basin)
+        if self.is_closed:
+            places = basin.low + np.mod(angles - basin.low, 2 * np.pi)
+            held = places < basin.high
+        inside = np.nonzero(held)[0]
         order = inside[np.argsort(places[inside])]
         found = places[order]
         edges = [basin.low, *((found[1:] + found[:-1]) / 2).tolist(), basin.high]
-        intervals = [Interval(*ends) for ends in pairwise(edges)][: len(order)]
+        intervals = [AngleInterval(*ends) for ends in pairwise(edges)][: len(order)]
         numbered = zip(order.tolist(), found.tolist(), intervals, strict=True)
         return [Part(*values) for values in numbered]
 
@@ -301,9 +276,9 @@ class Line(ABC):
         speeds = self.speeds(angle + reach * np.array([-1.0, 1.0]))
         return float(speeds[1] - speeds[0]) / (2 * reach)
 
-    def largest_speed(self, interval: Interval) -> float:
+    def largest_speed(self, interval: AngleInterval) -> float:
         """Largest speed at the cells in an interval."""
-        return float(np.abs(self.velocity[self.cells_in(interval)]).max(initial=0.0))
+        return float(np.abs(self.cell_speeds[self.cells_in(interval)]).max(initial=0.0))
 
 
 def _at_rest(signs: FloatArray) -> BoolArray:

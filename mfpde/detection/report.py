@@ -125,11 +125,7 @@ class ConcentratedRegion:
     @property
     def angle(self) -> float:
         """Angle in [0, 2 pi) on the circle; else the angle in [0, pi] from the last axis."""
-        if len(self.position) == 2:
-            turn = np.arctan2(self.position[1], self.position[0])
-            return float(np.mod(turn, 2 * np.pi))
-        across = np.linalg.norm(self.position[:-1])
-        return float(np.arctan2(across, self.position[-1]))
+        return angle_of(self.position)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -276,3 +272,10 @@ def local_exponents(radii: FloatArray, masses: FloatArray) -> FloatArray:
     """Local exponents d log mass / d log r between neighbouring radii; NaN without mass."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.diff(np.log(masses)) / np.diff(np.log(radii)))
+
+
+def angle_of(point: FloatArray) -> float:
+    """Angle in [0, 2 pi) of a point (d,) of the circle, else in [0, pi] from the last axis."""
+    if len(point) == 2:
+        return float(np.mod(np.arctan2(point[1], point[0]), 2 * np.pi))
+    return float(np.arctan2(np.linalg.norm(point[:-1]), point[-1]))

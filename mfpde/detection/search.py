@@ -1,4 +1,4 @@
-"""What every search for concentrations has in common, whatever the geometry: its report."""
+"""A measure that is searched for concentrations, whatever its geometry, and its report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.detection.balls import largest_ball_masses, profile_radii
+from mfpde.detection.balls import largest_ball_mass, profile_radii
 from mfpde.detection.decision import CELL_WITHOUT_GRID
 from mfpde.detection.field import BoolArray, VelocityField
 from mfpde.detection.report import ConcentratedRegion, ConcentrationReport, Place
@@ -17,30 +17,34 @@ from mfpde.measures.measure import Measure
 WINDOW_CELLS = 6.0
 
 
-class Search(ABC):
-    """A measure with its velocity field, in which a subclass finds the regions.
+class SearchedMeasure(ABC):
+    """A measure with its velocity field, its cells, and what is known of the whole.
 
     Attributes
     ----------
-    measure, field, total
-        The measure, its velocity field, and its mass.
+    field, total
+        The measure's velocity field, and its mass.
     spacing, core_radius
         Width of the grid's cells (NaN without one), and radius of a core, in radians.
-    place, jump_length
-        ``"circle"``, ``"sphere"`` or ``"zonal"``; length of the jumps on the sphere; 0 elsewhere.
+    place
+        ``"circle"``, ``"sphere"`` or ``"zonal"``.
+    moving_share
+        Share of the mass that is not in stretches at rest.
+    cell_speeds
+        Speed in each cell (n,), or the velocity where it is a number.
+    jump_points, jump_length
+        Points (k, d) where the density jumps, and the length of the jumps on the sphere.
     """
 
+    field: VelocityField
+    total: float
+    spacing: float
+    core_radius: float
     place: Place
-    jump_length = 0.0
-
-    def __init__(
-        self, field: VelocityField, *, spacing: float, core_radius: float, total: float
-    ) -> None:
-        self.field = field
-        self.measure = field.measure
-        self.spacing = spacing
-        self.core_radius = core_radius
-        self.total = total
+    moving_share: float
+    cell_speeds: FloatArray
+    jump_points: FloatArray
+    jump_length: float = 0.0
 
     @property
     def has_grid(self) -> bool:
@@ -59,41 +63,23 @@ class Search(ABC):
         return min(limit, self.core_radius)
 
     @abstractmethod
-    def regions(self) -> tuple[ConcentratedRegion, ...]:
-        """The regions, one or more for each basin with mass."""
-
-    @property
-    @abstractmethod
-    def moving_share(self) -> float:
-        """Share of the mass that is not in stretches at rest."""
-
-    @property
-    @abstractmethod
-    def coarse_basins(self) -> int | None:
-        """Number of basins with mass on the 2:1 coarsened density; None without one."""
-
-    @property
-    @abstractmethod
-    def jump_points(self) -> FloatArray:
-        """Points (k, d) where the density jumps."""
-
-    @property
-    @abstractmethod
-    def cell_speeds(self) -> FloatArray:
-        """Speed in each cell (n,), or the velocity if it is a number."""
-
-    @abstractmethod
     def cells_near(self, region: ConcentratedRegion) -> BoolArray:
         """Which cells (n,) lie within the window about a region's position."""
 
-    def report(self) -> ConcentrationReport:
-        """The regions, and the numbers of the whole."""
-        regions, radii = self.regions(), profile_radii(self.spacing)
+    def report(
+        self, regions: tuple[ConcentratedRegion, ...], *, coarse_basins: int | None
+    ) -> ConcentrationReport:
+        """The ``regions``, and the numbers of the whole.
+
+        ``coarse_basins`` is the number of basins of the 2:1 coarsened density, if there is one.
+        """
+        measure, radii = self.field.measure, profile_radii(self.spacing)
         resting = max(1 - self.moving_share, 0.0)
         frozen, balls = resting, np.empty(0)
-        if isinstance(self.measure, Measure):
-            frozen = self._frozen_mass(self.measure, regions)
-            balls = largest_ball_masses(self.measure, radii)
+        if isinstance(measure, Measure):
+            frozen = self._frozen_mass(measure, regions)
+            masses = [largest_ball_mass(measure, float(radius)) for radius in radii]
+            balls = np.array(masses) / measure.total_mass
         return ConcentrationReport(
             regions=regions,
             core_radius=self.core_radius,
@@ -105,9 +91,9 @@ class Search(ABC):
             largest_ball_masses=balls,
             jumps=self.jump_points,
             jump_length=self.jump_length,
-            strip=strip_width(self.measure, self.field.equation),
-            coarse_basins=self.coarse_basins,
-            measure=self.measure,
+            strip=strip_width(measure, self.field.equation),
+            coarse_basins=coarse_basins,
+            measure=measure,
         )
 
     def _frozen_mass(

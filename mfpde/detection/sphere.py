@@ -14,12 +14,8 @@ from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.balls import profile_radii
-from mfpde.detection.decision import (
-    NARROW,
-    Signals,
-    decide,
-    particle_clusters,
-)
+from mfpde.detection.clusters import particle_clusters
+from mfpde.detection.decision import NARROW, Signals, decide
 from mfpde.detection.field import BoolArray, coarse_differences, coarsened
 from mfpde.detection.jumps import jump_cells
 from mfpde.detection.report import (
@@ -29,8 +25,8 @@ from mfpde.detection.report import (
     leads_core,
     local_exponents,
 )
-from mfpde.detection.search import Search
-from mfpde.detection.sphere_core import NO_MASS, Core, Cores, Curves
+from mfpde.detection.search import SearchedMeasure
+from mfpde.detection.sphere_core import NO_MASS, Cores, Curves, SphereCore
 from mfpde.detection.sphere_flow import SphereBasin, SphereFlow
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Sphere
@@ -39,33 +35,39 @@ from mfpde.measures.measure import Atoms, Measure, as_measure
 
 
 def sphere_report(
-    measure: Measure | Atoms, equation: MeanFieldEquation, sphere: Sphere | None = None
+    sphere: Sphere | None, measure: Measure | Atoms, equation: MeanFieldEquation
 ) -> ConcentrationReport:
     """Find the basins and cores of a measure on a Sphere, or of atoms with d = 3."""
-    return _SphereSearch(SphereFlow.of(measure, equation, sphere), sphere).report()
+    search = _SphereSearch(SphereFlow.of(measure, equation, sphere), sphere)
+    basins = search.flow.heavy_basins
+    found = [region for basin in basins for region in search.regions(basin)]
+    found.sort(key=lambda region: -region.mass)
+    coarse = search.coarse
+    coarse_basins = None if coarse is None else len(coarse.heavy_basins)
+    return search.report(tuple(found), coarse_basins=coarse_basins)
 
 
-class _SphereSearch(Search):
+class _SphereSearch(SearchedMeasure):
     """A measure with its basins, those of its coarsened density, its jumps and curves."""
 
     place = "sphere"
-    measure: Measure | Atoms
 
     def __init__(self, flow: SphereFlow, sphere: Sphere | None) -> None:
-        super().__init__(
-            flow.field,
-            spacing=flow.spacing,
-            core_radius=flow.core_radius,
-            total=flow.field.measure.total_mass,
-        )
         self.flow = flow
+        self.on_lattice, self.lattice = flow.on_lattice, flow.on_lattice.lattice
+        self.field = flow.on_lattice.field
+        self.total = self.field.measure.total_mass
+        self.spacing, self.core_radius = flow.on_lattice.spacing, flow.core_radius
+        self.cell_speeds = np.linalg.norm(flow.on_lattice.velocity, axis=1)
+        self.moving_share = float(flow.mass.masses.sum())
         self.cores = Cores(flow.mass)
         self.coarse: SphereFlow | None = None
         self.curves: Curves | None = None
-        self.jumps = np.zeros(len(flow.lattice.points), dtype=bool)
+        self.jumps = np.zeros(len(self.lattice.points), dtype=bool)
         self.atoms, self.masses, self.lost = Atoms.none(3), np.empty(0), np.empty(0)
         if sphere is not None:
-            self._take_grid(as_measure(self.measure), sphere)
+            self._take_grid(as_measure(self.field.measure), sphere)
+        self.jump_points = self.lattice.points[self.jumps]
 
     def _take_grid(self, measure: Measure, sphere: Sphere) -> None:
         """What only a density on a grid has."""
@@ -78,46 +80,20 @@ class _SphereSearch(Search):
         self.atoms, self.masses = measure.atoms, measure.density.masses.ravel()
         held = np.nonzero(self.masses > NO_MASS)[0]
         self.curves = Curves(
-            np.concatenate([self.flow.lattice.points[held], self.atoms.points]),
+            np.concatenate([self.lattice.points[held], self.atoms.points]),
             np.concatenate([self.masses[held], self.atoms.masses]) / self.total,
             self.spacing,
         )
         self.lost = coarse_differences(measure).ravel() / self.total
-
-    @property
-    def moving_share(self) -> float:
-        """Share of the mass that is not at rest."""
-        return float(self.flow.mass.masses.sum())
-
-    @property
-    def coarse_basins(self) -> int | None:
-        """Number of basins with mass on the 2:1 coarsened density; None without one."""
-        return None if self.coarse is None else len(self.coarse.heavy_basins)
-
-    @property
-    def jump_points(self) -> FloatArray:
-        """Centres (k, 3) of the cells at jumps."""
-        return self.flow.lattice.points[self.jumps]
-
-    @cached_property
-    def cell_speeds(self) -> FloatArray:
-        """Speed in each cell (n,)."""
-        return np.asarray(np.linalg.norm(self.flow.on_lattice.velocity, axis=1))
 
     def cells_near(self, region: ConcentratedRegion) -> BoolArray:
         """Which cells (n,) lie within the window about a region's position."""
         return self._cells_about(region.position, self.window)
 
     def _cells_about(self, centre: FloatArray, radius: float) -> BoolArray:
-        return np.asarray(self.flow.lattice.points @ centre >= np.cos(radius))
+        return np.asarray(self.lattice.points @ centre >= np.cos(radius))
 
-    def regions(self) -> tuple[ConcentratedRegion, ...]:
-        """The regions, heaviest first."""
-        basins = self.flow.heavy_basins
-        found = [region for basin in basins for region in self._regions(basin)]
-        return tuple(sorted(found, key=lambda region: -region.mass))
-
-    def _regions(self, basin: SphereBasin) -> Iterator[ConcentratedRegion]:
+    def regions(self, basin: SphereBasin) -> Iterator[ConcentratedRegion]:
         """The region of a basin, or one for each exact atom among its members."""
         members, atoms = basin.members, self.atoms
         numbers = self.flow.mass.atom_numbers[members]
@@ -125,9 +101,9 @@ class _SphereSearch(Search):
         if len(places) == 0:
             yield from self._grid_regions(basin)
             return
-        nearest = cKDTree(atoms.points[places]).query(self.flow.mass.points[members])[1]
-        for rank, number in enumerate(places.tolist()):
-            part = members[nearest == rank]
+        for number, part in zip(
+            places.tolist(), self._parts(members, atoms.points[places]), strict=True
+        ):
             point = atoms.points[number]
             covariance = np.zeros((2, 2))
             if atoms.covariances is not None:
@@ -138,31 +114,34 @@ class _SphereSearch(Search):
             core = self.cores.about(point, part, self.core_radius)
             mass = atoms.masses[number] / self.total
             is_in = core.centre @ point > np.cos(self.core_radius)
-            largest = float(self.flow.on_lattice.eigenvalues(point)[-1])
+            largest = float(self.on_lattice.eigenvalues(point)[-1])
             is_led = is_in and leads_core(mass, core.mass, largest)
             yield self._region(
                 part,
-                Core(point, held, covariance),
+                SphereCore(point, held, covariance),
                 cells=basin.cells,
                 exact_mean=core.centre if is_led else point,
             )
 
+    def _parts(self, members: IntArray, centres: FloatArray) -> list[IntArray]:
+        """Those of the ``members`` (m,) that are nearest to each of ``centres`` (k, 3)."""
+        nearest = cKDTree(centres).query(self.flow.mass.points[members])[1]
+        return [members[nearest == rank] for rank in range(len(centres))]
+
     def _grid_regions(self, basin: SphereBasin) -> Iterator[ConcentratedRegion]:
         """The region of a basin, or one for each of several clusters of particles in it."""
-        flow, members = self.flow, basin.members
-        centres = self.clusters[np.isin(self.cells_of_clusters, basin.cells)]
+        radius = self.core_radius
+        centres = self._clusters_in(basin)
         if len(centres) < 2:
-            core = self.cores.densest(basin.attractor, members, self.core_radius)
-            yield self._region(members, core, cells=basin.cells)
+            core = self.cores.densest(basin.attractor, basin.members, radius)
+            yield self._region(basin.members, core, cells=basin.cells)
             return
-        nearest = cKDTree(centres).query(flow.mass.points[members])[1]
-        for rank, centre in enumerate(centres):
-            part = members[nearest == rank]
+        parts = self._parts(basin.members, centres)
+        for centre, part in zip(centres, parts, strict=True):
             # A cluster across an edge may have its centre here and its points beyond.
-            if len(part) == 0:
-                continue
-            core = self.cores.about(centre, part, self.core_radius)
-            yield self._region(part, core, cells=basin.cells)
+            if len(part):
+                core = self.cores.about(centre, part, radius)
+                yield self._region(part, core, cells=basin.cells)
 
     @cached_property
     def clusters(self) -> FloatArray:
@@ -171,31 +150,27 @@ class _SphereSearch(Search):
             return np.empty((0, 3))
         return particle_clusters(Atoms(self.flow.mass.points, self.flow.mass.masses))
 
-    @cached_property
-    def cells_of_clusters(self) -> IntArray:
-        """Numbers (k,) of the cells that hold the clusters."""
-        return self.flow.lattice.cells_of(self.clusters)
+    def _clusters_in(self, basin: SphereBasin) -> FloatArray:
+        cells = self.lattice.cells_of(self.clusters)
+        return np.asarray(self.clusters[np.isin(cells, basin.cells)])
 
     def _region(
         self,
         members: IntArray,
-        core: Core,
+        core: SphereCore,
         *,
         cells: IntArray,
         exact_mean: FloatArray | None = None,
     ) -> ConcentratedRegion:
         """The region of one basin, or of an exact atom's part of one and its mean."""
-        flow = self.flow
-        is_exact = exact_mean is not None
-        eigenvalues = flow.on_lattice.eigenvalues(core.centre)
+        moving, is_exact = self.flow.mass, exact_mean is not None
+        eigenvalues = self.on_lattice.eigenvalues(core.centre)
         radii = profile_radii(self.spacing)
         balls = self._ball_masses(core.centre, radii)
-        mass = float(flow.mass.masses[members].sum())
+        mass = float(moving.masses[members].sum())
         length = None
         if self.curves is not None and not is_exact:
-            length = self.curves.length(
-                flow.mass.points[members], flow.mass.masses[members]
-            )
+            length = self.curves.length(moving.points[members], moving.masses[members])
         narrow = self.cores.densest(core.centre, members, self.window)
         widths = narrow.principal_radii / self.cell
         rival = self.cores.rival(narrow, members, self.window)
@@ -250,7 +225,7 @@ class _SphereSearch(Search):
         )
 
     def _ball_masses(self, centre: FloatArray, radii: FloatArray) -> FloatArray:
-        cosines = self.flow.lattice.points @ centre
+        cosines = self.lattice.points @ centre
         at_atoms = self.atoms.points @ centre
         held = [
             self.masses[cosines >= np.cos(r)].sum()
@@ -259,9 +234,9 @@ class _SphereSearch(Search):
         ]
         return np.array(held) / self.total
 
-    def _excess(self, core: Core, cells: IntArray) -> float:
+    def _excess(self, core: SphereCore, cells: IntArray) -> float:
         """Mean density of the core over that of a mass 1 in its basin, by their areas."""
-        lattice = self.flow.lattice
+        lattice = self.lattice
         areas = lattice.areas[cells]
         cosines = lattice.points[cells] @ core.centre
         inside = areas[cosines >= np.cos(self.core_radius)].sum()
@@ -270,7 +245,9 @@ class _SphereSearch(Search):
         area = min(inside, extent) if inside > 0 else extent
         return float(core.mass * areas.sum() / area)
 
-    def _inflow(self, core: Core, members: IntArray, eigenvalues: FloatArray) -> float:
+    def _inflow(
+        self, core: SphereCore, members: IntArray, eigenvalues: FloatArray
+    ) -> float:
         """Velocity-position covariance of the core over its variance, traces of both."""
         near = self.cores.near(core.centre, members, self.core_radius)
         masses = self.flow.mass.masses[near]
@@ -278,7 +255,7 @@ class _SphereSearch(Search):
             return float(eigenvalues.mean())
         away = coordinates_about(core.centre, self.flow.mass.points[near])
         basis = tangent_basis(core.centre[np.newaxis])[0]
-        speeds = self.flow.on_lattice.velocity[self.flow.mass.cells[near]] @ basis.T
+        speeds = self.on_lattice.velocity[self.flow.mass.cells[near]] @ basis.T
         away = away - masses @ away / masses.sum()
         variance = float((masses @ away**2).sum() / masses.sum())
         if variance < (0.3 * self.spacing) ** 2:

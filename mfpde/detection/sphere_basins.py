@@ -5,8 +5,8 @@ each attractor is moved to the zero of the velocity that it stands for, by Newto
 where the flow contracts and along the flow elsewhere.  Attractors that meet are one, and
 so are those between which the potential s F drops by less than kappa h^2 / 2, kappa the
 strongest curvature: what a ridge loses between cell centres that lie beside it.  But never
-are attractors one that are known to be two (``mfpde.detection.resting``).  Then the
-edges are moved to where paths part (``mfpde.detection.parting``).
+are attractors one that are known to be two (``mfpde.detection.sphere_flow``).  Then the
+edges are moved to where paths part (``mfpde.detection.paths``).
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from mfpde.detection.lattice import (
     passes,
     probing_lattice,
 )
-from mfpde.detection.parting import Partition, above_passes, beside_attractors
-from mfpde.detection.paths import Paths
+from mfpde.detection.paths import Partition, Paths, above_passes, beside_attractors
 from mfpde.detection.report import REST
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Sphere

@@ -1,12 +1,12 @@
-r"""Cores on S^2: mean, mass and covariance of the mass within a radius of the mean.
+r"""The moving mass of a measure on S^2 as weighted points, and the cores and curves in it.
 
-The moving mass of a measure on S^2, as weighted points: cells, parts of cells, atoms.
+The points are cells, parts of cells, and atoms.  A core has the mean, mass and covariance of
+the mass within a radius of its mean.
 
-Mass on curves of S^2: narrow across, long along, and of dimension 1 in balls.
-
-Points that are typical of the *mass* of a basin (not of its peak) are looked at one by one:
-about the mean of the mass within 2.5 cells, a ball of 4 cells holds a piece of a curve if
-its principal rms radii s1 >= s2 (in cells) and its ball masses satisfy
+Mass on a curve is narrow across, long along, and of dimension 1 in balls.  Points that are
+typical of the *mass* of a basin (not of its peak) are looked at one by one: about the mean of
+the mass within 2.5 cells, a ball of 4 cells holds a piece of a curve if its principal rms radii
+s1 >= s2 (in cells) and its ball masses satisfy
 
     s2 < 1.6,   s1 > 1.6,   s1 > 1.5 s2,   0.6 < log2 mu(B(4h)) / mu(B(2h)) < 1.45
 
@@ -24,7 +24,7 @@ from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.lattice import Lattice
-from mfpde.detection.parting import parts_of_cells
+from mfpde.detection.paths import parts_of_cells
 from mfpde.detection.report import REST
 from mfpde.detection.sphere_basins import LatticeField
 from mfpde.geometry.arcs import coordinates_about
@@ -170,7 +170,7 @@ _CORE_STEPS = 30
 
 
 @dataclass(frozen=True)
-class Core:
+class SphereCore:
     """Mean direction, mass and covariance of a core."""
 
     centre: FloatArray
@@ -190,17 +190,36 @@ class Cores:
 
     mass: MovingMass
 
-    def densest(self, attractor: FloatArray, members: IntArray, radius: float) -> Core:
-        """Core about the attractor or about the densest point, whichever holds more."""
+    def densest(
+        self, attractor: FloatArray, members: IntArray, radius: float
+    ) -> SphereCore:
+        """SphereCore about the attractor or about the densest point, whichever holds more."""
         densest = members[np.argmax(self.mass.densities[members])]
         starts = attractor, self.mass.points[densest]
         cores = [self.about(start, members, radius) for start in starts]
         return max(cores, key=lambda core: core.mass)
 
-    def about(self, start: FloatArray, members: IntArray, radius: float) -> Core:
-        """Core by mean shift from ``start`` over balls of ``radius``."""
-        held = self.mass.points[members], self.mass.masses[members]
-        return _core_about(start, held, radius)
+    def about(self, start: FloatArray, members: IntArray, radius: float) -> SphereCore:
+        """SphereCore by mean shift from ``start`` over balls of ``radius``."""
+        points, masses = self.mass.points[members], self.mass.masses[members]
+        centre = start
+        near = points @ centre >= np.cos(radius)
+        for _ in range(_CORE_STEPS):
+            if not near.any():
+                return SphereCore(centre, 0.0, np.zeros((2, 2)))
+            total = masses[near] @ points[near]
+            mean = total / np.linalg.norm(total)
+            near = points @ mean >= np.cos(radius)
+            step = np.linalg.norm(mean - centre)
+            centre = mean
+            if step < 1e-12:
+                break
+        mass = float(masses[near].sum())
+        if mass == 0.0:
+            return SphereCore(centre, 0.0, np.zeros((2, 2)))
+        offsets = coordinates_about(centre, points[near])
+        covariance = (masses[near, np.newaxis] * offsets).T @ offsets / mass
+        return SphereCore(centre, mass, covariance)
 
     def near(self, centre: FloatArray, members: IntArray, radius: float) -> IntArray:
         """Members within ``radius`` of a point."""
@@ -211,7 +230,9 @@ class Cores:
         """Mass of the members within ``radius`` of a point."""
         return float(self.mass.masses[self.near(centre, members, radius)].sum())
 
-    def rival(self, core: Core, members: IntArray, window: float) -> Core | None:
+    def rival(
+        self, core: SphereCore, members: IntArray, window: float
+    ) -> SphereCore | None:
         """The second densest window of the members, apart from the core; None if there is none."""
         cosines = self.mass.points[members] @ core.centre
         apart = members[cosines < np.cos(2 * window)]
@@ -219,28 +240,3 @@ class Cores:
             return None
         start = self.mass.points[apart[np.argmax(self.mass.densities[apart])]]
         return self.about(start, apart, window)
-
-
-def _core_about(
-    start: FloatArray, held: tuple[FloatArray, FloatArray], radius: float
-) -> Core:
-    """Core by mean shift from ``start`` over balls of ``radius``."""
-    points, masses = held
-    centre = start
-    near = points @ centre >= np.cos(radius)
-    for _ in range(_CORE_STEPS):
-        if not near.any():
-            return Core(centre, 0.0, np.zeros((2, 2)))
-        total = masses[near] @ points[near]
-        mean = total / np.linalg.norm(total)
-        near = points @ mean >= np.cos(radius)
-        step = np.linalg.norm(mean - centre)
-        centre = mean
-        if step < 1e-12:
-            break
-    mass = float(masses[near].sum())
-    if mass == 0.0:
-        return Core(centre, 0.0, np.zeros((2, 2)))
-    offsets = coordinates_about(centre, points[near])
-    covariance = (masses[near, np.newaxis] * offsets).T @ offsets / mass
-    return Core(centre, mass, covariance)

@@ -14,6 +14,7 @@ from mfpde.detection.report import (
     ConcentratedRegion,
     ConcentrationReport,
     Place,
+    angle_of,
 )
 
 MOST_ROWS = 12
@@ -110,7 +111,7 @@ def _of_the_whole(report: ConcentrationReport) -> list[str]:
     if report.strip.width is not None:
         lines.append(f"strip of analyticity {report.strip}")
     if 0 < len(report.jumps) <= MOST_JUMPS and report.place != "sphere":
-        places = ", ".join(f"{_angle_of(point) / np.pi:.5f}" for point in report.jumps)
+        places = ", ".join(f"{angle_of(point) / np.pi:.5f}" for point in report.jumps)
         lines.append(f"jumps at angle/pi = {places}")
     if report.coarse_basins is not None and report.regions:
         lines.append(
@@ -118,12 +119,6 @@ def _of_the_whole(report: ConcentrationReport) -> list[str]:
             "coarsened density"
         )
     return lines
-
-
-def _angle_of(point: np.ndarray) -> float:
-    if len(point) == 2:
-        return float(np.mod(np.arctan2(point[1], point[0]), 2 * np.pi))
-    return float(np.arctan2(np.linalg.norm(point[:-1]), point[-1]))
 
 
 def _coordinates(region: ConcentratedRegion) -> str:

@@ -7,26 +7,40 @@ densities decide: mass per angle has its maximum beside the pole also for a bump
 
 from __future__ import annotations
 
-from functools import cached_property
-from itertools import pairwise
-
 import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.detection.balls import ball_radius, polar_angles
 from mfpde.detection.decision import LEAST_SHARE
-from mfpde.detection.field import BoolArray, coarse_differences
+from mfpde.detection.field import (
+    BoolArray,
+    VelocityField,
+    coarse_differences,
+    coarsened,
+)
 from mfpde.detection.jumps import REACH_OF_JUMPS, holds_mass, jump_faces
-from mfpde.detection.line_basins import REACH, Gaps, Interval, Line, LineCore, Part
-from mfpde.detection.report import REST
+from mfpde.detection.line import line_report
+from mfpde.detection.line_basins import REACH, AngleInterval, Gaps, Line, LineCore, Part
+from mfpde.detection.report import REST, ConcentrationReport
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Zonal
-from mfpde.measures.measure import Measure
+from mfpde.measures.measure import Density, Measure
 
 _CORE_STEPS = 20
 
 
-class ZonalLine(Line):
+def zonal_report(
+    zonal: Zonal, measure: Measure, equation: MeanFieldEquation
+) -> ConcentrationReport:
+    """Find the basins and cores of a measure on a Zonal grid."""
+    coarse = coarsened(measure)
+    return line_report(
+        _ZonalLine(measure, equation, zonal),
+        None if coarse is None else _ZonalLine(coarse, equation, zonal),
+    )
+
+
+class _ZonalLine(Line):
     """Line of a density on a Zonal grid; an atom stands for its ring.
 
     ``ring_angles`` (m,) and ``masses`` (m,) are those of the cells, without the mass at rest,
@@ -34,77 +48,58 @@ class ZonalLine(Line):
     """
 
     place = "zonal"
-    whole = Interval(0.0, np.pi)
+    whole = AngleInterval(0.0, np.pi)
     is_closed = False
 
     def __init__(
         self, measure: Measure, equation: MeanFieldEquation, zonal: Zonal
     ) -> None:
-        super().__init__(measure, equation, angles=zonal.angles, spacing=zonal.spacing)
+        super().__init__(
+            VelocityField(equation, measure),
+            angles=zonal.angles,
+            spacing=zonal.spacing,
+        )
         self.zonal = zonal
-        self.density, self.atoms = measure.density, measure.atoms
         self.directions = zonal.dimension - 1
         self.core_radius = ball_radius(equation)
         self.total = measure.total_mass
-        self.ring_angles = np.concatenate([zonal.angles, polar_angles(measure.atoms)])
+        density, rings = measure.density, polar_angles(measure.atoms)
+        self.ring_angles = np.concatenate([zonal.angles, rings])
         # An atom of the measure is one also where it rests.
-        moving = [measure.density.masses * ~self.frozen, measure.atoms.masses]
+        moving = [density.masses * ~self.frozen, measure.atoms.masses]
         self.masses = np.concatenate(moving) / self.total
-
-    @property
-    def moving_share(self) -> float:
-        """Share of the mass that is not in stretches at rest."""
-        return float(self.masses.sum())
+        self.moving_share = float(self.masses.sum())
+        self.exact_angles, self.cluster_angles = np.unique(rings), np.empty(0)
+        self.jumps = _jumps(density, zonal)
+        self.jump_points = zonal.points_at(self.jumps)
+        self.lost = coarse_differences(measure) / self.total
 
     def speeds(self, angles: FloatArray) -> FloatArray:
-        """Velocity along increasing theta at polar ``angles`` (n,)."""
         vectors = self.field.at(self.zonal.points_at(angles))
         return np.asarray((vectors * self.zonal.tangents_at(angles)).sum(axis=-1))
 
-    def cell_speeds(self) -> FloatArray:
-        """Velocity at the cells, from the grid's own transform."""
+    def speeds_of_cells(self) -> FloatArray:
         return np.asarray(self.field.components()[0])
 
-    def padded(self, signs: FloatArray) -> FloatArray:
-        """Signs with those of the same bands across the poles, in the opposite direction."""
-        return np.concatenate([-signs[:1], signs, -signs[-1:]])
-
     def cuts(self, gaps: Gaps) -> FloatArray:
-        """Interpolated zeros, or the middles of stretches at rest."""
         low, high, before, after, is_narrow = gaps
         share = np.where(is_narrow, before / (before - after), 0.5)
         return np.asarray(low + share * (high - low))
 
-    def between(self, cuts: FloatArray) -> list[Interval]:
-        """Bands from pole to cut to pole."""
-        edges = np.concatenate([[0.0], cuts, [np.pi]]).tolist()
-        return [Interval(*ends) for ends in pairwise(edges)]
-
-    def within(self, angles: FloatArray, interval: Interval) -> BoolArray:
-        """Which of the ``angles`` lie in a closed interval."""
-        return np.asarray((angles >= interval.low) & (angles <= interval.high))
-
-    def _rings_in(self, interval: Interval) -> BoolArray:
+    def _rings_in(self, interval: AngleInterval) -> BoolArray:
         """Whether each ring (m,) lies in an interval."""
         above = self.ring_angles >= interval.low
         # An atom at the south pole belongs to the last basin.
         below = (self.ring_angles < interval.high) | (interval.high >= np.pi)
         return np.asarray(above & below)
 
-    def cells_in(self, interval: Interval) -> BoolArray:
-        """Which cells lie in an interval."""
+    def cells_in(self, interval: AngleInterval) -> BoolArray:
         return self._rings_in(interval)[: self.zonal.num_cells]
 
-    def cells_near(self, angle: float, radius: float) -> BoolArray:
-        """Which cells are within ``radius`` of an angle."""
-        return np.asarray(np.abs(self.angles - angle) <= radius)
-
-    def mass_in(self, interval: Interval) -> float:
-        """Moving mass of an interval, as a share of the whole."""
+    def mass_in(self, interval: AngleInterval) -> float:
         return float(self.masses[self._rings_in(interval)].sum())
 
     def ball_masses(self, angle: float, radii: FloatArray) -> FloatArray:
-        """Moving mass of bands about ``angle``, or of balls about a pole."""
         away = np.abs(self.ring_angles - angle)
         # A band belongs to a ball in the share of it that the ball covers.
         is_cell = np.arange(len(away)) < self.zonal.num_cells
@@ -112,8 +107,7 @@ class ZonalLine(Line):
         shares = np.clip((radii[:, np.newaxis] - away + half) / (2 * half), 0.0, 1.0)
         return np.asarray(shares @ self.masses)
 
-    def core(self, basin: Interval, radius: float) -> LineCore:
-        """Core at a pole or on a ring, by mean shift from the densest window."""
+    def core(self, basin: AngleInterval, radius: float) -> LineCore:
         angle = self._densest(basin, radius)
         window = self._window(angle, basin, radius)
         for _ in range(_CORE_STEPS):
@@ -129,13 +123,12 @@ class ZonalLine(Line):
         return cap if self._is_better(cap, band, basin) else band
 
     def exact_core(self, part: Part) -> LineCore:
-        """The mass about an exact atom at a pole, or about the ring of one."""
         _, angle, interval = part
         at_pole = min(angle, np.pi - angle) < REACH * self.spacing
         near = self._window(angle, interval, self.core_radius)
         return self._measured(near, angle, is_point=at_pole)
 
-    def _is_better(self, cap: LineCore, band: LineCore, basin: Interval) -> bool:
+    def _is_better(self, cap: LineCore, band: LineCore, basin: AngleInterval) -> bool:
         """Whether mass gathers at the pole rather than on a ring, judged by the densities."""
         reaches = cap.angle in basin and cap.mass > LEAST_SHARE * band.mass
         if not reaches:
@@ -144,7 +137,7 @@ class ZonalLine(Line):
             return True
         return cap.mass * band.extent >= band.mass * cap.extent
 
-    def _attracts(self, pole: float, basin: Interval) -> bool:
+    def _attracts(self, pole: float, basin: AngleInterval) -> bool:
         """Whether the basin reaches the pole and flows to it there."""
         moving = self.signs[(self.signs != 0) & self.cells_in(basin)]
         if len(moving) == 0:
@@ -163,7 +156,7 @@ class ZonalLine(Line):
         area = float(self.zonal.area_shares[window[: self.zonal.num_cells]].sum())
         return LineCore(centre, total, variance, window, area, centre, is_point)
 
-    def _densest(self, basin: Interval, radius: float) -> float:
+    def _densest(self, basin: AngleInterval, radius: float) -> float:
         """Middle of a window within the basin that holds the most of its mass."""
         inside = self._rings_in(basin)
         order = np.argsort(self.ring_angles[inside])
@@ -174,53 +167,22 @@ class ZonalLine(Line):
         high = np.searchsorted(angles, centres + radius, side="right")
         return float(centres[np.argmax(cumulated[high] - cumulated[low])])
 
-    def _window(self, angle: float, basin: Interval, radius: float) -> BoolArray:
+    def _window(self, angle: float, basin: AngleInterval, radius: float) -> BoolArray:
         near = np.abs(self.ring_angles - angle) <= radius
         return np.asarray(near & self._rings_in(basin))
 
-    def excess(self, core: LineCore, basin: Interval) -> float:
-        """Mean density of the core in units of that of its basin."""
+    def excess(self, core: LineCore, basin: AngleInterval) -> float:
         if not core.extent > 0:
             return 1e9
         area = self.zonal.area_shares[self.cells_in(basin)].sum()
         return float((core.mass / self.mass_in(basin)) / (core.extent / area))
 
-    @cached_property
-    def jumps(self) -> FloatArray:
-        """Polar angles (k,) of the density's jumps, where there is mass on both sides."""
-        density, reach = self.density, REACH_OF_JUMPS
-        faces = np.arange(reach - 1, self.zonal.num_cells - reach)
-        mean = density.total_mass / self.zonal.areas.sum()
-        counted = holds_mass(density.masses, faces)
-        found = jump_faces(density.values, faces, mean=mean, counted=counted)
-        return np.asarray(self.zonal.face_angles[1:][found])
-
-    @cached_property
-    def _lost(self) -> FloatArray:
-        """Mass (n,) of each cell that the coarsened density misses, as a share of the whole."""
-        return coarse_differences(Measure(self.density)) / self.total
-
     def lost_share(self, core: LineCore) -> float:
-        """Share of a core that the coarsened density misses."""
         if not core.mass > REST:
             return 0.0
-        return float(self._lost[core.inside[: self.zonal.num_cells]].sum() / core.mass)
-
-    @property
-    def exact_angles(self) -> FloatArray:
-        """Polar angles (k,) of the exact atoms."""
-        return np.unique(polar_angles(self.atoms))
-
-    def unrolled(self, angles: FloatArray, basin: Interval) -> FloatArray:
-        """The angles in a closed basin; NaN for the others."""
-        return np.where(self.within(angles, basin), angles, np.nan)
-
-    def points(self, angles: FloatArray) -> FloatArray:
-        """A point (k, d) of the ring at each polar angle."""
-        return self.zonal.points_at(angles)
+        return float(self.lost[core.inside[: self.zonal.num_cells]].sum() / core.mass)
 
     def position(self, core: LineCore) -> FloatArray:
-        """The pole (d,), or one point of the ring."""
         if core.is_point:
             return np.asarray(self.zonal.axis * np.cos(_nearest_pole(core.angle)))
         return np.asarray(self.zonal.points_at(np.array([core.angle]))[0])
@@ -232,3 +194,12 @@ def _nearest_pole(angle: float) -> float:
 
 def _mean(values: FloatArray, weights: FloatArray) -> float:
     return float((values * weights).sum() / weights.sum())
+
+
+def _jumps(density: Density, zonal: Zonal) -> FloatArray:
+    """Polar angles (k,) of the density's jumps, where there is mass on both sides."""
+    faces = np.arange(REACH_OF_JUMPS - 1, zonal.num_cells - REACH_OF_JUMPS)
+    mean = density.total_mass / zonal.areas.sum()
+    counted = holds_mass(density.masses, faces)
+    found = jump_faces(density.values, faces, mean=mean, counted=counted)
+    return np.asarray(zonal.face_angles[1:][found])

@@ -26,7 +26,7 @@ from mfpde.particles.labels import labels_of
 from mfpde.particles.systems import ParticleSystem, particle_system
 from mfpde.runs import stopping
 from mfpde.runs.run import Run
-from mfpde.runs.save_times import save_times
+from mfpde.runs.stopping import save_times
 from mfpde.version import __version__
 
 METHODS = ("auto", "direct", "spectral", "labels")

@@ -10,15 +10,14 @@ from mfpde.plotting.atom_tree import (
     plot_cluster_counts,
 )
 from mfpde.plotting.branch import plot_continuation
-from mfpde.plotting.certificate import plot_certificate
 from mfpde.plotting.concentration import plot_concentration
 from mfpde.plotting.convergence import plot_convergence
 from mfpde.plotting.curve import plot_density
 from mfpde.plotting.globe import plot_globe
-from mfpde.plotting.overview import plot_energy, plot_run
+from mfpde.plotting.overview import plot_diagnostic, plot_energy, plot_run
 from mfpde.plotting.snapshots import plot_snapshots
 from mfpde.plotting.space_time import plot_space_time
-from mfpde.plotting.spectrum import plot_hessian_spectrum
+from mfpde.plotting.stationary import plot_certificate, plot_hessian_spectrum
 from mfpde.plotting.style import save_figure
 
 __all__ = [
@@ -30,6 +29,7 @@ __all__ = [
     "plot_continuation",
     "plot_convergence",
     "plot_density",
+    "plot_diagnostic",
     "plot_energy",
     "plot_globe",
     "plot_hessian_spectrum",

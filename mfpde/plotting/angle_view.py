@@ -4,23 +4,21 @@ On the circle the curve is the density per radian.  A zonal density on S^(d-1) i
 n(theta) = |S^(d-2)| sin^(d-2)(theta) rho(theta), the mass per polar angle: densities per
 surface area range over hundreds of orders of magnitude when d is large.
 
-Density of many particles on the circle, from quantiles of their angles.
+The density of many particles on the circle comes from quantiles of their angles: the circle is
+cut in the middle of its widest gap and divided at the quantiles k/K of the mass into K = sqrt(n)
+arcs that hold the mass M/K each.  Arcs are short where particles are dense: there is no bin width
+to choose.  A monotone cubic through the cumulated masses, differenced over the cells of a grid,
+keeps sign and total mass.
 
-The circle is cut in the middle of its widest gap and divided at the quantiles k/K of
-the mass into K = sqrt(n) arcs that hold the mass M/K each.  Arcs are short where
-particles are dense: there is no bin width to choose.  A monotone cubic through the
-cumulated masses, differenced over the cells of a grid, keeps sign and total mass.
-
-The spheres and grids that have a picture.
-
-The drawing functions ask :func:`domain_of` once and look their painter up by its
-answer, so that another geometry is one more entry here and one more painter there.
+The drawing functions ask :func:`domain_of` once and look their painter up by its answer; a
+new geometry registers its domain and its view here.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import ClassVar
 
 import numpy as np
@@ -63,7 +61,19 @@ def density_from_quantiles(atoms: Atoms, circle: Circle) -> Density:
     return Density(circle, np.maximum(cell_masses, 0.0) / circle.spacing)
 
 
-_DOMAINS = {Circle: "circle", Sphere: "sphere", Zonal: "zonal"}
+@singledispatch
+def domain_of_geometry(geometry: object) -> str | None:
+    """Name the domain of a grid; None where it has no picture.
+
+    A new geometry registers its own: ``domain_of_geometry.register(Grid, lambda _: "circle")``.
+    """
+    return None
+
+
+domain_of_geometry.register(Circle, lambda _: "circle")
+domain_of_geometry.register(Sphere, lambda _: "sphere")
+domain_of_geometry.register(Zonal, lambda _: "zonal")
+
 _DOMAINS_OF_ATOMS = {2: "circle", 3: "sphere"}
 
 
@@ -87,7 +97,7 @@ def domain_of(measure: AnyMeasure, *, picture: str) -> str:
         where = f"atoms on S^{measure.dimension - 1}"
     else:
         geometry = as_measure(measure).geometry
-        domain = _DOMAINS.get(type(geometry))
+        domain = domain_of_geometry(geometry)
         where = f"a density on {geometry!r}"
     if domain is None:
         raise ValueError(
@@ -281,9 +291,7 @@ class ZonalView(AngleView):
 
     def curve_of(self, density: Density) -> Curve:
         """Polar angles of the cells and the mass per polar angle."""
-        geometry = density.geometry
-        assert isinstance(geometry, Zonal)
-        return geometry.angles, density.masses / geometry.spacing
+        return self.geometry.angles, density.masses / self.geometry.spacing
 
     def continued(self, curve: Curve) -> Curve:
         """Return the curve itself."""
@@ -298,5 +306,13 @@ def view_of(measure: AnyMeasure) -> AngleView:
     """Return the view of a measure on a circle or a zonal grid."""
     if isinstance(measure, Atoms):
         return CircleView()
-    geometry = as_measure(measure).geometry
-    return ZonalView(geometry) if isinstance(geometry, Zonal) else CircleView()
+    return view_of_geometry(as_measure(measure).geometry)
+
+
+@singledispatch
+def view_of_geometry(geometry: object) -> AngleView:
+    """Return the view of a grid by one angle: that of the circle unless another is registered."""
+    return CircleView()
+
+
+view_of_geometry.register(Zonal, ZonalView)

@@ -17,7 +17,6 @@ from mfpde.plotting.angle_view import domain_of_run
 from mfpde.plotting.atoms import mass_text
 from mfpde.plotting.globe import Side, add_globe_bar, draw_globes, sides_towards
 from mfpde.plotting.paths import draw_mark, drawn_nodes, mark_handles, track_of
-from mfpde.plotting.scales import set_time_axis
 from mfpde.plotting.sphere_field import colours_for, density_of
 from mfpde.plotting.style import (
     ATOM,
@@ -26,6 +25,7 @@ from mfpde.plotting.style import (
     NEURONS,
     Picture,
     axes_or_new,
+    set_time_axis,
     styled,
 )
 from mfpde.runs.run import Run
@@ -170,7 +170,7 @@ def _bands(track: Track) -> list[_Band]:
     taken: set[int] = set()
     base = 0.0
     for family, root in enumerate(roots):
-        base += _lay_out(track, root, bands, taken=taken, place=(family, base))
+        base += _lay_out(track, root, bands, taken=taken, family=family, base=base)
     return bands
 
 
@@ -180,7 +180,8 @@ def _lay_out(
     bands: list[_Band],
     *,
     taken: set[int],
-    place: tuple[int, float],
+    family: int,
+    base: float,
 ) -> float:
     """Add the bands of a path and of its ancestors from a base on; return their height.
 
@@ -189,7 +190,6 @@ def _lay_out(
     if path.identity in taken:
         return 0.0
     taken.add(path.identity)
-    family, base = place
     below = 0.0
     for parent in path.parents:
         below += _lay_out(
@@ -197,7 +197,8 @@ def _lay_out(
             track.paths[parent],
             bands,
             taken=taken,
-            place=(family, base + below),
+            family=family,
+            base=base + below,
         )
     times = np.unique(
         np.clip([path.begins, *path.times, path.ends], path.begins, path.ends)
@@ -216,10 +217,10 @@ def _mark_junctions(ax: Axes, bands: list[_Band]) -> None:
         birth, end = band.path.birth, band.path.end
         if birth is not None and birth.event.kind != "fission":
             time = birth.event.time
-            draw_mark(ax, birth.event.kind, (time, band.middle_at(time)))
+            draw_mark(ax, birth.event.kind, time, band.middle_at(time))
         if end is not None and end.event.kind in ("fission", "death"):
             time = end.event.time
-            draw_mark(ax, end.event.kind, (time, band.middle_at(time)))
+            draw_mark(ax, end.event.kind, time, band.middle_at(time))
 
 
 def _label_masses(ax: Axes, track: Track, bands: list[_Band]) -> None:

@@ -13,8 +13,14 @@ from matplotlib.figure import Figure
 from mfpde.arrays import FloatArray
 from mfpde.branches import BranchPoint, Continuation, StationaryDensity
 from mfpde.plotting.angle_view import CircleView
-from mfpde.plotting.scales import set_angle_axis
-from mfpde.plotting.style import DENSITY, LANDSCAPE, MUTED, OKABE_ITO, styled
+from mfpde.plotting.style import (
+    DENSITY,
+    LANDSCAPE,
+    MUTED,
+    OKABE_ITO,
+    set_angle_axis,
+    styled,
+)
 from mfpde.stationary import PolishedAtoms
 
 COLOURS = {

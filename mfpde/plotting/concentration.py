@@ -18,7 +18,6 @@ from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting.angle_view import domain_of, view_of
 from mfpde.plotting.curve import draw_density_curve
 from mfpde.plotting.projections import Mollweide, outlined
-from mfpde.plotting.scales import set_decades
 from mfpde.plotting.sphere_map import draw_density_map
 from mfpde.plotting.style import (
     ATOM,
@@ -27,6 +26,7 @@ from mfpde.plotting.style import (
     MUTED,
     OKABE_ITO,
     Picture,
+    set_decades,
     styled,
 )
 

@@ -13,9 +13,16 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
 from mfpde.plotting.angle_view import MOST_STEMS, AngleView, domain_of, view_of
 from mfpde.plotting.landscape import draw_active_regions, draw_landscape, has_landscape
-from mfpde.plotting.scales import set_angle_axis, set_density_axis
 from mfpde.plotting.sphere_map import draw_density_map
-from mfpde.plotting.style import ATOM, DENSITY, axes_or_new, styled
+from mfpde.plotting.style import (
+    ATOM,
+    DENSITY,
+    Limits,
+    axes_or_new,
+    set_angle_axis,
+    set_density_axis,
+    styled,
+)
 
 MOST_WIDE_STEMS = 20
 MOST_MASS_LABELS = 8
@@ -26,7 +33,7 @@ def draw_density_curve(
     measure: AnyMeasure,
     equation: MeanFieldEquation | None,
     *,
-    limits: tuple[float, float] | None = None,
+    limits: Limits | None = None,
 ) -> None:
     """Draw the density, stems of atoms, and below them the external landscape."""
     view = view_of(measure)
@@ -124,7 +131,7 @@ def plot_density(
     measure: AnyMeasure,
     *,
     equation: MeanFieldEquation | None = None,
-    limits: tuple[float, float] | None = None,
+    limits: Limits | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a measure and the landscape that drives it.

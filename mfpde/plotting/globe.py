@@ -12,12 +12,12 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Density, atoms_of
 from mfpde.plotting.angle_view import domain_of
 from mfpde.plotting.atoms import draw_atoms, marked_atoms
-from mfpde.plotting.neurons import draw_directions, draw_neurons, sphere_neurons
+from mfpde.plotting.landscape import draw_directions, draw_neurons, sphere_neurons
 from mfpde.plotting.paths import draw_paths, mark_handles, path_handle
 from mfpde.plotting.projections import Orthographic, prepare_axes
 from mfpde.plotting.sphere_field import add_colour_bar, colours_for, density_of
 from mfpde.plotting.sphere_map import draw_ground, legend_handles
-from mfpde.plotting.style import LANDSCAPE, Picture, styled
+from mfpde.plotting.style import LANDSCAPE, Limits, Picture, styled
 from mfpde.tracking import Track
 
 Side = tuple[Orthographic, str]
@@ -39,7 +39,7 @@ def plot_globe(
     measure: AnyMeasure,
     *,
     equation: MeanFieldEquation | None = None,
-    limits: tuple[float, float] | None = None,
+    limits: Limits | None = None,
     camera: tuple[float, float] | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure | SubFigure:

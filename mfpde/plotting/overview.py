@@ -13,13 +13,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, choice
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import as_measure
 from mfpde.plotting.angle_view import domain_of_run, view_of
 from mfpde.plotting.atom_tree import plot_atom_tree
 from mfpde.plotting.globe import draw_globes
-from mfpde.plotting.scales import set_decades, set_time_axis
 from mfpde.plotting.snapshots import draw_snapshots, draw_strip, snapshot_indices
 from mfpde.plotting.space_time import plot_space_time
 from mfpde.plotting.style import (
@@ -29,9 +28,12 @@ from mfpde.plotting.style import (
     MUTED,
     Picture,
     axes_or_new,
+    set_decades,
+    set_time_axis,
     styled,
 )
 from mfpde.runs.run import Run
+from mfpde.solver.diagnostics import UNKNOWN_UNIT
 from mfpde.terms import Exponential
 
 NO_GRADIENT = "no energy: drift is not a gradient"
@@ -70,6 +72,41 @@ def plot_energy(run: Run, *, ax: Axes | None = None) -> Axes:
     else:
         _say_why_not(ax, run)
     _draw_dissipation(ax, run)
+    set_time_axis(ax, run.times)
+    return ax
+
+
+@styled
+def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Axes:
+    """Draw one diagnostic over time, with its meaning and unit beside the axis.
+
+    Parameters
+    ----------
+    run
+        A run of any geometry.
+    name
+        A name in ``run.diagnostics``: one of every run, or one's own.
+    ax
+        Axes to draw on; by default those of a new figure.
+
+    Raises
+    ------
+    ValueError
+        If nothing was saved, or the run has no diagnostic of this name.
+    """
+    choice("name", name, run.diagnostics)
+    if not len(run.times):
+        raise ValueError(
+            "plot_diagnostic needs one or more saves, but the run has none"
+        )
+    ax = axes_or_new(ax, size=(6.0, 2.8))
+    marker = "o" if len(run.times) == 1 else ""
+    ax.plot(run.times, run.diagnostics[name], color=DENSITY, marker=marker, gid=name)
+    known = run.quantities.get(name)
+    unit = known.unit if known is not None else UNKNOWN_UNIT
+    ax.set_ylabel(name if unit in ("1", UNKNOWN_UNIT) else f"{name} [{unit}]")
+    if known is not None and known.meaning != name:
+        ax.set_title(known.meaning, fontsize="medium", loc="left")
     set_time_axis(ax, run.times)
     return ax
 

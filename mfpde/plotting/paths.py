@@ -73,12 +73,11 @@ def halo(width: float) -> list[AbstractPathEffect]:
     return [Stroke(linewidth=width + 1.2, foreground="white"), Normal()]
 
 
-def draw_mark(
-    ax: Axes, kind: str, place: tuple[float, float], **options: float
-) -> None:
-    """Mark a junction of this kind at ``place``."""
+def draw_mark(ax: Axes, kind: str, x: float, y: float, **options: float) -> None:
+    """Mark a junction of this kind at (x, y)."""
     ax.plot(
-        *place,
+        x,
+        y,
         linestyle="",
         gid=kind,
         clip_on=False,
@@ -135,7 +134,7 @@ def draw_tree(ax: Axes, view: AngleView, track: Track) -> list[Artist]:
             )
     for junction in track.junctions:
         angle = float(view.angles_of(place_of(junction)))
-        draw_mark(ax, junction.event.kind, (junction.event.time, angle), zorder=4)
+        draw_mark(ax, junction.event.kind, junction.event.time, angle, zorder=4)
     if not track.paths:
         return []
     return [path_handle("atoms (width ∝ mass)"), *mark_handles(track.junctions)]
@@ -161,7 +160,7 @@ def draw_paths(ax: Axes, projection: Projection, track: Track) -> None:
     for junction in track.junctions:
         x, y = projection.project(place_of(junction))
         if not np.isnan(x):
-            draw_mark(ax, junction.event.kind, (float(x), float(y)), zorder=6.5)
+            draw_mark(ax, junction.event.kind, float(x), float(y), zorder=6.5)
 
 
 def along_great_circles(points: FloatArray) -> FloatArray:

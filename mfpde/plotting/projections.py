@@ -206,14 +206,14 @@ def label_graticule(ax: Axes) -> None:
     for theta, label in PARALLELS:
         place = projection.project(points_at(np.array(theta), np.array(np.pi)))
         left = place * (-1.0, 1.0)
-        _write(ax, left, label, side=("right", "center"), away=(-3, 0))
+        _write(ax, left, label, ha="right", va="center", away=(-3, 0))
     for phi, label in MERIDIANS:
         place = projection.project(points_at(np.array(np.pi / 2), np.array(phi)))
-        text = _write(ax, place, label, side=("left", "top"), away=(2, -1))
+        text = _write(ax, place, label, ha="left", va="top", away=(2, -1))
         text.set_path_effects(outlined("white"))
     top = np.array([0.0, projection.half_height])
-    _write(ax, top, "θ = 0", side=("center", "bottom"), away=(0, 2))
-    _write(ax, -top, "θ = π", side=("center", "top"), away=(0, -2))
+    _write(ax, top, "θ = 0", ha="center", va="bottom", away=(0, 2))
+    _write(ax, -top, "θ = π", ha="center", va="top", away=(0, -2))
 
 
 def clip_to_outline(artist: Artist, ax: Axes, projection: Projection) -> None:
@@ -229,15 +229,15 @@ def outlined(colour: str) -> list[AbstractPathEffect]:
 
 
 def _write(
-    ax: Axes, place: FloatArray, label: str, *, side: tuple[str, str], away: Offset
+    ax: Axes, place: FloatArray, label: str, *, ha: str, va: str, away: Offset
 ) -> Annotation:
     return ax.annotate(
         label,
         tuple(place),
         xytext=away,
         textcoords="offset points",
-        ha=side[0],
-        va=side[1],
+        ha=ha,
+        va=va,
         fontsize=7.5,
         color=LANDSCAPE,
         zorder=5,

@@ -19,13 +19,25 @@ from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting.angle_view import AngleView, domain_of_run, view_of
 from mfpde.plotting.atoms import draw_atoms, marked_atoms
 from mfpde.plotting.curve import draw_stems, mass_axis, stem_atoms
-from mfpde.plotting.landscape import draw_active_regions, draw_landscape, has_landscape
-from mfpde.plotting.neurons import draw_neurons, sphere_neurons
+from mfpde.plotting.landscape import (
+    draw_active_regions,
+    draw_landscape,
+    draw_neurons,
+    has_landscape,
+    sphere_neurons,
+)
 from mfpde.plotting.projections import Mollweide, prepare_axes
-from mfpde.plotting.scales import evenly_spread, set_angle_axis, set_density_axis
 from mfpde.plotting.sphere_field import add_colour_bar, colours_for, density_of
 from mfpde.plotting.sphere_map import draw_ground
-from mfpde.plotting.style import DENSITY, LANDSCAPE, Picture, styled
+from mfpde.plotting.style import (
+    DENSITY,
+    LANDSCAPE,
+    Picture,
+    evenly_spread,
+    set_angle_axis,
+    set_density_axis,
+    styled,
+)
 from mfpde.runs.run import Run
 
 MAPS_IN_A_ROW = 5

@@ -14,15 +14,19 @@ from mfpde.measures.measure import Atoms, atoms_of
 from mfpde.plotting.angle_view import AngleView, Curve, domain_of_run, view_of
 from mfpde.plotting.atoms import DRAWN_SHARE, FoundAtoms, atoms_found
 from mfpde.plotting.paths import draw_tree
-from mfpde.plotting.scales import (
+from mfpde.plotting.style import (
+    ATOM,
+    DENSITY,
+    DENSITY_MAP,
     MAP_DEPTH,
+    axes_or_new,
     density_range,
     largest_in_rows,
     regularly_thinned,
     set_angle_axis,
     set_time_axis,
+    styled,
 )
-from mfpde.plotting.style import ATOM, DENSITY, DENSITY_MAP, axes_or_new, styled
 from mfpde.runs.run import Run
 
 MOST_TRACK_MARKS = 30

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from matplotlib import colormaps
@@ -18,13 +18,14 @@ from mfpde.arrays import FloatArray
 from mfpde.geometry import Sphere
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 from mfpde.plotting.projections import Orthographic, Projection, clip_to_outline
-from mfpde.plotting.scales import (
+from mfpde.plotting.style import (
+    DENSITY_MAP,
     LOGARITHMIC_ABOVE,
     MAP_DEPTH,
     MEAN_DEPTH,
+    Limits,
     checked_limits,
 )
-from mfpde.plotting.style import DENSITY_MAP
 
 DENSITY_LABEL = "density ρ (per unit area)"
 BARE = (0.94, 0.94, 0.94)
@@ -56,8 +57,7 @@ def values_at(
 def _interpolated(
     density: Density, values: FloatArray, points: FloatArray
 ) -> FloatArray:
-    sphere = density.geometry
-    assert isinstance(sphere, Sphere)
+    sphere = cast("Sphere", density.geometry)
     theta = sphere.colatitudes
     over_north = np.roll(values[:1], sphere.nlon // 2, axis=1)
     over_south = np.roll(values[-1:], sphere.nlon // 2, axis=1)
@@ -76,7 +76,7 @@ def _interpolated(
 
 
 def colours_for(
-    densities: Sequence[Density], limits: tuple[float, float] | None = None
+    densities: Sequence[Density], limits: Limits | None = None
 ) -> Normalize | None:
     """Return one scale of colours for all: logarithmic if one exceeds 50 times its mean.
 
@@ -114,8 +114,7 @@ def draw_field(
     ax: Axes, projection: Projection, density: Density, *, norm: Normalize
 ) -> AxesImage:
     """Draw the density as pixels, on a globe with a gentle light from above left."""
-    sphere = density.geometry
-    assert isinstance(sphere, Sphere)
+    sphere = cast("Sphere", density.geometry)
     places = projection.pixels(_columns(sphere, projection))
     floor = norm.vmin if isinstance(norm, LogNorm) else None
     values = values_at(density, projection.points_of(places), floor=floor)

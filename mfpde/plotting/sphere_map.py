@@ -17,7 +17,7 @@ from mfpde.plotting.atoms import (
     is_crowd,
     marked_atoms,
 )
-from mfpde.plotting.neurons import (
+from mfpde.plotting.landscape import (
     HATCH,
     Neuron,
     draw_directions,
@@ -40,7 +40,7 @@ from mfpde.plotting.sphere_field import (
     draw_bare_globe,
     draw_field,
 )
-from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED
+from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, Limits
 
 AREA_PER_MASS = 260.0
 
@@ -50,7 +50,7 @@ def draw_density_map(
     measure: AnyMeasure,
     equation: MeanFieldEquation | None,
     *,
-    limits: tuple[float, float] | None = None,
+    limits: Limits | None = None,
 ) -> None:
     """Draw the map with its graticule, neurons, atoms, legend and colour bar."""
     projection = Mollweide()

@@ -1,21 +1,25 @@
-"""Colours, line widths and fonts of all pictures, in one place.
+"""What all pictures share: colours and fonts, axes of angle, time and density, and files.
 
 The palette is that of Okabe & Ito (2008), "Color universal design": its colours stay
-apart for readers with any common colour blindness.
-
-Write figures to disk, with the same bytes for the same figure.
+apart for readers with any common colour blindness.  The same figure is written to disk with the
+same bytes.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+
+from mfpde.arrays import FloatArray, IntArray, real_array
+from mfpde.plotting.angle_view import AngleView
 
 OKABE_ITO: Mapping[str, str] = {
     "black": "#000000",
@@ -123,3 +127,140 @@ def save_figure(figure: Figure | Axes, path: str | Path) -> tuple[Path, Path]:
         )
         whole.savefig(png, dpi=DOTS_PER_INCH, metadata={"Software": "mfpde"})
     return pdf, png
+
+
+LOGARITHMIC_ABOVE = 50.0
+LOGARITHMIC_TIME_BELOW = 0.1
+MAP_DEPTH = 1e-4
+MOST_ROWS = 512
+MEAN_DEPTH = 1e-2
+CURVE_DEPTH = 1e-6
+
+Limits = tuple[float, float]
+"""Smallest and largest value of a scale."""
+
+
+def set_angle_axis(
+    ax: Axes, name: Literal["x", "y"], view: AngleView, *, label: bool = True
+) -> None:
+    """Let the axis ``name`` run over all angles, with ticks in units of pi.
+
+    An x axis leaves room to see curves that end at a pole.
+    """
+    axis = ax.xaxis if name == "x" else ax.yaxis
+    if name == "x":
+        ax.set_xlim(-view.margin, view.span + view.margin)
+    else:
+        ax.set_ylim(0.0, view.span)
+    axis.set_ticks(view.ticks, labels=view.tick_labels)
+    if label:
+        axis.set_label_text(view.angle_label)
+
+
+def density_range(curves: Sequence[FloatArray], *, depth: float) -> tuple[float, float]:
+    """Smallest and largest density worth showing.
+
+    The floor is ``depth`` times the largest value, or 1e-2 of the mean if that is lower
+    (so that what an extreme peak leaves behind stays in sight), and never below the
+    smallest positive value.
+    """
+    values = np.concatenate([np.ravel(curve) for curve in curves])
+    positive = values[values > 0]
+    if not len(positive):
+        return 0.0, 0.0
+    top = float(positive.max())
+    floor = min(depth * top, MEAN_DEPTH * float(values.mean()))
+    return max(floor, float(positive.min())), top
+
+
+def checked_limits(limits: Limits) -> Limits:
+    """Return the two ends of a scale of densities.
+
+    Raises
+    ------
+    ValueError
+        If they are not two numbers, are negative, or do not increase.
+    """
+    given = real_array("limits", limits)
+    if given.shape != (2,) or given[0] < 0 or given[0] >= given[1]:
+        raise ValueError(
+            f"limits = {limits!r} must be two densities, 0 <= low < high, as in (1e-3, 10)"
+        )
+    return float(given[0]), float(given[1])
+
+
+def set_density_axis(
+    ax: Axes,
+    curves: Sequence[FloatArray],
+    limits: Limits | None = None,
+) -> None:
+    """Scale the y axis for densities: logarithmic if one exceeds 50 times its mean.
+
+    With ``limits`` its ends are these, and it is logarithmic if they are 50 times apart.
+    """
+    if limits is not None:
+        low, high = checked_limits(limits)
+        is_wide = low > 0 and high / low > LOGARITHMIC_ABOVE
+        ax.set_yscale("log" if is_wide else "linear")
+        ax.set_ylim(low, high)
+        return
+    floor, top = density_range(curves, depth=CURVE_DEPTH)
+    peaks = [curve.max() / curve.mean() for curve in curves if curve.max() > 0]
+    if max(peaks, default=0.0) > LOGARITHMIC_ABOVE:
+        ax.set_yscale("log")
+        ax.set_ylim(floor / 2, 3 * top)
+        ax.yaxis.set_major_locator(LogLocator(numticks=5))
+        ax.yaxis.set_minor_locator(NullLocator())
+    else:
+        ax.set_ylim(0.0, 1.15 * top or 1.0)
+
+
+def set_decades(ax: Axes, low: float, high: float) -> None:
+    """Make the y axis logarithmic, with whole decades around ``low`` and ``high``."""
+    first = int(np.floor(np.log10(low) - 0.05))
+    last = max(int(np.ceil(np.log10(high) + 0.05)), first + 1)
+    ax.set_yscale("log")
+    ax.set_ylim(10.0**first, 10.0**last)
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def has_logarithmic_time(times: FloatArray) -> bool:
+    """Whether saves are crowded towards the start: half lie in the first tenth."""
+    positive = times[times > 0]
+    if len(positive) < 4:
+        return False
+    return bool(np.median(positive) < LOGARITHMIC_TIME_BELOW * positive[-1])
+
+
+def set_time_axis(ax: Axes, times: FloatArray) -> None:
+    """Let the x axis run over ``times``, logarithmically if they are spaced so."""
+    ax.set_xlabel("time t")
+    if has_logarithmic_time(times):
+        ax.set_xscale("log")
+        ax.set_xlim(times[times > 0][0], times[-1])
+    elif times[-1] > times[0]:
+        ax.set_xlim(times[0], times[-1])
+    else:
+        ax.set_xlim(times[0] - 0.5, times[0] + 0.5)
+
+
+def regularly_thinned(count: int, most: int) -> IntArray:
+    """Return up to ``most`` indices below ``count``, equally spaced, to the last."""
+    stride = -(-count // most)
+    return np.arange(count - 1, -1, -stride)[::-1].astype(np.int64)
+
+
+def evenly_spread(count: int, most: int) -> IntArray:
+    """Return up to ``most`` of the indices below ``count``, the first and last too."""
+    spread = np.linspace(0, count - 1, min(most, count))
+    return np.unique(np.round(spread).astype(np.int64))
+
+
+def largest_in_rows(values: FloatArray, most: int = MOST_ROWS) -> FloatArray:
+    """Largest of consecutive values (..., n) in each of at most ``most`` rows of a map.
+
+    So an atom one cell wide is seen on a map that has fewer pixels than the grid cells.
+    """
+    count = values.shape[-1]
+    starts = np.linspace(0, count, min(count, most), endpoint=False).astype(int)
+    return np.asarray(np.maximum.reduceat(values, starts, axis=-1))

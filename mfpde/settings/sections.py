@@ -15,8 +15,13 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry
 from mfpde.particles import solve_particles
 from mfpde.particles.solver import METHODS
-from mfpde.runs.save_times import save_times
-from mfpde.runs.stopping import SteadyState, StepLimit, StoppingCondition, WallTimeLimit
+from mfpde.runs.stopping import (
+    SteadyState,
+    StepLimit,
+    StoppingCondition,
+    WallTimeLimit,
+    save_times,
+)
 from mfpde.settings.base import (
     BuildingSection,
     Real,

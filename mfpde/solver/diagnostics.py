@@ -6,24 +6,30 @@ run are the table ``DIAGNOSTICS``; a user's own are given to a run,
     solve(..., diagnostics=[Diagnostic("spread", "int |x - m|^2 dmu", "1", spread)])
 
 with a function of a :class:`Snapshot`.  All are kept in ``run.diagnostics``, stored with
-meaning and unit, shown, and drawn in the same way.
+meaning and unit, shown, and drawn in the same way.  The :class:`Recorder` keeps them with the
+saved states, which observers see too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import shown
+from mfpde.atoms import atoms_of_state
 from mfpde.detection import ball_radius, largest_ball_mass
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.measures.measure import Measure
-from mfpde.runs.run import Quantity
+from mfpde.measures.events import Event
+from mfpde.measures.measure import AnyMeasure, Density, Measure
+from mfpde.runs.observer import Observer
+from mfpde.runs.run import HELD_BACK, Quantity, Refinement, Run
+from mfpde.runs.stopping import StopReason
 from mfpde.terms import PointMasses
+from mfpde.tracking import Tracker
 from mfpde.transport import Flow, State
 
 UNKNOWN_UNIT = "unknown"
@@ -116,7 +122,8 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
 
 
 def chosen_diagnostics(
-    own: Sequence[Diagnostic], observe: Mapping[str, Callable[[Measure], float]] | None
+    own: Diagnostic | Sequence[Diagnostic],
+    observe: Mapping[str, Callable[[Measure], float]] | None,
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a run: those of every run, the user's own, the observed.
 
@@ -126,7 +133,7 @@ def chosen_diagnostics(
         If a name is taken, or what is given is no diagnostic or no function.
     """
     chosen = dict(DIAGNOSTICS)
-    for diagnostic in own:
+    for diagnostic in own if isinstance(own, Sequence) else (own,):
         # Users hand over other things too.
         given: object = diagnostic
         if not isinstance(given, Diagnostic) or not callable(given.function):
@@ -156,3 +163,97 @@ def _check_name(argument: str, name: str, taken: Mapping[str, Diagnostic]) -> No
             f"{argument}: {name!r} is recorded anyway ({taken[name].meaning}); give "
             f"your own number another name, such as 'my_{name}'"
         )
+
+
+def measure_of(state: State, geometry: Geometry) -> Measure:
+    """Return the measure of a state on ``geometry``."""
+    density = Density(geometry, state.masses / geometry.areas)
+    return Measure(density, atoms_of_state(state))
+
+
+@dataclass(eq=False)
+class Recorder:
+    """The record of a run, which its observers see as it grows.
+
+    ``events`` are the events that the solver itself tells of, in their order; ``geometry``
+    is the present grid, ``refinements`` are the doublings that led to it, and ``held_back``
+    is the reason of a refinement that ``max_cells`` did not allow, or empty.
+    """
+
+    equation: MeanFieldEquation
+    geometry: Geometry
+    diagnostics: tuple[Diagnostic, ...]
+    observers: tuple[Observer, ...] = ()
+    tracker: Tracker | None = None
+    times: list[float] = field(default_factory=list)
+    states: list[AnyMeasure] = field(default_factory=list)
+    rows: list[dict[str, float]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    refinements: list[Refinement] = field(default_factory=list)
+    held_back: str = ""
+
+    def begin(self, observers: Iterable[Observer | None]) -> None:
+        """Let those of the ``observers`` that are not None see the run from now on."""
+        self.observers = tuple(o for o in observers if o is not None)
+        for observer in self.observers:
+            observer.begin(self.quantities)
+
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """Meanings and units of the diagnostics, by name."""
+        return {d.name: Quantity(d.name, d.meaning, d.unit) for d in self.diagnostics}
+
+    def save(self, at: float, state: State, *, flow: Flow, step: float) -> None:
+        """Keep the state at time ``at`` with its diagnostics."""
+        measure = measure_of(state, self.geometry)
+        seen = Snapshot(self.equation, measure, step, self.geometry, state, flow)
+        row = {d.name: float(d.function(seen)) for d in self.diagnostics}
+        self.times.append(at)
+        self.states.append(measure)
+        self.rows.append(row)
+        if self.tracker is not None:
+            self.tracker.observe(at, measure, self.events)
+        for observer in self.observers:
+            if self.tracker is not None:
+                observer.follow(self.tracker)
+            if self.events:
+                observer.tell(self.events)
+            observer.save(at, measure, row)
+
+    def refined(self, refinement: Refinement) -> None:
+        """Note a doubling of the grid."""
+        self.refinements.append(refinement)
+        for observer in self.observers:
+            observer.refined(refinement)
+
+    def finish(
+        self,
+        reason: StopReason,
+        final: State,
+        final_time: float,
+        *,
+        statistics: dict[str, float | int | str],
+    ) -> Run:
+        """Return the record as the result of the run, which is finished."""
+        if self.held_back:
+            statistics = statistics | {HELD_BACK: self.held_back}
+        names = self.rows[0].keys() if self.rows else ()
+        track = None if self.tracker is None else self.tracker.track
+        found = () if track is None else track.events
+        run = Run(
+            equation=self.equation,
+            times=np.array(self.times),
+            states=self.states,
+            diagnostics={n: np.array([row[n] for row in self.rows]) for n in names},
+            stop=reason,
+            final=measure_of(final, self.geometry),
+            final_time=final_time,
+            statistics=statistics,
+            events=tuple(self.events) or found,
+            track=track,
+            refinements=tuple(self.refinements),
+            quantities=self.quantities,
+        )
+        for observer in self.observers:
+            observer.finish(run)
+        return run

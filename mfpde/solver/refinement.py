@@ -30,7 +30,7 @@ from mfpde.measures.clouds import moments_about, principal_axes
 from mfpde.measures.measure import Density, Measure
 from mfpde.runs.run import Refinement
 from mfpde.runs.stopping import StoppingCondition, StopReason
-from mfpde.solver.recorder import Recorder
+from mfpde.solver.diagnostics import Recorder
 from mfpde.solver.time_loop import FINER_GRID, Stepping, TimeLoop
 from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import Flow, Scheme, State, Transport

@@ -16,10 +16,8 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.observer import Observer, Report, StepObserver, progress_line
 from mfpde.runs.run import Run
-from mfpde.runs.save_times import save_times
-from mfpde.runs.stopping import StoppingCondition, stopping_conditions
-from mfpde.solver.diagnostics import Diagnostic, chosen_diagnostics
-from mfpde.solver.recorder import Recorder
+from mfpde.runs.stopping import StoppingCondition, save_times, stopping_conditions
+from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
 from mfpde.solver.refinement import (
     DEFAULT_TOLERANCE,
     Discretization,
@@ -53,7 +51,7 @@ def solve(
     refine_tolerance: float | None = None,
     max_cells: int | None = None,
     observe: Mapping[str, Callable[[Measure], float]] | None = None,
-    diagnostics: Sequence[Diagnostic] = (),
+    diagnostics: Diagnostic | Sequence[Diagnostic] = (),
     progress: bool | Report = False,
     track: Concentration | Tracker | None = None,
     observer: Observer | None = None,
@@ -111,7 +109,8 @@ def solve(
         Functions of the measure by name, recorded at every save, in addition to the
         diagnostics of every run.
     diagnostics
-        Diagnostics of your own, with meaning and unit (``mfpde.solver.diagnostics``).
+        One or several diagnostics of your own, with meaning and unit
+        (``mfpde.solver.diagnostics``).
     progress
         True for a progress line, or a function that is called with a
         :class:`mfpde.runs.observer.Progress` after every step.
@@ -161,6 +160,7 @@ def solve(
     first = _positive_or_infinite("first_step", first_step)
     conditions = stopping_conditions(stop)
     recorded = chosen_diagnostics(diagnostics, observe)
+    _check_observer(observer)
     check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
     tracker = _tracker_of(track, equation)
     scheme = scheme_for(transport, geometry, exact_atoms=atoms == "exact")
@@ -229,6 +229,13 @@ def _check_start(measure: Measure, equation: MeanFieldEquation) -> None:
 def _positive_or_infinite(name: str, value: float | None) -> float:
     """Return ``value``, a length of time above 0, or infinity for None."""
     return np.inf if value is None else real_number(name, value, above=0.0)
+
+
+def _check_observer(observer: object) -> None:
+    if not isinstance(observer, Observer | None):
+        raise ValueError(
+            f"observer = {shown(observer)} must be an Observer (mfpde.runs.observer)"
+        )
 
 
 def _tracker_of(

@@ -25,7 +25,7 @@ from mfpde.runs.stopping import (
     reached_end,
     step_too_small,
 )
-from mfpde.solver.recorder import Recorder
+from mfpde.solver.diagnostics import Recorder
 from mfpde.solver.time_stepping import StepResult, TimeStepper
 from mfpde.terms import PointMasses
 from mfpde.transport import Flow, State

@@ -52,8 +52,8 @@ _ENERGY_ROUNDING = 1e-15
 _SHARE_AFTER_FAILURE = 0.1
 
 
-class Moments(NamedTuple):
-    """Moments of the state, where transport starts, of the new state, and of the defect."""
+class StepMoments(NamedTuple):
+    """StepMoments of the state, where transport starts, of the new state, and of the defect."""
 
     state: ComplexArray
     start: ComplexArray
@@ -80,7 +80,7 @@ class _Transported(NamedTuple):
 @compiled_sum
 def _norms(
     weights: FloatArray,
-    moments: Moments,
+    moments: StepMoments,
     step: float,
 ) -> tuple[float, float, float]:
     """Weighted norms of the defect, and of the rates of transport and diffusion."""
@@ -235,7 +235,7 @@ class TimeStepper:
             masses = state.masses, new.masses
         defect = self.transport.defect(*masses, *rates, step)
         missed = self.transport.density_moments(defect)
-        moments = Moments(
+        moments = StepMoments(
             flow.density_moments,
             moved.start.flow.density_moments,
             new_flow.density_moments,

@@ -6,12 +6,11 @@ answers its potential and drift at given points.
 """
 
 from mfpde.terms.attention import Attention
-from mfpde.terms.base import ExternalTerm
 from mfpde.terms.exponential_kernel import Exponential
+from mfpde.terms.external import ExternalTerm, Potential
 from mfpde.terms.interaction import Interaction, InteractionTerm
 from mfpde.terms.kernels import Kernel, PointMasses, ZonalKernel
 from mfpde.terms.perceptron import Perceptron
-from mfpde.terms.potential import Potential
 
 __all__ = [
     "Attention",

@@ -17,8 +17,8 @@ from typing import Literal
 import numpy as np
 
 from mfpde.arrays import FloatArray, choice, real_number
-from mfpde.terms.base import tangential
 from mfpde.terms.exponential_kernel import Exponential
+from mfpde.terms.external import tangential
 from mfpde.terms.interaction import FieldValues, InteractionTerm
 from mfpde.terms.kernels import PointMasses
 

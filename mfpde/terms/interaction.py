@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from mfpde.arrays import FloatArray
 from mfpde.geometry import Geometry
-from mfpde.terms.base import tangential
+from mfpde.terms.external import tangential
 from mfpde.terms.kernels import Kernel, PointMasses
 
 RESOLVED_TOLERANCE = 1e-10

@@ -12,7 +12,7 @@ from mfpde.arrays import FloatArray, read_only, real_array, real_number, whole_n
 from mfpde.compiled import compiled
 from mfpde.terms.activation import Activation
 from mfpde.terms.activations import AnyActivation, find_activation
-from mfpde.terms.base import ExternalTerm, KinkedParts, tangential
+from mfpde.terms.external import ExternalTerm, KinkedParts, tangential
 
 PARALLEL_TOLERANCE = 1e-12
 _FEW_NUMBERS = 3

@@ -28,7 +28,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde.arrays import FloatArray, real_number, whole_number
-from mfpde.theory.arguments import checked_attention
+from mfpde.theory.curvature import checked_attention
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 LARGEST_PANEL = 0.1
@@ -105,15 +105,13 @@ def equiangular_rate(
 
     Parameters
     ----------
-    beta
-        Inverse temperature, from 0 to 1000 (350 with the unshifted kernel).
+    beta, normalized
+        As in :func:`merge_time`.
     count
         Number n of atoms, at least 2; they need a space of dimension n (n - 1 at the widest
         angle).
     angle
         Angle in radians between any two atoms, above 0 and at most arccos(-1/(n - 1)).
-    normalized
-        Whether the attention is softmax.
     kernel
         ``"shifted"`` or ``"unshifted"``, which multiplies the rate by e^beta (not for
         softmax).

@@ -28,18 +28,41 @@ external terms, the shift delta_j = eps e^(2 pi i j q / n) of the atoms changes 
 
 for softmax divided by the mean of K over the atoms, as seen from one of them.  q = 0 is the
 rotation, q and n - q have the same rate.  (Derived here.)
+
+Checks of the arguments that the functions of this package share.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, real_number, whole_number
+from mfpde.arrays import FloatArray, choice, real_number, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.terms import Attention, Exponential, Perceptron
-from mfpde.theory.arguments import checked_attention, sign_of
+
+
+def checked_attention(
+    beta: float, *, normalized: bool = False, kernel: str = "shifted"
+) -> Attention:
+    """Return the attention with these settings, or raise ``ValueError``."""
+    # Attention's annotation is narrower than what is checked at run time.
+    chosen: Any = choice("kernel", kernel, ("shifted", "unshifted"))
+    return Attention(beta, normalized, chosen)
+
+
+def checked_dimension(dimension: int) -> int:
+    """Return d >= 2 of S^(d-1), or raise ``ValueError``."""
+    return whole_number("dimension", dimension, at_least=2)
+
+
+def sign_of(direction: str) -> int:
+    """Return s, +1 in ascent and -1 in descent, or raise ``ValueError``."""
+    chosen = choice("direction", direction, ("ascent", "descent"))
+    return 1 if chosen == "ascent" else -1
+
 
 PUBLISHED_INWARD = 0.375 * np.exp(-0.125)
 """C_1 at eps = 1/2: K'' <= -C_1 beta on |t| <= theta_beta / 2 at large beta (paper, eq. 5.5)."""

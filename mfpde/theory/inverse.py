@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import ComplexArray, FloatArray, real_array, real_number
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Density
-from mfpde.theory.arguments import checked_attention
+from mfpde.theory.curvature import checked_attention
 
 ROUNDING = 2e-15
 """Relative size of what f's coefficients cannot be told from."""

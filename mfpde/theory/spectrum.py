@@ -43,7 +43,7 @@ from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.terms import Attention
 from mfpde.terms.funk_hecke import band_limit, log_eigenvalues
-from mfpde.theory.arguments import checked_attention, checked_dimension, sign_of
+from mfpde.theory.curvature import checked_attention, checked_dimension, sign_of
 
 SMALLEST_MOMENT = 1e-13
 """A Fourier moment of a probability below this is rounding."""
@@ -191,49 +191,6 @@ def early_clusters(beta: float, start: AnyMeasure) -> FloatArray:
     return np.asarray(np.sort(np.mod(angles, 2 * np.pi)))
 
 
-def interaction_curvatures(
-    attention: Attention, dimension: int, degree: int
-) -> FloatArray:
-    """The ratios lambda_l / beta, for softmax lambda_l / (beta lambda_0), l = 0..degree.
-
-    For unnormalised attention this is the second derivative of E along Y_l.
-    """
-    if attention.beta == 0:
-        return attention.interaction_spectrum(dimension, max(degree, 1))[: degree + 1]
-    logs = log_eigenvalues(attention.beta, dimension, degree)
-    if attention.normalized:
-        logs = logs - logs[0]
-    return np.asarray(attention.amplitude * np.exp(logs) / attention.beta)
-
-
-def _fourier_moment(start: AnyMeasure, degree: int) -> complex:
-    atoms = start if isinstance(start, Atoms) else as_measure(start).atoms
-    if start.dimension != 2:
-        raise ValueError(
-            f"start lies on S^{start.dimension - 1}: cluster angles are predicted on the "
-            "circle only"
-        )
-    phases = np.exp(-1j * degree * angles_of(atoms.points))
-    moment = complex(phases @ atoms.masses)
-    if not isinstance(start, Atoms):
-        whole = as_measure(start)
-        circle = whole.geometry
-        if circle.max_degree < degree:
-            raise ValueError(
-                f"start on {circle!r} must lie on a Circle of at least {2 * degree + 1} "
-                "cells"
-            )
-        moment += complex(circle.moments(whole.density.masses, degree)[degree])
-    return moment
-
-
-def _degrees(degrees: Any) -> IntArray:
-    array = np.asarray(degrees)
-    if array.dtype.kind not in "iu" or (array < 0).any():
-        raise ValueError(f"degrees = {degrees!r} must be whole numbers of at least 0")
-    return array.astype(np.int64)
-
-
 def critical_diffusion(
     beta: float, dimension: int, *, normalized: bool = False, kernel: str = "shifted"
 ) -> float:
@@ -244,14 +201,8 @@ def critical_diffusion(
 
     Parameters
     ----------
-    beta
-        Inverse temperature, from 0 to 1000 (350 with the unshifted kernel).
-    dimension
-        Dimension d of S^(d-1), at least 2.
-    normalized
-        Whether the attention is softmax.
-    kernel
-        ``"shifted"`` (default) or ``"unshifted"``, which multiplies kappa_# by e^beta.
+    beta, dimension, normalized, kernel
+        As in :func:`growth_rates`; ``"unshifted"`` multiplies kappa_# by e^beta.
 
     Raises
     ------
@@ -295,10 +246,8 @@ def has_continuous_transition(beta: float, dimension: int) -> bool:
 
     Parameters
     ----------
-    beta
-        Inverse temperature, from 0 to 1000.
-    dimension
-        Dimension d of S^(d-1), at least 2.
+    beta, dimension
+        As in :func:`fastest_mode`.
 
     Raises
     ------
@@ -309,3 +258,46 @@ def has_continuous_transition(beta: float, dimension: int) -> bool:
     dimension = checked_dimension(dimension)
     logs = log_eigenvalues(beta, dimension, 2)
     return bool(beta == 0 or logs[2] - logs[1] <= -np.log(dimension))
+
+
+def interaction_curvatures(
+    attention: Attention, dimension: int, degree: int
+) -> FloatArray:
+    """The ratios lambda_l / beta, for softmax lambda_l / (beta lambda_0), l = 0..degree.
+
+    For unnormalised attention this is the second derivative of E along Y_l.
+    """
+    if attention.beta == 0:
+        return attention.interaction_spectrum(dimension, max(degree, 1))[: degree + 1]
+    logs = log_eigenvalues(attention.beta, dimension, degree)
+    if attention.normalized:
+        logs = logs - logs[0]
+    return np.asarray(attention.amplitude * np.exp(logs) / attention.beta)
+
+
+def _fourier_moment(start: AnyMeasure, degree: int) -> complex:
+    atoms = start if isinstance(start, Atoms) else as_measure(start).atoms
+    if start.dimension != 2:
+        raise ValueError(
+            f"start lies on S^{start.dimension - 1}: cluster angles are predicted on the "
+            "circle only"
+        )
+    phases = np.exp(-1j * degree * angles_of(atoms.points))
+    moment = complex(phases @ atoms.masses)
+    if not isinstance(start, Atoms):
+        whole = as_measure(start)
+        circle = whole.geometry
+        if circle.max_degree < degree:
+            raise ValueError(
+                f"start on {circle!r} must lie on a Circle of at least {2 * degree + 1} "
+                "cells"
+            )
+        moment += complex(circle.moments(whole.density.masses, degree)[degree])
+    return moment
+
+
+def _degrees(degrees: Any) -> IntArray:
+    array = np.asarray(degrees)
+    if array.dtype.kind not in "iu" or (array < 0).any():
+        raise ValueError(f"degrees = {degrees!r} must be whole numbers of at least 0")
+    return array.astype(np.int64)

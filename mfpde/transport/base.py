@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from mfpde.compiled import compiled
 from mfpde.geometry import Geometry
 from mfpde.geometry.arcs import normalise
 from mfpde.grid_equation import GridEquation
-from mfpde.transport.draining import IGNORED_SHARE, draining_quantile
+from mfpde.transport.draining import IGNORED_SHARE, draining_quantile, draining_times
 
 
 def check_monotone(grid: GridEquation) -> None:
@@ -75,12 +75,6 @@ class State:
             return self
         return self.moved(self.masses, normalised(self.points))
 
-    def moved_along(self, velocities: FloatArray, step: float) -> FloatArray:
-        """Points (n, d) after a step with ``velocities`` (n, d), not yet normalised."""
-        if len(self.atom_masses) == 0:
-            return self.points
-        return _combined(self.points, 1.0, velocities, step)
-
     @property
     def total_mass(self) -> float:
         """Mass of cells and atoms."""
@@ -109,15 +103,6 @@ class StepFarTooLongError(Exception):
     """A stage moves so fast that the step has to be repeated with a much shorter one."""
 
 
-class Motion(NamedTuple):
-    """The part of a :class:`Flow` that does not depend on the scheme's fluxes."""
-
-    density_moments: ComplexArray
-    moments: ComplexArray
-    velocity: FloatArray
-    atom_velocities: FloatArray
-
-
 class Transport(ABC):
     """A transport scheme for one equation on one grid.
 
@@ -136,33 +121,20 @@ class Transport(ABC):
 
     def flow(self, state: State) -> Flow:
         """Evaluate moments, velocity and outflows of ``state``."""
-        motion = self.motion(state)
-        outflows, unresolved = self.outflows(
-            state.masses, motion.moments, motion.velocity
-        )
-        return Flow(
-            motion.density_moments,
-            motion.moments,
-            motion.velocity,
-            outflows,
-            unresolved,
-            motion.atom_velocities,
-        )
-
-    def motion(self, state: State) -> Motion:
-        """Evaluate moments and velocities of ``state``."""
-        grid = self.grid
-        density_moments = self.density_moments(state.masses)
-        moments = density_moments
+        grid, masses = self.grid, state.masses
+        moments = density_moments = self.density_moments(masses)
+        atom_velocities = np.empty(state.points.shape)
         if len(state.atom_masses):
             points = normalised(state.points)
             moments = moments + grid.geometry.atom_moments(
                 points, state.atom_masses, grid.degree
             )
             atom_velocities = grid.velocity_at(moments, points)
-        else:
-            atom_velocities = np.empty(state.points.shape)
-        return Motion(density_moments, moments, self.velocity(moments), atom_velocities)
+        velocity = self.velocity(moments)
+        outflows, unresolved = self.outflows(masses, moments, velocity)
+        return Flow(
+            density_moments, moments, velocity, outflows, unresolved, atom_velocities
+        )
 
     def density_moments(self, masses: FloatArray) -> ComplexArray:
         """Moments of cell masses in the form that the scheme evolves."""
@@ -219,7 +191,16 @@ class Transport(ABC):
         step: float,
     ) -> FloatArray:
         """Defect of the trapezoidal rule in the cell masses, from rates at both ends."""
-        return np.asarray((new - old) - 0.5 * step * (first_rate + last_rate))
+        missed = np.empty(old.shape)
+        _fill_defect(
+            missed.ravel(),
+            old.ravel(),
+            new.ravel(),
+            first_rate.ravel(),
+            last_rate.ravel(),
+            0.5 * step,
+        )
+        return missed
 
     def advanced(
         self, state: State, flow: Flow, step: float
@@ -243,7 +224,10 @@ class Transport(ABC):
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""
         masses = self.drained(state.masses, flow.outflows, step)
-        return state.moved(masses, state.moved_along(flow.atom_velocities, step))
+        points = state.points
+        if len(state.atom_masses):
+            points = _combined(points, 1.0, flow.atom_velocities, step)
+        return state.moved(masses, points)
 
     def mixed_stage(
         self, start: State, state: State, step: float, share: float
@@ -268,11 +252,15 @@ class Transport(ABC):
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """0.8 times the mass-weighted 1e-5-quantile of the draining time; inf at rest."""
-        total = flow.outflows.sum(axis=0)
-        ignored = IGNORED_SHARE * state.total_mass
+        times = self.draining_times(state.masses, flow.outflows)
+        total = self.density_mass(state, flow) + state.atom_masses.sum()
         return SAFE_SHARE * float(
-            draining_quantile(state.masses.ravel(), total.ravel(), ignored)
+            draining_quantile(state.masses.ravel(), times, IGNORED_SHARE * total)
         )
+
+    def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
+        """Mass over the sum of the outflows of each cell, flat; inf where nothing flows."""
+        return draining_times(masses.ravel(), outflows.sum(axis=0).ravel())
 
 
 @compiled
@@ -294,6 +282,20 @@ def _combined(
         for i in range(vectors.shape[1]):
             result[n, i] = share * vectors[n, i] + other_share * others[n, i]
     return result
+
+
+@compiled
+def _fill_defect(
+    missed: FloatArray,
+    old: FloatArray,
+    new: FloatArray,
+    first: FloatArray,
+    last: FloatArray,
+    half_step: float,
+) -> None:
+    """Fill in new - old - half a step times the sum of both rates, all (cells,)."""
+    for i in range(len(missed)):
+        missed[i] = (new[i] - old[i]) - half_step * (first[i] + last[i])
 
 
 @compiled

@@ -1,11 +1,11 @@
 r"""Outflows of the cells of a circle: the line kernels around one periodic line.
 
-All kernels fill ``low`` and ``high``, shape (n,): the mass per unit time that each cell
-would send through its lower and upper face.
+Kernels of outflows return (2, n), the mass per unit time that each cell would send through its
+lower and its upper face, and the sum of density times blend, a measure of the mass that the
+grid does not resolve.
 
-Conversion between values at the centres of a periodic line of cells and cell means.
-
-With delta^2 the second difference over h = 1,
+Values at the centres of the cells and means over the cells become each other: with delta^2 the
+second difference over h = 1,
 
     mean = value + delta^2/24 - 17 delta^4/5760 + 367 delta^6/967680,
     value = mean - delta^2/24 + 3 delta^4/640 - 5 delta^6/7168,
@@ -29,20 +29,11 @@ from mfpde.transport.line import (
     face_blends,
     half_slope,
     upwind_difference_5,
+    wrapped,
 )
 
-
-@compiled
-def wrapped(values: FloatArray) -> FloatArray:
-    """Values continued around the circle by three at each end, shape (n + 6,)."""
-    n = len(values)
-    result = np.empty(n + 2 * GHOSTS)
-    for i in range(n):
-        result[i + GHOSTS] = values[i]
-    for i in range(GHOSTS):
-        result[i] = values[n - GHOSTS + i]
-        result[n + GHOSTS + i] = values[i]
-    return result
+Outflows = tuple[FloatArray, float]
+"""Outflows (2, n), and the unresolved mass per cell width."""
 
 
 @compiled
@@ -50,15 +41,14 @@ def fifth_order_outflows(
     density: FloatArray,
     velocity: FloatArray,
     withheld: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-) -> float:
+) -> Outflows:
     """Donor-blended outflows with the unlimited fifth-order upwind flux as smooth part.
 
-    Donors do not move with the part ``withheld`` (n,) of the velocity.  The function returns
-    the sum of density times blend, a measure of the mass that the grid does not resolve.
+    Donors do not move with the part ``withheld`` (n,) of the velocity.
     """
     n = len(density)
+    result = np.empty((2, n))
+    low, high = result[0], result[1]
     v = wrapped(velocity)
     f = wrapped(density * velocity)
     # Face i, between cells i and i + 1, has the blend b[i + 3].
@@ -80,7 +70,7 @@ def fifth_order_outflows(
         high[i] = max(max(smooth[i + 1], 0.0) + (donor if up else 0.0), 0.0)
         low[i] = max(max(-smooth[i], 0.0) - (0.0 if up else donor), 0.0)
         unresolved += max(b[j - 1], b[j]) * density[i]
-    return unresolved
+    return result, unresolved
 
 
 @compiled
@@ -89,16 +79,15 @@ def muscl_outflows(
     velocity: FloatArray,
     face_velocity: FloatArray,
     withheld: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-) -> float:
+) -> Outflows:
     """Donor-blended outflows with limited linear reconstruction as smooth part.
 
     ``face_velocity[i]`` is the velocity at the upper face of cell i; donors do not move
-    with the part ``withheld`` (n,) of the velocity.  The function returns the sum of density
-    times blend, a measure of the mass that the grid does not resolve.
+    with the part ``withheld`` (n,) of the velocity.
     """
     n = len(density)
+    result = np.empty((2, n))
+    low, high = result[0], result[1]
     r = wrapped(density)
     w = wrapped(face_velocity)
     b = wrapped(face_blends(density))
@@ -112,19 +101,18 @@ def muscl_outflows(
         high[i] = max(smooth_high, 0.0) + max(donor, 0.0)
         low[i] = max(smooth_low, 0.0) + max(-donor, 0.0)
         unresolved += max(b[j - 1], b[j]) * r[j]
-    return unresolved
+    return result, unresolved
 
 
 @compiled
-def face_velocity_outflows(
-    density: FloatArray, face_velocity: FloatArray, low: FloatArray, high: FloatArray
-) -> float:
+def face_velocity_outflows(density: FloatArray, face_velocity: FloatArray) -> Outflows:
     """Outflows from face velocities alone (no donor part): MUSCL with b = 0.
 
-    The function returns the sum of density times the blend that donors would have, a
-    measure of the mass that the grid does not resolve.
+    The unresolved mass is that of the blend that donors would have.
     """
     n = len(density)
+    result = np.empty((2, n))
+    low, high = result[0], result[1]
     unresolved = 0.0
     for i in range(n):
         below = i - 1 if i > 0 else n - 1
@@ -133,18 +121,16 @@ def face_velocity_outflows(
         high[i] = max(face_velocity[i], 0.0) * max(density[i] + slope, 0.0)
         low[i] = max(-face_velocity[below], 0.0) * max(density[i] - slope, 0.0)
         unresolved += density[i] * blend(density[below], density[i], density[above])
-    return unresolved
+    return result, unresolved
 
 
 @compiled
-def drained(
-    masses: FloatArray, low: FloatArray, high: FloatArray, step: float
-) -> FloatArray:
+def drained(masses: FloatArray, outflows: FloatArray, step: float) -> FloatArray:
     """One Euler stage: every cell sends min(step, draining time) times its outflows.
 
     The stage is conservative, and never negative for any step.
     """
-    n = len(masses)
+    n, low, high = len(masses), outflows[0], outflows[1]
     sent_low = np.empty(n)
     sent_high = np.empty(n)
     for i in range(n):
@@ -164,9 +150,9 @@ def drained(
 
 
 @compiled
-def net_rate(low: FloatArray, high: FloatArray) -> FloatArray:
+def net_rate(outflows: FloatArray) -> FloatArray:
     """Rate of change of each cell's mass, shape (n,)."""
-    n = len(low)
+    n, low, high = outflows.shape[1], outflows[0], outflows[1]
     rate = np.empty(n)
     for i in range(n):
         below = i - 1 if i > 0 else n - 1

@@ -21,10 +21,25 @@ from mfpde.transport.base import (
 from mfpde.transport.circle import cell_means, centre_values
 from mfpde.transport.circle_tables import CircleTables, fits
 from mfpde.transport.kinks import withheld_velocity
+from mfpde.transport.line import wrapped
 from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
 
 
-class CircleTransport(Transport):
+class LineTransport(Transport):
+    """Base of the schemes with draining stages on a line, whose last cell precedes the first."""
+
+    def drained(
+        self, masses: FloatArray, outflows: FloatArray, step: float
+    ) -> FloatArray:
+        """Masses after an Euler stage."""
+        return kernels.drained(masses, outflows, step)
+
+    def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
+        """Rate of change of the cell masses."""
+        return kernels.net_rate(outflows)
+
+
+class CircleTransport(LineTransport):
     """Base of the schemes with draining stages on the circle, one periodic line."""
 
     def __init__(self, grid: GridEquation) -> None:
@@ -34,16 +49,6 @@ class CircleTransport(Transport):
 
     def _density(self, masses: FloatArray) -> FloatArray:
         return np.asarray(masses / self.circle.spacing)
-
-    def drained(
-        self, masses: FloatArray, outflows: FloatArray, step: float
-    ) -> FloatArray:
-        """Masses after an Euler stage."""
-        return kernels.drained(masses, outflows[0], outflows[1], step)
-
-    def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
-        """Rate of change of the cell masses."""
-        return kernels.net_rate(outflows[0], outflows[1])
 
 
 class DonorBlendedCircle(CircleTransport):
@@ -55,9 +60,8 @@ class DonorBlendedCircle(CircleTransport):
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
-        result = np.empty((2, len(masses)))
-        unresolved = kernels.fifth_order_outflows(
-            self._density(masses), velocity[0], self._withheld, result[0], result[1]
+        result, unresolved = kernels.fifth_order_outflows(
+            self._density(masses), velocity[0], self._withheld
         )
         return result, unresolved * self.circle.spacing
 
@@ -82,14 +86,8 @@ class MusclCircle(CircleTransport):
     ) -> tuple[FloatArray, float]:
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
         at_faces = _cubic_at_faces(velocity[0]) + self._missing_at_faces
-        result = np.empty((2, len(masses)))
-        unresolved = kernels.muscl_outflows(
-            self._density(masses),
-            velocity[0],
-            at_faces,
-            self._withheld,
-            result[0],
-            result[1],
+        result, unresolved = kernels.muscl_outflows(
+            self._density(masses), velocity[0], at_faces, self._withheld
         )
         return result, unresolved * self.circle.spacing
 
@@ -112,12 +110,9 @@ class MonotoneCircle(CircleTransport):
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
         potential = self.grid.first_variation(moments)
         rise = np.roll(potential, -1) - potential
-        result = np.empty((2, len(masses)))
-        unresolved = kernels.face_velocity_outflows(
-            self._density(masses),
-            self.grid.sign * rise / self.circle.spacing,
-            result[0],
-            result[1],
+        at_faces = self.grid.sign * rise / self.circle.spacing
+        result, unresolved = kernels.face_velocity_outflows(
+            self._density(masses), at_faces
         )
         return result, unresolved * self.circle.spacing
 
@@ -168,7 +163,7 @@ class SemiLagrangianCircle(SemiLagrangian):
 
     def extended(self, masses: FloatArray) -> FloatArray:
         """Masses continued around the circle by three at each end, (n + 6,)."""
-        return kernels.wrapped(masses)
+        return wrapped(masses)
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """Velocity at the faces 0..n in cells per unit time, (1, n + 1)."""

@@ -11,6 +11,7 @@ the cell masses m by small dense matrices:
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,14 +22,22 @@ from mfpde.geometry.remap import edge_densities, remapped
 from mfpde.grid_equation import GridEquation
 from mfpde.terms.attention import SOFTMAX_FLOOR
 from mfpde.transport.base import StepFarTooLongError
-from mfpde.transport.circle import wrapped
 from mfpde.transport.feet import feet
+from mfpde.transport.line import wrapped
 from mfpde.transport.semi_lagrangian import FLOWS, is_hopeless
 
 LARGEST_TABLE = 2**14
 """Cells times degrees up to which dense matrices are faster than calls of the FFT."""
 
-Maps = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
+
+class Maps(NamedTuple):
+    """Matrices P, Q, and of the softmax attentions Q_a and R_a; the external velocity V'."""
+
+    moments: FloatArray
+    linear: FloatArray
+    over: FloatArray
+    under: FloatArray
+    external: FloatArray
 
 
 class CircleTables:
@@ -38,7 +47,6 @@ class CircleTables:
         self, grid: GridEquation, circle: Circle, external: FloatArray
     ) -> None:
         degree = grid.degree
-        self._moments = moment_map(circle, degree)
         values = value_map(circle, degree)
         slopes = slope_map(circle, degree)
         softmaxes = grid.softmaxes
@@ -49,11 +57,11 @@ class CircleTables:
             over[a] = (grid.sign / circle.spacing) * symbol * slopes
             under[a] = attention.sharpness * symbol * values
         linear = np.repeat(grid.summed_spectrum, 2) / circle.spacing * slopes
-        self.maps: Maps = (self._moments, linear, over, under, external)
+        self.maps = Maps(moment_map(circle, degree), linear, over, under, external)
 
     def moments(self, masses: FloatArray) -> ComplexArray:
         """Moments of the density whose cells have these masses."""
-        return (self._moments @ masses).view(np.complex128)
+        return (self.maps.moments @ masses).view(np.complex128)
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """Velocity at the faces 0..n in cells per unit time, (1, n + 1)."""
@@ -127,13 +135,12 @@ def _interleaved(symbols: ComplexArray) -> FloatArray:
 
 @compiled
 def _face_velocity(moments: FloatArray, maps: Maps) -> FloatArray:
-    _, linear, over, under, external = maps
-    velocity: FloatArray = np.dot(linear, moments)
+    velocity: FloatArray = np.dot(maps.linear, moments)
     for j in range(len(velocity)):
-        velocity[j] += external[j]
-    for a in range(len(over)):
-        slopes = np.dot(over[a], moments)
-        values = np.dot(under[a], moments)
+        velocity[j] += maps.external[j]
+    for a in range(len(maps.over)):
+        slopes = np.dot(maps.over[a], moments)
+        values = np.dot(maps.under[a], moments)
         for j in range(len(velocity)):
             velocity[j] += slopes[j] / max(values[j], SOFTMAX_FLOOR)
     return velocity
@@ -156,7 +163,7 @@ def _advanced(
         for i in range(len(moved)):
             moved[i] *= scale
         if stage < 3:
-            velocities[stage + 1] = _face_velocity(np.dot(maps[0], moved), maps)
+            velocities[stage + 1] = _face_velocity(np.dot(maps.moments, moved), maps)
             if is_hopeless(step * velocities[stage + 1]):
                 return masses, velocities[stage + 1]
     return moved, velocities[3]

@@ -21,18 +21,16 @@ _BLOCK = 256
 
 
 @compiled
-def draining_quantile(
-    masses: FloatArray, outflow: FloatArray, ignored_mass: float
-) -> float:
-    """Quantile of the draining times of cells with these masses and summed outflows."""
+def draining_times(masses: FloatArray, outflow: FloatArray) -> FloatArray:
+    """Draining times of cells with these masses and summed outflows, all flat."""
     times = np.empty(len(masses))
     for i in range(len(masses)):
         times[i] = masses[i] / outflow[i] if outflow[i] > 0.0 else np.inf
-    return quantile_of_times(masses, times, ignored_mass)
+    return times
 
 
 @compiled
-def quantile_of_times(
+def draining_quantile(
     masses: FloatArray, times: FloatArray, ignored_mass: float
 ) -> float:
     """Draining time below which cells of total mass ``ignored_mass`` lie.

@@ -16,7 +16,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.grid_equation import GridEquation
-from mfpde.terms.base import ExternalTerm, KinkedParts, tangential
+from mfpde.terms.external import ExternalTerm, KinkedParts, tangential
 
 ON_A_FACE = 1e-2
 """Share of half a cell by which a kink may miss a face and still lie on it.

@@ -21,14 +21,12 @@ send less, see :mod:`mfpde.transport.kinks`.  At an atom the flux is
 the donor's alone: a face velocity would pin an atom of mass m as soon as the outside pull is
 below m h / 2.  Fluxes are per unit face length.
 
-Fluxes between the cells of a row of the sphere, formula by formula.
-
-Meridians and rings share them: arguments are four neighbours along the line, the face in
-their middle, or a cell and the blends of its two faces; the loops are in
-:mod:`mfpde.transport.sphere_meridians` and :mod:`mfpde.transport.sphere_ring`.  A smooth
-flux is signed, positive in the direction of the line, and belongs to a face; a donor
-flow belongs to a cell, which sends it to that side only to which it points.  See
-:mod:`mfpde.transport.line` for the blends of faces and the shares of cells.
+Meridians and rings of the sphere share the formulas of the second half: arguments are four
+neighbours along the line, the face in their middle, or a cell and the blends of its two faces;
+the loops are in :mod:`mfpde.transport.sphere_meridians` and
+:mod:`mfpde.transport.sphere_ring`.  A smooth flux is signed, positive in the direction of the
+line, and belongs to a face; a donor flow belongs to a cell, which sends it to that side only to
+which it points.
 
 A donor flow alone diffuses along a ring or an arc of mass that contracts, and by an amount
 that depends on its angle alpha to the grid: across the velocity by |v| h / 2 times
@@ -54,14 +52,28 @@ CONTRAST_SCALE = 1.2
 
 
 @compiled
+def wrapped(values: FloatArray) -> FloatArray:
+    """Values continued around the circle by three at each end, shape (n + 6,)."""
+    n = len(values)
+    result = np.empty(n + 2 * GHOSTS)
+    for i in range(n):
+        result[i + GHOSTS] = values[i]
+    for i in range(GHOSTS):
+        result[i] = values[n - GHOSTS + i]
+        result[n + GHOSTS + i] = values[i]
+    return result
+
+
+@compiled
+def _minmod(a: float, b: float, c: float) -> float:
+    """The smallest of three numbers if all have one sign, else 0."""
+    return max(min(min(a, b), c), 0.0) + min(max(max(a, b), c), 0.0)
+
+
+@compiled
 def half_slope(low: float, middle: float, high: float) -> float:
     """Half the monotonised-central slope: minmod(x0 - x-, x+ - x0, (x+ - x-)/4)."""
-    back = middle - low
-    ahead = high - middle
-    centred = 0.25 * (high - low)
-    smallest = min(min(back, ahead), centred)
-    largest = max(max(back, ahead), centred)
-    return max(smallest, 0.0) + min(largest, 0.0)
+    return _minmod(middle - low, high - middle, 0.25 * (high - low))
 
 
 @compiled
@@ -86,16 +98,23 @@ def blend(low: float, middle: float, high: float) -> float:
 
 
 @compiled
+def _blends_of_cells(density: FloatArray) -> FloatArray:
+    """Blend b of each cell from its own contrast; 0 in the two end cells."""
+    n = len(density)
+    own = np.zeros(n)
+    for i in range(1, n - 1):
+        own[i] = blend(density[i - 1], density[i], density[i + 1])
+    return own
+
+
+@compiled
 def blends(density: FloatArray) -> FloatArray:
     """Share b of the donor flux in each cell of a line but the three at either end.
 
     Returns an array of the length of ``density``: 0 in the three end cells, which are
     copies of cells elsewhere.
     """
-    n = len(density)
-    own = np.zeros(n)
-    for i in range(1, n - 1):
-        own[i] = blend(density[i - 1], density[i], density[i + 1])
+    n, own = len(density), _blends_of_cells(density)
     result = np.zeros(n)
     for i in range(GHOSTS, n - GHOSTS):
         near = max(max(own[i - 1], own[i]), own[i + 1])
@@ -109,19 +128,11 @@ def face_blends(density: FloatArray) -> FloatArray:
 
     Face i lies between cells i and i + 1.
     """
-    n = len(density)
-    own = np.empty(n)
-    own[0] = blend(density[n - 1], density[0], density[1])
-    for i in range(1, n - 1):
-        own[i] = blend(density[i - 1], density[i], density[i + 1])
-    own[n - 1] = blend(density[n - 2], density[n - 1], density[0])
+    n, own = len(density), _blends_of_cells(wrapped(density))
     result = np.empty(n)
-    for i in range(1, n - 2):
-        near = max(own[i], own[i + 1])
-        result[i] = max(near, max(own[i - 1], own[i + 2]))
-    for i in (0, n - 2, n - 1):
-        near = max(own[i], own[(i + 1) % n])
-        result[i] = max(near, max(own[i - 1], own[(i + 2) % n]))
+    for i in range(n):
+        j = i + GHOSTS
+        result[i] = max(max(own[j], own[j + 1]), max(own[j - 1], own[j + 2]))
     return result
 
 
@@ -131,12 +142,8 @@ def third_order_rise(low: float, middle: float, high: float) -> float:
 
     minmod(x0 - x-, x+ - x0, (x0 - x-)/6 + (x+ - x0)/3).
     """
-    back = middle - low
-    ahead = high - middle
-    biased = (back + 2.0 * ahead) * (1.0 / 6.0)
-    smallest = min(min(back, ahead), biased)
-    largest = max(max(back, ahead), biased)
-    return max(smallest, 0.0) + min(largest, 0.0)
+    back, ahead = middle - low, high - middle
+    return _minmod(back, ahead, (back + 2.0 * ahead) * (1.0 / 6.0))
 
 
 @compiled

@@ -103,7 +103,7 @@ class SemiLagrangian(Transport):
         weights = step * FLOWS[count - 1, :, :count]
         velocities = np.concatenate([flow.velocity for flow in flows])
         extended = self.extended(state.masses)
-        masses = _moved(state.masses, extended, (velocities, weights), self.periodic)
+        masses = _moved(state.masses, extended, velocities, weights, self.periodic)
         points = state.points
         for share, flow in zip(weights.sum(axis=0), flows, strict=True):
             # In most stages only one velocity counts.
@@ -119,8 +119,8 @@ class SemiLagrangian(Transport):
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
         """Masses after a flow of duration ``step`` in the velocity ``outflows``."""
-        flow = outflows, np.full((1, 1), step)
-        return _moved(masses, self.extended(masses), flow, self.periodic)
+        weights = np.full((1, 1), step)
+        return _moved(masses, self.extended(masses), outflows, weights, self.periodic)
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """Longest step 1 / max |dv/dtheta| over all cells; inf at rest.
@@ -163,11 +163,11 @@ def _contraction(velocity: FloatArray, masses: FloatArray) -> float:
 def _moved(
     masses: FloatArray,
     extended: FloatArray,
-    flows: tuple[FloatArray, FloatArray],
+    velocities: FloatArray,
+    weights: FloatArray,
     periodic: bool,
 ) -> FloatArray:
-    """Masses moved along flows (velocities, weights); the total mass is kept."""
-    velocities, weights = flows
+    """Masses moved along flows, see :func:`feet`; the total mass is kept."""
     positions = feet(velocities, weights, periodic)
     result = remapped(masses, edge_densities(extended), positions)
     scale = masses.sum() / result.sum()

@@ -42,16 +42,15 @@ from mfpde.transport.sphere_rows import (
 
 
 @compiled
-def fill_fluxes(
+def fluxes_of(
     masses: FloatArray,
     velocity: FloatArray,
     at_faces: FloatArray,
     withheld: Withheld,
     faces: Faces,
     method: int,
-    result: FloatArray,
-) -> float:
-    """Fill in the fluxes (3, nlat, nlon).
+) -> tuple[FloatArray, float]:
+    """Fluxes (3, nlat, nlon), and the unresolved mass.
 
     Parameters
     ----------
@@ -70,14 +69,14 @@ def fill_fluxes(
         Lengths and weights of the faces.
     method
         THIRD_ORDER, MUSCL, or FACE_VELOCITY (no donor part).
-    result
-        Array (3, nlat, nlon) to fill with the fluxes.
 
     Returns
     -------
-    Sum of mass times blend, a measure of the mass that the grid does not resolve.
+    The fluxes, and the sum of mass times blend, a measure of the mass that the grid does not
+    resolve.
     """
     nlat, nlon = masses.shape
+    result = np.empty((3, nlat, nlon))
     rows = np.zeros((ROWS, nlon + 2 * PAD))
     for i in range(2):
         meridians.fill_ring(rows, i, masses, velocity, faces.areas[i], faces.sizes[i])
@@ -90,7 +89,7 @@ def fill_fluxes(
             rows, i, masses, velocity, at_faces, withheld, faces, method, result
         )
     result[SOUTHWARD, nlat - 1] = 0.0
-    return unresolved
+    return result, unresolved
 
 
 @compiled
@@ -168,18 +167,15 @@ class StageRows(NamedTuple):
 
 @compiled
 def drained(
-    masses: FloatArray,
-    fluxes: FloatArray,
-    sizes: IntArray,
-    step: float,
-    result: FloatArray,
-) -> None:
+    masses: FloatArray, fluxes: FloatArray, sizes: IntArray, step: float
+) -> FloatArray:
     """One Euler stage: every group sends min(step, draining time) times its net fluxes.
 
     The stage is conservative, and never negative for any step.  Its result is spread within
     groups.
     """
     nlat = len(masses)
+    result = np.empty(masses.shape)
     width = masses.shape[1] + sizes.max()
     rows = StageRows(
         time=np.zeros((2, width)),
@@ -193,6 +189,7 @@ def drained(
         if i + 1 < nlat:
             _fill_times(rows.time[(i + 1) % 2], fluxes[DRAINING_TIME, i + 1], step)
         _drain_ring(rows, i, masses, fluxes, sizes[i], result)
+    return result
 
 
 @compiled
@@ -205,10 +202,15 @@ def _drain_ring(
     result: FloatArray,
 ) -> None:
     """Fill in ring ``i``, given the times for which this ring and the next one send."""
+    to_south, times, behind = (
+        rows.to_south[i % 2],
+        rows.time[i % 2],
+        rows.time[(i + 1) % 2],
+    )
+    to_south[:] = 0.0
     if i + 1 < len(masses):
-        _move_south(rows, i, fluxes)
-    else:
-        rows.to_south[i % 2, :] = 0.0
+        for j in range(masses.shape[1]):
+            to_south[j] = _moved(fluxes[SOUTHWARD, i, j], times[j], behind[j])
     # With a constant size the compiler vectorises the loops: most groups are small.
     if size == 1:
         _move_east(rows, i, fluxes, 1)
@@ -232,14 +234,6 @@ def _fill_times(out: FloatArray, draining_times: FloatArray, step: float) -> Non
 def _moved(flux: float, before: float, behind: float) -> float:
     """Mass that crosses a face in the time for which the cell that sends it does so."""
     return max(flux, 0.0) * before + min(flux, 0.0) * behind
-
-
-@compiled
-def _move_south(rows: StageRows, i: int, fluxes: FloatArray) -> None:
-    """Fill in the mass that crosses the south faces of ring ``i``."""
-    out, north, south = rows.to_south[i % 2], rows.time[i % 2], rows.time[(i + 1) % 2]
-    for j in range(fluxes.shape[2]):
-        out[j] = _moved(fluxes[SOUTHWARD, i, j], north[j], south[j])
 
 
 @compiled
@@ -271,11 +265,8 @@ def _sent_and_received(meridional: Pair, zonal: Pair) -> Pair:
 @compiled
 def _balance(rows: StageRows, i: int, masses: FloatArray, result: FloatArray) -> None:
     """Fill in the new masses of ring ``i``, whose cells move on their own."""
-    to_north, to_south, to_east = (
-        rows.to_south[(i + 1) % 2],
-        rows.to_south[i % 2],
-        rows.to_east,
-    )
+    to_north, to_south = rows.to_south[(i + 1) % 2], rows.to_south[i % 2]
+    to_east = rows.to_east
     for j in range(masses.shape[1]):
         zonal = to_east[j], to_east[1 + j]
         sent, received = _sent_and_received((to_north[j], to_south[j]), zonal)
@@ -298,18 +289,16 @@ def _balance_groups(
     """
     _move_east(rows, i, fluxes, size)
     nlon = masses.shape[1]
-    to_north, to_south, to_east = (
-        rows.to_south[(i + 1) % 2],
-        rows.to_south[i % 2],
-        rows.to_east,
-    )
+    to_north, to_south = rows.to_south[(i + 1) % 2], rows.to_south[i % 2]
+    to_east = rows.to_east
     for j in range(nlon):
         zonal = to_east[j], to_east[size + j]
         sent, received = _sent_and_received((to_north[j], to_south[j]), zonal)
         rows.kept[j] = masses[i, j] - sent
         rows.received[j] = received
     n, per_cell = nlon // size, 1.0 / size
-    means = rows.to_east
+    # From here on the row holds means of groups.
+    means = to_east
     for g in range(n):
         kept, received = rows.kept[g * size], rows.received[g * size]
         for k in range(1, size):
@@ -325,9 +314,10 @@ def _balance_groups(
 
 
 @compiled
-def net_rate(fluxes: FloatArray, sizes: IntArray, result: FloatArray) -> None:
-    """Fill in the rate of change of each cell's mass, equal within groups."""
+def net_rate(fluxes: FloatArray, sizes: IntArray) -> FloatArray:
+    """Rate of change of each cell's mass (nlat, nlon), equal within groups."""
     _, nlat, nlon = fluxes.shape
+    result = np.empty((nlat, nlon))
     none = np.zeros(nlon)
     for i in range(nlat):
         row, size = result[i], sizes[i]
@@ -338,28 +328,10 @@ def net_rate(fluxes: FloatArray, sizes: IntArray, result: FloatArray) -> None:
         _add_difference(row[:size], east[nlon - size :], east[:size])
         _add_difference(row[size:], east[: nlon - size], east[size:])
         level_ring(row, size)
+    return result
 
 
 @compiled
 def _add_difference(out: FloatArray, first: FloatArray, second: FloatArray) -> None:
     for j in range(len(out)):
         out[j] += first[j] - second[j]
-
-
-@compiled
-def defect(
-    old: FloatArray,
-    new: FloatArray,
-    first: FloatArray,
-    last: FloatArray,
-    sizes: IntArray,
-    step: float,
-    result: FloatArray,
-) -> None:
-    """Fill in new - old - step / 2 (first + last), equal in groups."""
-    half = 0.5 * step
-    for i in range(len(sizes)):
-        for j in range(result.shape[1]):
-            moved = new[i, j] - old[i, j]
-            result[i, j] = moved - half * (first[i, j] + last[i, j])
-        level_ring(result[i], sizes[i])

@@ -7,20 +7,18 @@ from abc import abstractmethod
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry.gauss_legendre import group_means, spread
+from mfpde.geometry.gauss_legendre import group_means, level, spread
 from mfpde.geometry.sphere import Sphere, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
 from mfpde.transport import sphere_rows as methods
 from mfpde.transport.base import (
-    SAFE_SHARE,
     Flow,
     State,
     Transport,
     check_monotone,
     geometry_of,
 )
-from mfpde.transport.draining import IGNORED_SHARE, quantile_of_times
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.sphere_faces import faces_of
 from mfpde.transport.sphere_rows import Withheld
@@ -40,28 +38,23 @@ class SphereTransport(Transport):
         super().__init__(grid)
         self.sphere = geometry_of(grid, Sphere, "Sphere")
         self._faces = faces_of(self.sphere)
-        self._sizes = self._faces.sizes
         self._withheld = _where_any(withheld_velocity(grid))
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Masses spread linearly within the groups near the poles."""
         result = masses.copy()
-        spread(result, self._sizes)
+        spread(result, self._faces.sizes)
         return result
 
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
         """Masses after an Euler stage."""
-        result = np.empty(masses.shape)
-        kernels.drained(masses, outflows, self._sizes, step, result)
-        return result
+        return kernels.drained(masses, outflows, self._faces.sizes, step)
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, equal within groups."""
-        result = np.empty(self.sphere.shape)
-        kernels.net_rate(outflows, self._sizes, result)
-        return result
+        return kernels.net_rate(outflows, self._faces.sizes)
 
     def defect(
         self,
@@ -76,43 +69,26 @@ class SphereTransport(Transport):
         The limited profile of a group is not a smooth function of the masses, and says
         nothing about the error in time.
         """
-        result = np.empty(self.sphere.shape)
-        kernels.defect(old, new, first_rate, last_rate, self._sizes, step, result)
-        return result
+        missed = super().defect(old, new, first_rate, last_rate, step)
+        level(missed, self._faces.sizes)
+        return missed
 
     def density_mass(self, state: State, flow: Flow) -> float:
         """Mass of the cells: their moment of degree 0."""
         del state
         return float(flow.density_moments[0].real)
 
-    def longest_step(self, state: State, flow: Flow) -> float:
-        """Longest step by the rule of any grid, from the draining times of whole groups."""
-        times = flow.outflows[methods.DRAINING_TIME]
-        total = self.density_mass(state, flow) + state.atom_masses.sum()
-        ignored = IGNORED_SHARE * total
-        return SAFE_SHARE * float(
-            quantile_of_times(state.masses.ravel(), times.ravel(), ignored)
-        )
+    def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
+        """Draining times of whole groups."""
+        return np.ravel(outflows[methods.DRAINING_TIME])
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Fluxes of :func:`~mfpde.transport.sphere.fill_fluxes`, and unresolved mass.
-
-        The fluxes have shape (3, nlat, nlon).
-        """
+        """Fluxes (3, nlat, nlon) of :mod:`mfpde.transport.sphere`, and unresolved mass."""
         at_faces = self._at_faces(moments, velocity)
-        result = np.empty((3, *masses.shape))
-        unresolved = kernels.fill_fluxes(
-            masses,
-            velocity,
-            at_faces,
-            self._withheld,
-            self._faces,
-            self.method,
-            result,
-        )
-        return result, float(unresolved)
+        given = masses, velocity, at_faces, self._withheld, self._faces, self.method
+        return kernels.fluxes_of(*given)
 
     @abstractmethod
     def _at_faces(self, moments: ComplexArray, velocity: FloatArray) -> FloatArray:
@@ -176,14 +152,14 @@ class MonotoneSphere(SphereTransport):
         check_monotone(grid)
         sphere = self.sphere
         self._distances = np.diff(sphere.colatitudes)[:, np.newaxis]
-        widths = np.sin(sphere.colatitudes) * sphere.longitude_step * self._sizes
+        widths = np.sin(sphere.colatitudes) * sphere.longitude_step * self._faces.sizes
         self._widths = widths[:, np.newaxis]
 
     def _at_faces(self, moments: ComplexArray, velocity: FloatArray) -> FloatArray:
         potential = self.grid.sign * self.grid.first_variation(moments)
         at_faces = np.zeros((2, *self.sphere.shape))
         at_faces[0, :-1] = np.diff(potential, axis=0) / self._distances
-        means = group_means(potential, self._sizes)
+        means = group_means(potential, self._faces.sizes)
         at_faces[1] = (np.roll(means, -1, axis=1) - means) / self._widths
         return at_faces
 

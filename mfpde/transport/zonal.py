@@ -14,7 +14,8 @@ from mfpde.geometry.remap import GHOSTS, edge_densities
 from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
-from mfpde.transport.base import SSPRK3, Transport, check_monotone, geometry_of
+from mfpde.transport.base import SSPRK3, check_monotone, geometry_of
+from mfpde.transport.circle_schemes import LineTransport
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import blends, braked, donor_flux
 from mfpde.transport.semi_lagrangian import SemiLagrangian
@@ -88,26 +89,20 @@ class ZonalLine:
         ends = (density[GHOSTS - 1 :: -1], density, density[: -GHOSTS - 1 : -1])
         return np.asarray(np.minimum(per_angle, blends(np.concatenate(ends))))
 
+    def unresolved_mass(self, masses: FloatArray) -> float:
+        """Mass in structures of a cell or two."""
+        return float(self.blends(masses)[GHOSTS:-GHOSTS] @ masses)
 
-class ZonalTransport(Transport):
-    """Base of the draining schemes: stages on the line from pole to pole."""
+
+class ZonalTransport(LineTransport):
+    """Base of the draining schemes: on the line from pole to pole, nothing leaves its ends."""
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
         self._line = ZonalLine(grid)
         self.zonal = self._line.zonal
         # What of the velocity does not move donors, ghost cells included.
-        self._withheld = _odd(withheld_velocity(grid)[0], GHOSTS)
-
-    def drained(
-        self, masses: FloatArray, outflows: FloatArray, step: float
-    ) -> FloatArray:
-        """Masses after an Euler stage (the circle's: nothing flows through the end faces)."""
-        return kernels.drained(masses, outflows[0], outflows[1], step)
-
-    def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
-        """Rate of change of the cell masses."""
-        return kernels.net_rate(outflows[0], outflows[1])
+        self._withheld = _odd(withheld_velocity(grid)[0])
 
 
 class DonorBlendedZonal(ZonalTransport):
@@ -122,7 +117,7 @@ class DonorBlendedZonal(ZonalTransport):
         density = self._line.extended(masses)
         share = self._line.blends(masses)
         result = blended_outflows(
-            np.abs(density) * _odd(velocity[0], GHOSTS),
+            np.abs(density) * _odd(velocity[0]),
             np.abs(density) * self._withheld,
             self._line.face_velocity(moments),
             edge_densities(density),
@@ -139,17 +134,13 @@ class MusclZonal(ZonalTransport):
     ) -> tuple[FloatArray, float]:
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
         # The circle's kernel around a line with ghost cells: its ends are cut off again.
-        extended = np.empty((2, len(masses) + 2 * GHOSTS))
-        kernels.muscl_outflows(
+        extended, _ = kernels.muscl_outflows(
             np.abs(self._line.extended(masses)),
-            _odd(velocity[0], GHOSTS),
+            _odd(velocity[0]),
             _upper_faces(self._line.face_velocity(moments)),
             self._withheld,
-            extended[0],
-            extended[1],
         )
-        unresolved = float(self._line.blends(masses)[GHOSTS:-GHOSTS] @ masses)
-        return _without_ghosts(extended), unresolved
+        return _without_ghosts(extended), self._line.unresolved_mass(masses)
 
 
 class MonotoneZonal(ZonalTransport):
@@ -169,15 +160,10 @@ class MonotoneZonal(ZonalTransport):
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
         rise = np.diff(self.grid.energy_derivative(moments)) / self.zonal.spacing
         faces = np.concatenate([[0.0], self.grid.sign * rise, [0.0]])
-        extended = np.empty((2, len(masses) + 2 * GHOSTS))
-        kernels.face_velocity_outflows(
-            np.abs(self._line.extended(masses)),
-            _upper_faces(faces),
-            extended[0],
-            extended[1],
+        extended, _ = kernels.face_velocity_outflows(
+            np.abs(self._line.extended(masses)), _upper_faces(faces)
         )
-        unresolved = float(self._line.blends(masses)[GHOSTS:-GHOSTS] @ masses)
-        return _without_ghosts(extended), unresolved
+        return _without_ghosts(extended), self._line.unresolved_mass(masses)
 
 
 class SemiLagrangianZonal(SemiLagrangian):
@@ -200,13 +186,13 @@ class SemiLagrangianZonal(SemiLagrangian):
 
     def unresolved_mass(self, masses: FloatArray) -> float:
         """Mass in structures of a cell or two."""
-        return float(self._line.blends(masses)[GHOSTS:-GHOSTS] @ masses)
+        return self._line.unresolved_mass(masses)
 
 
-def _odd(velocity: FloatArray, ghosts: int) -> FloatArray:
+def _odd(velocity: FloatArray) -> FloatArray:
     """Centre velocities with ghost cells beyond the poles, where v(-theta) = -v(theta)."""
     return np.concatenate(
-        [-velocity[ghosts - 1 :: -1], velocity, -velocity[: -ghosts - 1 : -1]]
+        [-velocity[GHOSTS - 1 :: -1], velocity, -velocity[: -GHOSTS - 1 : -1]]
     )
 
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 import mfpde
 from mfpde.detection import threshold_distance
 from mfpde.measures.measure import AnyMeasure, as_measure
-from mfpde.plotting.scales import largest_in_rows
 from mfpde.plotting.style import (
     ATOM,
     DENSITY,
@@ -24,6 +23,7 @@ from mfpde.plotting.style import (
     LANDSCAPE,
     OKABE_ITO,
     STYLE,
+    largest_in_rows,
 )
 from mfpde.runs.run import Run
 from validation.figures.cells import on_cells

@@ -1,25 +1,57 @@
-r"""The threshold rule for clusters, for comparison only: it is not how atoms are counted.
+r"""Clusters of particles: many points in a place much smaller than all other lengths.
 
-Points within a fixed distance are one cluster.  On the circle clusters are windows of that
-length, taken one after the other from the largest gap on; on the sphere they are the
-connected components of "closer than the distance".  With the distance
-min(1/(2 sqrt beta), pi/(2 d)) this is the rule of the particle experiments on this model.
+Within one basin they are told apart as exact atoms are, since a cluster may rest or creep
+where the velocity field of the particles has no attractor of its own: beside the kink of a
+ReLU on the side that leaves it, or on the way to another cluster.
 
-It depends on the number of points and says nothing about the dynamics: a uniform density
-has 2 pi / distance = 4 pi sqrt(beta) such clusters on the circle.  Use
-:func:`mfpde.concentration`, which counts basins of the velocity field.
+The threshold rule is here for comparison only: it is not how atoms are counted.  Points within
+a fixed distance are one cluster.  On the circle clusters are windows of that length, taken one
+after the other from the largest gap on; on the sphere they are the connected components of
+"closer than the distance".  With the distance min(1/(2 sqrt beta), pi/(2 d)) this is the rule
+of the particle experiments on this model.  It depends on the number of points and says nothing
+about the dynamics: a uniform density has 2 pi / distance = 4 pi sqrt(beta) such clusters on the
+circle.  Use :func:`mfpde.concentration`, which counts basins of the velocity field.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, IntArray, real_number
+from mfpde.detection.decision import LEAST_SHARE, NARROW_WITHOUT_GRID
+from mfpde.detection.lattice import connected
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+
+LEAST_MEMBERS = 5
+
+
+def particle_clusters(atoms: Atoms) -> FloatArray:
+    """Return the centres (k, d) of the clusters of particles, unit vectors.
+
+    A cluster is a chain of points with gaps below about 1e-3, of rms radius at most 1e-3
+    about its mean; it holds at least five points and a hundredth of the mass.
+    """
+    width = NARROW_WITHOUT_GRID / 2
+    boxes, box_of = np.unique(
+        np.floor(atoms.points / width), axis=0, return_inverse=True
+    )
+    # Boxes first: pairs of points would be as many as the square of a cluster.
+    cluster_of = _linked(boxes, 2.0)[np.ravel(box_of)]
+    count = int(cluster_of.max(initial=-1)) + 1
+    masses = np.bincount(cluster_of, weights=atoms.masses, minlength=count)
+    members = np.bincount(cluster_of, minlength=count)
+    sums = _sums(cluster_of, atoms.masses[:, np.newaxis] * atoms.points, count)
+    centres: FloatArray = sums / np.maximum(masses, np.finfo(float).tiny)[:, np.newaxis]
+    away = atoms.points - centres[cluster_of]
+    squares = np.bincount(
+        cluster_of, weights=atoms.masses * (away**2).sum(axis=1), minlength=count
+    )
+    found = (members >= LEAST_MEMBERS) & (masses >= LEAST_SHARE * atoms.total_mass)
+    found &= squares <= NARROW_WITHOUT_GRID**2 * masses
+    kept = centres[found]
+    return np.asarray(kept / np.linalg.norm(kept, axis=1, keepdims=True))
 
 
 def threshold_distance(beta: float, dimension: int) -> float:
@@ -59,14 +91,20 @@ def threshold_clusters(
     if points.shape[1] == 2:
         labels = _windows(angles_of(points), distance)
     else:
-        labels = _linked(points, distance)
+        labels = _linked(points, 2 * np.sin(min(distance, np.pi) / 2))
     count = int(labels.max()) + 1
-    sums = np.zeros((count, points.shape[1]))
-    np.add.at(sums, labels, masses[:, np.newaxis] * points)
+    sums = _sums(labels, masses[:, np.newaxis] * points, count)
     means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
     held = np.bincount(labels, weights=masses, minlength=count)
     kept = held >= real_number("least_mass", least_mass, at_least=0.0)
     return Atoms(means[kept], held[kept])
+
+
+def _sums(labels: IntArray, values: FloatArray, count: int) -> FloatArray:
+    """Sums (count, d) of the ``values`` (n, d) with each label."""
+    sums = np.zeros((count, values.shape[1]))
+    np.add.at(sums, labels, values)
+    return sums
 
 
 def _weighted_points(measure: AnyMeasure) -> tuple[FloatArray, FloatArray]:
@@ -111,9 +149,6 @@ def _windows(angles: FloatArray, distance: float) -> IntArray:
 
 
 def _linked(points: FloatArray, distance: float) -> IntArray:
-    """Number of the connected component of each point (single linkage)."""
-    chord = 2 * np.sin(min(distance, np.pi) / 2)
-    pairs = cKDTree(points).query_pairs(chord, output_type="ndarray")
-    size = (len(points), len(points))
-    graph = coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=size)
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+    """Number of the connected component of each point, ``distance`` a chord (single linkage)."""
+    pairs = cKDTree(points).query_pairs(distance, output_type="ndarray")
+    return connected(len(points), pairs)
