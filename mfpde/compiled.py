@@ -6,15 +6,19 @@ stays off: conservation to rounding and exact positivity rely on the order of
 operations (``compiled_sum`` and ``compiled_fused`` let some of it go where neither is
 at stake).
 
-numba keeps compiled kernels beside their modules and looks at the module's own file only: who
-changes a kernel that another module's kernel calls drops what is kept (``make clean``).
+numba keeps compiled kernels beside their modules and looks at the module's own file only: a
+kernel that calls another module's kernel stays as it was when that one changes, and cannot even
+be read when a type that it takes has another name.  What is older than any module with kernels
+is therefore dropped when this module is imported.
 """
 
 from __future__ import annotations
 
 import functools
 import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -22,6 +26,52 @@ import numba
 Function = TypeVar("Function", bound=Callable[..., object])
 
 _ONE_PARALLEL_KERNEL = threading.Lock()
+
+
+def remove_stale_kernels(package: Path) -> int:
+    """Delete compiled kernels in ``package`` that are older than any module with kernels.
+
+    Files that cannot be deleted stay.  Modules dated in the future are ignored, as every
+    kernel would be compiled anew each time.
+
+    Returns
+    -------
+    Number of files deleted.
+    """
+    caches = list(package.rglob("__pycache__/*.nb[ic]"))
+    times = {cache: _changed(cache) for cache in caches}
+    oldest, now = min(times.values(), default=0), time.time_ns()
+    own = {cache.parents[1] / f"{cache.name.partition('.')[0]}.py" for cache in caches}
+    newest = 0
+    for module in package.rglob("*.py") if caches else ():
+        when = _changed(module)
+        if oldest < when <= now and (module in own or _has_kernels(module)):
+            newest = max(newest, when)
+    removed = 0
+    for cache in caches:
+        if 0 < times[cache] < newest:
+            try:
+                cache.unlink()
+            except OSError:
+                continue
+            removed += 1
+    return removed
+
+
+def _changed(file: Path) -> int:
+    """Time of the last change in ns; 0 if there is no such file (any more)."""
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _has_kernels(module: Path) -> bool:
+    """Whether a module compiles kernels, or such as are compiled into others."""
+    return "from mfpde.compiled import" in module.read_text(encoding="utf-8")
+
+
+remove_stale_kernels(Path(__file__).parent)
 
 
 def compiled(function: Function) -> Function:
