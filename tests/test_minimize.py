@@ -420,7 +420,7 @@ def test_a_cubic_falls_no_further_than_its_bound(seed, flat, slope):
         0.3 * cubic,
         np.zeros(count),
     )
-    fall = largest_fall(found, np.full(count, radius), (np.inf, np.inf))
+    fall = largest_fall(found, np.full(count, radius), curvature=np.inf, bend=np.inf)
     assert np.isfinite(fall).all()
     for phi in np.linspace(0, 2 * np.pi, 181):
         heading = np.tile([np.cos(phi), np.sin(phi)], (count, 1))
@@ -451,7 +451,8 @@ def test_a_valley_floor_bounds_more_of_it_than_a_box_does(beta):
     for radius in (1e-3, 2e-3):
         radii = np.array([radius])
         found = field.expansion(floor, radii)
-        falls.append(largest_fall(found, radii, (field.curvature, field.bend))[0])
+        fall = largest_fall(found, radii, curvature=field.curvature, bend=field.bend)
+        falls.append(fall[0])
     assert np.linalg.norm(found.gradient) < 1e-7
     assert 2**3.5 * falls[0] < falls[1] < 2**5 * falls[0]
     box = np.abs(found.cubic).sum() * radius**3 / 6

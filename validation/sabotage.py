@@ -153,8 +153,8 @@ def _no_merges() -> Iterator[None]:
     """Within the block exact atoms pass each other."""
     until = exact.AtomMotion._until_meeting
 
-    def never(motion: exact.AtomMotion, *args: Any) -> Any:
-        return until(replace(motion, meeting_distance=-1.0), *args)
+    def never(motion: exact.AtomMotion, *args: Any, **times: float) -> Any:
+        return until(replace(motion, meeting_distance=-1.0), *args, **times)
 
     with (
         patch.object(hand_off, "_merge", lambda exchange: None),

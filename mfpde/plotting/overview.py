@@ -240,6 +240,7 @@ def describe_equation(equation: MeanFieldEquation | None) -> str:
     if equation is None:
         return "stored run without its equation (it has the user's own functions)"
     terms = " + ".join(term.description for term in equation.terms)
+    terms = terms.replace("beta", "β")
     diffusion = f", diffusion κ = {equation.diffusion:g}" if equation.diffusion else ""
     arrow = "s = +1" if equation.sign > 0 else "s = −1"
     direction = f"{equation.direction.capitalize()} ({arrow})"
