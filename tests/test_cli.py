@@ -90,7 +90,7 @@ def test_run_stores_what_solve_gives(config, capsys):
     assert run.times.tolist() == [k / 8 for k in range(9)]
     assert run.stop.kind == "t_end"
     said = capsys.readouterr().out
-    assert "descent of attention (beta = 2) + perceptron (1 relu neurons)" in said
+    assert "descent of attention (beta = 2) + perceptron (1 relu neuron)" in said
     assert "K = exp(beta (x.y - 1))" in said
     assert "the end time t = 1 was reached" in said
     assert "stored in x.zarr" in said

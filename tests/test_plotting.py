@@ -491,7 +491,7 @@ def test_overview_states_equation_direction_kernel_and_outcome(found_atoms):
     [
         (Attention(0.0), "limit β → 0"),
         (Attention(2.0, kernel="unshifted"), "K = exp(β x·y)"),
-        (Attention(2.0, normalized=True), "softmax attention"),
+        (Attention(2.0, normalized=True), "normalised attention"),
     ],
 )
 def test_overview_names_the_kind_of_attention(found_atoms, attention, words):
