@@ -18,7 +18,14 @@ from mfpde.field import AtomField, GridField, MeasureField
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
+from mfpde.terms import (
+    Attention,
+    ExternalTerm,
+    Head,
+    InteractionTerm,
+    Perceptron,
+    ZonalTerm,
+)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -96,9 +103,28 @@ class MeanFieldEquation:
         return tuple(t for t in self.interactions if isinstance(t, Attention))
 
     @property
+    def zonal_terms(self) -> tuple[ZonalTerm, ...]:
+        """The interactions, where all are by kernels of x.y.
+
+        Raises
+        ------
+        ValueError
+            If there is a head with matrices: what is known of x.y must not be used for it.
+        """
+        for term in self.interactions:
+            if not isinstance(term, ZonalTerm):
+                raise ValueError(f"this is known for kernels of x.y, not for {term!r}")
+        return tuple(t for t in self.interactions if isinstance(t, ZonalTerm))
+
+    @property
     def interactions(self) -> tuple[InteractionTerm, ...]:
-        """The terms that depend on the measure: attention, and any other zonal kernel."""
+        """The terms that depend on the measure: attention, its heads, any other kernel."""
         return tuple(t for t in self.terms if isinstance(t, InteractionTerm))
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        """The heads of attention with matrices."""
+        return tuple(t for t in self.interactions if isinstance(t, Head))
 
     @property
     def sharpness(self) -> float:
@@ -131,8 +157,15 @@ class MeanFieldEquation:
 
     @property
     def has_energy(self) -> bool:
-        """Whether every drift is a gradient, so that F and E exist."""
-        return all(term.is_gradient for term in self.externals)
+        """Whether E exists: drifts are gradients, and heads have V = a D with D symmetric."""
+        return self.has_first_variation and all(
+            term.has_energy for term in self.interactions
+        )
+
+    @property
+    def has_first_variation(self) -> bool:
+        """Whether F exists, v = s grad F: all drifts at a measure are gradients."""
+        return all(term.is_gradient for term in self.terms)
 
     @property
     def energy_is_lyapunov(self) -> bool:
@@ -198,11 +231,11 @@ class MeanFieldEquation:
         ValueError
             If a drift has no potential, or dimensions do not match.
         """
-        if not self.has_energy:
-            raise ValueError(
-                "the first variation does not exist: a perceptron with vector weights has "
-                "no potential"
-            )
+        for term in self.terms:
+            if not term.is_gradient:
+                raise ValueError(
+                    f"the first variation does not exist: {term.no_potential}"
+                )
         return self.field(measure).first_variation(points)
 
     def velocity(
@@ -215,7 +248,7 @@ class MeanFieldEquation:
         return self.field(measure).velocity(points)
 
     def energy(self, measure: AnyMeasure) -> float | None:
-        """The energy E[mu] of the equation, or None if a drift has no potential.
+        """The energy E[mu] of the equation, or None if there is none.
 
         The formula is E[mu] = (1/2 beta) iint K dmu dmu + int V dmu.
         """

@@ -15,7 +15,8 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
-from mfpde.terms import ExternalTerm, InteractionTerm, PointMasses
+from mfpde.terms import ExternalTerm, Head, InteractionTerm, PointMasses, ZonalTerm
+from mfpde.terms.head_on_grid import HeadOnGrid, on_grid
 
 WATCHED_DEGREE = 16
 
@@ -43,8 +44,30 @@ class GridEquation:
 
         The time-step control watches the moments too, also where nothing interacts.
         """
-        needed = [term.band_limit(self.geometry) for term in self.interactions]
+        needed = [term.band_limit(self.geometry) for term in self.zonal_terms]
+        needed += [on_grid(head, self.geometry).degree for head in self._matrices]
         return max([min(WATCHED_DEGREE, self.geometry.max_degree), *needed])
+
+    @cached_property
+    def zonal_terms(self) -> tuple[ZonalTerm, ...]:
+        """The interactions by kernels of x.y."""
+        return tuple(t for t in self.interactions if isinstance(t, ZonalTerm))
+
+    @cached_property
+    def _matrices(self) -> tuple[Head, ...]:
+        return tuple(t for t in self.interactions if isinstance(t, Head))
+
+    @cached_property
+    def heads(self) -> tuple[HeadOnGrid, ...]:
+        """The heads of attention with matrices, on this grid."""
+        return tuple(
+            on_grid(head, self.geometry, self.degree) for head in self._matrices
+        )
+
+    @property
+    def pulls_on_itself(self) -> bool:
+        """Whether an atom's own mass may change its velocity: with softmax, or matrices."""
+        return bool(self.softmaxes or self.heads)
 
     @cached_property
     def _spectra(self) -> tuple[FloatArray, ...]:
@@ -55,27 +78,27 @@ class GridEquation:
             term.interaction_spectrum(geometry.dimension, self.degree, counted=counted)[
                 degrees
             ]
-            for term in self.interactions
+            for term in self.zonal_terms
         )
 
     @cached_property
     def summed_spectrum(self) -> FloatArray:
         """One symbol for all interactions without softmax, amplitude and sign included."""
         total = np.zeros(len(self.geometry.degrees(self.degree)))
-        for term, spectrum in zip(self.interactions, self._spectra, strict=True):
+        for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
             if not term.needs_values:
                 total += self.sign * term.amplitude * spectrum
         return total
 
     @cached_property
-    def softmaxes(self) -> tuple[tuple[InteractionTerm, FloatArray], ...]:
+    def softmaxes(self) -> tuple[tuple[ZonalTerm, FloatArray], ...]:
         """The softmax attentions with their symbols, in shifted form and without the sign."""
-        pairs = zip(self.interactions, self._spectra, strict=True)
+        pairs = zip(self.zonal_terms, self._spectra, strict=True)
         return tuple(pair for pair in pairs if pair[0].needs_values)
 
     @cached_property
     def _has_linear_interaction(self) -> bool:
-        return len(self.softmaxes) < len(self.interactions)
+        return len(self.softmaxes) < len(self.zonal_terms)
 
     @cached_property
     def external_potential(self) -> FloatArray:
@@ -126,11 +149,13 @@ class GridEquation:
             values = fields.synthesis(coefficients)
             gradient = fields.gradient(coefficients)
             velocity += self.sign * term.gradient_from(gradient, values)
+        for head in self.heads:
+            velocity += self.sign * head.drift(moments, fields)
         return velocity
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """The velocity s grad F at the cell centres, (directions, *shape)."""
-        if self.softmaxes:
+        if self.pulls_on_itself:
             velocity = self.attention_velocity(moments)
             velocity += self.external_velocity
             return velocity
@@ -149,13 +174,17 @@ class GridEquation:
             velocity += self.sign * term.gradient_from(
                 gradient, values[..., np.newaxis]
             )
+        for head in self.heads:
+            velocity += self.sign * head.drift_at(moments, points)
         return np.asarray(velocity)
 
     def first_variation(self, moments: ComplexArray) -> FloatArray:
         """The first variation F = A[mu] + V at the cell centres, shape ``geometry.shape``."""
         total = self.external_potential.copy()
-        for term, spectrum in zip(self.interactions, self._spectra, strict=True):
+        for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
             total += term.potential_from(self.geometry.synthesis(spectrum * moments))
+        for head in self.heads:
+            total += head.potential(moments, self.geometry)
         return total
 
     def first_variation_at(
@@ -163,10 +192,12 @@ class GridEquation:
     ) -> FloatArray:
         """The first variation F = A[mu] + V at ``points`` (..., d), shape (...)."""
         total = self._external_potential_at(points)
-        for term, spectrum in zip(self.interactions, self._spectra, strict=True):
+        for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
             total += term.potential_from(
                 self.geometry.synthesis_at(spectrum * moments, points)
             )
+        for head in self.heads:
+            total += head.potential_at(moments, points)
         return total
 
     def energy_derivative(self, moments: ComplexArray) -> FloatArray:
@@ -176,10 +207,12 @@ class GridEquation:
         at the centres, within the grid's accuracy.
         """
         total = self.external_potential.copy()
-        for term, spectrum in zip(self.interactions, self._spectra, strict=True):
+        for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
             total += term.potential_from(
                 self.geometry.adjoint_synthesis(spectrum * moments)
             )
+        for head in self.heads:
+            total += head.potential(moments, self.geometry)
         return total
 
     def energy(
@@ -192,7 +225,7 @@ class GridEquation:
         points, atom_masses = atoms
         total = float((masses * self.external_potential).sum())
         total += float(atom_masses @ self._external_potential_at(points))
-        for term, spectrum in zip(self.interactions, self._spectra, strict=True):
+        for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
             pairing = self.geometry.pairing(spectrum * moments, moments)
             total += term.energy_amplitude * pairing / 2
-        return total
+        return total + sum(head.energy(moments) for head in self.heads)

@@ -249,7 +249,7 @@ class SmoothProblem(Problem):
     def roots(self, equation: MeanFieldEquation) -> FloatArray:
         """Square roots (k,) of the eigenvalues Lambda."""
         total = np.zeros(self.degree + 1)
-        for attention in equation.interactions:
+        for attention in equation.zonal_terms:
             spectrum = attention.interaction_spectrum(
                 self.geometry.dimension,
                 self.degree,

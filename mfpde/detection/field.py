@@ -63,7 +63,7 @@ class VelocityField:
         the normalisation.
         """
         grid, moments = self._on_grid
-        if not grid.softmaxes:
+        if not grid.pulls_on_itself:
             return grid.velocity_at(moments, points)
         masses = np.array([mass])
         found = []

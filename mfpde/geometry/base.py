@@ -41,6 +41,10 @@ class FieldAtPoints(NamedTuple):
 class Fields(Protocol):
     """Points at which spectral fields can be evaluated (a geometry's centres, its faces)."""
 
+    @property
+    def tangents(self) -> FloatArray:
+        """Orthonormal tangent vectors at the points, (directions, ..., d)."""
+
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values of a spectral field."""
 
@@ -197,6 +201,34 @@ class Geometry(ABC):
     def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
         """Tangential gradient of a spectral field at ``points``, shape (..., d)."""
         return self.field_at(coefficients, points).gradients
+
+    def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
+        """Moments of the measures x_k dmu, k = 1..d, to one degree less, shape (d, ...).
+
+        ``moments`` are those of mu.
+
+        Raises
+        ------
+        ValueError
+            On a grid that does not know them, which heads of attention then cannot use.
+        """
+        raise ValueError(
+            f"{self!r} does not give the moments of coordinates times a measure, which "
+            "attention with matrices needs"
+        )
+
+    def with_degree(self, degree: int) -> Geometry:
+        """A small grid of this kind that represents ``degree``.
+
+        Raises
+        ------
+        ValueError
+            On a grid that has no such companion, which heads of attention then cannot use.
+        """
+        raise ValueError(
+            f"{self!r} names no grid of its kind for degree {degree}, which attention with "
+            "matrices needs"
+        )
 
     @abstractmethod
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:

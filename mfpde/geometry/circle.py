@@ -227,6 +227,17 @@ class Circle(Geometry):
             values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
         )
 
+    def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
+        """Moments of x dmu and y dmu, k = 0..degree - 1, from those of mu, shape (2, degree)."""
+        ahead = moments[1:]
+        behind = np.concatenate([moments[1:2].conj(), moments[:-2]])
+        halves = np.stack([behind + ahead, 1j * (ahead - behind)]) / 2
+        return np.asarray(halves, dtype=np.complex128)
+
+    def with_degree(self, degree: int) -> Circle:
+        """A circle that represents ``degree``, whose cells begin at angle 0."""
+        return Circle(max(MINIMUM_CELLS, 2 * degree + 2))
+
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
         """Integral of the field against the measure (Parseval)."""
         terms = (coefficients * moments.conj()).real
@@ -302,6 +313,7 @@ class CircleFaces:
         self._circle = circle
         waves = np.arange(circle.num_cells // 2 + 1)
         self._phases = np.exp(1j * circle.face_angles[0] * waves)
+        self.tangents = read_only(tangents_at(circle.face_angles)[np.newaxis])
         self._gradient_symbol = 1j * waves * self._phases
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:

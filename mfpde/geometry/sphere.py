@@ -17,6 +17,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.geometry.base import CellsNear, FieldAtPoints, Geometry
+from mfpde.geometry.coordinate_products import coordinate_products
 from mfpde.geometry.gauss_legendre import Rings, cells_near, rings, spread
 from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
 from mfpde.geometry.heat import two_point_heat_flow
@@ -224,6 +225,15 @@ class Sphere(Geometry):
         return FieldAtPoints(
             values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
         )
+
+    def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
+        """Moments of x dmu, y dmu and z dmu to one degree less, shape (3, ...)."""
+        return coordinate_products(moments)
+
+    def with_degree(self, degree: int) -> Sphere:
+        """A sphere that represents ``degree``, with few rings."""
+        nlat = max(MINIMUM_RINGS, degree + 1)
+        return Sphere(next(n for n in range(nlat, 4 * nlat) if _is_usable(2 * n)))
 
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
         """Integral of the field against the measure (Parseval)."""

@@ -26,7 +26,7 @@ multiplies them in the reproducing kernel, is not representable for large d.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from scipy.special import roots_legendre
@@ -68,6 +68,13 @@ class ZonalFields:
         self.angles = angles
         self._values = cache(self._value_table)
         self._slopes = cache(self._slope_table)
+
+    @cached_property
+    def tangents(self) -> FloatArray:
+        """Unit vectors of growing theta, (1, n, 2): along the axis, and away from it."""
+        return np.stack([-np.sin(self.angles), np.cos(self.angles)], axis=-1)[
+            np.newaxis
+        ]
 
     def _value_table(self, degree: int) -> FloatArray:
         return zonal_harmonics(self.dimension, degree, np.cos(self.angles))

@@ -18,7 +18,7 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.circle import points_at, tangents_at
-from mfpde.terms import InteractionTerm, PointMasses
+from mfpde.terms import PointMasses, ZonalTerm
 
 LANES = 8
 BLOCK = 512
@@ -96,16 +96,17 @@ class SpectralField:
 
     @cached_property
     def _degree(self) -> int:
-        limits = [
-            term.zonal_kernel.band_limit(2) for term in self.equation.interactions
-        ]
+        limits = [term.zonal_kernel.band_limit(2) for term in self._terms]
         return max(limits, default=0)
 
     @cached_property
-    def _spectra(self) -> tuple[tuple[InteractionTerm, FloatArray], ...]:
+    def _terms(self) -> tuple[ZonalTerm, ...]:
+        return tuple(t for t in self.equation.interactions if isinstance(t, ZonalTerm))
+
+    @cached_property
+    def _spectra(self) -> tuple[tuple[ZonalTerm, FloatArray], ...]:
         return tuple(
-            (term, term.interaction_spectrum(2, self._degree))
-            for term in self.equation.interactions
+            (term, term.interaction_spectrum(2, self._degree)) for term in self._terms
         )
 
     @cached_property
@@ -142,7 +143,7 @@ class SpectralField:
 
     def _softmax(
         self,
-        term: InteractionTerm,
+        term: ZonalTerm,
         angles: FloatArray,
         gradient: FloatArray,
         mean: FloatArray,

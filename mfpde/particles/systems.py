@@ -26,6 +26,7 @@ from mfpde.geometry.arcs import exponential_map
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
 from mfpde.measures.measure import Atoms
 from mfpde.particles.spectral import SpectralField
+from mfpde.terms import ZonalTerm
 
 
 def inverse_differential(
@@ -191,10 +192,14 @@ class AmbientSystem(ParticleSystem):
 def particle_system(
     equation: MeanFieldEquation, atoms: Atoms, method: str
 ) -> ParticleSystem:
-    """Return the system for ``method`` ``"direct"``, ``"spectral"`` or ``"labels"``."""
+    """Return the system for ``method`` ``"direct"``, ``"spectral"`` or ``"labels"``.
+
+    Heads with matrices are always summed directly.
+    """
     if atoms.dimension != 2:
         return AmbientSystem(equation, atoms.points, atoms.masses)
-    kind = DirectField if method == "direct" else SpectralField
+    has_matrices = any(not isinstance(t, ZonalTerm) for t in equation.interactions)
+    kind = DirectField if method == "direct" or has_matrices else SpectralField
     return AngularSystem(
         kind(equation, atoms.masses), angles_of(atoms.points), atoms.masses
     )

@@ -256,8 +256,8 @@ def describe_outcome(run: Run) -> str:
 
 
 def _describe_kernel(equation: MeanFieldEquation) -> str:
-    kernels = [term.zonal_kernel for term in equation.interactions]
-    if kernels and all(kernel == Exponential(0.0) for kernel in kernels):
+    kernels = {term.kernel_name for term in equation.interactions}
+    if kernels == {repr(Exponential(0.0))}:
         return "A[μ](x) = x · ∫ y dμ(y), the limit β → 0"
     words = equation.convention
     for plain, fine in (("beta", "β"), ("x.y", "x·y"), (" - ", " − ")):

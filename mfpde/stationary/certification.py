@@ -201,10 +201,10 @@ def check_descent(equation: MeanFieldEquation, name: str) -> None:
 def check_bounded(equation: MeanFieldEquation, name: str) -> None:
     """Raise ``ValueError`` unless all terms have bounded second derivatives."""
     for interaction in equation.interactions:
-        if interaction.zonal_kernel.bounds is None:
+        if interaction.bounds is None:
             raise ValueError(
                 f"{name} needs bounds of the kernel's derivatives, which "
-                f"{interaction.zonal_kernel!r} does not give"
+                f"{interaction.kernel_name} does not give"
             )
     for term in equation.externals:
         if term.layer is None:

@@ -9,24 +9,6 @@ At a kink of sigma (ReLU at z = 0) the side is taken that makes s Hess V larger,
 what is called stable is stable on either side; with vector weights, where the sides have no
 order, the one with the larger sigma'.  Any other term, a user's potential, is
 differentiated by five-point central differences of its drift along great arcs, step 1e-3.
-
-First and second derivatives of an interaction between atoms, by direct sums.
-
-With W'_ij = W'(x_i.x_j) (for attention K_ij = exp(beta (x_i.x_j - 1)), times e^beta for an
-unshifted, unnormalised kernel, and W'' = beta K), g_ij = P_i x_j, and atom i taken out of its
-own sums, where its force vanishes,
-
-    G_i   = sum_j m_j W'_ij g_ij                                            grad A at x_i
-    D_ij  = m_j (W''_ij g_ij g_ji^T + W'_ij P_i P_j)                        dG_i / dx_j
-    D_ii  = sum_{j != i} m_j (W''_ij g_ij g_ij^T - W'_ij (x_i.x_j) P_i)     dG_i / dx_i
-    Hess A(x_i) = D_ii - m_i W'(1) P_i                                      own mass included
-
-and for softmax, Z_i = m_i + sum_{j != i} m_j K_ij: G / Z, (D - beta G_i (dZ_i / beta)^T / Z_i)
-/ Z_i with dZ_i / dx_i = beta G_i and dZ_i / dx_j = beta m_j K_ij g_ji.
-
-The self-force is exactly zero and therefore never added: forces of e^-20 between atoms keep
-all their digits beside a self-term of size 1.  For the same reason x_i.x_j - 1 is computed
-as -|x_i - x_j|^2 / 2.
 """
 
 from __future__ import annotations
@@ -38,96 +20,13 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
-from mfpde.terms import ExternalTerm, InteractionTerm, Perceptron
-
-
-@dataclass(frozen=True, eq=False)
-class FieldDerivatives:
-    """A gradient field at n atoms and its derivatives, in tangent coordinates.
-
-    Attributes
-    ----------
-    gradient
-        The field at each atom, (n, d - 1).
-    jacobian
-        Its derivative by the position of each atom, (n, d - 1, n, d - 1); an atom's own
-        mass moves with it.
-    own_gradients
-        Its spatial derivative at each atom with all masses held fixed, the atom's own
-        included, (n, d - 1, d - 1).
-    scales
-        At each atom the sum of the sizes of all contributions and of their change over
-        one radian, (n,): the scale for rounding errors.
-    """
-
-    gradient: FloatArray
-    jacobian: FloatArray
-    own_gradients: FloatArray
-    scales: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class PairGeometry:
-    """Geometry of the pairs of atoms, which is the same for every attention term.
-
-    Attributes
-    ----------
-    offsets
-        P_i x_j in the frame at i, (n, n, d - 1).
-    overlaps
-        Inner products of the tangents at i and j, (n, d - 1, n, d - 1).
-    deficits
-        x_i.x_j - 1, (n, n).
-    masses
-        Masses (n,).
-    """
-
-    offsets: FloatArray
-    overlaps: FloatArray
-    deficits: FloatArray
-    masses: FloatArray
-
-    @classmethod
-    def of(
-        cls, points: FloatArray, frames: FloatArray, masses: FloatArray
-    ) -> PairGeometry:
-        """Geometry of the pairs among ``points`` (n, d) with ``frames`` (n, d - 1, d)."""
-        chords = points[np.newaxis, :, :] - points[:, np.newaxis, :]
-        count, size, dimension = frames.shape
-        flat = frames.reshape(-1, dimension)
-        return cls(
-            np.einsum("iad,ijd->ija", frames, chords, optimize=True),
-            (flat @ flat.T).reshape(count, size, count, size),
-            -np.einsum("ijd,ijd->ij", chords, chords) / 2,
-            masses,
-        )
-
-
-def interaction_derivatives(
-    term: InteractionTerm, pairs: PairGeometry
-) -> FieldDerivatives:
-    """Gradient of the interaction's potential at the atoms of mu, with its derivatives."""
-    offsets, kernel = pairs.offsets, term.zonal_kernel
-    weights, seconds = kernel.pulls(pairs.deficits, pairs.masses)
-    np.fill_diagonal(weights, 0.0)
-    np.fill_diagonal(seconds, 0.0)
-    gradient = np.einsum("ij,ija->ia", weights, offsets)
-    blocks = np.einsum("ij,ija,jib->iajb", seconds, offsets, offsets)
-    blocks += weights[:, np.newaxis, :, np.newaxis] * pairs.overlaps
-    diagonal = np.einsum("ij,ija,ijb->iab", seconds, offsets, offsets)
-    identity = np.eye(offsets.shape[2])
-    cosines = (weights * (1 + pairs.deficits)).sum(axis=1)
-    diagonal -= cosines[:, np.newaxis, np.newaxis] * identity
-    _add_to_diagonal(blocks, diagonal)
-    selves, _ = kernel.pulls(np.zeros(len(pairs.masses)), pairs.masses)
-    own = diagonal - selves[:, np.newaxis, np.newaxis] * identity
-    lengths = np.linalg.norm(offsets, axis=2)
-    sizes = 1 + lengths + term.sharpness * lengths**2
-    scales = (np.abs(weights) * sizes).sum(axis=1)
-    raw = FieldDerivatives(gradient, blocks, own, scales)
-    if term.needs_values:
-        return _normalized(raw, weights, pairs, beta=term.sharpness)
-    return _multiplied(raw, term.amplitude)
+from mfpde.stationary.interaction_derivatives import (
+    FieldDerivatives,
+    PairGeometry,
+    head_derivatives,
+    zonal_derivatives,
+)
+from mfpde.terms import ExternalTerm, Head, Perceptron, ZonalTerm
 
 
 def summed(parts: list[FieldDerivatives]) -> FieldDerivatives:
@@ -138,36 +37,6 @@ def summed(parts: list[FieldDerivatives]) -> FieldDerivatives:
         np.sum([part.own_gradients for part in parts], axis=0),
         np.sum([part.scales for part in parts], axis=0),
     )
-
-
-def _multiplied(field: FieldDerivatives, factor: float) -> FieldDerivatives:
-    return FieldDerivatives(
-        factor * field.gradient,
-        factor * field.jacobian,
-        factor * field.own_gradients,
-        factor * field.scales,
-    )
-
-
-def _normalized(
-    raw: FieldDerivatives, weights: FloatArray, pairs: PairGeometry, *, beta: float
-) -> FieldDerivatives:
-    """The softmax field: ``raw`` divided by Z, with the derivatives of 1/Z."""
-    totals = pairs.masses + weights.sum(axis=1)
-    gradient = raw.gradient / totals[:, np.newaxis]
-    slopes = beta * weights[:, :, np.newaxis] * np.swapaxes(pairs.offsets, 0, 1)
-    np.einsum("iia->ia", slopes)[:] = beta * raw.gradient
-    relative = slopes / totals[:, np.newaxis, np.newaxis]
-    jacobian = raw.jacobian / totals[:, np.newaxis, np.newaxis, np.newaxis]
-    jacobian -= gradient[:, :, np.newaxis, np.newaxis] * relative[:, np.newaxis, :, :]
-    own = raw.own_gradients / totals[:, np.newaxis, np.newaxis]
-    own -= beta * gradient[:, :, np.newaxis] * gradient[:, np.newaxis, :]
-    return FieldDerivatives(gradient, jacobian, own, raw.scales / totals)
-
-
-def _add_to_diagonal(blocks: FloatArray, diagonal: FloatArray) -> None:
-    index = np.arange(len(diagonal))
-    blocks[index, :, index, :] += diagonal
 
 
 DIFFERENCE_STEP = 1e-3
@@ -196,7 +65,12 @@ def field_derivatives(
     """
     frames = tangent_frames(points)
     pairs = PairGeometry.of(points, frames, masses)
-    parts = [interaction_derivatives(term, pairs) for term in equation.interactions]
+    parts = []
+    for term in equation.interactions:
+        if isinstance(term, ZonalTerm):
+            parts.append(zonal_derivatives(term, pairs))
+        elif isinstance(term, Head):
+            parts.append(head_derivatives(term, points, frames, masses))
     external = external_field(equation, points, frames)
     count, size = external.drift.shape
     jacobian = np.zeros((count, size, count, size))

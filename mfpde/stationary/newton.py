@@ -39,7 +39,8 @@ from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import distances, geodesic_moves, tangent_frames
-from mfpde.stationary.derivatives import FieldDerivatives, field_derivatives
+from mfpde.stationary.interaction_derivatives import FieldDerivatives
+from mfpde.stationary.rotating import turning_field
 from mfpde.stationary.symmetry import rotation_modes
 
 
@@ -159,7 +160,7 @@ def newton(
     reach
         How far each atom may move from its start in all, in radians, (n,).
     """
-    points, field = start, field_derivatives(equation, start, masses)
+    points, field = start, turning_field(equation, start, masses).field
     moves = np.zeros(len(masses))
     for iteration in range(MOST_ITERATIONS):
         step = _newton_step(equation, points, field)
@@ -229,7 +230,7 @@ def _damped(
     share = float(np.min(longest / np.maximum(lengths, longest), initial=1.0))
     for _ in range(MOST_HALVINGS):
         candidate = geodesic_moves(points, frames, share * step)
-        there = field_derivatives(equation, candidate, masses)
+        there = turning_field(equation, candidate, masses).field
         if _merit(there, scales) < (1 - share / 4) * before:
             return candidate, there
         share /= 2

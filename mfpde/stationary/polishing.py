@@ -29,6 +29,7 @@ from mfpde.stationary.newton import (
     positive_scales,
 )
 from mfpde.stationary.result import PolishedAtoms
+from mfpde.stationary.rotating import turning_field
 from mfpde.stationary.symmetry import rotation_modes
 
 TOLERANCE = 1e-14
@@ -37,6 +38,7 @@ REACH = 0.25
 """Share of the nearest distance and of 1/sqrt(beta) that an atom may move."""
 LARGEST_MERGE = 0.5
 ANALYTIC_ROUNDING = 1e-12
+RESTING = 1e-13
 DIFFERENCED_ROUNDING = 1e-9
 
 
@@ -50,8 +52,10 @@ def polish(
     """Move atoms to the stationary state beside them, to rounding, and test its stability.
 
     Newton's method on the positions on S^(d-1), any d >= 2, with fixed masses.  It finds
-    the state that is near, stable or not; it does not follow the flow.  Second derivatives
-    are analytic, except for a :class:`Potential` and a user's activation (central
+    the state that is near, stable or not; it does not follow the flow.  Without an energy
+    (general matrices, vector weights) it may be a relative equilibrium, which turns with an
+    angular velocity Omega that leaves the equation as it is: v(x_i) = Omega x_i.  Second
+    derivatives are analytic, except for a :class:`Potential` and a user's activation (central
     differences).  Time grows with the cube of n (d - 1).
 
     Parameters
@@ -173,6 +177,7 @@ def _reach(
 def _result(
     equation: MeanFieldEquation, start: Atoms, end: NewtonEnd, *, merged: int
 ) -> PolishedAtoms:
+    turning = turning_field(equation, end.points, start.masses)
     speeds = np.linalg.norm(end.field.gradient, axis=1)
     relative = float((speeds / positive_scales(end.field)).max())
     converged = relative <= TOLERANCE and end.reason != "left"
@@ -185,7 +190,7 @@ def _result(
         equation=equation,
         atoms=Atoms(end.points, start.masses),
         converged=converged,
-        message=_message(end, relative),
+        message=_message(end, relative, turning.rotation),
         residual=float(speeds.max()),
         relative_residual=relative,
         iterations=end.iterations,
@@ -198,10 +203,11 @@ def _result(
         has_hessian=has_wasserstein_hessian(equation),
         shift_rounding=share * largest,
         split_rounding=share * max(largest, float(np.abs(found.splits).max())),
+        angular_velocity=equation.sign * turning.rotation,
     )
 
 
-def _message(end: NewtonEnd, relative: float) -> str:
+def _message(end: NewtonEnd, relative: float, rotation: FloatArray) -> str:
     if end.reason == "left":
         excess = end.moves / end.reach
         atom = int(np.argmax(excess))
@@ -212,7 +218,10 @@ def _message(end: NewtonEnd, relative: float) -> str:
             "more by max_move"
         )
     if relative <= TOLERANCE:
-        return "stationary to rounding"
+        speed = float(np.linalg.norm(rotation, 2))
+        if speed <= RESTING * float(end.field.scales.max()):
+            return "stationary to rounding"
+        return f"a relative equilibrium: it turns with angular speed {speed:.9g}"
     ended = "after the last step" if end.reason == "iterations" else "and falls no more"
     return (
         f"the relative residual is {relative:.1e} {ended}: Newton's method finds no "

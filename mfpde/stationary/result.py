@@ -58,6 +58,10 @@ class PolishedAtoms(Printed):
     shift_rounding, split_rounding
         Rates smaller than this have no sign: 1e-12 of the largest contributions to them,
         or 1e-9 where second derivatives come from differences.
+    angular_velocity
+        The antisymmetric matrix Omega (d, d) with v(x_i) = Omega x_i: 0 for a state at
+        rest.  A state that turns is a relative equilibrium; its residual and its rates
+        are those in the frame that turns with it.
     """
 
     equation: MeanFieldEquation
@@ -76,6 +80,12 @@ class PolishedAtoms(Printed):
     has_hessian: bool
     shift_rounding: float
     split_rounding: float
+    angular_velocity: FloatArray
+
+    @property
+    def angular_speed(self) -> float:
+        """The largest speed |Omega|_2 at which the state turns, in radians per unit of time."""
+        return float(np.linalg.norm(self.angular_velocity, 2))
 
     @property
     def hessian_eigenvalues(self) -> FloatArray | None:

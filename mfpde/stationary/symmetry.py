@@ -9,7 +9,8 @@ the Omega with
     D b(x) Omega x - Omega b(x) = 0
 
 at random points x are found by a singular value decomposition, up to 1e-7 of the drift's
-size; in higher dimension none is assumed.
+size; in higher dimension none is assumed.  A head with matrices D and V is invariant where
+Omega commutes with both.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ def rotation_modes(
     Columns of tangent coordinates, (n (d - 1), k); k = 0 without symmetry.
     """
     neurons = equation.perceptrons
-    if len(neurons) < len(equation.externals):
+    if len(neurons) < len(equation.externals) or equation.heads:
         found = invariant_rotations(equation, points.shape[1])
-        return _span(_displacements(found, points, frames))
+        return _span(displacements(found, points, frames))
     fixed = [np.empty((0, points.shape[1])), *map(_vectors, neurons)]
     free = _complement(_span(np.concatenate(fixed).T))
     met, rest = _met_by(points, free)
@@ -59,17 +60,15 @@ def rotation_modes(
     across = _planes(met[:, first], rest[:, second])
     # A plane with one direction in each part moves atoms along the other part alone, by
     # their coordinates in this one: such modes are orthogonal as they are.
-    apart = _displacements(across, points, frames)
+    apart = displacements(across, points, frames)
     apart /= np.linalg.norm(apart, axis=0)
-    return np.concatenate(
-        [_span(_displacements(within, points, frames)), apart], axis=1
-    )
+    return np.concatenate([_span(displacements(within, points, frames)), apart], axis=1)
 
 
-def _displacements(
+def displacements(
     generators: FloatArray, points: FloatArray, frames: FloatArray
 ) -> FloatArray:
-    """Omega x_i in tangent coordinates, one column for each Omega, (n (d - 1), g)."""
+    """Displacements Omega x_i in tangent coordinates, a column for each Omega, (n (d - 1), g)."""
     velocities = np.einsum("gij,nj->gni", generators, points, optimize=True)
     modes = np.einsum("nai,gni->nag", frames, velocities, optimize=True)
     return np.asarray(modes.reshape(frames.shape[0] * frames.shape[1], len(generators)))
@@ -123,8 +122,11 @@ def invariant_rotations(equation: MeanFieldEquation, dimension: int) -> FloatArr
     turned_drift = np.einsum("nai,gij,nj->nag", frames, planes, drift, optimize=True)
     changes = np.einsum("nab,nbg->nag", external.gradients, turned_points)
     matrix = (changes - turned_drift).reshape(-1, len(planes))
+    commuting = [head.commutators(planes).T for head in equation.heads]
+    matrix = np.concatenate([matrix, *commuting])
     _, sizes, rows = np.linalg.svd(matrix)
     allowed = INVARIANT * np.sqrt(count) * float(external.scales.max())
+    allowed = min(allowed, INVARIANT) if equation.heads else allowed
     kept = np.concatenate([sizes, np.zeros(len(rows) - len(sizes))]) <= allowed + 1e-12
     return np.asarray(np.einsum("kg,gij->kij", rows[kept], planes))
 

@@ -23,7 +23,7 @@ from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.run import Refinement
 from mfpde.storage.growing_store import GrowingStore
 from mfpde.storage.state_record import coordinates
-from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
+from mfpde.terms import Attention, ExternalTerm, Head, InteractionTerm, Perceptron
 from mfpde.terms.activation import Activation
 from mfpde.terms.activations import ACTIVATIONS
 
@@ -90,6 +90,9 @@ def geometry_from_dict(record: Record) -> Geometry:
 
 
 def _term_to_dict(term: InteractionTerm | ExternalTerm) -> Record | None:
+    if isinstance(term, Head):
+        fields_of_head = _fields_of("attention", term)
+        return {name: v for name, v in fields_of_head.items() if v is not None}
     for kind, known in TERMS.items():
         if type(term) is known:
             record = _fields_of(kind, term)

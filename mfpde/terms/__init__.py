@@ -1,14 +1,16 @@
 """The terms of the first variation: interactions, perceptrons, any other potential.
 
 An interaction (``interaction``) asks a zonal kernel (``kernels``) for values, slopes, spectrum
-and bounds; attention (``attention``) is the exponential one.  An external term (``base``)
+and bounds; attention (``attention``) is the exponential one, a head (``head``) that with
+matrices.  An external term (``base``)
 answers its potential and drift at given points.
 """
 
 from mfpde.terms.attention import Attention
 from mfpde.terms.exponential_kernel import Exponential
 from mfpde.terms.external import ExternalTerm, Potential
-from mfpde.terms.interaction import Interaction, InteractionTerm
+from mfpde.terms.head import Head
+from mfpde.terms.interaction import Interaction, InteractionTerm, ZonalTerm
 from mfpde.terms.kernels import Kernel, PointMasses, ZonalKernel
 from mfpde.terms.perceptron import Perceptron
 
@@ -16,6 +18,7 @@ __all__ = [
     "Attention",
     "Exponential",
     "ExternalTerm",
+    "Head",
     "Interaction",
     "InteractionTerm",
     "Kernel",
@@ -23,4 +26,5 @@ __all__ = [
     "PointMasses",
     "Potential",
     "ZonalKernel",
+    "ZonalTerm",
 ]

@@ -10,16 +10,18 @@ shifted form; an unshifted, unnormalised kernel only multiplies by e^beta at the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, choice, real_number
 from mfpde.terms.exponential_kernel import Exponential
 from mfpde.terms.external import tangential
-from mfpde.terms.interaction import FieldValues, InteractionTerm
+from mfpde.terms.head import Head
+from mfpde.terms.interaction import FieldValues, ZonalTerm
 from mfpde.terms.kernels import PointMasses
 
 LARGEST_BETA = 1000.0
@@ -31,7 +33,7 @@ SOFTMAX_FLOOR = 1e-13
 
 
 @dataclass(frozen=True)
-class Attention(InteractionTerm):
+class Attention(ZonalTerm):
     """Attention with inverse temperature ``beta`` from 0 to 1000.
 
     Parameters
@@ -46,19 +48,50 @@ class Attention(InteractionTerm):
         diffusion the two give different equations: shifted(beta, w, kappa, t) =
         unshifted(beta, w e^beta, kappa e^beta, t e^-beta). Normalised attention is the
         same under both.
+    bilinear
+        D, a matrix (d, d): logits are beta x.Dy, and the shifted kernel is
+        exp(beta (x.Dy - |D|_2)).  Without it D = V = I.
+    value
+        V, a matrix (d, d): what tokens send is V y.  Without it V = D, the gradient form.
+        With either matrix the result is a :class:`mfpde.terms.head.Head`; several of them
+        in one equation are its heads.
 
     Raises
     ------
     ValueError
         If beta is outside [0, 1000], or above 350 with the unshifted, unnormalised
-        kernel (e^beta and its square must be representable).
+        kernel (e^beta and its square must be representable); for a ``value`` without
+        ``bilinear``, or matrices that do not fit.
     """
 
     beta: float
     normalized: bool = False
     kernel: Literal["shifted", "unshifted"] = "shifted"
+    bilinear: InitVar[ArrayLike | None] = None
+    value: InitVar[ArrayLike | None] = None
 
-    def __post_init__(self) -> None:
+    def __new__(  # noqa: D102 - the class says it
+        cls,
+        beta: float = 0.0,
+        normalized: bool = False,
+        kernel: Literal["shifted", "unshifted"] = "shifted",
+        bilinear: ArrayLike | None = None,
+        value: ArrayLike | None = None,
+    ) -> Any:
+        if bilinear is None:
+            return super().__new__(cls)
+        matrix: Any = bilinear
+        return Head(beta, matrix, value, normalized, kernel)  # type: ignore[arg-type]
+
+    def __post_init__(
+        self, bilinear: ArrayLike | None, value: ArrayLike | None
+    ) -> None:
+        del bilinear
+        if value is not None:
+            raise ValueError(
+                "value without bilinear: give both matrices, bilinear = identity for "
+                "logits beta x.y"
+            )
         beta = real_number("beta", self.beta, at_least=0.0, at_most=LARGEST_BETA)
         object.__setattr__(self, "beta", beta if beta >= SMALLEST_BETA else 0.0)
         if not isinstance(self.normalized, bool | np.bool_):

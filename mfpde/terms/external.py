@@ -53,6 +53,11 @@ class ExternalTerm(ABC):
         """Tangential drift (grad V for a gradient term) at ``points``, shape (..., d)."""
 
     @property
+    def no_potential(self) -> str:
+        """Why there is no potential, where the drift is no gradient."""
+        return "a perceptron with vector weights has no potential"
+
+    @property
     def kinked_parts(self) -> KinkedParts | None:
         """The parts of the drift that vanish behind a hyperplane; None if there are none."""
         return None

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from mfpde.arrays import FloatArray
 from mfpde.geometry import Geometry
 from mfpde.terms.external import tangential
-from mfpde.terms.kernels import Kernel, PointMasses
+from mfpde.terms.kernels import Kernel, KernelBounds, PointMasses
 
 RESOLVED_TOLERANCE = 1e-10
 
@@ -28,11 +28,90 @@ class FieldValues(NamedTuple):
 
 
 class InteractionTerm(ABC):
-    """A term of the first variation that depends on the measure through a zonal kernel.
+    """A term of the first variation that depends on the measure.
 
     Whatever evaluates it (grids, particles, exact atoms, stationary states) asks it for
-    its kernel, its spectrum or its sums: no other kernel is ever used in its place.
+    its spectrum or its sums: no other kernel is ever used in its place.
     """
+
+    @property
+    @abstractmethod
+    def energy_amplitude(self) -> float:
+        """Factor of the kernel in the energy."""
+
+    @property
+    def amplitude(self) -> float:
+        """Factor of the kernel in the field, softmax apart."""
+        return self.energy_amplitude
+
+    @property
+    def needs_values(self) -> bool:
+        """Whether the gradient needs the values of the mean kernel too (softmax)."""
+        return False
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether the drift at a measure is the gradient of a potential, A[mu]."""
+        return True
+
+    @property
+    def has_energy(self) -> bool:
+        """Whether that potential is the derivative of an energy by the measure."""
+        return self.is_gradient
+
+    @property
+    def no_potential(self) -> str:
+        """Why there is no potential, where the drift at a measure is no gradient."""
+        return f"{self!r} has a value matrix that is no multiple of bilinear"
+
+    @property
+    def bounds(self) -> KernelBounds | None:
+        """Bounds of the kernel's derivatives along great arcs, None if none are known."""
+        return None
+
+    @property
+    def kernel_name(self) -> str:
+        """The kernel as errors name it."""
+        return repr(self)
+
+    @property
+    @abstractmethod
+    def sharpness(self) -> float:
+        """Inverse square of the length on which the kernel varies: beta for attention."""
+
+    @property
+    @abstractmethod
+    def strength(self) -> float:
+        """The largest speed at which a unit of mass pulls, softmax apart."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """The kind of the term and its kernel, in words."""
+
+    @property
+    @abstractmethod
+    def formula(self) -> str:
+        """The kernel in words, as outputs state the convention."""
+
+    @abstractmethod
+    def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldValues:
+        """The potential and its gradient at ``points`` (n, d), by the direct sum over atoms.
+
+        Where the drift is no gradient, it stands in the gradient's place, beside values 0.
+        """
+
+    @abstractmethod
+    def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
+        """Drifts (n, d) at the atoms themselves, to all their digits."""
+
+    @abstractmethod
+    def energy_of_atoms(self, atoms: PointMasses) -> float:
+        """The energy of atoms, by the direct sum."""
+
+
+class ZonalTerm(InteractionTerm):
+    """An interaction whose kernel W depends on x.y alone."""
 
     @property
     @abstractmethod
@@ -45,14 +124,14 @@ class InteractionTerm(ABC):
         return 1.0
 
     @property
-    def amplitude(self) -> float:
-        """Factor of :attr:`zonal_kernel` in the field, softmax apart."""
-        return self.energy_amplitude
+    def bounds(self) -> KernelBounds | None:
+        """Bounds of the kernel's derivatives along great arcs, None if none are known."""
+        return self.zonal_kernel.bounds
 
     @property
-    def needs_values(self) -> bool:
-        """Whether the gradient needs the values of the mean kernel too (softmax)."""
-        return False
+    def kernel_name(self) -> str:
+        """The kernel as errors name it."""
+        return repr(self.zonal_kernel)
 
     @property
     def sharpness(self) -> float:
@@ -140,7 +219,7 @@ class InteractionTerm(ABC):
 
 
 @dataclass(frozen=True)
-class Interaction(InteractionTerm):
+class Interaction(ZonalTerm):
     """The interaction F[mu](x) = int W(x.y) dmu(y) of a zonal kernel.
 
     Parameters

@@ -21,6 +21,12 @@ from mfpde.transport.draining import IGNORED_SHARE, draining_quantile, draining_
 
 def check_monotone(grid: GridEquation) -> None:
     """Raise ``ValueError`` if the equation has no first variation, or has diffusion."""
+    for interaction in grid.interactions:
+        if not interaction.has_energy:
+            raise ValueError(
+                f"transport = 'monotone' needs an energy, and {interaction!r} has none; use "
+                "'donor_blended' or 'muscl'"
+            )
     if not all(term.is_gradient for term in grid.externals):
         raise ValueError(
             "transport = 'monotone' needs a first variation, and a perceptron with "

@@ -86,7 +86,8 @@ class CircleTables:
 
 def fits(grid: GridEquation, circle: Circle) -> bool:
     """Whether the tables of this equation on this circle are small enough to be used."""
-    return circle.num_cells * (grid.degree + 1) <= LARGEST_TABLE
+    is_small = circle.num_cells * (grid.degree + 1) <= LARGEST_TABLE
+    return is_small and not grid.heads
 
 
 @lru_cache(maxsize=8)

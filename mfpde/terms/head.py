@@ -1,0 +1,290 @@
+r"""A head of attention with matrices: logits beta x.Dy and values V y.
+
+    v(x) = s P_x V m(x)             or, with softmax,   s P_x V m(x) / Z(x)
+    Z(x) = int exp(beta x.Dy - c) dmu(y),   m(x) = int y exp(beta x.Dy - c) dmu(y)
+
+with D = Q^T K of a trained network's queries and keys, and c = beta |D|_2 in the shifted
+convention, 0 in the unshifted one.  For V = a D the drift is the gradient of (a / beta) Z, or
+of (a / beta) log Z (paper, form B: Remarks 3.4, 5.2 and 6.2); if D is symmetric too, without
+softmax, the flow is that of the energy (a / 2 beta) iint exp(beta x.Dy - c) dmu dmu.  Otherwise
+there is none, and stationary states may rotate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import FloatArray, choice, read_only, real_array, real_number
+from mfpde.terms.exponential_kernel import Exponential
+from mfpde.terms.external import tangential
+from mfpde.terms.interaction import FieldValues, InteractionTerm
+from mfpde.terms.kernels import PointMasses
+
+LARGEST_LOGIT = 1000.0
+LARGEST_UNSHIFTED_LOGIT = 350.0
+# Below it exp(beta x.Dy) / beta is x.Dy (up to a constant) to more digits than there are.
+SMALLEST_BETA = 1e-100
+PROPORTIONAL = 1e-14
+"""Relative distance below which V counts as a multiple of D, and D as symmetric."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Head(InteractionTerm):
+    """One head: what ``Attention(beta, bilinear=D, value=V)`` is.
+
+    Parameters
+    ----------
+    beta
+        Inverse temperature, at least 0; at 0 all tokens count alike.
+    bilinear
+        D, a matrix (d, d), singular or not; logits are beta x.Dy.
+    value
+        V, a matrix (d, d); None for V = D, the gradient form.
+    normalized, kernel
+        As for :class:`mfpde.Attention`; the shifted kernel is exp(beta (x.Dy - |D|_2)).
+
+    Raises
+    ------
+    ValueError
+        If matrices are not square, or of different sizes, or zero (D); if beta |D|_2 is above
+        1000, or above 350 with the unshifted, unnormalised kernel.
+    """
+
+    beta: float
+    bilinear: FloatArray
+    value: FloatArray | None = None
+    normalized: bool = False
+    kernel: Literal["shifted", "unshifted"] = "shifted"
+
+    def __post_init__(self) -> None:
+        given = real_number("beta", self.beta, at_least=0.0)
+        beta = given if given >= SMALLEST_BETA else 0.0
+        bilinear = _square("bilinear", self.bilinear)
+        if not isinstance(self.normalized, bool | np.bool_):
+            raise ValueError(f"normalized = {self.normalized!r} must be True or False")
+        choice("kernel", self.kernel, ("shifted", "unshifted"))
+        object.__setattr__(self, "beta", beta)
+        object.__setattr__(self, "bilinear", bilinear)
+        if self.value is not None:
+            value = _square("value", self.value)
+            if value.shape != bilinear.shape:
+                raise ValueError(
+                    f"value has shape {value.shape} and bilinear {bilinear.shape}: both "
+                    "must be (d, d) with the same d"
+                )
+            object.__setattr__(self, "value", value)
+        self._check_size()
+
+    def _check_size(self) -> None:
+        if self.size == 0:
+            raise ValueError(
+                "bilinear is zero: all logits are 0; use beta = 0 with bilinear = identity "
+                "for tokens that count alike"
+            )
+        is_bounded = self.kernel == "shifted" or self.normalized
+        largest = LARGEST_LOGIT if is_bounded else LARGEST_UNSHIFTED_LOGIT
+        if self.beta * self.size > largest:
+            raise ValueError(
+                f"beta |bilinear| = {self.beta * self.size:g} must be at most {largest:g}"
+                + ("" if is_bounded else "; use kernel='shifted'")
+            )
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the space of tokens."""
+        return len(self.bilinear)
+
+    @property
+    def values_matrix(self) -> FloatArray:
+        """The matrix V (d, d), D itself where none was given."""
+        return self.bilinear if self.value is None else self.value
+
+    @cached_property
+    def size(self) -> float:
+        """The spectral norm |D|_2, so that logits lie within beta |D|_2."""
+        return float(np.linalg.norm(self.bilinear, 2))
+
+    @cached_property
+    def multiple(self) -> float | None:
+        """The number a with V = a D; None if V is no multiple of D."""
+        if self.value is None:
+            return 1.0
+        factor = float((self.value * self.bilinear).sum() / (self.bilinear**2).sum())
+        apart = float(np.abs(self.value - factor * self.bilinear).max())
+        return factor if apart <= PROPORTIONAL * np.abs(self.value).max() else None
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether D is symmetric."""
+        apart = np.abs(self.bilinear - self.bilinear.T).max()
+        return bool(apart <= PROPORTIONAL * self.size)
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether the drift at a measure is a gradient: V is a multiple of D."""
+        return self.multiple is not None
+
+    @property
+    def has_energy(self) -> bool:
+        """Whether there is an energy: V is a multiple of D, and D is symmetric."""
+        return self.is_gradient and self.is_symmetric
+
+    @property
+    def needs_values(self) -> bool:
+        """Whether a softmax divides by Z."""
+        return self.normalized and self.beta > 0
+
+    @property
+    def shift(self) -> float:
+        """The number c in exp(beta x.Dy - c) with shifted logits, beta |D|_2."""
+        return self.beta * self.size
+
+    @property
+    def amplitude(self) -> float:
+        """Ratio of the kernel to the shifted one: e^c (unshifted, unnormalised) or 1."""
+        is_large = self.kernel == "unshifted" and not self.needs_values
+        return float(np.exp(self.shift)) if is_large else 1.0
+
+    @property
+    def energy_amplitude(self) -> float:
+        """Ratio of the energy's kernel to the shifted one, V's multiple of D apart."""
+        return float(np.exp(self.shift)) if self.kernel == "unshifted" else 1.0
+
+    @property
+    def sharpness(self) -> float:
+        """The inverse square beta |D|_2 of the length on which the kernel varies."""
+        return self.beta * self.size
+
+    @property
+    def strength(self) -> float:
+        """The largest speed at which a unit of mass pulls, |V|_2."""
+        return self.amplitude * float(np.linalg.norm(self.values_matrix, 2))
+
+    @property
+    def description(self) -> str:
+        """The kind of the head and its beta, in words."""
+        kind = "normalised attention" if self.normalized else "attention"
+        matrices = "matrix D" if self.value is None else "matrices D and V"
+        return f"{kind} (beta = {self.beta:g}, {matrices})"
+
+    @property
+    def formula(self) -> str:
+        """The kernel in words."""
+        shifted = self.kernel == "shifted"
+        return "K = exp(beta (x.Dy - |D|))" if shifted else "K = exp(beta x.Dy)"
+
+    def check_dimension(self, dimension: int) -> None:
+        """Raise ``ValueError`` unless the matrices are (``dimension``, ``dimension``)."""
+        if self.dimension != dimension:
+            raise ValueError(
+                f"bilinear has shape {self.bilinear.shape}, but the measure lies on "
+                f"S^{dimension - 1}: it must be ({dimension}, {dimension})"
+            )
+
+    def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldValues:
+        """The potential and the drift at ``points`` (n, d), by the direct sum over atoms.
+
+        Values are 0 where the drift is no gradient.  With the largest logit taken out, the
+        quotient of softmax never underflows.
+        """
+        self.check_dimension(points.shape[-1])
+        # Sums of exp(beta (z.y - 1)) with z = D^T x, of any length.
+        peaks, sums, vectors = Exponential(self.beta).scaled_sums(
+            points @ self.bilinear, atoms
+        )
+        logits = peaks + self.beta - self.shift
+        drift = tangential(vectors @ self.values_matrix.T, points)
+        if self.needs_values:
+            values = self.potential_from(np.log(sums) + logits)
+            return FieldValues(values, drift / sums[:, np.newaxis])
+        scale = self.amplitude * np.exp(logits)
+        drift *= scale[:, np.newaxis]
+        if self.beta == 0:
+            means = np.broadcast_to(atoms.masses @ atoms.points, points.shape)
+            return FieldValues(self._limit(points, means), drift)
+        return FieldValues((self.multiple or 0.0) / self.beta * scale * sums, drift)
+
+    def potential_from(self, log_mean: FloatArray) -> FloatArray:
+        """Softmax's potential (a / beta) log Z from log Z of the shifted kernel; else 0."""
+        offset = self.shift if self.kernel == "unshifted" else 0.0
+        return np.asarray((self.multiple or 0.0) / self.beta * (log_mean + offset))
+
+    def _limit(self, points: FloatArray, means: FloatArray) -> FloatArray:
+        """The potential a x.D int y dmu at beta = 0."""
+        drift = means @ self.bilinear.T
+        return np.asarray((self.multiple or 0.0) * (points * drift).sum(axis=-1))
+
+    def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
+        """Drifts (n, d) at the atoms themselves, an atom's own P_x V x included."""
+        return self.field_of_atoms(atoms.points, atoms).gradient
+
+    def energy_of_atoms(self, atoms: PointMasses) -> float:
+        """The energy (a / 2 beta) iint exp(beta x.Dy - c) dmu dmu of atoms.
+
+        Raises
+        ------
+        ValueError
+            If there is no energy.
+        """
+        if not self.has_energy:
+            raise ValueError(
+                f"{self!r} has no energy: V is no multiple of D, or D is not symmetric"
+            )
+        plain = Head(self.beta, self.bilinear, self.value, kernel=self.kernel)
+        values = plain.field_of_atoms(atoms.points, atoms).values
+        return float(atoms.masses @ values / 2)
+
+    def commutators(self, generators: FloatArray) -> FloatArray:
+        """The changes (g, 2 d^2) of D and V under the rotations Omega (g, d, d).
+
+        They are D Omega - Omega D and V Omega - Omega V, each relative to the matrix's norm.
+        """
+        changes = []
+        for matrix in (self.bilinear, self.values_matrix):
+            size = max(float(np.linalg.norm(matrix, 2)), np.finfo(float).tiny)
+            change = (matrix @ generators - generators @ matrix) / size
+            changes.append(change.reshape(len(generators), -1))
+        return np.concatenate(changes, axis=1)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Head) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @cached_property
+    def _identity(self) -> tuple[object, ...]:
+        given = None if self.value is None else self.value.tobytes()
+        shape = self.bilinear.shape
+        matrices = (shape, self.bilinear.tobytes(), given)
+        return (self.beta, self.normalized, self.kernel, *matrices)
+
+    def __repr__(self) -> str:
+        parts = [f"beta={self.beta:g}", f"bilinear={_shown(self.bilinear)}"]
+        if self.value is not None:
+            parts.append(f"value={_shown(self.value)}")
+        if self.normalized:
+            parts.append("normalized=True")
+        if self.kernel != "shifted":
+            parts.append(f"kernel={self.kernel!r}")
+        return f"Attention({', '.join(parts)})"
+
+
+def _square(name: str, matrix: ArrayLike) -> FloatArray:
+    found = real_array(name, matrix)
+    if found.ndim != 2 or found.shape[0] != found.shape[1] or len(found) < 2:
+        raise ValueError(
+            f"{name} has shape {found.shape}: it must be a square matrix (d, d), d at least 2"
+        )
+    return read_only(np.ascontiguousarray(found))
+
+
+def _shown(matrix: FloatArray) -> str:
+    if len(matrix) > 4:
+        return f"<matrix {len(matrix)} x {len(matrix)}>"
+    return str([[float(f"{entry:.6g}") for entry in row] for row in matrix])

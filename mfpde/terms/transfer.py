@@ -1,0 +1,237 @@
+r"""The transfer matrix T of a kernel exp(beta x.Dy - g(x)): from moments to coefficients.
+
+    exp(beta x.Dy - g(x)) = sum_ab T_ab phi_a(x) phi_b(y),    int K(., y) dmu = sum T_ab f_b phi_a
+
+in the real parts and imaginary parts of a grid's moments f_b.  T follows from samples of the
+kernel on a small grid, transformed in y and then in x: the transforms are exact for the
+degrees that the kernel has, those of the exponential kernel with inverse temperature
+beta |D|_2.  The kernel does not change under (x, y) -> (-x, -y), so that only degrees with
+an even sum belong together, and T falls into two blocks.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray, IntArray
+from mfpde.geometry import Geometry
+from mfpde.terms.funk_hecke import band_limit
+from mfpde.terms.head import Head
+from mfpde.terms.interaction import RESOLVED_TOLERANCE
+
+LARGEST_LOST = 11.0
+"""Largest beta (|D|_2 - sigma_min) at which Z / exp(beta |D|_2) keeps its digits."""
+RESOLVED = 1e-13
+GROWTH = 1.3
+
+
+@dataclass(frozen=True, eq=False)
+class RealParts:
+    """The real numbers in the moments of a grid up to ``degree``, and their degrees.
+
+    ``places`` are those of the numbers in the array of moments read as pairs of floats;
+    ``weights`` make the integral of a field against a measure the sum of products.
+    """
+
+    degree: int
+    size: int
+    places: IntArray
+    degrees: IntArray
+    weights: FloatArray
+
+    @classmethod
+    def of(cls, geometry: Geometry, degree: int) -> RealParts:
+        """The real numbers in the moments of ``geometry``."""
+        degrees = geometry.degrees(degree)
+        count = len(degrees)
+        units = np.eye(count, dtype=np.complex128)
+        weights = np.array([geometry.pairing(unit, unit) for unit in units])
+        # A moment that counts once is real.
+        is_real = weights == 1.0
+        places = np.sort(
+            np.concatenate([2 * np.arange(count), 2 * np.nonzero(~is_real)[0] + 1])
+        )
+        owners = places // 2
+        return cls(degree, count, places, degrees[owners], weights[owners])
+
+    def taken(self, moments: ComplexArray) -> FloatArray:
+        """The real numbers (..., n) in ``moments`` (..., size)."""
+        flat = np.ascontiguousarray(moments).view(np.float64)
+        return np.asarray(flat[..., self.places])
+
+    def put(self, numbers: FloatArray) -> ComplexArray:
+        """Moments (..., size) from their real numbers (..., n)."""
+        flat = np.zeros((*numbers.shape[:-1], 2 * self.size))
+        flat[..., self.places] = numbers
+        moments: ComplexArray = flat.view(np.complex128)
+        return moments
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """The matrix T of a kernel in its two blocks, and what it maps from and to.
+
+    Attributes
+    ----------
+    moments, fields
+        The real numbers in moments of the measure, and in coefficients of the result.
+    blocks
+        The blocks of even and of odd degrees.
+    """
+
+    moments: RealParts
+    fields: RealParts
+    blocks: tuple[FloatArray, FloatArray]
+
+    def applied(self, moments: ComplexArray) -> ComplexArray:
+        """Coefficients (k, ...) of the fields int K dmu of measures with ``moments`` (k, ...)."""
+        numbers = self.moments.taken(moments)
+        found = np.empty((len(numbers), len(self.fields.places)))
+        for parity, block in enumerate(self.blocks):
+            here = self.moments.degrees % 2 == parity
+            there = self.fields.degrees % 2 == parity
+            found[:, there] = numbers[:, here] @ block.T
+        return self.fields.put(found)
+
+
+@dataclass(frozen=True)
+class Shift:
+    """The function g of exp(beta x.Dy - g(x)): beta |D|_2, or beta |D^T x| (softmax).
+
+    A softmax does not depend on g; where beta |D^T x| varies much, a constant g would lose
+    the digits of Z where it is small.  The length is smoothed, g = beta sqrt(|D^T x|^2 + f^2),
+    with the largest f that keeps Z above e^-11.
+    """
+
+    head: Head
+    is_constant: bool
+
+    @classmethod
+    def of(cls, head: Head) -> Shift:
+        """The shift with which the head's field keeps its digits."""
+        constant = cls(head, is_constant=True)
+        lost = head.beta * (head.size - constant.smallest)
+        if not head.needs_values or lost <= LARGEST_LOST:
+            return constant
+        return cls(head, is_constant=False)
+
+    @property
+    def smallest(self) -> float:
+        """The smallest singular value of D."""
+        return float(np.linalg.svd(self.head.bilinear, compute_uv=False)[-1])
+
+    def at(self, points: FloatArray) -> FloatArray:
+        """Values of g at ``points`` (..., d)."""
+        head = self.head
+        if self.is_constant:
+            return np.full(points.shape[:-1], head.shift)
+        # As smooth as it may be without Z falling below e^-LARGEST_LOST.
+        smoothed = (self.smallest + LARGEST_LOST / head.beta) ** 2 - self.smallest**2
+        squares = ((points @ head.bilinear) ** 2).sum(axis=-1)
+        return np.asarray(head.beta * np.sqrt(squares + smoothed))
+
+    @property
+    def degree(self) -> int:
+        """About the degree at which the Fourier series of the kernel in x ends."""
+        nearest_singularity = (
+            self.smallest / self.head.size + LARGEST_LOST / self.head.shift
+        )
+        return int(-np.log(RESOLVED) / nearest_singularity)
+
+
+@lru_cache(maxsize=16)
+def transfer(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
+    """The transfer matrix of ``head`` on the grids of ``geometry``'s kind.
+
+    Raises
+    ------
+    ValueError
+        If the grid does not resolve the kernel, or the matrix needs more memory than there
+        is; the messages name the grid and the memory needed.
+    """
+    inner = min(band_limit(head.shift, head.dimension), geometry.max_degree - 1)
+    outer = inner
+    while True:
+        found = _sampled(head, geometry, shift, inner=inner, outer=outer)
+        last = _last_share(found)
+        if shift.is_constant or last <= RESOLVED:
+            return found
+        if outer == geometry.max_degree and last <= RESOLVED_TOLERANCE:
+            return found
+        if outer == geometry.max_degree:
+            needed = max(int(GROWTH * outer) + 1, shift.degree)
+            raise ValueError(
+                f"{geometry!r} is too coarse for {head!r}, whose softmax has degrees "
+                f"above {outer}: it needs about {geometry.cells_for_degree(needed)}"
+            )
+        outer = min(int(GROWTH * outer) + 1, geometry.max_degree)
+
+
+def check_resolved(head: Head, geometry: Geometry, tolerance: float) -> None:
+    """Raise ``ValueError`` if ``geometry`` does not hold the kernel's degrees and one more."""
+    needed = band_limit(head.shift, head.dimension, tolerance) + 1
+    if geometry.max_degree < needed:
+        raise ValueError(
+            f"{geometry!r} is too coarse for beta |bilinear| = {head.shift:g}, whose kernel "
+            f"has degrees up to {needed}: it needs {geometry.cells_for_degree(needed)}"
+        )
+
+
+def _last_share(found: Transfer) -> float:
+    """Largest entry of the last two degrees in x, as a share of the largest of all."""
+    largest, last = 0.0, 0.0
+    for parity, block in enumerate(found.blocks):
+        degrees = found.fields.degrees[found.fields.degrees % 2 == parity]
+        largest = max(largest, float(np.abs(block).max()))
+        last = max(last, float(np.abs(block[degrees >= found.fields.degree - 1]).max()))
+    return last / largest
+
+
+def _sampled(
+    head: Head, geometry: Geometry, shift: Shift, *, inner: int, outer: int
+) -> Transfer:
+    senders, receivers = geometry.with_degree(inner), geometry.with_degree(outer)
+    moments = RealParts.of(geometry, inner)
+    fields = RealParts.of(geometry, outer)
+    points = receivers.points.reshape(-1, head.dimension)
+    _check_memory(head, len(moments.places), len(fields.places), len(points))
+    sources = senders.points.reshape(-1, head.dimension)
+    shares = senders.areas / senders.areas.sum()
+    rows = np.empty((len(points), len(moments.places)))
+    shifts = shift.at(points)
+    for k, (point, least) in enumerate(
+        zip(points @ head.bilinear, shifts, strict=True)
+    ):
+        kernel = np.exp(head.beta * (sources @ point) - least)
+        found = senders.moments(kernel.reshape(senders.shape) * shares, inner)
+        rows[k] = moments.taken(found) * moments.weights
+    shares = receivers.areas / receivers.areas.sum()
+    blocks = []
+    for parity in (0, 1):
+        there = fields.degrees % 2 == parity
+        columns = np.nonzero(moments.degrees % 2 == parity)[0]
+        block = np.empty((int(there.sum()), len(columns)))
+        for k, column in enumerate(columns):
+            values = rows[:, column].reshape(receivers.shape) * shares
+            block[:, k] = fields.taken(receivers.moments(values, outer))[there]
+        blocks.append(block)
+    return Transfer(moments, fields, (blocks[0], blocks[1]))
+
+
+def _check_memory(head: Head, moments: int, fields: int, points: int) -> None:
+    needed = 8 * moments * (fields / 2 + points)
+    try:
+        pages = os.sysconf("SC_AVPHYS_PAGES")
+    except (OSError, ValueError):  # not known on every system
+        pages = os.sysconf("SC_PHYS_PAGES")
+    there = pages * os.sysconf("SC_PAGE_SIZE")
+    if needed > there:
+        raise ValueError(
+            f"beta |bilinear| = {head.shift:g} needs {needed / 1e9:.1f} GB for its transfer "
+            f"matrix ({fields} x {moments}), and {there / 1e9:.1f} GB are free; use a "
+            "smaller beta or matrix, or solve_particles"
+        )
