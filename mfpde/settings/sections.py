@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import SkipValidation
+from pydantic import BeforeValidator, SkipValidation, ValidationError
 
 from mfpde.arrays import FloatArray, choice, real_array, real_number, whole_number
 from mfpde.equation import MeanFieldEquation
@@ -33,7 +34,9 @@ from mfpde.settings.base import (
     noted,
     raise_all,
     renamed,
+    section_lines,
 )
+from mfpde.settings.matrices import matrix_rows
 from mfpde.solver.refinement import cell_count, check_refine, largest_grid
 from mfpde.solver.solve import DEFAULT_SAVES, solve
 from mfpde.terms import Attention, Perceptron
@@ -48,10 +51,33 @@ class AttentionSection(BuildingSection):
     kernel: SkipValidation[Literal["shifted", "unshifted"]] = default(
         Attention, "kernel"
     )
+    bilinear: Annotated[Any, BeforeValidator(matrix_rows)] = default(
+        Attention, "bilinear"
+    )
+    value: Annotated[Any, BeforeValidator(matrix_rows)] = default(Attention, "value")
 
     def build(self) -> Attention:
         """Return the term."""
-        return Attention(self.beta, self.normalized, self.kernel)
+        matrices = {"bilinear": self.bilinear, "value": self.value}
+        return Attention(self.beta, self.normalized, self.kernel, **matrices)
+
+
+def heads_of(given: Any) -> Any:
+    """Sections of all heads from [attention], or from several [[attention]]."""
+    if isinstance(given, Mapping):
+        return (AttentionSection.model_validate(dict(given)),)
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return given
+    heads: list[AttentionSection] = []
+    lines: list[str] = []
+    for number, table in enumerate(given):
+        try:
+            heads.append(AttentionSection.model_validate(table))
+        except ValidationError as error:
+            found = section_lines(error, AttentionSection)
+            lines += [f"head {number}: {line}" for line in found]
+    raise_all(lines)
+    return tuple(heads)
 
 
 class RandomPerceptron(Section):

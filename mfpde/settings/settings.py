@@ -3,7 +3,9 @@
     [geometry]    kind = "circle", cells
                   kind = "sphere", nlat, nlon
                   kind = "zonal", dimension, cells
-    [attention]   beta, normalized, kernel                                  (optional)
+    [attention]   beta, normalized, kernel, and of a head with matrices bilinear, value:
+                  rows, or a file "weights.npz:name"; several heads by several
+                  [[attention]]                                             (optional)
     [perceptron]  directions, weights, activation, biases; or
                   along_axis, weights, activation, biases (zonal); or
                   random = {units, seed, scale}, activation                 (optional)
@@ -60,6 +62,7 @@ from mfpde.settings.sections import (
     ParticlesSection,
     PerceptronSection,
     SolveSection,
+    heads_of,
 )
 from mfpde.terms import Attention, Perceptron
 from mfpde.transport import scheme_for
@@ -79,7 +82,7 @@ class Settings(BaseModel):
     geometry: Annotated[
         SerializeAsAny[GeometrySection], BeforeValidator(of_kind(GEOMETRY_KINDS))
     ]
-    attention: AttentionSection | None = None
+    attention: Annotated[tuple[AttentionSection, ...], BeforeValidator(heads_of)] = ()
     perceptron: PerceptronSection | None = None
     equation: EquationSection
     start: Annotated[
@@ -120,6 +123,12 @@ class Settings(BaseModel):
     def to_json(self) -> str:
         """Return the settings as JSON, for :func:`settings_from_dict`."""
         data = self.model_dump(mode="json", exclude_none=True, warnings=False)
+        # One head is a table, as in stores of before there could be several.
+        match data.pop("attention"):
+            case [head]:
+                data["attention"] = head
+            case [_, *_] as heads:
+                data["attention"] = heads
         return json.dumps(data)
 
     @cached_property
@@ -129,15 +138,14 @@ class Settings(BaseModel):
     @cached_property
     def _equation(self) -> MeanFieldEquation:
         terms: list[Attention | Perceptron] = []
-        if self.attention is not None:
-            terms.append(self.attention.build())
+        terms += [head.build() for head in self.attention]
         if self.perceptron is not None:
             terms.append(self.perceptron.build(self._geometry))
         return self.equation.build(*terms)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.attention is None and self.perceptron is None:
+        if not self.attention and self.perceptron is None:
             raise ValueError("an equation needs [attention], [perceptron] or both")
         lines: list[str] = []
         with noted(lines, "[perceptron]"):

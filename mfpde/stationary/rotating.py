@@ -4,7 +4,7 @@ Without an energy (attention with matrices that are no gradient, drifts that are
 need not come to rest: it may turn for ever by rotations e^{t s Omega} that leave the equation as
 it is.  In the frame that turns with it the drift is
 
-    G_i - Omega x_i,   Omega = sum_k c_k Omega_k,   c = argmin sum_i |G_i - Omega x_i|^2 / scale_i^2
+    G_i - Omega x_i,   Omega = sum_k c_k Omega_k,  c = argmin sum_i |G_i - Omega x_i|^2 / scale_i^2
 
 over the generators Omega_k of those rotations, and the state is a zero of it.
 """

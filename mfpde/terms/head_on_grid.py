@@ -8,9 +8,9 @@ gradient is enough, as P_x D m = grad Z / beta.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -22,45 +22,34 @@ from mfpde.terms.external import tangential
 from mfpde.terms.head import Head
 from mfpde.terms.interaction import RESOLVED_TOLERANCE
 from mfpde.terms.transfer import Shift, Transfer, check_resolved, transfer
+from mfpde.terms.zonal_head import ZonalHead
 
 
-class HeadOnGrid(ABC):
+class HeadOnGrid(Protocol):
     """A head evaluated on a grid; ``degree`` is that of the moments that it needs."""
 
-    head: Head
-
     @property
-    @abstractmethod
     def degree(self) -> int:
         """Degree of the moments that the other methods take, at least."""
 
-    @abstractmethod
     def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """Components (directions, ...) of P_x V m (over Z with softmax) at points of a grid."""
 
-    @abstractmethod
     def drift_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Vectors P_x V m (over Z with softmax) at ``points`` (..., d)."""
 
-    @abstractmethod
     def potential(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """The potential of which the drift is the gradient, at points of a grid."""
 
-    @abstractmethod
     def potential_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """The potential at ``points`` (..., d)."""
 
-    @abstractmethod
-    def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
-        """Coefficients of (a / beta) int K dmu, of which the energy is half the mean."""
-
-    @abstractmethod
     def energy(self, moments: ComplexArray) -> float:
         """The energy (a / 2 beta) iint K dmu dmu."""
 
 
 @dataclass(frozen=True, eq=False)
-class SpectralHead(HeadOnGrid):
+class SpectralHead:
     """A head on a grid that gives the moments of coordinates: the circle, the sphere.
 
     ``moment_degree`` is the degree of the moments that the methods are given.
@@ -219,5 +208,6 @@ def on_grid(
         If matrices and geometry have different dimensions, the grid is too coarse for the
         kernel or does not support matrices, or T needs more memory than there is.
     """
-    least = SpectralHead.least_degree(head, geometry)
-    return SpectralHead(head, geometry, moment_degree or least)
+    kind = SpectralHead if geometry.axis is None else ZonalHead
+    least = kind.least_degree(head, geometry)
+    return kind(head, geometry, moment_degree or least)

@@ -223,7 +223,7 @@ class _Expansion(NamedTuple):
 def _expansion(kernel: Kernel, dimension: int) -> _Expansion:
     nodes = 64
     while nodes <= LARGEST_QUADRATURE:
-        roots = _root_counts(dimension, nodes // 2)
+        roots = np.sqrt(harmonic_counts(dimension, nodes // 2))
         projected = _projections(kernel, dimension, nodes)
         noise = ROUNDING * np.sqrt(nodes) * np.linalg.norm(projected)
         projected = np.where(np.abs(projected) > noise, projected, 0.0)
@@ -238,13 +238,13 @@ def _expansion(kernel: Kernel, dimension: int) -> _Expansion:
     )
 
 
-def _root_counts(dimension: int, count: int) -> FloatArray:
-    """The roots sqrt(D_l), l = 0..count - 1."""
+def harmonic_counts(dimension: int, count: int) -> FloatArray:
+    """The numbers D_l of harmonics of degree l in dimension d, l = 0..count - 1."""
     l = np.arange(1, count, dtype=np.float64)
     ratios = (2 * l + dimension - 2) / l * (l + dimension - 3)
     ratios[1:] /= 2 * l[:-1] + dimension - 2
     ratios[0] = dimension
-    return np.asarray(np.sqrt(np.concatenate([[1.0], np.cumprod(ratios)])))
+    return np.concatenate([[1.0], np.cumprod(ratios)])
 
 
 def _projections(kernel: Kernel, dimension: int, nodes: int) -> FloatArray:

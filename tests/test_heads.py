@@ -1,0 +1,568 @@
+"""Heads of attention with matrices: logits beta x.Dy, values V y."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+from scipy.special import iv, ive
+
+import mfpde
+from mfpde import Atoms, Attention, Circle, MeanFieldEquation, Sphere, Zonal
+from mfpde.settings.settings import SettingsError, settings_from_dict
+from mfpde.storage.equation_record import equation_from_dict, equation_to_dict
+from mfpde.theory import growth_rates
+
+CIRCLE, SPHERE = Circle(512), Sphere(64)
+TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
+
+
+def head_equation(bilinear, value=None, *, beta=3.0, direction="descent", **kwargs):
+    head = Attention(beta, bilinear=bilinear, value=value, **kwargs)
+    return MeanFieldEquation(head, direction=direction)
+
+
+def random_points(generator, count, dimension):
+    points = generator.standard_normal((count, dimension))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def smooth_density(geometry, seed):
+    centres = random_points(np.random.default_rng(seed), 3, geometry.dimension)
+    return mfpde.Density.from_function(
+        geometry, lambda x: 1 + sum(np.exp(2 * (x @ centre)) for centre in centres)
+    )
+
+
+def by_quadrature(density, points, *, beta, bilinear, value, normalized):
+    """The head's drift by sums over the cells, which are exact for smooth densities."""
+    sources = density.geometry.points.reshape(-1, points.shape[1])
+    logits = beta * (points @ bilinear @ sources.T)
+    shift = logits.max(axis=1, keepdims=True)
+    if not normalized:
+        shift[:] = beta * np.linalg.norm(bilinear, 2)
+    weights = density.masses.ravel() * np.exp(logits - shift)
+    means = weights @ sources @ value.T
+    if normalized:
+        means /= weights.sum(axis=1, keepdims=True)
+    return means - (means * points).sum(axis=1, keepdims=True) * points
+
+
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    sphere=st.booleans(),
+    normalized=st.booleans(),
+    singular=st.booleans(),
+    beta=st.sampled_from([0.0, 0.1, 1.0, 4.0, 8.0]),
+)
+def test_velocity_is_that_of_direct_quadrature(
+    seed, sphere, normalized, singular, beta
+):
+    generator = np.random.default_rng(seed)
+    geometry = SPHERE if sphere else CIRCLE
+    dimension = geometry.dimension
+    bilinear, value = generator.standard_normal((2, dimension, dimension))
+    if singular:
+        bilinear[:, 0] = 0.0
+    bilinear *= 1.2 / np.linalg.norm(bilinear, 2)
+    density = smooth_density(geometry, seed)
+    points = random_points(generator, 20, dimension)
+    equation = head_equation(bilinear, value, beta=beta, normalized=normalized)
+    expected = -by_quadrature(
+        density,
+        points,
+        beta=beta,
+        bilinear=bilinear,
+        value=value,
+        normalized=normalized and beta > 0,
+    )
+    size = max(1.0, np.abs(value).max())
+    assert np.abs(equation.velocity(density, points) - expected).max() < 1e-10 * size
+    at_centres = equation.velocity(density)
+    again = equation.velocity(density, geometry.points)
+    assert np.abs(at_centres - again).max() < 1e-10 * size
+
+
+@pytest.mark.parametrize("geometry", [CIRCLE, SPHERE], ids=["circle", "sphere"])
+@pytest.mark.parametrize("normalized", [False, True])
+def test_the_identity_is_isotropic_attention(geometry, normalized):
+    one = np.eye(geometry.dimension)
+    plain = MeanFieldEquation(Attention(5.0, normalized), direction="ascent")
+    density = smooth_density(geometry, 1)
+    for value in (None, one, one + 1e-300):
+        equation = head_equation(
+            one, value, beta=5.0, normalized=normalized, direction="ascent"
+        )
+        change = equation.velocity(density) - plain.velocity(density)
+        assert np.abs(change).max() < 1e-12
+        assert equation.energy(density) == pytest.approx(plain.energy(density), 1e-12)
+        values = equation.first_variation(density)
+        assert np.abs(values - plain.first_variation(density)).max() < 1e-12
+
+
+@pytest.mark.parametrize("geometry", [CIRCLE, SPHERE], ids=["circle", "sphere"])
+def test_the_gradient_form_is_that_of_vectors(geometry):
+    """V = D takes one gradient; V = D beside a value that is no multiple takes vectors."""
+    generator = np.random.default_rng(3)
+    dimension = geometry.dimension
+    bilinear = generator.standard_normal((dimension, dimension))
+    other = generator.standard_normal((dimension, dimension))
+    density = smooth_density(geometry, 2)
+    gradient = head_equation(bilinear).velocity(density)
+    # The drift is linear in V.
+    with_other = head_equation(bilinear, bilinear + other).velocity(density)
+    only_other = head_equation(bilinear, other).velocity(density)
+    assert np.abs(gradient - (with_other - only_other)).max() < 1e-12
+
+
+def test_velocity_of_the_uniform_measure_in_closed_form():
+    generator = np.random.default_rng(5)
+    for geometry in (CIRCLE, SPHERE):
+        dimension = geometry.dimension
+        bilinear, value = generator.standard_normal((2, dimension, dimension))
+        beta = 3.0
+        x = random_points(generator, 30, dimension)
+        z = beta * x @ bilinear
+        r = np.linalg.norm(z, axis=1)
+        if dimension == 2:
+            total, along = iv(0, r), iv(1, r)
+        else:
+            total = np.sinh(r) / r
+            along = np.cosh(r) / r - np.sinh(r) / r**2
+        sent = (z / r[:, None]) @ value.T
+        tangent = sent - (sent * x).sum(axis=1)[:, None] * x
+        uniform = mfpde.uniform(geometry)
+        softmax = head_equation(bilinear, value, beta=beta, normalized=True)
+        expected = -tangent * (along / total)[:, None]
+        assert np.abs(softmax.velocity(uniform, x) - expected).max() < 1e-11
+        plain = head_equation(bilinear, value, beta=beta, kernel="unshifted")
+        expected = -tangent * along[:, None]
+        scale = np.abs(expected).max()
+        assert np.abs(plain.velocity(uniform, x) - expected).max() < 1e-12 * scale
+
+
+def test_low_temperature_on_the_circle():
+    """beta |D| = 1000: the softmax keeps its digits where logits are small."""
+    bilinear = np.diag([1.0, 0.5])
+    density = smooth_density(Circle(2048), 4)
+    points = random_points(np.random.default_rng(1), 50, 2)
+    for value in (None, np.array([[0.3, -1.0], [0.7, 0.2]])):
+        equation = head_equation(bilinear, value, beta=1000.0, normalized=True)
+        matrix = bilinear if value is None else value
+        expected = -by_quadrature(
+            density,
+            points,
+            beta=1000.0,
+            bilinear=bilinear,
+            value=matrix,
+            normalized=True,
+        )
+        assert np.abs(equation.velocity(density, points) - expected).max() < 1e-9
+        there = equation.velocity(density)
+        again = equation.velocity(density, density.geometry.points)
+        assert np.abs(there - again).max() < 1e-9
+    # Where mu has full support, m / Z tends to D^T x / |D^T x| (x.Dy is largest there).
+    limit = points @ bilinear / np.linalg.norm(points @ bilinear, axis=1)[:, None]
+    limit = limit @ bilinear.T
+    limit -= (limit * points).sum(axis=1)[:, None] * points
+    gradient = head_equation(bilinear, beta=1000.0, normalized=True)
+    assert np.abs(gradient.velocity(density, points) + limit).max() < 3e-3
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_rotated_matrices_rotate_the_flow(normalized):
+    generator = np.random.default_rng(7)
+    for dimension in (2, 3, 5):
+        bilinear, value = generator.standard_normal((2, dimension, dimension))
+        rotation, _ = np.linalg.qr(generator.standard_normal((dimension, dimension)))
+        atoms = Atoms(random_points(generator, 6, dimension), np.full(6, 1 / 6))
+        turned = Atoms(atoms.points @ rotation.T, atoms.masses)
+        equation = head_equation(bilinear, value, normalized=normalized)
+        other = head_equation(
+            rotation @ bilinear @ rotation.T,
+            rotation @ value @ rotation.T,
+            normalized=normalized,
+        )
+        expected = equation.velocity(atoms) @ rotation.T
+        assert np.abs(other.velocity(turned) - expected).max() < 1e-12
+
+
+def test_an_antisymmetric_value_turns_the_uniform_measure():
+    equation = head_equation(np.eye(2), TURN, beta=2.0, direction="ascent")
+    uniform = mfpde.uniform(CIRCLE)
+    speed = ive(1, 2.0)
+    expected = speed * CIRCLE.points @ TURN.T
+    assert np.abs(equation.velocity(uniform) - expected).max() < 1e-14
+    run = mfpde.solve(equation, uniform, t_end=2.0)
+    assert np.abs(run.final.density.values - 1 / (2 * np.pi)).max() < 1e-13
+
+
+@pytest.mark.parametrize(("size", "angle"), [(1.0, 0.0), (0.8, 0.7), (1.3, np.pi)])
+def test_growth_under_a_multiple_of_a_rotation(size, angle):
+    """D = b R(alpha): mode l is multiplied by s l^2 ive(l, beta b) e^(-il alpha) / beta."""
+    beta, l = 4.0, 3
+    rotation = np.cos(angle) * np.eye(2) + np.sin(angle) * TURN
+    equation = head_equation(size * rotation, beta=beta, direction="ascent")
+    small = 1e-6
+    density = mfpde.Density.from_function(
+        CIRCLE, lambda x: 1 + small * np.cos(l * np.arctan2(x[..., 1], x[..., 0]))
+    )
+    velocity = equation.field(density).components[0]
+    # d_t rho = - div(rho v) = - v' / 2 pi at first order.
+    slope = np.fft.fft(velocity)[l] * 1j * l
+    wave = np.exp(1j * l * CIRCLE.angles[0]) * CIRCLE.num_cells / 2 * small
+    rate = -slope / wave
+    expected = l**2 * ive(l, beta * size) * np.exp(-1j * l * angle) / beta
+    if angle == 0.0:
+        assert expected.real == pytest.approx(
+            growth_rates(beta, 2, [l], direction="ascent")[0], 1e-12
+        )
+    assert abs(rate - expected) < 1e-8
+
+
+def test_two_exact_atoms_move_as_their_equation_says():
+    bilinear = np.array([[1.0, 0.4], [-0.2, 0.6]])
+    value = np.array([[0.5, -0.3], [0.8, 0.9]])
+    angles, masses = np.array([0.3, 1.5]), np.array([0.4, 0.6])
+    beta = 2.0
+
+    def rate(_, theta):
+        x = np.stack([np.cos(theta), np.sin(theta)], axis=1)
+        tangents = np.stack([-np.sin(theta), np.cos(theta)], axis=1)
+        weights = masses * np.exp(beta * (x @ bilinear @ x.T))
+        sent = weights @ x @ value.T / weights.sum(axis=1, keepdims=True)
+        return (sent * tangents).sum(axis=1)
+
+    found = solve_ivp(rate, (0, 1.0), angles, rtol=1e-12, atol=1e-13)
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    start = mfpde.Measure(mfpde.Density(CIRCLE, np.zeros(512)), Atoms(points, masses))
+    equation = head_equation(
+        bilinear, value, beta=beta, normalized=True, direction="ascent"
+    )
+    expected = np.stack([np.cos(found.y[:, -1]), np.sin(found.y[:, -1])], axis=1)
+    run = mfpde.solve(equation, start, t_end=1.0, atoms="exact")
+    assert np.abs(run.final.atoms.points - expected).max() < 1e-8
+    particles = mfpde.solve_particles(equation, start.atoms, t_end=1.0, rtol=1e-11)
+    assert np.abs(particles.final.points - expected).max() < 1e-8
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_a_density_on_the_circle_agrees_with_labels_at_second_order(normalized):
+    """Moments, against mass carried along characteristics, which sums as accurately."""
+    bilinear = np.array([[1.0, 0.5], [-0.5, 0.2]])
+    value = np.array([[0.2, -1.0], [0.6, 0.4]])
+    equation = head_equation(bilinear, value, beta=3.0, normalized=normalized)
+    fine = smooth_density(Circle(2048), 9)
+    carried = mfpde.solve_particles(
+        equation, Atoms(fine.geometry.points, fine.masses), t_end=1.0
+    ).final
+    expected = CIRCLE.atom_moments(carried.points, carried.masses, 8)
+    errors = []
+    for cells in (64, 128, 256):
+        density = smooth_density(Circle(cells), 9)
+        run = mfpde.solve(equation, density, t_end=1.0)
+        found = CIRCLE.atom_moments(
+            run.final.geometry.points, run.final.density.masses, 8
+        )
+        errors.append(np.abs(found - expected).max())
+    assert errors[1] < errors[0] / 4
+    assert errors[2] < errors[1] / 4
+
+
+def test_two_heads_and_a_perceptron_on_the_sphere_agree_with_particles():
+    generator = np.random.default_rng(11)
+    heads = [
+        Attention(
+            b, normalized, bilinear=generator.standard_normal((3, 3)) / 2, value=v
+        )
+        for b, normalized, v in (
+            (3.0, True, generator.standard_normal((3, 3)) / 2),
+            (2.0, False, None),
+        )
+    ]
+    neurons = mfpde.Perceptron([[0.0, 0.6, 0.8]], [0.5], "gelu")
+    equation = MeanFieldEquation(*heads, neurons, direction="ascent")
+    errors = []
+    fine = smooth_density(Sphere(64), 3)
+    atoms = Atoms(fine.geometry.points.reshape(-1, 3), fine.masses.ravel())
+    witness = mfpde.solve_particles(equation, atoms, t_end=0.4, rtol=1e-5, atol=1e-7)
+    for nlat in (32, 48):
+        run = mfpde.solve(equation, smooth_density(Sphere(nlat), 3), t_end=0.4)
+        fine_moments, moments = (
+            Sphere(32).atom_moments(m.points, m.masses, 8)
+            for m in (witness.final, _as_atoms(run.final))
+        )
+        errors.append(np.abs(moments - fine_moments).max())
+    assert errors[0] < 2e-3
+    assert errors[1] < errors[0] / 1.8  # 2.25 at second order
+
+
+def _as_atoms(measure):
+    density = measure.density
+    return Atoms(density.geometry.points.reshape(-1, 3), density.masses.ravel())
+
+
+def test_energy_exists_for_symmetric_gradient_heads_and_rises_in_ascent():
+    bilinear = np.array([[1.0, 0.3], [0.3, -0.5]])
+    equation = head_equation(bilinear, 0.7 * bilinear, direction="ascent")
+    assert equation.has_energy
+    assert equation.energy_is_lyapunov
+    run = mfpde.solve(equation, smooth_density(Circle(256), 5), t_end=5.0)
+    assert (np.diff(run.energies) > -1e-12).all()
+    # dE/dt = int |v|^2 dmu at the start.
+    density = smooth_density(CIRCLE, 5)
+    points = Atoms(CIRCLE.points, density.masses)
+    step = 1e-4
+    moved = mfpde.solve_particles(equation, points, t_end=step).final
+    rise = (equation.energy(moved) - equation.energy(points)) / step
+    speed = (equation.velocity(density) ** 2).sum(axis=-1)
+    assert rise == pytest.approx(density.masses @ speed, rel=1e-3)
+    assert equation.energy(points) == pytest.approx(equation.energy(density), 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("bilinear", "value", "has_first_variation"),
+    [
+        ([[1.0, 0.2], [0.0, 1.0]], None, True),
+        ([[1.0, 0.2], [0.0, 1.0]], [[1.0, 0.0], [0.0, 2.0]], False),
+        ([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 2.0]], False),
+    ],
+)
+def test_without_energy_what_needs_one_is_refused(bilinear, value, has_first_variation):
+    equation = head_equation(bilinear, value)
+    uniform = mfpde.uniform(Circle(128))
+    assert not equation.has_energy
+    assert equation.energy(uniform) is None
+    assert equation.has_first_variation is has_first_variation
+    if not has_first_variation:
+        with pytest.raises(ValueError, match="no multiple of bilinear"):
+            equation.first_variation(uniform)
+    with pytest.raises(ValueError, match="bounds of the kernel"):
+        mfpde.minimize(equation, Circle(128))
+    with pytest.raises(ValueError, match="bounds of the kernel"):
+        mfpde.certificate(equation, uniform)
+    with pytest.raises(ValueError, match=r"Attention alone|bounds of the kernel"):
+        mfpde.maximize(MeanFieldEquation(*equation.terms, direction="ascent"))
+    with pytest.raises(ValueError, match="energy"):
+        mfpde.solve(equation, uniform, t_end=1.0, transport="monotone")
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_derivatives_between_atoms_are_those_of_the_velocity(normalized):
+    from mfpde.geometry.arcs import geodesic_moves, tangent_frames
+    from mfpde.stationary.derivatives import field_derivatives
+
+    generator = np.random.default_rng(13)
+    for dimension in (2, 3, 4):
+        bilinear, value = generator.standard_normal((2, dimension, dimension))
+        equation = head_equation(bilinear, value, normalized=normalized)
+        points = random_points(generator, 4, dimension)
+        masses = np.array([0.1, 0.2, 0.3, 0.4])
+        frames = tangent_frames(points)
+        found = field_derivatives(equation, points, masses)
+        velocity = -equation.velocity(Atoms(points, masses))
+        assert np.abs(
+            np.einsum("nai,ni->na", frames, velocity) - found.gradient
+        ).max() < (1e-13)
+        step = 1e-5
+        for j in range(4):
+            for b in range(dimension - 1):
+                move = np.zeros((4, dimension - 1))
+                move[j, b] = step
+                ends = [
+                    np.einsum(
+                        "nai,ni->na",
+                        frames,
+                        -equation.velocity(
+                            Atoms(geodesic_moves(points, frames, sign * move), masses)
+                        ),
+                    )
+                    for sign in (1, -1)
+                ]
+                slope = (ends[0] - ends[1]) / (2 * step)
+                assert np.abs(slope - found.jacobian[:, :, j, b]).max() < 1e-8
+
+
+def test_a_triangle_that_turns_is_a_relative_equilibrium():
+    equation = head_equation(np.eye(2), np.eye(2) + 0.3 * TURN, beta=4.0)
+    angles = np.array([0.0, 2.0, 4.3])
+    atoms = Atoms(np.stack([np.cos(angles), np.sin(angles)], axis=1), np.full(3, 1 / 3))
+    found = mfpde.polish(equation, atoms, max_move=1.0)
+    assert found.converged
+    assert "relative equilibrium" in found.message
+    speed = found.angular_velocity[1, 0]
+    # The particles turn as fast, and stay an equilateral triangle.
+    run = mfpde.solve_particles(equation, found.atoms, t_end=10.0)
+    rotation = np.array(
+        [
+            [np.cos(10 * speed), -np.sin(10 * speed)],
+            [np.sin(10 * speed), np.cos(10 * speed)],
+        ]
+    )
+    assert np.abs(run.final.points - found.atoms.points @ rotation.T).max() < 1e-7
+    assert abs(speed) == pytest.approx(found.angular_speed)
+    gaps = np.diff(np.sort(np.mod(np.arctan2(*found.atoms.points.T[::-1]), 2 * np.pi)))
+    assert gaps == pytest.approx(2 * np.pi / 3, abs=1e-12)
+
+
+def test_a_state_turns_only_by_rotations_that_leave_the_equation_as_it_is():
+    value = np.array([[1.0, -0.1], [0.1, 0.8]])
+    atoms = Atoms([[1.0, 0.0], [-0.6, 0.8]], [0.5, 0.5])
+    equation = head_equation(np.diag([1.0, 0.4]), value, direction="ascent")
+    run = mfpde.solve_particles(equation, atoms, t_end=300.0)
+    found = mfpde.polish(equation, run.final, max_move=0.5)
+    assert found.symmetry_dimension == 0
+    assert (found.angular_velocity == 0).all()
+    assert found.converged
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("dimension", [3, 8, 64])
+def test_zonal_grids_take_the_identity_as_isotropic(dimension, normalized):
+    zonal = Zonal(dimension, 256)
+    density = axial_density(zonal)
+    one = np.eye(dimension)
+    plain = MeanFieldEquation(Attention(4.0, normalized), direction="ascent")
+    equation = head_equation(
+        one, one, beta=4.0, normalized=normalized, direction="ascent"
+    )
+    change = equation.velocity(density) - plain.velocity(density)
+    assert np.abs(change).max() < 1e-12
+    values = equation.first_variation(density) - plain.first_variation(density)
+    assert np.abs(values).max() < 1e-12
+    assert equation.energy(density) == pytest.approx(plain.energy(density), 1e-12)
+
+
+def axial_density(geometry):
+    return mfpde.Density.from_function(
+        geometry, lambda x: 1 + np.exp(2 * x[..., -1]) + np.exp(-3 * x[..., -1]) / 2
+    )
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_zonal_grids_agree_with_the_sphere_where_matrices_keep_the_axis(normalized):
+    bilinear, value = np.diag([-0.7, -0.7, 1.2]), np.diag([0.4, 0.4, -0.9])
+    theta = np.linspace(0.2, 2.9, 7)
+    points = np.stack([np.sin(theta), 0 * theta, np.cos(theta)], axis=1)
+    for sent in (None, value):
+        equation = head_equation(
+            bilinear, sent, beta=4.0, normalized=normalized, direction="ascent"
+        )
+        expected = equation.velocity(axial_density(SPHERE), points)
+        errors = []
+        for cells in (128, 512):
+            density = axial_density(Zonal(3, cells))
+            errors.append(np.abs(equation.velocity(density, points) - expected).max())
+            along = equation.velocity(density)
+            again = equation.velocity(density, density.geometry.points)
+            assert np.abs(along - again).max() < 1e-12
+        assert errors[1] < 2e-6
+        assert errors[1] < errors[0] / 12
+
+
+def test_heads_are_stored_to_the_bit(tmp_path):
+    head = Attention(2.0, True, bilinear=[[0.1, 0.7], [1 / 3, 0.2]], value=-TURN)
+    equation = MeanFieldEquation(head, direction="ascent")
+    record = json.loads(json.dumps(equation_to_dict(equation)))
+    again = equation_from_dict(record)
+    assert again.terms == equation.terms
+    assert hash(again.terms) == hash(equation.terms)
+    run = mfpde.solve(equation, smooth_density(Circle(128), 1), t_end=0.5)
+    mfpde.save(run, tmp_path / "run.zarr")
+    loaded = mfpde.load(tmp_path / "run.zarr")
+    assert loaded.equation.terms == equation.terms
+
+
+SETTINGS = {
+    "geometry": {"kind": "circle", "cells": 128},
+    "equation": {"direction": "ascent"},
+    "start": {"kind": "uniform"},
+    "solve": {"t_end": 1.0},
+}
+
+
+def test_matrices_in_settings(tmp_path):
+    from safetensors.numpy import save_file
+
+    bilinear, value = np.array([[0.1, 0.7], [1 / 3, 0.2]]), -TURN
+    np.savez(tmp_path / "head.npz", D=bilinear, V=value)
+    np.save(tmp_path / "D.npy", bilinear)
+    save_file({"V": value}, tmp_path / "head.safetensors")
+    expected = Attention(2.0, bilinear=bilinear, value=value)
+    for logits, sent in (
+        (bilinear.tolist(), value.tolist()),
+        (f"{tmp_path}/head.npz:D", f"{tmp_path}/head.npz:V"),
+        (f"{tmp_path}/D.npy", f"{tmp_path}/head.safetensors"),
+    ):
+        head = {"beta": 2.0, "bilinear": logits, "value": sent}
+        for several in (head, [head, {"beta": 1.0}]):
+            found = settings_from_dict(SETTINGS | {"attention": several})
+            assert found.build_equation().terms[0] == expected
+            again = settings_from_dict(json.loads(found.to_json()))
+            assert again.build_equation().terms == found.build_equation().terms
+            assert len(again.build_equation().terms) == 1 + isinstance(several, list)
+
+
+@pytest.mark.parametrize(
+    ("attention", "words"),
+    [
+        ({"beta": 1.0, "bilinear": "nothing.npy"}, "there is no file 'nothing.npy'"),
+        ({"beta": 1.0, "bilinear": "head.txt"}, ".npy, .npz, .safetensors"),
+        ({"beta": 1.0, "value": [[1.0, 0.0], [0.0, 1.0]]}, "value without bilinear"),
+        ({"beta": 1.0, "bilinear": [[1.0, 0.0]]}, "shape (1, 2)"),
+        ({"beta": 1.0, "bilinear": np.eye(3).tolist()}, "S^1: it must be (2, 2)"),
+        ([{"beta": 1.0}, {"beta": -1.0}], "head 1: beta = -1.0"),
+    ],
+)
+def test_wrong_matrices_in_settings_are_named(attention, words):
+    with pytest.raises(SettingsError) as error:
+        settings_from_dict(SETTINGS | {"attention": attention})
+    assert words in str(error.value)
+    assert "pydantic" not in str(error.value)
+
+
+def test_files_that_are_no_matrices_are_named(tmp_path):
+    (tmp_path / "bad.npy").write_bytes(b"\x93NUMPY nothing")
+    (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04 nothing")
+    (tmp_path / "bad.safetensors").write_bytes(b"\xff" * 64)
+    np.save(tmp_path / "objects.npy", np.array([{}]), allow_pickle=True)
+    for name in ("bad.npy", "bad.npz", "bad.safetensors", "objects.npy"):
+        with pytest.raises(SettingsError, match=r"cannot be read|nothing|header"):
+            settings_from_dict(
+                SETTINGS
+                | {"attention": {"beta": 1.0, "bilinear": f"{tmp_path}/{name}"}}
+            )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"value": np.eye(2)}, "value without bilinear"),
+        ({"bilinear": np.ones((2, 3))}, r"shape \(2, 3\)"),
+        ({"bilinear": np.eye(2), "value": np.eye(3)}, "same d"),
+        ({"bilinear": np.zeros((2, 2))}, "bilinear is zero"),
+        ({"bilinear": [[1.0, np.nan], [0.0, 1.0]]}, r"bilinear\[0, 1\] = nan"),
+        ({"bilinear": 300 * np.eye(2)}, "at most 1000"),
+        ({"bilinear": 90 * np.eye(2), "kernel": "unshifted"}, "at most 350"),
+    ],
+)
+def test_wrong_matrices_are_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        Attention(5.0, **arguments)
+
+
+def test_grids_that_cannot_hold_a_head_say_so():
+    sharp = head_equation(np.diag([1.0, 0.5]), beta=200.0)
+    with pytest.raises(ValueError, match=r"too coarse for beta \|bilinear\| = 200"):
+        sharp.on(Circle(64))
+    with pytest.raises(ValueError, match="GB are free"):
+        head_equation(np.diag([1.0, 1.0, 0.5]), beta=900.0).on(Sphere(1000))
+    with pytest.raises(ValueError, match="does not keep the axis"):
+        head_equation(np.diag([1.0, 2.0, 3.0])).on(Zonal(3, 128))
+    with pytest.raises(ValueError, match=r"must be \(2, 2\)"):
+        head_equation(np.eye(3)).on(CIRCLE)
