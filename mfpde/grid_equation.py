@@ -143,7 +143,10 @@ class GridEquation:
     ) -> FloatArray:
         """The velocity s grad A[mu] at the cell centres, or at ``where``, (directions, ...)."""
         fields = self.geometry if where is None else where
-        velocity = fields.gradient(self.summed_spectrum * moments)
+        if self.heads and not self._has_linear_interaction:
+            velocity = np.zeros(fields.tangents.shape[:-1])
+        else:
+            velocity = fields.gradient(self.summed_spectrum * moments)
         for term, spectrum in self.softmaxes:
             coefficients = spectrum * moments
             values = fields.synthesis(coefficients)

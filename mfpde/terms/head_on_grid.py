@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.compiled import compiled
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
 from mfpde.terms.attention import SOFTMAX_FLOOR
@@ -127,10 +128,17 @@ class SpectralHead:
                 return self._factor * slopes
             total = np.maximum(where.synthesis(coefficients), SOFTMAX_FLOOR)
             return np.asarray(self._factor * slopes / total)
-        found = np.stack([where.synthesis(c) for c in self._of_vectors(moments)])
-        dimension = self.head.dimension
-        along = np.einsum("a...i,i...->a...", where.tangents, found[:dimension])
-        return np.asarray(along * self._scale(found))
+        tangents, dimension = where.tangents, self.head.dimension
+        rows = self._of_vectors(moments)
+        found = np.empty((len(rows), *tangents.shape[1:-1]))
+        for row, coefficients in zip(found, rows, strict=True):
+            row[...] = where.synthesis(coefficients)
+        along = _components(
+            tangents.reshape(len(tangents), -1, dimension),
+            found.reshape(len(rows), -1),
+            self.head.amplitude,
+        )
+        return along.reshape(tangents.shape[:-1])
 
     def _scale(self, found: FloatArray) -> FloatArray | float:
         if not self.head.needs_values:
@@ -195,6 +203,27 @@ class SpectralHead:
             )
         used = moments[self._used][self._kept]
         return float(self.geometry.pairing(self.mean_kernel(moments), used) / 2)
+
+
+@compiled
+def _components(tangents: FloatArray, rows: FloatArray, amplitude: float) -> FloatArray:
+    """Components (a, n) along ``tangents`` (a, n, d) of the vectors in the first d ``rows``.
+
+    The vectors are divided by the row after them, Z of a softmax, if there is one, else
+    multiplied by ``amplitude``.
+    """
+    directions, count, dimension = tangents.shape
+    found = np.empty((directions, count))
+    for p in range(count):
+        scale = amplitude
+        if len(rows) > dimension:
+            scale = 1.0 / max(rows[dimension, p], SOFTMAX_FLOOR)
+        for a in range(directions):
+            along = 0.0
+            for i in range(dimension):
+                along += tangents[a, p, i] * rows[i, p]
+            found[a, p] = scale * along
+    return found
 
 
 def on_grid(

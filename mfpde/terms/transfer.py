@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -27,6 +27,8 @@ LARGEST_LOST = 11.0
 """Largest beta (|D|_2 - sigma_min) at which Z / exp(beta |D|_2) keeps its digits."""
 RESOLVED = 1e-13
 GROWTH = 1.3
+STRIPS = 8
+NEGLIGIBLE = 1e-17
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,15 @@ class RealParts:
         owners = places // 2
         return cls(degree, count, places, degrees[owners], weights[owners])
 
+    @cached_property
+    def by_parity(self) -> tuple[IntArray, IntArray]:
+        """The real numbers of even degree, and of odd degree, each in the order of degrees."""
+        even, odd = (np.nonzero(self.degrees % 2 == parity)[0] for parity in (0, 1))
+        return self._by_degree(even), self._by_degree(odd)
+
+    def _by_degree(self, numbers: IntArray) -> IntArray:
+        return numbers[np.argsort(self.degrees[numbers], kind="stable")]
+
     def taken(self, moments: ComplexArray) -> FloatArray:
         """The real numbers (..., n) in ``moments`` (..., size)."""
         flat = np.ascontiguousarray(moments).view(np.float64)
@@ -80,7 +91,7 @@ class Transfer:
     moments, fields
         The real numbers in moments of the measure, and in coefficients of the result.
     blocks
-        The blocks of even and of odd degrees.
+        The blocks of even and of odd degrees, both in the order of degrees.
     """
 
     moments: RealParts
@@ -91,11 +102,32 @@ class Transfer:
         """Coefficients (k, ...) of the fields int K dmu of measures with ``moments`` (k, ...)."""
         numbers = self.moments.taken(moments)
         found = np.empty((len(numbers), len(self.fields.places)))
-        for parity, block in enumerate(self.blocks):
-            here = self.moments.degrees % 2 == parity
-            there = self.fields.degrees % 2 == parity
-            found[:, there] = numbers[:, here] @ block.T
+        for strips, here, there in zip(
+            self._strips, self.moments.by_parity, self.fields.by_parity, strict=True
+        ):
+            sent = numbers[:, here]
+            parts = [sent[:, : strip.shape[1]] @ strip.T for strip in strips]
+            found[:, there] = np.concatenate(parts, axis=1)
         return self.fields.put(found)
+
+    @cached_property
+    def _strips(self) -> tuple[list[FloatArray], ...]:
+        """Rows of the blocks, some at a time, up to the last column that is not negligible.
+
+        High degrees in x and in y hardly belong together: a third of T is below rounding.
+        """
+        largest = max(float(np.abs(block).max()) for block in self.blocks)
+        found = []
+        for block in self.blocks:
+            strips = []
+            for rows in np.array_split(block, STRIPS):
+                counts = np.nonzero((np.abs(rows) > NEGLIGIBLE * largest).any(axis=0))[
+                    0
+                ]
+                last = int(counts[-1]) + 1 if len(counts) else 0
+                strips.append(np.ascontiguousarray(rows[:, :last]))
+            found.append(strips)
+        return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -185,7 +217,7 @@ def _last_share(found: Transfer) -> float:
     """Largest entry of the last two degrees in x, as a share of the largest of all."""
     largest, last = 0.0, 0.0
     for parity, block in enumerate(found.blocks):
-        degrees = found.fields.degrees[found.fields.degrees % 2 == parity]
+        degrees = found.fields.degrees[found.fields.by_parity[parity]]
         largest = max(largest, float(np.abs(block).max()))
         last = max(last, float(np.abs(block[degrees >= found.fields.degree - 1]).max()))
     return last / largest
@@ -212,9 +244,8 @@ def _sampled(
     shares = receivers.areas / receivers.areas.sum()
     blocks = []
     for parity in (0, 1):
-        there = fields.degrees % 2 == parity
-        columns = np.nonzero(moments.degrees % 2 == parity)[0]
-        block = np.empty((int(there.sum()), len(columns)))
+        there, columns = fields.by_parity[parity], moments.by_parity[parity]
+        block = np.empty((len(there), len(columns)))
         for k, column in enumerate(columns):
             values = rows[:, column].reshape(receivers.shape) * shares
             block[:, k] = fields.taken(receivers.moments(values, outer))[there]
