@@ -50,8 +50,11 @@ class RealParts:
         """The real numbers in the moments of ``geometry``."""
         degrees = geometry.degrees(degree)
         count = len(degrees)
-        units = np.eye(count, dtype=np.complex128)
-        weights = np.array([geometry.pairing(unit, unit) for unit in units])
+        weights, unit = np.empty(count), np.zeros(count, dtype=np.complex128)
+        for k in range(count):
+            unit[k] = 1.0
+            weights[k] = geometry.pairing(unit, unit)
+            unit[k] = 0.0
         # A moment that counts once is real.
         is_real = weights == 1.0
         places = np.sort(
@@ -227,10 +230,10 @@ def _sampled(
     head: Head, geometry: Geometry, shift: Shift, *, inner: int, outer: int
 ) -> Transfer:
     senders, receivers = geometry.with_degree(inner), geometry.with_degree(outer)
+    points = receivers.points.reshape(-1, head.dimension)
+    _check_memory(head, _count(geometry, inner), _count(geometry, outer), len(points))
     moments = RealParts.of(geometry, inner)
     fields = RealParts.of(geometry, outer)
-    points = receivers.points.reshape(-1, head.dimension)
-    _check_memory(head, len(moments.places), len(fields.places), len(points))
     sources = senders.points.reshape(-1, head.dimension)
     shares = senders.areas / senders.areas.sum()
     rows = np.empty((len(points), len(moments.places)))
@@ -251,6 +254,11 @@ def _sampled(
             block[:, k] = fields.taken(receivers.moments(values, outer))[there]
         blocks.append(block)
     return Transfer(moments, fields, (blocks[0], blocks[1]))
+
+
+def _count(geometry: Geometry, degree: int) -> int:
+    """How many real numbers there are, about, in the moments up to ``degree``."""
+    return 2 * len(geometry.degrees(degree)) - degree - 1
 
 
 def _check_memory(head: Head, moments: int, fields: int, points: int) -> None:
