@@ -73,7 +73,7 @@ def with_attention(**changes: Callable[[Any], Any]) -> ChangeOfEquation:
 
 
 def _other_attention(term: Any, changes: dict[str, Callable[[Any], Any]]) -> Any:
-    if not isinstance(term, mfpde.Attention) or term.beta == 0:
+    if not hasattr(term, "normalized") or term.beta == 0:
         return term
     if "kernel" in changes and term.normalized:
         return term  # softmax is the same under both kernels

@@ -5,9 +5,10 @@ r"""The equation written a second time, in numpy alone: a witness that shares no
     E[mu] = (1/2 beta) iint K dmu dmu + int V dmu,     K = exp(beta (x.y - 1))
 
 (design of the model; paper, eqs. 2.5 and 2.6; softmax: eq. 2.8, whose attention part is
-(1/beta) log Z).  ``mfpde`` is not imported: particles, densities and stationary states of
-the package share its kernel and its perceptrons, so that an error in these would be seen by
-none of them.  ``validation/figures/paper_protocol.py`` runs the paper's own protocol on it.
+(1/beta) log Z; with matrices K = exp(beta (x.Dy - |D|)), and V y for y in the pull).
+``mfpde`` is not imported: particles, densities and stationary states of the package share
+its kernel and its perceptrons, so that an error in these would be seen by none of them.
+``validation/figures/paper_protocol.py`` runs the paper's own protocol on it.
 """
 
 from __future__ import annotations
@@ -35,6 +36,23 @@ class Problem(NamedTuple):
     activation: str
     normalized: bool
     shifted: bool
+    bilinear: Array | None = None
+    value: Array | None = None
+
+    @property
+    def largest(self) -> float:
+        """The largest logit |D|_2, over beta."""
+        return 1.0 if self.bilinear is None else float(np.linalg.norm(self.bilinear, 2))
+
+    def sent(self, points: Array) -> Array:
+        """V y at points (n, d); V = D if there is only D."""
+        matrix = self.bilinear if self.value is None else self.value
+        return points if matrix is None else np.asarray(points @ matrix.T)
+
+    def logits(self, at: Array, points: Array) -> Array:
+        """The products x.Dy (m, n)."""
+        received = at if self.bilinear is None else at @ self.bilinear
+        return np.asarray(received @ points.T)
 
 
 def problem_of(equation: Any) -> Problem:
@@ -45,7 +63,7 @@ def problem_of(equation: Any) -> Problem:
     ValueError
         If the equation has other terms.
     """
-    (attention,) = equation.attentions
+    (attention,) = equation.interactions
     neurons = equation.externals
     if len(neurons) > 1 or not all(hasattr(term, "directions") for term in neurons):
         raise ValueError(
@@ -69,6 +87,8 @@ def problem_of(equation: Any) -> Problem:
         sign=1 if equation.direction == "ascent" else -1,
         normalized=bool(attention.normalized),
         shifted=attention.kernel == "shifted",
+        bilinear=getattr(attention, "bilinear", None),
+        value=getattr(attention, "value", None),
         **empty,
     )
 
@@ -117,7 +137,7 @@ def first_variation(
 ) -> Array:
     """F (m,) at ``at`` (m, d) of atoms of ``masses`` (n,) at ``points`` (n, d)."""
     sums = np.concatenate([k @ masses for k in _kernels(problem, points, at)])
-    scale = 1.0 if problem.shifted else np.exp(problem.beta)
+    scale = 1.0 if problem.shifted else np.exp(problem.beta * problem.largest)
     attention = np.log(scale * sums) if problem.normalized else scale * sums
     return np.asarray(attention / problem.beta + potential(problem, at))
 
@@ -125,9 +145,9 @@ def first_variation(
 def gradient(problem: Problem, points: Array, masses: Array, *, at: Array) -> Array:
     """Tangential gradient of F (m, d) at ``at`` (m, d); the velocity is sign times it."""
     pulls = []
-    scale = 1.0 if problem.shifted else np.exp(problem.beta)
+    scale = 1.0 if problem.shifted else np.exp(problem.beta * problem.largest)
     for kernel in _kernels(problem, points, at):
-        pull = kernel @ (masses[:, np.newaxis] * points)
+        pull = kernel @ (masses[:, np.newaxis] * problem.sent(points))
         pulls.append(
             pull / (kernel @ masses)[:, np.newaxis]
             if problem.normalized
@@ -138,7 +158,7 @@ def gradient(problem: Problem, points: Array, masses: Array, *, at: Array) -> Ar
 
 def energy(problem: Problem, points: Array, masses: Array) -> float:
     """E of atoms of ``masses`` (n,) at ``points`` (n, d); the kernel is not normalised."""
-    scale = 1.0 if problem.shifted else np.exp(problem.beta)
+    scale = 1.0 if problem.shifted else np.exp(problem.beta * problem.largest)
     rows = np.concatenate([k @ masses for k in _kernels(problem, points, points)])
     pairs = scale * float(masses @ rows) / (2 * problem.beta)
     return pairs + float(masses @ potential(problem, points))
@@ -163,7 +183,8 @@ def _kernels(problem: Problem, points: Array, at: Array) -> Any:
     """Yield blocks of the shifted kernel, rows of ``at`` by columns of ``points``."""
     rows = max(BLOCK // max(len(points), 1), 1)
     for begin in range(0, len(at), rows):
-        yield np.exp(problem.beta * (at[begin : begin + rows] @ points.T - 1))
+        logits = problem.logits(at[begin : begin + rows], points)
+        yield np.exp(problem.beta * (logits - problem.largest))
 
 
 def _tangential(at: Array, vectors: Array) -> Array:

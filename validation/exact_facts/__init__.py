@@ -14,6 +14,8 @@ SCRIPTS: tuple[str, ...] = (
     "gibbs_states",
     "phase_transition",
     "large_beta",
+    "heads",
+    "low_temperature",
     "energies_distances",
     "conventions",
     "descent_ladder",

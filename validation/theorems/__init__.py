@@ -5,6 +5,7 @@ SCRIPTS: tuple[str, ...] = (
     "theorem_3_2",
     "theorem_3_3",
     "remark_3_4",
+    "form_b",
     "theorem_3_5",
     "corollary_3_6",
     "proposition_3_7_maximisers",

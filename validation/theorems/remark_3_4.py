@@ -23,10 +23,7 @@ CLAIM = Claim(
         "then jumps by w_j (|a_j|^2 - b_j^2) where that hyperplane cuts S^1. Where none "
         "cuts, v is a polynomial and the minimiser can be a density."
     ),
-    condition=(
-        "shown for the kernel exp(beta x.y) alone; the package has no kernel exp(beta x.By), "
-        "to which Remark 3.4 (ii) extends the theorems"
-    ),
+    condition="shown for the kernel exp(beta x.y); that of Remark 3.4 (ii) is a claim of its own",
     universal=True,
 )
 BETA = 5.0

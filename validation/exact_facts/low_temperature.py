@@ -1,0 +1,82 @@
+"""Softmax at large beta: every token looks at the one that its query likes best."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+import mfpde
+from validation.claim import Claim, Quantity
+from validation.drawing import panels
+
+CLAIM = Claim(
+    title="Low temperature: the flow of x' = P_x V D^T x / |D^T x|",
+    source="Laplace's method for softmax attention (derived here)",
+    statement=(
+        "While mu has full support, m/Z tends to D^T x / |D^T x| as beta grows, with an error of "
+        "order 1/beta; so the flow approaches the linear one x' = P_x V D^T x / |D^T x| that no "
+        "longer depends on mu, at the same rate."
+    ),
+)
+BILINEAR = np.array([[1.0, 0.3], [-0.2, 0.7]])
+BILINEAR /= np.linalg.norm(BILINEAR, 2)
+VALUE = np.array([[0.4, -0.8], [0.9, 0.3]])
+TIME = 0.5
+
+
+def limit(points: np.ndarray) -> np.ndarray:
+    """The limit P_x V D^T x / |D^T x| at points (n, 2)."""
+    turned = points @ BILINEAR
+    turned /= np.linalg.norm(turned, axis=1, keepdims=True)
+    sent = turned @ VALUE.T
+    return np.asarray(sent - (sent * points).sum(axis=1, keepdims=True) * points)
+
+
+def speed(_: float, angles: np.ndarray) -> np.ndarray:
+    """Angular velocity of the limit."""
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    tangents = np.stack([-np.sin(angles), np.cos(angles)], axis=1)
+    return np.asarray((limit(points) * tangents).sum(axis=1))
+
+
+def main(quick: bool = False) -> dict[str, Any]:
+    circle = mfpde.Circle(1024 if quick else 2048)
+    start = mfpde.Density.from_function(
+        circle, lambda x: 1 + 0.5 * x[..., 0] + 0.3 * x[..., 0] * x[..., 1]
+    )
+    moved = solve_ivp(speed, (0, TIME), circle.angles, rtol=1e-10, atol=1e-12).y[:, -1]
+    waves = np.arange(9)
+    expected = np.exp(-1j * np.outer(waves, moved)) @ start.masses
+    betas = (10.0, 100.0, 1000.0)
+    quantities, of_velocity, of_moments = [], [], []
+    for beta in betas:
+        head = mfpde.Attention(beta, True, bilinear=BILINEAR, value=VALUE)
+        equation = mfpde.MeanFieldEquation(head, direction="ascent")
+        found = equation.velocity(start)
+        of_velocity.append(float(np.abs(found - limit(circle.points)).max()))
+        run = mfpde.solve(equation, start, t_end=TIME, save_at=[TIME])
+        moments = (
+            np.exp(-1j * np.outer(waves, circle.angles)) @ run.final.density.masses
+        )
+        of_moments.append(float(np.abs(moments - expected).max()))
+    for name, errors in (("v", of_velocity), (f"modes to 8 at t = {TIME}", of_moments)):
+        # From 100 to 1000 the next term, 1/beta^2, is a tenth of the first or less.
+        ratio = errors[1] / errors[2]
+        text = f"S^1, {name}: error at beta = 100 over that at 1000"
+        quantities.append(Quantity(text, ratio, 10.0, 1.0))
+    quantities.append(
+        Quantity("S^1, v at beta = 1000: error", of_velocity[-1], 0.0, 5e-3)
+    )
+    figure, (ax,) = panels(1, width=5)
+    ax.loglog(betas, of_velocity, "o-", label="velocity")
+    ax.loglog(betas, of_moments, "s-", label=f"modes to 8 at t = {TIME}")
+    ax.loglog(
+        betas, [of_velocity[0] * betas[0] / b for b in betas], "k:", label=r"$1/\beta$"
+    )
+    ax.set(
+        title="Distance to the low-temperature limit", xlabel=r"$\beta$", ylabel="error"
+    )
+    ax.legend()
+    return {"quantities": quantities, "figures": {"errors": figure}}
