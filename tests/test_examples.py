@@ -40,6 +40,18 @@ def test_a_zonal_run_in_dimension_512_is_that_of_the_moebius_flow() -> None:
     assert result["height_5"] < result["height_0"]
 
 
+def test_a_triangle_turns_at_the_rate_of_its_equation() -> None:
+    result = load("rotating_triangle").main()
+    assert result["measured"] == pytest.approx(result["expected"], rel=1e-4)
+    # 4e-5 of the mass is still on its way to the atoms.
+    assert result["polished"] == pytest.approx(result["expected"], rel=1e-4)
+
+
+def test_a_head_of_a_network_moves_densities_and_particles_alike() -> None:
+    result = load("head_of_a_network").main(nlat=32, count=2000)
+    assert result["difference"] < 3e-3
+
+
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda p: p.stem)
 def test_settings_files_are_valid(path: Path) -> None:
     settings = read_settings(path)
