@@ -53,6 +53,7 @@ from mfpde.terms import (
     Potential,
     ZonalKernel,
 )
+from mfpde.theory import PhaseDiagram, phase_diagram
 from mfpde.tracking import Concentration
 from mfpde.version import __version__
 
@@ -71,6 +72,7 @@ _LOADED_ON_USE = {
     "plot_energy": "mfpde.plotting",
     "plot_globe": "mfpde.plotting",
     "plot_hessian_spectrum": "mfpde.plotting",
+    "plot_phase_diagram": "mfpde.plotting",
     "plot_run": "mfpde.plotting",
     "plot_snapshots": "mfpde.plotting",
     "plot_space_time": "mfpde.plotting",
@@ -97,6 +99,7 @@ __all__ = [
     "Minimum",
     "Observer",
     "Perceptron",
+    "PhaseDiagram",
     "PolishedAtoms",
     "Potential",
     "Run",
@@ -118,6 +121,7 @@ __all__ = [
     "minimize",
     "mollified_distance",
     "perturbed_uniform",
+    "phase_diagram",
     "polish",
     "quantized",
     "sampled",

@@ -95,3 +95,26 @@ def check_file_place(name: str, path: str | Path | None) -> None:
             f"{name} {path} is a folder: give the name of a file in it, as in "
             f"{Path(path) / 'figure.pdf'}"
         )
+
+
+def numbers_in(option: str, text: str) -> list[float]:
+    """Numbers with commas, or first:last:count, given to ``option``.
+
+    Raises
+    ------
+    SettingsError
+        If the text is neither.
+    """
+    words = text.split(":")
+    try:
+        if len(words) == 3:
+            return [
+                float(v)
+                for v in np.linspace(float(words[0]), float(words[1]), int(words[2]))
+            ]
+        return [float(word) for word in text.split(",")]
+    except ValueError as error:
+        raise SettingsError(
+            f"{option} {text!r} must be numbers with commas, as in 5,10,20, or "
+            "first:last:count, as in 5:20:16"
+        ) from error

@@ -30,6 +30,7 @@ _PLACES = {
     "minimize": "stationary",
     "verify": "verify",
     "continuation": "stationary",
+    "phase-diagram": "phases",
 }
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -58,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _called(arguments: argparse.Namespace) -> int:
     place = importlib.import_module(f"mfpde.commands.{_PLACES[arguments.command]}")
-    command = getattr(place, arguments.command)
+    command = getattr(place, arguments.command.replace("-", "_"))
     from mfpde.settings.base import SettingsError
     from mfpde.storage.growing_store import StoreError
 
@@ -93,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_study(commands)
     _add_stored(commands)
     _add_theory(commands)
+    _add_phase_diagram(commands)
     _add_minimize(commands)
     _add_verify(commands)
     _add_continuation(commands)
@@ -217,6 +219,28 @@ def _add_theory(commands: _Commands) -> None:
         help="beta (needed), dimension, normalized, kernel, diffusion, degrees, "
         "directions, weights, biases, activation, mass, start_angle, end_angle, atoms, "
         "least_mass",
+    )
+
+
+def _add_phase_diagram(commands: _Commands) -> None:
+    diagram = commands.add_parser(
+        "phase-diagram",
+        help="where order begins and wins under attention with diffusion",
+    )
+    diagram.add_argument(
+        "--dimension", type=int, required=True, metavar="D", help="of S^(D-1), 2 to 64"
+    )
+    diagram.add_argument(
+        "--betas",
+        required=True,
+        metavar="B,B,B",
+        help="numbers with commas, or first:last:count",
+    )
+    diagram.add_argument(
+        "--kernel", choices=("shifted", "unshifted"), default="shifted"
+    )
+    diagram.add_argument(
+        "--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)"
     )
 
 

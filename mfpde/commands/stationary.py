@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-import numpy as np
-
 from mfpde.branches import continuation as followed
 from mfpde.branches.arclength import check_parameter, equation_at
 from mfpde.branches.following import BranchStart
@@ -14,6 +12,7 @@ from mfpde.commands.answers import (
     check_file_place,
     circle_or_sphere,
     figure_saved,
+    numbers_in,
     say,
 )
 from mfpde.measures.measure import Atoms
@@ -56,7 +55,7 @@ def continuation(arguments: argparse.Namespace) -> int:
     """
     check_file_place("--figure", arguments.figure)
     settings = read_settings(arguments.config, arguments.set)
-    values = _values(arguments.values)
+    values = numbers_in("--values", arguments.values)
     try:
         start = _start(settings, arguments.parameter, values[0])
         found = followed(
@@ -74,23 +73,6 @@ def continuation(arguments: argparse.Namespace) -> int:
 
         say(figure_saved(plot_continuation(found), arguments.figure))
     return DONE if found.is_complete else NUMERICAL_FAILURE
-
-
-def _values(text: str) -> list[float]:
-    """Numbers with commas, or first:last:count."""
-    words = text.split(":")
-    try:
-        if len(words) == 3:
-            return [
-                float(v)
-                for v in np.linspace(float(words[0]), float(words[1]), int(words[2]))
-            ]
-        return [float(word) for word in text.split(",")]
-    except ValueError as error:
-        raise SettingsError(
-            f"--values {text!r} must be numbers with commas, as in 5,10,20, or "
-            "first:last:count, as in 5:20:16"
-        ) from error
 
 
 def _start(settings: Settings, parameter: str, value: float) -> BranchStart:

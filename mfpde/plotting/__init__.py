@@ -15,6 +15,7 @@ from mfpde.plotting.convergence import plot_convergence
 from mfpde.plotting.curve import plot_density
 from mfpde.plotting.globe import plot_globe
 from mfpde.plotting.overview import plot_diagnostic, plot_energy, plot_run
+from mfpde.plotting.phases import plot_phase_diagram
 from mfpde.plotting.snapshots import plot_snapshots
 from mfpde.plotting.space_time import plot_space_time
 from mfpde.plotting.stationary import plot_certificate, plot_hessian_spectrum
@@ -33,6 +34,7 @@ __all__ = [
     "plot_energy",
     "plot_globe",
     "plot_hessian_spectrum",
+    "plot_phase_diagram",
     "plot_run",
     "plot_snapshots",
     "plot_space_time",

@@ -7,6 +7,7 @@ package are marked so.  All are in the shifted convention, K = exp(beta (x.y - 1
 * Uniform state: :func:`eigenvalues`, :func:`growth_rates`, :func:`fastest_mode`,
   :func:`early_clusters`, :func:`critical_diffusion`, :func:`has_continuous_transition`,
   :func:`largest_continuous_beta`.
+* Noise: :func:`phase_diagram`, the threshold, coexistence and fold of ordered states.
 * Stable states of descent: :func:`concavity_angle`, :func:`anti_concentration_bound`,
   :func:`cluster_count_bound`, :func:`strict_stability`; softmax: :func:`non_degeneracy`.
 * Atoms: :func:`merge_time`, :func:`equiangular_rate`, :func:`equiangular_time`,
@@ -43,12 +44,14 @@ from mfpde.theory.spectrum import (
     has_continuous_transition,
     largest_continuous_beta,
 )
+from mfpde.theory.transitions import PhaseDiagram, phase_diagram
 
 __all__ = [
     "AntiConcentrationBound",
     "InverseOfInteraction",
     "KernelCurvature",
     "NonDegeneracy",
+    "PhaseDiagram",
     "StrictStability",
     "anti_concentration_bound",
     "cluster_count_bound",
@@ -68,5 +71,6 @@ __all__ = [
     "largest_continuous_beta",
     "merge_time",
     "non_degeneracy",
+    "phase_diagram",
     "strict_stability",
 ]

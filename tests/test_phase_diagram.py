@@ -1,0 +1,205 @@
+"""The phase diagram of noisy attention, against tables, minimisation and runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import ive
+
+import mfpde
+from mfpde.commands.command_line import main
+from mfpde.theory import critical_diffusion, largest_continuous_beta
+
+# beta, kappa_#, kappa_c / kappa_#, fold / kappa_#, first moments at kappa_c and at the fold:
+# computed to 2e-12 by another program, with 200 and with 400 nodes.
+TABLE = {
+    2: [
+        (3, 0.065608904432, 1.008852100980, 1.011444167507, 0.4815438131, 0.39274760),
+        (4, 0.044687709876, 1.046959372063, 1.058877177030, 0.6688055210, 0.54712795),
+        (5, 0.032794453389, 1.093012656064, 1.114808443419, 0.7480309783, 0.61419363),
+        (8, 0.016767811662, 1.228041553491, 1.276523430513, 0.8431935657, 0.69758984),
+    ],
+    3: [
+        (3, 0.037220648309, 1.084195070588, 1.106890915104, 0.7622642113, 0.63790349),
+        (4, 0.023450604009, 1.210243333936, 1.263246403688, 0.8585805598, 0.72955396),
+        (5, 0.016001089598, 1.350323396502, 1.436122019067, 0.9019284562, 0.77399827),
+        (8, 0.006835938489, 1.785367276790, 1.975636525381, 0.9514187943, 0.82897767),
+    ],
+}
+
+
+@pytest.mark.parametrize("dimension", TABLE)
+def test_values_of_the_table(dimension):
+    rows = np.array(TABLE[dimension])
+    found = mfpde.phase_diagram(dimension, rows[:, 0])
+    assert found.threshold == pytest.approx(rows[:, 1], abs=1e-12)
+    assert found.coexistence / found.threshold == pytest.approx(rows[:, 2], abs=1e-9)
+    assert found.fold / found.threshold == pytest.approx(rows[:, 3], abs=1e-9)
+    assert found.moment_at_coexistence == pytest.approx(rows[:, 4], abs=1e-9)
+    assert found.moment_at_fold == pytest.approx(rows[:, 5], abs=1e-8)
+
+
+class Zonal:
+    """Zonal states by values of the density at nodes: no harmonics, no moments but these."""
+
+    def __init__(self, dimension, beta, count=600):
+        places, shares = np.polynomial.legendre.leggauss(count)
+        theta = (places + 1) * np.pi / 2
+        logs = np.log(shares) + (dimension - 2) * np.log(np.sin(theta))
+        self.shares = np.exp(logs - logs.max())
+        self.shares /= self.shares.sum()
+        # The kernel averaged over the directions of S^(d-2), by Gauss's rule in the cosine.
+        inner, weights = np.polynomial.legendre.leggauss(200)
+        angle = (inner + 1) * np.pi / 2
+        ring = np.sin(angle) ** (dimension - 3) * weights
+        ring /= ring.sum()
+        along = np.multiply.outer(np.cos(theta), np.cos(theta))
+        across = np.multiply.outer(np.sin(theta), np.sin(theta))
+        self.kernel = sum(
+            w * np.exp(beta * (along + across * np.cos(a) - 1)) / beta
+            for a, w in zip(angle, ring, strict=True)
+        )
+
+    def settled(self, kappa, masses):
+        for _ in range(4000):
+            field = self.kernel @ masses / kappa
+            new = self.shares * np.exp(field - field.max())
+            new /= new.sum()
+            if np.abs(new - masses).max() < 1e-15:
+                break
+            masses = new
+        return masses
+
+    def free_energy(self, kappa, masses):
+        entropy = (masses * np.log(np.maximum(masses / self.shares, 1e-300))).sum()
+        return kappa * entropy - masses @ self.kernel @ masses / 2
+
+    def excess(self, kappa):
+        """Least free energy from a concentrated start, less the uniform state's."""
+        peaked = np.zeros(len(self.shares))
+        peaked[-1] = 1.0  # theta near pi: the other pole, as good as this one
+        ordered = self.settled(kappa, 0.999 * peaked + 0.001 * self.shares)
+        return self.free_energy(kappa, ordered) - self.free_energy(kappa, self.shares)
+
+
+@pytest.mark.parametrize(
+    ("dimension", "beta"), [(3, 4.0), (4, 3.0), (8, 2.5), (16, 5.0), (64, 3.0)]
+)
+def test_coexistence_by_minimising_the_free_energy(dimension, beta):
+    found = mfpde.phase_diagram(dimension, beta)
+    states = Zonal(dimension, beta)
+    kappa = found.coexistence[0]
+    assert states.excess(kappa * (1 - 1e-5)) < 0 < states.excess(kappa * (1 + 1e-5))
+    root = brentq(states.excess, kappa * (1 - 1e-5), kappa * (1 + 1e-5), rtol=1e-12)
+    assert root / kappa == pytest.approx(1.0, abs=1e-9)
+    # Above the fold every start is lost to the uniform state; below it the peaked one stays.
+    assert states.excess(found.fold[0] * 1.002) == pytest.approx(0.0, abs=1e-12)
+    assert states.excess(found.fold[0] * 0.998) > 1e-9
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 4, 8, 16, 64])
+def test_order_of_the_three_lines_and_their_meeting_at_the_cusp(dimension):
+    cusp = largest_continuous_beta(dimension)
+    found = mfpde.phase_diagram(
+        dimension, [0.5 * cusp, cusp, cusp * 1.0001, cusp * 1.05, 4.0, 8.0, 20.0]
+    )
+    assert found.cusp == cusp
+    for beta, threshold in zip(found.betas, found.threshold, strict=True):
+        assert threshold == pytest.approx(critical_diffusion(beta, dimension), 1e-12)
+    assert (found.fold[:2] == found.threshold[:2]).all()
+    assert np.isnan(found.coexistence[:2]).all()
+    assert np.isnan(found.barrier[:2]).all()
+    assert (found.threshold[2:] < found.coexistence[2:]).all()
+    assert (found.coexistence[2:] < found.fold[2:]).all()
+    assert (found.barrier[2:] > 0).all()
+    # The window closes with the square of the distance to the cusp.
+    window = found.fold[2:4] / found.threshold[2:4] - 1
+    assert window[1] / window[0] == pytest.approx(500.0**2, rel=0.3)
+
+
+def test_the_cusp_is_where_two_bessel_functions_have_the_ratio_d():
+    for dimension in (2, 3, 8):
+        beta = mfpde.phase_diagram(dimension, 2.0).cusp
+        order = dimension / 2
+        assert ive(order + 1, beta) / ive(order, beta) == pytest.approx(
+            1 / dimension, 1e-12
+        )
+
+
+def test_the_unshifted_kernel_scales_every_kappa():
+    shifted = mfpde.phase_diagram(3, [3.0, 5.0])
+    plain = mfpde.phase_diagram(3, [3.0, 5.0], kernel="unshifted")
+    for name in ("threshold", "fold", "coexistence", "barrier"):
+        expected = getattr(shifted, name) * np.exp(shifted.betas)
+        assert getattr(plain, name) == pytest.approx(expected, 1e-14)
+    assert (plain.moment_at_fold == shifted.moment_at_fold).all()
+
+
+def test_hysteresis_of_runs_between_threshold_and_fold():
+    found = mfpde.phase_diagram(3, 8.0)
+    zonal = mfpde.Zonal(3, 128)
+    near_uniform = mfpde.Density.from_function(zonal, lambda x: 1 + 0.02 * x[..., -1])
+    peaked = mfpde.Density.from_function(zonal, lambda x: np.exp(20 * x[..., -1]))
+    ends = {}
+    for place, kappa in {
+        "between": (found.threshold[0] + found.fold[0]) / 2,
+        "above": 1.1 * found.fold[0],
+    }.items():
+        equation = mfpde.MeanFieldEquation(
+            mfpde.Attention(8.0), direction="ascent", diffusion=kappa
+        )
+        for name, start in (("near uniform", near_uniform), ("peaked", peaked)):
+            run = mfpde.solve(equation, start, t_end=1500.0, save_at=[1500.0])
+            masses = run.final.density.masses
+            ends[place, name] = masses @ np.cos(zonal.angles)
+    assert abs(ends["between", "near uniform"]) < 1e-3
+    assert ends["between", "peaked"] > 0.85
+    assert abs(ends["above", "near uniform"]) < 1e-3
+    assert abs(ends["above", "peaked"]) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((1, 3.0), "dimension = 1"),
+        ((65, 3.0), "dimension = 65"),
+        ((2.5, 3.0), "dimension = 2.5"),
+        ((3, [2.0, 0.0]), r"betas\[1\] = 0 "),
+        ((3, [101.0]), r"betas\[0\] = 101 "),
+        ((3, []), "shape"),
+        ((3, [[1.0]]), "shape"),
+        ((3, [np.nan]), "finite"),
+    ],
+)
+def test_wrong_arguments(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        mfpde.phase_diagram(*arguments)
+    with pytest.raises(ValueError, match="kernel"):
+        mfpde.phase_diagram(3, 2.0, kernel="shift")
+
+
+def test_command(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    betas = ["--betas", "1.5:6:10"]
+    assert main(["phase-diagram", "--dimension", "3", *betas, "--figure", "p.pdf"]) == 0
+    said = capsys.readouterr().out
+    assert str(mfpde.phase_diagram(3, np.linspace(1.5, 6, 10))) in said
+    assert (tmp_path / "p.png").stat().st_size > 5000
+    for wrong in (
+        ["--dimension", "3", "--betas", "1,x"],
+        ["--dimension", "1", "--betas", "1,2"],
+        ["--dimension", "3", "--betas", "2", "--figure", "q.pdf"],
+    ):
+        assert main(["phase-diagram", *wrong]) == 2
+        assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_picture():
+    diagram = mfpde.phase_diagram(3, np.linspace(1.2, 6.0, 12))
+    figure = mfpde.plot_phase_diagram(diagram)
+    (ax,) = figure.axes
+    lines = {line.get_label(): line.get_ydata() for line in ax.lines}
+    assert (lines["fold"] == diagram.fold).all()
+    with pytest.raises(ValueError, match="one value of beta"):
+        mfpde.plot_phase_diagram(mfpde.phase_diagram(3, 2.0))
