@@ -28,6 +28,7 @@ from mfpde.measures.wasserstein import (
     wasserstein_report,
 )
 from mfpde.particles import label_density, solve_particles
+from mfpde.runs.layers import Layers
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import SteadyState, StepLimit, WallTimeLimit
@@ -91,6 +92,7 @@ __all__ = [
     "Exponential",
     "Interaction",
     "Kernel",
+    "Layers",
     "Maximum",
     "MeanFieldEquation",
     "Measure",

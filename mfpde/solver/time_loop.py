@@ -15,6 +15,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.atoms import ExactAtoms
 from mfpde.compiled import compiled_sum
+from mfpde.equation import MeanFieldEquation
 from mfpde.runs.observer import Progress
 from mfpde.runs.stopping import (
     StepRecord,
@@ -34,6 +35,8 @@ CHECKED_EVERY = 8
 """Steps between two looks at whether the grid is fine enough."""
 FINER_GRID = "finer_grid"
 """Kind of the reason with which the loop hands over to a finer grid."""
+LAYER_ENDS = "layer_ends"
+"""Kind of the reason with which the loop hands over to the next layer."""
 _BELOW_REFUSED = 0.8
 _RELEASE = 1.02
 # By then the step may be ten million times as long.
@@ -86,7 +89,11 @@ class Stepping(NamedTuple):
 
 
 class TimeLoop:
-    """The loop of steps from save to save, which always holds the last finite state."""
+    """The loop of steps from save to save, which always holds the last finite state.
+
+    ``layer_end`` is the time up to which the present equation acts: the end time, unless other
+    layers follow.
+    """
 
     def __init__(
         self,
@@ -101,10 +108,9 @@ class TimeLoop:
         self.stepper, self.atoms = stepping
         self.recorder = recorder
         self.save_times = list(times)
-        self.t_end = t_end
+        self.t_end = self.layer_end = t_end
         self.longest = longest
-        # K is at most 1 or, unshifted, e^beta.
-        self._attention_time = 1.0 / max(1.0, recorder.equation.strength)
+        self._attention_time = _attention_time(recorder.equation)
         self.accurate_step = first
         self.below_refused = StepBelowRefused()
         self.steps = 0
@@ -135,15 +141,30 @@ class TimeLoop:
         self.rates = []
         self.next_check = self.steps
 
+    def change_layer(self, stepping: Stepping, *, end: float) -> None:
+        """Continue under the equation of the recorder, which acts up to ``end``.
+
+        The size of the steps is found anew, as at the start of a run.
+        """
+        self.stepper, self.atoms = stepping
+        if self.atoms is not None:
+            self.atoms.events = self.recorder.events
+        self.layer_end = end
+        self._attention_time = _attention_time(self.recorder.equation)
+        self.accurate_step = np.inf
+        self.below_refused = StepBelowRefused()
+        self.rates = []
+        self.next_check = self.steps
+
     def go_on(self, conditions: tuple[StoppingCondition, ...]) -> StopReason:
-        """Continue from the present state until the end or a reason to stop."""
+        """Continue from the present state until the layer's end or a reason to stop."""
         try:
             flow = self.stepper.transport.flow(self.state)
             self._save_if_due(flow)
             # What starts as narrow as an atom to be is not carried by the grid at all.
             self.steps_since_hand_off = self.stepper.transport.steps_to_hand_off
             flow = self._handed_off(flow)
-            while self.time < self.t_end:
+            while self.time < self.layer_end:
                 wanted = self._reason_for_finer_grid(flow)
                 if wanted is not None:
                     return wanted
@@ -161,7 +182,19 @@ class TimeLoop:
                     return reason
         except KeyboardInterrupt:
             return interrupted(self.time)
+        if self.layer_end < self.t_end:
+            return StopReason(LAYER_ENDS, f"a layer ends at t = {self.time:.6g}")
         return reached_end(self.time)
+
+    @property
+    def stepping(self) -> Stepping:
+        """What makes the steps at present."""
+        return Stepping(self.stepper, self.atoms)
+
+    @property
+    def _target(self) -> float:
+        """Time that no step crosses: that of the next save, or the end of the layer."""
+        return min(self.save_times[0], self.layer_end) if self.save_times else self.layer_end
 
     @property
     def measured(self) -> State:
@@ -183,7 +216,7 @@ class TimeLoop:
     def _step(self, flow: Flow) -> StepResult | StopReason:
         """Take one step, repeated with smaller ones until it is accurate."""
         draining = min(self.stepper.longest_step(self.state, flow), self.longest)
-        target = self.save_times[0] if self.save_times else self.t_end
+        target = self._target
         while True:
             wanted = min(draining, self.accurate_step, self.below_refused.step)
             if wanted < _SMALLEST_STEP * self._horizon():
@@ -238,7 +271,10 @@ class TimeLoop:
         if self.atoms is None:
             return flow
         self.steps_since_hand_off += 1
-        is_due = bool(self.save_times) and self.time >= self.save_times[0]
+        # A layer that ends leaves what a run of it alone would.
+        is_due = self.time >= self._target and (
+            bool(self.save_times) or self.layer_end < self.t_end
+        )
         wait = self.stepper.transport.steps_to_hand_off
         if self.steps_since_hand_off < wait and not is_due:
             return flow
@@ -257,8 +293,8 @@ class TimeLoop:
         return None if reason is None else StopReason(FINER_GRID, reason)
 
     def _atoms_moved(self, atoms: ExactAtoms) -> Flow:
-        """Move the atoms, which hold all the mass, to the next save."""
-        target = self.save_times[0] if self.save_times else self.t_end
+        """Move the atoms, which hold all the mass, to the next save or the layer's end."""
+        target = self._target
         before = self.state
         self.state = atoms.moved_alone(before, start=self.time, end=target)
         flow = self.stepper.transport.flow(self.state)
@@ -315,6 +351,11 @@ class TimeLoop:
         )
         for observer in watching:
             observer.step(progress)
+
+
+def _attention_time(equation: MeanFieldEquation) -> float:
+    """Time in which attention moves a unit mass: K is at most 1 or, unshifted, e^beta."""
+    return 1.0 / max(1.0, equation.strength)
 
 
 @compiled_sum
