@@ -44,7 +44,12 @@ from mfpde.stationary import (
     minimize,
     polish,
 )
-from mfpde.studies import AtomConvergence, convergence_to_atoms
+from mfpde.studies import (
+    AtomConvergence,
+    Ensemble,
+    convergence_to_atoms,
+    ensemble,
+)
 from mfpde.terms import (
     Attention,
     Exponential,
@@ -89,6 +94,7 @@ __all__ = [
     "Continuation",
     "Density",
     "Diagnostic",
+    "Ensemble",
     "Exponential",
     "Interaction",
     "Kernel",
@@ -115,6 +121,7 @@ __all__ = [
     "concentration",
     "continuation",
     "convergence_to_atoms",
+    "ensemble",
     "label_density",
     "maximize",
     "minimize",

@@ -1,4 +1,4 @@
-r"""Layers: an equation whose terms are piecewise constant in time, as the weights of a network are.
+r"""Layers: an equation that is piecewise constant in time, as the weights of a network are.
 
 Layer k acts on the interval (t_k, t_k+1] between two breakpoints t_0 = 0 < t_1 < ... < t_n,
 the depth of the network.  A run ends a step exactly at each of them, and every stage of a step
@@ -240,6 +240,13 @@ def layer_after(breakpoints: FloatArray, time: float) -> int:
     return int(np.searchsorted(inner, time, side="right"))
 
 
+def largest_diffusion(dynamics: Dynamics) -> float:
+    """Return the diffusion of an equation, of layers the largest."""
+    if isinstance(dynamics, MeanFieldEquation):
+        return dynamics.diffusion
+    return max(equation.diffusion for equation in dynamics.equations)
+
+
 class Stage(NamedTuple):
     """A part of a run: the equation that acts in it, and the time at which it ends."""
 
@@ -296,6 +303,14 @@ def end_time(dynamics: Dynamics, t_end: float | None, *, after: float = 0.0) -> 
     return t_end
 
 
+def begins_layer(dynamics: Dynamics, time: float) -> bool:
+    """Whether ``time`` is a breakpoint between two layers."""
+    if isinstance(dynamics, MeanFieldEquation):
+        return False
+    breaks = dynamics.breakpoints
+    return layer_before(breaks, time) < layer_after(breaks, time)
+
+
 def with_breakpoints(dynamics: Dynamics, times: FloatArray) -> FloatArray:
     """Return the ``times`` of saves with the breakpoints between them; both only once."""
     if isinstance(dynamics, MeanFieldEquation):
@@ -303,7 +318,8 @@ def with_breakpoints(dynamics: Dynamics, times: FloatArray) -> FloatArray:
     breaks, tolerance = dynamics.breakpoints, SLIVER * dynamics.depth
     inner = breaks[(breaks > times[0] + tolerance) & (breaks < times[-1] - tolerance)]
     together = np.sort(np.concatenate([times, inner]))
-    return together[np.append(np.diff(together) > tolerance, True)]
+    kept = np.append(np.diff(together) > tolerance, True)
+    return np.asarray(together[kept])
 
 
 def checked_dynamics(dynamics: object) -> Dynamics:

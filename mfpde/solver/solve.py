@@ -183,7 +183,9 @@ def solve(
     check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
     tracker = _tracker_of(track, dynamics)
     scheme = scheme_for(transport, geometry, exact_atoms=atoms == "exact")
-    finest = largest_grid(geometry, dynamics.sharpest, max_cells) if refine else geometry
+    finest = (
+        largest_grid(geometry, dynamics.sharpest, max_cells) if refine else geometry
+    )
     for_each_layer(dynamics, lambda layer: check_atoms(atoms, layer, geometry))
     if atoms == "exact" and measure.density.total_mass > 0:
         message = coarseness(dynamics.sharpest, finest)

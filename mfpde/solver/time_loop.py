@@ -1,13 +1,9 @@
-"""The time loop: steps from save to save, and the reasons to stop.
-
-After a step was refused, the loop returns slowly to its size.
-"""
+"""The time loop: steps from save to save, and the reasons to stop."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +23,7 @@ from mfpde.runs.stopping import (
     step_too_small,
 )
 from mfpde.solver.diagnostics import Recorder
-from mfpde.solver.time_stepping import StepResult, TimeStepper
+from mfpde.solver.time_stepping import StepBelowRefused, StepResult, TimeStepper
 from mfpde.terms import PointMasses
 from mfpde.transport import Flow, State
 
@@ -37,10 +33,6 @@ FINER_GRID = "finer_grid"
 """Kind of the reason with which the loop hands over to a finer grid."""
 LAYER_ENDS = "layer_ends"
 """Kind of the reason with which the loop hands over to the next layer."""
-_BELOW_REFUSED = 0.8
-_RELEASE = 1.02
-# By then the step may be ten million times as long.
-_REMEMBERED_STEPS = 40
 _RECENT_STEPS = 6
 _AT_REST = 1e-14
 # Below this share of the draining step, accuracy is the grid's matter, not the step's; near
@@ -48,37 +40,6 @@ _AT_REST = 1e-14
 _SMALLEST_SHARE = 1e-3
 # A run of more steps than the inverse of this would never end.
 _SMALLEST_STEP = 1e-13
-
-
-@dataclass
-class StepBelowRefused:
-    """A limit of the step size, below the step that was refused last.
-
-    A refusal sets the limit to 0.8 times the refused step.  Each accepted step raises it, by
-    a larger factor each time, and after 40 accepted steps there is no limit.  Where the step
-    is limited by stability, as late in descent, the error stays small until the step is too
-    long: a step that may double after each success would be refused every other time.
-
-    Attributes
-    ----------
-    step
-        The longest step to try; inf before any step was refused.
-    """
-
-    step: float = np.inf
-    _accepted: int = 0
-
-    def refuse(self, step: float) -> None:
-        """Note that ``step`` was refused."""
-        self.step, self._accepted = _BELOW_REFUSED * step, 0
-
-    def accept(self) -> None:
-        """Note that a step was accepted."""
-        self._accepted += 1
-        if self._accepted > _REMEMBERED_STEPS:
-            self.step = np.inf
-        else:
-            self.step *= _RELEASE**self._accepted
 
 
 class Stepping(NamedTuple):
@@ -194,7 +155,11 @@ class TimeLoop:
     @property
     def _target(self) -> float:
         """Time that no step crosses: that of the next save, or the end of the layer."""
-        return min(self.save_times[0], self.layer_end) if self.save_times else self.layer_end
+        return (
+            min(self.save_times[0], self.layer_end)
+            if self.save_times
+            else self.layer_end
+        )
 
     @property
     def measured(self) -> State:

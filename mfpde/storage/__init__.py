@@ -10,8 +10,8 @@
     mass(time), energy(time), ...               the diagnostics, by name
     tracked_masses(time, tracked_atom), ...     atoms followed in time (track_record)
 
-with equation (or layers and their breakpoints), geometry, settings, kernel convention and the reason of the end as
-attributes; so are events and the tree of the atoms.  A group ``particles`` holds a
+with equation (or layers and their breakpoints), geometry, settings, kernel convention and the
+reason of the end as attributes; so are events and the tree of the atoms.  A group ``particles`` holds a
 particle run beside the density run; a group ``final`` holds the last state if it was not saved.
 """
 
