@@ -13,7 +13,7 @@ import numpy as np
 
 import mfpde
 
-DURATION, ANGLE = 0.05, np.pi / 2
+DURATION, ANGLE = 0.1, np.pi / 2
 
 
 class SharedNoise:
@@ -24,6 +24,7 @@ class SharedNoise:
         self.count = round(depth / DURATION)
 
     def __call__(self, rng: np.random.Generator) -> mfpde.Layers:
+        """Draw the layers."""
         drawn = [(self.layer(rng), DURATION) for _ in range(self.count)]
         return mfpde.Layers(drawn)
 
@@ -52,7 +53,7 @@ def two_tokens(angle: float = ANGLE) -> mfpde.Atoms:
     return mfpde.Atoms(points, [0.5, 0.5])
 
 
-def main(runs: int = 24, depth: float = 6.0) -> dict[str, float]:
+def main(runs: int = 16, depth: float = 4.0) -> dict[str, float]:
     result = {}
     for linear in (0.0, 1.0):
         found = mfpde.ensemble(

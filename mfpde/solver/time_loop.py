@@ -105,8 +105,12 @@ class TimeLoop:
     def change_layer(self, stepping: Stepping, *, end: float) -> None:
         """Continue under the equation of the recorder, which acts up to ``end``.
 
-        The size of the steps is found anew, as at the start of a run.
+        The size of the steps is found anew, as at the start of a run, and the masses are put
+        into the form in which that begins, where a save and a new run would change no more.
         """
+        if self.measured.masses is self.state.masses:
+            masses = self.stepper.transport.represented(self.state.masses)
+            self.state = self.state.moved(masses, self.state.points)
         self.stepper, self.atoms = stepping
         if self.atoms is not None:
             self.atoms.events = self.recorder.events

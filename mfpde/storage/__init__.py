@@ -11,8 +11,9 @@
     tracked_masses(time, tracked_atom), ...     atoms followed in time (track_record)
 
 with equation (or layers and their breakpoints), geometry, settings, kernel convention and the
-reason of the end as attributes; so are events and the tree of the atoms.  A group ``particles`` holds a
-particle run beside the density run; a group ``final`` holds the last state if it was not saved.
+reason of the end as attributes; so are events and the tree of the atoms.  A group
+``particles`` holds a particle run beside the density run; a group ``final`` holds the last
+state if it was not saved.
 """
 
 from mfpde.storage.growing_store import StoreError

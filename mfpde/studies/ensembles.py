@@ -58,7 +58,7 @@ class Ensemble(Printed):
         is none.
     lyapunov
         Largest Lyapunov exponents up to the end, per unit of time, shape (runs,); NaN if the
-        start has a density.
+        start has a density, or they were not asked for.
     seeds
         The seed of each run: its layers are ``make_layers(np.random.default_rng(seed))``.
     seed
@@ -129,6 +129,7 @@ def ensemble(
     t_end: float | None = None,
     save_every: float | None = None,
     save_at: ArrayLike | None = None,
+    lyapunov: bool = True,
     jobs: int = 1,
     **options: Any,
 ) -> Ensemble:
@@ -148,6 +149,8 @@ def ensemble(
         seed gives the same numbers, whatever ``jobs`` is.
     t_end, save_every, save_at
         As for :func:`mfpde.solve`; by default the depth of the layers, and 50 equal intervals.
+    lyapunov
+        Whether the exponents of tokens are computed, which costs more than the runs.
     jobs
         Number of processes; more than one need a ``make_layers`` that can be sent to them, a
         function of a module.
@@ -176,7 +179,13 @@ def ensemble(
         t_end, save_every=save_every, save_at=save_at, default_saves=DEFAULT_SAVES
     )
     one = partial(
-        _one_run, make_layers, start, t_end=t_end, times=times, options=options
+        _one_run,
+        make_layers,
+        start,
+        times=times,
+        t_end=t_end,
+        lyapunov=lyapunov,
+        options=options,
     )
     results = [one(s) for s in seeds] if jobs == 1 else _in_processes(one, seeds, jobs)
     return Ensemble(
@@ -225,8 +234,9 @@ def _one_run(
     start: AnyMeasure,
     seed: int,
     *,
-    t_end: float,
     times: FloatArray,
+    t_end: float,
+    lyapunov: bool,
     options: dict[str, Any],
 ) -> _Numbers:
     layers = _layers(make_layers, seed)
@@ -235,7 +245,7 @@ def _one_run(
     if len(run.times) < len(times):
         raise ValueError(f"the run of seed {seed} did not reach its end: {run.reason}")
     exponent = np.nan
-    if isinstance(start, Atoms):
+    if lyapunov and isinstance(start, Atoms):
         heading = np.random.default_rng([seed, 1]).standard_normal(start.dimension)
         exponent = lyapunov_exponent(layers, start, heading, t_end=t_end)
     statistic = np.array([(1 - mean @ mean) / 2 for mean in map(_mean, run.states)])
@@ -248,7 +258,7 @@ def _mean(measure: AnyMeasure) -> FloatArray:
         return np.asarray(measure.masses @ measure.points)
     whole = as_measure(measure)
     geometry, masses = whole.geometry, whole.density.masses
-    mean = np.einsum("...,...i->i", masses, geometry.points)
+    mean = masses.ravel() @ geometry.points.reshape(masses.size, -1)
     if geometry.axis is not None:
         # A band is all around the axis.
         mean = (mean @ geometry.axis) * geometry.axis
@@ -275,14 +285,22 @@ def lyapunov_exponent(
     direction /= np.linalg.norm(direction)
     state = np.concatenate([tokens.points, direction]).ravel()
     state, begin = np.append(state, 0.0), 0.0
+    step: float | None = None
     for equation, end in stages_of(layers, 0.0, t_end, np.empty(0)):
         motion = partial(_tangent_motion, equation, tokens.masses)
         found = solve_ivp(
-            motion, (begin, end), state, method="DOP853", rtol=_RTOL, atol=_ATOL
+            motion,
+            (begin, end),
+            state,
+            method="DOP853",
+            rtol=_RTOL,
+            atol=_ATOL,
+            first_step=None if step is None else min(step, end - begin),
         )
         if found.status < 0:
             raise ValueError(f"the tangent motion failed: {found.message}")
         state, begin = found.y[:, -1].copy(), end
+        step = float(np.diff(found.t).max())
         vectors = state[:-1].reshape(count + 1, dimension)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return float(state[-1] / t_end)
