@@ -29,21 +29,16 @@ class SharedNoise:
         return mfpde.Layers(drawn)
 
     def layer(self, rng: np.random.Generator) -> mfpde.MeanFieldEquation:
-        """V = x.Qx/2 + b.x: on the circle a random field of degree two and one of degree one."""
+        """V = x.Qx/2 + b.x: on the circle a random field of degree two and one of degree one.
+
+        Neurons with linear activation have V = w ((a.x)^2 / 2 + bias a.x).
+        """
         first, second, *along = rng.standard_normal(4) / np.sqrt(DURATION)
         form = np.array([[first, second], [second, -first]])
-        vector = self.linear * np.array(along)
-
-        def value(points: np.ndarray) -> np.ndarray:
-            squares = np.einsum("...i,ij,...j->...", points, form, points)
-            return squares / 2 + points @ vector
-
-        def gradient(points: np.ndarray) -> np.ndarray:
-            return points @ form + vector
-
-        return mfpde.MeanFieldEquation(
-            mfpde.Potential(value, gradient, dimension=2), direction="ascent"
-        )
+        weights, vectors = np.linalg.eigh(form)
+        biases = self.linear * (np.array(along) @ vectors) / weights
+        neurons = mfpde.Perceptron(vectors.T, weights, "linear", biases=biases)
+        return mfpde.MeanFieldEquation(neurons, direction="ascent")
 
 
 def two_tokens(angle: float = ANGLE) -> mfpde.Atoms:
