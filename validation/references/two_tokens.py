@@ -27,10 +27,13 @@ def speed(angles: Array | float, linear: float) -> Array:
     return np.asarray(1 - np.cos(2 * angles) + linear**2 * (1 - np.cos(angles)))
 
 
-def mean_statistic(angle: float, time: float, linear: float) -> float:
-    """E (1 - cos D) / 4 at ``time``, from ``angle``: the two-token statistic of masses 1/2.
+def mean_statistic(
+    angle: float, linear: float, *, interval: float, count: int
+) -> Array:
+    """E (1 - cos D) / 4 from ``angle``, the two-token statistic of masses 1/2.
 
-    Second differences on [0, pi]; at pi the solution is even.
+    At the times 0, interval, ..., count times the interval, by second differences on [0, pi];
+    at pi the solution is even.
     """
     angles = np.linspace(0.0, np.pi, CELLS + 1)
     step = angles[1]
@@ -41,8 +44,11 @@ def mean_statistic(angle: float, time: float, linear: float) -> float:
     generator[rows, rows] = -2 * rates
     generator[rows[:-1], rows[:-1] + 1] = rates[:-1]
     generator[-1, -2] *= 2
-    values = expm(time * generator) @ ((1 - np.cos(angles)) / 4)
-    return float(np.interp(angle, angles, values))
+    advance = expm(interval * generator)
+    values = [(1 - np.cos(angles)) / 4]
+    for _ in range(count):
+        values.append(advance @ values[-1])
+    return np.array([np.interp(angle, angles, row) for row in values])
 
 
 def lyapunov(linear: float) -> float:
