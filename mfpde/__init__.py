@@ -28,6 +28,7 @@ from mfpde.measures.wasserstein import (
     wasserstein_report,
 )
 from mfpde.particles import label_density, solve_particles
+from mfpde.runs.layers import Layers
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import SteadyState, StepLimit, WallTimeLimit
@@ -43,7 +44,12 @@ from mfpde.stationary import (
     minimize,
     polish,
 )
-from mfpde.studies import AtomConvergence, convergence_to_atoms
+from mfpde.studies import (
+    AtomConvergence,
+    Ensemble,
+    convergence_to_atoms,
+    ensemble,
+)
 from mfpde.terms import (
     Attention,
     Exponential,
@@ -90,9 +96,11 @@ __all__ = [
     "Continuation",
     "Density",
     "Diagnostic",
+    "Ensemble",
     "Exponential",
     "Interaction",
     "Kernel",
+    "Layers",
     "Maximum",
     "MeanFieldEquation",
     "Measure",
@@ -116,6 +124,7 @@ __all__ = [
     "concentration",
     "continuation",
     "convergence_to_atoms",
+    "ensemble",
     "label_density",
     "maximize",
     "minimize",

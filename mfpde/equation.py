@@ -178,6 +178,18 @@ class MeanFieldEquation:
             return False
         return not self.has_softmax or len(self.terms) == 1
 
+    def equation_before(self, time: float) -> MeanFieldEquation:
+        """The equation itself, which acts at every ``time``, where :class:`Layers` change."""
+        del time
+        return self
+
+    equation_after = equation_before
+
+    @property
+    def sharpest(self) -> MeanFieldEquation:
+        """The equation itself; of :class:`Layers` the one of largest beta."""
+        return self
+
     @property
     def convention(self) -> str:
         """The kernel convention in words, as every output states it."""

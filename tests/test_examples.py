@@ -52,6 +52,21 @@ def test_a_head_of_a_network_moves_densities_and_particles_alike() -> None:
     assert result["difference"] < 3e-3
 
 
+def test_a_network_climbs_within_its_layers_as_particles_do() -> None:
+    result = load("network_of_24_layers").main(num_cells=256)
+    assert result["least_rise"] > 0
+    # The density gathers in cores of some cells: the grid's width.
+    assert result["distance"] < 0.02
+
+
+def test_shared_layers_synchronise_tokens() -> None:
+    result = load("synchronisation_by_noise").main(runs=12, depth=4.0)
+    assert result["apart_0"] < 0.02
+    assert 0 < result["antipodal_0"] < 1
+    assert result["antipodal_1"] < result["antipodal_0"]
+    assert result["exponent_0"] < -1
+
+
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda p: p.stem)
 def test_settings_files_are_valid(path: Path) -> None:
     settings = read_settings(path)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import mfpde
 from mfpde.measures.measure import AnyMeasure, as_measure
+from mfpde.runs.layers import Dynamics
 from validation.independent import cells_of
 
 Array = NDArray[np.float64]
@@ -29,7 +30,7 @@ TOO_HEAVY: Final = 1.01
 TOO_FAR: Final = 2
 """Cells by which positions are off."""
 
-ChangeOfEquation = Callable[[mfpde.MeanFieldEquation], mfpde.MeanFieldEquation]
+ChangeOfEquation = Callable[[Dynamics], Dynamics]
 ChangeOfState = Callable[[AnyMeasure, float], AnyMeasure]
 
 
@@ -42,7 +43,7 @@ class Fault:
     name, meaning
         A word or two for the table, and what is wrong.
     equation
-        The equation that is solved in place of the given one; the same object where the
+        The equation, or the layers, solved in place of the given ones; the same object where the
         fault does not concern it.
     state
         What a state becomes that is found on cells of the given width.
@@ -63,13 +64,38 @@ class Fault:
     never_merges: bool = False
 
 
+def in_each_layer(
+    change: Callable[[mfpde.MeanFieldEquation], mfpde.MeanFieldEquation],
+) -> ChangeOfEquation:
+    """Change an equation, or each one of layers; the same object if none is concerned."""
+
+    def changed(dynamics: Dynamics) -> Dynamics:
+        if isinstance(dynamics, mfpde.MeanFieldEquation):
+            return change(dynamics)
+        equations = [change(equation) for equation in dynamics.equations]
+        pairs = zip(equations, dynamics.equations, strict=True)
+        if all(new is old for new, old in pairs):
+            return dynamics
+        durations = dynamics.durations.tolist()
+        return mfpde.Layers(zip(equations, durations, strict=True), seed=dynamics.seed)
+
+    return changed
+
+
+def layers_reversed(dynamics: Dynamics) -> Dynamics:
+    """The last layer first; one equation stays."""
+    if isinstance(dynamics, mfpde.MeanFieldEquation):
+        return dynamics
+    return mfpde.Layers(reversed(list(dynamics)), seed=dynamics.seed)
+
+
 def with_attention(**changes: Callable[[Any], Any]) -> ChangeOfEquation:
     """Change parameters of all attentions with beta > 0."""
 
     def changed(equation: mfpde.MeanFieldEquation) -> mfpde.MeanFieldEquation:
         return _with_terms(equation, lambda term: _other_attention(term, changes))
 
-    return changed
+    return in_each_layer(changed)
 
 
 def _other_attention(term: Any, changes: dict[str, Callable[[Any], Any]]) -> Any:
@@ -91,7 +117,7 @@ def with_neurons(
             equation, lambda term: change(term) if hasattr(term, "directions") else term
         )
 
-    return changed
+    return in_each_layer(changed)
 
 
 def _with_terms(
@@ -243,6 +269,7 @@ FAULTS: Final = (
         "the sign of the first neuron",
         equation=with_neurons(first_neuron_flipped),
     ),
+    Fault("order", "layers in the reverse order", equation=layers_reversed),
     Fault("no merges", "exact atoms that meet stay two", never_merges=True),
     Fault("heavy", "the heaviest atom 1 % too heavy", state=heaviest_heavier),
     Fault("moved", "positions off by two cells", state=turned),

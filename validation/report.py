@@ -49,7 +49,7 @@ equation a second time, in numpy alone, and the exact facts are independent of b
 Named and not answered. Propagation of chaos is measured: n^(-1/2) on S^1 and, in a mollified
 distance, on S^2, with intervals over the seeds (`particle_limit`). How counts and masses depend
 on the perceptron's seed is measured for one law of weights on S^1 (`next_checks`). The rate of
-the limit of low temperature, common noise, and kernels exp(beta x.By) are out of scope: nothing
+the limit of low temperature and kernels exp(beta x.By) are out of scope: nothing
 here tests them.
 
 A row of the first tables shows the one of its quantities that comes nearest to its tolerance;

@@ -20,6 +20,7 @@ import mfpde
 from mfpde.atoms import exact, hand_off
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.runs.layers import Dynamics
 from mfpde.runs.run import Run
 from mfpde.stationary.certification import Certificate
 from validation.faults import Fault, potential_energy
@@ -83,7 +84,7 @@ class Laboratory:
     def _faulty_run(
         self,
         fault: Fault,
-        equation: mfpde.MeanFieldEquation,
+        equation: Dynamics,
         start: AnyMeasure,
         **kwargs: Any,
     ) -> Run:
@@ -98,7 +99,11 @@ class Laboratory:
         else:
             run = sound
         begin = float(kwargs.get("start_time", 0.0))
-        run = replace(run, equation=equation)
+        if isinstance(equation, mfpde.Layers):
+            last = equation.equation_before(run.final_time)
+            run = replace(run, equation=last, layers=equation)
+        else:
+            run = replace(run, equation=equation)
         return _with_other_states(fault, run, start, begin=begin)
 
 
@@ -121,7 +126,7 @@ def _described(value: Any) -> Any:
 
 
 def _impatient_run(
-    sound: Run, equation: mfpde.MeanFieldEquation, start: AnyMeasure, **kwargs: Any
+    sound: Run, equation: Dynamics, start: AnyMeasure, **kwargs: Any
 ) -> Run:
     """The run, ended where it takes far more steps; its last state at the times missing."""
     steps = int(PATIENCE * float(sound.statistics.get("steps", 0)) + FEWEST_STEPS)

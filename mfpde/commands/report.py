@@ -28,6 +28,7 @@ from mfpde.measures.distributions import PolarDistribution
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.measures.wasserstein import wasserstein_report
 from mfpde.particles import solve_particles
+from mfpde.runs.layers import largest_diffusion, layer_before
 from mfpde.runs.run import Run
 from mfpde.settings.settings import Settings, SettingsError
 from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
@@ -57,20 +58,21 @@ def particle_run(
         If there is nothing to compare with: no equation, no saves, diffusion, or the
         run is one of particles itself.
     """
-    equation = run.equation
+    dynamics = None if len(run.layers or ()) < layer_count(run) else run.dynamics
+    diffusion = 0.0 if dynamics is None else largest_diffusion(dynamics)
     obstacle = ""
-    if equation is None:
+    if dynamics is None:
         obstacle = "its equation has the user's own functions and was not stored"
-    elif equation.diffusion > 0:
-        obstacle = f"they move without noise, but diffusion = {equation.diffusion:g}"
+    elif diffusion > 0:
+        obstacle = f"they move without noise, but diffusion = {diffusion:g}"
     elif isinstance(run.final, Atoms):
         obstacle = "it is a run of particles itself"
     elif not len(run.times) or run.final_time <= 0:
         obstacle = "it has no saved state after the start"
-    if equation is None or obstacle:
+    if dynamics is None or obstacle:
         raise SettingsError(f"the run cannot be compared with particles: {obstacle}")
     return solve_particles(
-        equation,
+        dynamics,
         start,
         t_end=run.final_time,
         save_at=run.times,
@@ -125,6 +127,8 @@ def head(run: Run) -> str:
             f"equation:   {equation.direction} of {' + '.join(terms)}{diffusion}",
             f"convention: {equation.convention}",
         ]
+    if layer_count(run):
+        lines.insert(0, f"layers:     {_layers_line(run)}")
     if isinstance(run.final, Atoms):
         lines.append(f"particles:  {len(run.final)}")
     else:
@@ -134,6 +138,25 @@ def head(run: Run) -> str:
         saved += f" from t = {run.times[0]:g} to {run.times[-1]:g}"
     lines.append(f"times:      {saved}; last t = {run.final_time:g}")
     return "\n".join(lines)
+
+
+def layer_count(run: Run) -> int:
+    """Return the number of layers of a run, also of one whose layers are not stored; or 0."""
+    return (
+        int(run.statistics.get("layers", 0)) if run.layers is None else len(run.layers)
+    )
+
+
+def _layers_line(run: Run) -> str:
+    if run.layers is None:
+        return (
+            f"{layer_count(run)}, some with the user's own functions; the last reached:"
+        )
+    reached = layer_before(run.layers.breakpoints, run.final_time) + 1
+    return (
+        f"{len(run.layers)} of depth {run.layers.depth:g}; the last that was reached, "
+        f"number {reached}:"
+    )
 
 
 def diagnostics_table(run: Run) -> str:

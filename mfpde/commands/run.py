@@ -21,6 +21,7 @@ from mfpde.commands import DONE, exit_code
 from mfpde.commands.answers import check_file_place, check_writable, complain, say
 from mfpde.commands.report import conclude
 from mfpde.measures.measure import AnyMeasure
+from mfpde.runs.layers import begins_layer
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import reached_end
 from mfpde.settings.grid_and_start import GEOMETRY_KINDS, START_KINDS
@@ -38,6 +39,7 @@ _KINDS: dict[str, Mapping[str, Any]] = {
     "geometry": GEOMETRY_KINDS,
     "start": START_KINDS,
 }
+_REPEATED = ("layers",)
 
 
 def settings(_arguments: argparse.Namespace) -> int:
@@ -54,7 +56,8 @@ def settings_text() -> str:
             optional = (
                 "" if field.is_required() else "    (the section may be left out)"
             )
-            lines = [f"[{name}]{optional}", f"  # {_meaning(section)}"]
+            header = f"[[{name}]]" if name in _REPEATED else f"[{name}]"
+            lines = [f"{header}{optional}", f"  # {_meaning(section)}"]
             if kind:
                 lines.append(f'  kind = "{kind}"')
             lines += _keys(section)
@@ -77,8 +80,10 @@ def _keys(section: type[BaseModel], indent: str = "  ") -> list[str]:
 def _table(field: FieldInfo) -> type[BaseModel] | None:
     """Return the class of a setting that is a table, optional or not; None for a value."""
     for option in getattr(field.annotation, "__args__", (field.annotation,)):
-        if isinstance(option, type) and issubclass(option, BaseModel):
-            return option
+        # A table that may be there several times is in a list.
+        for kind in getattr(option, "__args__", (option,)):
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                return kind
     return None
 
 
@@ -95,7 +100,7 @@ def _default(field: FieldInfo) -> str:
 def _meaning(section: type[BaseModel]) -> str:
     """Return the first line of the class's docstring, without names and marks."""
     first = (section.__doc__ or "").strip().splitlines()[0]
-    words = first.partition("]")[2].lstrip(": ")
+    words = first.partition("]")[2].lstrip("]: ")
     return words.replace(":class:", "").replace(":func:", "").replace("`", "")
 
 
@@ -130,7 +135,7 @@ def _continued(earlier: Run, settings: Settings, arguments: argparse.Namespace) 
     if earlier.track is not None and wanted["track"] is not None:
         wanted["track"] = Tracker.resumed(
             wanted["track"],
-            settings.build_equation(),
+            settings.build_dynamics(),
             track=earlier.track,
             states=earlier.states,
         )
@@ -146,12 +151,17 @@ def _continued(earlier: Run, settings: Settings, arguments: argparse.Namespace) 
     # A process that was killed could not say how far it had counted: then the numbers are
     # those from this time on.
     is_counted = "steps" in earlier.statistics
+    dynamics = settings.build_dynamics()
+    first = float(steps[-1]) if len(steps) and steps[-1] > 0 else None
+    if begins_layer(dynamics, at):
+        # As in the whole run the size of the steps is found anew.
+        first = None
     return solve(
-        settings.build_equation(),
+        dynamics,
         state,
         **wanted,
         start_time=at,
-        first_step=float(steps[-1]) if len(steps) and steps[-1] > 0 else None,
+        first_step=first,
         progress=not arguments.quiet,
         observer=RunWriter.resumed(
             arguments.store,
@@ -193,19 +203,19 @@ def run(arguments: argparse.Namespace) -> int:
     settings = _beside_store(settings, arguments)
     check_writable("--out", settings.output.store)
     check_file_place("--figure", settings.output.figure)
-    equation, start = settings.build_equation(), settings.build_start()
+    dynamics, start = settings.build_dynamics(), settings.build_start()
     store = settings.output.store
     writer = None
     if store is not None:
         writer = RunWriter(
             store,
-            equation,
+            dynamics,
             settings.build_geometry(),
             settings=settings,
             overwrite=arguments.overwrite,
         )
     result = solve(
-        equation,
+        dynamics,
         start,
         **settings.solve_arguments(),
         progress=not arguments.quiet,

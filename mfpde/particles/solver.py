@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -25,6 +25,14 @@ from mfpde.particles.integrators import (
 from mfpde.particles.labels import labels_of
 from mfpde.particles.systems import ParticleSystem, particle_system
 from mfpde.runs import stopping
+from mfpde.runs.layers import (
+    Layers,
+    Stage,
+    checked_dynamics,
+    end_time,
+    for_each_layer,
+    stages_of,
+)
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import save_times
 from mfpde.version import __version__
@@ -36,10 +44,10 @@ DIAGNOSTICS = ("mass", "energy", "dissipation")
 
 
 def solve_particles(
-    equation: MeanFieldEquation,
+    equation: MeanFieldEquation | Layers,
     start: AnyMeasure,
     *,
-    t_end: float,
+    t_end: float | None = None,
     save_every: float | None = None,
     save_at: ArrayLike | None = None,
     method: str = "auto",
@@ -54,13 +62,14 @@ def solve_particles(
     Parameters
     ----------
     equation
-        The equation, without diffusion.
+        The equation, without diffusion, or :class:`Layers` of several; the method starts
+        anew at each breakpoint, and a save there has the energy of the layer that ends.
     start
         Atoms are moved as they are; a density or measure, on any geometry, is quantised
         into ``count`` particles, or with ``method="labels"`` turned into ``count``
         labels.
     t_end
-        End time, above 0.
+        End time, above 0; of layers at most their depth, which is the default.
     save_every, save_at
         Saves at 0, save_every, ... and t_end, or at exactly the given times; with
         neither at 0 and t_end.
@@ -92,37 +101,43 @@ def solve_particles(
         For an equation with diffusion, an argument out of its range, an unknown method,
         a method for S^1 elsewhere, or terms of another dimension than the start.
     """
-    _check_start(equation, start)
+    dynamics = checked_dynamics(equation)
+    for_each_layer(dynamics, lambda layer: _check_start(layer, start))
+    t_end = end_time(dynamics, t_end)
     method = _resolved_method(method, start.dimension)
     saves = save_times(t_end, save_every=save_every, save_at=save_at)
     integrator = _integrator(rtol, atol, time_step)
     began_at = time.perf_counter()
     atoms = _particles(start, method, count)
-    system = particle_system(equation, atoms, method)
-    velocity = CountedVelocity(system)
+    layers = dynamics if isinstance(dynamics, Layers) else None
+    stages = stages_of(dynamics, 0.0, t_end, saves)
+    system = particle_system(stages[0].equation, atoms, method)
     record = _Record(system, frozenset(saves.tolist()), system.start)
-    steps = integrator.trajectory(velocity, np.union1d(saves, [0.0, t_end]))
+    motion = _Motion(stages, atoms, method, record)
+    steps = motion.trajectory(integrator, np.union1d(saves, [0.0, t_end]))
     with np.errstate(over="ignore", invalid="ignore"), _bar(t_end, progress) as show:
         stop = _followed(steps, record, show)
     return Run(
-        equation=equation,
+        equation=motion.equation,
         times=np.array(record.times),
         states=list(record.states),
         diagnostics={
             name: np.array([row[name] for row in record.rows]) for name in DIAGNOSTICS
         },
         stop=stop,
-        final=system.atoms(record.state),
+        final=record.system.atoms(record.state),
         final_time=record.time,
         statistics={
             "method": method,
             "integrator": repr(integrator),
             "particles": len(atoms),
             "steps": record.steps,
-            "evaluations": velocity.evaluations,
+            "evaluations": motion.evaluations,
             "wall_seconds": time.perf_counter() - began_at,
             "version": __version__,
+            **({"layers": len(layers)} if layers is not None else {}),
         },
+        layers=layers,
     )
 
 
@@ -153,6 +168,41 @@ class _Record:
             self.times.append(time)
             self.states.append(atoms)
             self.rows.append(row)
+
+
+@dataclass(eq=False)
+class _Motion:
+    """The motion of particles from layer to layer, each with a system of its own."""
+
+    stages: Sequence[Stage]
+    atoms: Atoms
+    method: str
+    record: _Record
+    evaluations: int = 0
+
+    def __post_init__(self) -> None:
+        self.equation = self.stages[0].equation
+
+    def trajectory(
+        self, integrator: Integrator, times: FloatArray
+    ) -> Iterator[tuple[float, FloatArray]]:
+        """Yield time and state after each step, from ``times[0]`` to the last of them."""
+        begin = times[0]
+        for index, (equation, end) in enumerate(self.stages):
+            if index:
+                system = particle_system(equation, self.atoms, self.method)
+                # On S^1 the angles go on where they are, not from within one turn.
+                self.record.system = system.started_at(self.record.state)
+                self.equation = equation
+            inside = times[(times > begin) & (times < end)]
+            velocity = CountedVelocity(self.record.system)
+            try:
+                yield from integrator.trajectory(
+                    velocity, np.array([begin, *inside, end])
+                )
+            finally:
+                self.evaluations += velocity.evaluations
+            begin = end
 
 
 def _followed(

@@ -15,8 +15,8 @@ shrink by sin r / r (do Carmo, 1992, chapter 5).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -79,6 +79,10 @@ class ParticleSystem(ABC):
     def energy(self, state: FloatArray) -> float:
         """Energy, or NaN where there is none."""
 
+    @abstractmethod
+    def started_at(self, state: FloatArray) -> Self:
+        """Return the system with another start."""
+
     def atoms(self, state: FloatArray) -> Atoms:
         """Return the particles as a measure."""
         return Atoms(self.points(state), self.masses)
@@ -128,6 +132,10 @@ class AngularSystem(ParticleSystem):
         """Angular velocities of the particles, shape (n,)."""
         return self.field.velocity(state)
 
+    def started_at(self, state: FloatArray) -> Self:
+        """Return the system with other angles to start from."""
+        return replace(self, start=state)
+
     def normalized(self, state: FloatArray) -> FloatArray:
         """Return the angles as they are."""
         return state
@@ -165,6 +173,10 @@ class AmbientSystem(ParticleSystem):
     def velocity(self, state: FloatArray) -> FloatArray:
         """The velocity s grad F at the normalised points, tangent vectors (n, d)."""
         return self.equation.velocity(self.atoms(state))
+
+    def started_at(self, state: FloatArray) -> Self:
+        """Return the system with other points to start from."""
+        return replace(self, start=state)
 
     def normalized(self, state: FloatArray) -> FloatArray:
         """Return the points scaled to unit length."""

@@ -13,6 +13,7 @@ from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.notebook import Printed
+from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
 from mfpde.tracking import Concentration, Track, followed
 
@@ -60,8 +61,8 @@ class Run(Printed):
     Attributes
     ----------
     equation
-        The equation, or None for a stored run whose terms were the user's own
-        functions.
+        The equation, of several layers the one that acted last, or None for a stored run
+        whose terms were the user's own functions.
     times
         Times of the saved states, shape (saves,).
     states
@@ -89,6 +90,11 @@ class Run(Printed):
         different grids.
     quantities
         Meanings and units of the diagnostics, by name, where they are known.
+    layers
+        The layers, of which ``layers.breakpoints`` are the times; None for a run of one
+        equation, and for a stored run of layers with the user's own functions.  A state that
+        was saved at a breakpoint has the diagnostics of the layer that ended there, and
+        ``energy_after`` is the energy of the layer that began.
     """
 
     equation: MeanFieldEquation | None
@@ -103,6 +109,12 @@ class Run(Printed):
     track: Track | None = None
     refinements: tuple[Refinement, ...] = ()
     quantities: dict[str, Quantity] = field(default_factory=dict)
+    layers: Layers | None = None
+
+    @property
+    def dynamics(self) -> Dynamics | None:
+        """What was solved: the layers if there were several, else the equation."""
+        return self.equation if self.layers is None else self.layers
 
     @property
     def energies(self) -> FloatArray:
@@ -135,12 +147,13 @@ class Run(Printed):
         ValueError
             If the run has no equation, or nothing was saved.
         """
-        if self.equation is None or not len(self.times):
-            missing = "no equation" if self.equation is None else "no saved states"
+        dynamics = self.dynamics
+        if dynamics is None or not len(self.times):
+            missing = "no equation" if dynamics is None else "no saved states"
             raise ValueError(f"the run has {missing}: its atoms cannot be followed")
         saves = zip(self.times, self.states, strict=True)
         chosen = Concentration() if settings is None else settings
-        track = followed(self.equation, saves, chosen, events=self.events)
+        track = followed(dynamics, saves, chosen, events=self.events)
         return replace(self, track=track, events=self.events or track.events)
 
     @property
@@ -150,16 +163,20 @@ class Run(Printed):
         held_back = self.statistics.get(HELD_BACK)
         return [*lines, f"not refined: {held_back}"] if held_back else lines
 
+    @property
+    def _solved(self) -> str:
+        return "user's own terms" if self.dynamics is None else str(self.dynamics)
+
     def __repr__(self) -> str:
-        equation = "user's own terms" if self.equation is None else str(self.equation)
+        equation = self._solved
         return (
             f"<Run of {equation}: {len(self.times)} saves to t = {self.final_time:g}, "
             f"stopped by {self.stop.kind}; print it for a summary>"
         )
 
     def __str__(self) -> str:
-        equation = "user's own terms" if self.equation is None else str(self.equation)
-        convention = "" if self.equation is None else f", {self.equation.convention}"
+        equation, dynamics = self._solved, self.dynamics
+        convention = "" if dynamics is None else f", {dynamics.convention}"
         numbers = self.statistics
         lines = [
             f"{equation}{convention}",

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -133,7 +134,13 @@ class StepRecord:
 
 
 class StoppingCondition(ABC):
-    """A condition that decides after each step whether, and why, the run stops."""
+    """A condition that decides after each step whether, and why, the run stops.
+
+    A condition that ``judges_rest`` looks at the last of several layers only, since what rests
+    in one layer moves in the next.
+    """
+
+    judges_rest: ClassVar[bool] = False
 
     @abstractmethod
     def check(self, record: StepRecord) -> StopReason | None:
@@ -145,8 +152,11 @@ class SteadyState(StoppingCondition):
     """Stop when the mass that changes cells per unit time is below ``tolerance``, not growing.
 
     An unstable state near which the change still grows is not steady; metastable
-    clusters that approach each other more slowly than the tolerance are.
+    clusters that approach each other more slowly than the tolerance are.  Of several layers
+    it judges the last one that the run reaches.
     """
+
+    judges_rest = True
 
     tolerance: float = 1e-8
 

@@ -87,7 +87,7 @@ def settings_lines(error: ValidationError, settings: type[BaseModel]) -> list[st
     """Say what is wrong with the settings, one line for each error."""
     lines: list[str] = []
     for found in error.errors(include_url=False):
-        section = str(found["loc"][0]) if found["loc"] else ""
+        section = ".".join(map(str, found["loc"][:2]))
         if found["type"] == "extra_forbidden":
             known = settings.model_fields
             listed = ", ".join(f"[{name}]" for name in known)

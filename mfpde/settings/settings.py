@@ -10,6 +10,8 @@
                   along_axis, weights, activation, biases (zonal); or
                   random = {units, seed, scale}, activation                 (optional)
     [equation]    direction, diffusion
+    [[layers]]    duration, count, attention, perceptron, equation: one table for each layer;
+                  what it leaves out is that of the file                    (optional)
     [start]       kind = "uniform"
                   kind = "perturbed_uniform", amplitude, seed
                   kind = "bumps", angles (circle, zonal) or centres (sphere),
@@ -47,6 +49,12 @@ from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
+from mfpde.runs.layers import (
+    Dynamics,
+    end_time,
+    for_each_layer,
+    with_breakpoints,
+)
 from mfpde.settings.base import SettingsError, noted, of_kind, raise_all, settings_lines
 from mfpde.settings.grid_and_start import (
     GEOMETRY_KINDS,
@@ -54,6 +62,7 @@ from mfpde.settings.grid_and_start import (
     GeometrySection,
     StartSection,
 )
+from mfpde.settings.layer_sections import LayerSection, built_layers, completed
 from mfpde.settings.sections import (
     AttentionSection,
     ConcentrationSection,
@@ -89,6 +98,7 @@ class Settings(BaseModel):
         SerializeAsAny[StartSection], BeforeValidator(of_kind(START_KINDS))
     ]
     solve: SolveSection
+    layers: list[LayerSection] | None = None
     concentration: ConcentrationSection | None = None
     particles: ParticlesSection | None = None
     output: OutputSection = OutputSection()
@@ -98,8 +108,23 @@ class Settings(BaseModel):
         return self._geometry
 
     def build_equation(self) -> MeanFieldEquation:
-        """Return the equation (always the same object, so that its grid is shared)."""
-        return self._equation
+        """Return the equation (always the same object, so that its grid is shared).
+
+        Raises
+        ------
+        SettingsError
+            If the settings have layers, which are several equations.
+        """
+        if not isinstance(self._dynamics, MeanFieldEquation):
+            raise SettingsError(
+                f"[[layers]] are {len(self._dynamics)} equations: this works on one alone; "
+                "leave them out"
+            )
+        return self._dynamics
+
+    def build_dynamics(self) -> Dynamics:
+        """Return what a run solves: the layers if there are any, else the equation."""
+        return self._dynamics
 
     def build_start(self) -> Density:
         """Return the density at time 0."""
@@ -107,17 +132,19 @@ class Settings(BaseModel):
 
     def solve_arguments(self) -> dict[str, Any]:
         """Return the keyword arguments for :func:`mfpde.solve`."""
-        followed = self.concentration
+        followed, times = self.concentration, self.solve.save_times()
+        if self.solve.save_every is None and self.solve.save_at is None:
+            times = with_breakpoints(self._dynamics, times)
         return {
             "t_end": self.solve.t_end,
-            "save_at": self.solve.save_times(),
+            "save_at": times,
             "stop": self.solve.stopping_conditions(),
             "transport": self.solve.transport,
             "atoms": self.solve.atoms,
             "rtol": self.solve.rtol,
             "max_step": self.solve.max_step,
             "track": followed.build() if followed and followed.track else None,
-            **self.solve.refinement(self._geometry, self._equation),
+            **self.solve.refinement(self._geometry, self._dynamics.sharpest),
         }
 
     def to_json(self) -> str:
@@ -136,43 +163,80 @@ class Settings(BaseModel):
         return self.geometry.build()
 
     @cached_property
-    def _equation(self) -> MeanFieldEquation:
+    def _dynamics(self) -> Dynamics:
+        if self.layers is None:
+            return self._built(self.attention, self.perceptron, self.equation)
+        return built_layers(
+            self.layers,
+            attention=self.attention,
+            perceptron=self.perceptron,
+            equation=self.equation,
+            build=self._built,
+        )
+
+    def _built(
+        self,
+        attention: tuple[AttentionSection, ...],
+        perceptron: PerceptronSection | None,
+        equation: EquationSection,
+    ) -> MeanFieldEquation:
         terms: list[Attention | Perceptron] = []
-        terms += [head.build() for head in self.attention]
-        if self.perceptron is not None:
-            terms.append(self.perceptron.build(self._geometry))
-        return self.equation.build(*terms)
+        terms += [head.build() for head in attention]
+        if perceptron is not None:
+            terms.append(perceptron.build(self._geometry))
+        return equation.build(*terms)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _completed(cls, data: Any) -> Any:
+        return completed(data)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if not self.attention and self.perceptron is None:
+        if self.layers == []:
+            raise ValueError("layers = [] needs one table [[layers]] at least")
+        of_layers = [(one.attention, one.perceptron) for one in self.layers or ()]
+        is_complete = bool(of_layers) and all(any(terms) for terms in of_layers)
+        if not (self.attention or self.perceptron or is_complete):
             raise ValueError("an equation needs [attention], [perceptron] or both")
         lines: list[str] = []
         with noted(lines, "[perceptron]"):
             self._check_neurons()
         if not lines:
             with noted(lines, "[geometry]"):
-                self._equation.on(self._geometry)
+                for_each_layer(self._dynamics, lambda e: e.on(self._geometry))
         with noted(lines, "[start]"):
             self.build_start()
         with noted(lines, "[solve]"):
             scheme_for(self.solve.transport, self._geometry)
         with noted(lines, "[solve]"):
-            self.solve.refinement(self._geometry, self._equation)
+            self.solve.refinement(self._geometry, self._dynamics.sharpest)
         with noted(lines, "[solve]"):
-            check_atoms(self.solve.atoms, self._equation, self._geometry)
+            for_each_layer(
+                self._dynamics,
+                lambda e: check_atoms(self.solve.atoms, e, self._geometry),
+            )
+        with noted(lines, "[solve]"):
+            end_time(self._dynamics, self.solve.t_end)
         if self.particles is not None and not lines:
             with noted(lines, "[particles]"):
-                self.particles.check_fits(self._equation, self._geometry)
+                particles = self.particles
+                for_each_layer(
+                    self._dynamics, lambda e: particles.check_fits(e, self._geometry)
+                )
         raise_all(lines)
         return self
 
     def _check_neurons(self) -> None:
         geometry = self._geometry
-        for term in self._equation.externals:
-            term.check_dimension(geometry.dimension)
-            if geometry.axis is not None:
-                term.check_axis(geometry.axis)
+
+        def check(equation: MeanFieldEquation) -> None:
+            for term in equation.externals:
+                term.check_dimension(geometry.dimension)
+                if geometry.axis is not None:
+                    term.check_axis(geometry.axis)
+
+        for_each_layer(self._dynamics, check)
 
 
 def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:

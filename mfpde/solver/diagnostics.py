@@ -25,6 +25,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Density, Measure
+from mfpde.runs.layers import Layers
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import HELD_BACK, Quantity, Refinement, Run
 from mfpde.runs.stopping import StopReason
@@ -47,6 +48,9 @@ class Snapshot(NamedTuple):
         The last time step.
     geometry, state, flow
         The present grid, and the solver's own form of the state and of its velocities.
+    following
+        The equation that acts from now on: at a breakpoint between two layers that of the
+        one that begins, while ``equation`` is that of the one that ends.
     """
 
     equation: MeanFieldEquation
@@ -55,6 +59,7 @@ class Snapshot(NamedTuple):
     geometry: Geometry
     state: State
     flow: Flow
+    following: MeanFieldEquation | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,19 @@ def _energy(seen: Snapshot) -> float:
     atoms = PointMasses(seen.state.points, seen.state.atom_masses)
     grid = seen.equation.on(seen.geometry)
     return grid.energy(seen.state.masses, atoms, seen.flow.moments)
+
+
+def _energy_after(seen: Snapshot) -> float:
+    """Energy by the layer that acts from now on; NaN if it has none."""
+    following = seen.following
+    if following is None or following is seen.equation:
+        return _energy(seen)
+    if not following.has_energy:
+        return np.nan
+    atoms = PointMasses(seen.state.points, seen.state.atom_masses)
+    grid = following.on(seen.geometry)
+    moments = grid.moments(seen.state.masses, atoms)
+    return grid.energy(seen.state.masses, atoms, moments)
 
 
 def _dissipation(seen: Snapshot) -> float:
@@ -121,18 +139,34 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
 }
 
 
+OF_LAYERS: dict[str, Diagnostic] = {
+    "energy_after": Diagnostic(
+        "energy_after",
+        "E of the layer that acts from now on; at a breakpoint energy is that of the layer "
+        "that ends",
+        "1",
+        _energy_after,
+    )
+}
+"""Diagnostics of every run of several layers, beside ``DIAGNOSTICS``."""
+
+
 def chosen_diagnostics(
     own: Diagnostic | Sequence[Diagnostic],
     observe: Mapping[str, Callable[[Measure], float]] | None,
+    *,
+    of_layers: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a run: those of every run, the user's own, the observed.
+
+    Those of every run are more if it is one ``of_layers``.
 
     Raises
     ------
     ValueError
         If a name is taken, or what is given is no diagnostic or no function.
     """
-    chosen = dict(DIAGNOSTICS)
+    chosen = DIAGNOSTICS | (OF_LAYERS if of_layers else {})
     for diagnostic in own if isinstance(own, Sequence) else (own,):
         # Users hand over other things too.
         given: object = diagnostic
@@ -177,7 +211,8 @@ class Recorder:
 
     ``events`` are the events that the solver itself tells of, in their order; ``geometry``
     is the present grid, ``refinements`` are the doublings that led to it, and ``held_back``
-    is the reason of a refinement that ``max_cells`` did not allow, or empty.
+    is the reason of a refinement that ``max_cells`` did not allow, or empty.  ``equation`` is
+    the present one of the ``layers``, if there are several.
     """
 
     equation: MeanFieldEquation
@@ -191,6 +226,7 @@ class Recorder:
     events: list[Event] = field(default_factory=list)
     refinements: list[Refinement] = field(default_factory=list)
     held_back: str = ""
+    layers: Layers | None = None
 
     def begin(self, observers: Iterable[Observer | None]) -> None:
         """Let those of the ``observers`` that are not None see the run from now on."""
@@ -206,7 +242,11 @@ class Recorder:
     def save(self, at: float, state: State, *, flow: Flow, step: float) -> None:
         """Keep the state at time ``at`` with its diagnostics."""
         measure = measure_of(state, self.geometry)
-        seen = Snapshot(self.equation, measure, step, self.geometry, state, flow)
+        dynamics = self.equation if self.layers is None else self.layers
+        following = dynamics.equation_after(at)
+        seen = Snapshot(
+            self.equation, measure, step, self.geometry, state, flow, following
+        )
         row = {d.name: float(d.function(seen)) for d in self.diagnostics}
         self.times.append(at)
         self.states.append(measure)
@@ -253,6 +293,7 @@ class Recorder:
             track=track,
             refinements=tuple(self.refinements),
             quantities=self.quantities,
+            layers=self.layers,
         )
         for observer in self.observers:
             observer.finish(run)

@@ -29,9 +29,8 @@ from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.clouds import moments_about, principal_axes
 from mfpde.measures.measure import Density, Measure
 from mfpde.runs.run import Refinement
-from mfpde.runs.stopping import StoppingCondition, StopReason
 from mfpde.solver.diagnostics import Recorder
-from mfpde.solver.time_loop import FINER_GRID, Stepping, TimeLoop
+from mfpde.solver.time_loop import Stepping, TimeLoop
 from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import Flow, Scheme, State, Transport
 
@@ -270,6 +269,10 @@ class Discretization:
     rtol: float
     exact_atoms: bool
 
+    def check(self, equation: MeanFieldEquation, geometry: Geometry) -> None:
+        """Raise ``ValueError`` if ``equation`` cannot be solved like this on ``geometry``."""
+        self.scheme.transport(equation.on(geometry))
+
     def on(self, geometry: Geometry) -> Stepping:
         """Return the time stepper on ``geometry``, and the exact atoms if there are any."""
         scheme, equation = self.scheme, self.equation
@@ -291,28 +294,12 @@ class Refiner:
     ``record``, and the first one that was not allowed.
     """
 
-    discretization: Discretization
     criterion: RefinementCriterion
     most_cells: int
     record: Recorder
 
-    def run(
-        self,
-        loop: TimeLoop,
-        state: State,
-        *,
-        start_time: float,
-        conditions: tuple[StoppingCondition, ...],
-    ) -> StopReason:
-        """Run ``loop`` to its end, from grid to grid."""
-        loop.finer_grid_wanted = self._wanted
-        reason = loop.run(state, start_time, conditions)
-        while reason.kind == FINER_GRID:
-            self._double(loop, reason.message)
-            reason = loop.go_on(conditions)
-        return reason
-
-    def _wanted(self, loop: TimeLoop, flow: Flow) -> str | None:
+    def wanted(self, loop: TimeLoop, flow: Flow) -> str | None:
+        """Say why ``loop`` needs a finer grid than its own; None if not, or not allowed."""
         transport = loop.stepper.transport
         if self.record.held_back:
             return None
@@ -327,9 +314,12 @@ class Refiner:
             return None
         return reason
 
-    def _double(self, loop: TimeLoop, reason: str) -> None:
+    def double(
+        self, loop: TimeLoop, discretization: Discretization, reason: str
+    ) -> None:
+        """Let ``loop`` continue on the doubled grid, for a ``reason`` that is noted."""
         before = loop.stepper.transport.grid.geometry
-        finer = self.discretization.on(doubled(before))
+        finer = discretization.on(doubled(before))
         transport = finer.stepper.transport
         loop.change_grid(finer, doubled_state(loop.measured, before, transport))
         after = transport.grid.geometry

@@ -14,9 +14,19 @@ from mfpde.arrays import real_number, shown
 from mfpde.atoms import check_atoms, coarseness, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
+from mfpde.runs.layers import (
+    Dynamics,
+    Layers,
+    checked_dynamics,
+    end_time,
+    for_each_layer,
+    stages_of,
+    with_breakpoints,
+)
 from mfpde.runs.observer import Observer, Report, StepObserver, progress_line
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StoppingCondition, save_times, stopping_conditions
+from mfpde.solver.course import Course
 from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
 from mfpde.solver.refinement import (
     DEFAULT_TOLERANCE,
@@ -36,10 +46,10 @@ DEFAULT_SAVES = 50
 
 
 def solve(
-    equation: MeanFieldEquation,
+    equation: MeanFieldEquation | Layers,
     start: AnyMeasure,
     *,
-    t_end: float,
+    t_end: float | None = None,
     save_every: float | None = None,
     save_at: ArrayLike | None = None,
     stop: StoppingCondition | Sequence[StoppingCondition] = (),
@@ -63,17 +73,20 @@ def solve(
     Parameters
     ----------
     equation
-        The equation.
+        The equation, or :class:`Layers` of several, each of which acts for its time: steps end
+        at the breakpoints, where the size of the steps is found anew.  A save at a
+        breakpoint has the diagnostics of the layer that ends, and ``energy_after`` of the one
+        that begins.
     start
         A density, or a density with atoms (which move as exact points).
     t_end
-        End time.
+        End time; of layers at most their depth, which is the default.
     save_every, save_at
         Save at multiples of ``save_every`` (and at the start and the end), or exactly
-        at the times ``save_at``; by default at 50 equal intervals.
+        at the times ``save_at``; by default at 50 equal intervals, and at breakpoints.
     stop
         One or several conditions that end the run early: :class:`SteadyState`,
-        :class:`StepLimit`, :class:`WallTimeLimit`.
+        :class:`StepLimit`, :class:`WallTimeLimit`.  A steady state ends the last layer only.
     transport
         ``"donor_blended"`` (fifth order in smooth regions, third order on the sphere;
         atoms move on the grid; where the blend ends, within ten cells of an atom, its
@@ -121,7 +134,8 @@ def solve(
         A :class:`mfpde.runs.observer.Observer`, which sees saves, followed atoms, events and
         refinements as they happen, and the finished run (as storage does).
     start_time, first_step
-        Time of ``start`` and first step to try: to continue an earlier run.
+        Time of ``start`` and first step to try: to continue an earlier run.  Layers go on in
+        the one that acts from this time on.
 
     Returns
     -------
@@ -133,22 +147,20 @@ def solve(
     ValueError
         Before any work, for wrong times, an unknown transport, terms that do not fit
         the geometry, a grid too coarse for beta, a mass that is not 1, atoms with
-        diffusion, or exact atoms on a zonal grid.
+        diffusion, or exact atoms on a zonal grid; of layers the message names the first
+        that does not fit.
 
     Warns
     -----
     UserWarning
         If the grid is too coarse for exact atoms to form at the right place.
     """
-    # Users hand over other things too.
-    given: object = equation
-    if not isinstance(given, MeanFieldEquation):
-        raise ValueError(f"equation = {shown(given)} must be a MeanFieldEquation")
+    dynamics = checked_dynamics(equation)
     measure = as_measure(start)
     geometry = measure.geometry
-    _check_start(measure, equation)
+    for_each_layer(dynamics, lambda layer: _check_start(measure, layer))
     start_time = real_number("start_time", start_time)
-    t_end = real_number("t_end", t_end, above=start_time)
+    t_end = end_time(dynamics, t_end, after=start_time)
     times = save_times(
         t_end - start_time,
         save_every=save_every,
@@ -158,34 +170,46 @@ def solve(
     rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
     longest = _positive_or_infinite("max_step", max_step)
     first = _positive_or_infinite("first_step", first_step)
+    # Adding the start again must not move the last save past the end.
+    times = np.minimum(times + start_time, t_end)
+    if save_every is None and save_at is None:
+        times = with_breakpoints(dynamics, times)
+    stages = stages_of(dynamics, start_time, t_end, times)
+    first_equation = stages[0].equation
+    layers = dynamics if isinstance(dynamics, Layers) else None
     conditions = stopping_conditions(stop)
-    recorded = chosen_diagnostics(diagnostics, observe)
+    recorded = chosen_diagnostics(diagnostics, observe, of_layers=layers is not None)
     _check_observer(observer)
     check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
-    tracker = _tracker_of(track, equation)
+    tracker = _tracker_of(track, dynamics)
     scheme = scheme_for(transport, geometry, exact_atoms=atoms == "exact")
-    finest = largest_grid(geometry, equation, max_cells) if refine else geometry
-    check_atoms(atoms, equation, geometry)
+    finest = (
+        largest_grid(geometry, dynamics.sharpest, max_cells) if refine else geometry
+    )
+    for_each_layer(dynamics, lambda layer: check_atoms(atoms, layer, geometry))
     if atoms == "exact" and measure.density.total_mass > 0:
-        message = coarseness(equation, finest)
+        message = coarseness(dynamics.sharpest, finest)
         if message is not None:
             warnings.warn(message, stacklevel=2)
-    discretization = Discretization(equation, scheme, rtol, atoms == "exact")
+    discretization = Discretization(first_equation, scheme, rtol, atoms == "exact")
+    if layers is not None:
+        # The finest of the layers decides, before any work.
+        for_each_layer(layers, lambda layer: discretization.check(layer, geometry))
     stepping = discretization.on(geometry)
     exact = stepping.atoms
     record = Recorder(
-        equation,
+        first_equation,
         geometry,
         recorded,
         tracker=tracker,
         # The very list that the exact atoms write to.
         events=[] if exact is None else exact.events,
+        layers=layers,
     )
     loop = TimeLoop(
         stepping,
         record,
-        # Adding the start again must not move the last save past the end.
-        times=np.minimum(times + start_time, t_end),
+        times=times,
         t_end=t_end,
         longest=longest,
         first=first,
@@ -193,22 +217,21 @@ def solve(
     with ExitStack() as stack:
         record.begin([observer, _step_observer(progress, stack)])
         state = _state_of(measure, stepping.stepper.transport, exact is not None)
-        if not refine:
-            reason = loop.run(state, start_time, conditions)
-        else:
+        refiner = None
+        if refine:
             tolerance = (
                 DEFAULT_TOLERANCE if refine_tolerance is None else refine_tolerance
             )
             refiner = Refiner(
-                discretization,
                 RefinementCriterion(tolerance),
                 most_cells=cell_count(finest) if max_cells is None else max_cells,
                 record=record,
             )
-            reason = refiner.run(
-                loop, state, start_time=start_time, conditions=conditions
-            )
+        course = Course(discretization, stages, conditions, refiner)
+        reason = course.run(loop, state, start_time)
     statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
+    if layers is not None:
+        statistics["layers"] = len(layers)
     return record.finish(reason, loop.measured, loop.time, statistics=statistics)
 
 
@@ -239,7 +262,7 @@ def _check_observer(observer: object) -> None:
 
 
 def _tracker_of(
-    track: Concentration | Tracker | None, equation: MeanFieldEquation
+    track: Concentration | Tracker | None, dynamics: Dynamics
 ) -> Tracker | None:
     """Return the tracker that follows the atoms of a run, or None without a track."""
     if track is None or isinstance(track, Tracker):
@@ -251,7 +274,7 @@ def _tracker_of(
             f"track = {shown(given)} must be Concentration(...), the settings of what is "
             "followed, or None"
         )
-    return Tracker(given, equation)
+    return Tracker(given, dynamics)
 
 
 def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:

@@ -1,13 +1,9 @@
-"""The time loop: steps from save to save, and the reasons to stop.
-
-After a step was refused, the loop returns slowly to its size.
-"""
+"""The time loop: steps from save to save, and the reasons to stop."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +11,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.atoms import ExactAtoms
 from mfpde.compiled import compiled_sum
+from mfpde.equation import MeanFieldEquation
 from mfpde.runs.observer import Progress
 from mfpde.runs.stopping import (
     StepRecord,
@@ -26,7 +23,7 @@ from mfpde.runs.stopping import (
     step_too_small,
 )
 from mfpde.solver.diagnostics import Recorder
-from mfpde.solver.time_stepping import StepResult, TimeStepper
+from mfpde.solver.time_stepping import StepBelowRefused, StepResult, TimeStepper
 from mfpde.terms import PointMasses
 from mfpde.transport import Flow, State
 
@@ -34,10 +31,8 @@ CHECKED_EVERY = 8
 """Steps between two looks at whether the grid is fine enough."""
 FINER_GRID = "finer_grid"
 """Kind of the reason with which the loop hands over to a finer grid."""
-_BELOW_REFUSED = 0.8
-_RELEASE = 1.02
-# By then the step may be ten million times as long.
-_REMEMBERED_STEPS = 40
+LAYER_ENDS = "layer_ends"
+"""Kind of the reason with which the loop hands over to the next layer."""
 _RECENT_STEPS = 6
 _AT_REST = 1e-14
 # Below this share of the draining step, accuracy is the grid's matter, not the step's; near
@@ -45,37 +40,6 @@ _AT_REST = 1e-14
 _SMALLEST_SHARE = 1e-3
 # A run of more steps than the inverse of this would never end.
 _SMALLEST_STEP = 1e-13
-
-
-@dataclass
-class StepBelowRefused:
-    """A limit of the step size, below the step that was refused last.
-
-    A refusal sets the limit to 0.8 times the refused step.  Each accepted step raises it, by
-    a larger factor each time, and after 40 accepted steps there is no limit.  Where the step
-    is limited by stability, as late in descent, the error stays small until the step is too
-    long: a step that may double after each success would be refused every other time.
-
-    Attributes
-    ----------
-    step
-        The longest step to try; inf before any step was refused.
-    """
-
-    step: float = np.inf
-    _accepted: int = 0
-
-    def refuse(self, step: float) -> None:
-        """Note that ``step`` was refused."""
-        self.step, self._accepted = _BELOW_REFUSED * step, 0
-
-    def accept(self) -> None:
-        """Note that a step was accepted."""
-        self._accepted += 1
-        if self._accepted > _REMEMBERED_STEPS:
-            self.step = np.inf
-        else:
-            self.step *= _RELEASE**self._accepted
 
 
 class Stepping(NamedTuple):
@@ -86,7 +50,11 @@ class Stepping(NamedTuple):
 
 
 class TimeLoop:
-    """The loop of steps from save to save, which always holds the last finite state."""
+    """The loop of steps from save to save, which always holds the last finite state.
+
+    ``layer_end`` is the time up to which the present equation acts: the end time, unless other
+    layers follow.
+    """
 
     def __init__(
         self,
@@ -101,10 +69,9 @@ class TimeLoop:
         self.stepper, self.atoms = stepping
         self.recorder = recorder
         self.save_times = list(times)
-        self.t_end = t_end
+        self.t_end = self.layer_end = t_end
         self.longest = longest
-        # K is at most 1 or, unshifted, e^beta.
-        self._attention_time = 1.0 / max(1.0, recorder.equation.strength)
+        self._attention_time = _attention_time(recorder.equation)
         self.accurate_step = first
         self.below_refused = StepBelowRefused()
         self.steps = 0
@@ -135,15 +102,34 @@ class TimeLoop:
         self.rates = []
         self.next_check = self.steps
 
+    def change_layer(self, stepping: Stepping, *, end: float) -> None:
+        """Continue under the equation of the recorder, which acts up to ``end``.
+
+        The size of the steps is found anew, as at the start of a run, and the masses are put
+        into the form in which that begins, where a save and a new run would change no more.
+        """
+        if self.measured.masses is self.state.masses:
+            masses = self.stepper.transport.represented(self.state.masses)
+            self.state = self.state.moved(masses, self.state.points)
+        self.stepper, self.atoms = stepping
+        if self.atoms is not None:
+            self.atoms.events = self.recorder.events
+        self.layer_end = end
+        self._attention_time = _attention_time(self.recorder.equation)
+        self.accurate_step = np.inf
+        self.below_refused = StepBelowRefused()
+        self.rates = []
+        self.next_check = self.steps
+
     def go_on(self, conditions: tuple[StoppingCondition, ...]) -> StopReason:
-        """Continue from the present state until the end or a reason to stop."""
+        """Continue from the present state until the layer's end or a reason to stop."""
         try:
             flow = self.stepper.transport.flow(self.state)
             self._save_if_due(flow)
             # What starts as narrow as an atom to be is not carried by the grid at all.
             self.steps_since_hand_off = self.stepper.transport.steps_to_hand_off
             flow = self._handed_off(flow)
-            while self.time < self.t_end:
+            while self.time < self.layer_end:
                 wanted = self._reason_for_finer_grid(flow)
                 if wanted is not None:
                     return wanted
@@ -161,7 +147,23 @@ class TimeLoop:
                     return reason
         except KeyboardInterrupt:
             return interrupted(self.time)
+        if self.layer_end < self.t_end:
+            return StopReason(LAYER_ENDS, f"a layer ends at t = {self.time:.6g}")
         return reached_end(self.time)
+
+    @property
+    def stepping(self) -> Stepping:
+        """What makes the steps at present."""
+        return Stepping(self.stepper, self.atoms)
+
+    @property
+    def _target(self) -> float:
+        """Time that no step crosses: that of the next save, or the end of the layer."""
+        return (
+            min(self.save_times[0], self.layer_end)
+            if self.save_times
+            else self.layer_end
+        )
 
     @property
     def measured(self) -> State:
@@ -183,7 +185,7 @@ class TimeLoop:
     def _step(self, flow: Flow) -> StepResult | StopReason:
         """Take one step, repeated with smaller ones until it is accurate."""
         draining = min(self.stepper.longest_step(self.state, flow), self.longest)
-        target = self.save_times[0] if self.save_times else self.t_end
+        target = self._target
         while True:
             wanted = min(draining, self.accurate_step, self.below_refused.step)
             if wanted < _SMALLEST_STEP * self._horizon():
@@ -238,7 +240,10 @@ class TimeLoop:
         if self.atoms is None:
             return flow
         self.steps_since_hand_off += 1
-        is_due = bool(self.save_times) and self.time >= self.save_times[0]
+        # A layer that ends leaves what a run of it alone would.
+        is_due = self.time >= self._target and (
+            bool(self.save_times) or self.layer_end < self.t_end
+        )
         wait = self.stepper.transport.steps_to_hand_off
         if self.steps_since_hand_off < wait and not is_due:
             return flow
@@ -257,8 +262,8 @@ class TimeLoop:
         return None if reason is None else StopReason(FINER_GRID, reason)
 
     def _atoms_moved(self, atoms: ExactAtoms) -> Flow:
-        """Move the atoms, which hold all the mass, to the next save."""
-        target = self.save_times[0] if self.save_times else self.t_end
+        """Move the atoms, which hold all the mass, to the next save or the layer's end."""
+        target = self._target
         before = self.state
         self.state = atoms.moved_alone(before, start=self.time, end=target)
         flow = self.stepper.transport.flow(self.state)
@@ -315,6 +320,11 @@ class TimeLoop:
         )
         for observer in watching:
             observer.step(progress)
+
+
+def _attention_time(equation: MeanFieldEquation) -> float:
+    """Time in which attention moves a unit mass: K is at most 1 or, unshifted, e^beta."""
+    return 1.0 / max(1.0, equation.strength)
 
 
 @compiled_sum

@@ -14,7 +14,8 @@ and 0 for a velocity that does not depend on the measure.  With
 diffusion, where heat flows exactly in time, the change by transport alone is compared
 with the transport's rates at both ends of the step: stiff heat costs no steps, and the
 splitting error remains. A step is repeated if the error exceeds ``rtol`` times
-dt times the size of g' (more where the grid itself does not resolve the measure).
+dt times the size of g' (more where the grid itself does not resolve the measure).  After a
+refusal steps return slowly to their size.
 """
 
 from __future__ import annotations
@@ -50,6 +51,41 @@ _NEGLIGIBLE_RATE = 1e-8
 _CLOUD_SHARE = 0.5
 _ENERGY_ROUNDING = 1e-15
 _SHARE_AFTER_FAILURE = 0.1
+_BELOW_REFUSED = 0.8
+_RELEASE = 1.02
+# By then the step may be ten million times as long.
+_REMEMBERED_STEPS = 40
+
+
+@dataclass
+class StepBelowRefused:
+    """A limit of the step size, below the step that was refused last.
+
+    A refusal sets the limit to 0.8 times the refused step.  Each accepted step raises it, by
+    a larger factor each time, and after 40 accepted steps there is no limit.  Where the step
+    is limited by stability, as late in descent, the error stays small until the step is too
+    long: a step that may double after each success would be refused every other time.
+
+    Attributes
+    ----------
+    step
+        The longest step to try; inf before any step was refused.
+    """
+
+    step: float = np.inf
+    _accepted: int = 0
+
+    def refuse(self, step: float) -> None:
+        """Note that ``step`` was refused."""
+        self.step, self._accepted = _BELOW_REFUSED * step, 0
+
+    def accept(self) -> None:
+        """Note that a step was accepted."""
+        self._accepted += 1
+        if self._accepted > _REMEMBERED_STEPS:
+            self.step = np.inf
+        else:
+            self.step *= _RELEASE**self._accepted
 
 
 class StepMoments(NamedTuple):

@@ -10,9 +10,10 @@
     mass(time), energy(time), ...               the diagnostics, by name
     tracked_masses(time, tracked_atom), ...     atoms followed in time (track_record)
 
-with equation, geometry, settings, kernel convention and the reason of the end as
-attributes; so are events and the tree of the atoms.  A group ``particles`` holds a
-particle run beside the density run; a group ``final`` holds the last state if it was not saved.
+with equation (or layers and their breakpoints), geometry, settings, kernel convention and the
+reason of the end as attributes; so are events and the tree of the atoms.  A group
+``particles`` holds a particle run beside the density run; a group ``final`` holds the last
+state if it was not saved.
 """
 
 from mfpde.storage.growing_store import StoreError

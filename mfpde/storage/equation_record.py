@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import zarr
@@ -20,6 +20,7 @@ from mfpde.arrays import nearest
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.runs.layers import Layers, breakpoints_of, layer_before
 from mfpde.runs.run import Refinement
 from mfpde.storage.growing_store import GrowingStore
 from mfpde.storage.state_record import coordinates
@@ -28,6 +29,11 @@ from mfpde.terms.activation import Activation
 from mfpde.terms.activations import ACTIVATIONS
 
 Record = dict[str, Any]
+
+EQUATION = "equation"
+LAYERS = "layers"
+"""Attribute of a store of several layers; ``equation`` is then that of the last one."""
+BREAKPOINTS = "breakpoints"
 
 TERMS: dict[str, type[Attention | Perceptron]] = {
     "attention": Attention,
@@ -65,6 +71,41 @@ def equation_from_dict(record: Record | None) -> MeanFieldEquation | None:
     return MeanFieldEquation(
         *terms, direction=record["direction"], diffusion=record["diffusion"]
     )
+
+
+def layers_to_dict(layers: Layers) -> Record:
+    """Return the record of ``layers``; an equation with a user's functions is None in it."""
+    listed = [
+        {"duration": duration, "equation": equation_to_dict(equation)}
+        for equation, duration in layers
+    ]
+    return {"seed": layers.seed, "layers": listed}
+
+
+class StoredDynamics(NamedTuple):
+    """The equation under which a stored run ended, and its layers, where they are known."""
+
+    equation: MeanFieldEquation | None
+    layers: Layers | None
+
+
+def stored_dynamics(attributes: Mapping[str, Any], final_time: float) -> StoredDynamics:
+    """Return what a stored run solved up to ``final_time``.
+
+    Of layers of which one has a user's functions the equation at the end is still known.
+    """
+    if LAYERS not in attributes:
+        record = json.loads(str(attributes[EQUATION]))
+        return StoredDynamics(equation_from_dict(record), None)
+    record = json.loads(str(attributes[LAYERS]))
+    equations = [equation_from_dict(one["equation"]) for one in record["layers"]]
+    durations = [float(one["duration"]) for one in record["layers"]]
+    at_end = equations[layer_before(breakpoints_of(durations), final_time)]
+    known = [equation for equation in equations if equation is not None]
+    if len(known) < len(equations):
+        return StoredDynamics(at_end, None)
+    pairs = zip(known, durations, strict=True)
+    return StoredDynamics(at_end, Layers(pairs, seed=record["seed"]))
 
 
 def geometry_to_dict(geometry: Geometry) -> Record:

@@ -19,7 +19,8 @@ import zarr
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StopReason, interrupted
 from mfpde.storage.equation_record import (
-    equation_from_dict,
+    LAYERS,
+    stored_dynamics,
     stored_geometries,
     stored_refinements,
 )
@@ -107,14 +108,17 @@ def _loaded(
     junctions = str(attributes.get(JUNCTIONS, "[]"))
     track = stored_track(dataset, junctions, dimension=final.dimension)
     diagnostics = stored_diagnostics(dataset)
+    reached = float(attributes.get("final_time", final_time))
+    dynamics = stored_dynamics(attributes, reached)
     return Run(
-        equation=equation_from_dict(json.loads(attributes["equation"])),
+        equation=dynamics.equation,
+        layers=dynamics.layers,
         times=times,
         states=states,
         diagnostics=diagnostics,
         stop=stop_of(attributes, final_time),
         final=final,
-        final_time=float(attributes.get("final_time", final_time)),
+        final_time=reached,
         statistics=json.loads(attributes.get("statistics", "{}")),
         # A process may have been killed between events and the save after them.
         events=tuple(
@@ -188,7 +192,10 @@ def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
 
 
 def _attributes_checksum(attributes: Mapping[str, Any]) -> int:
-    return zlib.crc32(json.dumps([attributes.get(name) for name in _FIXED]).encode())
+    fixed = [attributes.get(name) for name in _FIXED]
+    # A store without layers has the checksum that it always had.
+    fixed += [attributes[LAYERS]] if LAYERS in attributes else []
+    return zlib.crc32(json.dumps(fixed).encode())
 
 
 def has_particles(path: str | Path) -> bool:

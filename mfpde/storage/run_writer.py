@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import zarr
 
-from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import Quantity, Refinement, Run
-from mfpde.storage.equation_record import StoredGrids, equation_to_dict
+from mfpde.storage.equation_record import (
+    BREAKPOINTS,
+    EQUATION,
+    LAYERS,
+    StoredGrids,
+    equation_to_dict,
+    layers_to_dict,
+)
 from mfpde.storage.growing_store import GrowingStore
 from mfpde.storage.run_reader import (
     EVENTS,
@@ -54,7 +61,7 @@ class RunWriter(Observer):
     path
         Path of the store; missing directories are made.
     equation
-        The equation; one with a user's functions is stored without its terms.
+        The equation, or layers; one with a user's functions is stored without its terms.
     geometry
         The grid of the densities; None for particles.
     settings
@@ -75,18 +82,22 @@ class RunWriter(Observer):
     def __init__(
         self,
         path: str | Path,
-        equation: MeanFieldEquation | None,
+        equation: Dynamics | None,
         geometry: Geometry | None,
         *,
         settings: Settings | None = None,
         overwrite: bool = False,
         group: str | None = None,
     ) -> None:
-        attributes = {
+        last = equation.equations[-1] if isinstance(equation, Layers) else equation
+        attributes: dict[str, Any] = {
             "mfpde_version": __version__,
             "convention": equation.convention if equation is not None else "unknown",
-            "equation": json.dumps(equation_to_dict(equation) if equation else None),
+            EQUATION: json.dumps(equation_to_dict(last) if last else None),
         }
+        if isinstance(equation, Layers):
+            attributes[LAYERS] = json.dumps(layers_to_dict(equation))
+            attributes[BREAKPOINTS] = equation.breakpoints.tolist()
         if settings is not None:
             attributes["settings"] = settings.to_json()
         self._open(created_group(path, group, overwrite))
@@ -216,7 +227,7 @@ def save(
     """
     first = run.states[0] if run.states else run.final
     geometry = None if isinstance(first, Atoms) else as_measure(first).geometry
-    writer = RunWriter(path, run.equation, geometry, overwrite=overwrite, group=group)
+    writer = RunWriter(path, run.dynamics, geometry, overwrite=overwrite, group=group)
     writer.begin(run.quantities)
     track = run.track
     places = {} if track is None else {t: i for i, t in enumerate(track.times.tolist())}

@@ -1,7 +1,18 @@
-"""Convergence studies: one run on a ladder of grids, judged by the atoms that it gives."""
+"""Studies of many runs: on a ladder of grids, or of random layers.
 
+A convergence study judges the ladder by the atoms that it gives; an ensemble measures how fast
+tokens come together under random weights.
+"""
+
+from mfpde.studies.ensembles import Ensemble, ensemble
 from mfpde.studies.quantity import Converging
 from mfpde.studies.result import AtomConvergence
 from mfpde.studies.study import convergence_to_atoms
 
-__all__ = ["AtomConvergence", "Converging", "convergence_to_atoms"]
+__all__ = [
+    "AtomConvergence",
+    "Converging",
+    "Ensemble",
+    "convergence_to_atoms",
+    "ensemble",
+]

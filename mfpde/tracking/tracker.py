@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -29,6 +30,20 @@ CORE_RADII = 3.0
 """A region this close to a carried atom, in its own radii, is that atom."""
 
 
+class EquationInTime(Protocol):
+    """An equation, or layers of several: which one acts up to a time, and which from it on."""
+
+    def equation_before(self, time: float) -> MeanFieldEquation:
+        """Equation that acts up to ``time``."""
+
+    def equation_after(self, time: float) -> MeanFieldEquation:
+        """Equation that acts from ``time`` on."""
+
+    @property
+    def sharpest(self) -> MeanFieldEquation:
+        """The equation of largest beta."""
+
+
 class Tracker:
     """Follows atoms from save to save; :attr:`track` is what it has seen so far.
 
@@ -37,16 +52,18 @@ class Tracker:
     settings
         Settings of the atoms to follow.
     equation
-        The equation of the run.
+        The equation of the run, or its layers: then each save is judged by the layer that
+        acts up to it, and the flow between two saves goes over from the layer that acts
+        after the first to the one that acts before the second.
     """
 
-    def __init__(self, settings: Concentration, equation: MeanFieldEquation) -> None:
+    def __init__(self, settings: Concentration, equation: EquationInTime) -> None:
         self.settings = settings
         self.equation = equation
         self.times: list[float] = []
         self.seen: list[SeenAtoms] = []
         self.verdicts: list[str] = []
-        self._core = ball_radius(equation)
+        self._core = ball_radius(equation.sharpest)
         # In ascent two basins are never closer than two of these.
         self._reach = 2 * self._core
         self._tree = Tree(settings, reach=self._reach)
@@ -83,7 +100,7 @@ class Tracker:
         if self.times and time <= self.times[-1]:
             # A run that goes on from a save starts with that very save.
             return
-        report = concentration(measure, self.equation)
+        report = concentration(measure, self.equation.equation_before(time))
         sighting = sighting_of(measure, report, self.settings, core=self._core)
         told = [event for event in events[self._events_taken :] if event.time <= time]
         self._events_taken += len(told)
@@ -126,8 +143,8 @@ class Tracker:
             # Atoms of a zonal measure lie at the poles and stay there.
             return AtRest()
         fields = FieldsAtEnds(
-            VelocityField(self.equation, before),
-            VelocityField(self.equation, measure),
+            VelocityField(self.equation.equation_after(times.start), before),
+            VelocityField(self.equation.equation_before(times.end), measure),
         )
         return FlowBetween(fields, times, reach=self._core)
 
@@ -135,7 +152,7 @@ class Tracker:
     def resumed(
         cls,
         settings: Concentration,
-        equation: MeanFieldEquation,
+        equation: EquationInTime,
         *,
         track: Track,
         states: Sequence[AnyMeasure],
@@ -179,7 +196,7 @@ class Tracker:
 
 
 def followed(
-    equation: MeanFieldEquation,
+    equation: EquationInTime,
     saves: Iterable[tuple[float, AnyMeasure]],
     settings: Concentration,
     *,

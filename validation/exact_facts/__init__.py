@@ -7,6 +7,8 @@ SCRIPTS: tuple[str, ...] = (
     "one_neuron",
     "linear_potential",
     "quadratic_potential",
+    "several_layers",
+    "shared_noise",
     "two_atoms",
     "equiangular_atoms",
     "sliding_atom",

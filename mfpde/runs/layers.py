@@ -1,0 +1,349 @@
+r"""Layers: an equation that is piecewise constant in time, as the weights of a network are.
+
+Layer k acts on the interval (t_k, t_k+1] between two breakpoints t_0 = 0 < t_1 < ... < t_n,
+the depth of the network.  A run ends a step exactly at each of them, and every stage of a step
+belongs to one layer.  At a breakpoint itself the layer that ends there counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, read_only, real_number, shown, whole_number
+from mfpde.equation import MeanFieldEquation
+
+SLIVER = 1e-12
+"""Times that differ by less than this share of the depth are the same time."""
+
+
+class Layer(NamedTuple):
+    """An equation, and how long it acts."""
+
+    equation: MeanFieldEquation
+    duration: float
+
+
+Sampler: TypeAlias = Callable[[np.random.Generator, int], MeanFieldEquation]
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Layers:
+    r"""Equations one after the other: ``solve(Layers([(equation, duration), ...]), start)``.
+
+    Parameters
+    ----------
+    layers
+        Pairs of an equation and its duration, from the first layer to the last.  An equation
+        may consist of an external term alone.
+    seed
+        The seed from which random layers were drawn, if they were (:meth:`random`).
+
+    Attributes
+    ----------
+    equations
+        The equations, from the first layer to the last.
+    durations
+        Their durations, shape (layers,).
+    breakpoints
+        Times at which layers begin and end, from 0 to the depth, shape (layers + 1,).
+
+    Raises
+    ------
+    ValueError
+        For no layers at all, something that is no equation, a duration that is no finite
+        number above 0 or is below 1e-12 of the depth, or layers of different dimensions; the
+        message names the layer.
+    """
+
+    equations: tuple[MeanFieldEquation, ...]
+    durations: FloatArray
+    seed: int | None
+
+    def __init__(
+        self,
+        layers: Iterable[tuple[MeanFieldEquation, float]],
+        *,
+        seed: int | None = None,
+    ) -> None:
+        # Users hand over other things too.
+        given: object = layers
+        if not isinstance(given, Iterable):
+            raise ValueError(
+                f"layers = {shown(given)} must be a list of pairs (equation, duration)"
+            )
+        pairs = [_checked(index, pair) for index, pair in enumerate(given)]
+        if not pairs:
+            raise ValueError(
+                "layers is empty: at least one pair (equation, duration) is needed"
+            )
+        durations = np.array([pair.duration for pair in pairs])
+        _check_dimensions([pair.equation for pair in pairs])
+        shortest = int(durations.argmin())
+        depth = math.fsum(durations)
+        if durations[shortest] <= SLIVER * depth:
+            raise ValueError(
+                f"layers[{shortest}]: duration = {durations[shortest]:g} must be more than "
+                f"{SLIVER:g} of the total depth, {depth:g}"
+            )
+        object.__setattr__(self, "equations", tuple(pair.equation for pair in pairs))
+        object.__setattr__(self, "durations", read_only(durations))
+        object.__setattr__(self, "seed", seed)
+
+    @classmethod
+    def random(
+        cls, sampler: Sampler, *, count: int, duration: float, seed: int
+    ) -> Layers:
+        r"""Draw ``count`` layers of the same ``duration``, each by ``sampler(rng, index)``.
+
+        One generator, numpy's ``default_rng(seed)``, goes from layer to layer: the same seed
+        gives the same layers, and the first layers of more are those of fewer.
+
+        With independent weights of mean zero and size duration^(-1/2) the tokens follow, as
+        the duration tends to 0, the Stratonovich equation dX = P_X sum_j sigma_j(X) o dW_j
+        with a noise that all of them share (Wong and Zakai).  Random quadratic potentials
+        V = x.Qx/2, each by its eigenvectors as neurons with linear activation::
+
+            def quadratic(rng, index):
+                square = rng.standard_normal((dimension, dimension))
+                form = (square + square.T) / np.sqrt(2 * dimension * duration)
+                weights, vectors = np.linalg.eigh(form)
+                neurons = mfpde.Perceptron(vectors.T, weights, "linear")
+                return mfpde.MeanFieldEquation(neurons, direction="ascent")
+
+        Parameters
+        ----------
+        sampler
+            Function of a generator and the layer's index, from 0, that returns an equation.
+        count
+            Number of layers.
+        duration
+            Duration of each layer.
+        seed
+            A whole number of at least 0.
+
+        Raises
+        ------
+        ValueError
+            For an argument out of its range, or a sampler that returns no equation.
+        """
+        if not callable(sampler):
+            raise ValueError(
+                f"sampler = {shown(sampler)} must be a function of a generator and the "
+                "layer's index that returns a MeanFieldEquation"
+            )
+        count = whole_number("count", count, at_least=1)
+        duration = real_number("duration", duration, above=0.0)
+        seed = whole_number("seed", seed, at_least=0)
+        generator = np.random.default_rng(seed)
+        drawn = [(sampler(generator, index), duration) for index in range(count)]
+        return cls(drawn, seed=seed)
+
+    @cached_property
+    def breakpoints(self) -> FloatArray:
+        """Times at which layers begin and end, from 0 to the depth, shape (layers + 1,)."""
+        return breakpoints_of(self.durations)
+
+    @property
+    def depth(self) -> float:
+        """The sum of all durations, at which the last layer ends."""
+        return float(self.breakpoints[-1])
+
+    def __len__(self) -> int:
+        return len(self.equations)
+
+    def __iter__(self) -> Iterator[Layer]:
+        return map(Layer, self.equations, self.durations.tolist())
+
+    def equation_before(self, time: float) -> MeanFieldEquation:
+        """Equation that acts up to ``time``: at a breakpoint that of the layer that ends."""
+        return self.equations[layer_before(self.breakpoints, time)]
+
+    def equation_after(self, time: float) -> MeanFieldEquation:
+        """Equation that acts from ``time`` on: at a breakpoint that of the layer that begins."""
+        return self.equations[layer_after(self.breakpoints, time)]
+
+    @property
+    def sharpest(self) -> MeanFieldEquation:
+        """The first of the equations of largest beta, which needs the finest grid."""
+        return max(self.equations, key=lambda equation: equation.sharpness)
+
+    @property
+    def convention(self) -> str:
+        """The kernel conventions of the layers in words."""
+        return ", ".join(dict.fromkeys(e.convention for e in self.equations))
+
+    def __repr__(self) -> str:
+        drawn = "" if self.seed is None else f", seed {self.seed}"
+        plural = "s" * (len(self) > 1)
+        return f"<Layers: {len(self)} layer{plural} of depth {self.depth:g}{drawn}>"
+
+
+Dynamics: TypeAlias = MeanFieldEquation | Layers
+"""What a run can solve: one equation, or layers of several."""
+
+
+def _checked(index: int, pair: object) -> Layer:
+    if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+        raise ValueError(
+            f"layers[{index}] = {shown(pair)} must be a pair (equation, duration)"
+        )
+    equation, duration = pair
+    if not isinstance(equation, MeanFieldEquation):
+        raise ValueError(
+            f"layers[{index}]: equation = {shown(equation)} must be a MeanFieldEquation (a "
+            "potential alone is one too: MeanFieldEquation(potential, direction=...))"
+        )
+    try:
+        return Layer(equation, real_number("duration", duration, above=0.0))
+    except ValueError as error:
+        raise ValueError(f"layers[{index}]: {error}") from error
+
+
+def _check_dimensions(equations: Sequence[MeanFieldEquation]) -> None:
+    """Raise ``ValueError`` unless all layers that name a dimension name the same."""
+    first: tuple[int, int] | None = None
+    for index, equation in enumerate(equations):
+        for term in equation.terms:
+            dimension = getattr(term, "dimension", None)
+            if dimension is None:
+                continue
+            first = first or (index, dimension)
+            if dimension != first[1]:
+                raise ValueError(
+                    f"layers[{index}] lives in dimension {dimension}, but "
+                    f"layers[{first[0]}] in dimension {first[1]}: all must have the same"
+                )
+
+
+def breakpoints_of(durations: Iterable[float]) -> FloatArray:
+    """Return the correctly rounded partial sums of ``durations`` (n,), from 0, (n + 1,)."""
+    given = list(durations)
+    sums = [math.fsum(given[:count]) for count in range(len(given) + 1)]
+    return read_only(np.array(sums))
+
+
+def layer_before(breakpoints: FloatArray, time: float) -> int:
+    """Index of the layer that acts up to ``time``; the first at 0, the last beyond the end."""
+    inner = breakpoints[1:-1] + SLIVER * breakpoints[-1]
+    return int(np.searchsorted(inner, time, side="left"))
+
+
+def layer_after(breakpoints: FloatArray, time: float) -> int:
+    """Index of the layer that acts from ``time`` on; the last one at the end and beyond."""
+    inner = breakpoints[1:-1] - SLIVER * breakpoints[-1]
+    return int(np.searchsorted(inner, time, side="right"))
+
+
+def largest_diffusion(dynamics: Dynamics) -> float:
+    """Return the diffusion of an equation, of layers the largest."""
+    if isinstance(dynamics, MeanFieldEquation):
+        return dynamics.diffusion
+    return max(equation.diffusion for equation in dynamics.equations)
+
+
+class Stage(NamedTuple):
+    """A part of a run: the equation that acts in it, and the time at which it ends."""
+
+    equation: MeanFieldEquation
+    end: float
+
+
+def stages_of(
+    dynamics: Dynamics, start_time: float, t_end: float, saves: FloatArray
+) -> tuple[Stage, ...]:
+    """Return the parts of a run from ``start_time`` to ``t_end``: one for each layer.
+
+    A breakpoint that is one of the times of the ``saves``, up to rounding, is put there, so
+    that no sliver of a step lies between them.
+    """
+    if isinstance(dynamics, MeanFieldEquation):
+        return (Stage(dynamics, t_end),)
+    breaks = dynamics.breakpoints
+    tolerance = SLIVER * dynamics.depth
+    first = layer_after(breaks, start_time)
+    ends = breaks[first + 1 :]
+    inner = ends[ends < t_end - tolerance]
+    if len(saves):
+        nearest = saves[np.abs(inner[:, np.newaxis] - saves).argmin(axis=1)]
+        inner = np.where(np.abs(nearest - inner) <= tolerance, nearest, inner)
+    return tuple(
+        Stage(dynamics.equations[first + k], end)
+        for k, end in enumerate([*inner.tolist(), t_end])
+    )
+
+
+def end_time(dynamics: Dynamics, t_end: float | None, *, after: float = 0.0) -> float:
+    """Return the end time of a run, by default the depth of its layers.
+
+    Raises
+    ------
+    ValueError
+        If it is missing for a single equation, not above the start ``after``, or beyond the
+        last layer.
+    """
+    if isinstance(dynamics, MeanFieldEquation):
+        if t_end is None:
+            raise ValueError("t_end = None must be the end time of the run")
+        return real_number("t_end", t_end, above=after)
+    depth = dynamics.depth
+    if t_end is None:
+        return real_number("t_end, the depth of the layers,", depth, above=after)
+    t_end = real_number("t_end", t_end, above=after)
+    if t_end > depth * (1 + SLIVER):
+        raise ValueError(
+            f"t_end = {t_end:g} must be at most the total depth of the {len(dynamics)} "
+            f"layers, {depth:g}"
+        )
+    return t_end
+
+
+def begins_layer(dynamics: Dynamics, time: float) -> bool:
+    """Whether ``time`` is a breakpoint between two layers."""
+    if isinstance(dynamics, MeanFieldEquation):
+        return False
+    breaks = dynamics.breakpoints
+    return layer_before(breaks, time) < layer_after(breaks, time)
+
+
+def with_breakpoints(dynamics: Dynamics, times: FloatArray) -> FloatArray:
+    """Return the ``times`` of saves with the breakpoints between them; both only once."""
+    if isinstance(dynamics, MeanFieldEquation):
+        return times
+    breaks, tolerance = dynamics.breakpoints, SLIVER * dynamics.depth
+    inner = breaks[(breaks > times[0] + tolerance) & (breaks < times[-1] - tolerance)]
+    together = np.sort(np.concatenate([times, inner]))
+    kept = np.append(np.diff(together) > tolerance, True)
+    return np.asarray(together[kept])
+
+
+def checked_dynamics(dynamics: object) -> Dynamics:
+    """Return an equation or layers; anything else raises ``ValueError``."""
+    if not isinstance(dynamics, MeanFieldEquation | Layers):
+        raise ValueError(
+            f"equation = {shown(dynamics)} must be a MeanFieldEquation or Layers"
+        )
+    return dynamics
+
+
+def for_each_layer(
+    dynamics: Dynamics, check: Callable[[MeanFieldEquation], object]
+) -> None:
+    """Call ``check`` with each equation; its ``ValueError`` is made to name the layer."""
+    if isinstance(dynamics, MeanFieldEquation):
+        check(dynamics)
+        return
+    seen: set[int] = set()
+    for index, equation in enumerate(dynamics.equations):
+        if id(equation) in seen:
+            continue
+        seen.add(id(equation))
+        try:
+            check(equation)
+        except ValueError as error:
+            raise ValueError(f"layers[{index}]: {error}") from error

@@ -1,0 +1,66 @@
+"""The course of a run: from layer to layer, and from grid to grid, in one time loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mfpde.runs.layers import Stage
+from mfpde.runs.stopping import StoppingCondition, StopReason
+from mfpde.solver.refinement import Discretization, Refiner
+from mfpde.solver.time_loop import FINER_GRID, LAYER_ENDS, TimeLoop
+from mfpde.transport import State
+
+
+@dataclass(eq=False)
+class Course:
+    """The stages that a time loop goes through, each under one equation.
+
+    Attributes
+    ----------
+    discretization
+        The way to solve the present equation.
+    stages
+        The present stage and those that follow.
+    conditions
+        What may stop the run; what judges rest may do so in the last stage alone.
+    refiner
+        Doubles the grid where it must be finer, if that is wanted.
+    """
+
+    discretization: Discretization
+    stages: tuple[Stage, ...]
+    conditions: tuple[StoppingCondition, ...]
+    refiner: Refiner | None = None
+
+    def run(self, loop: TimeLoop, state: State, start_time: float) -> StopReason:
+        """Run ``loop``, which steps in the first stage, from ``state`` to its end."""
+        if self.refiner is not None:
+            loop.finer_grid_wanted = self.refiner.wanted
+        loop.layer_end = self.stages[0].end
+        reason = loop.run(state, start_time, self._present_conditions)
+        while True:
+            if reason.kind == FINER_GRID and self.refiner is not None:
+                self.refiner.double(loop, self.discretization, reason.message)
+            elif reason.kind == LAYER_ENDS:
+                self._enter_next(loop)
+            else:
+                return reason
+            reason = loop.go_on(self._present_conditions)
+
+    @property
+    def _present_conditions(self) -> tuple[StoppingCondition, ...]:
+        if len(self.stages) == 1:
+            return self.conditions
+        return tuple(c for c in self.conditions if not c.judges_rest)
+
+    def _enter_next(self, loop: TimeLoop) -> None:
+        """Let ``loop`` continue with the next stage, on the grid that it has reached."""
+        before = self.discretization.equation
+        self.stages = self.stages[1:]
+        equation, end = self.stages[0]
+        self.discretization = replace(self.discretization, equation=equation)
+        geometry = loop.stepper.transport.grid.geometry
+        is_same = equation is before
+        stepping = loop.stepping if is_same else self.discretization.on(geometry)
+        loop.recorder.equation = equation
+        loop.change_layer(stepping, end=end)

@@ -1,0 +1,323 @@
+r"""Ensembles of random layers: how tokens come together under weights that they share.
+
+For each draw of the layers a run from the same start, and of each run
+
+- the **two-token statistic** (1 - |int x dmu|^2) / 2, the mean of (1 - x.x') / 2 over two
+  tokens x, x' of mu: 0 where all have met, 1/2 where they are balanced;
+- its energy;
+- of tokens the **largest Lyapunov exponent**: the rate log|delta(T)| / T, per unit of time, at
+  which a small displacement delta of the first token grows in the field of all,
+
+      delta' = D v[mu(t)](x(t)) delta,      |delta(0)| = 1,
+
+  integrated along with the tokens as its direction and the logarithm of its length.  Tokens
+  that synchronise have a negative one.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.integrate import solve_ivp
+
+from mfpde.arrays import FloatArray, shown, whole_number
+from mfpde.equation import MeanFieldEquation
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.notebook import Printed
+from mfpde.particles import solve_particles
+from mfpde.runs.layers import Layers, end_time, stages_of
+from mfpde.runs.stopping import save_times
+from mfpde.solver.solve import DEFAULT_SAVES, solve
+from mfpde.terms.external import tangential
+
+MakeLayers = Callable[[np.random.Generator], Layers]
+_DIFFERENCE = 1e-5
+"""Half the distance, as a tangent, of the points whose velocities give D v."""
+_RTOL, _ATOL = 1e-9, 1e-10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ensemble(Printed):
+    """Runs of random layers from one start.
+
+    Attributes
+    ----------
+    times
+        Times of the saves, shape (times,).
+    two_token
+        (1 - |int x dmu|^2) / 2 of each run and save, shape (runs, times).
+    energies
+        Energies, shape (runs, times); at a breakpoint of the layer that ends, NaN where there
+        is none.
+    lyapunov
+        Largest Lyapunov exponents up to the end, per unit of time, shape (runs,); NaN if the
+        start has a density, or they were not asked for.
+    seeds
+        The seed of each run: its layers are ``make_layers(np.random.default_rng(seed))``.
+    seed
+        The seed from which these were drawn.
+    """
+
+    times: FloatArray
+    two_token: FloatArray
+    energies: FloatArray
+    lyapunov: FloatArray
+    seeds: tuple[int, ...]
+    seed: int
+
+    @property
+    def mean_two_token(self) -> FloatArray:
+        """Mean of the two-token statistic over the runs, shape (times,)."""
+        return np.asarray(self.two_token.mean(axis=0))
+
+    @property
+    def two_token_error(self) -> FloatArray:
+        """Standard error of that mean, shape (times,); NaN for a single run."""
+        return _standard_error(self.two_token)
+
+    @property
+    def mean_energy(self) -> FloatArray:
+        """Mean energy over the runs, shape (times,)."""
+        return np.asarray(self.energies.mean(axis=0))
+
+    @property
+    def energy_error(self) -> FloatArray:
+        """Standard error of the mean energy, shape (times,); NaN for a single run."""
+        return _standard_error(self.energies)
+
+    @property
+    def mean_lyapunov(self) -> float:
+        """Mean of the largest Lyapunov exponents."""
+        return float(self.lyapunov.mean())
+
+    @property
+    def lyapunov_error(self) -> float:
+        """Standard error of their mean; NaN for a single run."""
+        return float(_standard_error(self.lyapunov))
+
+    def __str__(self) -> str:
+        statistic, errors = self.mean_two_token, self.two_token_error
+        lines = [
+            f"{len(self.seeds)} runs of random layers to t = {self.times[-1]:g}, seed "
+            f"{self.seed}",
+            f"two-token statistic {statistic[0]:.4g} -> {statistic[-1]:.4g} "
+            f"± {errors[-1]:.1g}",
+            f"energy {self.mean_energy[0]:.6g} -> {self.mean_energy[-1]:.6g} "
+            f"± {self.energy_error[-1]:.1g}",
+        ]
+        if np.isfinite(self.lyapunov).all():
+            lines.append(
+                f"largest Lyapunov exponent {self.mean_lyapunov:.4g} "
+                f"± {self.lyapunov_error:.1g}"
+            )
+        return "\n".join(lines)
+
+
+def ensemble(
+    make_layers: MakeLayers,
+    start: AnyMeasure,
+    *,
+    runs: int,
+    seed: int,
+    t_end: float | None = None,
+    save_every: float | None = None,
+    save_at: ArrayLike | None = None,
+    lyapunov: bool = True,
+    jobs: int = 1,
+    **options: Any,
+) -> Ensemble:
+    """Run ``runs`` draws of random layers from the same ``start``.
+
+    Parameters
+    ----------
+    make_layers
+        Function of a generator that draws :class:`Layers`, all of the same depth.
+    start
+        Atoms are moved as tokens, in any dimension; a density or a measure with one is solved
+        on its grid.
+    runs
+        Number of draws.
+    seed
+        A whole number of at least 0.  Each run has a seed of its own, drawn from it: the same
+        seed gives the same numbers, whatever ``jobs`` is.
+    t_end, save_every, save_at
+        As for :func:`mfpde.solve`; by default the depth of the layers, and 50 equal intervals.
+    lyapunov
+        Whether the exponents of tokens are computed, which costs more than the runs.
+    jobs
+        Number of processes; more than one need a ``make_layers`` that can be sent to them, a
+        function of a module.
+    options
+        More arguments of :func:`mfpde.solve_particles` for tokens, of :func:`mfpde.solve` for
+        a density: ``rtol``, ``time_step``, ``transport``, ...
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range, a ``make_layers`` that returns no layers, layers that
+        end before ``t_end``, or one that cannot be sent to other processes.
+    """
+    if not callable(make_layers):
+        raise ValueError(
+            f"make_layers = {shown(make_layers)} must be a function of a generator that "
+            "returns Layers"
+        )
+    runs = whole_number("runs", runs, at_least=1)
+    seed = whole_number("seed", seed, at_least=0)
+    jobs = whole_number("jobs", jobs, at_least=1)
+    drawn = np.random.SeedSequence(seed).generate_state(runs, np.uint64)
+    seeds = tuple(map(int, drawn))
+    t_end = end_time(_layers(make_layers, seeds[0]), t_end)
+    times = save_times(
+        t_end, save_every=save_every, save_at=save_at, default_saves=DEFAULT_SAVES
+    )
+    one = partial(
+        _one_run,
+        make_layers,
+        start,
+        times=times,
+        t_end=t_end,
+        lyapunov=lyapunov,
+        options=options,
+    )
+    results = [one(s) for s in seeds] if jobs == 1 else _in_processes(one, seeds, jobs)
+    return Ensemble(
+        times=times,
+        two_token=np.array([result.two_token for result in results]),
+        energies=np.array([result.energies for result in results]),
+        lyapunov=np.array([result.lyapunov for result in results]),
+        seeds=seeds,
+        seed=seed,
+    )
+
+
+class _Numbers(NamedTuple):
+    """What is kept of a run: arrays (times,), and its Lyapunov exponent."""
+
+    two_token: FloatArray
+    energies: FloatArray
+    lyapunov: float
+
+
+def _layers(make_layers: MakeLayers, seed: int) -> Layers:
+    layers = make_layers(np.random.default_rng(seed))
+    # Users hand over other things too.
+    given: object = layers
+    if not isinstance(given, Layers):
+        raise ValueError(f"make_layers returned {shown(given)}: it must return Layers")
+    return layers
+
+
+def _in_processes(
+    one: Callable[[int], _Numbers], seeds: Sequence[int], jobs: int
+) -> list[_Numbers]:
+    try:
+        pickle.dumps(one)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ValueError(
+            f"jobs = {jobs}: make_layers or start cannot be sent to other processes "
+            f"({error}); define make_layers in a module, or use jobs=1"
+        ) from error
+    with ProcessPoolExecutor(jobs) as pool:
+        return list(pool.map(one, seeds))
+
+
+def _one_run(
+    make_layers: MakeLayers,
+    start: AnyMeasure,
+    seed: int,
+    *,
+    times: FloatArray,
+    t_end: float,
+    lyapunov: bool,
+    options: dict[str, Any],
+) -> _Numbers:
+    layers = _layers(make_layers, seed)
+    follow = solve_particles if isinstance(start, Atoms) else solve
+    run = follow(layers, start, t_end=t_end, save_at=times, **options)
+    if len(run.times) < len(times):
+        raise ValueError(f"the run of seed {seed} did not reach its end: {run.reason}")
+    exponent = np.nan
+    if lyapunov and isinstance(start, Atoms):
+        heading = np.random.default_rng([seed, 1]).standard_normal(start.dimension)
+        exponent = lyapunov_exponent(layers, start, heading, t_end=t_end)
+    statistic = np.array([(1 - mean @ mean) / 2 for mean in map(_mean, run.states)])
+    return _Numbers(statistic, run.energies, exponent)
+
+
+def _mean(measure: AnyMeasure) -> FloatArray:
+    """Return int x dmu, shape (d,)."""
+    if isinstance(measure, Atoms):
+        return np.asarray(measure.masses @ measure.points)
+    whole = as_measure(measure)
+    geometry, masses = whole.geometry, whole.density.masses
+    mean = masses.ravel() @ geometry.points.reshape(masses.size, -1)
+    if geometry.axis is not None:
+        # A band is all around the axis.
+        mean = (mean @ geometry.axis) * geometry.axis
+    return np.asarray(mean + whole.atoms.masses @ whole.atoms.points)
+
+
+def _standard_error(values: FloatArray) -> FloatArray:
+    """Return the standard error of the mean over the first axis."""
+    if len(values) == 1:
+        return np.full(values.shape[1:], np.nan)
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
+
+
+def lyapunov_exponent(
+    layers: Layers, tokens: Atoms, heading: FloatArray, *, t_end: float
+) -> float:
+    """Return log|delta(t_end)| / t_end for a displacement delta of the first of ``tokens``.
+
+    It starts along the tangential part of ``heading`` (d,), and moves by
+    delta' = D v[mu(t)](x(t)) delta in the field of all tokens.
+    """
+    count, dimension = tokens.points.shape
+    direction = tangential(heading[np.newaxis], tokens.points[:1])
+    direction /= np.linalg.norm(direction)
+    state = np.concatenate([tokens.points, direction]).ravel()
+    state, begin = np.append(state, 0.0), 0.0
+    step: float | None = None
+    for equation, end in stages_of(layers, 0.0, t_end, np.empty(0)):
+        motion = partial(_tangent_motion, equation, tokens.masses)
+        found = solve_ivp(
+            motion,
+            (begin, end),
+            state,
+            method="DOP853",
+            rtol=_RTOL,
+            atol=_ATOL,
+            first_step=None if step is None else min(step, end - begin),
+        )
+        if found.status < 0:
+            raise ValueError(f"the tangent motion failed: {found.message}")
+        state, begin = found.y[:, -1].copy(), end
+        step = float(np.diff(found.t).max())
+        vectors = state[:-1].reshape(count + 1, dimension)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return float(state[-1] / t_end)
+
+
+def _tangent_motion(
+    equation: MeanFieldEquation, masses: FloatArray, _time: float, flat: FloatArray
+) -> FloatArray:
+    """Rates of the tokens, the displacement's direction, and the logarithm of its length."""
+    vectors = flat[:-1].reshape(len(masses) + 1, -1)
+    vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    points, direction = vectors[:-1], vectors[-1]
+    beside = points[0] + _DIFFERENCE * np.array([[1.0], [-1.0]]) * direction
+    beside /= np.linalg.norm(beside, axis=1, keepdims=True)
+    field = equation.field(Atoms(points, masses))
+    speeds = field.velocity(np.concatenate([points, beside]))
+    moved = (speeds[-2] - speeds[-1]) / (2 * _DIFFERENCE)
+    growth = moved @ direction
+    turned = moved - growth * direction
+    return np.concatenate([speeds[:-2].ravel(), turned, [growth]])
