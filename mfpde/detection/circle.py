@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.clusters import particle_clusters
 from mfpde.detection.field import (
-    BoolArray,
     VelocityField,
     coarse_differences,
     coarsened,

@@ -13,9 +13,8 @@ from __future__ import annotations
 from functools import cached_property, singledispatch
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.arrays import BoolArray, ComplexArray, FloatArray
 from mfpde.detection.decision import FROZEN_SPEED
 from mfpde.detection.report import REST
 from mfpde.equation import MeanFieldEquation
@@ -23,8 +22,6 @@ from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
 from mfpde.terms import PointMasses
-
-BoolArray = NDArray[np.bool_]
 
 
 def unknown_grid(geometry: Geometry) -> ValueError:

@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, IntArray
-from mfpde.detection.field import BoolArray
+from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.lattice import lattice_of
 from mfpde.geometry import Sphere
 from mfpde.geometry.arcs import exponential_map, tangent_basis

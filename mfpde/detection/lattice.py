@@ -29,8 +29,8 @@ from scipy.ndimage import map_coordinates, spline_filter
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from mfpde.arrays import FloatArray, IntArray, read_only
-from mfpde.detection.field import BoolArray, VelocityField
+from mfpde.arrays import BoolArray, FloatArray, IntArray, read_only
+from mfpde.detection.field import VelocityField
 from mfpde.geometry import Sphere
 from mfpde.geometry.sphere import points_at
 

@@ -16,9 +16,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.balls import core_radius
-from mfpde.detection.field import BoolArray, VelocityField
+from mfpde.detection.field import VelocityField
 from mfpde.detection.report import REST, ConcentratedRegion
 from mfpde.detection.search import SearchedMeasure
 

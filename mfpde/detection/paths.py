@@ -25,9 +25,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.compiled import compiled
-from mfpde.detection.field import BoolArray
 from mfpde.detection.lattice import Lattice, passes
 from mfpde.geometry.arcs import exponential_map, tangent_basis
 from mfpde.geometry.sphere import points_at

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.balls import largest_ball_mass, profile_radii
 from mfpde.detection.decision import CELL_WITHOUT_GRID
-from mfpde.detection.field import BoolArray, VelocityField
+from mfpde.detection.field import VelocityField
 from mfpde.detection.report import ConcentratedRegion, ConcentrationReport, Place
 from mfpde.detection.strip import strip_width
 from mfpde.measures.measure import Measure

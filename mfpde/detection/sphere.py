@@ -12,11 +12,11 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial import cKDTree
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.balls import profile_radii
 from mfpde.detection.clusters import particle_clusters
 from mfpde.detection.decision import NARROW, Signals, decide
-from mfpde.detection.field import BoolArray, coarse_differences, coarsened
+from mfpde.detection.field import coarse_differences, coarsened
 from mfpde.detection.jumps import jump_cells
 from mfpde.detection.report import (
     REST,

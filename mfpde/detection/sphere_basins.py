@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial import cKDTree
 
-from mfpde.arrays import FloatArray, IntArray
-from mfpde.detection.field import BoolArray, VelocityField
+from mfpde.arrays import BoolArray, FloatArray, IntArray
+from mfpde.detection.field import VelocityField
 from mfpde.detection.lattice import (
     CellBasins,
     InterpolatedField,

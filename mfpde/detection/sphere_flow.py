@@ -23,10 +23,10 @@ from functools import cached_property
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.balls import core_radius
 from mfpde.detection.decision import ATOM_EXPONENT, LEAST_SHARE, NARROW
-from mfpde.detection.field import BoolArray, VelocityField
+from mfpde.detection.field import VelocityField
 from mfpde.detection.paths import Partition, Paths, at_edges
 from mfpde.detection.sphere_basins import MEETING_CELLS, LatticeField
 from mfpde.detection.sphere_core import Cores, MovingMass, SphereCore

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.balls import ball_radius, polar_angles
 from mfpde.detection.decision import LEAST_SHARE
 from mfpde.detection.field import (
-    BoolArray,
     VelocityField,
     coarse_differences,
     coarsened,

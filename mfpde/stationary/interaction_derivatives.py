@@ -162,7 +162,7 @@ def head_derivatives(
     beta, count = head.beta, len(points)
     logits = points @ head.bilinear @ points.T
     largest = logits.max(axis=1) if head.needs_values else np.full(count, head.size)
-    weights = masses * np.exp(beta * (logits - largest[:, np.newaxis]))
+    weights = masses * head.exponential.weight(logits - largest[:, np.newaxis])
     if not head.needs_values:
         weights *= head.amplitude
     sent = points @ head.values_matrix.T

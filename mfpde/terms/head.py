@@ -94,6 +94,11 @@ class Head(InteractionTerm):
                 + ("" if is_bounded else "; use kernel='shifted'")
             )
 
+    @cached_property
+    def exponential(self) -> Exponential:
+        """The kernel exp(beta (u - 1)) / beta, of products u of any size."""
+        return Exponential(self.beta)
+
     @property
     def dimension(self) -> int:
         """Dimension d of the space of tokens."""
@@ -194,7 +199,7 @@ class Head(InteractionTerm):
         """
         self.check_dimension(points.shape[-1])
         # Sums of exp(beta (z.y - 1)) with z = D^T x, of any length.
-        peaks, sums, vectors = Exponential(self.beta).scaled_sums(
+        peaks, sums, vectors = self.exponential.scaled_sums(
             points @ self.bilinear, atoms
         )
         logits = peaks + self.beta - self.shift

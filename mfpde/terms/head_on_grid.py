@@ -177,8 +177,8 @@ class SpectralHead:
         if not self.head.needs_values:
             return self._factor * values
         logarithms = np.log(np.maximum(values, SOFTMAX_FLOOR))
-        offset = self._shift.at(points) - self.head.shift
-        return self.head.potential_from(logarithms + offset)
+        offset = self._shift.at(points) - self.head.size
+        return self.head.potential_from(logarithms + self.head.beta * offset)
 
     def _mean_point(self, moments: ComplexArray) -> FloatArray:
         """The vector int y dmu (d,)."""

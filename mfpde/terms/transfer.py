@@ -1,6 +1,6 @@
-r"""The transfer matrix T of a kernel exp(beta x.Dy - g(x)): from moments to coefficients.
+r"""The transfer matrix T of a kernel exp(beta (x.Dy - g(x))): from moments to coefficients.
 
-    exp(beta x.Dy - g(x)) = sum_ab T_ab phi_a(x) phi_b(y),    int K(., y) dmu = sum T_ab f_b phi_a
+    exp(beta (x.Dy - g(x))) = sum_ab T_ab phi_a(x) phi_b(y),   int K(., y) dmu = sum T_ab f_b phi_a
 
 in the real parts and imaginary parts of a grid's moments f_b.  T follows from samples of the
 kernel on a small grid, transformed in y and then in x: the transforms are exact for the
@@ -135,10 +135,10 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Shift:
-    """The function g of exp(beta x.Dy - g(x)): beta |D|_2, or beta |D^T x| (softmax).
+    """The function g of exp(beta (x.Dy - g(x))): |D|_2, or |D^T x| (softmax).
 
     A softmax does not depend on g; where beta |D^T x| varies much, a constant g would lose
-    the digits of Z where it is small.  The length is smoothed, g = beta sqrt(|D^T x|^2 + f^2),
+    the digits of Z where it is small.  The length is smoothed, g = sqrt(|D^T x|^2 + f^2),
     with the largest f that keeps Z above e^-11.
     """
 
@@ -163,11 +163,11 @@ class Shift:
         """Values of g at ``points`` (..., d)."""
         head = self.head
         if self.is_constant:
-            return np.full(points.shape[:-1], head.shift)
+            return np.full(points.shape[:-1], head.size)
         # As smooth as it may be without Z falling below e^-LARGEST_LOST.
         smoothed = (self.smallest + LARGEST_LOST / head.beta) ** 2 - self.smallest**2
         squares = ((points @ head.bilinear) ** 2).sum(axis=-1)
-        return np.asarray(head.beta * np.sqrt(squares + smoothed))
+        return np.asarray(np.sqrt(squares + smoothed))
 
     @property
     def degree(self) -> int:
@@ -241,7 +241,7 @@ def _sampled(
     for k, (point, least) in enumerate(
         zip(points @ head.bilinear, shifts, strict=True)
     ):
-        kernel = np.exp(head.beta * (sources @ point) - least)
+        kernel = head.exponential.weight(sources @ point - least)
         found = senders.moments(kernel.reshape(senders.shape) * shares, inner)
         rows[k] = moments.taken(found) * moments.weights
     shares = receivers.areas / receivers.areas.sum()
