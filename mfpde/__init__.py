@@ -34,6 +34,7 @@ from mfpde.runs.run import Run
 from mfpde.runs.stopping import SteadyState, StepLimit, WallTimeLimit
 from mfpde.solver.diagnostics import Diagnostic
 from mfpde.solver.solve import solve
+from mfpde.starts import bumps, von_mises_fisher
 from mfpde.stationary import (
     Certificate,
     Maximum,
@@ -55,8 +56,11 @@ from mfpde.terms import (
     Exponential,
     Interaction,
     Kernel,
+    Onsager,
     Perceptron,
+    Polynomial,
     Potential,
+    Sigmoid,
     ZonalKernel,
 )
 from mfpde.theory import PhaseDiagram, phase_diagram
@@ -106,11 +110,14 @@ __all__ = [
     "Measure",
     "Minimum",
     "Observer",
+    "Onsager",
     "Perceptron",
     "PhaseDiagram",
     "PolishedAtoms",
+    "Polynomial",
     "Potential",
     "Run",
+    "Sigmoid",
     "Sphere",
     "StationaryDensity",
     "SteadyState",
@@ -120,6 +127,7 @@ __all__ = [
     "ZonalKernel",
     "Zonal",
     "__version__",
+    "bumps",
     "certificate",
     "concentration",
     "continuation",
@@ -138,6 +146,7 @@ __all__ = [
     "solve_particles",
     "theory",
     "uniform",
+    "von_mises_fisher",
     "wasserstein",
     "wasserstein_report",
     *_LOADED_ON_USE,

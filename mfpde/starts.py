@@ -88,6 +88,85 @@ def bumps(
     return Density(geometry, total / geometry.areas).normalized()
 
 
+def von_mises_fisher(
+    geometry: Geometry,
+    centres: ArrayLike,
+    concentrations: ArrayLike,
+    weights: ArrayLike | None = None,
+) -> Density:
+    """A mixture of densities proportional to exp(k_j x.c_j), of total mass 1.
+
+    Parameters
+    ----------
+    geometry
+        The grid.
+    centres
+        Unit vectors c_j, shape (components, d); on a zonal grid the axis or its opposite.
+    concentrations
+        k_j, at least 0 (uniform), shape (components,) or one for all.
+    weights
+        Relative masses, above 0, shape (components,); equal by default.
+
+    Raises
+    ------
+    ValueError
+        For arguments that do not fit, or a component narrower than a cell (the message
+        names a grid that holds it).
+    """
+    places = unit_vectors("centres", centres)
+    if places.ndim != 2 or places.shape[1] != geometry.dimension or not len(places):
+        raise ValueError(
+            f"centres of shape {places.shape} must be (components, {geometry.dimension}) "
+            f"on {geometry!r}"
+        )
+    if geometry.axis is not None:
+        _check_on_axis(places, geometry.axis)
+    sizes = _one_for_each("concentrations", concentrations, len(places))
+    if (sizes < 0).any():
+        where = int(np.argmax(sizes < 0))
+        raise ValueError(
+            f"concentrations[{where}] = {sizes[where]:g} must be at least 0"
+        )
+    _check_concentrations(sizes, geometry)
+    shares = _one_for_each("weights", 1.0 if weights is None else weights, len(places))
+    if (shares <= 0).any():
+        where = int(np.argmax(shares <= 0))
+        raise ValueError(f"weights[{where}] = {shares[where]:g} must be above 0")
+    background = uniform(geometry).masses
+    with np.errstate(divide="ignore"):
+        areas = np.log(background)
+    total = np.zeros(geometry.shape)
+    for place, size, share in zip(places, sizes, shares / shares.sum(), strict=True):
+        heights = areas + size * (geometry.points @ place - 1)
+        shape = np.exp(heights - heights.max())
+        total += share * shape / shape.sum()
+    return Density(geometry, total / geometry.areas).normalized()
+
+
+def _check_on_axis(places: FloatArray, axis: FloatArray) -> None:
+    across = np.abs(np.abs(places @ axis) - 1) > _AT_POLE
+    if across.any():
+        where = int(np.argmax(across))
+        raise ValueError(
+            f"centres[{where}] = {places[where].tolist()} must be the axis of the zonal grid, "
+            f"{axis.tolist()}, or its opposite"
+        )
+
+
+def _check_concentrations(sizes: FloatArray, geometry: Geometry) -> None:
+    widths = 1 / np.sqrt(np.maximum(sizes, 1e-12))
+    narrow = widths < geometry.spacing
+    if narrow.any():
+        where = int(np.argmax(narrow))
+        whole = 2 * np.pi if geometry.dimension == 2 else np.pi
+        what = "rings" if _on_sphere(geometry) else "cells"
+        raise ValueError(
+            f"concentrations[{where}] = {sizes[where]:g} has the width {widths[where]:.3g}, "
+            f"below the cell width {geometry.spacing:.3g} of {geometry!r}: it needs at least "
+            f"{int(np.ceil(whole / widths[where]))} {what}"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class _Bump:
     """Bump ``number`` with its place (an angle, or a unit vector) and its width."""

@@ -57,6 +57,15 @@ def zonal_slopes(dimension: int, degree: int, angles: FloatArray) -> FloatArray:
     return result
 
 
+def harmonic_counts(dimension: int, count: int) -> FloatArray:
+    """The numbers D_l of harmonics of degree l in dimension d, l = 0..count - 1."""
+    l = np.arange(1, count, dtype=np.float64)
+    ratios = (2 * l + dimension - 2) / l * (l + dimension - 3)
+    ratios[1:] /= 2 * l[:-1] + dimension - 2
+    ratios[0] = dimension
+    return np.concatenate([[1.0], np.cumprod(ratios)])
+
+
 _GAUSS_POINTS = 12
 
 

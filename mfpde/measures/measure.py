@@ -23,6 +23,7 @@ from mfpde.arrays import (
 )
 from mfpde.geometry import Geometry
 from mfpde.measures.clouds import cloud_points
+from mfpde.measures.samples import kernel_density
 
 PERTURBED_DEGREE = 8
 
@@ -164,20 +165,48 @@ class Density:
         geometry
             The grid.
         function
-            Takes points of shape (..., d), returns values of shape (...), none
-            negative.
+            Takes points (..., d), returns values (...), none negative.
         normalize
             Scale the values so that the total mass is 1.
 
         Raises
         ------
         ValueError
-            If the function returns a wrong shape, negative or non-finite values, or a
-            total mass of zero that should be normalised.
+            For values of a wrong shape, negative or not finite, or a total mass of 0.
         """
         values = real_array("function(points)", function(geometry.points))
         density = cls(geometry, np.broadcast_to(values, geometry.shape))
         return density.normalized() if normalize else density
+
+    @classmethod
+    def from_samples(
+        cls,
+        geometry: Geometry,
+        points: ArrayLike,
+        weights: ArrayLike | None = None,
+        bandwidth: float | None = None,
+    ) -> Density:
+        """Probability density of samples, each spread by a heat kernel.
+
+        Parameters
+        ----------
+        geometry
+            The grid; on a zonal grid a sample stands for its ring.
+        points
+            Unit vectors (n, d).
+        weights
+            Relative weights (n,), above 0; equal by default.
+        bandwidth
+            Standard deviation in each direction, in radians; by default that of
+            ``mfpde.measures.samples.rule_of_thumb``, at least what the grid holds.
+
+        Raises
+        ------
+        ValueError
+            If arguments do not fit, or the grid does not hold the bandwidth.
+        """
+        values = kernel_density(geometry, points, weights, bandwidth)
+        return cls(geometry, values).normalized()
 
     @cached_property
     def masses(self) -> FloatArray:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import SkipValidation
+from pydantic import BeforeValidator, SkipValidation
 
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.measure import Density, perturbed_uniform, uniform
@@ -18,7 +18,8 @@ from mfpde.settings.base import (
     default,
     renamed,
 )
-from mfpde.starts import bumps
+from mfpde.settings.matrices import matrix_rows
+from mfpde.starts import bumps, von_mises_fisher
 
 
 class GeometrySection(BuildingSection, ABC):
@@ -125,8 +126,55 @@ class BumpsStart(StartSection):
         return bumps(geometry, **{n: value for n, value in self if n != "kind"})
 
 
+class VonMisesFisherStart(StartSection):
+    """[start] with kind = "von_mises_fisher": see :func:`mfpde.von_mises_fisher`."""
+
+    kind: Literal["von_mises_fisher"] = "von_mises_fisher"
+    centres: SkipValidation[list[list[float]]]
+    concentrations: SkipValidation[list[float]]
+    weights: SkipValidation[list[float]] | None = None
+
+    def build(self, geometry: Geometry) -> Density:
+        """Return the mixture."""
+        return von_mises_fisher(
+            geometry, self.centres, self.concentrations, self.weights
+        )
+
+
+class SamplesStart(StartSection):
+    """[start] with kind = "samples": see :meth:`mfpde.Density.from_samples`.
+
+    ``points`` are rows, or a file "tokens.npz:name" (.npy, .npz, .safetensors).
+    """
+
+    kind: Literal["samples"] = "samples"
+    points: Annotated[Any, BeforeValidator(matrix_rows)]
+    bandwidth: Real | None = None
+
+    def build(self, geometry: Geometry) -> Density:
+        """Return the density of the samples."""
+        return Density.from_samples(geometry, self.points, bandwidth=self.bandwidth)
+
+
+class ArrayStart(StartSection):
+    """[start] with kind = "array": values per surface area, one for each cell.
+
+    ``values`` are given inline or by a file, and scaled to mass 1.
+    """
+
+    kind: Literal["array"] = "array"
+    values: Annotated[Any, BeforeValidator(matrix_rows)]
+
+    def build(self, geometry: Geometry) -> Density:
+        """Return the density with these values."""
+        return Density(geometry, self.values).normalized()
+
+
 START_KINDS: dict[str, type[StartSection]] = {
     "uniform": UniformStart,
     "perturbed_uniform": PerturbedUniformStart,
     "bumps": BumpsStart,
+    "von_mises_fisher": VonMisesFisherStart,
+    "samples": SamplesStart,
+    "array": ArrayStart,
 }

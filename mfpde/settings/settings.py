@@ -6,6 +6,10 @@
     [attention]   beta, normalized, kernel, and of a head with matrices bilinear, value:
                   rows, or a file "weights.npz:name"; several heads by several
                   [[attention]]                                             (optional)
+    [interaction] kind = "polynomial", coefficients
+                  kind = "onsager", width
+                  kind = "sigmoid", slope_of_logits, offset
+                  kind = "exponential", beta                                (optional)
     [perceptron]  directions, weights, activation, biases; or
                   along_axis, weights, activation, biases (zonal); or
                   random = {units, seed, scale}, activation                 (optional)
@@ -16,6 +20,9 @@
                   kind = "perturbed_uniform", amplitude, seed
                   kind = "bumps", angles (circle, zonal) or centres (sphere),
                                   widths, masses, background
+                  kind = "von_mises_fisher", centres, concentrations, weights
+                  kind = "samples", points, bandwidth
+                  kind = "array", values
     [solve]       t_end, save_every or save_at, transport, atoms, rtol, max_step,
                   refine, refine_tolerance, max_cells,
                   steady_state, max_steps, wall_time_limit
@@ -62,6 +69,7 @@ from mfpde.settings.grid_and_start import (
     GeometrySection,
     StartSection,
 )
+from mfpde.settings.kernel_sections import KERNEL_KINDS, KernelSection
 from mfpde.settings.layer_sections import LayerSection, built_layers, completed
 from mfpde.settings.sections import (
     AttentionSection,
@@ -73,7 +81,6 @@ from mfpde.settings.sections import (
     SolveSection,
     heads_of,
 )
-from mfpde.terms import Attention, Perceptron
 from mfpde.transport import scheme_for
 
 __all__ = ["Settings", "SettingsError", "read_settings", "settings_from_dict"]
@@ -92,6 +99,9 @@ class Settings(BaseModel):
         SerializeAsAny[GeometrySection], BeforeValidator(of_kind(GEOMETRY_KINDS))
     ]
     attention: Annotated[tuple[AttentionSection, ...], BeforeValidator(heads_of)] = ()
+    interaction: Annotated[
+        SerializeAsAny[KernelSection] | None, BeforeValidator(of_kind(KERNEL_KINDS))
+    ] = None
     perceptron: PerceptronSection | None = None
     equation: EquationSection
     start: Annotated[
@@ -180,8 +190,9 @@ class Settings(BaseModel):
         perceptron: PerceptronSection | None,
         equation: EquationSection,
     ) -> MeanFieldEquation:
-        terms: list[Attention | Perceptron] = []
-        terms += [head.build() for head in attention]
+        terms: list[Any] = [head.build() for head in attention]
+        if self.interaction is not None:
+            terms.append(self.interaction.build())
         if perceptron is not None:
             terms.append(perceptron.build(self._geometry))
         return equation.build(*terms)
@@ -197,7 +208,8 @@ class Settings(BaseModel):
             raise ValueError("layers = [] needs one table [[layers]] at least")
         of_layers = [(one.attention, one.perceptron) for one in self.layers or ()]
         is_complete = bool(of_layers) and all(any(terms) for terms in of_layers)
-        if not (self.attention or self.perceptron or is_complete):
+        given = self.attention or self.interaction or self.perceptron
+        if not (given or is_complete):
             raise ValueError("an equation needs [attention], [perceptron] or both")
         lines: list[str] = []
         with noted(lines, "[perceptron]"):

@@ -22,9 +22,17 @@ from mfpde.geometry import Geometry
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.layers import Layers, breakpoints_of, layer_before
 from mfpde.runs.run import Refinement
+from mfpde.settings.kernel_sections import KERNELS
 from mfpde.storage.growing_store import GrowingStore
 from mfpde.storage.state_record import coordinates
-from mfpde.terms import Attention, ExternalTerm, Head, InteractionTerm, Perceptron
+from mfpde.terms import (
+    Attention,
+    ExternalTerm,
+    Head,
+    Interaction,
+    InteractionTerm,
+    Perceptron,
+)
 from mfpde.terms.activation import Activation
 from mfpde.terms.activations import ACTIVATIONS
 
@@ -67,7 +75,7 @@ def equation_from_dict(record: Record | None) -> MeanFieldEquation | None:
     """
     if record is None:
         return None
-    terms = [_made(TERMS, "term", term) for term in record["terms"]]
+    terms = [_term_of(term) for term in record["terms"]]
     return MeanFieldEquation(
         *terms, direction=record["direction"], diffusion=record["diffusion"]
     )
@@ -134,11 +142,26 @@ def _term_to_dict(term: InteractionTerm | ExternalTerm) -> Record | None:
     if isinstance(term, Head):
         fields_of_head = _fields_of("attention", term)
         return {name: v for name, v in fields_of_head.items() if v is not None}
+    if isinstance(term, Interaction):
+        return _interaction_to_dict(term)
     for kind, known in TERMS.items():
         if type(term) is known:
             record = _fields_of(kind, term)
             return None if None in record.values() else record
     return None
+
+
+def _interaction_to_dict(term: Interaction) -> Record | None:
+    for kind, known in KERNELS.items():
+        if type(term.kernel) is known:
+            return {"kind": "interaction", "kernel": _fields_of(kind, term.kernel)}
+    return None
+
+
+def _term_of(record: Record) -> Any:
+    if record["kind"] == "interaction":
+        return Interaction(_made(KERNELS, "kernel", record["kernel"]))
+    return _made(TERMS, "term", record)
 
 
 def _fields_of(kind: str, instance: Any) -> Record:

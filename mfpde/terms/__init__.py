@@ -12,6 +12,7 @@ from mfpde.terms.external import ExternalTerm, Potential
 from mfpde.terms.head import Head
 from mfpde.terms.interaction import Interaction, InteractionTerm, ZonalTerm
 from mfpde.terms.kernels import Kernel, PointMasses, ZonalKernel
+from mfpde.terms.named_kernels import Onsager, Polynomial, Sigmoid
 from mfpde.terms.perceptron import Perceptron
 
 __all__ = [
@@ -22,9 +23,12 @@ __all__ = [
     "Interaction",
     "InteractionTerm",
     "Kernel",
+    "Onsager",
     "Perceptron",
     "PointMasses",
+    "Polynomial",
     "Potential",
+    "Sigmoid",
     "ZonalKernel",
     "ZonalTerm",
 ]

@@ -26,6 +26,7 @@ from numpy.polynomial import Chebyshev
 from numpy.polynomial.legendre import leggauss
 
 from mfpde.arrays import FloatArray, read_only
+from mfpde.geometry.zonal_fields import harmonic_counts
 
 NEGLIGIBLE = 1e-17
 LARGEST_QUADRATURE = 2048
@@ -236,15 +237,6 @@ def _expansion(kernel: Kernel, dimension: int) -> _Expansion:
         f"kernel = {kernel!r} is not smooth enough: its Funk-Hecke series on "
         f"S^{dimension - 1} does not end within {LARGEST_QUADRATURE // 2} degrees"
     )
-
-
-def harmonic_counts(dimension: int, count: int) -> FloatArray:
-    """The numbers D_l of harmonics of degree l in dimension d, l = 0..count - 1."""
-    l = np.arange(1, count, dtype=np.float64)
-    ratios = (2 * l + dimension - 2) / l * (l + dimension - 3)
-    ratios[1:] /= 2 * l[:-1] + dimension - 2
-    ratios[0] = dimension
-    return np.concatenate([[1.0], np.cumprod(ratios)])
 
 
 def _projections(kernel: Kernel, dimension: int, nodes: int) -> FloatArray:

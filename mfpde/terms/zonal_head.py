@@ -26,10 +26,10 @@ from scipy.special import gammaln, hyp0f1, ive
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
-from mfpde.geometry.zonal_fields import zonal_harmonics
+from mfpde.geometry.zonal_fields import harmonic_counts, zonal_harmonics
 from mfpde.terms.funk_hecke import band_limit
 from mfpde.terms.head import Head
-from mfpde.terms.kernels import ROUNDING, harmonic_counts
+from mfpde.terms.kernels import ROUNDING
 from mfpde.terms.transfer import check_resolved
 
 KEPT = 1e-12

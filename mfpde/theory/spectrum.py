@@ -41,7 +41,7 @@ from scipy.optimize import brentq
 from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.terms import Attention
+from mfpde.terms import Attention, Kernel
 from mfpde.terms.funk_hecke import band_limit, log_eigenvalues
 from mfpde.theory.curvature import checked_attention, checked_dimension, sign_of
 
@@ -83,7 +83,7 @@ def eigenvalues(
 
 
 def growth_rates(
-    beta: float,
+    beta: float | Kernel,
     dimension: int,
     degrees: Any,
     *,
@@ -99,7 +99,8 @@ def growth_rates(
     Parameters
     ----------
     beta, dimension, degrees, kernel
-        As in :func:`eigenvalues`.
+        As in :func:`eigenvalues`; in place of beta, a :class:`mfpde.Kernel` W, whose rates
+        are s l (l + d - 2) lambda_l(W) - kappa l (l + d - 2).
     direction
         ``"ascent"`` (s = +1) or ``"descent"`` (s = -1).
     normalized
@@ -116,19 +117,23 @@ def growth_rates(
     ValueError
         For an argument out of its range.
     """
-    attention = checked_attention(beta, normalized=normalized, kernel=kernel)
     sign = sign_of(direction)
     kappa = real_number("diffusion", diffusion, at_least=0.0)
     chosen = _degrees(degrees)
     dimension = checked_dimension(dimension)
     largest = int(chosen.max(initial=0))
-    curvatures = interaction_curvatures(attention, dimension, largest)
+    if isinstance(beta, Kernel):
+        _check_plain(normalized, kernel)
+        curvatures = beta.spectrum(dimension, largest)
+    else:
+        attention = checked_attention(beta, normalized=normalized, kernel=kernel)
+        curvatures = interaction_curvatures(attention, dimension, largest)
     laplacian = chosen * (chosen + dimension - 2.0)
     # Adding 0 makes the rate of degree 0 a plain 0 in descent.
     return np.asarray(laplacian * (sign * curvatures[chosen] - kappa) + 0.0)
 
 
-def fastest_mode(beta: float, dimension: int) -> int:
+def fastest_mode(beta: float | Kernel, dimension: int) -> int:
     """Degree l >= 1 that grows fastest in ascent: argmax of l (l + d - 2) lambda_l.
 
     On the circle it is the number of clusters that a random small perturbation of the
@@ -138,7 +143,8 @@ def fastest_mode(beta: float, dimension: int) -> int:
     Parameters
     ----------
     beta
-        Inverse temperature, from 0 to 1000; at 0 only l = 1 grows.
+        Inverse temperature, from 0 to 1000; at 0 only l = 1 grows.  Or a
+        :class:`mfpde.Kernel`, of which a degree must grow.
     dimension
         Dimension d of S^(d-1), at least 2.
 
@@ -147,7 +153,13 @@ def fastest_mode(beta: float, dimension: int) -> int:
     ValueError
         For an argument out of its range.
     """
-    beta, dimension = Attention(beta).beta, checked_dimension(dimension)
+    dimension = checked_dimension(dimension)
+    if isinstance(beta, Kernel):
+        rates = _rates(beta, dimension)
+        if rates.max() <= 0:
+            raise ValueError(f"beta = {beta!r}: no degree grows in ascent")
+        return int(np.argmax(rates)) + 1
+    beta = Attention(beta).beta
     if beta == 0:
         return 1
     degree = band_limit(beta, dimension) + 1
@@ -192,7 +204,11 @@ def early_clusters(beta: float, start: AnyMeasure) -> FloatArray:
 
 
 def critical_diffusion(
-    beta: float, dimension: int, *, normalized: bool = False, kernel: str = "shifted"
+    beta: float | Kernel,
+    dimension: int,
+    *,
+    normalized: bool = False,
+    kernel: str = "shifted",
 ) -> float:
     """Diffusion kappa_# below which the uniform state is unstable in ascent.
 
@@ -202,17 +218,37 @@ def critical_diffusion(
     Parameters
     ----------
     beta, dimension, normalized, kernel
-        As in :func:`growth_rates`; ``"unshifted"`` multiplies kappa_# by e^beta.
+        As in :func:`growth_rates`; ``"unshifted"`` multiplies kappa_# by e^beta.  For a
+        kernel it is the largest lambda_l(W), l >= 1, or 0 if none is positive.
 
     Raises
     ------
     ValueError
         For an argument out of its range.
     """
+    if isinstance(beta, Kernel):
+        _check_plain(normalized, kernel)
+        dimension = checked_dimension(dimension)
+        spectrum = beta.spectrum(dimension, beta.band_limit(dimension))[1:]
+        return max(0.0, float(spectrum.max()))
     rate = growth_rates(
         beta, dimension, 1, direction="ascent", normalized=normalized, kernel=kernel
     )
     return float(rate) / (dimension - 1)
+
+
+def _rates(kernel: Kernel, dimension: int) -> FloatArray:
+    """Growth rates in ascent of degrees 1, 2, ... up to where the kernel ends."""
+    degrees = np.arange(1, kernel.band_limit(dimension) + 1)
+    return growth_rates(kernel, dimension, degrees, direction="ascent")
+
+
+def _check_plain(normalized: bool, kernel: str) -> None:
+    if normalized or kernel != "shifted":
+        raise ValueError(
+            f"normalized = {normalized!r}, kernel = {kernel!r} are about attention; a Kernel "
+            "in place of beta has neither"
+        )
 
 
 def largest_continuous_beta(dimension: int) -> float:

@@ -1,0 +1,266 @@
+"""Kernels of x.y by name: spectra, runs, exact solutions, stores and settings."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+
+import mfpde
+from mfpde import Circle, Interaction, MeanFieldEquation, Polynomial, Sphere, Zonal
+from mfpde.settings.settings import SettingsError, settings_from_dict
+from mfpde.storage.equation_record import equation_from_dict, equation_to_dict
+from mfpde.theory import critical_diffusion, fastest_mode, growth_rates
+
+KERNELS = [
+    Polynomial((0.3, -0.5, 1.0, 0.2)),
+    mfpde.Onsager(0.2),
+    mfpde.Sigmoid(3.0, -0.5),
+    mfpde.Sigmoid.within(0.8, 0.1),
+    mfpde.Exponential(4.0),
+]
+
+
+def by_quadrature(kernel, dimension, degree):
+    """lambda_l = int W P_l sin^(d-2) over that of 1, by recurrence in l."""
+    nodes, weights = np.polynomial.legendre.leggauss(800)
+    theta = (nodes + 1) * np.pi / 2
+    weights = weights * np.sin(theta) ** (dimension - 2)
+    weights /= weights.sum()
+    u = np.cos(theta)
+    before, here, found = np.ones(len(u)), u, []
+    values = weights * kernel.value(u)
+    for l in range(degree + 1):
+        found.append(values @ before)
+        after = ((2 * l + dimension) * u * here - (l + 1) * before) / (
+            l + dimension - 1
+        )
+        before, here = here, after
+    return np.array(found)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("dimension", [2, 3, 5])
+def test_spectra_and_derivatives(kernel, dimension):
+    found = kernel.spectrum(dimension, 20)
+    expected = by_quadrature(kernel, dimension, 20)
+    assert np.abs(found - expected).max() < 1e-13 * max(1, np.abs(expected).max())
+    u = np.linspace(-0.95, 0.95, 41)
+    step = 1e-5
+    slopes = (kernel.value(u + step) - kernel.value(u - step)) / (2 * step)
+    assert np.abs(kernel.slope(u) - slopes).max() < 1e-7
+    bends = (kernel.slope(u + step) - kernel.slope(u - step)) / (2 * step)
+    assert np.abs(kernel.bend(u) - bends).max() < 1e-6
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(-2, 2), min_size=2, max_size=8), st.sampled_from([2, 3, 8]))
+def test_polynomials_end_at_their_degree(coefficients, dimension):
+    if not any(coefficients[1:]):
+        with pytest.raises(ValueError, match="constant kernel"):
+            Polynomial(coefficients)
+        return
+    kernel = Polynomial(coefficients)
+    found = kernel.spectrum(dimension, 12, counted=True)
+    assert (found[kernel.degree + 1 :] == 0).all()
+    # sum_l D_l lambda_l P_l(1) = W(1).
+    assert found.sum() == pytest.approx(sum(coefficients), abs=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_densities_move_as_particles_do(kernel):
+    equation = MeanFieldEquation(Interaction(kernel), direction="ascent")
+    circle = Circle(512)
+    density = mfpde.Density.from_function(
+        circle, lambda x: np.exp(x[..., 0] - 0.5 * x[..., 0] * x[..., 1])
+    )
+    atoms = mfpde.Atoms(circle.points, density.masses)
+    time = 0.5 / kernel.strength
+    run = mfpde.solve(equation, density, t_end=time)
+    for method in ("direct", "spectral"):
+        moved = mfpde.solve_particles(equation, atoms, t_end=time, method=method).final
+        expected = circle.atom_moments(moved.points, moved.masses, 6)
+        found = circle.moments(run.final.density.masses, 6)
+        assert np.abs(found - expected).max() < 1e-6
+
+
+def central(matrix, points):
+    """The angular central Gaussian |det Y|^-1 |Y^-1 x|^-d against the uniform probability."""
+    inner = np.linalg.solve(matrix, points[..., np.newaxis])[..., 0]
+    return np.linalg.norm(inner, axis=-1) ** -points.shape[-1] / np.linalg.det(matrix)
+
+
+def linear_attention(start, potential, time, dimension):
+    """Y(t) with dY/dt = (M(Y) + Q) Y, M = int x x^T dmu, by quadrature of the density."""
+    if dimension == 2:
+        angles = (np.arange(400) + 0.5) * 2 * np.pi / 400
+        points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        shares = np.full(400, 1 / 400)
+    else:
+        grid = Sphere(96)
+        points, shares = grid.points.reshape(-1, 3), grid.areas.ravel() / (4 * np.pi)
+
+    def rate(_, flat):
+        matrix = flat.reshape(dimension, dimension)
+        masses = shares * central(matrix, points)
+        moment = np.einsum("n,ni,nj->ij", masses / masses.sum(), points, points)
+        return ((moment + potential) @ matrix).ravel()
+
+    found = solve_ivp(rate, (0, time), start.ravel(), rtol=1e-11, atol=1e-13)
+    return found.y[:, -1].reshape(dimension, dimension)
+
+
+def test_linear_attention_against_its_exact_solution_on_the_circle():
+    start = np.array([[1.2, 0.3], [0.0, 0.9]])
+    potential = np.array([[0.2, 0.1], [0.1, -0.3]])
+    end = linear_attention(start, potential, 1.0, 2)
+    quadratic = mfpde.Potential(
+        lambda x: np.einsum("...i,ij,...j->...", x, potential, x) / 2,
+        lambda x: x @ potential,
+    )
+    attention = Interaction(Polynomial((0, 0, 0.5)))
+    equation = MeanFieldEquation(attention, quadratic, direction="ascent")
+    circle = Circle(512)
+    density = mfpde.Density.from_function(circle, lambda x: central(start, x))
+    expected = mfpde.Density.from_function(circle, lambda x: central(end, x))
+    for scheme, allowed in (("donor_blended", 1e-6), ("semi_lagrangian", 1e-6)):
+        run = mfpde.solve(equation, density, t_end=1.0, transport=scheme, rtol=1e-6)
+        error = np.abs(run.final.density.masses - expected.masses).sum()
+        assert error < allowed, scheme
+
+
+def test_linear_attention_on_the_sphere_at_the_order_of_the_scheme():
+    start, potential = np.diag([1.2, 1.0, 0.8]), np.diag([0.2, 0.0, -0.3])
+    end = linear_attention(start, potential, 0.5, 3)
+    quadratic = mfpde.Potential(
+        lambda x: np.einsum("...i,ij,...j->...", x, potential, x) / 2,
+        lambda x: x @ potential,
+    )
+    attention = Interaction(Polynomial((0, 0, 0.5)))
+    equation = MeanFieldEquation(attention, quadratic, direction="ascent")
+    errors = []
+    for nlat in (32, 64):
+        density = mfpde.Density.from_function(Sphere(nlat), lambda x: central(start, x))
+        expected = mfpde.Density.from_function(Sphere(nlat), lambda x: central(end, x))
+        run = mfpde.solve(equation, density, t_end=0.5, rtol=1e-6)
+        errors.append(np.abs(run.final.density.masses - expected.masses).sum())
+    assert errors[1] < 2e-4
+    assert np.log2(errors[0] / errors[1]) > 1.9
+
+
+@pytest.mark.parametrize(
+    ("kernel", "degree"), [(Polynomial((0, 0.2, 1.0)), 2), (mfpde.Onsager(0.3), 2)]
+)
+def test_growth_from_the_uniform_state(kernel, degree):
+    circle, small, diffusion = Circle(256), 1e-6, 0.01
+    start = mfpde.Density(
+        circle, (1 + small * np.cos(degree * circle.angles)) / 2 / np.pi
+    )
+    equation = MeanFieldEquation(
+        Interaction(kernel), direction="ascent", diffusion=diffusion
+    )
+    run = mfpde.solve(equation, start, t_end=0.5, rtol=1e-8)
+    sizes = [
+        abs(circle.moments(d.masses, degree)[degree])
+        for d in (start, run.final.density)
+    ]
+    expected = growth_rates(kernel, 2, degree, direction="ascent", diffusion=diffusion)
+    assert np.log(sizes[1] / sizes[0]) / 0.5 == pytest.approx(float(expected), rel=2e-4)
+    assert fastest_mode(kernel, 2) == degree
+    threshold = critical_diffusion(kernel, 2)
+    assert threshold == pytest.approx(kernel.spectrum(2, 8)[1:].max(), 1e-12)
+
+
+def test_theory_of_the_exponential_kernel_is_that_of_attention():
+    kernel = mfpde.Exponential(3.0)
+    for dimension in (2, 3, 8):
+        degrees = np.arange(6)
+        expected = growth_rates(3.0, dimension, degrees, direction="descent")
+        found = growth_rates(kernel, dimension, degrees, direction="descent")
+        assert found == pytest.approx(expected, abs=1e-15)
+        assert fastest_mode(kernel, dimension) == fastest_mode(3.0, dimension)
+        assert critical_diffusion(kernel, dimension) == pytest.approx(
+            critical_diffusion(3.0, dimension), 1e-12
+        )
+    with pytest.raises(ValueError, match="about attention"):
+        growth_rates(kernel, 2, 1, direction="ascent", normalized=True)
+    with pytest.raises(ValueError, match="no degree grows"):
+        fastest_mode(Polynomial((0, -1.0)), 3)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_runs_are_stored_with_their_kernel(kernel, tmp_path):
+    equation = MeanFieldEquation(Interaction(kernel), direction="descent")
+    record = json.loads(json.dumps(equation_to_dict(equation)))
+    assert equation_from_dict(record).terms == equation.terms
+    run = mfpde.solve(equation, mfpde.perturbed_uniform(Circle(256), 0.1), t_end=0.1)
+    mfpde.save(run, tmp_path / "run.zarr")
+    assert mfpde.load(tmp_path / "run.zarr").equation.terms == equation.terms
+
+
+def test_zonal_grids_in_high_dimension_and_exact_atoms():
+    attention = Interaction(Polynomial((0, 0, 0.5)))
+    equation = MeanFieldEquation(attention, direction="ascent")
+    zonal = Zonal(16, 128)
+    start = mfpde.Density.from_function(zonal, lambda x: np.exp(3 * x[..., -1]))
+    run = mfpde.solve(equation, start, t_end=1.0)
+    assert (np.diff(run.energies) > -1e-13).all()
+    bumps = mfpde.bumps(Circle(256), angles=[0.4, 1.4], widths=0.1)
+    exact = mfpde.solve(equation, bumps, t_end=40.0, atoms="exact")
+    assert len(exact.final.atoms) == 1
+    polished = mfpde.polish(equation, exact.final.atoms)
+    assert polished.converged
+    with pytest.raises(ValueError, match="bounds of the kernel"):
+        mfpde.certificate(
+            MeanFieldEquation(attention, direction="descent"), exact.final
+        )
+
+
+SETTINGS = {
+    "geometry": {"kind": "circle", "cells": 512},
+    "equation": {"direction": "ascent"},
+    "start": {"kind": "uniform"},
+    "solve": {"t_end": 1.0},
+}
+
+
+def test_kernels_in_settings():
+    for table, kernel in (
+        ({"kind": "polynomial", "coefficients": [0, 0, 1]}, Polynomial((0, 0, 1))),
+        ({"kind": "onsager"}, mfpde.Onsager(0.1)),
+        ({"kind": "sigmoid", "slope_of_logits": 2.0}, mfpde.Sigmoid(2.0)),
+        ({"kind": "exponential", "beta": 2.0}, mfpde.Exponential(2.0)),
+    ):
+        found = settings_from_dict(SETTINGS | {"interaction": table})
+        assert found.build_equation().terms == (Interaction(kernel),)
+        again = settings_from_dict(json.loads(found.to_json()))
+        assert again.build_equation().terms == (Interaction(kernel),)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"kind": "polynomial", "coefficients": [1.0]}, "coefficients of shape (1,)"),
+        ({"kind": "polynomial", "coefficients": [1.0, 0.0]}, "constant kernel"),
+        ({"kind": "onsager", "width": 0.0}, "width = 0.0"),
+        ({"kind": "onsagger"}, "did you mean 'onsager'"),
+        ({"kind": "sigmoid", "slope_of_logits": -1.0}, "slope_of_logits = -1.0"),
+        ({"coefficients": [0, 1]}, "needs the setting 'kind'"),
+    ],
+)
+def test_wrong_kernels_in_settings_are_named(table, words):
+    with pytest.raises(SettingsError) as error:
+        settings_from_dict(SETTINGS | {"interaction": table})
+    assert words in str(error.value)
+    assert "pydantic" not in str(error.value)
+
+
+def test_a_kernel_with_a_corner_is_refused():
+    corner = mfpde.ZonalKernel(np.abs, np.sign)
+    equation = MeanFieldEquation(Interaction(corner), direction="ascent")
+    with pytest.raises(ValueError, match="not smooth enough"):
+        equation.on(Circle(256))

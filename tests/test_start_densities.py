@@ -1,0 +1,203 @@
+"""Mixtures, samples and arrays as starts, on every geometry."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ive
+
+import mfpde
+from mfpde import Circle, Density, Sphere, Zonal
+from mfpde.measures.samples import least_bandwidth
+from mfpde.settings.settings import SettingsError, settings_from_dict
+
+GRIDS = [Circle(256), Sphere(64), Zonal(5, 256)]
+
+
+def unit(values):
+    return np.asarray(values) / np.linalg.norm(values, axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("concentration", [0.0, 1.0, 30.0, 200.0])
+def test_von_mises_fisher_has_the_mean_of_its_formula(concentration):
+    for grid in GRIDS:
+        d = grid.dimension
+        centre = np.eye(d)[-1] if grid.axis is not None else unit(np.arange(1.0, d + 1))
+        density = mfpde.von_mises_fisher(grid, [centre], concentration)
+        assert density.total_mass == pytest.approx(1.0, abs=1e-14)
+        mean = density.masses.ravel() @ (grid.points.reshape(-1, d) @ centre)
+        expected = 0.0
+        if concentration:
+            expected = ive(d / 2, concentration) / ive(d / 2 - 1, concentration)
+        assert mean == pytest.approx(
+            expected, abs=2e-4 if grid.axis is not None else 1e-11
+        )
+
+
+def test_mixtures_have_their_weights():
+    circle = Circle(512)
+    centres, weights = unit([[1.0, 0.2], [-1.0, 1.0]]), [1.0, 3.0]
+    density = mfpde.von_mises_fisher(circle, centres, [400.0, 100.0], weights)
+    near = circle.points @ centres[0] > 0.5
+    assert density.masses[near].sum() == pytest.approx(0.25, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("grid", "arguments", "words"),
+    [
+        (Circle(64), ([[1.0, 0.0]], 1e6), r"at least 6284 cells"),
+        (Sphere(32), ([[1.0, 0.0, 0.0]], 1e4), r"at least 315 rings"),
+        (Circle(64), ([[1.0, 0.0, 0.0]], 1.0), r"must be \(components, 2\)"),
+        (Circle(64), ([[1.0, 0.0]], -1.0), r"concentrations\[0\] = -1"),
+        (Circle(64), ([[1.0, 0.0]], 1.0, [0.0]), r"weights\[0\] = 0"),
+        (Circle(64), ([[1.0, 0.0]], [1.0, 2.0]), "shape"),
+        (Zonal(3, 64), ([[1.0, 0.0, 0.0]], 1.0), "axis of the zonal grid"),
+        (Circle(64), ([[2.0, 0.0]], 1.0), "length 2"),
+    ],
+)
+def test_wrong_mixtures(grid, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        mfpde.von_mises_fisher(grid, *arguments)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    count=st.integers(1, 40),
+    bandwidth=st.floats(0.12, 1.0),
+    grid=st.sampled_from(GRIDS),
+)
+def test_samples_are_smoothed_by_the_heat_flow(seed, count, bandwidth, grid):
+    """Each moment of degree l is that of the samples times e^(-h^2 l (l + d - 2) / 2)."""
+    generator = np.random.default_rng(seed)
+    d = grid.dimension
+    points = unit(generator.standard_normal((count, d)))
+    weights = generator.uniform(0.5, 2.0, count)
+    density = Density.from_samples(grid, points, weights, bandwidth)
+    assert density.total_mass == pytest.approx(1.0, abs=1e-13)
+    assert (density.values >= 0).all()
+    l = grid.degrees(4)
+    found = grid.moments(density.masses, 4)
+    given_moments = grid.atom_moments(points, weights / weights.sum(), 4)
+    expected = given_moments * np.exp(-(bandwidth**2) / 2 * l * (l + d - 2))
+    assert np.abs(found - expected).max() < (1e-4 if grid.axis is not None else 1e-10)
+
+
+def test_samples_turn_with_their_points():
+    sphere = Sphere(48)
+    generator = np.random.default_rng(3)
+    points = unit(generator.standard_normal((20, 3)))
+    step = sphere.longitude_step * 8
+    turn = np.array(
+        [[np.cos(step), -np.sin(step), 0], [np.sin(step), np.cos(step), 0], [0, 0, 1]]
+    )
+    first = Density.from_samples(sphere, points, bandwidth=0.3)
+    second = Density.from_samples(sphere, points @ turn.T, bandwidth=0.3)
+    assert np.abs(np.roll(first.values, 8, axis=1) - second.values).max() < 1e-10
+
+
+def test_the_default_bandwidth_narrows_with_the_number_of_samples():
+    circle = Circle(512)
+    start = mfpde.von_mises_fisher(circle, [[1.0, 0.0]], 20.0)
+    errors = []
+    for count in (100, 10_000):
+        points = mfpde.sampled(start, count, 1).points
+        errors.append(mfpde.wasserstein(Density.from_samples(circle, points), start))
+    assert errors[1] < errors[0]
+    assert errors[1] < 0.02
+    one = Density.from_samples(circle, [[0.0, 1.0]])
+    width = np.sqrt(one.masses @ (circle.angles - np.pi / 2) ** 2)
+    assert width == pytest.approx(least_bandwidth(circle), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([[1.0, 0.0]], None, 1e-3), r"at least \d+ cells, or a bandwidth of at least"),
+        (([[1.0, 0.0]], None, 0.0), "bandwidth = 0"),
+        (([[1.0, 0.0, 0.0]],), r"must be \(n, 2\)"),
+        (([[1.0, 0.0]], [1.0, 2.0]), "weights of shape"),
+        (([[1.0, 0.0]], [0.0]), "above 0"),
+        (([[3.0, 0.0]],), "length 3"),
+    ],
+)
+def test_wrong_samples(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        Density.from_samples(Circle(128), *arguments)
+
+
+SETTINGS = {
+    "geometry": {"kind": "circle", "cells": 128},
+    "attention": {"beta": 2.0},
+    "equation": {"direction": "ascent"},
+    "solve": {"t_end": 1.0},
+}
+
+
+def test_starts_in_settings(tmp_path):
+    circle = Circle(128)
+    points = unit(np.random.default_rng(0).standard_normal((30, 2)))
+    np.savez(tmp_path / "tokens.npz", tokens=points)
+    values = np.exp(circle.points[:, 0])
+    np.save(tmp_path / "rho.npy", values)
+    for table, expected in (
+        (
+            {
+                "kind": "samples",
+                "points": f"{tmp_path}/tokens.npz:tokens",
+                "bandwidth": 0.3,
+            },
+            Density.from_samples(circle, points, bandwidth=0.3),
+        ),
+        (
+            {"kind": "array", "values": f"{tmp_path}/rho.npy"},
+            Density(circle, values).normalized(),
+        ),
+        (
+            {
+                "kind": "von_mises_fisher",
+                "centres": [[1.0, 0.0], [0.0, 1.0]],
+                "concentrations": [5.0, 8.0],
+                "weights": [1.0, 2.0],
+            },
+            mfpde.von_mises_fisher(circle, np.eye(2), [5.0, 8.0], [1.0, 2.0]),
+        ),
+    ):
+        found = settings_from_dict(SETTINGS | {"start": table})
+        assert (found.build_start().values == expected.values).all()
+        again = settings_from_dict(json.loads(found.to_json()))
+        assert (again.build_start().values == expected.values).all()
+
+
+def test_wrong_starts_in_settings_are_named():
+    for table, words in (
+        ({"kind": "array", "values": [1.0, 2.0]}, "values of shape (2,)"),
+        ({"kind": "samples", "points": "none.npy"}, "there is no file"),
+        ({"kind": "samples"}, "needs the setting 'points'"),
+        (
+            {
+                "kind": "von_mises_fisher",
+                "centres": [[1.0, 0.0]],
+                "concentrations": [1e9],
+            },
+            "cells",
+        ),
+    ):
+        with pytest.raises(SettingsError) as error:
+            settings_from_dict(SETTINGS | {"start": table})
+        assert words in str(error.value)
+
+
+def test_a_run_goes_on_from_a_stored_one(tmp_path):
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(3.0), direction="ascent")
+    start = mfpde.von_mises_fisher(Circle(128), [[1.0, 0.0]], 4.0)
+    run = mfpde.solve(equation, start, t_end=0.5)
+    mfpde.save(run, tmp_path / "run.zarr")
+    loaded = mfpde.load(tmp_path / "run.zarr")
+    first = mfpde.solve(equation, run.final, t_end=0.5)
+    second = mfpde.solve(equation, loaded.final, t_end=0.5)
+    assert (first.final.density.values == second.final.density.values).all()
