@@ -15,6 +15,8 @@ SCRIPTS: tuple[str, ...] = (
     "one_cluster",
     "gibbs_states",
     "phase_transition",
+    "phase_diagram",
+    "linear_attention",
     "large_beta",
     "heads",
     "low_temperature",
