@@ -147,13 +147,13 @@ class ZonalHead:
         return MeridianRows(total, turning, shift)
 
     @cached_property
-    def _kept(self) -> dict[int, MeridianRows]:
+    def _kept(self) -> dict[Any, MeridianRows]:
         return {}
 
     def _rows_at(self, where: Any) -> MeridianRows:
-        if id(where) not in self._kept:
-            self._kept[id(where)] = self._rows(where.angles)
-        return self._kept[id(where)]
+        if where not in self._kept:
+            self._kept[where] = self._rows(where.angles)
+        return self._kept[where]
 
     def _used(self, moments: ComplexArray) -> FloatArray:
         return np.asarray(moments.real[: self.degree + 1])
