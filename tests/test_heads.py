@@ -342,14 +342,20 @@ def test_without_energy_what_needs_one_is_refused(bilinear, value, has_first_var
     if not has_first_variation:
         with pytest.raises(ValueError, match="no multiple of bilinear"):
             equation.first_variation(uniform)
-    with pytest.raises(ValueError, match="bounds of the kernel"):
+    with pytest.raises(ValueError, match="minimize needs an energy"):
         mfpde.minimize(equation, Circle(128))
-    with pytest.raises(ValueError, match="bounds of the kernel"):
+    with pytest.raises(ValueError, match="certificate needs an energy"):
         mfpde.certificate(equation, uniform)
-    with pytest.raises(ValueError, match=r"Attention alone|bounds of the kernel"):
+    with pytest.raises(ValueError, match=r"Attention alone|needs an energy"):
         mfpde.maximize(MeanFieldEquation(*equation.terms, direction="ascent"))
     with pytest.raises(ValueError, match="energy"):
         mfpde.solve(equation, uniform, t_end=1.0, transport="monotone")
+
+
+def test_a_certificate_of_a_head_with_an_energy_says_what_it_lacks():
+    equation = head_equation([[1.0, 0.3], [0.3, 0.8]])
+    with pytest.raises(ValueError, match="bounds of the kernel's derivatives"):
+        mfpde.minimize(equation, Circle(128))
 
 
 @pytest.mark.parametrize("normalized", [False, True])

@@ -260,7 +260,12 @@ def _describe_kernel(equation: MeanFieldEquation) -> str:
     if kernels == {repr(Exponential(0.0))}:
         return "A[μ](x) = x · ∫ y dμ(y), the limit β → 0"
     words = equation.convention
-    for plain, fine in (("beta", "β"), ("x.y", "x·y"), (" - ", " − ")):
+    for plain, fine in (
+        ("beta", "β"),
+        ("x.y", "x·y"),
+        ("x.Dy", "x·Dy"),
+        (" - ", " − "),
+    ):
         words = words.replace(plain, fine)
     return words
 

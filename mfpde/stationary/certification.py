@@ -201,6 +201,11 @@ def check_descent(equation: MeanFieldEquation, name: str) -> None:
 def check_bounded(equation: MeanFieldEquation, name: str) -> None:
     """Raise ``ValueError`` unless all terms have bounded second derivatives."""
     for interaction in equation.interactions:
+        if not interaction.has_energy:
+            raise ValueError(
+                f"{name} needs an energy, and {interaction.kernel_name} has none: value is no "
+                "multiple of bilinear, or bilinear is not symmetric"
+            )
         if interaction.bounds is None:
             raise ValueError(
                 f"{name} needs bounds of the kernel's derivatives, which "

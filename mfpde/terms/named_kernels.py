@@ -20,6 +20,7 @@ from mfpde.arrays import FloatArray, real_array, real_number
 from mfpde.terms.kernels import NEGLIGIBLE, Kernel
 
 LARGEST_DEGREE = 64
+SMALLEST = 1e-100
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class Polynomial(Kernel):
     Parameters
     ----------
     coefficients
-        c_0, c_1, ..., as a sequence of up to 65 numbers; at least one of c_1, c_2, ... is
-        not 0.
+        c_0, c_1, ..., as a sequence of up to 65 numbers; the largest of c_1, c_2, ... is
+        from 1e-100 to 1e100.
 
     Raises
     ------
@@ -51,6 +52,12 @@ class Polynomial(Kernel):
             raise ValueError(
                 f"coefficients = {given.tolist()}: a constant kernel moves nothing; one of "
                 "c_1, c_2, ... must not be 0"
+            )
+        largest = float(np.abs(given[1:]).max())
+        if not SMALLEST <= largest <= 1 / SMALLEST:
+            raise ValueError(
+                f"coefficients: the largest of c_1, c_2, ... is {largest:g}; it must be from "
+                f"{SMALLEST:g} to {1 / SMALLEST:g}"
             )
         object.__setattr__(self, "coefficients", tuple(given.tolist()))
 
