@@ -12,9 +12,11 @@ rests there, whose mean may be on either side.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, read_only
 from mfpde.grid_equation import GridEquation
 from mfpde.terms.external import ExternalTerm, KinkedParts, tangential
 
@@ -25,15 +27,15 @@ On a sphere it always misses a little: half a cell is longer than its height."""
 _SAME_PLANE = 1e-12
 
 
+@lru_cache(maxsize=8)
 def withheld_velocity(grid: GridEquation) -> FloatArray:
     """Part of the external velocity that does not move donors, (directions, *shape)."""
     points, half_edges = grid.geometry.points, grid.geometry.half_edges
     held = np.zeros(points.shape)
     for term in grid.externals:
         held += withheld_drift(term, points, half_edges, grid.sign)
-    return np.asarray(
-        grid.sign * np.einsum("a...i,...i->a...", grid.geometry.tangents, held)
-    )
+    along = np.einsum("a...i,...i->a...", grid.geometry.tangents, held)
+    return read_only(np.asarray(grid.sign * along))
 
 
 def withheld_drift(
