@@ -274,6 +274,27 @@ def test_a_density_on_the_circle_agrees_with_labels_at_second_order(normalized):
     assert errors[2] < errors[1] / 4
 
 
+@pytest.mark.parametrize("normalized", [False, True])
+def test_distances_to_labels_fall_at_second_order(normalized):
+    bilinear = np.array([[1.0, 0.5], [-0.5, 0.2]])
+    value = np.array([[0.2, -1.0], [0.6, 0.4]])
+    equation = head_equation(bilinear, value, beta=3.0, normalized=normalized)
+    labels = mfpde.solve_particles(
+        equation, smooth_density(Circle(1024), 9), t_end=1.0, method="labels"
+    ).final
+    witness = mfpde.label_density(labels, Circle(4096))
+    distances = [
+        mfpde.wasserstein(
+            mfpde.solve(equation, smooth_density(Circle(cells), 9), t_end=1.0).final,
+            witness,
+            order=1,
+        )
+        for cells in (64, 128, 256)
+    ]
+    orders = np.log2(np.array(distances[:-1]) / distances[1:])
+    assert (orders > 1.95).all()
+
+
 def test_two_heads_and_a_perceptron_on_the_sphere_agree_with_particles():
     generator = np.random.default_rng(11)
     heads = [
