@@ -71,7 +71,7 @@ def test_the_commands_run_to_an_earlier_time(elsewhere, capsys) -> None:
     found = commands()
     assert {words[0] for words in found} == {
         *("run", "show", "plot", "compare", "resume", "minimize", "continuation"),
-        *("theory", "study"),
+        *("theory", "study", "phase-diagram"),
     }
     for words in found:
         arguments = [PAPER if word == "CONFIG.toml" else word for word in words]
@@ -83,6 +83,7 @@ def test_the_commands_run_to_an_earlier_time(elsewhere, capsys) -> None:
             assert code == 0, complaint
     assert {path.name for path in elsewhere.glob("*.*")} >= {
         *("beta10.zarr", "beta10.pdf", "minimum.pdf", "study.csv", "study.pdf"),
+        "phases.pdf",
     }
 
 
