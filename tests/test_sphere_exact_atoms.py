@@ -5,6 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from mfpde import Attention, Density, MeanFieldEquation, Potential, Sphere, solve
+from mfpde.atoms.cells import Cells
 from validation import exact_atoms_sphere as validation
 from validation.references import two_bumps
 
@@ -100,3 +101,22 @@ def test_an_atom_forms_at_the_top_beside_the_pole(cells):
     run = solve(equation, start, t_end=60.0, save_at=[60.0], atoms="exact")
     (atom,) = run.final.atoms.points
     assert np.linalg.norm(atom - top) <= 0.01 * sphere.spacing
+
+
+@pytest.mark.parametrize("narrow", [0.0, 0.13, 0.5])
+def test_a_released_atom_has_its_mass_and_place_however_narrow(narrow):
+    """Rounding along the radius, here 1.5e-15 of the largest eigenvalue, must not count."""
+    sphere = Sphere(32)
+    cells = Cells.of(sphere, np.zeros(sphere.shape), velocities=None)
+    spacing = sphere.spacing
+    generator = np.random.default_rng(5)
+    for _ in range(20):
+        turn = Rotation.random(rng=generator).as_matrix()
+        axes = turn * np.array([narrow, 1.95, 0.0]) * spacing
+        place, rounding = turn[:, 2].copy(), 6e-15 * spacing**2
+        atom = 0.12, place, axes @ axes.T + rounding * np.outer(place, place)
+        masses = cells.as_gaussian(atom, (0.3 * spacing) ** 2, 12 * spacing)
+        assert masses.min() >= 0
+        assert masses.sum() == pytest.approx(0.12, rel=1e-12)
+        mean = masses @ cells.points
+        assert np.linalg.norm(mean / np.linalg.norm(mean) - turn[:, 2]) <= spacing / 2

@@ -18,6 +18,8 @@ from mfpde.transport import Flow, Transport
 _SHIFTS = 4
 # Share of the largest speed by which two ways to compute a velocity may differ.
 _ROUNDING = 1e-12
+# What covariances have along the radius, of the largest eigenvalue.  Its inverse must not count.
+_ROUNDING_OF_COVARIANCES = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +99,11 @@ class Cells:
         """
         mass, position, covariance = atom
         flat = np.eye(len(position)) - np.outer(position, position)
-        inverse = np.linalg.pinv(covariance + smoothing * flat, hermitian=True)
+        inverse = np.linalg.pinv(
+            covariance + smoothing * flat,
+            rcond=_ROUNDING_OF_COVARIANCES,
+            hermitian=True,
+        )
         cells = self.geometry.cells_within(position, reach)
         points, areas = self.points[cells], self.geometry.areas.ravel()[cells]
         centre = position
