@@ -56,7 +56,7 @@ def main() -> None:
             flow = transport.flow(state)
             stages = seconds(lambda: transport.advanced(state, flow, 1e-4))  # noqa: B023
             whole = seconds(lambda: stepper.step(state, flow, 1e-4))  # noqa: B023
-            pairs = (1 + len(transport.shares_of_stages)) * bare
+            pairs = (1 + len(transport.method_in_time.shares)) * bare
             print(
                 f"{num_cells:8d} {name:15s} {1e6 * stages:11.1f} {1e6 * whole:15.1f} "
                 f"{1e6 * pairs:16.1f} {whole / pairs:7.1f}"

@@ -202,6 +202,29 @@ class Geometry(ABC):
         """Tangential gradient of a spectral field at ``points``, shape (..., d)."""
         return self.field_at(coefficients, points).gradients
 
+    def drift_moments(
+        self, masses: FloatArray, velocity: FloatArray, degree: int
+    ) -> ComplexArray:
+        r"""Rates \int conj(grad Y_k).v dmu at which a velocity changes the moments of mu.
+
+        Parameters
+        ----------
+        masses
+            Cell masses of mu, shape ``shape``.
+        velocity
+            Components of v along ``tangents`` at the centres, (directions, *shape).
+        degree
+            Degree up to which moments are wanted.
+
+        Raises
+        ------
+        ValueError
+            On a grid that does not know them, which has no spectral transport then.
+        """
+        raise ValueError(
+            f"{self!r} does not give the moments of a flux, which spectral transport needs"
+        )
+
     def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
         """Moments of the measures x_k dmu, k = 1..d, to one degree less, shape (d, ...).
 

@@ -28,6 +28,7 @@ from mfpde.geometry.spherical_transform import (
     degrees_and_orders,
     planned_transform,
     shtns_module,
+    transform_of_vectors,
 )
 
 MINIMUM_RINGS = 32
@@ -225,6 +226,15 @@ class Sphere(Geometry):
         return FieldAtPoints(
             values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
         )
+
+    def drift_moments(
+        self, masses: FloatArray, velocity: FloatArray, degree: int
+    ) -> ComplexArray:
+        """Rates of change of the moments, l (l + 1) times the potential part of v dmu."""
+        transform = transform_of_vectors(self.nlat, self.nlon, degree)
+        rates = transform.potential_part(masses * velocity)
+        rates *= self.heat_symbol(degree)
+        return rates
 
     def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
         """Moments of x dmu, y dmu and z dmu to one degree less, shape (3, ...)."""

@@ -90,6 +90,17 @@ class SphericalTransform:
             result += added
         return result
 
+    def potential_part(self, vectors: FloatArray) -> ComplexArray:
+        """Moments S of the potential part of a vector measure, grad S plus a rotation.
+
+        ``vectors`` (2, nlat, nlon) are the cells' masses times components along theta and phi.
+        """
+        potential = np.empty(self.size, dtype=np.complex128)
+        rotation = np.empty(self.size, dtype=np.complex128)
+        densities = vectors * self._inverse_probabilities
+        self.plan.spat_to_SHsphtor(densities[0], densities[1], potential, rotation)
+        return potential
+
 
 @cache
 def degrees_and_orders(degree: int) -> tuple[IntArray, IntArray]:
@@ -120,6 +131,21 @@ def planned_transform(nlat: int, nlon: int, degree: int) -> Transform:
     one step of the solver, which takes moments three times and two gradients.
     """
     return _planned(nlat, nlon, degree, threading.get_ident())
+
+
+def transform_of_vectors(nlat: int, nlon: int, degree: int) -> SphericalTransform:
+    """Return the transform of this thread that also takes the moments of vectors."""
+    return _planned_of_vectors(nlat, nlon, degree, threading.get_ident())
+
+
+@cache
+def _planned_of_vectors(
+    nlat: int, nlon: int, degree: int, thread: int
+) -> SphericalTransform:
+    shared = _planned(nlat, nlon, degree, thread)
+    if isinstance(shared, SphericalTransform):
+        return shared
+    return SphericalTransform(nlat, nlon, degree)
 
 
 @cache

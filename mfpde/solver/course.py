@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from mfpde.runs.layers import Stage
 from mfpde.runs.stopping import StoppingCondition, StopReason
 from mfpde.solver.refinement import Discretization, Refiner
-from mfpde.solver.time_loop import FINER_GRID, LAYER_ENDS, TimeLoop
+from mfpde.solver.time_loop import FINER_GRID, LAYER_ENDS, NOT_RESOLVED, TimeLoop
 from mfpde.transport import State
 
 
@@ -41,6 +41,10 @@ class Course:
         while True:
             if reason.kind == FINER_GRID and self.refiner is not None:
                 self.refiner.double(loop, self.discretization, reason.message)
+            elif reason.kind == NOT_RESOLVED:
+                self.discretization = self.discretization.after_smooth_phase()
+                geometry = loop.stepper.transport.grid.geometry
+                loop.leave_smooth_phase(self.discretization.on(geometry))
             elif reason.kind == LAYER_ENDS:
                 self._enter_next(loop)
             else:
@@ -55,12 +59,16 @@ class Course:
 
     def _enter_next(self, loop: TimeLoop) -> None:
         """Let ``loop`` continue with the next stage, on the grid that it has reached."""
-        before = self.discretization.equation
+        before = self.discretization
         self.stages = self.stages[1:]
         equation, end = self.stages[0]
-        self.discretization = replace(self.discretization, equation=equation)
+        anew = replace(before, equation=equation)
+        self.discretization = anew.at_first(atoms=len(loop.state.atom_masses))
         geometry = loop.stepper.transport.grid.geometry
-        is_same = equation is before
+        is_same = (
+            equation is before.equation
+            and self.discretization.is_smooth == before.is_smooth
+        )
         stepping = loop.stepping if is_same else self.discretization.on(geometry)
         loop.recorder.equation = equation
         loop.change_layer(stepping, end=end)

@@ -13,7 +13,7 @@ Two criteria by which a grid is too coarse for a density.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 
 import numpy as np
@@ -262,12 +262,29 @@ def check_refine(
 
 @dataclass(frozen=True, eq=False)
 class Discretization:
-    """The way to solve an equation on any grid: scheme, accuracy, exact atoms or not."""
+    """The way to solve an equation on any grid: scheme, accuracy, exact atoms or not.
+
+    ``is_smooth`` is whether the scheme is in its smooth phase.
+    """
 
     equation: MeanFieldEquation
     scheme: Scheme
     rtol: float
     exact_atoms: bool
+    is_smooth: bool = False
+
+    def at_first(self, *, atoms: int) -> Discretization:
+        """Return the way to begin with a density and a number of atoms.
+
+        It is the smooth phase of the scheme, if that has one, without atoms and diffusion.
+        """
+        has_phase = self.scheme.while_smooth is not None
+        is_smooth = has_phase and atoms == 0 and self.equation.diffusion == 0
+        return replace(self, is_smooth=is_smooth)
+
+    def after_smooth_phase(self) -> Discretization:
+        """Return the way to go on once the grid does not resolve the density any more."""
+        return replace(self, is_smooth=False)
 
     def check(self, equation: MeanFieldEquation, geometry: Geometry) -> None:
         """Raise ``ValueError`` if ``equation`` cannot be solved like this on ``geometry``."""
@@ -275,14 +292,18 @@ class Discretization:
 
     def on(self, geometry: Geometry) -> Stepping:
         """Return the time stepper on ``geometry``, and the exact atoms if there are any."""
-        scheme, equation = self.scheme, self.equation
+        equation = self.equation
+        first = self.scheme.while_smooth if self.is_smooth else None
+        scheme = self.scheme if first is None else first
         stepper = TimeStepper(
             scheme.transport(equation.on(geometry)),
             scheme,
             rtol=self.rtol,
             watch_energy=scheme.keeps_energy_monotone and equation.energy_is_lyapunov,
         )
-        exact = ExactAtoms(equation, stepper.transport) if self.exact_atoms else None
+        # No cluster leaves the grid while that resolves everything.
+        has_atoms = self.exact_atoms and not self.is_smooth
+        exact = ExactAtoms(equation, stepper.transport) if has_atoms else None
         return Stepping(stepper, exact)
 
 
@@ -303,7 +324,10 @@ class Refiner:
         transport = loop.stepper.transport
         if self.record.held_back:
             return None
-        reason = self.criterion.reason(transport, loop.state, flow)
+        # Where spectral transport made the density negative, positive masses are judged.
+        is_positive = loop.state.masses.min() >= 0.0
+        state = loop.state if is_positive else loop.measured
+        reason = self.criterion.reason(transport, state, flow)
         if reason is None:
             return None
         if cell_count(doubled(transport.grid.geometry)) > self.most_cells:

@@ -94,9 +94,11 @@ def solve(
         ``"muscl"`` (second order, no overshoot: for discontinuous starts, and as a check),
         ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned), or
         on the circle and zonal grids ``"semi_lagrangian"`` (steps that no cell limits, of
-        fourth order in time, least diffusive: atoms on the grid are pinned).  By default the
-        last on zonal grids of dimension above 30 and on the circle with exact atoms, else
-        the first.
+        fourth order in time, least diffusive: atoms on the grid are pinned), or on the sphere
+        ``"spectral_donor_blended"`` (spectral as long as the grid resolves the density, which
+        has no atoms and no diffusion, then donor-blended; ``run.statistics`` has the time
+        ``spectral_until``).  By default semi-Lagrangian on zonal grids of dimension above 30
+        and on the circle with exact atoms, the last on the sphere, else the first.
     atoms
         ``"grid"``: atoms form and move on the grid, to about a cell.  ``"exact"`` (circle
         and sphere, without diffusion): a cluster a few cells wide leaves the grid and goes
@@ -105,8 +107,8 @@ def solve(
         in atoms, a stiff integrator moves them alone, over any time.
     rtol
         Error in time that a step may make, relative to how far it moves the moments
-        that the interaction sees.  The step follows this and the draining time of the
-        cells.
+        that the interaction sees; on the sphere beside a share of the error of the grid.  The
+        step follows this and the draining time of the cells.
     max_step
         Largest step; none by default.
     refine
@@ -195,6 +197,7 @@ def solve(
     if layers is not None:
         # The finest of the layers decides, before any work.
         for_each_layer(layers, lambda layer: discretization.check(layer, geometry))
+    discretization = discretization.at_first(atoms=len(measure.atoms))
     stepping = discretization.on(geometry)
     exact = stepping.atoms
     record = Recorder(

@@ -10,8 +10,6 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.atoms import ExactAtoms
-from mfpde.compiled import compiled_sum
-from mfpde.equation import MeanFieldEquation
 from mfpde.runs.observer import Progress
 from mfpde.runs.stopping import (
     StepRecord,
@@ -23,7 +21,13 @@ from mfpde.runs.stopping import (
     step_too_small,
 )
 from mfpde.solver.diagnostics import Recorder
-from mfpde.solver.time_stepping import StepBelowRefused, StepResult, TimeStepper
+from mfpde.solver.step_sizes import (
+    StepBelowRefused,
+    attention_time,
+    fitted,
+    mass_and_motion,
+)
+from mfpde.solver.time_stepping import StepResult, TimeStepper
 from mfpde.terms import PointMasses
 from mfpde.transport import Flow, State
 
@@ -31,6 +35,8 @@ CHECKED_EVERY = 8
 """Steps between two looks at whether the grid is fine enough."""
 FINER_GRID = "finer_grid"
 """Kind of the reason with which the loop hands over to a finer grid."""
+NOT_RESOLVED = "not_resolved"
+"""Kind of the reason with which the loop hands over from a scheme's smooth phase."""
 LAYER_ENDS = "layer_ends"
 """Kind of the reason with which the loop hands over to the next layer."""
 _RECENT_STEPS = 6
@@ -71,7 +77,7 @@ class TimeLoop:
         self.save_times = list(times)
         self.t_end = self.layer_end = t_end
         self.longest = longest
-        self._attention_time = _attention_time(recorder.equation)
+        self._attention_time = attention_time(recorder.equation)
         self.accurate_step = first
         self.below_refused = StepBelowRefused()
         self.steps = 0
@@ -82,6 +88,7 @@ class TimeLoop:
         self.steps_since_hand_off = 0
         self.finer_grid_wanted: Callable[[TimeLoop, Flow], str | None] | None = None
         self.next_check = 0
+        self.resolved_until: float | None = None
 
     def run(
         self, state: State, start_time: float, conditions: tuple[StoppingCondition, ...]
@@ -93,11 +100,9 @@ class TimeLoop:
 
     def change_grid(self, stepping: Stepping, state: State) -> None:
         """Continue from ``state`` on another grid, with its stepper and its exact atoms."""
-        self.stepper, self.atoms = stepping
+        self._use(stepping)
         self.state = state
         self.recorder.geometry = self.stepper.transport.grid.geometry
-        if self.atoms is not None:
-            self.atoms.events = self.recorder.events
         # Rates are counted in cells.
         self.rates = []
         self.next_check = self.steps
@@ -108,18 +113,29 @@ class TimeLoop:
         The size of the steps is found anew, as at the start of a run, and the masses are put
         into the form in which that begins, where a save and a new run would change no more.
         """
-        if self.measured.masses is self.state.masses:
-            masses = self.stepper.transport.represented(self.state.masses)
-            self.state = self.state.moved(masses, self.state.points)
-        self.stepper, self.atoms = stepping
-        if self.atoms is not None:
-            self.atoms.events = self.recorder.events
+        masses = self.stepper.transport.begun_anew(self.state.masses)
+        self.state = self.state.moved(masses, self.state.points)
+        self._use(stepping)
         self.layer_end = end
-        self._attention_time = _attention_time(self.recorder.equation)
+        self._attention_time = attention_time(self.recorder.equation)
         self.accurate_step = np.inf
         self.below_refused = StepBelowRefused()
         self.rates = []
         self.next_check = self.steps
+
+    def leave_smooth_phase(self, stepping: Stepping) -> None:
+        """Continue with the transport for densities that the grid does not resolve."""
+        masses = stepping.stepper.transport.represented(self.measured.masses)
+        self.state = self.state.moved(masses, self.state.points)
+        self._use(stepping)
+        self.accurate_step = np.inf
+        self.below_refused = StepBelowRefused()
+        self.resolved_until = self.time
+
+    def _use(self, stepping: Stepping) -> None:
+        self.stepper, self.atoms = stepping
+        if self.atoms is not None:
+            self.atoms.events = self.recorder.events
 
     def go_on(self, conditions: tuple[StoppingCondition, ...]) -> StopReason:
         """Continue from the present state until the layer's end or a reason to stop."""
@@ -179,8 +195,14 @@ class TimeLoop:
             "steps": self.steps,
             "rejected": self.rejected,
             "last_step": float(self.last_step),
+            **self._smooth_phase,
             "wall_seconds": time.monotonic() - self.started_at,
         }
+
+    @property
+    def _smooth_phase(self) -> dict[str, float]:
+        until = self.resolved_until
+        return {} if until is None else {"spectral_until": float(until)}
 
     def _step(self, flow: Flow) -> StepResult | StopReason:
         """Take one step, repeated with smaller ones until it is accurate."""
@@ -192,13 +214,14 @@ class TimeLoop:
                 if not np.isfinite(flow.outflows).all():
                     return not_finite(self.time)
                 return step_too_small(self.time, wanted)
-            step, lands = _fitted(wanted, target - self.time)
+            step, lands = fitted(wanted, target - self.time)
             result = self.stepper.step(self.state, flow, step)
-            mass, moved = _mass_and_motion(
+            mass, moved = mass_and_motion(
                 self.state.masses.ravel(), result.state.masses.ravel()
             )
-            if not np.isfinite(mass + result.accurate_step):
-                return not_finite(self.time)
+            failed = self._failure_of(result, mass)
+            if failed is not None:
+                return failed
             # A step cut short by a save says nothing against a longer one after it.
             cut_short = step < wanted
             if not cut_short or result.accurate_step < step or not result.is_accurate:
@@ -224,6 +247,14 @@ class TimeLoop:
         self.last_step = step
         self.steps += 1
         return result
+
+    def _failure_of(self, result: StepResult, mass: float) -> StopReason | None:
+        """Reason not to accept ``result``, whose density has this ``mass``, nor to repeat it."""
+        is_finite = np.isfinite(mass + result.accurate_step)
+        is_last = not is_finite or result.is_accurate
+        if is_last and not self.stepper.transport.carries(result.state):
+            return StopReason(NOT_RESOLVED, f"not resolved at t = {self.time:.6g}")
+        return None if is_finite else not_finite(self.time)
 
     def _horizon(self) -> float:
         """Time span by which a step is judged too small.
@@ -320,27 +351,3 @@ class TimeLoop:
         )
         for observer in watching:
             observer.step(progress)
-
-
-def _attention_time(equation: MeanFieldEquation) -> float:
-    """Time in which attention moves a unit mass: K is at most 1 or, unshifted, e^beta."""
-    return 1.0 / max(1.0, equation.strength)
-
-
-@compiled_sum
-def _mass_and_motion(before: FloatArray, after: FloatArray) -> tuple[float, float]:
-    """Sum of the cell masses after a step, and half of the sum of their changes."""
-    mass = changes = 0.0
-    for i in range(len(after)):
-        mass += after[i]
-        changes += abs(after[i] - before[i])
-    return mass, 0.5 * changes
-
-
-def _fitted(wanted: float, remaining: float) -> tuple[float, bool]:
-    """Fit a step to the time remaining to the next save: (step, whether it lands there)."""
-    if wanted >= remaining * (1 - 1e-12):
-        return remaining, True
-    if wanted > remaining / 2:
-        return remaining / 2, False
-    return wanted, False

@@ -14,8 +14,9 @@ and 0 for a velocity that does not depend on the measure.  With
 diffusion, where heat flows exactly in time, the change by transport alone is compared
 with the transport's rates at both ends of the step: stiff heat costs no steps, and the
 splitting error remains. A step is repeated if the error exceeds ``rtol`` times
-dt times the size of g' (more where the grid itself does not resolve the measure).  After a
-refusal steps return slowly to their size.
+dt times the size of g' (more where the grid itself does not resolve the measure, and on the
+sphere by a share of the error that the grid makes in g').  After a refusal steps return slowly to
+their size.
 """
 
 from __future__ import annotations
@@ -46,46 +47,14 @@ _ROUNDING = 1e-14
 # following its internal motion in time to rtol would cost ten times the steps for the
 # same digits.
 _UNRESOLVED_TOLERANCE = 1e-2
+# An error in time of this share of the grid's own leaves the sum as it is to two digits.
+_SHARE_OF_GRID_ERROR = 0.3
+_LARGEST_SHARE = 1e-2
 _NEGLIGIBLE_RATE = 1e-8
 # A cloud shrinks or grows in a step by this share of an e-fold at most.
 _CLOUD_SHARE = 0.5
 _ENERGY_ROUNDING = 1e-15
 _SHARE_AFTER_FAILURE = 0.1
-_BELOW_REFUSED = 0.8
-_RELEASE = 1.02
-# By then the step may be ten million times as long.
-_REMEMBERED_STEPS = 40
-
-
-@dataclass
-class StepBelowRefused:
-    """A limit of the step size, below the step that was refused last.
-
-    A refusal sets the limit to 0.8 times the refused step.  Each accepted step raises it, by
-    a larger factor each time, and after 40 accepted steps there is no limit.  Where the step
-    is limited by stability, as late in descent, the error stays small until the step is too
-    long: a step that may double after each success would be refused every other time.
-
-    Attributes
-    ----------
-    step
-        The longest step to try; inf before any step was refused.
-    """
-
-    step: float = np.inf
-    _accepted: int = 0
-
-    def refuse(self, step: float) -> None:
-        """Note that ``step`` was refused."""
-        self.step, self._accepted = _BELOW_REFUSED * step, 0
-
-    def accept(self) -> None:
-        """Note that a step was accepted."""
-        self._accepted += 1
-        if self._accepted > _REMEMBERED_STEPS:
-            self.step = np.inf
-        else:
-            self.step *= _RELEASE**self._accepted
 
 
 class StepMoments(NamedTuple):
@@ -174,6 +143,8 @@ class TimeStepper:
             self._resolved_tolerance += transport.diffusion_tolerance
         self._known_flow: Flow | None = None
         self._known_rate: FloatArray | None = None
+        self._judged_flow: Flow | None = None
+        self._grid_error = 0.0
         degrees = grid.geometry.degrees(grid.degree)
         self._weights = np.where(degrees > 0, 1.0 / np.maximum(degrees, 1), 0.0)
 
@@ -215,6 +186,7 @@ class TimeStepper:
         unresolved = flow.unresolved_mass / max(mass, 1e-300)
         tolerance = self._resolved_tolerance + _UNRESOLVED_TOLERANCE * unresolved
         size = tolerance * motion + self._resolved_tolerance * atom_motion
+        size += self._of_the_grid(state, flow, motion)
         allowed = (size + self._negligible_rate(state)) * step + _ROUNDING
         # The error is O(dt^3), what is allowed O(dt).
         ratio = 0.9 * math.sqrt(allowed / max(error, 1e-300))
@@ -231,6 +203,14 @@ class TimeStepper:
         motion of the tails need not be followed to a share of itself.
         """
         return _NEGLIGIBLE_RATE if state.cloud_size > 1 else 0.0
+
+    def _of_the_grid(self, state: State, flow: Flow, motion: float) -> float:
+        """Error per unit time that does not matter beside that of the grid."""
+        if flow is not self._judged_flow:
+            missed = self.transport.grid_error(state, flow)
+            self._judged_flow = flow
+            self._grid_error = 0.0 if missed is None else self._norm(missed)
+        return min(_SHARE_OF_GRID_ERROR * self._grid_error, _LARGEST_SHARE * motion)
 
     def _transported(self, before: Point, step: float) -> _Transported:
         """Move the measure by transport alone, after half a step of diffusion."""
@@ -295,8 +275,8 @@ class TimeStepper:
         """Norms of the error by the last stage's velocity, and of both motions' rates."""
         flow, (new, new_flow) = before.flow, after
         weight = step / 6
-        rate = self.transport.rate(new.masses, last.outflows - new_flow.outflows)
-        error = weight * self._norm(self.transport.density_moments(rate))
+        late = last.outflows - new_flow.outflows
+        error = weight * self._norm(self.transport.rate_moments(new.masses, late))
         moved = new_flow.density_moments - flow.density_moments
         motion, atom_motion = self._norm(moved) / step, 0.0
         if len(new.atom_masses):

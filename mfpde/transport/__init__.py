@@ -15,18 +15,20 @@ from functools import singledispatch
 from mfpde.arrays import choice
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.grid_equation import GridEquation
-from mfpde.transport.base import Flow, State, Transport
+from mfpde.transport.base import Transport
 from mfpde.transport.circle_schemes import (
     DonorBlendedCircle,
     MonotoneCircle,
     MusclCircle,
     SemiLagrangianCircle,
 )
+from mfpde.transport.spectral import Spectral
 from mfpde.transport.sphere_schemes import (
     DonorBlendedSphere,
     MonotoneSphere,
     MusclSphere,
 )
+from mfpde.transport.state import Flow, State
 from mfpde.transport.zonal import (
     DonorBlendedZonal,
     MonotoneZonal,
@@ -55,13 +57,16 @@ class Scheme:
     ``tolerance_share`` is the share of ``rtol`` that the measured defect (that of the
     trapezoidal rule) may reach: Heun's own error is as large as the defect, that of
     SSPRK3 an order smaller.  ``keeps_energy_monotone`` asks the time loop to repeat a
-    step whose energy moves the wrong way with half the step.
+    step whose energy moves the wrong way with half the step.  ``while_smooth`` is the
+    scheme with which a run of a density without atoms and diffusion begins, until the grid does
+    not resolve the density any more.
     """
 
     name: str
     transport: Callable[[GridEquation], Transport]
     tolerance_share: float = 0.1
     keeps_energy_monotone: bool = False
+    while_smooth: Scheme | None = None
 
 
 _SCHEMES: dict[type[Geometry], dict[str, Scheme]] = {}
@@ -86,9 +91,16 @@ register_scheme(Circle, Scheme("muscl", MusclCircle))
 register_scheme(Circle, Scheme("monotone", MonotoneCircle, keeps_energy_monotone=True))
 register_scheme(Circle, Scheme("semi_lagrangian", SemiLagrangianCircle, 1.0))
 
+# The lag of the last stage is 10 to 100 times the error of the classical Runge-Kutta method.
+_SPECTRAL = Scheme("spectral", Spectral, 10.0)
+
 register_scheme(Sphere, Scheme("donor_blended", DonorBlendedSphere))
 register_scheme(Sphere, Scheme("muscl", MusclSphere))
 register_scheme(Sphere, Scheme("monotone", MonotoneSphere, keeps_energy_monotone=True))
+register_scheme(
+    Sphere,
+    Scheme("spectral_donor_blended", DonorBlendedSphere, while_smooth=_SPECTRAL),
+)
 
 register_scheme(Zonal, Scheme("donor_blended", DonorBlendedZonal, 1.0))
 register_scheme(Zonal, Scheme("muscl", MusclZonal))
@@ -112,8 +124,8 @@ def default_scheme(geometry: Geometry, *, exact_atoms: bool = False) -> str:
 
     The semi-Lagrangian scheme, the least diffusive one, is the default on zonal grids with
     d > 30, and on the circle if atoms leave the grid (``exact_atoms``).  The donor-blended
-    scheme, with which atoms move on the grid, is the default elsewhere; on a geometry of
-    one's own it is the first scheme registered for it.
+    scheme, with which atoms move on the grid, is the default elsewhere, on the sphere after a
+    spectral phase; on a geometry of one's own it is the first scheme registered for it.
     """
     del exact_atoms
     return next(iter(_schemes_of(geometry)))
@@ -122,6 +134,12 @@ def default_scheme(geometry: Geometry, *, exact_atoms: bool = False) -> str:
 @default_scheme.register
 def _(geometry: Circle, *, exact_atoms: bool = False) -> str:
     return "semi_lagrangian" if exact_atoms else "donor_blended"
+
+
+@default_scheme.register
+def _(geometry: Sphere, *, exact_atoms: bool = False) -> str:
+    del geometry, exact_atoms
+    return "spectral_donor_blended"
 
 
 @default_scheme.register

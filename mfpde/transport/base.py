@@ -6,7 +6,6 @@ The condition on an equation for the energy-monotone schemes of all geometries.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -14,9 +13,9 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry import Geometry
-from mfpde.geometry.arcs import normalise
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile, draining_times
+from mfpde.transport.state import HEUN, Flow, State, normalised
 
 
 def check_monotone(grid: GridEquation) -> None:
@@ -39,14 +38,6 @@ def check_monotone(grid: GridEquation) -> None:
         )
 
 
-SAFE_SHARE = 0.8
-
-# With E an Euler stage, u <- (1 - share) u_0 + share E(u) for each share, after u = E(u_0).
-HEUN = (0.5,)
-"""Heun's method SSPRK(2,2): u1 = E(u), u <- (u + E(u1)) / 2; Shu & Osher (1988)."""
-SSPRK3 = (0.25, 2.0 / 3.0)
-"""SSPRK(3,3): u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3; Shu & Osher (1988)."""
-
 SomeGeometry = TypeVar("SomeGeometry", bound=Geometry)
 
 
@@ -59,52 +50,6 @@ def geometry_of(
     return grid.geometry
 
 
-@dataclass(frozen=True, eq=False)
-class State:
-    """The evolving state: cell masses, and points (n, d) with constant masses (n,).
-
-    Each ``cloud_size`` consecutive points are one atom: 1 for atoms without width.
-    """
-
-    masses: FloatArray
-    points: FloatArray
-    atom_masses: FloatArray
-    cloud_size: int = 1
-
-    def moved(self, masses: FloatArray, points: FloatArray) -> State:
-        """Return a state of the same atoms at other ``points``, with other cell masses."""
-        return State(masses, points, self.atom_masses, self.cloud_size)
-
-    def on_sphere(self) -> State:
-        """Return the state with its points scaled to unit length."""
-        if len(self.atom_masses) == 0:
-            return self
-        return self.moved(self.masses, normalised(self.points))
-
-    @property
-    def total_mass(self) -> float:
-        """Mass of cells and atoms."""
-        return float(self.masses.sum() + self.atom_masses.sum())
-
-
-@dataclass(frozen=True, eq=False)
-class Flow:
-    """Everything known about a state's motion, computed once a stage.
-
-    ``density_moments`` and ``moments`` (atoms included) feed velocity, energy and the
-    error estimate; ``velocity`` is taken at the centres, in semi-Lagrangian schemes at the
-    faces; ``outflows`` is (sides, *shape); ``unresolved_mass`` is the mass in structures of
-    a cell or two; ``atom_velocities`` is (n, d).
-    """
-
-    density_moments: ComplexArray
-    moments: ComplexArray
-    velocity: FloatArray
-    outflows: FloatArray
-    unresolved_mass: float
-    atom_velocities: FloatArray
-
-
 class StepFarTooLongError(Exception):
     """A stage moves so fast that the step has to be repeated with a much shorter one."""
 
@@ -114,13 +59,15 @@ class Transport(ABC):
 
     ``diffusion_tolerance`` is the additional relative error that a step with diffusion may
     show: the grid, not the step, causes it.  ``steps_to_hand_off`` is the number of steps
-    between two hand-offs of mass between density and exact atoms.  ``shares_of_stages`` names
-    the Runge-Kutta method of :meth:`advanced`, HEUN or SSPRK3.
+    between two hand-offs of mass between density and exact atoms.  ``method_in_time`` is
+    the Runge-Kutta method of :meth:`advanced`.  ``draining_share`` is the share of the draining
+    time that a stage may last.
     """
 
     diffusion_tolerance = 0.0
     steps_to_hand_off = 8
-    shares_of_stages: tuple[float, ...] = HEUN
+    method_in_time = HEUN
+    draining_share = 0.8
 
     def __init__(self, grid: GridEquation) -> None:
         self.grid = grid
@@ -188,6 +135,18 @@ class Transport(ABC):
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, shape ``shape``; linear in ``outflows``."""
 
+    def rate_moments(self, masses: FloatArray, outflows: FloatArray) -> ComplexArray:
+        """Moments of :meth:`rate`."""
+        return self.density_moments(self.rate(masses, outflows))
+
+    def grid_error(self, state: State, flow: Flow) -> ComplexArray | None:
+        """Error that the grid makes in the rates of change of the moments; None if not known.
+
+        Steps in time need not be more accurate.
+        """
+        del state, flow
+        return None
+
     def defect(
         self,
         old: FloatArray,
@@ -222,9 +181,10 @@ class Transport(ABC):
         StepFarTooLongError
             If no step of this length can be accurate.
         """
-        new = self.stage(state, flow, step)
-        for share in self.shares_of_stages:
-            new = self.mixed_stage(state, new, step, share)
+        length = self.method_in_time.length * step
+        new = self.stage(state, flow, length)
+        for share in self.method_in_time.shares:
+            new = self.mixed_stage(state, new, length, share)
         return new, None
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
@@ -245,11 +205,25 @@ class Transport(ABC):
         taken and at the end of the step.
         """
         stage = self.stage(state, self.flow(state), step)
+        if share == 1.0:
+            return stage
         _mix_in(stage.masses.ravel(), start.masses.ravel(), share)
         points = stage.points
         if len(start.atom_masses):
             points = _combined(start.points, 1.0 - share, points, share)
         return start.moved(stage.masses, points)
+
+    def carries(self, state: State) -> bool:
+        """Whether the scheme can go on from ``state``; if not, another has to."""
+        del state
+        return True
+
+    def begun_anew(self, masses: FloatArray) -> FloatArray:
+        """Masses from which a run of its own would go on, if a save and a start lose nothing.
+
+        Else, where :meth:`restored` is no identity, they are the masses themselves.
+        """
+        return self.represented(masses) if self.restored(masses) is masses else masses
 
     def density_mass(self, state: State, flow: Flow) -> float:
         """Total mass of the cells."""
@@ -257,25 +231,20 @@ class Transport(ABC):
         return float(state.masses.sum())
 
     def longest_step(self, state: State, flow: Flow) -> float:
-        """0.8 times the mass-weighted 1e-5-quantile of the draining time; inf at rest."""
+        """The step whose stages last ``draining_share`` of the draining time; inf at rest.
+
+        The draining time is its mass-weighted 1e-5-quantile over the cells.
+        """
         times = self.draining_times(state.masses, flow.outflows)
         total = self.density_mass(state, flow) + state.atom_masses.sum()
-        return SAFE_SHARE * float(
+        share = self.draining_share / self.method_in_time.length
+        return share * float(
             draining_quantile(state.masses.ravel(), times, IGNORED_SHARE * total)
         )
 
     def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Mass over the sum of the outflows of each cell, flat; inf where nothing flows."""
         return draining_times(masses.ravel(), outflows.sum(axis=0).ravel())
-
-
-@compiled
-def normalised(points: FloatArray) -> FloatArray:
-    """Scale ``points`` (n, d) to unit length."""
-    result = points.copy()
-    for point in result:
-        normalise(point)
-    return result
 
 
 @compiled

@@ -11,9 +11,6 @@ from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
 from mfpde.transport.base import (
-    SSPRK3,
-    Flow,
-    State,
     Transport,
     check_monotone,
     geometry_of,
@@ -23,6 +20,7 @@ from mfpde.transport.circle_tables import CircleTables, fits
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import wrapped
 from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
+from mfpde.transport.state import SSPRK3, Flow, State
 
 
 class LineTransport(Transport):
@@ -54,7 +52,7 @@ class CircleTransport(LineTransport):
 class DonorBlendedCircle(CircleTransport):
     """Donor blending with the fifth-order upwind difference in smooth regions."""
 
-    shares_of_stages = SSPRK3
+    method_in_time = SSPRK3
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray

@@ -24,9 +24,10 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
 from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
-from mfpde.transport.base import Flow, State, StepFarTooLongError, Transport
+from mfpde.transport.base import StepFarTooLongError, Transport
 from mfpde.transport.feet import feet
 from mfpde.transport.line import blends
+from mfpde.transport.state import Flow, State
 
 # The flows keep their order below about 1.
 _LARGEST_COMPRESSION = 1.0

@@ -13,8 +13,6 @@ from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
 from mfpde.transport import sphere_rows as methods
 from mfpde.transport.base import (
-    Flow,
-    State,
     Transport,
     check_monotone,
     geometry_of,
@@ -22,6 +20,7 @@ from mfpde.transport.base import (
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.sphere_faces import faces_of
 from mfpde.transport.sphere_rows import Withheld
+from mfpde.transport.state import SSPRK42, Flow, State
 
 
 class SphereTransport(Transport):
@@ -31,7 +30,10 @@ class SphereTransport(Transport):
     # stiff exchange, of this size at any step that is of use.
     diffusion_tolerance = 2e-3
     # Merge times of pairs are those of 8 and of 16 steps, to 4e-4 of themselves.
-    steps_to_hand_off = 24
+    steps_to_hand_off = 8
+    method_in_time = SSPRK42
+    # Beyond 1.6 steps are refused.
+    draining_share = 1.2
     method: int
 
     def __init__(self, grid: GridEquation) -> None:
@@ -72,6 +74,13 @@ class SphereTransport(Transport):
         missed = super().defect(old, new, first_rate, last_rate, step)
         level(missed, self._faces.sizes)
         return missed
+
+    def grid_error(self, state: State, flow: Flow) -> ComplexArray:
+        r"""Rates of the moments by the fluxes less \int conj(grad Y_k).v dmu by quadrature."""
+        by_fluxes = self.rate_moments(state.masses, flow.outflows)
+        return by_fluxes - self.sphere.drift_moments(
+            state.masses, flow.velocity, self.grid.degree
+        )
 
     def density_mass(self, state: State, flow: Flow) -> float:
         """Mass of the cells: their moment of degree 0."""

@@ -14,11 +14,12 @@ from mfpde.geometry.remap import GHOSTS, edge_densities
 from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
-from mfpde.transport.base import SSPRK3, check_monotone, geometry_of
+from mfpde.transport.base import check_monotone, geometry_of
 from mfpde.transport.circle_schemes import LineTransport
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import blends, braked, donor_flux
 from mfpde.transport.semi_lagrangian import SemiLagrangian
+from mfpde.transport.state import SSPRK3
 
 
 @compiled
@@ -108,7 +109,7 @@ class ZonalTransport(LineTransport):
 class DonorBlendedZonal(ZonalTransport):
     """Donor blending with limited sixth-order edge values in smooth regions."""
 
-    shares_of_stages = SSPRK3
+    method_in_time = SSPRK3
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray

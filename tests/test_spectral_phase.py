@@ -1,0 +1,244 @@
+"""The spectral phase of runs on the sphere, and the hand-over to finite volumes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from mfpde import (
+    Atoms,
+    Attention,
+    Circle,
+    Density,
+    Layers,
+    MeanFieldEquation,
+    Measure,
+    Perceptron,
+    Sphere,
+    solve,
+    solve_particles,
+    von_mises_fisher,
+)
+from mfpde.transport import State, scheme_for
+from mfpde.transport.spectral import projected
+from validation.sphere_cases import AXES, l1_distance, moebius, von_mises
+
+
+def smooth_start(sphere):
+    return Density.from_function(
+        sphere, lambda x: np.exp(0.5 * x[..., 0] + x[..., 1] * x[..., 2])
+    ).normalized()
+
+
+def driven(beta=4.0, activation="gelu", direction="ascent", **options):
+    neurons = Perceptron.random(3, 3, seed=111)
+    return MeanFieldEquation(
+        Attention(beta),
+        Perceptron(neurons.directions, neurons.weights, activation),
+        direction=direction,
+        **options,
+    )
+
+
+# --- Moments of a flux ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grid", [Circle(64), Sphere(32), Sphere(32, 128)])
+def test_rates_of_moments_are_sums_of_gradients_of_harmonics(grid):
+    """d/dt of g_k = sum m conj Y_k as the centres move, by central differences."""
+    generator = np.random.default_rng(3)
+    masses = generator.random(grid.shape)
+    velocity = generator.standard_normal(grid.tangents.shape[:-1])
+    points = grid.points.reshape(-1, grid.dimension)
+    moved = np.einsum("a...,a...i->...i", velocity, grid.tangents)
+    along, step = moved.reshape(points.shape), 1e-4
+    ends = [points + sign * step * along for sign in (1, -1)]
+    plus, minus = (
+        grid.atom_moments(
+            end / np.linalg.norm(end, axis=1, keepdims=True), masses.ravel(), 8
+        )
+        for end in ends
+    )
+    by_differences = (plus - minus) / (2 * step)
+    exact = grid.drift_moments(masses, velocity, 8)
+    assert np.abs(by_differences - exact).max() <= 1e-5 * np.abs(exact).max()
+
+
+def test_the_grid_s_error_in_the_moments_falls_at_second_order_or_better():
+    errors = []
+    for nlat in (64, 128):
+        sphere = Sphere(nlat)
+        grid = driven().on(sphere)
+        transport = scheme_for("donor_blended", sphere).transport(grid)
+        masses = transport.represented(smooth_start(sphere).masses)
+        state = State(masses, np.empty((0, 3)), np.empty(0))
+        missed = transport.grid_error(state, transport.flow(state))
+        errors.append(np.linalg.norm(missed))
+    assert np.log2(errors[0] / errors[1]) >= 2.0
+
+
+# --- Positive masses ------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(
+    arrays(float, 12, elements=st.floats(-0.05, 1.0)),
+    arrays(float, 12, elements=st.floats(0.1, 1.0)),
+)
+def test_the_projection_is_the_nearest_positive_density_of_the_same_mass(masses, areas):
+    """Kuhn-Tucker: lowered by one constant where positive, by no more where zero."""
+    if masses.sum() <= 0.01:
+        return
+    result = projected(masses, areas)
+    assert result.min() >= 0
+    assert result.sum() == pytest.approx(masses.sum(), rel=1e-13)
+    lowered = (masses - result) / areas
+    positive = result > 0
+    assert np.ptp(lowered[positive]) <= 1e-12
+    if not positive.all():
+        assert lowered[~positive].max() <= lowered[positive].mean() + 1e-12
+
+
+# --- The phase itself -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", AXES)
+@pytest.mark.parametrize(("rtol", "allowed"), [(1e-4, 1e-5), (1e-9, 1e-7)])
+def test_the_moebius_flow_is_as_exact_as_rtol_says(case, rtol, allowed):
+    axis, centre = AXES[case]
+    equation = MeanFieldEquation(
+        Perceptron([axis], [1.0], activation=(np.ones_like, lambda z: z)),
+        direction="ascent",
+    )
+    start = Density.from_function(Sphere(64), lambda x: von_mises(x, centre))
+    run = solve(equation, start, t_end=0.6, save_at=[0.6], rtol=rtol)
+    assert "spectral_until" not in run.statistics
+    density = run.final.density
+    assert l1_distance(density, moebius(axis, centre, 0.6)) <= allowed
+    assert density.values.min() >= 0
+    assert run.final.total_mass == pytest.approx(1, abs=1e-13)
+
+
+def test_moments_are_those_of_labels_at_gauss_nodes():
+    """The density's moments move as those of the nodes with its masses, by direct sums."""
+    sphere = Sphere(32)
+    start, equation = smooth_start(sphere), driven()
+    run = solve(equation, start, t_end=1.0, save_at=[1.0])
+    nodes = Atoms(sphere.points.reshape(-1, 3), start.masses.ravel())
+    labels = solve_particles(equation, nodes, t_end=1.0, save_at=[1.0], rtol=1e-8)
+    last = labels.states[-1]
+    wanted = sphere.atom_moments(last.points, last.masses, 8)
+    found = sphere.moments(run.final.density.masses, 8)
+    assert np.abs(found - wanted).max() <= 1e-4
+    by_fluxes = solve(
+        equation, start, t_end=1.0, save_at=[1.0], transport="donor_blended"
+    )
+    off = sphere.moments(by_fluxes.final.density.masses, 8) - wanted
+    assert np.abs(found - wanted).max() <= 0.1 * np.abs(off).max()
+
+
+def test_a_smaller_rtol_makes_the_error_in_time_smaller():
+    sphere = Sphere(64)
+    equation = MeanFieldEquation(Attention(2.0, normalized=True), direction="ascent")
+    start = smooth_start(sphere)
+
+    def moments(rtol):
+        run = solve(equation, start, t_end=1.0, save_at=[1.0], rtol=rtol)
+        return sphere.moments(run.final.density.masses, 8)
+
+    reference = moments(1e-12)
+    errors = [np.abs(moments(rtol) - reference).max() for rtol in (1e-4, 1e-6, 1e-9)]
+    assert errors[0] <= 1e-5
+    assert errors[1] < errors[0]
+    assert errors[2] <= 1e-9
+
+
+# --- Hand-over ------------------------------------------------------------------------
+
+
+def test_a_density_that_concentrates_is_handed_over_positive():
+    start = smooth_start(Sphere(32))
+    run = solve(driven(), start, t_end=4.0, save_every=0.25)
+    assert 0.2 < run.statistics["spectral_until"] < 4.0
+    for state in run.states:
+        assert state.density.values.min() >= 0
+        assert state.total_mass == pytest.approx(1, abs=1e-12)
+    before = run.statistics["spectral_until"]
+    rises = np.diff(run.energies)
+    assert (rises <= 1e-6).all() or (rises >= -1e-6).all(), before
+
+
+def test_a_rough_start_is_left_to_finite_volumes_from_the_first_step():
+    sphere = Sphere(32)
+    cap = Density.from_function(sphere, lambda x: 1.0 * (x[..., 2] > 0.7)).normalized()
+    runs = [
+        solve(driven(), cap, t_end=1.0, save_at=[0.5, 1.0], transport=name)
+        for name in (None, "donor_blended")
+    ]
+    assert runs[0].statistics["spectral_until"] == 0.0
+    for one, other in zip(runs[0].states, runs[1].states, strict=True):
+        assert np.array_equal(one.density.values, other.density.values)
+
+
+@pytest.mark.parametrize("case", ["atoms", "diffusion", "named"])
+def test_there_is_no_spectral_phase(case):
+    sphere = Sphere(32)
+    start = smooth_start(sphere)
+    equation, options = driven(), {}
+    if case == "atoms":
+        half = Density(sphere, 0.5 * start.values)
+        start = Measure(half, Atoms([[0.0, 0.6, 0.8]], [0.5]))
+    elif case == "diffusion":
+        equation = driven(diffusion=0.05)
+    else:
+        options = {"transport": "donor_blended"}
+    runs = [
+        solve(equation, start, t_end=0.3, save_at=[0.3], **options),
+        solve(equation, start, t_end=0.3, save_at=[0.3], transport="donor_blended"),
+    ]
+    first, second = (run.final.density.values for run in runs)
+    assert np.array_equal(first, second)
+
+
+def test_each_layer_begins_with_a_spectral_phase():
+    start = smooth_start(Sphere(32))
+    first, second = driven(2.0), driven(6.0, "relu")
+    whole = solve(Layers([(first, 0.5), (second, 0.7)]), start, save_at=[0.5, 1.2])
+    one = solve(first, start, t_end=0.5, save_at=[0.5])
+    two = solve(second, one.final, t_end=0.7, save_at=[0.7])
+    apart = whole.final.density.values - two.final.density.values
+    assert np.abs(apart).max() <= 1e-12 * whole.final.density.values.max()
+
+
+def test_refinement_doubles_the_grid_in_the_spectral_phase_too():
+    start = von_mises_fisher(Sphere(32), [[0.0, 0.6, 0.8]], [12.0])
+    run = solve(
+        driven(), start, t_end=0.5, save_at=[0.5], refine=True, max_cells=64 * 128
+    )
+    assert len(run.refinements) == 1
+    assert run.final.density.values.min() >= 0
+    assert run.final.total_mass == pytest.approx(1, abs=1e-12)
+
+
+def test_the_flow_commutes_with_rotations_to_the_accuracy_of_the_grid():
+    """A turn about x takes the poles to the equator; errors are spectral there too."""
+    sphere, turn = Sphere(48), np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])
+    neurons = Perceptron.random(3, 3, seed=111)
+    finals = []
+    for matrix in (np.eye(3), turn):
+        turned = Perceptron(neurons.directions @ matrix.T, neurons.weights, "gelu")
+        equation = MeanFieldEquation(Attention(3.0), turned, direction="ascent")
+        start = Density.from_function(
+            sphere,
+            lambda x, m=matrix: np.exp(
+                0.5 * (x @ m)[..., 0] + (x @ m)[..., 1] * (x @ m)[..., 2]
+            ),
+        ).normalized()
+        run = solve(equation, start, t_end=0.8, save_at=[0.8])
+        finals.append((run.final.density, matrix))
+    values = [
+        d.geometry.synthesis_at(d.geometry.moments(d.masses, 24), sphere.points @ m.T)
+        for d, m in finals
+    ]
+    assert np.abs(values[0] - values[1]).max() <= 1e-5 * values[0].max()
