@@ -34,10 +34,20 @@ class Course:
 
     def run(self, loop: TimeLoop, state: State, start_time: float) -> StopReason:
         """Run ``loop``, which steps in the first stage, from ``state`` to its end."""
+        self._prepare(loop)
+        return self._to_end(loop, loop.run(state, start_time, self._present_conditions))
+
+    def go_on(self, loop: TimeLoop) -> StopReason:
+        """Run ``loop``, which was taken up in the first stage, to its end."""
+        self._prepare(loop)
+        return self._to_end(loop, loop.go_on(self._present_conditions))
+
+    def _prepare(self, loop: TimeLoop) -> None:
         if self.refiner is not None:
             loop.finer_grid_wanted = self.refiner.wanted
         loop.layer_end = self.stages[0].end
-        reason = loop.run(state, start_time, self._present_conditions)
+
+    def _to_end(self, loop: TimeLoop, reason: StopReason) -> StopReason:
         while True:
             if reason.kind == FINER_GRID and self.refiner is not None:
                 self.refiner.double(loop, self.discretization, reason.message)

@@ -1,13 +1,11 @@
 """Reading runs from disk: whole runs, their settings and ends, and the xarray Dataset.
 
-What a store holds is told in :mod:`mfpde.storage`.  Attributes that never change have a
-checksum of their own, beside those of the records.
+What a store holds is told in :mod:`mfpde.storage`.
 """
 
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,10 +14,25 @@ import numpy as np
 import xarray as xr
 import zarr
 
+from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StopReason, interrupted
-from mfpde.storage.equation_record import (
+from mfpde.storage.attributes import (
+    EQUATION,
+    EVENTS,
+    JUNCTIONS,
     LAYERS,
+    VERSION,
+    check_attributes,
+)
+from mfpde.storage.checkpoint_record import (
+    StoredCheckpoint,
+    checkpoint_file,
+    read_checkpoint,
+)
+from mfpde.storage.equation_record import (
+    equation_to_dict,
+    layers_to_dict,
     stored_dynamics,
     stored_geometries,
     stored_refinements,
@@ -28,8 +41,8 @@ from mfpde.storage.growing_store import (
     TIME,
     StoreError,
     complete_records,
-    read_dataset,
 )
+from mfpde.storage.record_reader import read_dataset
 from mfpde.storage.state_record import (
     stored_diagnostics,
     stored_quantities,
@@ -41,10 +54,6 @@ PARTICLES = "particles"
 """Group of the particle run beside a density run."""
 FINAL = "final"
 """Group of the last state of a run, if it was not saved."""
-EVENTS = "events"
-JUNCTIONS = "junctions"
-_CHECKSUM = "attributes_checksum"
-_FIXED = ("equation", "geometry", "settings", "convention")
 
 
 def load(
@@ -77,7 +86,6 @@ def load(
     """
     stored = opened_group(path, group)
     attributes: dict[str, Any] = dict(stored.attrs)
-    check_attributes(path, attributes)
     try:
         return _loaded(path, stored, attributes, skip_damaged=skip_damaged)
     except StoreError:
@@ -162,40 +170,55 @@ def stored_stop(path: str | Path) -> StopReason | None:
     return stop_of(attributes, 0.0) if "stop_kind" in attributes else None
 
 
-def stored_settings(path: str | Path) -> dict[str, Any] | None:
-    """Return the settings from which a stored run was made, or None without settings."""
-    attributes = dict(opened_group(path, None).attrs)
-    check_attributes(path, attributes)
-    text = attributes.get("settings")
-    return None if text is None else dict(json.loads(str(text)))
+def stored_checkpoint(path: str | Path) -> StoredCheckpoint | None:
+    """Return the checkpoint from which a stored run goes on to the bit, or None without one.
 
-
-def with_checksum(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes with a checksum of equation, grid and settings among them."""
-    return {**attributes, _CHECKSUM: _attributes_checksum(attributes)}
-
-
-def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
-    """Raise :class:`StoreError` if equation, grid or settings were changed on disk.
+    ``solve(..., resume_from=stored.checkpoint, observer=RunWriter.resumed(path,
+    stored=stored))`` goes on, with all other arguments those of the run that stopped.
 
     Raises
     ------
     StoreError
-        If they do not match their checksum; stores of older versions have none.
+        If the checkpoint or the records before it are damaged.
     """
-    there = attributes.get(_CHECKSUM)
-    if there is not None and there != _attributes_checksum(attributes):
+    opened_group(path, None)
+    found = read_checkpoint(path)
+    if found is None or found.checkpoint.saves == 0:
+        return found
+    run, saves = load(path), found.checkpoint.saves
+    if len(run.times) < saves:
         raise StoreError(
-            f"{path}/zarr.json is damaged: equation, geometry or settings do not match "
-            "their checksum"
+            f"{checkpoint_file(path)} was written after {saves} saves, of which there are "
+            f"{len(run.times)}"
         )
+    return found.with_records(run.track, run.states)
 
 
-def _attributes_checksum(attributes: Mapping[str, Any]) -> int:
-    fixed = [attributes.get(name) for name in _FIXED]
-    # A store without layers has the checksum that it always had.
-    fixed += [attributes[LAYERS]] if LAYERS in attributes else []
-    return zlib.crc32(json.dumps(fixed).encode())
+def stored_saves(path: str | Path) -> int:
+    """Return how many states a store holds, with the last one if it was not saved."""
+    whole = opened_group(path, None)
+    if TIME not in whole:
+        # The process was killed before it had made the first array.
+        return 0 if not list(whole.array_keys()) else complete_records(whole)
+    return complete_records(whole) + (FINAL in whole)
+
+
+def matches_stored(path: str | Path, dynamics: Dynamics) -> bool:
+    """Whether ``dynamics`` is what the run at ``path`` was begun with."""
+    attributes = opened_group(path, None).attrs
+    there, record = attributes.get(EQUATION), None
+    if isinstance(dynamics, Layers):
+        there, record = attributes.get(LAYERS), layers_to_dict(dynamics)
+    else:
+        record = equation_to_dict(dynamics)
+    return there is None or json.loads(str(there)) == json.loads(json.dumps(record))
+
+
+def stored_settings(path: str | Path) -> dict[str, Any] | None:
+    """Return the settings from which a stored run was made, or None without settings."""
+    attributes = dict(opened_group(path, None).attrs)
+    text = attributes.get("settings")
+    return None if text is None else dict(json.loads(str(text)))
 
 
 def has_particles(path: str | Path) -> bool:
@@ -218,13 +241,16 @@ def opened_group(path: str | Path, group: str | None) -> zarr.Group:
         raise StoreError(
             f"{path}/zarr.json cannot be read, it is cut short or garbled: {error}"
         ) from error
-    if "mfpde_version" not in whole.attrs:
+    if VERSION not in whole.attrs:
         raise StoreError(f"{path} is a zarr store, but not of a run of mfpde")
+    check_attributes(path, dict(whole.attrs))
     if group is None:
         return whole
     if group not in whole:
         raise FileNotFoundError(f"{path} has no group {group!r}")
-    return zarr.open_group(str(path), path=group, mode="r")
+    part = zarr.open_group(str(path), path=group, mode="r")
+    check_attributes(Path(path) / group, dict(part.attrs))
+    return part
 
 
 def stop_of(attributes: Mapping[str, Any], reached: float) -> StopReason:
