@@ -62,6 +62,11 @@ class GrowingStore:
     does), in all arrays that have them; numbers that a record does not give are NaN, and
     bytes zero.  Of records that are there the first ``saves`` are kept, by default all that
     are complete.
+
+    Attributes
+    ----------
+    last_time
+        Time of the last record; -inf if there is none.
     """
 
     def __init__(self, group: zarr.Group, saves: int | None = None) -> None:
@@ -82,14 +87,10 @@ class GrowingStore:
         for array in (self._times, *self._arrays.values()):
             if array.shape[0] != complete:
                 array.resize((complete, *array.shape[1:]))
+        self.last_time = float(np.asarray(self._times[-1])) if complete else -np.inf
 
     def __len__(self) -> int:
         return int(self._times.shape[0])
-
-    @property
-    def last_time(self) -> float:
-        """Time of the last record; -inf if there is none."""
-        return float(np.asarray(self._times[-1])) if len(self) else -np.inf
 
     def coordinate(self, name: str, variable: Variable) -> None:
         """Write a coordinate: an array without time, named like its dimension.
@@ -133,6 +134,7 @@ class GrowingStore:
             array[at] = row
         self._times.resize((at + 1,))
         self._times[at] = time
+        self.last_time = time
 
     def _checksums(
         self, time: float, record: Mapping[str, Variable]

@@ -230,15 +230,18 @@ def _told(dataset: xr.Dataset, damage: _Damage) -> str:
 def _read(array: zarr.Array[Any], shape: tuple[int, ...]) -> _Read:
     """Return the beginning of an array, filled up where a chunk cannot be read."""
     extent = tuple(slice(0, size) for size in shape)
+    found = np.full(shape, array.fill_value, dtype=array.dtype)
     try:
-        return _Read(np.asarray(array[extent]))
+        there = np.asarray(array[extent])
+        # A process that was killed leaves arrays that it had just made without any record.
+        found[tuple(map(slice, there.shape))] = there
+        return _Read(found)
     # Whatever a codec makes of bytes that are not its own.
     except Exception as error:
         if dimensions_of(array)[:1] != (TIME,):
             raise StoreError(f"{array.store_path} cannot be read: {error}") from error
-    found = np.full(shape, array.fill_value, dtype=array.dtype)
     unreadable = []
-    for index in range(shape[0]):
+    for index in range(min(shape[0], array.shape[0])):
         try:
             row = np.asarray(array[index : index + 1])
         except Exception:  # the same, told with the other damaged records
