@@ -31,7 +31,10 @@ CHECKSUM_ATTRIBUTES = {
     "units": "1",
 }
 SUMMED = "variables"
-"""Attribute of the checksums: the variables in the order of their columns, as JSON."""
+"""Attribute of the checksums: the variables in the order of their columns, as JSON.
+
+The first column is the checksum of the others, the second that of the time.
+"""
 CHECKED = "checked_records"
 """Attribute of a store all of whose records have a checksum."""
 TIME_ATTRIBUTES = {"long_name": "time", "units": "1"}
@@ -146,17 +149,19 @@ class GrowingStore:
         there = self._arrays.get(CHECKSUM)
         if there is not None and there.ndim == 1:
             return {CHECKSUM: Variable(np.array(float(record_checksum(time, record))))}
-        names = [] if there is None else summed_variables(there)
+        names = [CHECKSUM, TIME] if there is None else summed_variables(there)
         new = [name for name in record if name not in names]
         names += new
         attributes = {**CHECKSUM_ATTRIBUTES, SUMMED: json.dumps(names)}
         if new and there is not None:
             there.attrs[SUMMED] = json.dumps(names)
         found = np.full(len(names), np.nan)
+        found[1] = checksum_of(time, TIME, np.array(time))
         for column, name in enumerate(names):
             if name in record:
                 values = np.asarray(record[name].values)
                 found[column] = checksum_of(time, name, values)
+        found[0] = checksum_of(0.0, CHECKSUM, found[1:])
         return {CHECKSUM: Variable(found, ("checked",), attributes)}
 
     def _sizes(self, record: Mapping[str, Variable]) -> dict[str, int]:

@@ -71,8 +71,13 @@ def read_dataset(group: zarr.Group, *, skip_damaged: bool = False) -> xr.Dataset
         for name, size in zip(dimensions_of(array), array.shape, strict=True):
             sizes[name] = min(size, sizes.get(name, size))
     sizes[TIME] = complete_records(group)
+    _check_lengths(group, arrays, sizes[TIME])
     read = {
-        name: _read(array, tuple(sizes[d] for d in dimensions_of(array)))
+        name: _read(
+            place_of(group) / name,
+            array,
+            tuple(sizes[dimension] for dimension in dimensions_of(array)),
+        )
         for name, array in arrays.items()
     }
     variables = {
@@ -106,6 +111,18 @@ def _opened(group: zarr.Group) -> Iterator[tuple[str, zarr.Array[Any]]]:
                 f"{description} is cut short or garbled, so that {folder.name!r} cannot "
                 f"be read: {error}"
             ) from error
+
+
+def _check_lengths(
+    group: zarr.Group, arrays: Mapping[str, zarr.Array[Any]], complete: int
+) -> None:
+    """Raise :class:`StoreError` if more records were begun than a killed process leaves."""
+    for name, array in arrays.items():
+        if dimensions_of(array)[:1] == (TIME,) and array.shape[0] > complete + 1:
+            raise StoreError(
+                f"{place_of(group) / TIME}/zarr.json is damaged: there are {complete} times "
+                f"for {array.shape[0]} records of {name!r}"
+            )
 
 
 def _damage(
@@ -155,18 +172,31 @@ def _mismatched(
         raise StoreError(
             f"{place_of(group) / CHECKSUM}/zarr.json is damaged: {error}"
         ) from error
-    by_variable = dict(zip(names, checksums.T, strict=False))
-    wrong: dict[str, set[int]] = {CHECKSUM: set()}
-    wrong[CHECKSUM].update(np.flatnonzero(np.isnan(checksums).all(axis=1)).tolist())
-    for name in {*names, *moving}:
-        expected = by_variable.get(name, np.full(len(times), np.nan))
-        wrong[name] = {
-            index
-            for index, time in enumerate(times)
-            if index not in wrong[CHECKSUM]
-            and not _same(expected[index], _present(moving, name, index, float(time)))
-        }
+    wrong: dict[str, set[int]] = {name: set() for name in {*names, *moving}}
+    for index, time in enumerate(times.tolist()):
+        row = dict(zip(names, checksums[index].tolist(), strict=False))
+        for name in _wrong_in(row, moving, index, time):
+            wrong[name].add(index)
     return wrong
+
+
+def _wrong_in(
+    row: Mapping[str, float],
+    moving: Mapping[str, NDArray[Any]],
+    index: int,
+    time: float,
+) -> list[str]:
+    """Variables of a record that do not match the checksums in its ``row``."""
+    others = np.array([value for name, value in row.items() if name != CHECKSUM])
+    if row.get(CHECKSUM) != checksum_of(0.0, CHECKSUM, others):
+        return [CHECKSUM]
+    if row.get(TIME) != checksum_of(time, TIME, np.array(time)):
+        return [TIME]
+    return [
+        name
+        for name in {*row, *moving} - {CHECKSUM, TIME}
+        if not _same(row.get(name, np.nan), _present(moving, name, index, time))
+    ]
 
 
 def _present(
@@ -227,7 +257,7 @@ def _told(dataset: xr.Dataset, damage: _Damage) -> str:
     )
 
 
-def _read(array: zarr.Array[Any], shape: tuple[int, ...]) -> _Read:
+def _read(place: Path, array: zarr.Array[Any], shape: tuple[int, ...]) -> _Read:
     """Return the beginning of an array, filled up where a chunk cannot be read."""
     extent = tuple(slice(0, size) for size in shape)
     found = np.full(shape, array.fill_value, dtype=array.dtype)
@@ -239,7 +269,7 @@ def _read(array: zarr.Array[Any], shape: tuple[int, ...]) -> _Read:
     # Whatever a codec makes of bytes that are not its own.
     except Exception as error:
         if dimensions_of(array)[:1] != (TIME,):
-            raise StoreError(f"{array.store_path} cannot be read: {error}") from error
+            raise StoreError(f"{place}/c/0 cannot be read: {error}") from error
     unreadable = []
     for index in range(min(shape[0], array.shape[0])):
         try:

@@ -6,7 +6,7 @@ What a store holds is told in :mod:`mfpde.storage`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ import numpy as np
 import xarray as xr
 import zarr
 
+from mfpde.geometry import Geometry
+from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StopReason, interrupted
@@ -41,9 +43,11 @@ from mfpde.storage.growing_store import (
     TIME,
     StoreError,
     complete_records,
+    place_of,
 )
 from mfpde.storage.record_reader import read_dataset
 from mfpde.storage.state_record import (
+    coordinates,
     stored_diagnostics,
     stored_quantities,
     stored_states,
@@ -107,9 +111,9 @@ def _loaded(
     times = np.asarray(dataset[TIME].values, dtype=np.float64)
     states = stored_states(dataset, geometries)
     lasts = [(float(t), s) for t, s in zip(times[-1:], states[-1:], strict=True)]
-    if FINAL in stored:
-        last = read_dataset(zarr.open_group(stored.store_path / FINAL, mode="r"))
-        lasts += [(float(last[TIME][0]), s) for s in stored_states(last, geometries)]
+    if lasts:
+        check_coordinates(path, dataset, geometries)
+    lasts += _final(stored, geometries, skip_damaged=skip_damaged)
     if not lasts:
         raise StoreError(f"{path} holds no saved state: the run ended before its first")
     final_time, final = lasts[-1]
@@ -138,6 +142,46 @@ def _loaded(
         refinements=stored_refinements(attributes, final_time),
         quantities=stored_quantities(dataset, diagnostics),
     )
+
+
+def _final(
+    stored: zarr.Group, geometries: list[Geometry], *, skip_damaged: bool
+) -> list[tuple[float, AnyMeasure]]:
+    """Return time and state of a last state that was not saved, if there is one."""
+    place = place_of(stored) / FINAL
+    if not place.is_dir():
+        return []
+    try:
+        last = read_dataset(zarr.open_group(str(place), mode="r"))
+    # Whatever zarr makes of a description that is none.
+    except Exception as error:
+        if skip_damaged:
+            return []
+        file = "" if isinstance(error, StoreError) else f"{place}/zarr.json: "
+        raise StoreError(
+            "the last state cannot be read; load(path, skip_damaged=True) reads those that "
+            f"were saved: {file}{error}"
+        ) from error
+    times = np.asarray(last[TIME].values, dtype=np.float64).tolist()
+    return list(zip(times, stored_states(last, geometries), strict=True))
+
+
+def check_coordinates(
+    path: str | Path, dataset: xr.Dataset, geometries: Sequence[Geometry]
+) -> None:
+    """Raise :class:`StoreError` unless the coordinates are those of the grids."""
+    for number, geometry in enumerate(geometries, start=1):
+        for name, expected in coordinates(geometry, number).items():
+            if name not in dataset:
+                raise StoreError(
+                    f"{path}/{name}/zarr.json is missing or garbled; it holds a coordinate "
+                    f"of {geometry!r}"
+                )
+            if not np.array_equal(dataset[name].values, expected.values):
+                raise StoreError(
+                    f"{path}/{name}/c/0 is damaged: it does not hold the coordinate of "
+                    f"{geometry!r}"
+                )
 
 
 def open_dataset(path: str | Path, *, group: str | None = None) -> xr.Dataset:
@@ -229,7 +273,8 @@ def has_particles(path: str | Path) -> bool:
 def existing_store(path: str | Path) -> str:
     """Return ``path``, or raise ``FileNotFoundError`` if there is no store at it."""
     if not (Path(path) / "zarr.json").is_file():
-        raise FileNotFoundError(f"there is no store of a run at {path}")
+        missing = f": {path}/zarr.json is missing" if Path(path).is_dir() else ""
+        raise FileNotFoundError(f"there is no store of a run at {path}{missing}")
     return str(path)
 
 
