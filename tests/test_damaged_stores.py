@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import zarr
 
 import mfpde
 from mfpde.commands.command_line import main
 from mfpde.storage import RunWriter, StoreError, load, save
+from mfpde.storage.attributes import FORMAT, note
 
 EQUATION = mfpde.MeanFieldEquation(
     mfpde.Attention(3.0), mfpde.Perceptron([[1.0, 0.0]], [0.4]), direction="ascent"
@@ -165,3 +167,165 @@ def test_a_full_disk_is_a_line_and_keeps_what_was_saved(
     said = capsys.readouterr().err
     assert said == "mfpde run: No space left on device: x.zarr/density\n"
     assert len(load("x.zarr").times) == 4
+
+
+# Every file, in every way ---------------------------------------------------------------------
+
+
+SETTINGS = """
+[geometry]
+kind = "circle"
+cells = 64
+[attention]
+beta = 8.0
+[equation]
+direction = "ascent"
+[start]
+kind = "bumps"
+angles = [1.0, 3.5]
+widths = [0.4, 0.4]
+masses = [0.6, 0.4]
+[solve]
+t_end = 2.0
+save_every = 0.25
+max_step = 0.03
+max_steps = 42
+[concentration]
+"""
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory) -> Path:
+    """Return a store with tracked atoms, a last state that was not saved, a checkpoint."""
+    folder = tmp_path_factory.mktemp("stopped")
+    (folder / "run.toml").write_text(SETTINGS)
+    path = folder / "x.zarr"
+    assert main(["run", str(folder / "run.toml"), "--quiet", "--out", str(path)]) == 0
+    assert (path / "final").is_dir()
+    assert (path / "checkpoint" / "state").is_file()
+    return path
+
+
+@pytest.fixture
+def copy(stopped, tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(stopped, "x.zarr")
+    return Path("x.zarr")
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def garbled(path: Path) -> None:
+    path.write_bytes(b"\x93garbage {" * 9)
+
+
+def made_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def made_other_json(path: Path) -> None:
+    path.write_text('["neither", 1]')
+
+
+def exchanged(path: Path) -> None:
+    """Put into a file what another chunk of the same kind holds."""
+    others = {"density": "energy", "energy": "mass", "mass": "energy"}
+    other = others.get(path.parents[1].name) or others.get(path.parents[2].name)
+    shutil.copy(next((path.parents[2] / other).rglob("c/*")), path)
+
+
+CHUNKS = ("density/c/0/0", "energy/c/0", "time/c/0", "checksum/c/0/0", "angle/c/0")
+OTHER_CHUNKS = ("tracked_masses/c/0/0", "verdict/c/0/0", "final/density/c/0/0")
+DESCRIPTIONS = ("", "density/", "time/", "energy/", "checksum/", "angle/", "final/")
+WAYS = [
+    *((chunk, way) for chunk in CHUNKS for way in ("gone", "cut short", "garbled")),
+    *((chunk, way) for chunk in OTHER_CHUNKS for way in ("gone", "empty", "garbled")),
+    ("density/c/0/0", "a folder"),
+    ("energy/c/0", "exchanged"),
+    ("mass/c/0", "exchanged"),
+    *(
+        (f"{part}zarr.json", way)
+        for part in DESCRIPTIONS
+        for way in ("gone", "cut short", "empty", "other JSON", "a folder")
+    ),
+]
+DAMAGES_OF_FILES = {
+    **DAMAGES,
+    "garbled": garbled,
+    "empty": emptied,
+    "a folder": made_a_folder,
+    "other JSON": made_other_json,
+    "exchanged": exchanged,
+}
+
+
+@pytest.mark.parametrize(("file", "way"), WAYS)
+def test_every_damage_is_a_line_that_names_the_file(copy, capsys, *, file, way) -> None:
+    DAMAGES_OF_FILES[way](copy / file)
+    assert main(["show", str(copy)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("mfpde show: ")
+    assert said.count("\n") == 1
+    assert file in said, said
+
+
+def test_there_are_forty_ways_and_more() -> None:
+    assert len(WAYS) >= 40
+
+
+@pytest.mark.parametrize("file", ["density/c/0/0", "final/density/c/0/0", "mass/c/0"])
+def test_one_save_alone_is_skipped(copy, file) -> None:
+    whole = load(copy)
+    place = copy / file.split("/c/")[0]
+    array = zarr.open_array(place, mode="r+")
+    values = np.asarray(array[...])
+    values[0] = np.nextafter(values[0], 2.0)
+    array[...] = values
+    with pytest.raises(StoreError, match=rf"{file} is damaged: 1 of"):
+        load(copy)
+    kept = load(copy, skip_damaged=True)
+    skipped = 0 if file.startswith("final") else 1
+    assert kept.times.tolist() == whole.times[skipped:].tolist()
+
+
+def test_times_that_are_missing_at_the_end_are_noticed(copy) -> None:
+    """Of arrays that are longer than the times a killed process leaves one record."""
+    place = copy / "time" / "zarr.json"
+    record = json.loads(place.read_text())
+    record["shape"] = [record["shape"][0] - 2]
+    place.write_text(json.dumps(record))
+    with pytest.raises(StoreError, match=r"time/zarr.json is damaged: there are"):
+        load(copy)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["settings", "stop_kind", "final_time", "statistics", "junctions", "events"],
+)
+def test_an_attribute_that_was_changed_on_disk_is_refused(copy, name) -> None:
+    place = copy / "zarr.json"
+    record = json.loads(place.read_text())
+    there = record["attributes"][name]
+    record["attributes"][name] = 0.5 if name == "final_time" else there + " "
+    place.write_text(json.dumps(record))
+    with pytest.raises(StoreError, match=r"zarr.json is damaged: .* checksum"):
+        load(copy)
+
+
+def test_a_store_of_a_newer_version_is_left_alone(copy, capsys) -> None:
+    note(zarr.open_group(copy, mode="r+"), {"format_version": FORMAT + 1})
+    before = {p: p.read_bytes() for p in copy.rglob("*") if p.is_file()}
+    (copy.parent / "run.toml").write_text(SETTINGS)
+    for command in (
+        ["show", "x.zarr"],
+        ["resume", "x.zarr"],
+        ["run", "run.toml", "--out", "x.zarr", "--overwrite"],
+    ):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert f"its format_version is {FORMAT + 1}, and this one reads up to" in said
+    assert before == {p: p.read_bytes() for p in copy.rglob("*") if p.is_file()}

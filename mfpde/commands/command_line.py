@@ -1,7 +1,7 @@
 """The command line: ``mfpde run``, ``resume``, ``study``, ``show``, ``minimize``, ...
 
 Exit codes: 0 done, 2 bad settings (one message on stderr), 3 numerical failure, 130
-interrupted (saved states are kept).
+interrupted and 143 terminated (saved states are kept).
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import sys
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED
+from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED, TERMINATED
+from mfpde.commands.signals import TerminatedError, ended_by_sigterm
 from mfpde.version import __version__
 
 # Imported when called: all of them together with their libraries (xarray, zarr, pydantic)
@@ -22,7 +23,7 @@ _PLACES = {
     "run": "run",
     "settings": "run",
     "study": "study",
-    "resume": "run",
+    "resume": "resume",
     "show": "report",
     "plot": "report",
     "compare": "report",
@@ -45,9 +46,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = _parser().parse_args(argv)
     try:
-        code = _called(arguments)
+        with ended_by_sigterm():
+            code = _called(arguments)
         sys.stdout.flush()
         return code
+    except TerminatedError:
+        print("terminated", file=sys.stderr)
+        return TERMINATED
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -82,7 +87,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mfpde",
         description="Mean-field PDEs of transformer attention, solved as densities.",
-        epilog="exit codes: 0 done, 2 bad settings, 3 not finite, 130 interrupted",
+        epilog="exit codes: 0 done, 2 bad settings, 3 not finite, 130 interrupted, "
+        "143 terminated",
     )
     parser.add_argument("--version", action="version", version=f"mfpde {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

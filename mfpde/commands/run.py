@@ -1,4 +1,4 @@
-"""``mfpde run`` solves what a settings file describes; ``mfpde resume`` goes on with it.
+"""``mfpde run`` solves what a settings file describes.
 
 ``mfpde settings``: every key that a settings file may hold, with its default.
 """
@@ -8,32 +8,23 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from mfpde.arrays import FloatArray
-from mfpde.commands import DONE, exit_code
+from mfpde.commands import DONE
 from mfpde.commands.answers import check_file_place, check_writable, complain, say
 from mfpde.commands.report import conclude
-from mfpde.measures.measure import AnyMeasure
-from mfpde.runs.layers import begins_layer
-from mfpde.runs.run import Run
-from mfpde.runs.stopping import reached_end
+from mfpde.commands.signals import stopped_by_signals
 from mfpde.settings.grid_and_start import GEOMETRY_KINDS, START_KINDS
 from mfpde.settings.settings import (
     Settings,
-    SettingsError,
     read_settings,
-    settings_from_dict,
 )
 from mfpde.solver.solve import solve
-from mfpde.storage import RunWriter, load, stored_settings, stored_stop
-from mfpde.tracking import Tracker
+from mfpde.storage import RunWriter
 
 _KINDS: dict[str, Mapping[str, Any]] = {
     "geometry": GEOMETRY_KINDS,
@@ -104,99 +95,6 @@ def _meaning(section: type[BaseModel]) -> str:
     return words.replace(":class:", "").replace(":func:", "").replace("`", "")
 
 
-ENDED = ("t_end", "steady_state", "non_finite", "step_too_small")
-
-
-def resume(arguments: argparse.Namespace) -> int:
-    """Go on to the t_end of the stored settings, appending to the store."""
-    settings = _settings(arguments.store)
-    stop = stored_stop(arguments.store)
-    if stop is not None and stop.kind in ENDED:
-        raise SettingsError(
-            f"{arguments.store} has already ended ({stop.message}); to go further run "
-            "it anew with another t_end"
-        )
-    continued = _continued(load(arguments.store), settings, arguments)
-    # The whole of it, with what was saved before.
-    whole = load(arguments.store)
-    output = settings.output.model_copy(update={"store": arguments.store})
-    settings = settings.model_copy(update={"output": output})
-    conclude(whole, settings, quiet=arguments.quiet)
-    if continued.stop.kind == "interrupted":
-        complain(f"interrupted; continue with: mfpde resume {arguments.store}")
-    return exit_code(continued.stop.kind)
-
-
-def _continued(earlier: Run, settings: Settings, arguments: argparse.Namespace) -> Run:
-    wanted = settings.solve_arguments()
-    times, t_end = wanted["save_at"], wanted["t_end"]
-    ahead = times[times > earlier.times[-1]] if len(earlier.times) else times
-    state, at = _latest(earlier, ahead, t_end)
-    if earlier.track is not None and wanted["track"] is not None:
-        wanted["track"] = Tracker.resumed(
-            wanted["track"],
-            settings.build_dynamics(),
-            track=earlier.track,
-            states=earlier.states,
-        )
-    if at >= t_end:
-        # It was killed after its last save, before it could say that it was done.
-        ended = replace(earlier, stop=reached_end(at), events=())
-        RunWriter.resumed(arguments.store, earlier.events).finish(ended)
-        return ended
-    # Times may end before t_end where they were given one by one.
-    ahead = ahead[ahead >= at]
-    wanted["save_at"] = ahead if len(ahead) else np.array([t_end])
-    steps = earlier.diagnostics.get("step", np.zeros(0))
-    # A process that was killed could not say how far it had counted: then the numbers are
-    # those from this time on.
-    is_counted = "steps" in earlier.statistics
-    dynamics = settings.build_dynamics()
-    first = float(steps[-1]) if len(steps) and steps[-1] > 0 else None
-    if begins_layer(dynamics, at):
-        # As in the whole run the size of the steps is found anew.
-        first = None
-    return solve(
-        dynamics,
-        state,
-        **wanted,
-        start_time=at,
-        first_step=first,
-        progress=not arguments.quiet,
-        observer=RunWriter.resumed(
-            arguments.store,
-            earlier.events,
-            counted=earlier.statistics if is_counted else {"counted_from": at},
-        ),
-    )
-
-
-class _TimedState(NamedTuple):
-    state: AnyMeasure
-    time: float
-
-
-def _latest(earlier: Run, ahead: FloatArray, t_end: float) -> _TimedState:
-    """Return the state to go on from and its time: the last one, if that can be.
-
-    An interrupt in the middle of the very last save leaves the state at t_end without
-    its diagnostics: then it is the last one saved.
-    """
-    if earlier.final_time >= t_end and len(ahead) and earlier.states:
-        return _TimedState(earlier.states[-1], float(earlier.times[-1]))
-    return _TimedState(earlier.final, earlier.final_time)
-
-
-def _settings(store: str) -> Settings:
-    data = stored_settings(store)
-    if data is None:
-        raise SettingsError(
-            f"{store} was not written by `mfpde run` and has no settings: continue it "
-            "with mfpde.solve(equation, run.final, start_time=run.final_time, ...)"
-        )
-    return settings_from_dict(data)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Check all settings and the store's path, solve, store, report."""
     settings = read_settings(arguments.config, _overrides(arguments))
@@ -214,17 +112,20 @@ def run(arguments: argparse.Namespace) -> int:
             settings=settings,
             overwrite=arguments.overwrite,
         )
-    result = solve(
-        dynamics,
-        start,
-        **settings.solve_arguments(),
-        progress=not arguments.quiet,
-        observer=writer,
-    )
+    with stopped_by_signals() as signalled:
+        wanted = settings.solve_arguments()
+        wanted["stop"] = [*wanted["stop"], signalled]
+        result = solve(
+            dynamics,
+            start,
+            **wanted,
+            progress=not arguments.quiet,
+            observer=writer,
+        )
     conclude(result, settings, quiet=arguments.quiet)
     if result.stop.kind == "interrupted" and store is not None:
         complain(f"interrupted; continue with: mfpde resume {store}")
-    return exit_code(result.stop.kind)
+    return signalled.exit_code(result)
 
 
 def _overrides(arguments: argparse.Namespace) -> list[str]:

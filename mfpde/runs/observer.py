@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Measure
+from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.run import Quantity, Refinement, Run
 from mfpde.tracking import Tracker
 
@@ -48,16 +49,19 @@ class Observer:
     """An onlooker of a run, ``solve(..., observer=...)``, whose methods do nothing by default.
 
     A subclass overrides the methods of what it wants to see.  At a save they are called in
-    the order ``follow``, ``tell``, ``save``.  :class:`mfpde.storage.RunWriter` is an observer
-    that stores the run as it goes.
+    the order ``follow``, ``tell``, ``save``, ``keep``.  :class:`mfpde.storage.RunWriter` is
+    an observer that stores the run as it goes.
 
     Attributes
     ----------
     watches_steps
         Whether :meth:`step` is called: its numbers cost an energy at every step.
+    keeps_checkpoints
+        Whether :meth:`keep` is called.
     """
 
     watches_steps: bool = False
+    keeps_checkpoints: bool = False
 
     def begin(self, quantities: Mapping[str, Quantity]) -> None:
         """See, before the first save, what the diagnostics of the run mean, by name."""
@@ -75,6 +79,13 @@ class Observer:
         self, time: float, measure: Measure, diagnostics: Mapping[str, float]
     ) -> None:
         """See a saved state with its diagnostics."""
+
+    def keep(self, checkpoint: Checkpoint) -> None:
+        """See, after each save and at the end, everything that the run needs to go on.
+
+        It is called if ``keeps_checkpoints`` is true.  Then ``solve(..., resume_from=...)``
+        goes on to the bit.
+        """
 
     def refined(self, refinement: Refinement) -> None:
         """See that the grid was doubled."""

@@ -20,6 +20,8 @@ from mfpde.arrays import FloatArray, real_array, real_number, shown, whole_numbe
 
 LARGEST_NUMBER_OF_SAVES = 1_000_000
 ROUNDING = 1e-9
+ENDED = ("t_end", "steady_state", "non_finite", "step_too_small")
+"""Kinds of the reasons after which a run does not go on."""
 
 
 def save_times(

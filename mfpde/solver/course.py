@@ -34,15 +34,26 @@ class Course:
 
     def run(self, loop: TimeLoop, state: State, start_time: float) -> StopReason:
         """Run ``loop``, which steps in the first stage, from ``state`` to its end."""
+        self._prepare(loop)
+        return self._to_end(loop, loop.run(state, start_time, self._present_conditions))
+
+    def go_on(self, loop: TimeLoop) -> StopReason:
+        """Run ``loop``, which was taken up in the first stage, to its end."""
+        self._prepare(loop)
+        return self._to_end(loop, loop.go_on(self._present_conditions))
+
+    def _prepare(self, loop: TimeLoop) -> None:
         if self.refiner is not None:
             loop.finer_grid_wanted = self.refiner.wanted
         loop.layer_end = self.stages[0].end
-        reason = loop.run(state, start_time, self._present_conditions)
+        loop.is_smooth = self.discretization.is_smooth
+
+    def _to_end(self, loop: TimeLoop, reason: StopReason) -> StopReason:
         while True:
             if reason.kind == FINER_GRID and self.refiner is not None:
                 self.refiner.double(loop, self.discretization, reason.message)
             elif reason.kind == NOT_RESOLVED:
-                self.discretization = self.discretization.after_smooth_phase()
+                self.discretization = self.discretization.in_phase(is_smooth=False)
                 geometry = loop.stepper.transport.grid.geometry
                 loop.leave_smooth_phase(self.discretization.on(geometry))
             elif reason.kind == LAYER_ENDS:
@@ -71,4 +82,5 @@ class Course:
         )
         stepping = loop.stepping if is_same else self.discretization.on(geometry)
         loop.recorder.equation = equation
+        loop.is_smooth = self.discretization.is_smooth
         loop.change_layer(stepping, end=end)

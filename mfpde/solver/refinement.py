@@ -280,11 +280,11 @@ class Discretization:
         """
         has_phase = self.scheme.while_smooth is not None
         is_smooth = has_phase and atoms == 0 and self.equation.diffusion == 0
-        return replace(self, is_smooth=is_smooth)
+        return self.in_phase(is_smooth=is_smooth)
 
-    def after_smooth_phase(self) -> Discretization:
-        """Return the way to go on once the grid does not resolve the density any more."""
-        return replace(self, is_smooth=False)
+    def in_phase(self, *, is_smooth: bool) -> Discretization:
+        """Return the same way to solve in the scheme's smooth phase, or after it."""
+        return replace(self, is_smooth=is_smooth)
 
     def check(self, equation: MeanFieldEquation, geometry: Geometry) -> None:
         """Raise ``ValueError`` if ``equation`` cannot be solved like this on ``geometry``."""

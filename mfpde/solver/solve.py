@@ -14,6 +14,7 @@ from mfpde.arrays import real_number, shown
 from mfpde.atoms import check_atoms, coarseness, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
+from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
     Dynamics,
     Layers,
@@ -28,6 +29,8 @@ from mfpde.runs.run import Run
 from mfpde.runs.stopping import StoppingCondition, save_times, stopping_conditions
 from mfpde.solver.course import Course
 from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
+from mfpde.solver.going_on import keep_last, let_keep, stages_left, take_up
+from mfpde.solver.loop_report import statistics_of
 from mfpde.solver.refinement import (
     DEFAULT_TOLERANCE,
     Discretization,
@@ -67,6 +70,7 @@ def solve(
     observer: Observer | None = None,
     start_time: float = 0.0,
     first_step: float | None = None,
+    resume_from: Checkpoint | None = None,
 ) -> Run:
     r"""Solve d_t mu + div(mu v) = kappa Lap mu, v = s grad F, from ``start`` to ``t_end``.
 
@@ -138,6 +142,11 @@ def solve(
     start_time, first_step
         Time of ``start`` and first step to try: to continue an earlier run.  Layers go on in
         the one that acts from this time on.
+    resume_from
+        A checkpoint of this very run (``RunWriter.resumed(path).checkpoint``): the run goes on
+        from it, to the bit as if it had never stopped, on the same machine and threads.  All
+        other arguments are those of the run that stopped, ``start`` too.  The result holds
+        what is saved from there on; the store holds all of it.
 
     Returns
     -------
@@ -177,13 +186,15 @@ def solve(
     if save_every is None and save_at is None:
         times = with_breakpoints(dynamics, times)
     stages = stages_of(dynamics, start_time, t_end, times)
+    present = geometry if resume_from is None else resume_from.geometry
+    stages = stages_left(resume_from, stages, times)
     first_equation = stages[0].equation
     layers = dynamics if isinstance(dynamics, Layers) else None
     conditions = stopping_conditions(stop)
     recorded = chosen_diagnostics(diagnostics, observe, of_layers=layers is not None)
     _check_observer(observer)
     check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
-    tracker = _tracker_of(track, dynamics)
+    tracker = _tracker_of(track, dynamics, resume_from)
     scheme = scheme_for(transport, geometry, exact_atoms=atoms == "exact")
     finest = (
         largest_grid(geometry, dynamics.sharpest, max_cells) if refine else geometry
@@ -197,12 +208,12 @@ def solve(
     if layers is not None:
         # The finest of the layers decides, before any work.
         for_each_layer(layers, lambda layer: discretization.check(layer, geometry))
-    discretization = discretization.at_first(atoms=len(measure.atoms))
-    stepping = discretization.on(geometry)
+    discretization = _in_phase(discretization, measure, resume_from)
+    stepping = discretization.on(present)
     exact = stepping.atoms
     record = Recorder(
         first_equation,
-        geometry,
+        present,
         recorded,
         tracker=tracker,
         # The very list that the exact atoms write to.
@@ -219,7 +230,6 @@ def solve(
     )
     with ExitStack() as stack:
         record.begin([observer, _step_observer(progress, stack)])
-        state = _state_of(measure, stepping.stepper.transport, exact is not None)
         refiner = None
         if refine:
             tolerance = (
@@ -231,8 +241,15 @@ def solve(
                 record=record,
             )
         course = Course(discretization, stages, conditions, refiner)
-        reason = course.run(loop, state, start_time)
-    statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
+        let_keep(loop, record)
+        if resume_from is None:
+            state = _state_of(measure, stepping.stepper.transport, atoms == "exact")
+            reason = course.run(loop, state, start_time)
+        else:
+            take_up(loop, record, resume_from)
+            reason = course.go_on(loop)
+        keep_last(loop, record, reason)
+    statistics = {"method": scheme.name, "version": __version__, **statistics_of(loop)}
     if layers is not None:
         statistics["layers"] = len(layers)
     return record.finish(reason, loop.measured, loop.time, statistics=statistics)
@@ -265,7 +282,9 @@ def _check_observer(observer: object) -> None:
 
 
 def _tracker_of(
-    track: Concentration | Tracker | None, dynamics: Dynamics
+    track: Concentration | Tracker | None,
+    dynamics: Dynamics,
+    resume_from: Checkpoint | None,
 ) -> Tracker | None:
     """Return the tracker that follows the atoms of a run, or None without a track."""
     if track is None or isinstance(track, Tracker):
@@ -277,7 +296,17 @@ def _tracker_of(
             f"track = {shown(given)} must be Concentration(...), the settings of what is "
             "followed, or None"
         )
+    if resume_from is not None and resume_from.tracker is not None:
+        return Tracker.recalled(given, dynamics, resume_from.tracker)
     return Tracker(given, dynamics)
+
+
+def _in_phase(
+    discretization: Discretization, start: Measure, resume_from: Checkpoint | None
+) -> Discretization:
+    if resume_from is None:
+        return discretization.at_first(atoms=len(start.atoms))
+    return discretization.in_phase(is_smooth=bool(resume_from.numbers["is_smooth"]))
 
 
 def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:

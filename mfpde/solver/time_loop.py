@@ -10,9 +10,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.atoms import ExactAtoms
-from mfpde.runs.observer import Progress
 from mfpde.runs.stopping import (
-    StepRecord,
     StoppingCondition,
     StopReason,
     interrupted,
@@ -21,6 +19,7 @@ from mfpde.runs.stopping import (
     step_too_small,
 )
 from mfpde.solver.diagnostics import Recorder
+from mfpde.solver.loop_report import progress_of, step_record_of
 from mfpde.solver.step_sizes import (
     StepBelowRefused,
     attention_time,
@@ -28,7 +27,6 @@ from mfpde.solver.step_sizes import (
     mass_and_motion,
 )
 from mfpde.solver.time_stepping import StepResult, TimeStepper
-from mfpde.terms import PointMasses
 from mfpde.transport import Flow, State
 
 CHECKED_EVERY = 8
@@ -40,7 +38,6 @@ NOT_RESOLVED = "not_resolved"
 LAYER_ENDS = "layer_ends"
 """Kind of the reason with which the loop hands over to the next layer."""
 _RECENT_STEPS = 6
-_AT_REST = 1e-14
 # Below this share of the draining step, accuracy is the grid's matter, not the step's; near
 # rest, where cells drain slowly, of the time in which attention moves a unit mass.
 _SMALLEST_SHARE = 1e-3
@@ -80,15 +77,21 @@ class TimeLoop:
         self._attention_time = attention_time(recorder.equation)
         self.accurate_step = first
         self.below_refused = StepBelowRefused()
-        self.steps = 0
+        self.steps = self.steps_before = 0
         self.rejected = 0
         self.last_step = 0.0
         self.started_at = time.monotonic()
+        self.seconds_before = 0.0
         self.rates: list[float] = []
         self.steps_since_hand_off = 0
+        self.keep: Callable[[], None] | None = None
         self.finer_grid_wanted: Callable[[TimeLoop, Flow], str | None] | None = None
         self.next_check = 0
+        self.is_smooth = False
         self.resolved_until: float | None = None
+        self.saves = self.stage = 0
+        self.is_under_way = self.is_torn = False
+        self.stopped_by = ""
 
     def run(
         self, state: State, start_time: float, conditions: tuple[StoppingCondition, ...]
@@ -106,6 +109,7 @@ class TimeLoop:
         # Rates are counted in cells.
         self.rates = []
         self.next_check = self.steps
+        self.is_under_way = False
 
     def change_layer(self, stepping: Stepping, *, end: float) -> None:
         """Continue under the equation of the recorder, which acts up to ``end``.
@@ -122,6 +126,8 @@ class TimeLoop:
         self.below_refused = StepBelowRefused()
         self.rates = []
         self.next_check = self.steps
+        self.stage += 1
+        self.is_under_way = False
 
     def leave_smooth_phase(self, stepping: Stepping) -> None:
         """Continue with the transport for densities that the grid does not resolve."""
@@ -130,7 +136,8 @@ class TimeLoop:
         self._use(stepping)
         self.accurate_step = np.inf
         self.below_refused = StepBelowRefused()
-        self.resolved_until = self.time
+        self.is_smooth, self.resolved_until = False, self.time
+        self.is_under_way = False
 
     def _use(self, stepping: Stepping) -> None:
         self.stepper, self.atoms = stepping
@@ -140,12 +147,8 @@ class TimeLoop:
     def go_on(self, conditions: tuple[StoppingCondition, ...]) -> StopReason:
         """Continue from the present state until the layer's end or a reason to stop."""
         try:
-            flow = self.stepper.transport.flow(self.state)
-            self._save_if_due(flow)
-            # What starts as narrow as an atom to be is not carried by the grid at all.
-            self.steps_since_hand_off = self.stepper.transport.steps_to_hand_off
-            flow = self._handed_off(flow)
-            while self.time < self.layer_end:
+            flow, reason = self._entered(conditions)
+            while reason is None and self.time < self.layer_end:
                 wanted = self._reason_for_finer_grid(flow)
                 if wanted is not None:
                     return wanted
@@ -159,13 +162,28 @@ class TimeLoop:
                 self._save_if_due(flow)
                 self._report(flow)
                 reason = self._stopped_by(conditions)
-                if reason is not None:
-                    return reason
         except KeyboardInterrupt:
+            self.is_torn = True
             return interrupted(self.time)
+        if reason is not None:
+            return reason
         if self.layer_end < self.t_end:
             return StopReason(LAYER_ENDS, f"a layer ends at t = {self.time:.6g}")
         return reached_end(self.time)
+
+    def _entered(
+        self, conditions: tuple[StoppingCondition, ...]
+    ) -> tuple[Flow, StopReason | None]:
+        """Return the flow to begin with, and perhaps why there is nothing to do."""
+        flow = self.stepper.transport.flow(self.state)
+        if self.is_under_way:
+            # The run that goes on here may have been killed just before it looked.
+            return flow, None if self.stopped_by else self._stopped_by(conditions)
+        self._save_if_due(flow)
+        # What starts as narrow as an atom to be is not carried by the grid at all.
+        self.steps_since_hand_off = self.stepper.transport.steps_to_hand_off
+        self.is_under_way = True
+        return self._handed_off(flow), None
 
     @property
     def stepping(self) -> Stepping:
@@ -188,21 +206,9 @@ class TimeLoop:
         return self.state.moved(masses, self.state.points)
 
     @property
-    def statistics(self) -> dict[str, float | int | str]:
-        """Counts and times of the steps taken."""
-        return {
-            "rtol": self.stepper.rtol,
-            "steps": self.steps,
-            "rejected": self.rejected,
-            "last_step": float(self.last_step),
-            **self._smooth_phase,
-            "wall_seconds": time.monotonic() - self.started_at,
-        }
-
-    @property
-    def _smooth_phase(self) -> dict[str, float]:
-        until = self.resolved_until
-        return {} if until is None else {"spectral_until": float(until)}
+    def seconds(self) -> float:
+        """Wall time so far, with that of the parts before the run was resumed."""
+        return self.seconds_before + time.monotonic() - self.started_at
 
     def _step(self, flow: Flow) -> StepResult | StopReason:
         """Take one step, repeated with smaller ones until it is accurate."""
@@ -311,19 +317,14 @@ class TimeLoop:
             self.recorder.save(at, self.measured, flow=flow, step=self.last_step)
             # At every save: a run that is resumed from one refines when the whole run does.
             self.next_check = self.steps
+            self.saves += 1
+            if self.keep is not None:
+                self.keep()
 
     def _stopped_by(
         self, conditions: tuple[StoppingCondition, ...]
     ) -> StopReason | None:
-        rates = self.rates
-        settled = len(rates) == _RECENT_STEPS and rates[-1] <= rates[0]
-        record = StepRecord(
-            steps=self.steps,
-            time=self.time,
-            change_rate=rates[-1],
-            slowing=settled or max(rates) < _AT_REST,
-            started_at=self.started_at,
-        )
+        record = step_record_of(self, _RECENT_STEPS)
         for condition in conditions:
             reason = condition.check(record)
             if reason is not None:
@@ -332,22 +333,7 @@ class TimeLoop:
 
     def _report(self, flow: Flow) -> None:
         watching = [o for o in self.recorder.observers if o.watches_steps]
-        if not watching:
-            return
-        grid = self.stepper.transport.grid
-        state = self.state
-        has_energy = self.recorder.equation.has_energy
-        atoms = PointMasses(state.points, state.atom_masses)
-        progress = Progress(
-            time=self.time,
-            t_end=self.t_end,
-            step=self.last_step,
-            mass_drift=state.total_mass - self.first_mass,
-            energy=grid.energy(state.masses, atoms, flow.moments)
-            if has_energy
-            else None,
-            largest_density=float((state.masses / grid.geometry.areas).max()),
-            steps=self.steps,
-        )
-        for observer in watching:
-            observer.step(progress)
+        if watching:
+            progress = progress_of(self, flow)
+            for observer in watching:
+                observer.step(progress)

@@ -13,15 +13,20 @@
 with equation (or layers and their breakpoints), geometry, settings, kernel convention and the
 reason of the end as attributes; so are events and the tree of the atoms.  A group
 ``particles`` holds a particle run beside the density run; a group ``final`` holds the last
-state if it was not saved.
+state if it was not saved.  While a run goes on, ``checkpoint/state`` holds what it needs to go on
+to the bit (checkpoint_record).
 """
 
+from mfpde.storage.checkpoint_record import StoredCheckpoint
 from mfpde.storage.growing_store import StoreError
 from mfpde.storage.run_reader import (
     PARTICLES,
     has_particles,
     load,
+    matches_stored,
     open_dataset,
+    stored_checkpoint,
+    stored_saves,
     stored_settings,
     stored_stop,
 )
@@ -31,10 +36,14 @@ __all__ = [
     "PARTICLES",
     "RunWriter",
     "StoreError",
+    "StoredCheckpoint",
     "has_particles",
     "load",
+    "matches_stored",
     "open_dataset",
     "save",
+    "stored_checkpoint",
+    "stored_saves",
     "stored_settings",
     "stored_stop",
 ]

@@ -23,6 +23,14 @@ from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.layers import Layers, breakpoints_of, layer_before
 from mfpde.runs.run import Refinement
 from mfpde.settings.kernel_sections import KERNELS
+from mfpde.storage.attributes import (
+    EQUATION,
+    GEOMETRY,
+    LAYERS,
+    REFINED,
+    REFINEMENTS,
+    note,
+)
 from mfpde.storage.growing_store import GrowingStore
 from mfpde.storage.state_record import coordinates
 from mfpde.terms import (
@@ -37,11 +45,6 @@ from mfpde.terms.activation import Activation
 from mfpde.terms.activations import ACTIVATIONS
 
 Record = dict[str, Any]
-
-EQUATION = "equation"
-LAYERS = "layers"
-"""Attribute of a store of several layers; ``equation`` is then that of the last one."""
-BREAKPOINTS = "breakpoints"
 
 TERMS: dict[str, type[Attention | Perceptron]] = {
     "attention": Attention,
@@ -191,11 +194,6 @@ def _made(classes: Any, what: str, record: Record) -> Any:
     return classes[kind](**{n: v for n, v in record.items() if n != "kind"})
 
 
-GEOMETRY = "geometry"
-REFINED = "refined_geometries"
-REFINEMENTS = "refinements"
-
-
 class StoredGrids:
     """The grids of a store, numbered from 1, whose coordinates it writes."""
 
@@ -205,9 +203,8 @@ class StoredGrids:
         self._known = stored_geometries(dict(group.attrs))
 
     def begin(self, geometry: Geometry | None) -> None:
-        """Write the first grid; None for particles."""
-        record = None if geometry is None else geometry_to_dict(geometry)
-        self._group.attrs[GEOMETRY] = json.dumps(record)
+        """Write the first grid, which the attributes name; None for particles."""
+        self._known = []
         if geometry is not None:
             self._write(geometry)
 
@@ -219,7 +216,7 @@ class StoredGrids:
         if geometry not in self._known:
             self._write(geometry)
             later = [geometry_to_dict(known) for known in self._known[1:]]
-            self._group.attrs[REFINED] = json.dumps(later)
+            note(self._group, {REFINED: json.dumps(later)})
         return self._known.index(geometry) + 1
 
     def add(self, refinement: Refinement) -> None:
@@ -231,14 +228,14 @@ class StoredGrids:
             "after": geometry_to_dict(refinement.after),
             "reason": refinement.reason,
         }
-        self._group.attrs[REFINEMENTS] = json.dumps([*noted, record])
+        note(self._group, {REFINEMENTS: json.dumps([*noted, record])})
 
     def forget_after(self, time: float) -> None:
         """Drop refinements that a run to be continued from ``time`` will make again."""
         noted = json.loads(str(self._group.attrs.get(REFINEMENTS, "[]")))
         if noted:
             kept = [record for record in noted if record["time"] <= time]
-            self._group.attrs[REFINEMENTS] = json.dumps(kept)
+            note(self._group, {REFINEMENTS: json.dumps(kept)})
 
     def _write(self, geometry: Geometry) -> None:
         self._known.append(geometry)

@@ -1,14 +1,12 @@
 """Reading runs from disk: whole runs, their settings and ends, and the xarray Dataset.
 
-What a store holds is told in :mod:`mfpde.storage`.  Attributes that never change have a
-checksum of their own, beside those of the records.
+What a store holds is told in :mod:`mfpde.storage`.
 """
 
 from __future__ import annotations
 
 import json
-import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +14,27 @@ import numpy as np
 import xarray as xr
 import zarr
 
+from mfpde.geometry import Geometry
+from mfpde.measures.measure import AnyMeasure
+from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StopReason, interrupted
-from mfpde.storage.equation_record import (
+from mfpde.storage.attributes import (
+    EQUATION,
+    EVENTS,
+    JUNCTIONS,
     LAYERS,
+    VERSION,
+    check_attributes,
+)
+from mfpde.storage.checkpoint_record import (
+    StoredCheckpoint,
+    checkpoint_file,
+    read_checkpoint,
+)
+from mfpde.storage.equation_record import (
+    equation_to_dict,
+    layers_to_dict,
     stored_dynamics,
     stored_geometries,
     stored_refinements,
@@ -28,9 +43,11 @@ from mfpde.storage.growing_store import (
     TIME,
     StoreError,
     complete_records,
-    read_dataset,
+    place_of,
 )
+from mfpde.storage.record_reader import read_dataset
 from mfpde.storage.state_record import (
+    coordinates,
     stored_diagnostics,
     stored_quantities,
     stored_states,
@@ -41,10 +58,6 @@ PARTICLES = "particles"
 """Group of the particle run beside a density run."""
 FINAL = "final"
 """Group of the last state of a run, if it was not saved."""
-EVENTS = "events"
-JUNCTIONS = "junctions"
-_CHECKSUM = "attributes_checksum"
-_FIXED = ("equation", "geometry", "settings", "convention")
 
 
 def load(
@@ -77,7 +90,6 @@ def load(
     """
     stored = opened_group(path, group)
     attributes: dict[str, Any] = dict(stored.attrs)
-    check_attributes(path, attributes)
     try:
         return _loaded(path, stored, attributes, skip_damaged=skip_damaged)
     except StoreError:
@@ -99,9 +111,9 @@ def _loaded(
     times = np.asarray(dataset[TIME].values, dtype=np.float64)
     states = stored_states(dataset, geometries)
     lasts = [(float(t), s) for t, s in zip(times[-1:], states[-1:], strict=True)]
-    if FINAL in stored:
-        last = read_dataset(zarr.open_group(stored.store_path / FINAL, mode="r"))
-        lasts += [(float(last[TIME][0]), s) for s in stored_states(last, geometries)]
+    if lasts:
+        check_coordinates(path, dataset, geometries)
+    lasts += _final(stored, geometries, skip_damaged=skip_damaged)
     if not lasts:
         raise StoreError(f"{path} holds no saved state: the run ended before its first")
     final_time, final = lasts[-1]
@@ -130,6 +142,46 @@ def _loaded(
         refinements=stored_refinements(attributes, final_time),
         quantities=stored_quantities(dataset, diagnostics),
     )
+
+
+def _final(
+    stored: zarr.Group, geometries: list[Geometry], *, skip_damaged: bool
+) -> list[tuple[float, AnyMeasure]]:
+    """Return time and state of a last state that was not saved, if there is one."""
+    place = place_of(stored) / FINAL
+    if not place.is_dir():
+        return []
+    try:
+        last = read_dataset(zarr.open_group(str(place), mode="r"))
+    # Whatever zarr makes of a description that is none.
+    except Exception as error:
+        if skip_damaged:
+            return []
+        file = "" if isinstance(error, StoreError) else f"{place}/zarr.json: "
+        raise StoreError(
+            "the last state cannot be read; load(path, skip_damaged=True) reads those that "
+            f"were saved: {file}{error}"
+        ) from error
+    times = np.asarray(last[TIME].values, dtype=np.float64).tolist()
+    return list(zip(times, stored_states(last, geometries), strict=True))
+
+
+def check_coordinates(
+    path: str | Path, dataset: xr.Dataset, geometries: Sequence[Geometry]
+) -> None:
+    """Raise :class:`StoreError` unless the coordinates are those of the grids."""
+    for number, geometry in enumerate(geometries, start=1):
+        for name, expected in coordinates(geometry, number).items():
+            if name not in dataset:
+                raise StoreError(
+                    f"{path}/{name}/zarr.json is missing or garbled; it holds a coordinate "
+                    f"of {geometry!r}"
+                )
+            if not np.array_equal(dataset[name].values, expected.values):
+                raise StoreError(
+                    f"{path}/{name}/c/0 is damaged: it does not hold the coordinate of "
+                    f"{geometry!r}"
+                )
 
 
 def open_dataset(path: str | Path, *, group: str | None = None) -> xr.Dataset:
@@ -162,40 +214,55 @@ def stored_stop(path: str | Path) -> StopReason | None:
     return stop_of(attributes, 0.0) if "stop_kind" in attributes else None
 
 
-def stored_settings(path: str | Path) -> dict[str, Any] | None:
-    """Return the settings from which a stored run was made, or None without settings."""
-    attributes = dict(opened_group(path, None).attrs)
-    check_attributes(path, attributes)
-    text = attributes.get("settings")
-    return None if text is None else dict(json.loads(str(text)))
+def stored_checkpoint(path: str | Path) -> StoredCheckpoint | None:
+    """Return the checkpoint from which a stored run goes on to the bit, or None without one.
 
-
-def with_checksum(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes with a checksum of equation, grid and settings among them."""
-    return {**attributes, _CHECKSUM: _attributes_checksum(attributes)}
-
-
-def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
-    """Raise :class:`StoreError` if equation, grid or settings were changed on disk.
+    ``solve(..., resume_from=stored.checkpoint, observer=RunWriter.resumed(path,
+    stored=stored))`` goes on, with all other arguments those of the run that stopped.
 
     Raises
     ------
     StoreError
-        If they do not match their checksum; stores of older versions have none.
+        If the checkpoint or the records before it are damaged.
     """
-    there = attributes.get(_CHECKSUM)
-    if there is not None and there != _attributes_checksum(attributes):
+    opened_group(path, None)
+    found = read_checkpoint(path)
+    if found is None or found.checkpoint.saves == 0:
+        return found
+    run, saves = load(path), found.checkpoint.saves
+    if len(run.times) < saves:
         raise StoreError(
-            f"{path}/zarr.json is damaged: equation, geometry or settings do not match "
-            "their checksum"
+            f"{checkpoint_file(path)} was written after {saves} saves, of which there are "
+            f"{len(run.times)}"
         )
+    return found.with_records(run.track, run.states)
 
 
-def _attributes_checksum(attributes: Mapping[str, Any]) -> int:
-    fixed = [attributes.get(name) for name in _FIXED]
-    # A store without layers has the checksum that it always had.
-    fixed += [attributes[LAYERS]] if LAYERS in attributes else []
-    return zlib.crc32(json.dumps(fixed).encode())
+def stored_saves(path: str | Path) -> int:
+    """Return how many states a store holds, with the last one if it was not saved."""
+    whole = opened_group(path, None)
+    if TIME not in whole:
+        # The process was killed before it had made the first array.
+        return 0 if not list(whole.array_keys()) else complete_records(whole)
+    return complete_records(whole) + (FINAL in whole)
+
+
+def matches_stored(path: str | Path, dynamics: Dynamics) -> bool:
+    """Whether ``dynamics`` is what the run at ``path`` was begun with."""
+    attributes = opened_group(path, None).attrs
+    there, record = attributes.get(EQUATION), None
+    if isinstance(dynamics, Layers):
+        there, record = attributes.get(LAYERS), layers_to_dict(dynamics)
+    else:
+        record = equation_to_dict(dynamics)
+    return there is None or json.loads(str(there)) == json.loads(json.dumps(record))
+
+
+def stored_settings(path: str | Path) -> dict[str, Any] | None:
+    """Return the settings from which a stored run was made, or None without settings."""
+    attributes = dict(opened_group(path, None).attrs)
+    text = attributes.get("settings")
+    return None if text is None else dict(json.loads(str(text)))
 
 
 def has_particles(path: str | Path) -> bool:
@@ -206,7 +273,8 @@ def has_particles(path: str | Path) -> bool:
 def existing_store(path: str | Path) -> str:
     """Return ``path``, or raise ``FileNotFoundError`` if there is no store at it."""
     if not (Path(path) / "zarr.json").is_file():
-        raise FileNotFoundError(f"there is no store of a run at {path}")
+        missing = f": {path}/zarr.json is missing" if Path(path).is_dir() else ""
+        raise FileNotFoundError(f"there is no store of a run at {path}{missing}")
     return str(path)
 
 
@@ -218,13 +286,16 @@ def opened_group(path: str | Path, group: str | None) -> zarr.Group:
         raise StoreError(
             f"{path}/zarr.json cannot be read, it is cut short or garbled: {error}"
         ) from error
-    if "mfpde_version" not in whole.attrs:
+    if VERSION not in whole.attrs:
         raise StoreError(f"{path} is a zarr store, but not of a run of mfpde")
+    check_attributes(path, dict(whole.attrs))
     if group is None:
         return whole
     if group not in whole:
         raise FileNotFoundError(f"{path} has no group {group!r}")
-    return zarr.open_group(str(path), path=group, mode="r")
+    part = zarr.open_group(str(path), path=group, mode="r")
+    check_attributes(Path(path) / group, dict(part.attrs))
+    return part
 
 
 def stop_of(attributes: Mapping[str, Any], reached: float) -> StopReason:

@@ -13,26 +13,42 @@ import zarr
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import Quantity, Refinement, Run
-from mfpde.storage.equation_record import (
+from mfpde.runs.stopping import ENDED
+from mfpde.storage.attributes import (
     BREAKPOINTS,
+    CLOSING,
     EQUATION,
-    LAYERS,
-    StoredGrids,
-    equation_to_dict,
-    layers_to_dict,
-)
-from mfpde.storage.growing_store import GrowingStore
-from mfpde.storage.run_reader import (
     EVENTS,
-    FINAL,
+    FORMAT,
+    FORMAT_VERSION,
+    GEOMETRY,
+    GROWING,
     JUNCTIONS,
-    existing_store,
-    opened_group,
+    LAYERS,
+    VERSION,
+    note,
     with_checksum,
 )
+from mfpde.storage.checkpoint_record import (
+    CHECKPOINT,
+    StoredCheckpoint,
+    write_checkpoint,
+)
+from mfpde.storage.claim import claim, release
+from mfpde.storage.equation_record import (
+    StoredGrids,
+    equation_to_dict,
+    geometry_to_dict,
+    layers_to_dict,
+    stored_geometries,
+)
+from mfpde.storage.growing_store import GrowingStore
+from mfpde.storage.new_store import created_group
+from mfpde.storage.run_reader import FINAL, existing_store
 from mfpde.storage.state_record import diagnostic_variable, state_variables
 from mfpde.storage.track_record import (
     all_events,
@@ -46,7 +62,6 @@ from mfpde.version import __version__
 if TYPE_CHECKING:
     from mfpde.settings.settings import Settings
 
-_CLOSING = ("stop_kind", "stop_message", "final_time", "statistics", EVENTS)
 # What adds up over the parts of a run that was resumed.
 _COUNTED = ("steps", "rejected", "evaluations", "wall_seconds")
 
@@ -91,7 +106,8 @@ class RunWriter(Observer):
     ) -> None:
         last = equation.equations[-1] if isinstance(equation, Layers) else equation
         attributes: dict[str, Any] = {
-            "mfpde_version": __version__,
+            VERSION: __version__,
+            FORMAT_VERSION: FORMAT,
             "convention": equation.convention if equation is not None else "unknown",
             EQUATION: json.dumps(equation_to_dict(last) if last else None),
         }
@@ -100,14 +116,19 @@ class RunWriter(Observer):
             attributes[BREAKPOINTS] = equation.breakpoints.tolist()
         if settings is not None:
             attributes["settings"] = settings.to_json()
-        self._open(created_group(path, group, overwrite))
-        self._group.attrs.update(attributes)
+        record = None if geometry is None else geometry_to_dict(geometry)
+        attributes[GEOMETRY] = json.dumps(record)
+        # A run beside another one is made anew, not continued.
+        self.keeps_checkpoints = group is None
+        self._path = Path(path)
+        self._open(created_group(path, group, overwrite, with_checksum(attributes)))
+        if self.keeps_checkpoints:
+            self._group.create_group(CHECKPOINT)
         self._grids.begin(geometry)
-        self._group.attrs.update(with_checksum(dict(self._group.attrs)))
 
-    def _open(self, group: zarr.Group) -> None:
+    def _open(self, group: zarr.Group, saves: int | None = None) -> None:
         self._group = group
-        self._records = GrowingStore(group)
+        self._records = GrowingStore(group, saves)
         self._grids = StoredGrids(group, self._records)
         self._tracked = track_variables(None, "")
         self._earlier: tuple[Event, ...] = ()
@@ -121,25 +142,73 @@ class RunWriter(Observer):
         events: Sequence[Event] = (),
         *,
         counted: Mapping[str, Any] | None = None,
+        stored: StoredCheckpoint | None = None,
     ) -> RunWriter:
         """Open the store of an interrupted run to append to it, with its ``events``.
 
-        Its record is cut to the complete saves; the reason of the end is taken back.  What
-        was ``counted`` in its first part is added to the statistics of the second.
+        Its record is cut to the complete saves, or to those before the ``stored`` checkpoint
+        from which the run goes on; the reason of the end is taken back.  What was ``counted``
+        in its first part is added to the statistics of the second; a checkpoint has counted
+        it already.
+
+        Raises
+        ------
+        StoreError
+            If another process writes to it.
         """
         writer = cls.__new__(cls)
-        writer._open(zarr.open_group(existing_store(path), mode="r+"))
-        writer._earlier = tuple(events)
-        writer._counted = counted or {}
-        reached = writer._group.attrs.get("final_time", writer._records.last_time)
-        writer._grids.forget_after(float(str(reached)))
-        kept = {n: v for n, v in writer._group.attrs.items() if n not in _CLOSING}
-        writer._group.attrs.put(kept)
-        if events:
-            writer.tell(())
-        if FINAL in writer._group:
-            del writer._group[FINAL]
+        writer._path = Path(path)
+        group = zarr.open_group(existing_store(path), mode="r+")
+        claim(path)
+        for left in Path(path).rglob("*.partial"):
+            left.unlink(missing_ok=True)
+        writer.keeps_checkpoints = stored is not None
+        if stored is None:
+            writer._open(group)
+            writer._go_on_from_last_save(events, counted or {})
+        else:
+            growing = set(GROWING) - set(stored.noted)
+            note(group, stored.noted, dropped={*CLOSING, *growing})
+            writer._open(group, stored.checkpoint.saves)
+        if FINAL in group:
+            del group[FINAL]
         return writer
+
+    @classmethod
+    def begun_anew(cls, path: str | Path) -> RunWriter:
+        """Open the store of a run that was killed before its first save, to begin it again.
+
+        Raises
+        ------
+        StoreError
+            If another process writes to it.
+        """
+        writer = cls.resumed(path)
+        writer.keeps_checkpoints = True
+        note(writer._group, {}, dropped={*CLOSING, *GROWING})
+        writer._group.create_group(CHECKPOINT, overwrite=True)
+        geometries = stored_geometries(dict(writer._group.attrs))
+        writer._grids.begin(geometries[0])
+        return writer
+
+    def _go_on_from_last_save(
+        self, events: Sequence[Event], counted: Mapping[str, Any]
+    ) -> None:
+        self._earlier, self._counted = tuple(events), counted
+        reached = self._group.attrs.get("final_time", self._records.last_time)
+        self._grids.forget_after(float(str(reached)))
+        note(self._group, {}, dropped=CLOSING)
+        if events:
+            self.tell(())
+        # It was taken before what is written now.
+        if CHECKPOINT in self._group:
+            del self._group[CHECKPOINT]
+
+    def keep(self, checkpoint: Checkpoint) -> None:
+        """Replace the checkpoint from which the run can go on to the bit."""
+        attributes = self._group.attrs
+        noted = {name: attributes[name] for name in GROWING if name in attributes}
+        write_checkpoint(self._path, checkpoint, noted)
 
     def begin(self, quantities: Mapping[str, Quantity]) -> None:
         """Keep the meanings and units of the diagnostics for the records to come."""
@@ -165,7 +234,7 @@ class RunWriter(Observer):
         """Add the tracked atoms of a save, by default the last one, to the next record."""
         text = junctions_json(track.junctions)
         if self._group.attrs.get(JUNCTIONS) != text:
-            self._group.attrs[JUNCTIONS] = text
+            note(self._group, {JUNCTIONS: text})
         self._tracked = track_variables(track.seen[index], track.verdicts[index])
 
     def tell(self, events: Sequence[Event]) -> None:
@@ -177,7 +246,7 @@ class RunWriter(Observer):
             return
         text = events_json((*self._earlier, *events))
         if self._group.attrs.get(EVENTS) != text:
-            self._group.attrs[EVENTS] = text
+            note(self._group, {EVENTS: text})
 
     def refined(self, refinement: Refinement) -> None:
         """Note a refinement in the attributes of the store."""
@@ -189,15 +258,20 @@ class RunWriter(Observer):
             final = GrowingStore(self._group.create_group(FINAL, overwrite=True))
             grid = self._grids.number_of(run.final)
             final.append(run.final_time, state_variables(run.final, grid))
-        self._group.attrs.update(
+        note(
+            self._group,
             {
                 "stop_kind": run.stop.kind,
                 "stop_message": run.stop.message,
                 "final_time": float(run.final_time),
                 "statistics": json.dumps(self._statistics(run), default=_plain),
                 EVENTS: events_json(all_events(self._earlier, run.events, run.track)),
-            }
+            },
         )
+        if run.stop.kind in ENDED and CHECKPOINT in self._group:
+            del self._group[CHECKPOINT]
+        if self.keeps_checkpoints:
+            release(self._path)
 
     def _statistics(self, run: Run) -> dict[str, Any]:
         """Return what was counted in both parts of a run that was resumed, together."""
@@ -239,40 +313,6 @@ def save(
     for refinement in run.refinements:
         writer.refined(refinement)
     writer.finish(run)
-
-
-def check_free(path: str | Path, *, overwrite: bool = False) -> None:
-    """Raise ``FileExistsError`` unless a run may be written at ``path``."""
-    path = Path(path)
-    if not path.exists():
-        return
-    if not overwrite:
-        raise FileExistsError(
-            f"{path} exists: choose another path, or replace it with overwrite=True "
-            "(--overwrite)"
-        )
-    # Nothing but a store of our own is ever deleted.
-    try:
-        opened_group(path, None)
-    except (FileNotFoundError, ValueError) as error:
-        raise FileExistsError(
-            f"{path} exists and is no store of a run: it will not be replaced; choose "
-            "another path"
-        ) from error
-
-
-def created_group(path: str | Path, group: str | None, overwrite: bool) -> zarr.Group:
-    """Return a new, empty store at ``path``, or a new ``group`` of the one there."""
-    if group is None:
-        check_free(path, overwrite=overwrite)
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        return zarr.open_group(str(path), mode="w", zarr_format=3)
-    whole = zarr.open_group(existing_store(path), mode="r+")
-    if group in whole and not overwrite:
-        raise FileExistsError(
-            f"{path} has a group {group!r}: replace it with overwrite=True"
-        )
-    return whole.create_group(group, overwrite=overwrite)
 
 
 def _plain(value: Any) -> Any:

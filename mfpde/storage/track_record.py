@@ -94,7 +94,7 @@ def stored_track(
         # A process may have been killed between the junctions and their record.
         junctions=tuple(
             junction
-            for junction in map(_junction, json.loads(junctions))
+            for junction in map(junction_from_dict, json.loads(junctions))
             if junction.latest <= last
         ),
     )
@@ -102,18 +102,17 @@ def stored_track(
 
 def junctions_json(junctions: Sequence[Junction]) -> str:
     """Return junctions as JSON."""
-    return json.dumps(
-        [
-            event_to_dict(junction.event)
-            | {
-                "earliest": junction.earliest,
-                "latest": junction.latest,
-                "parents": junction.parents,
-                "children": junction.children,
-            }
-            for junction in junctions
-        ]
-    )
+    return json.dumps([junction_to_dict(junction) for junction in junctions])
+
+
+def junction_to_dict(junction: Junction) -> dict[str, Any]:
+    """Return a junction as plain numbers and words."""
+    return event_to_dict(junction.event) | {
+        "earliest": junction.earliest,
+        "latest": junction.latest,
+        "parents": junction.parents,
+        "children": junction.children,
+    }
 
 
 def events_json(events: Sequence[Event]) -> str:
@@ -161,7 +160,8 @@ def event_from_dict(record: dict[str, Any]) -> Event:
     )
 
 
-def _junction(record: dict[str, Any]) -> Junction:
+def junction_from_dict(record: dict[str, Any]) -> Junction:
+    """Return the junction of :func:`junction_to_dict`, to the bit."""
     return Junction(
         event_from_dict(record),
         record["earliest"],

@@ -5,16 +5,20 @@ the solver reports of its own atoms comes first (``open_paths``).  Births, merge
 deaths form a tree (``tree``, ``track``).
 """
 
+from mfpde.tracking.open_paths import OpenPath
 from mfpde.tracking.track import Junction, Path, SeenAtoms, Track
-from mfpde.tracking.tracker import Tracker, followed
-from mfpde.tracking.tree import Concentration
+from mfpde.tracking.tracker import Tracker, TrackerMemory, followed
+from mfpde.tracking.tree import Concentration, TreeMemory
 
 __all__ = [
     "Concentration",
     "Junction",
+    "OpenPath",
     "Path",
     "SeenAtoms",
     "Track",
     "Tracker",
+    "TrackerMemory",
+    "TreeMemory",
     "followed",
 ]

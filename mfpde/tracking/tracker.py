@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from mfpde.tracking.flow import (
 )
 from mfpde.tracking.open_paths import Sighting
 from mfpde.tracking.track import Junction, SeenAtoms, Track, in_order
-from mfpde.tracking.tree import Concentration, Tree
+from mfpde.tracking.tree import Concentration, Tree, TreeMemory
 
 FOLLOWED = ("atom", "forming", "unresolved")
 CORE_RADII = 3.0
@@ -42,6 +42,27 @@ class EquationInTime(Protocol):
     @property
     def sharpest(self) -> MeanFieldEquation:
         """The equation of largest beta."""
+
+
+class TrackerMemory(NamedTuple):
+    """Everything by which a tracker goes on to the bit as if it had never stopped.
+
+    Attributes
+    ----------
+    track
+        What it has seen so far.
+    before
+        The measure of the last save; None before the first one.
+    tree
+        The junctions in the order in which they were found, and the open paths.
+    events_taken
+        How many of the solver's events have been taken up.
+    """
+
+    track: Track
+    before: AnyMeasure | None
+    tree: TreeMemory
+    events_taken: int
 
 
 class Tracker:
@@ -84,6 +105,27 @@ class Tracker:
     def junctions(self) -> tuple[Junction, ...]:
         """The junctions found so far, in their order."""
         return in_order(self._tree.junctions)
+
+    @property
+    def memory(self) -> TrackerMemory:
+        """Everything that :meth:`recalled` needs to go on to the bit."""
+        return TrackerMemory(
+            self.track, self._before, self._tree.memory, self._events_taken
+        )
+
+    @classmethod
+    def recalled(
+        cls, settings: Concentration, equation: EquationInTime, memory: TrackerMemory
+    ) -> Tracker:
+        """Return the tracker that had this ``memory``, with its settings and equation."""
+        tracker = cls(settings, equation)
+        track = memory.track
+        tracker.times = track.times.tolist()
+        tracker.seen, tracker.verdicts = list(track.seen), list(track.verdicts)
+        tracker._before = memory.before
+        tracker._tree.recall(memory.tree)
+        tracker._events_taken = memory.events_taken
+        return tracker
 
     def observe(
         self, time: float, measure: AnyMeasure, events: Sequence[Event] = ()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,6 +76,14 @@ SAME_ATTRACTOR = 0.1
 """Points whose attractors are closer than this share of ``reach`` are in one basin."""
 
 
+class TreeMemory(NamedTuple):
+    """A tree between two saves: junctions and open paths in their order, the next identity."""
+
+    junctions: tuple[Junction, ...]
+    paths: tuple[OpenPath, ...]
+    next_identity: int
+
+
 class Tree:
     """The tree of a run: the atoms' identities and the junctions.
 
@@ -92,6 +101,20 @@ class Tree:
         self.junctions: list[Junction] = []
         self._open = OpenPaths()
         self._solver = SolverEvents(settings.smallest_mass, reach)
+
+    @property
+    def memory(self) -> TreeMemory:
+        """The tree as it stands between two saves."""
+        paths = self._open
+        return TreeMemory(
+            tuple(self.junctions), tuple(paths.paths), paths.next_identity
+        )
+
+    def recall(self, memory: TreeMemory) -> None:
+        """Stand where the tree of this ``memory`` stood."""
+        self.junctions = list(memory.junctions)
+        self._open.paths = list(memory.paths)
+        self._open.next_identity = memory.next_identity
 
     def begin(self, time: float, sighting: Sighting) -> IntArray:
         """Take the atoms of the first save; return identities (n,), 0 for what is not an atom."""

@@ -1,0 +1,57 @@
+"""What a time loop tells while it runs and when it has ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mfpde.runs.observer import Progress
+from mfpde.runs.stopping import StepRecord
+from mfpde.terms import PointMasses
+from mfpde.transport import Flow
+
+if TYPE_CHECKING:
+    from mfpde.solver.time_loop import TimeLoop
+
+_AT_REST = 1e-14
+
+
+def progress_of(loop: TimeLoop, flow: Flow) -> Progress:
+    """Return the numbers of the last step of ``loop``, whose state has this ``flow``."""
+    grid, state = loop.stepper.transport.grid, loop.state
+    has_energy = loop.recorder.equation.has_energy
+    atoms = PointMasses(state.points, state.atom_masses)
+    return Progress(
+        time=loop.time,
+        t_end=loop.t_end,
+        step=loop.last_step,
+        mass_drift=state.total_mass - loop.first_mass,
+        energy=grid.energy(state.masses, atoms, flow.moments) if has_energy else None,
+        largest_density=float((state.masses / grid.geometry.areas).max()),
+        steps=loop.steps,
+    )
+
+
+def step_record_of(loop: TimeLoop, recent: int) -> StepRecord:
+    """Return the numbers by which the last step is judged, with the ``recent`` rates."""
+    rates = loop.rates
+    settled = len(rates) == recent and rates[-1] <= rates[0]
+    return StepRecord(
+        steps=loop.steps - loop.steps_before,
+        time=loop.time,
+        change_rate=rates[-1],
+        slowing=settled or max(rates) < _AT_REST,
+        started_at=loop.started_at,
+    )
+
+
+def statistics_of(loop: TimeLoop) -> dict[str, float | int | str]:
+    """Return counts and times of the steps taken."""
+    until = loop.resolved_until
+    return {
+        "rtol": loop.stepper.rtol,
+        "steps": loop.steps,
+        "rejected": loop.rejected,
+        "last_step": float(loop.last_step),
+        **({} if until is None else {"spectral_until": float(until)}),
+        "wall_seconds": loop.seconds,
+    }

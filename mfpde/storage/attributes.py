@@ -1,0 +1,101 @@
+"""The attributes of a store: written together with their checksum, checked when they are read.
+
+A store says which version of this layout it has; one of a newer version is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import zarr
+
+from mfpde.storage.growing_store import StoreError
+
+FORMAT = 2
+"""Version of the layout of a store; 1 had one checksum for each save, and no checkpoint."""
+FORMAT_VERSION = "format_version"
+VERSION = "mfpde_version"
+EQUATION = "equation"
+LAYERS = "layers"
+"""Attribute of a store of several layers; ``equation`` is then that of the last one."""
+BREAKPOINTS = "breakpoints"
+GEOMETRY = "geometry"
+REFINED = "refined_geometries"
+REFINEMENTS = "refinements"
+EVENTS = "events"
+JUNCTIONS = "junctions"
+CLOSING = ("stop_kind", "stop_message", "final_time", "statistics", EVENTS)
+"""What is known when a run has ended, and forgotten when it goes on."""
+GROWING = (EVENTS, JUNCTIONS, REFINED, REFINEMENTS)
+"""What grows as the run goes."""
+_CHECKSUM = "attributes_checksum"
+_FIXED = (EQUATION, GEOMETRY, "settings", "convention")
+_KNOWN = (*_FIXED, FORMAT_VERSION, VERSION, LAYERS, BREAKPOINTS, *CLOSING, *GROWING)
+# Stores of before had none, and are read without.
+_ALL = tuple(name for name in _KNOWN if name != EVENTS)
+_EVENTS_CHECKSUM = "events_checksum"
+
+
+class NewerStoreError(StoreError):
+    """The store was written by a newer version, in a layout that this one does not know."""
+
+
+def note(
+    group: zarr.Group, changes: Mapping[str, Any], *, dropped: Collection[str] = ()
+) -> None:
+    """Change attributes of ``group`` in one write, with their checksum."""
+    there: dict[str, Any] = dict(group.attrs)
+    kept = {name: value for name, value in there.items() if name not in dropped}
+    group.attrs.put(with_checksum({**kept, **changes}))
+
+
+def with_checksum(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes with the checksum of those that a run is read from."""
+    checksums = {_CHECKSUM: _checksum(attributes)}
+    if EVENTS in attributes:
+        checksums[_EVENTS_CHECKSUM] = _of_events(attributes)
+    return {**attributes, **checksums}
+
+
+def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
+    """Raise :class:`StoreError` if attributes were changed on disk, or are of a newer version.
+
+    Raises
+    ------
+    StoreError
+        If they do not match their checksum; stores of older versions have none.
+    NewerStoreError
+        If a newer version wrote them.
+    """
+    version = attributes.get(FORMAT_VERSION, 1)
+    if not isinstance(version, int) or version > FORMAT:
+        raise NewerStoreError(
+            f"{path} was written by a newer version of mfpde: its format_version is "
+            f"{version!r}, and this one reads up to {FORMAT}"
+        )
+    expected = {_CHECKSUM: _checksum(attributes)}
+    if EVENTS in attributes:
+        expected[_EVENTS_CHECKSUM] = _of_events(attributes)
+    if any(attributes.get(name, found) != found for name, found in expected.items()):
+        raise StoreError(
+            f"{path}/zarr.json is damaged: equation, geometry, settings or what was noted "
+            "as the run went do not match their checksum"
+        )
+
+
+def _checksum(attributes: Mapping[str, Any]) -> int:
+    if FORMAT_VERSION in attributes:
+        found = {name: attributes[name] for name in _ALL if name in attributes}
+        return zlib.crc32(json.dumps(found, sort_keys=True).encode())
+    # As version 1 had it.
+    fixed = [attributes.get(name) for name in _FIXED]
+    fixed += [attributes[LAYERS]] if LAYERS in attributes else []
+    return zlib.crc32(json.dumps(fixed).encode())
+
+
+def _of_events(attributes: Mapping[str, Any]) -> int:
+    return zlib.crc32(str(attributes[EVENTS]).encode())

@@ -1,0 +1,59 @@
+"""One process alone writes to a store: its folder is locked while a run is written to it.
+
+The system releases the lock of a process that ends, however it ends, so that nothing is left
+behind by one that was killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+from mfpde.storage.growing_store import StoreError
+
+if sys.platform != "win32":  # which has no such locks
+    import fcntl
+
+_HELD: dict[tuple[int, int], int] = {}
+"""Open folders of this process by device and inode."""
+
+
+def claim(path: str | Path) -> None:
+    """Let this process alone write to the store at ``path``, until :func:`release`.
+
+    Raises
+    ------
+    StoreError
+        If another process writes to it.
+    """
+    if sys.platform == "win32":
+        return
+    folder = os.open(path, os.O_RDONLY)
+    found = os.fstat(folder)
+    key = (found.st_dev, found.st_ino)
+    if key in _HELD:
+        os.close(folder)
+        return
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(folder)
+        raise StoreError(
+            f"{path} is being written by another process: wait until it has ended"
+        ) from error
+    except OSError:
+        # A file system without locks.
+        os.close(folder)
+        return
+    _HELD[key] = folder
+
+
+def release(path: str | Path) -> None:
+    """Let other processes write to the store at ``path``."""
+    with contextlib.suppress(FileNotFoundError):
+        found = Path(path).stat()
+        folder = _HELD.pop((found.st_dev, found.st_ino), None)
+        if folder is not None:
+            os.close(folder)

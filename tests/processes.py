@@ -1,0 +1,128 @@
+"""Commands of mfpde in processes of their own, which can be killed, quickly.
+
+One process imports everything once and is forked for each command.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+SERVER = """
+import json, os, resource, signal, sys
+import mfpde
+from mfpde.commands import command_line, resume, run
+from mfpde.storage import RunWriter
+
+def serve():
+    for line in sys.stdin:
+        asked = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            command(**asked)
+        print(child, flush=True)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+def command(arguments, folder, errors, largest_file):
+    os.chdir(folder)
+    said = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(said, 2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if largest_file is not None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
+    code = 99
+    try:
+        code = command_line.main(arguments)
+    except SystemExit as ended:
+        code = ended.code
+    except BaseException:
+        import traceback
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+# Kernels that the first step loads are then there for all.
+circle = mfpde.Circle(32)
+equation = mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent")
+mfpde.solve(equation, mfpde.perturbed_uniform(circle, 0.1), t_end=0.1)
+print("ready", flush=True)
+serve()
+"""
+
+
+class Processes:
+    """Commands, one at a time, each in a fork of one process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        root = str(Path(__file__).parents[1])
+        self._server = subprocess.Popen(
+            [sys.executable, "-c", SERVER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": root, "PYTHONWARNINGS": "ignore"},
+        )
+        assert self._line() == "ready"
+
+    def start(self, *arguments: str, largest_file: int | None = None) -> int:
+        """Start ``mfpde ARGUMENTS`` and return its process."""
+        asked = {
+            "arguments": arguments,
+            "folder": str(self.folder),
+            "errors": str(self.folder / "stderr.txt"),
+            "largest_file": largest_file,
+        }
+        self._server.stdin.write(json.dumps(asked) + "\n")
+        self._server.stdin.flush()
+        return int(self._line())
+
+    def ended(self) -> int:
+        """Wait for the command that was started, and return its exit code."""
+        return int(self._line())
+
+    def run(self, *arguments: str, largest_file: int | None = None) -> int:
+        """Run ``mfpde ARGUMENTS`` and return its exit code."""
+        self.start(*arguments, largest_file=largest_file)
+        return self.ended()
+
+    def stopped(self, *arguments: str, after: float, by: int = signal.SIGKILL) -> int:
+        """Send a signal to a command so many seconds after its start; return its code."""
+        child = self.start(*arguments)
+        time.sleep(after)
+        # It may have ended before.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, by)
+        return self.ended()
+
+    @property
+    def said(self) -> str:
+        """What the last command wrote on stderr."""
+        return (self.folder / "stderr.txt").read_text()
+
+    def close(self) -> None:
+        """End the process."""
+        self._server.stdin.close()
+        self._server.wait()
+        self._server.stdout.close()
+
+    def _line(self) -> str:
+        return self._server.stdout.readline().strip()
+
+
+@contextlib.contextmanager
+def processes(folder: Path) -> Iterator[Processes]:
+    """Let the block run commands in ``folder``."""
+    made = Processes(folder)
+    try:
+        yield made
+    finally:
+        made.close()

@@ -1,0 +1,385 @@
+"""A run that was killed and resumed is to the bit the run that was never stopped."""
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zarr
+from processes import Processes, processes
+
+import mfpde
+from mfpde.commands.command_line import main
+from mfpde.runs.stopping import ENDED
+from mfpde.solver import going_on
+from mfpde.solver.time_loop import TimeLoop
+from mfpde.storage import RunWriter, StoreError, load, stored_checkpoint
+from mfpde.storage.checkpoint_record import checkpoint_file, write_checkpoint
+
+CIRCLE = """
+[geometry]
+kind = "circle"
+cells = 128
+[attention]
+beta = 4.0
+[perceptron]
+directions = [[1.0, 0.0]]
+weights = [0.3]
+[equation]
+direction = "ascent"
+[start]
+kind = "perturbed_uniform"
+amplitude = 0.3
+[solve]
+t_end = 2.0
+save_every = 0.1
+max_step = 0.02
+"""
+ATOMS = """
+[geometry]
+kind = "circle"
+cells = 64
+[attention]
+beta = 6.0
+[equation]
+direction = "ascent"
+[start]
+kind = "bumps"
+angles = [1.0, 3.5]
+widths = [0.5, 0.5]
+masses = [0.6, 0.4]
+background = 0.1
+[solve]
+t_end = 8.0
+save_every = 0.5
+atoms = "exact"
+"""
+SPHERE = """
+[geometry]
+kind = "sphere"
+nlat = 32
+nlon = 64
+[attention]
+beta = 4.0
+[equation]
+direction = "ascent"
+[start]
+kind = "perturbed_uniform"
+amplitude = 0.5
+[solve]
+t_end = 0.5
+save_every = 0.05
+"""
+SPHERE_ATOMS = """
+[geometry]
+kind = "sphere"
+nlat = 32
+nlon = 64
+[attention]
+beta = 2.0
+[equation]
+direction = "ascent"
+[start]
+kind = "von_mises_fisher"
+centres = [[1.0, 0.0, 0.0], [-0.6, 0.8, 0.0]]
+concentrations = [12.0, 12.0]
+weights = [0.6, 0.4]
+[solve]
+t_end = 0.8
+save_every = 0.2
+atoms = "exact"
+"""
+LAYERS = """
+[geometry]
+kind = "circle"
+cells = 64
+[attention]
+beta = 3.0
+[equation]
+direction = "ascent"
+diffusion = 0.01
+[start]
+kind = "perturbed_uniform"
+amplitude = 0.3
+[[layers]]
+duration = 0.5
+count = 3
+[[layers]]
+duration = 0.5
+equation = { direction = "descent" }
+[solve]
+save_every = 0.1
+"""
+REFINED = "refine = true\nmax_cells = 512\n"
+TRACKED = "[concentration]\n"
+RUNS = {
+    "circle": CIRCLE,
+    "circle, tracked": CIRCLE.replace("save_every = 0.1", "save_every = 0.5") + TRACKED,
+    "circle, atoms": ATOMS,
+    "circle, atoms, refined, tracked": ATOMS + REFINED + TRACKED,
+    "circle, layers": LAYERS,
+    "sphere": SPHERE,
+    "sphere, tracked": SPHERE.replace("save_every = 0.05", "save_every = 0.25")
+    + TRACKED,
+    "sphere, atoms": SPHERE_ATOMS,
+}
+WALL_CLOCK = ("wall_seconds",)
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory) -> Processes:
+    with processes(tmp_path_factory.mktemp("killed")) as made:
+        yield made
+
+
+def all_of(store: Path) -> dict[str, np.ndarray | str]:
+    """Every array and attribute of a store, without the clock and its own path."""
+    group = zarr.open_group(store, mode="r")
+    found = {name: np.asarray(array[...]) for name, array in group.arrays()}
+    attributes = dict(group.attrs)
+    statistics = json.loads(attributes.pop("statistics"))
+    settings = json.loads(attributes.pop("settings"))
+    del settings["output"], attributes["attributes_checksum"]
+    kept = {n: v for n, v in statistics.items() if n not in WALL_CLOCK}
+    return {**found, **attributes, "statistics": kept, "settings": settings}
+
+
+def assert_same_stores(store: Path, other: Path) -> None:
+    one, two = all_of(store), all_of(other)
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(value, two[name], err_msg=name, strict=True)
+        else:
+            assert value == two[name], name
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_killed_run_is_resumed_to_the_bit(name, commands, rng) -> None:
+    folder = commands.folder
+    (folder / "run.toml").write_text(RUNS[name])
+    whole, killed = f"{name} whole.zarr", f"{name}.zarr"
+    began = time.monotonic()
+    assert commands.run("run", "run.toml", "--quiet", "--out", whole) == 0
+    seconds = time.monotonic() - began
+    command = ("run", "run.toml", "--quiet", "--out", killed)
+    kills = 0
+    for share in rng.uniform(0.1, 0.6, size=2):
+        code = commands.stopped(*command, after=share * seconds)
+        kills += code == -9
+        if (folder / killed / "zarr.json").is_file():
+            command = ("resume", killed, "--quiet")
+    assert kills > 0
+    if commands.run(*command) != 0:
+        # It had ended before it was killed the second time.
+        assert "has already ended" in commands.said
+    assert_same_stores(folder / whole, folder / killed)
+    assert not list((folder / killed).rglob("*.partial"))
+
+
+# What a loop holds ----------------------------------------------------------------------------
+
+
+EQUATION = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
+START = mfpde.perturbed_uniform(mfpde.Circle(64), 0.3)
+ARGUMENTS = {
+    "t_end": 1.0,
+    "save_every": 0.1,
+    "max_step": 0.01,
+    "track": mfpde.Concentration(),
+}
+
+
+class KilledError(Exception):
+    """Stands for the end of the process."""
+
+
+def killed_after(saves: int, path: Path, **arguments) -> None:
+    """Leave a store whose process was killed after so many checkpoints."""
+    left = iter(range(saves - 1))
+
+    class Writer(RunWriter):
+        def keep(self, checkpoint) -> None:
+            super().keep(checkpoint)
+            if next(left, None) is None:
+                raise KilledError
+
+    writer = Writer(path, EQUATION, START.geometry)
+    with pytest.raises(KilledError):
+        mfpde.solve(EQUATION, START, observer=writer, **ARGUMENTS | arguments)
+
+
+def resumed(path: Path, **arguments) -> mfpde.Run:
+    stored = stored_checkpoint(path)
+    writer = RunWriter.resumed(path, stored=stored)
+    return mfpde.solve(
+        EQUATION,
+        START,
+        observer=writer,
+        resume_from=stored.checkpoint,
+        **ARGUMENTS | arguments,
+    )
+
+
+def assert_same_runs(run: mfpde.Run, other: mfpde.Run) -> None:
+    np.testing.assert_array_equal(run.times, other.times)
+    for state, another in zip(run.states, other.states, strict=True):
+        np.testing.assert_array_equal(state.density.values, another.density.values)
+    assert run.statistics["steps"] == other.statistics["steps"]
+    assert run.stop == other.stop
+    for verdict, another in zip(run.track.verdicts, other.track.verdicts, strict=True):
+        assert verdict == another
+
+
+def test_every_piece_of_the_loop_is_held_or_made_anew(monkeypatch) -> None:
+    """Whoever gives the loop something new decides here what becomes of it."""
+    loops = []
+    original = TimeLoop.__init__
+
+    def noted(loop, *args, **kwargs) -> None:
+        loops.append(loop)
+        original(loop, *args, **kwargs)
+
+    monkeypatch.setattr(TimeLoop, "__init__", noted)
+    mfpde.solve(EQUATION, START, t_end=0.2)
+    known = {
+        *going_on.PLAIN_NUMBERS,
+        *going_on.HELD_OTHERWISE,
+        *going_on.MADE_ANEW,
+    }
+    assert vars(loops[0]).keys() == known
+
+
+@pytest.mark.parametrize("saves", [1, 4, 11])
+def test_a_program_goes_on_to_the_bit_too(saves, tmp_path) -> None:
+    whole = mfpde.solve(EQUATION, START, **ARGUMENTS)
+    killed_after(saves, tmp_path / "x.zarr")
+    second = resumed(tmp_path / "x.zarr")
+    assert second.times.tolist() == whole.times[saves:].tolist()
+    assert_same_runs(load(tmp_path / "x.zarr"), whole)
+
+
+def test_a_limit_of_steps_counts_the_steps_of_a_killed_run(tmp_path) -> None:
+    limited = {"stop": [mfpde.StepLimit(60)]}
+    whole = mfpde.solve(EQUATION, START, **ARGUMENTS | limited)
+    assert whole.stop.kind == "step_limit"
+    killed_after(5, tmp_path / "x.zarr", **limited)
+    resumed(tmp_path / "x.zarr", **limited)
+    assert_same_runs(load(tmp_path / "x.zarr"), whole)
+
+
+def test_a_run_that_its_limit_stopped_goes_on_for_as_many_steps(tmp_path) -> None:
+    whole = mfpde.solve(EQUATION, START, **ARGUMENTS)
+    path = tmp_path / "x.zarr"
+    limited = ARGUMENTS | {"stop": [mfpde.StepLimit(40)]}
+    writer = RunWriter(path, EQUATION, START.geometry)
+    counts = [mfpde.solve(EQUATION, START, observer=writer, **limited).statistics]
+    while load(path).stop.kind not in ENDED:
+        counts.append(resumed(path, stop=[mfpde.StepLimit(40)]).statistics)
+    steps = [count["steps"] for count in counts]
+    assert set(np.diff(steps[:-1])) <= {40}
+    assert len(steps) > 2
+    assert_same_runs(load(path), whole)
+
+
+def test_other_arguments_are_refused(tmp_path) -> None:
+    killed_after(4, tmp_path / "x.zarr")
+    with pytest.raises(ValueError, match=r"resume_from was taken at t = 0.3 after 4"):
+        resumed(tmp_path / "x.zarr", save_every=0.25)
+
+
+# Checkpoints on disk --------------------------------------------------------------------------
+
+
+def test_a_checkpoint_that_is_not_finite_replaces_none(tmp_path) -> None:
+    path = tmp_path / "x.zarr"
+    killed_after(4, path)
+    before = checkpoint_file(path).read_bytes()
+    stored = stored_checkpoint(path)
+    stored.checkpoint.state.masses[3] = np.nan
+    write_checkpoint(path, stored.checkpoint, stored.noted)
+    assert checkpoint_file(path).read_bytes() == before
+
+
+def test_a_checkpoint_half_written_replaces_none(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "x.zarr"
+    killed_after(4, path)
+    before = checkpoint_file(path).read_bytes()
+
+    def full(_) -> None:
+        raise OSError(28, "No space left on device")
+
+    stored = stored_checkpoint(path)
+    monkeypatch.setattr("mfpde.storage.checkpoint_record.os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_checkpoint(path, stored.checkpoint, stored.noted)
+    assert checkpoint_file(path).read_bytes() == before
+    assert not list(path.rglob("*.partial"))
+
+
+def test_a_checkpoint_runs_no_code(tmp_path) -> None:
+    path = tmp_path / "x.zarr"
+    killed_after(4, path)
+    place = checkpoint_file(path)
+    head = place.read_bytes().partition(b"\n")[0].rpartition(b" ")[0]
+    import hashlib
+    import pickle
+
+    class Evil:
+        def __reduce__(self):
+            return (Path.touch, (tmp_path / "touched",))
+
+    payload = pickle.dumps(Evil())
+    digest = hashlib.blake2b(payload, digest_size=16).hexdigest().encode()
+    place.write_bytes(head + b" " + digest + b"\n" + payload)
+    with pytest.raises(StoreError, match="state is damaged"):
+        stored_checkpoint(path)
+    assert not (tmp_path / "touched").exists()
+
+
+@pytest.fixture
+def killed(tmp_path, monkeypatch) -> str:
+    """Return the store of a killed ``mfpde run`` in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    Path("run.toml").write_text(LAYERS)
+    original, left = RunWriter.keep, iter(range(4))
+
+    def keep(writer, checkpoint) -> None:
+        original(writer, checkpoint)
+        if next(left, None) is None:
+            raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunWriter, "keep", keep)
+        with pytest.raises(KilledError):
+            main(["run", "run.toml", "--quiet", "--out", "x.zarr"])
+    return "x.zarr"
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut short"])
+def test_a_damaged_checkpoint_is_named_and_the_run_goes_on(
+    killed, capsys, damage
+) -> None:
+    place = checkpoint_file(killed)
+    data = bytearray(place.read_bytes())
+    data[len(data) // 2] ^= 4
+    place.write_bytes(bytes(data) if damage == "flipped" else data[: len(data) // 2])
+    assert main(["resume", killed, "--quiet"]) == 0
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"{place} is damaged: it does not match its digest" in said
+    assert load(killed).stop.kind == "t_end"
+
+
+def test_a_store_without_checkpoint_goes_on_as_before(killed) -> None:
+    """As one of an older version does."""
+    checkpoint_file(killed).unlink()
+    assert main(["resume", killed, "--quiet"]) == 0
+    assert load(killed).stop.kind == "t_end"
+
+
+def test_a_run_that_has_ended_keeps_no_checkpoint(killed) -> None:
+    assert checkpoint_file(killed).is_file()
+    assert main(["resume", killed, "--quiet"]) == 0
+    assert not checkpoint_file(killed).parent.exists()
