@@ -1,4 +1,4 @@
-r"""Weighted labels on S^1: a density followed along its characteristics.
+r"""Weighted labels: a density followed along its characteristics.
 
 Label i starts at theta_i with the mass m_i = rho_0(theta_i) 2 pi / n, uniformly in
 angle. Sums over labels are trapezoidal sums along the label index s, hence spectrally
@@ -12,6 +12,7 @@ read at the faces of any circle.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from scipy.interpolate import CubicSpline, PchipInterpolator
 
 from mfpde.arrays import FloatArray, whole_number
 from mfpde.geometry.circle import Circle, angles_of
+from mfpde.geometry.sphere import Sphere
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 
 FEWEST_LABELS = 8
@@ -32,44 +34,58 @@ FULL_TURN = 2 * np.pi
 
 
 def labels_of(start: AnyMeasure, count: int | None = None) -> Atoms:
-    """Return ``count`` labels, uniform in angle, with the masses of a density.
+    """Return ``count`` labels with the masses of a density: the centres of a grid's cells.
 
-    Where the density is zero a label weighs 1e-300: it marks its place and moves
-    nothing.
+    On S^1 they are uniform in angle, on S^2 Gauss nodes, whose weighted sums are spectrally
+    accurate as long as the flow map is smooth.  Where the density is zero a label weighs
+    1e-300: it marks its place and moves nothing.
 
     Parameters
     ----------
     start
-        A density on a :class:`Circle`, without atoms.
+        A density on a :class:`Circle` or a :class:`Sphere`, without atoms.
     count
         Number of labels, by default the number of cells, and at least that number (for a
-        larger one the density is interpolated).
+        larger one the density is interpolated); on a sphere 2 n^2, for n rings of 2 n.
 
     Raises
     ------
     ValueError
-        If the start has atoms or lies on another geometry, or ``count`` is too small.
+        If the start has atoms or lies on another geometry, or ``count`` is too small, or
+        is that of no grid.
     """
     measure = as_measure(start)
-    circle = measure.geometry
-    if circle.dimension != 2:
+    grid = measure.geometry
+    if grid.axis is not None or grid.dimension > 3:
         raise ValueError(
-            f"method='labels' needs a density on a Circle, but start lies on {circle!r}"
+            f"method='labels' needs a density on a Circle or a Sphere, but start lies on "
+            f"{grid!r}"
         )
     if len(measure.atoms):
         raise ValueError(
             f"method='labels' needs a density, but start has also "
             f"{len(measure.atoms)} atoms; use method='spectral'"
         )
-    cells = circle.shape[0]
+    cells = math.prod(grid.shape)
     if count is None:
         count = cells
     whole_number("count", count, at_least=cells)
     density = measure.density
     if count != cells:
-        density = density.interpolated(Circle(count))
-    masses = np.maximum(density.masses, SMALLEST_MASS)
-    return Atoms(density.geometry.points, masses)
+        finer = Circle(count) if grid.dimension == 2 else _sphere_of(count)
+        density = density.interpolated(finer)
+    masses = np.maximum(density.masses, SMALLEST_MASS).ravel()
+    return Atoms(density.geometry.points.reshape(-1, grid.dimension), masses)
+
+
+def _sphere_of(count: int) -> Sphere:
+    rings = math.isqrt(count // 2)
+    if 2 * rings**2 != count:
+        raise ValueError(
+            f"count = {count} labels are no grid on a sphere, which has 2 n^2, such as "
+            f"{2 * (rings + 1) ** 2}"
+        )
+    return Sphere(rings)
 
 
 def label_density(

@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, choice, real_number, shown, whole_number
+from mfpde.arrays import FloatArray, real_number, shown
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
-from mfpde.measures.sampling import quantized
 from mfpde.particles.integrators import (
     CountedVelocity,
     DormandPrince,
@@ -22,8 +22,14 @@ from mfpde.particles.integrators import (
     RungeKutta,
     StepTooSmallError,
 )
-from mfpde.particles.labels import labels_of
-from mfpde.particles.systems import ParticleSystem, particle_system
+from mfpde.particles.methods import (
+    DEFAULT_COUNT,
+    MANY,
+    particle_system,
+    particles_of,
+    resolved_method,
+)
+from mfpde.particles.systems import ParticleSystem
 from mfpde.runs import stopping
 from mfpde.runs.layers import (
     Layers,
@@ -37,9 +43,18 @@ from mfpde.runs.run import Run
 from mfpde.runs.stopping import save_times
 from mfpde.version import __version__
 
-METHODS = ("auto", "direct", "spectral", "labels")
-DEFAULT_COUNT = 2000
 SMALLEST_RTOL = 1e-13
+
+
+class Tolerances(NamedTuple):
+    """Relative and absolute tolerance of an adaptive method."""
+
+    rtol: float
+    atol: float
+
+
+TOLERANCES = Tolerances(1e-8, 1e-10)
+MANY_TOLERANCES = Tolerances(1e-4, 1e-6)
 DIAGNOSTICS = ("mass", "energy", "dissipation")
 
 
@@ -52,8 +67,8 @@ def solve_particles(
     save_at: ArrayLike | None = None,
     method: str = "auto",
     count: int | None = None,
-    rtol: float = 1e-8,
-    atol: float = 1e-10,
+    rtol: float | None = None,
+    atol: float | None = None,
     time_step: float | None = None,
     progress: bool = False,
 ) -> Run:
@@ -74,15 +89,18 @@ def solve_particles(
         Saves at 0, save_every, ... and t_end, or at exactly the given times; with
         neither at 0 and t_end.
     method
-        ``"direct"``: O(N^2) sums in any dimension; ``"spectral"``: O(N L_beta) through
-        the moments, on S^1; ``"labels"``: weighted labels, uniform in angle, moved
-        spectrally on S^1 (see :func:`label_density`); ``"auto"``: spectral on S^1,
-        direct elsewhere.
+        ``"direct"``: O(N^2) sums in any dimension; ``"spectral"``: through the moments,
+        O(N L_beta) on S^1 and O(N L_beta^2) on S^2; ``"labels"``: a density's weighted
+        labels, moved spectrally, uniform in angle on S^1 (see :func:`label_density`), at
+        the nodes of a grid on S^2; ``"auto"``: spectral on S^1, and on S^2 from 3000
+        particles on, else direct.
     count
         Number of particles or labels of a density: by default 2000 particles, or one
         label for each cell.
     rtol, atol
-        Tolerances of the adaptive method (Dormand-Prince of order 8).
+        Tolerances of the adaptive method (Dormand-Prince of order 8): by default 1e-8 and
+        1e-10, and 1e-4 and 1e-6 for 3000 particles and more whose sums on S^2 are spectral,
+        where few particles can say less (1/sqrt(N)) and each kink that one crosses costs steps.
     time_step
         Use classical Runge-Kutta of order 4 with this step instead, on a sphere in the
         tangent spaces (a particle must move by less than pi in a step).
@@ -99,16 +117,20 @@ def solve_particles(
     ------
     ValueError
         For an equation with diffusion, an argument out of its range, an unknown method,
-        a method for S^1 elsewhere, or terms of another dimension than the start.
+        a method for S^1 and S^2 elsewhere, or terms of another dimension than the start.
     """
     dynamics = checked_dynamics(equation)
     for_each_layer(dynamics, lambda layer: _check_start(layer, start))
     t_end = end_time(dynamics, t_end)
-    method = _resolved_method(method, start.dimension)
+    size = len(start) if isinstance(start, Atoms) else count or DEFAULT_COUNT
+    method = resolved_method(method, start.dimension, size)
     saves = save_times(t_end, save_every=save_every, save_at=save_at)
-    integrator = _integrator(rtol, atol, time_step)
+    is_many = start.dimension == 3 and method == "spectral" and size >= MANY
+    integrator = _integrator(
+        rtol, atol, time_step, MANY_TOLERANCES if is_many else TOLERANCES
+    )
     began_at = time.perf_counter()
-    atoms = _particles(start, method, count)
+    atoms = particles_of(start, method, count)
     layers = dynamics if isinstance(dynamics, Layers) else None
     stages = stages_of(dynamics, 0.0, t_end, saves)
     system = particle_system(stages[0].equation, atoms, method)
@@ -246,39 +268,18 @@ def _check_start(equation: MeanFieldEquation, start: AnyMeasure) -> None:
         term.check_dimension(start.dimension)
 
 
-def _resolved_method(method: str, dimension: int) -> str:
-    method = choice("method", method, METHODS)
-    if method == "auto":
-        return "spectral" if dimension == 2 else "direct"
-    if method != "direct" and dimension != 2:
-        raise ValueError(
-            f"method = {method!r} works on S^1 (d = 2), but start lies on "
-            f"S^{dimension - 1} (d = {dimension}); use method='direct'"
-        )
-    return method
-
-
-def _integrator(rtol: float, atol: float, time_step: float | None) -> Integrator:
-    rtol = real_number("rtol", rtol, at_least=SMALLEST_RTOL)
-    atol = real_number("atol", atol, above=0.0)
+def _integrator(
+    rtol: float | None,
+    atol: float | None,
+    time_step: float | None,
+    defaults: Tolerances,
+) -> Integrator:
+    given = defaults.rtol if rtol is None else rtol
+    rtol = real_number("rtol", given, at_least=SMALLEST_RTOL)
+    atol = real_number("atol", defaults.atol if atol is None else atol, above=0.0)
     if time_step is None:
         return DormandPrince(rtol, atol)
     return RungeKutta(real_number("time_step", time_step, above=0.0))
-
-
-def _particles(start: AnyMeasure, method: str, count: int | None) -> Atoms:
-    if isinstance(start, Atoms):
-        if count is not None:
-            raise ValueError(
-                f"count = {count!r} cannot change the {len(start)} atoms of start; "
-                "leave it out, or start from mfpde.quantized(start, count)"
-            )
-        return start
-    if method == "labels":
-        return labels_of(start, count)
-    if count is None:
-        count = DEFAULT_COUNT
-    return quantized(start, whole_number("count", count, at_least=1))
 
 
 @contextmanager

@@ -23,10 +23,8 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import exponential_map
-from mfpde.geometry.circle import angles_of, points_at, tangents_at
+from mfpde.geometry.circle import points_at, tangents_at
 from mfpde.measures.measure import Atoms
-from mfpde.particles.spectral import SpectralField
-from mfpde.terms import ZonalTerm
 
 
 def inverse_differential(
@@ -199,22 +197,6 @@ class AmbientSystem(ParticleSystem):
     def energy(self, state: FloatArray) -> float:
         """Energy by the double sum over particles."""
         return _energy(self.equation, self.atoms(state))
-
-
-def particle_system(
-    equation: MeanFieldEquation, atoms: Atoms, method: str
-) -> ParticleSystem:
-    """Return the system for ``method`` ``"direct"``, ``"spectral"`` or ``"labels"``.
-
-    Heads with matrices are always summed directly.
-    """
-    if atoms.dimension != 2:
-        return AmbientSystem(equation, atoms.points, atoms.masses)
-    has_matrices = any(not isinstance(t, ZonalTerm) for t in equation.interactions)
-    kind = DirectField if method == "direct" or has_matrices else SpectralField
-    return AngularSystem(
-        kind(equation, atoms.masses), angles_of(atoms.points), atoms.masses
-    )
 
 
 def _energy(equation: MeanFieldEquation, atoms: Atoms) -> float:

@@ -15,7 +15,7 @@ from mfpde.arrays import FloatArray, choice, real_array, real_number, whole_numb
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry
 from mfpde.particles import solve_particles
-from mfpde.particles.solver import METHODS
+from mfpde.particles.methods import METHODS
 from mfpde.runs.stopping import (
     SteadyState,
     StepLimit,

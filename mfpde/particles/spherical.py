@@ -1,0 +1,114 @@
+r"""The field of particles on S^2 through their moments, in O(N L_beta^2).
+
+    int W dmu = sum_lm lambda_l f_lm Y_lm,   f_lm = sum_j m_j conj Y_lm(x_j)
+
+with the Funk-Hecke eigenvalues lambda_l of the kernel, which beyond l = L_beta are negligible:
+all that they contribute is below 1e-11 of the kernel.  Sums over degrees and orders are
+recurrences (``mfpde.geometry.harmonics``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray, IntArray
+from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
+from mfpde.geometry.spherical_transform import degrees_and_orders
+from mfpde.particles.spectral import SMALLEST_SUMMED_MEAN
+from mfpde.particles.systems import AmbientSystem
+from mfpde.terms import PointMasses, ZonalTerm
+from mfpde.terms.interaction import FieldValues
+
+NEGLIGIBLE = 1e-11
+
+
+@dataclass(frozen=True, eq=False)
+class SphericalSystem(AmbientSystem):
+    """Particles on S^2, whose interactions are all zonal kernels; the state is their points."""
+
+    @cached_property
+    def _terms(self) -> tuple[ZonalTerm, ...]:
+        return tuple(t for t in self.equation.interactions if isinstance(t, ZonalTerm))
+
+    @cached_property
+    def _degree(self) -> int:
+        limits = [t.zonal_kernel.band_limit(3, NEGLIGIBLE) for t in self._terms]
+        return max(limits, default=0)
+
+    @cached_property
+    def _degrees_and_orders(self) -> tuple[IntArray, IntArray]:
+        return degrees_and_orders(self._degree)
+
+    @cached_property
+    def _spectra(self) -> tuple[tuple[ZonalTerm, FloatArray], ...]:
+        degrees, _ = self._degrees_and_orders
+        return tuple(
+            (term, term.interaction_spectrum(3, self._degree)[degrees])
+            for term in self._terms
+        )
+
+    @cached_property
+    def _summed_spectrum(self) -> FloatArray:
+        """One symbol for all interactions without softmax, amplitudes included."""
+        degrees, _ = self._degrees_and_orders
+        total = np.zeros(len(degrees))
+        for term, spectrum in self._spectra:
+            if not term.needs_values:
+                total += term.amplitude * spectrum
+        return total
+
+    def _moments(self, points: FloatArray) -> ComplexArray:
+        factors = recurrence(self._degree)
+        return moments_of_atoms(points, self.masses, factors, self._degree)
+
+    def _field(self, coefficients: ComplexArray, points: FloatArray) -> FieldValues:
+        factors = recurrence(self._degree)
+        return FieldValues(
+            *field_at_points(coefficients, points, factors, self._degree)
+        )
+
+    def velocity(self, state: FloatArray) -> FloatArray:
+        """The velocity s grad F at the normalised points, tangent vectors (n, 3)."""
+        points = np.ascontiguousarray(self.normalized(state))
+        drift = np.zeros(points.shape)
+        for external in self.equation.externals:
+            drift += external.drift(points)
+        if self._terms:
+            moments = self._moments(points)
+            if self._summed_spectrum.any():
+                drift += self._field(self._summed_spectrum * moments, points).gradient
+            for term, spectrum in self._spectra:
+                if term.needs_values:
+                    drift += self._softmax(term, spectrum * moments, points)
+        return self.equation.sign * drift
+
+    def _softmax(
+        self, term: ZonalTerm, coefficients: ComplexArray, points: FloatArray
+    ) -> FloatArray:
+        """Gradient of (1/beta) log int K dmu; summed directly where int K dmu is small."""
+        mean, gradient = self._field(coefficients, points)
+        small = term.sharpness * mean < SMALLEST_SUMMED_MEAN
+        divisor = np.where(small, np.inf, mean)[:, np.newaxis]
+        drift = term.gradient_from(gradient, divisor)
+        if small.any():
+            atoms = PointMasses(points, self.masses)
+            drift[small] = term.field_of_atoms(points[small], atoms).gradient
+        return np.asarray(drift)
+
+    def energy(self, state: FloatArray) -> float:
+        """Energy (1/2) sum_lm lambda_l |f_lm|^2 + sum_i m_i V(x_i), or NaN if undefined."""
+        if not self.equation.has_energy:
+            return np.nan
+        points = np.ascontiguousarray(self.normalized(state))
+        total = sum(
+            float(self.masses @ term.value(points)) for term in self.equation.externals
+        )
+        if self._terms:
+            _, orders = self._degrees_and_orders
+            powers = np.where(orders > 0, 2.0, 1.0) * np.abs(self._moments(points)) ** 2
+            for term, spectrum in self._spectra:
+                total += term.energy_amplitude * float(spectrum @ powers) / 2
+        return total
