@@ -14,7 +14,7 @@ from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.particles import label_density, solve_particles
 from mfpde.particles.labels import labels_of
-from mfpde.particles.systems import particle_system
+from mfpde.particles.methods import particle_system
 from mfpde.terms import Attention, Perceptron, Potential
 from validation.references.two_atoms import merge_time
 
@@ -527,6 +527,7 @@ def test_particles_and_labels_differ_by_the_square_of_the_cell_width():
 
 CIRCLE_ATOMS = random_atoms(12)
 SPHERE_ATOMS = random_atoms(12, 3)
+SPACE_ATOMS = random_atoms(12, 4)
 MIXED = Measure(uniform(Circle(32)), CIRCLE_ATOMS)
 PLAIN = ascent(Attention(2.0))
 LAYERED = ascent(Attention(1.0), Perceptron(DIRECTIONS, WEIGHTS))
@@ -539,8 +540,8 @@ DIFFUSIVE = MeanFieldEquation(Attention(1.0), direction="ascent", diffusion=0.25
         ((DIFFUSIVE, CIRCLE_ATOMS), {}, "diffusion = 0.25.*mfpde.solve"),
         ((PLAIN, CIRCLE_ATOMS), {"t_end": 0.0}, "t_end = 0.0"),
         ((PLAIN, CIRCLE_ATOMS), {"method": "spectrall"}, "did you mean 'spectral'"),
-        ((PLAIN, SPHERE_ATOMS), {"method": "spectral"}, "d = 3.*use method='direct'"),
-        ((PLAIN, SPHERE_ATOMS), {"method": "labels"}, "d = 3.*use method='direct'"),
+        ((PLAIN, SPACE_ATOMS), {"method": "spectral"}, "d = 4.*use method='direct'"),
+        ((PLAIN, SPACE_ATOMS), {"method": "labels"}, "d = 4.*use method='direct'"),
         ((PLAIN, CIRCLE_ATOMS), {"save_every": 1.0, "save_at": [1.0]}, "give one"),
         ((PLAIN, CIRCLE_ATOMS), {"save_at": [3.0]}, r"save_at\[0\] = 3"),
         ((PLAIN, CIRCLE_ATOMS), {"time_step": -0.1}, "time_step = -0.1"),
