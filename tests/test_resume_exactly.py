@@ -124,8 +124,7 @@ RUNS = {
     "circle, atoms, refined, tracked": ATOMS + REFINED + TRACKED,
     "circle, layers": LAYERS,
     "sphere": SPHERE,
-    "sphere, tracked": SPHERE.replace("save_every = 0.1", "save_every = 0.5")
-    + TRACKED,
+    "sphere, tracked": SPHERE.replace("save_every = 0.1", "save_every = 0.5") + TRACKED,
     "sphere, atoms": SPHERE_ATOMS,
 }
 WALL_CLOCK = ("wall_seconds",)
