@@ -143,8 +143,10 @@ class GridEquation:
     ) -> FloatArray:
         """The velocity s grad A[mu] at the cell centres, or at ``where``, (directions, ...)."""
         fields = self.geometry if where is None else where
-        if self.heads and not self._has_linear_interaction:
-            velocity = np.zeros(fields.tangents.shape[:-1])
+        drifts = [head.drift(moments, fields) for head in self.heads]
+        if drifts and not self._has_linear_interaction:
+            velocity = drifts.pop()
+            velocity *= self.sign
         else:
             velocity = fields.gradient(self.summed_spectrum * moments)
         for term, spectrum in self.softmaxes:
@@ -152,8 +154,8 @@ class GridEquation:
             values = fields.synthesis(coefficients)
             gradient = fields.gradient(coefficients)
             velocity += self.sign * term.gradient_from(gradient, values)
-        for head in self.heads:
-            velocity += self.sign * head.drift(moments, fields)
+        for drift in drifts:
+            velocity += self.sign * drift
         return velocity
 
     def velocity(self, moments: ComplexArray) -> FloatArray:

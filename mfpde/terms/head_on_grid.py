@@ -128,17 +128,17 @@ class SpectralHead:
                 return self._factor * slopes
             total = np.maximum(where.synthesis(coefficients), SOFTMAX_FLOOR)
             return np.asarray(self._factor * slopes / total)
-        tangents, dimension = where.tangents, self.head.dimension
-        rows = self._of_vectors(moments)
-        found = np.empty((len(rows), *tangents.shape[1:-1]))
-        for row, coefficients in zip(found, rows, strict=True):
-            row[...] = where.synthesis(coefficients)
-        along = _components(
-            tangents.reshape(len(tangents), -1, dimension),
-            found.reshape(len(rows), -1),
-            self.head.amplitude,
-        )
-        return along.reshape(tangents.shape[:-1])
+        tangents = self._tangents if where is self.geometry else _by_entries(where)
+        rows = [
+            where.synthesis(coefficients) for coefficients in self._of_vectors(moments)
+        ]
+        flat = tuple(row.ravel() for row in rows)
+        along = _components(tangents, flat, self.head.amplitude)
+        return along.reshape(where.tangents.shape[:-1])
+
+    @cached_property
+    def _tangents(self) -> FloatArray:
+        return _by_entries(self.geometry)
 
     def _scale(self, found: FloatArray) -> FloatArray | float:
         if not self.head.needs_values:
@@ -205,24 +205,34 @@ class SpectralHead:
         return float(self.geometry.pairing(self.mean_kernel(moments), used) / 2)
 
 
+def _by_entries(where: Fields) -> FloatArray:
+    """Tangents (directions, d, n) at the points of a grid, one entry after another."""
+    tangents = where.tangents
+    flat = tangents.reshape(len(tangents), -1, tangents.shape[-1])
+    return np.ascontiguousarray(np.moveaxis(flat, -1, 1))
+
+
 @compiled
-def _components(tangents: FloatArray, rows: FloatArray, amplitude: float) -> FloatArray:
-    """Components (a, n) along ``tangents`` (a, n, d) of the vectors in the first d ``rows``.
+def _components(
+    tangents: FloatArray, rows: tuple[FloatArray, ...], amplitude: float
+) -> FloatArray:
+    """Components (a, n) along ``tangents`` (a, d, n) of the vectors in the first d ``rows``.
 
     The vectors are divided by the row after them, Z of a softmax, if there is one, else
     multiplied by ``amplitude``.
     """
-    directions, count, dimension = tangents.shape
+    directions, dimension, count = tangents.shape
     found = np.empty((directions, count))
-    for p in range(count):
-        scale = amplitude
-        if len(rows) > dimension:
-            scale = 1.0 / max(rows[dimension, p], SOFTMAX_FLOOR)
-        for a in range(directions):
-            along = 0.0
-            for i in range(dimension):
-                along += tangents[a, p, i] * rows[i, p]
-            found[a, p] = scale * along
+    has_mean = len(rows) > dimension
+    for a in range(directions):
+        for p in range(count):
+            found[a, p] = amplitude * tangents[a, 0, p] * rows[0][p]
+        for i in range(1, dimension):
+            row = rows[i]
+            for p in range(count):
+                found[a, p] += amplitude * tangents[a, i, p] * row[p]
+        for p in range(count if has_mean else 0):
+            found[a, p] /= amplitude * max(rows[-1][p], SOFTMAX_FLOOR)
     return found
 
 

@@ -27,8 +27,8 @@ LARGEST_LOST = 11.0
 """Largest beta (|D|_2 - sigma_min) at which Z / exp(beta |D|_2) keeps its digits."""
 RESOLVED = 1e-13
 GROWTH = 1.3
-STRIPS = 8
-NEGLIGIBLE = 1e-17
+STRIPS = 4
+NEGLIGIBLE = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
