@@ -29,9 +29,9 @@ from mfpde.storage import (
     load,
     matches_stored,
     stored_checkpoint,
-    stored_saves,
     stored_settings,
     stored_stop,
+    was_just_begun,
 )
 from mfpde.tracking import Tracker
 
@@ -47,7 +47,7 @@ def resume(arguments: argparse.Namespace) -> int:
         )
     stored = _checkpoint(arguments.store)
     with stopped_by_signals() as signalled:
-        if stored is not None or not _has_state(arguments.store):
+        if stored is not None or was_just_begun(arguments.store):
             continued = _exactly(stored, settings, arguments, signalled)
         else:
             continued = _from_last_state(settings, arguments, signalled)
@@ -72,18 +72,13 @@ def _checkpoint(store: str) -> StoredCheckpoint | None:
         return None
 
 
-def _has_state(store: str) -> bool:
-    """Whether a state was saved, or left by an interruption before the first save."""
-    return stored_saves(store) > 0
-
-
 def _exactly(
     stored: StoredCheckpoint | None,
     settings: Settings,
     arguments: argparse.Namespace,
     signalled: Signalled,
 ) -> Run:
-    """Go on from a checkpoint, or from the start if the run was killed before it saved."""
+    """Go on from a checkpoint, or from the start if the run was killed before the first."""
     wanted = settings.solve_arguments()
     wanted["stop"] = [*wanted["stop"], signalled]
     start = settings.build_start()

@@ -26,9 +26,9 @@ from mfpde.storage.run_reader import (
     matches_stored,
     open_dataset,
     stored_checkpoint,
-    stored_saves,
     stored_settings,
     stored_stop,
+    was_just_begun,
 )
 from mfpde.storage.run_writer import RunWriter, save
 
@@ -43,7 +43,7 @@ __all__ = [
     "open_dataset",
     "save",
     "stored_checkpoint",
-    "stored_saves",
     "stored_settings",
     "stored_stop",
+    "was_just_begun",
 ]

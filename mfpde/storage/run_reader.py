@@ -28,6 +28,7 @@ from mfpde.storage.attributes import (
     check_attributes,
 )
 from mfpde.storage.checkpoint_record import (
+    CHECKPOINT,
     StoredCheckpoint,
     checkpoint_file,
     read_checkpoint,
@@ -238,13 +239,18 @@ def stored_checkpoint(path: str | Path) -> StoredCheckpoint | None:
     return found.with_records(run.track, run.states)
 
 
-def stored_saves(path: str | Path) -> int:
-    """Return how many states a store holds, with the last one if it was not saved."""
+def was_just_begun(path: str | Path) -> bool:
+    """Whether the run at ``path`` was killed before its first checkpoint.
+
+    By then it has one save at most, which the same run makes again.
+    """
     whole = opened_group(path, None)
+    if FINAL in whole or checkpoint_file(path).is_file():
+        return False
     if TIME not in whole:
-        # The process was killed before it had made the first array.
-        return 0 if not list(whole.array_keys()) else complete_records(whole)
-    return complete_records(whole) + (FINAL in whole)
+        return not list(whole.array_keys())
+    # Versions before had no checkpoints.
+    return complete_records(whole) <= (1 if CHECKPOINT in whole else 0)
 
 
 def matches_stored(path: str | Path, dynamics: Dynamics) -> bool:

@@ -176,7 +176,7 @@ class RunWriter(Observer):
 
     @classmethod
     def begun_anew(cls, path: str | Path) -> RunWriter:
-        """Open the store of a run that was killed before its first save, to begin it again.
+        """Open the store of a run that was killed before its first checkpoint, to begin anew.
 
         Raises
         ------
@@ -186,6 +186,7 @@ class RunWriter(Observer):
         writer = cls.resumed(path)
         writer.keeps_checkpoints = True
         note(writer._group, {}, dropped={*CLOSING, *GROWING})
+        writer._open(writer._group, saves=0)
         writer._group.create_group(CHECKPOINT, overwrite=True)
         geometries = stored_geometries(dict(writer._group.attrs))
         writer._grids.begin(geometries[0])
