@@ -191,7 +191,7 @@ ARGUMENTS = {
 }
 
 
-class KilledError(Exception):
+class KilledError(BaseException):
     """Stands for the end of the process."""
 
 

@@ -33,6 +33,8 @@ _PLACES = {
     "continuation": "stationary",
     "phase-diagram": "phases",
 }
+TRACEBACK = "MFPDE_TRACEBACK"
+"""Variable of the environment with which an unforeseen error shows its traceback."""
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
@@ -80,6 +82,19 @@ def _called(arguments: argparse.Namespace) -> int:
         where = f": {error.filename}" if error.filename else ""
         reason = error.strerror or str(error)
         print(f"mfpde {arguments.command}: {reason}{where}", file=sys.stderr)
+        return BAD_SETTINGS
+    except MemoryError as error:
+        reason = str(error) or "there is not enough of it"
+        print(f"mfpde {arguments.command}: memory: {reason}", file=sys.stderr)
+        return BAD_SETTINGS
+    except Exception as error:
+        if TRACEBACK in os.environ:
+            raise
+        # What no check has foreseen, in a line all the same.
+        reason = " ".join(str(error).split())
+        hint = "" if isinstance(error, ValueError) else f" ({TRACEBACK}=1 shows where)"
+        name = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        print(f"mfpde {arguments.command}: {name}{reason}{hint}", file=sys.stderr)
         return BAD_SETTINGS
 
 

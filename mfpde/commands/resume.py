@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.commands.answers import complain
+from mfpde.commands.answers import check_inside_folder, complain
 from mfpde.commands.report import conclude
 from mfpde.commands.signals import Signalled, stopped_by_signals
 from mfpde.measures.measure import AnyMeasure
@@ -54,6 +54,11 @@ def resume(arguments: argparse.Namespace) -> int:
     # The whole of it, with what was saved before.
     whole = load(arguments.store)
     output = settings.output.model_copy(update={"store": arguments.store})
+    try:
+        check_inside_folder(output, ["output.store"])
+    except SettingsError as error:
+        complain(f"mfpde resume: {error.args[0].partition(':')[0]}: it is not drawn")
+        output = output.model_copy(update={"figure": None})
     settings = settings.model_copy(update={"output": output})
     conclude(whole, settings, quiet=arguments.quiet)
     if continued.stop.kind == "interrupted":
