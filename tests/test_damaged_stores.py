@@ -480,11 +480,12 @@ def test_an_error_that_nobody_has_foreseen_is_a_line(monkeypatch, capsys) -> Non
         raise RuntimeError("two\nlines")
 
     monkeypatch.setattr("mfpde.commands.run.settings", failing)
-    assert main(["settings"]) == 2
+    monkeypatch.setattr("sys.argv", ["mfpde", "settings"])
+    assert main() == 2
     said = capsys.readouterr().err
     assert said == (
         "mfpde settings: RuntimeError: two lines (MFPDE_TRACEBACK=1 shows where)\n"
     )
     monkeypatch.setenv("MFPDE_TRACEBACK", "1")
     with pytest.raises(RuntimeError):
-        main(["settings"])
+        main()

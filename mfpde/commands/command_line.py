@@ -44,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv
-        The arguments after ``mfpde``; by default those of the process.
+        The arguments after ``mfpde``; by default those of the process, which then shows
+        what no check has foreseen in a line too.
     """
     arguments = _parser().parse_args(argv)
     try:
@@ -62,6 +63,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A reader such as `head` has had enough; keep the exit from complaining too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except Exception as error:
+        is_process = argv is None and TRACEBACK not in os.environ
+        if not is_process:
+            raise
+        what = f"{type(error).__name__}: {_one_line(error)} ({TRACEBACK}=1 shows where)"
+        print(f"mfpde {arguments.command}: {what}", file=sys.stderr)
+        return BAD_SETTINGS
 
 
 def _called(arguments: argparse.Namespace) -> int:
@@ -87,15 +95,15 @@ def _called(arguments: argparse.Namespace) -> int:
         reason = str(error) or "there is not enough of it"
         print(f"mfpde {arguments.command}: memory: {reason}", file=sys.stderr)
         return BAD_SETTINGS
-    except Exception as error:
+    except ValueError as error:
         if TRACEBACK in os.environ:
             raise
-        # What no check has foreseen, in a line all the same.
-        reason = " ".join(str(error).split())
-        hint = "" if isinstance(error, ValueError) else f" ({TRACEBACK}=1 shows where)"
-        name = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        print(f"mfpde {arguments.command}: {name}{reason}{hint}", file=sys.stderr)
+        print(f"mfpde {arguments.command}: {_one_line(error)}", file=sys.stderr)
         return BAD_SETTINGS
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -45,6 +45,10 @@ _MOST_RECORDS_IN_CHUNK = 1024
 class StoreError(ValueError):
     """The store at a path is not that of a run, holds no record yet, or is damaged."""
 
+    def __str__(self) -> str:
+        """Return the message in one line, whatever is quoted in it."""
+        return " ".join(super().__str__().split())
+
 
 @dataclass(frozen=True, eq=False)
 class Variable:

@@ -96,8 +96,9 @@ def load(
     except StoreError:
         raise
     # Attributes or variables that are gone, or are no longer what they were.
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise StoreError(f"{path} is damaged: {error}") from error
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise StoreError(f"{path} is damaged: {what}") from error
 
 
 def _loaded(
