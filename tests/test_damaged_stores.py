@@ -277,6 +277,13 @@ def test_every_damage_is_a_line_that_names_the_file(copy, capsys, *, file, way) 
     assert file in said, said
 
 
+@pytest.mark.parametrize("way", ["gone", "garbled", "other JSON"])
+def test_a_run_goes_on_from_its_checkpoint_without_its_last_state(copy, way) -> None:
+    DAMAGES_OF_FILES[way](copy / "final" / "zarr.json")
+    assert main(["resume", str(copy), "--quiet"]) == 0
+    assert load(copy).stop.kind == "t_end"
+
+
 def test_there_are_forty_ways_and_more() -> None:
     assert len(WAYS) >= 40
 

@@ -18,9 +18,8 @@ to the bit (checkpoint_record).
 """
 
 from mfpde.storage.checkpoint_record import StoredCheckpoint
-from mfpde.storage.growing_store import StoreError
+from mfpde.storage.growing_store import PARTICLES, StoreError
 from mfpde.storage.run_reader import (
-    PARTICLES,
     has_particles,
     load,
     matches_stored,

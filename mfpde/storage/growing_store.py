@@ -24,6 +24,12 @@ from zarr.storage import LocalStore
 
 from mfpde.arrays import FloatArray
 
+PARTICLES = "particles"
+"""Group of the particle run beside a density run."""
+FINAL = "final"
+"""Group of the last state of a run, if it was not saved."""
+CHECKPOINT = "checkpoint"
+"""Group of a store whose one file is the checkpoint."""
 TIME = "time"
 CHECKSUM = "checksum"
 CHECKSUM_ATTRIBUTES = {
