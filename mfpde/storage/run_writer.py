@@ -162,6 +162,8 @@ class RunWriter(Observer):
         claim(path)
         for left in Path(path).rglob("*.partial"):
             left.unlink(missing_ok=True)
+        # Before anything is removed: a store closed for writing, a full disk.
+        note(group, {})
         # It may be damaged, and is not needed any more.
         if (Path(path) / FINAL).is_dir():
             shutil.rmtree(Path(path) / FINAL)
