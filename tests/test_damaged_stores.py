@@ -1,8 +1,13 @@
 """Stores that something has happened to: named in a line, never read as if they were whole."""
 
 import errno
+import io
 import json
+import os
+import pickle
 import shutil
+import struct
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -272,6 +277,13 @@ def test_every_damage_is_a_line_that_names_the_file(copy, capsys, *, file, way) 
     assert file in said, said
 
 
+@pytest.mark.parametrize("way", ["gone", "garbled", "other JSON"])
+def test_a_run_goes_on_from_its_checkpoint_without_its_last_state(copy, way) -> None:
+    DAMAGES_OF_FILES[way](copy / "final" / "zarr.json")
+    assert main(["resume", str(copy), "--quiet"]) == 0
+    assert load(copy).stop.kind == "t_end"
+
+
 def test_there_are_forty_ways_and_more() -> None:
     assert len(WAYS) >= 40
 
@@ -329,3 +341,158 @@ def test_a_store_of_a_newer_version_is_left_alone(copy, capsys) -> None:
         assert said.count("\n") == 1
         assert f"its format_version is {FORMAT + 1}, and this one reads up to" in said
     assert before == {p: p.read_bytes() for p in copy.rglob("*") if p.is_file()}
+
+
+# Settings and matrices ------------------------------------------------------------------------
+
+
+MATRIX = SETTINGS.replace("beta = 8.0", 'beta = 8.0\nbilinear = "FILE"')
+
+
+class Evil:
+    """What leaves a file behind when it is read by pickle."""
+
+    def __reduce__(self):
+        return (os.mkdir, ("executed",))
+
+
+def npy(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue()
+
+
+def with_header(text: str) -> bytes:
+    header = text.ljust(117).encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(64)
+
+
+def zipped(name: str, data: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, data)
+    return file.getvalue()
+
+
+def tensors(header: str, size: int) -> bytes:
+    return struct.pack("<Q", len(header)) + header.encode() + bytes(size)
+
+
+HUGE = "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 99999999)}"
+CODE = "__import__('os').mkdir('executed')"
+BFLOAT = '{"a":{"dtype":"BF16","shape":[2,2],"data_offsets":[0,8]}}'
+FLOAT8 = '{"a":{"dtype":"F8_E4M3","shape":[2,2],"data_offsets":[0,4]}}'
+MATRICES = {
+    "empty.npy": b"",
+    "garbage.npy": b"\x93NUMPY garbage",
+    "cut.npy": npy(np.eye(2))[:-9],
+    "objects.npy": npy(np.array([[Evil()]], dtype=object)),
+    "pickled.npy": pickle.dumps(Evil()),
+    "code.npy": with_header(CODE),
+    "brackets.npy": with_header("(" * 90),
+    "huge.npy": with_header(HUGE),
+    "complex.npy": npy(np.eye(2) * 1j),
+    "texts.npy": npy(np.array([["a"]])),
+    "one_axis.npy": npy(np.ones(2)),
+    "three_axes.npy": npy(np.ones((2, 2, 2))),
+    "nothing.npy": npy(np.empty((0, 2))),
+    "not_finite.npy": npy(np.full((2, 2), np.nan)),
+    "no_archive.npz": b"PK\x03\x04 garbage",
+    "no_array.npz": zipped("a.npy", b"hello"),
+    "objects.npz": zipped("a.npy", npy(np.array([[Evil()]], dtype=object))),
+    "flipped.npz": zipped("a.npy", npy(np.eye(2))).replace(b"\xf0?", b"\xf1?", 1),
+    "cut.npz": zipped("a.npy", npy(np.eye(2)))[:-20],
+    "empty.safetensors": b"",
+    "long.safetensors": b"\xff" * 80,
+    "list.safetensors": tensors("[]", 8),
+    "bfloat.safetensors": tensors(BFLOAT, 8),
+    "float8.safetensors": tensors(FLOAT8, 4),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_a_matrix_file_that_holds_none_is_a_line(
+    name, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(MATRICES[name])
+    Path("run.toml").write_text(MATRIX.replace("FILE", name))
+    assert main(["run", "run.toml", "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("mfpde run: [attention] bilinear")
+    assert said.count("\n") == 1
+    assert not Path("executed").exists()
+
+
+REFUSED = {
+    "a" * 3 + " = " + "[" * 5000 + "]" * 5000: "too deep in each other",
+    SETTINGS.replace("[solve]", '[output]\nstore = "a\\u0000b"\n[solve]'): "a path",
+    SETTINGS.replace("[solve]", '[output]\nstore = ""\n[solve]'): "must be a path",
+    SETTINGS + "[particles]\ncount = 1000000000000000000000": "at most 10000000",
+    SETTINGS
+    + "[[layers]]\nduration = 1.0\ncount = 100000000000000000000000": "at most",
+    SETTINGS.replace("[conc", "refine = true\nmax_cells = 99999999999\n[conc"): "most",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=REFUSED.values())
+def test_settings_of_any_kind_are_refused_in_a_line(
+    text, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run.toml").write_text(text)
+    assert main(["run", "run.toml", "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert REFUSED[text] in said
+
+
+@pytest.mark.parametrize("name", ["store", "figure"])
+@pytest.mark.parametrize(
+    "path", ["../out", "/tmp/mfpde_out", "a/../../out", "link/out"]
+)
+def test_a_settings_file_writes_nothing_outside_of_its_folder(
+    name, path, tmp_path, monkeypatch, capsys
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    Path("link").symlink_to(tmp_path)
+    output = f'[output]\n{name} = "{path}"\n[concentration]'
+    Path("run.toml").write_text(SETTINGS.replace("[concentration]", output))
+    assert main(["run", "run.toml", "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "lies outside of the folder" in said
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+    # Who types the command may write wherever it is allowed.
+    if name == "store":
+        assert main(["run", "run.toml", "--quiet", "--out", "../y.zarr"]) == 0
+
+
+def test_a_store_draws_nothing_outside_of_the_folder(copy, capsys) -> None:
+    """Its settings name a figure that the command did not."""
+    group = zarr.open_group(copy, mode="r+")
+    settings = json.loads(str(group.attrs["settings"]))
+    settings["output"]["figure"] = "../drawn.pdf"
+    settings["solve"]["max_steps"] = 10_000
+    note(group, {"settings": json.dumps(settings)})
+    assert main(["resume", str(copy), "--quiet"]) == 0
+    assert "it is not drawn" in capsys.readouterr().err
+    assert not Path("../drawn.pdf").exists()
+
+
+def test_an_error_that_nobody_has_foreseen_is_a_line(monkeypatch, capsys) -> None:
+    def failing(_) -> int:
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr("mfpde.commands.run.settings", failing)
+    monkeypatch.setattr("sys.argv", ["mfpde", "settings"])
+    assert main() == 2
+    said = capsys.readouterr().err
+    assert said == (
+        "mfpde settings: RuntimeError: two lines (MFPDE_TRACEBACK=1 shows where)\n"
+    )
+    monkeypatch.setenv("MFPDE_TRACEBACK", "1")
+    with pytest.raises(RuntimeError):
+        main()

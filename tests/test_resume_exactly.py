@@ -197,7 +197,7 @@ ARGUMENTS = {
 }
 
 
-class KilledError(Exception):
+class KilledError(BaseException):
     """Stands for the end of the process."""
 
 
@@ -376,6 +376,32 @@ def test_a_damaged_checkpoint_is_named_and_the_run_goes_on(
     assert said.count("\n") == 1
     assert f"{place} is damaged: it does not match its digest" in said
     assert load(killed).stop.kind == "t_end"
+
+
+@pytest.mark.parametrize("saves", [0, 1])
+def test_a_run_killed_before_its_first_checkpoint_begins_anew(
+    saves, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run.toml").write_text(LAYERS)
+    original, left = RunWriter.save, iter(range(saves))
+
+    def save(writer, *arguments) -> None:
+        if next(left, None) is None:
+            raise KilledError
+        original(writer, *arguments)
+
+    def keep(writer, checkpoint) -> None:
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunWriter, "save", save)
+        patch.setattr(RunWriter, "keep", keep)
+        with pytest.raises(KilledError):
+            main(["run", "run.toml", "--quiet", "--out", "x.zarr"])
+    assert main(["resume", "x.zarr", "--quiet"]) == 0
+    assert main(["run", "run.toml", "--quiet", "--out", "whole.zarr"]) == 0
+    assert_same_stores(Path("whole.zarr"), Path("x.zarr"))
 
 
 def test_a_store_without_checkpoint_goes_on_as_before(killed) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,8 @@ from mfpde.settings.base import SettingsError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from mfpde.settings.sections import OutputSection
 
 
 def say(text: str) -> None:
@@ -95,6 +97,28 @@ def check_file_place(name: str, path: str | Path | None) -> None:
             f"{name} {path} is a folder: give the name of a file in it, as in "
             f"{Path(path) / 'figure.pdf'}"
         )
+
+
+def check_inside_folder(output: OutputSection, chosen: Collection[str] = ()) -> None:
+    """Refuse outputs of a settings file outside of the folder in which the command runs.
+
+    Those that the command itself names, ``chosen`` as in output.store, may be anywhere.
+
+    Raises
+    ------
+    SettingsError
+        If a path leads out of the folder, also by way of a link.
+    """
+    options = {"store": "--out", "figure": "--figure"}
+    for name, option in options.items():
+        path = getattr(output, name)
+        if path is None or f"output.{name}" in chosen:
+            continue
+        if not Path(path).resolve().is_relative_to(Path.cwd().resolve()):
+            raise SettingsError(
+                f"[output] {name} = {path!r} lies outside of the folder in which the run is "
+                f"started, where a settings file writes nothing: name it by {option}"
+            )
 
 
 def numbers_in(option: str, text: str) -> list[float]:

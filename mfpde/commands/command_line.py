@@ -33,6 +33,8 @@ _PLACES = {
     "continuation": "stationary",
     "phase-diagram": "phases",
 }
+TRACEBACK = "MFPDE_TRACEBACK"
+"""Variable of the environment with which an unforeseen error shows its traceback."""
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
@@ -42,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv
-        The arguments after ``mfpde``; by default those of the process.
+        The arguments after ``mfpde``; by default those of the process, which then shows
+        what no check has foreseen in a line too.
     """
     arguments = _parser().parse_args(argv)
     try:
@@ -60,6 +63,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A reader such as `head` has had enough; keep the exit from complaining too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except Exception as error:
+        is_process = argv is None and TRACEBACK not in os.environ
+        if not is_process:
+            raise
+        what = f"{type(error).__name__}: {_one_line(error)} ({TRACEBACK}=1 shows where)"
+        print(f"mfpde {arguments.command}: {what}", file=sys.stderr)
+        return BAD_SETTINGS
 
 
 def _called(arguments: argparse.Namespace) -> int:
@@ -81,6 +91,19 @@ def _called(arguments: argparse.Namespace) -> int:
         reason = error.strerror or str(error)
         print(f"mfpde {arguments.command}: {reason}{where}", file=sys.stderr)
         return BAD_SETTINGS
+    except MemoryError as error:
+        reason = str(error) or "there is not enough of it"
+        print(f"mfpde {arguments.command}: memory: {reason}", file=sys.stderr)
+        return BAD_SETTINGS
+    except ValueError as error:
+        if TRACEBACK in os.environ:
+            raise
+        print(f"mfpde {arguments.command}: {_one_line(error)}", file=sys.stderr)
+        return BAD_SETTINGS
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _parser() -> argparse.ArgumentParser:

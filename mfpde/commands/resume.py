@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.commands.answers import complain
+from mfpde.commands.answers import check_inside_folder, complain
 from mfpde.commands.report import conclude
 from mfpde.commands.signals import Signalled, stopped_by_signals
 from mfpde.measures.measure import AnyMeasure
@@ -29,9 +29,9 @@ from mfpde.storage import (
     load,
     matches_stored,
     stored_checkpoint,
-    stored_saves,
     stored_settings,
     stored_stop,
+    was_just_begun,
 )
 from mfpde.tracking import Tracker
 
@@ -47,13 +47,18 @@ def resume(arguments: argparse.Namespace) -> int:
         )
     stored = _checkpoint(arguments.store)
     with stopped_by_signals() as signalled:
-        if stored is not None or not _has_state(arguments.store):
+        if stored is not None or was_just_begun(arguments.store):
             continued = _exactly(stored, settings, arguments, signalled)
         else:
             continued = _from_last_state(settings, arguments, signalled)
     # The whole of it, with what was saved before.
     whole = load(arguments.store)
     output = settings.output.model_copy(update={"store": arguments.store})
+    try:
+        check_inside_folder(output, ["output.store"])
+    except SettingsError as error:
+        complain(f"mfpde resume: {error.args[0].partition(':')[0]}: it is not drawn")
+        output = output.model_copy(update={"figure": None})
     settings = settings.model_copy(update={"output": output})
     conclude(whole, settings, quiet=arguments.quiet)
     if continued.stop.kind == "interrupted":
@@ -72,18 +77,13 @@ def _checkpoint(store: str) -> StoredCheckpoint | None:
         return None
 
 
-def _has_state(store: str) -> bool:
-    """Whether a state was saved, or left by an interruption before the first save."""
-    return stored_saves(store) > 0
-
-
 def _exactly(
     stored: StoredCheckpoint | None,
     settings: Settings,
     arguments: argparse.Namespace,
     signalled: Signalled,
 ) -> Run:
-    """Go on from a checkpoint, or from the start if the run was killed before it saved."""
+    """Go on from a checkpoint, or from the start if the run was killed before the first."""
     wanted = settings.solve_arguments()
     wanted["stop"] = [*wanted["stop"], signalled]
     start = settings.build_start()

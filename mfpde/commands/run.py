@@ -15,7 +15,13 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from mfpde.commands import DONE
-from mfpde.commands.answers import check_file_place, check_writable, complain, say
+from mfpde.commands.answers import (
+    check_file_place,
+    check_inside_folder,
+    check_writable,
+    complain,
+    say,
+)
 from mfpde.commands.report import conclude
 from mfpde.commands.signals import stopped_by_signals
 from mfpde.settings.grid_and_start import GEOMETRY_KINDS, START_KINDS
@@ -99,6 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Check all settings and the store's path, solve, store, report."""
     settings = read_settings(arguments.config, _overrides(arguments))
     settings = _beside_store(settings, arguments)
+    check_inside_folder(settings.output, _chosen(arguments))
     check_writable("--out", settings.output.store)
     check_file_place("--figure", settings.output.figure)
     dynamics, start = settings.build_dynamics(), settings.build_start()
@@ -136,6 +143,13 @@ def _overrides(arguments: argparse.Namespace) -> list[str]:
         if path is not None:
             overrides.append(f"output.{name}={json.dumps(path)}")
     return overrides
+
+
+def _chosen(arguments: argparse.Namespace) -> set[str]:
+    """Return the names of the outputs that the command names, not the settings file."""
+    names = {text.partition("=")[0].strip() for text in _overrides(arguments)}
+    # A figure goes beside a store that is named.
+    return names | ({"output.figure"} if arguments.store is not None else set())
 
 
 def _beside_store(settings: Settings, arguments: argparse.Namespace) -> Settings:

@@ -26,6 +26,9 @@ from mfpde.settings.sections import (
     heads_of,
 )
 
+MOST_LAYERS = 100_000
+"""Beyond it even the list of the layers would not fit in memory."""
+
 
 class LayerSection(Section):
     """[[layers]]: how long a layer acts, and the sections in which it differs from the file.
@@ -42,7 +45,7 @@ class LayerSection(Section):
     def check(self) -> None:
         """Raise ``ValueError`` for a duration or a number of layers that is not allowed."""
         real_number("duration", self.duration, above=0.0)
-        whole_number("count", self.count, at_least=1)
+        whole_number("count", self.count, at_least=1, at_most=MOST_LAYERS)
 
     def perceptrons(
         self, of_file: PerceptronSection | None
@@ -105,7 +108,8 @@ def completed(data: Any) -> Any:
             depth = math.fsum(
                 duration
                 for table in tables
-                for duration in [table["duration"]] * table.get("count", 1)
+                for duration in [table["duration"]]
+                * min(table.get("count", 1), MOST_LAYERS)
             )
         except (KeyError, TypeError, ValueError):
             # The section of the layer says what is wrong.

@@ -269,7 +269,7 @@ class ParticlesSection(Section):
 
     def check(self) -> None:
         """Raise ``ValueError`` for a number or a method that is not allowed."""
-        whole_number("count", self.count, at_least=1)
+        whole_number("count", self.count, at_least=1, at_most=MOST_PARTICLES)
         choice("method", self.method, METHODS)
 
     def check_fits(self, equation: MeanFieldEquation, geometry: Geometry) -> None:
@@ -286,8 +286,18 @@ class ParticlesSection(Section):
             )
 
 
+MOST_PARTICLES = 10_000_000
+"""Beyond it a run would not fit in the memory of a common machine."""
+
+
 class OutputSection(Section):
     """[output]: paths of the store and the figure, relative to where the run starts."""
 
     store: str | None = None
     figure: str | None = None
+
+    def check(self) -> None:
+        """Raise ``ValueError`` for what is no path."""
+        for name, path in (("store", self.store), ("figure", self.figure)):
+            if path is not None and ("\0" in path or not path.strip()):
+                raise ValueError(f"{name} = {path!r} must be a path")

@@ -277,6 +277,10 @@ def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path} is not TOML: {error}") from error
+    except RecursionError as error:
+        raise SettingsError(
+            f"{path} has tables or lists too deep in each other"
+        ) from error
     for override in overrides:
         _override(data, override)
     return settings_from_dict(data)

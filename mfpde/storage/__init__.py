@@ -18,17 +18,16 @@ to the bit (checkpoint_record).
 """
 
 from mfpde.storage.checkpoint_record import StoredCheckpoint
-from mfpde.storage.growing_store import StoreError
+from mfpde.storage.growing_store import PARTICLES, StoreError
 from mfpde.storage.run_reader import (
-    PARTICLES,
     has_particles,
     load,
     matches_stored,
     open_dataset,
     stored_checkpoint,
-    stored_saves,
     stored_settings,
     stored_stop,
+    was_just_begun,
 )
 from mfpde.storage.run_writer import RunWriter, save
 
@@ -43,7 +42,7 @@ __all__ = [
     "open_dataset",
     "save",
     "stored_checkpoint",
-    "stored_saves",
     "stored_settings",
     "stored_stop",
+    "was_just_begun",
 ]

@@ -23,7 +23,7 @@ from mfpde.geometry import Geometry
 from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.storage.equation_record import geometry_from_dict, geometry_to_dict
-from mfpde.storage.growing_store import StoreError
+from mfpde.storage.growing_store import CHECKPOINT, StoreError
 from mfpde.storage.track_record import (
     event_from_dict,
     event_to_dict,
@@ -33,8 +33,6 @@ from mfpde.storage.track_record import (
 from mfpde.tracking import OpenPath, Track, TrackerMemory, TreeMemory
 from mfpde.transport import State
 
-CHECKPOINT = "checkpoint"
-"""Group of a store whose one file is the checkpoint."""
 _FILE = "state"
 _FORMAT = b"mfpde checkpoint 1 "
 _ARRAYS = ("masses", "points", "atom_masses")

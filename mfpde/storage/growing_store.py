@@ -24,6 +24,12 @@ from zarr.storage import LocalStore
 
 from mfpde.arrays import FloatArray
 
+PARTICLES = "particles"
+"""Group of the particle run beside a density run."""
+FINAL = "final"
+"""Group of the last state of a run, if it was not saved."""
+CHECKPOINT = "checkpoint"
+"""Group of a store whose one file is the checkpoint."""
 TIME = "time"
 CHECKSUM = "checksum"
 CHECKSUM_ATTRIBUTES = {
@@ -44,6 +50,10 @@ _MOST_RECORDS_IN_CHUNK = 1024
 
 class StoreError(ValueError):
     """The store at a path is not that of a run, holds no record yet, or is damaged."""
+
+    def __str__(self) -> str:
+        """Return the message in one line, whatever is quoted in it."""
+        return " ".join(super().__str__().split())
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 
 from mfpde.storage.growing_store import (
     CHECKED,
+    CHECKPOINT,
     CHECKSUM,
+    FINAL,
+    PARTICLES,
     TIME,
     StoreError,
     Variable,
@@ -30,6 +33,7 @@ from mfpde.storage.growing_store import (
     summed_variables,
 )
 
+PARTS = (FINAL, PARTICLES, CHECKPOINT)
 _NAMED = 3
 
 
@@ -97,7 +101,8 @@ def read_dataset(group: zarr.Group, *, skip_damaged: bool = False) -> xr.Dataset
 def _opened(group: zarr.Group) -> Iterator[tuple[str, zarr.Array[Any]]]:
     """Yield the arrays of a group; a folder whose description is gone is passed over."""
     place = place_of(group)
-    for folder in sorted(path for path in place.iterdir() if path.is_dir()):
+    folders = (p for p in place.iterdir() if p.is_dir() and p.name not in PARTS)
+    for folder in sorted(folders):
         description = folder / "zarr.json"
         if not description.is_file():
             continue

@@ -40,6 +40,9 @@ from mfpde.storage.equation_record import (
     stored_refinements,
 )
 from mfpde.storage.growing_store import (
+    CHECKPOINT,
+    FINAL,
+    PARTICLES,
     TIME,
     StoreError,
     complete_records,
@@ -53,11 +56,6 @@ from mfpde.storage.state_record import (
     stored_states,
 )
 from mfpde.storage.track_record import stored_events, stored_track
-
-PARTICLES = "particles"
-"""Group of the particle run beside a density run."""
-FINAL = "final"
-"""Group of the last state of a run, if it was not saved."""
 
 
 def load(
@@ -88,24 +86,39 @@ def load(
         If the store is not that of a run, holds no saved state, or is damaged: the message
         says what can still be read.
     """
-    stored = opened_group(path, group)
-    attributes: dict[str, Any] = dict(stored.attrs)
+    return _read_run(path, opened_group(path, group), skip_damaged=skip_damaged)
+
+
+def _saves_of(path: str | Path) -> Run:
+    """Read back what a run has saved, without the last state if that was not saved."""
+    return _read_run(path, opened_group(path, None), has_final=False)
+
+
+def _read_run(
+    path: str | Path,
+    stored: zarr.Group,
+    *,
+    skip_damaged: bool = False,
+    has_final: bool = True,
+) -> Run:
     try:
-        return _loaded(path, stored, attributes, skip_damaged=skip_damaged)
+        return _loaded(path, stored, skip_damaged=skip_damaged, has_final=has_final)
     except StoreError:
         raise
     # Attributes or variables that are gone, or are no longer what they were.
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise StoreError(f"{path} is damaged: {error}") from error
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise StoreError(f"{path} is damaged: {what}") from error
 
 
 def _loaded(
     path: str | Path,
     stored: zarr.Group,
-    attributes: dict[str, Any],
     *,
     skip_damaged: bool,
+    has_final: bool,
 ) -> Run:
+    attributes: dict[str, Any] = dict(stored.attrs)
     geometries = stored_geometries(attributes)
     dataset = read_dataset(stored, skip_damaged=skip_damaged)
     times = np.asarray(dataset[TIME].values, dtype=np.float64)
@@ -113,7 +126,8 @@ def _loaded(
     lasts = [(float(t), s) for t, s in zip(times[-1:], states[-1:], strict=True)]
     if lasts:
         check_coordinates(path, dataset, geometries)
-    lasts += _final(stored, geometries, skip_damaged=skip_damaged)
+    if has_final:
+        lasts += _final(stored, geometries, skip_damaged=skip_damaged)
     if not lasts:
         raise StoreError(f"{path} holds no saved state: the run ended before its first")
     final_time, final = lasts[-1]
@@ -229,7 +243,7 @@ def stored_checkpoint(path: str | Path) -> StoredCheckpoint | None:
     found = read_checkpoint(path)
     if found is None or found.checkpoint.saves == 0:
         return found
-    run, saves = load(path), found.checkpoint.saves
+    run, saves = _saves_of(path), found.checkpoint.saves
     if len(run.times) < saves:
         raise StoreError(
             f"{checkpoint_file(path)} was written after {saves} saves, of which there are "
@@ -238,13 +252,18 @@ def stored_checkpoint(path: str | Path) -> StoredCheckpoint | None:
     return found.with_records(run.track, run.states)
 
 
-def stored_saves(path: str | Path) -> int:
-    """Return how many states a store holds, with the last one if it was not saved."""
+def was_just_begun(path: str | Path) -> bool:
+    """Whether the run at ``path`` was killed before its first checkpoint.
+
+    By then it has one save at most, which the same run makes again.
+    """
     whole = opened_group(path, None)
+    if (Path(path) / FINAL).is_dir() or checkpoint_file(path).is_file():
+        return False
     if TIME not in whole:
-        # The process was killed before it had made the first array.
-        return 0 if not list(whole.array_keys()) else complete_records(whole)
-    return complete_records(whole) + (FINAL in whole)
+        return not list(whole.array_keys())
+    # Versions before had no checkpoints.
+    return complete_records(whole) <= (1 if CHECKPOINT in whole else 0)
 
 
 def matches_stored(path: str | Path, dynamics: Dynamics) -> bool:

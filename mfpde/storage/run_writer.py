@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,6 @@ from mfpde.storage.attributes import (
     with_checksum,
 )
 from mfpde.storage.checkpoint_record import (
-    CHECKPOINT,
     StoredCheckpoint,
     write_checkpoint,
 )
@@ -46,9 +46,9 @@ from mfpde.storage.equation_record import (
     layers_to_dict,
     stored_geometries,
 )
-from mfpde.storage.growing_store import GrowingStore
+from mfpde.storage.growing_store import CHECKPOINT, FINAL, GrowingStore
 from mfpde.storage.new_store import created_group
-from mfpde.storage.run_reader import FINAL, existing_store
+from mfpde.storage.run_reader import existing_store
 from mfpde.storage.state_record import diagnostic_variable, state_variables
 from mfpde.storage.track_record import (
     all_events,
@@ -162,6 +162,11 @@ class RunWriter(Observer):
         claim(path)
         for left in Path(path).rglob("*.partial"):
             left.unlink(missing_ok=True)
+        # Before anything is removed: a store closed for writing, a full disk.
+        note(group, {})
+        # It may be damaged, and is not needed any more.
+        if (Path(path) / FINAL).is_dir():
+            shutil.rmtree(Path(path) / FINAL)
         writer.keeps_checkpoints = stored is not None
         if stored is None:
             writer._open(group)
@@ -170,13 +175,11 @@ class RunWriter(Observer):
             growing = set(GROWING) - set(stored.noted)
             note(group, stored.noted, dropped={*CLOSING, *growing})
             writer._open(group, stored.checkpoint.saves)
-        if FINAL in group:
-            del group[FINAL]
         return writer
 
     @classmethod
     def begun_anew(cls, path: str | Path) -> RunWriter:
-        """Open the store of a run that was killed before its first save, to begin it again.
+        """Open the store of a run that was killed before its first checkpoint, to begin anew.
 
         Raises
         ------
@@ -186,6 +189,7 @@ class RunWriter(Observer):
         writer = cls.resumed(path)
         writer.keeps_checkpoints = True
         note(writer._group, {}, dropped={*CLOSING, *GROWING})
+        writer._open(writer._group, saves=0)
         writer._group.create_group(CHECKPOINT, overwrite=True)
         geometries = stored_geometries(dict(writer._group.attrs))
         writer._grids.begin(geometries[0])
