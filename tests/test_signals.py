@@ -12,7 +12,8 @@ from test_resume_exactly import CIRCLE, assert_same_stores
 
 from mfpde.commands import command_line
 from mfpde.commands.command_line import main
-from mfpde.commands.signals import Signalled, TerminatedError, raise_for
+from mfpde.commands.interruption import Signalled
+from mfpde.commands.signals import TerminatedError, raise_for
 from mfpde.storage import load, stored_checkpoint
 from mfpde.storage.claim import claim
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.commands.answers import check_inside_folder, complain
+from mfpde.commands.interruption import Signalled, stopped_by_signals
 from mfpde.commands.report import conclude
-from mfpde.commands.signals import Signalled, stopped_by_signals
 from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.layers import begins_layer
 from mfpde.runs.run import Run

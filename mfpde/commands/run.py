@@ -22,8 +22,8 @@ from mfpde.commands.answers import (
     complain,
     say,
 )
+from mfpde.commands.interruption import stopped_by_signals
 from mfpde.commands.report import conclude
-from mfpde.commands.signals import stopped_by_signals
 from mfpde.settings.grid_and_start import GEOMETRY_KINDS, START_KINDS
 from mfpde.settings.settings import (
     Settings,
