@@ -23,6 +23,8 @@ $(READY): pyproject.toml
 	@$(MAKE) --no-print-directory fftw
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@echo "Compiling for this machine, once (about a minute)."
+	-@$(BIN)/mfpde warm-up --quiet
 	@touch $@
 
 # shtns compiles against FFTW, whose development files pip cannot bring.

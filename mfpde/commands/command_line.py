@@ -32,6 +32,7 @@ _PLACES = {
     "verify": "verify",
     "continuation": "stationary",
     "phase-diagram": "phases",
+    "warm-up": "warm_up",
 }
 TRACEBACK = "MFPDE_TRACEBACK"
 """Variable of the environment with which an unforeseen error shows its traceback."""
@@ -75,11 +76,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _called(arguments: argparse.Namespace) -> int:
     place = importlib.import_module(f"mfpde.commands.{_PLACES[arguments.command]}")
     command = getattr(place, arguments.command.replace("-", "_"))
+    from mfpde.commands.compiling import compilation_shown
     from mfpde.settings.base import SettingsError
     from mfpde.storage.growing_store import StoreError
 
     try:
-        return int(command(arguments))
+        with compilation_shown(wanted=not getattr(arguments, "quiet", False)):
+            return int(command(arguments))
     except (SettingsError, StoreError, FileExistsError, FileNotFoundError) as error:
         print(f"mfpde {arguments.command}: {error}", file=sys.stderr)
         return BAD_SETTINGS
@@ -127,6 +130,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_minimize(commands)
     _add_verify(commands)
     _add_continuation(commands)
+    warm_up = commands.add_parser(
+        "warm-up", help="compile what first runs need, which they would wait for"
+    )
+    _add_quiet(warm_up)
     return parser
 
 
