@@ -33,11 +33,17 @@ from mfpde.storage import (
     stored_stop,
     was_just_begun,
 )
+from mfpde.storage.claim import alone
 from mfpde.tracking import Tracker
 
 
 def resume(arguments: argparse.Namespace) -> int:
     """Go on to the t_end of the stored settings, appending to the store."""
+    with alone(arguments.store):
+        return _resumed(arguments)
+
+
+def _resumed(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments.store)
     stop = stored_stop(arguments.store)
     if stop is not None and stop.kind in ENDED:

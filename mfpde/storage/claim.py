@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from mfpde.storage.growing_store import StoreError
@@ -57,3 +58,20 @@ def release(path: str | Path) -> None:
         folder = _HELD.pop((found.st_dev, found.st_ino), None)
         if folder is not None:
             os.close(folder)
+
+
+@contextlib.contextmanager
+def alone(path: str | Path) -> Iterator[None]:
+    """Let this process alone write to the store at ``path``, if there is one, in the block.
+
+    Raises
+    ------
+    StoreError
+        If another process writes to it: what that one is about to write cannot be read.
+    """
+    if Path(path).is_dir():
+        claim(path)
+    try:
+        yield
+    finally:
+        release(path)
