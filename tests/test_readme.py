@@ -18,6 +18,7 @@ from mfpde.atoms.exact import COARSEST_CIRCLE, NEGLIGIBLE_MASS
 from mfpde.commands.command_line import main
 from mfpde.settings.settings import read_settings
 from mfpde.solver.refinement import DEFAULT_TOLERANCE
+from mfpde.transport.spectral import LARGEST_NEGATIVE_MASS
 from validation.references.two_atoms import merge_time
 
 ROOT = Path(__file__).parent.parent
@@ -135,7 +136,7 @@ QUOTED = [
     ("is 2.5e-3 at 1024 cells and 1.3e-3 at 2048", "test_readme", "(2.5e-3, 1.3e-3)"),
 ]
 # Numbers that are settings or names, or held below.
-NAMED = ("1e-4", "1e-7", "3.11", "0.1.0", "2601.21366")
+NAMED = ("1e-4", "1e-5", "1e-7", "3.11", "0.1.0", "2601.21366")
 
 
 @pytest.mark.parametrize(("phrase", "module", "condition"), QUOTED)
@@ -163,6 +164,8 @@ def test_defaults_and_limits_are_those_of_the_code() -> None:
     assert DEFAULT_TOLERANCE == 1e-4
     assert "less than 1e-7 of the mass" in SENTENCES
     assert NEGLIGIBLE_MASS == 1e-7
+    assert "would have below zero weighs 1e-5" in SENTENCES
+    assert LARGEST_NEGATIVE_MASS == 1e-5
     assert "from about 100 √β cells around a circle" in SENTENCES
     assert 2 * np.pi / COARSEST_CIRCLE == pytest.approx(100)
     assert "from d = 193 on" in SENTENCES
