@@ -140,7 +140,7 @@ class TimeStepper:
         grid = transport.grid
         self.diffusion = grid.diffusion
         if self.diffusion > 0:
-            self._resolved_tolerance += transport.diffusion_tolerance
+            self._resolved_tolerance += transport.balance_tolerance
         self._known_flow: Flow | None = None
         self._known_rate: FloatArray | None = None
         self._judged_flow: Flow | None = None
@@ -186,6 +186,11 @@ class TimeStepper:
         unresolved = flow.unresolved_mass / max(mass, 1e-300)
         tolerance = self._resolved_tolerance + _UNRESOLVED_TOLERANCE * unresolved
         size = tolerance * motion + self._resolved_tolerance * atom_motion
+        if self.diffusion > 0:
+            # Near a state of balance transport and heat go on, and the measure rests.
+            change = new_flow.density_moments - flow.density_moments
+            motion = self._norm(change) / step
+            size += self.transport.diffusion_tolerance * motion
         size += self._of_the_grid(state, flow, motion)
         allowed = (size + self._negligible_rate(state)) * step + _ROUNDING
         # The error is O(dt^3), what is allowed O(dt).

@@ -57,14 +57,17 @@ class StepFarTooLongError(Exception):
 class Transport(ABC):
     """A transport scheme for one equation on one grid.
 
-    ``diffusion_tolerance`` is the additional relative error that a step with diffusion may
-    show: the grid, not the step, causes it.  ``steps_to_hand_off`` is the number of steps
+    ``diffusion_tolerance`` is the additional error that a step with diffusion may show,
+    relative to how far the measure moves: the grid, not the step, causes it.
+    ``balance_tolerance`` is that relative to transport and to heat, which go on where the
+    measure rests: what splitting misses of a state of balance.  ``steps_to_hand_off`` is the number of steps
     between two hand-offs of mass between density and exact atoms.  ``method_in_time`` is
     the Runge-Kutta method of :meth:`advanced`.  ``draining_share`` is the share of the draining
     time that a stage may last.
     """
 
     diffusion_tolerance = 0.0
+    balance_tolerance = 0.0
     steps_to_hand_off = 8
     method_in_time = HEUN
     draining_share = 0.8
