@@ -31,6 +31,14 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def writable(array: FloatArray) -> FloatArray:
+    """Return ``array`` without gaps, or a copy of it if it may not be written to.
+
+    For arrays that may not be written to, a kernel would be compiled once more.
+    """
+    return np.require(array, requirements=["C", "W"])
+
+
 def real_array(name: str, values: ArrayLike) -> FloatArray:
     """Return a float64 copy of ``values``; every entry must be a finite number."""
     try:

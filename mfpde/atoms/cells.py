@@ -147,7 +147,11 @@ def _clusters_near(
     for k in range(count):
         own = numbers[first : first + counts[k]]
         first += counts[k]
-        totals[k], means[k], covariances[k] = _cluster(centres[k], own, points, masses)
+        totals[k], mean, covariance = _cluster(centres[k], own, points, masses)
+        for i in range(dimension):
+            means[k, i] = mean[i]
+            for j in range(dimension):
+                covariances[k, i, j] = covariance[i, j]
     return totals, means, covariances
 
 
@@ -183,7 +187,8 @@ def _members(
         first = middles[group] - size // 2
         if not is_listed[first]:
             is_listed[first] = True
-            numbers[place : place + size] = np.arange(first, first + size)
+            for n in range(size):
+                numbers[place + n] = first + n
             counts[owners[group]] += size
             place += size
     return numbers[:place], counts

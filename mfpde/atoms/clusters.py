@@ -81,11 +81,16 @@ def _joined(
     masses = atoms[0].copy()
     positions = atoms[1].copy()
     covariances = atoms[2].copy()
+    dimension = positions.shape[1]
     for n in range(len(masses)):
         if others[0][n] > 0.0:
             one = masses[n], positions[n], covariances[n]
             other = others[0][n], others[1][n], others[2][n]
-            masses[n], positions[n], covariances[n] = joined(one, other)
+            masses[n], position, covariance = joined(one, other)
+            for i in range(dimension):
+                positions[n, i] = position[i]
+                for j in range(dimension):
+                    covariances[n, i, j] = covariance[i, j]
     return masses, positions, covariances
 
 
@@ -143,9 +148,10 @@ def _stencils(centres: FloatArray, reach: float) -> tuple[FloatArray, FloatArray
     ends = np.empty((count, 2, dimension - 1, dimension))
     basis = np.empty((count, dimension - 1, dimension))
     for n in range(count):
-        basis[n] = tangents_of(centres[n])
+        tangents = tangents_of(centres[n])
         for a in range(dimension - 1):
             for i in range(dimension):
+                basis[n, a, i] = tangents[a, i]
                 middle = np.cos(reach) * centres[n, i]
                 step = np.sin(reach) * basis[n, a, i]
                 ends[n, 0, a, i] = middle + step

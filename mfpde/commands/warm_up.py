@@ -6,7 +6,9 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
+from multiprocessing import get_context
 from typing import Literal
 
 from mfpde.commands import DONE
@@ -23,27 +25,51 @@ from mfpde.tracking import Concentration
 
 
 def warm_up(arguments: argparse.Namespace) -> int:
-    """Run short examples of what users run first, and say how long each took."""
-    for name, example in _examples():
+    """Run short examples of what users run first, and say how long each took.
+
+    The sphere, and all the rest, are two processes side by side: half of the work each.
+    """
+    spawning = get_context("spawn")
+    with ProcessPoolExecutor(len(_SETS), mp_context=spawning) as processes:
+        running = [processes.submit(_timed, name) for name in _SETS]
+        for done in as_completed(running):
+            for example, seconds in done.result():
+                if not arguments.quiet:
+                    say(f"{example}: ready ({seconds:.1f} s)")
+    return DONE
+
+
+def _timed(name: str) -> list[tuple[str, float]]:
+    """Run a set of examples; what each is, and the seconds that it took."""
+    taken = []
+    for example, run in _SETS[name]():
         began = time.perf_counter()
         with warnings.catch_warnings():
             # The grids are as coarse as can be.
             warnings.simplefilter("ignore")
-            example()
-        if not arguments.quiet:
-            say(f"{name}: ready ({time.perf_counter() - began:.1f} s)")
-    return DONE
+            run()
+        taken.append((example, time.perf_counter() - began))
+    return taken
 
 
-def _examples() -> Iterator[tuple[str, Callable[[], object]]]:
-    grids: dict[str, Geometry] = {"circle": Circle(64), "sphere": Sphere(32)}
-    for name, grid in grids.items():
-        yield name, partial(_run, grid)
-        yield f"{name} with exact atoms", partial(_run, grid, atoms="exact")
-        yield f"particles on the {name}", partial(_particles, grid)
+def _of_grid(name: str, grid: Geometry) -> Iterator[tuple[str, Callable[[], object]]]:
+    yield name, partial(_run, grid)
+    yield f"{name} with exact atoms", partial(_run, grid, atoms="exact")
+    yield f"particles on the {name}", partial(_particles, grid)
+
+
+def _of_sphere() -> Iterator[tuple[str, Callable[[], object]]]:
+    yield from _of_grid("sphere", Sphere(32))
+
+
+def _of_lines() -> Iterator[tuple[str, Callable[[], object]]]:
+    circle = Circle(64)
+    yield from _of_grid("circle", circle)
     yield "zonal densities", partial(_run, Zonal(8, 64))
-    descent = _equation(Circle(64), "descent")
-    yield "minimisers", partial(minimize, descent, Circle(64))
+    yield "minimisers", partial(minimize, _equation(circle, "descent"), circle)
+
+
+_SETS = {"sphere": _of_sphere, "lines": _of_lines}
 
 
 def _equation(

@@ -150,7 +150,8 @@ def _ball_masses(masses: FloatArray, half_widths: IntArray) -> FloatArray:
             if width < 0:
                 continue
             if 2 * width + 1 >= nlon:
-                result[i] += total
+                for k in range(nlon):
+                    result[i, k] += total
                 continue
             start, stop = nlon - width, nlon + width + 1
             for k in range(nlon):

@@ -94,7 +94,9 @@ def exponential_map(points: FloatArray, steps: FloatArray) -> FloatArray:
     """Points Exp_x(u), of unit length, for unit vectors x and tangent vectors u, all (n, d)."""
     ends = np.empty(points.shape)
     for n in range(len(points)):
-        ends[n] = moved_to(points[n], steps[n])
+        end = moved_to(points[n], steps[n])
+        for i in range(len(end)):
+            ends[n, i] = end[i]
     return ends
 
 

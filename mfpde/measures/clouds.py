@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, writable
 from mfpde.compiled import compiled
 from mfpde.geometry.arcs import logarithms, moved_to, normalise
 
@@ -37,12 +37,16 @@ def cloud_size(dimension: int) -> int:
     return 2 * (dimension - 1)
 
 
-@compiled
 def cloud_points(positions: FloatArray, covariances: FloatArray) -> FloatArray:
     """Points (n, 2 (d - 1), d) of clouds at ``positions`` (n, d).
 
     ``covariances`` (n, d, d) have no part along the position.
     """
+    return _cloud_points(writable(positions), writable(covariances))
+
+
+@compiled
+def _cloud_points(positions: FloatArray, covariances: FloatArray) -> FloatArray:
     count, dimension = positions.shape
     points = np.empty((count, 2 * (dimension - 1), dimension))
     for i in range(count):

@@ -24,7 +24,7 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtri
 
-from mfpde.arrays import ComplexArray, FloatArray, read_only, real_number
+from mfpde.arrays import ComplexArray, FloatArray, read_only, real_number, writable
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.geometry.arcs import exponential_map
 from mfpde.measures.clouds import principal_axes
@@ -60,7 +60,7 @@ def _spread(atoms: Atoms) -> Atoms:
     for point, mass, covariance in zip(
         atoms.points, atoms.masses, atoms.covariances, strict=True
     ):
-        widths, axes = principal_axes(point, covariance)
+        widths, axes = principal_axes(writable(point), writable(covariance))
         steps = np.zeros((1, atoms.dimension))
         if widths.max() > NEGLIGIBLE_WIDTH:
             steps = (standard_points(len(widths)) * widths) @ axes

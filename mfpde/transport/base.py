@@ -59,11 +59,12 @@ class Transport(ABC):
 
     ``diffusion_tolerance`` is the additional error that a step with diffusion may show,
     relative to how far the measure moves: the grid, not the step, causes it.
-    ``balance_tolerance`` is that relative to transport and to heat, which go on where the
-    measure rests: what splitting misses of a state of balance.  ``steps_to_hand_off`` is the number of steps
-    between two hand-offs of mass between density and exact atoms.  ``method_in_time`` is
-    the Runge-Kutta method of :meth:`advanced`.  ``draining_share`` is the share of the draining
-    time that a stage may last.
+    ``balance_tolerance`` is that relative to transport and to heat, which go on where
+    the measure rests: what splitting misses of a state of balance.
+    ``steps_to_hand_off`` is the number of steps between two hand-offs of mass between
+    density and exact atoms. ``method_in_time`` is the Runge-Kutta method of
+    :meth:`advanced`. ``draining_share`` is the share of the draining time that a stage
+    may last.
     """
 
     diffusion_tolerance = 0.0

@@ -154,7 +154,8 @@ def _advanced(
     edges = edge_densities(wrapped(masses))
     total = masses.sum()
     velocities = np.zeros((4, len(first)))
-    velocities[0] = first
+    for j in range(len(first)):
+        velocities[0, j] = first[j]
     weights = step * FLOWS
     moved = masses
     for stage in range(4):
@@ -164,7 +165,9 @@ def _advanced(
         for i in range(len(moved)):
             moved[i] *= scale
         if stage < 3:
-            velocities[stage + 1] = _face_velocity(np.dot(maps.moments, moved), maps)
+            velocity = _face_velocity(np.dot(maps.moments, moved), maps)
+            for j in range(len(velocity)):
+                velocities[stage + 1, j] = velocity[j]
             if is_hopeless(step * velocities[stage + 1]):
                 return masses, velocities[stage + 1]
     return moved, velocities[3]

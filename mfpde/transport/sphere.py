@@ -80,8 +80,9 @@ def fluxes_of(
     rows = np.zeros((ROWS, nlon + 2 * PAD))
     for i in range(2):
         meridians.fill_ring(rows, i, masses, velocity, faces.areas[i], faces.sizes[i])
-    _lead_over_the_pole(rows, nlon, 0, -1)
-    meridians.fill_blends(rows, 0, nlon, faces.sizes)
+    # Ring 0: for a 0 as such kernels of its own would be compiled.
+    _lead_over_the_pole(rows, nlon, i - 1, i - 2)
+    meridians.fill_blends(rows, i - 1, nlon, faces.sizes)
     over_the_pole(rows, BLEND + RINGS - 1, BLEND, nlon, 1.0)
     unresolved = 0.0
     for i in range(nlat):

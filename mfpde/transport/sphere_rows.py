@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled, compiled_sum
 from mfpde.geometry.gauss_legendre import fill_groups, group_sums
@@ -26,25 +28,27 @@ PAD = 8
 RINGS = 4
 """Rings at hand: one behind, the present one, and two ahead; ring i is row i modulo 4."""
 
+# A plain number would be a type of its own, and each kernel compiled anew for each row.
+_ROW = np.arange(4 * RINGS + 20)
 # Density, meridional flow and meridional blend of each ring at hand.
-DENSITY, FLOW, BLEND = 0, RINGS, 2 * RINGS
+DENSITY, FLOW, BLEND = _ROW[: 3 * RINGS : RINGS]
 # Through the south faces, what the cells send as donors, and what they send both to north
 # and to south: ring i is row i modulo 2.
-SMOOTH, DONOR, SPREAD = 3 * RINGS, 3 * RINGS + 2, 3 * RINGS + 4
+SMOOTH, DONOR, SPREAD = _ROW[3 * RINGS : 3 * RINGS + 6 : 2]
 # Of the present ring: what leaves to east and west, and what chords take from its circle.
-ALONG_RING, INWARD = 3 * RINGS + 6, 3 * RINGS + 7
+ALONG_RING, INWARD = _ROW[3 * RINGS + 6 : 3 * RINGS + 8]
 # Along the present ring, one column a group; density and the flow across only where groups
 # are larger than a cell.
-RING_DENSITY, RING_FLOW, RING_ACROSS = 3 * RINGS + 8, 3 * RINGS + 9, 3 * RINGS + 10
-RING_SPEED, RING_SMOOTH = 3 * RINGS + 11, 3 * RINGS + 12
-RING_DONOR, RING_SPREAD = 3 * RINGS + 13, 3 * RINGS + 14
+RING_DENSITY, RING_FLOW, RING_ACROSS = _ROW[3 * RINGS + 8 : 3 * RINGS + 11]
+RING_SPEED, RING_SMOOTH = _ROW[3 * RINGS + 11 : 3 * RINGS + 13]
+RING_DONOR, RING_SPREAD = _ROW[3 * RINGS + 13 : 3 * RINGS + 15]
 # Sums of the densities of groups, and their blends, where groups are larger than a cell:
 # ring i is row i modulo 4 and 2.
-GROUP_SUM, GROUP_BLEND = 3 * RINGS + 15, 4 * RINGS + 15
+GROUP_SUM, GROUP_BLEND = _ROW[3 * RINGS + 15], _ROW[4 * RINGS + 15]
 # Flow of the cells of the present ring along it, where groups are larger than a cell.
-CELL_FLOW = 4 * RINGS + 17
-SPARE = 4 * RINGS + 18
-ROWS = SPARE + 2
+CELL_FLOW = _ROW[4 * RINGS + 17]
+SPARE = _ROW[4 * RINGS + 18]
+ROWS = len(_ROW)
 
 
 class Withheld(NamedTuple):

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray, IntArray
+from mfpde.arrays import ComplexArray, FloatArray, IntArray, writable
 from mfpde.geometry.few_orders.blocks import analysis, synthesis
 from mfpde.geometry.few_orders.folds import PAIRS, PARTS, RINGS
 from mfpde.geometry.few_orders.sums import differentiate, put_coefficients
@@ -103,7 +103,7 @@ class FewOrdersTransform:
         """Moments sum m conj Y_lm of cell masses (nlat, nlon), for m >= 0."""
         table, starts, _, scales = self._of_fields
         return analysis(
-            np.ascontiguousarray(masses),
+            writable(masses),
             *self._waves_of_orders,
             table,
             starts,
