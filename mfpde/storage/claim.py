@@ -9,14 +9,18 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from mfpde.storage.growing_store import StoreError
 
 if sys.platform != "win32":  # which has no such locks
     import fcntl
 
+Result = TypeVar("Result")
+_READINGS = 20
 _HELD: dict[tuple[int, int], int] = {}
 """Open folders of this process by device and inode."""
 
@@ -49,6 +53,49 @@ def claim(path: str | Path) -> None:
         os.close(folder)
         return
     _HELD[key] = folder
+
+
+def is_claimed_elsewhere(path: str | Path) -> bool:
+    """Whether another process writes to the store at ``path``."""
+    if sys.platform == "win32":
+        return False
+    with contextlib.suppress(FileNotFoundError):
+        found = Path(path).stat()
+        if (found.st_dev, found.st_ino) in _HELD:
+            return False
+        folder = os.open(path, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            # A file system without locks.
+            return False
+        finally:
+            os.close(folder)
+    return False
+
+
+def read_beside_writer(path: str | Path, read: Callable[[], Result]) -> Result:
+    """Return what ``read`` reads of the store at ``path``, which may be growing.
+
+    What another process is about to save does not match its checksum yet: it is read again,
+    for a second at most.
+
+    Raises
+    ------
+    StoreError
+        As ``read`` does.
+    """
+    for _ in range(_READINGS):
+        try:
+            return read()
+        except StoreError:
+            if not is_claimed_elsewhere(path):
+                break
+            time.sleep(1.0 / _READINGS)
+    # The other process may just have ended.
+    return read()
 
 
 def release(path: str | Path) -> None:

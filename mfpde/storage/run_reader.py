@@ -32,6 +32,7 @@ from mfpde.storage.checkpoint_record import (
     checkpoint_file,
     read_checkpoint,
 )
+from mfpde.storage.claim import read_beside_writer
 from mfpde.storage.equation_record import (
     equation_to_dict,
     layers_to_dict,
@@ -86,7 +87,10 @@ def load(
         If the store is not that of a run, holds no saved state, or is damaged: the message
         says what can still be read.
     """
-    return _read_run(path, opened_group(path, group), skip_damaged=skip_damaged)
+    return read_beside_writer(
+        path,
+        lambda: _read_run(path, opened_group(path, group), skip_damaged=skip_damaged),
+    )
 
 
 def _saves_of(path: str | Path) -> Run:
