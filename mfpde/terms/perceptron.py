@@ -8,7 +8,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mfpde.arrays import FloatArray, read_only, real_array, real_number, whole_number
+from mfpde.arrays import (
+    LARGEST_COUNT,
+    LARGEST_DIMENSION,
+    FloatArray,
+    read_only,
+    real_array,
+    real_number,
+    shown,
+    whole_number,
+)
 from mfpde.compiled import compiled
 from mfpde.terms.activation import Activation
 from mfpde.terms.activations import AnyActivation, find_activation
@@ -65,7 +74,14 @@ class Perceptron(ExternalTerm):
             raise ValueError(
                 f"directions of shape {directions.shape} must have shape (units, d), d >= 2"
             )
-        lengths = np.linalg.norm(directions, axis=1)
+        with np.errstate(over="ignore"):
+            lengths = np.linalg.norm(directions, axis=1)
+        if not np.isfinite(lengths).all():
+            where = int(np.argmax(~np.isfinite(lengths)))
+            raise ValueError(
+                f"directions[{where}] = {shown(directions[where].tolist())} is longer than "
+                "1e154, whose square is no number"
+            )
         if (lengths == 0).any():
             where = int(np.argmin(lengths))
             raise ValueError(
@@ -107,10 +123,12 @@ class Perceptron(ExternalTerm):
         directions in dimension d, which are normalised, then ``units`` normal weights with
         standard deviation ``scale``.
         """
-        units = whole_number("units", units, at_least=1)
-        dimension = whole_number("dimension", dimension, at_least=2)
+        units = whole_number("units", units, at_least=1, at_most=LARGEST_COUNT)
+        dimension = whole_number(
+            "dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION
+        )
         scale = real_number("scale", scale, at_least=0.0)
-        generator = np.random.default_rng(seed)
+        generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
         directions = generator.standard_normal((units, dimension))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         weights = scale * generator.standard_normal(units)
