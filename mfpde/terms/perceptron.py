@@ -119,7 +119,7 @@ class Perceptron(ExternalTerm):
         dimension = whole_number(
             "dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION
         )
-        scale = real_number("scale", scale, at_least=0.0)
+        scale = real_number("scale", scale, at_least=0.0, at_most=LARGEST / 100)
         generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
         directions = generator.standard_normal((units, dimension))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
