@@ -40,7 +40,6 @@ from typing import Any
 import numpy as np
 
 from mfpde.arrays import (
-    LARGEST_COUNT,
     LARGEST_DIMENSION,
     FloatArray,
     choice,
@@ -49,6 +48,9 @@ from mfpde.arrays import (
 )
 from mfpde.equation import MeanFieldEquation
 from mfpde.terms import Attention, Exponential, Perceptron
+
+MOST_ATOMS = 4096
+"""Of which all pairs are held."""
 
 
 def checked_attention(
@@ -238,7 +240,7 @@ def equispaced_rates(
         For an argument out of its range.
     """
     attention = checked_attention(beta, normalized=normalized, kernel=kernel)
-    count = whole_number("count", count, at_least=1, at_most=LARGEST_COUNT)
+    count = whole_number("count", count, at_least=1, at_most=MOST_ATOMS)
     sign = sign_of(direction)
     j = np.arange(count)
     angles = 2 * np.pi * j / count
