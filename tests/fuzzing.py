@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Mapping, Sequence
+import signal
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +29,24 @@ def few(count: int) -> Any:
     return settings(
         deadline=None, max_examples=count if now.derandomize else now.max_examples
     )
+
+
+class HangError(BaseException):
+    """A call that goes on for ever; nothing catches it by accident."""
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    def ended(*_: Any) -> None:
+        raise HangError
+
+    before = signal.signal(signal.SIGALRM, ended)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 # Equations ------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import dataclasses
 import inspect
 import math
 import re
-import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +22,7 @@ from typing import Any, NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from fuzzing import HangError, limited
 
 import mfpde
 from mfpde import theory
@@ -576,24 +576,6 @@ def replacements(call: Call) -> Iterator[Replaced]:
                 changed = np.array(value, dtype=object)
                 changed[place] = wrong
                 yield Replaced(argument, changed.tolist(), wrong)
-
-
-class HangError(BaseException):
-    """A call that goes on for ever; nothing catches it by accident."""
-
-
-@contextlib.contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    def ended(*_: Any) -> None:
-        raise HangError
-
-    before = signal.signal(signal.SIGALRM, ended)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(autouse=True, scope="module")
