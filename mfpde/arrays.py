@@ -7,6 +7,7 @@ A check returns the argument in the form that the numerics need, or raises
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,6 +20,10 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 
+LARGEST_COUNT = 10_000_000
+"""Points, neurons, layers, runs: more of them fill any memory."""
+LARGEST_DIMENSION = 1_000_000
+"""Of points whose coordinates are held."""
 LONGEST_SHOWN = 120
 """Characters of a wrong value that an error repeats."""
 CLOSE = 0.6
@@ -43,9 +48,11 @@ def real_array(name: str, values: ArrayLike) -> FloatArray:
     """Return a float64 copy of ``values``; every entry must be a finite number."""
     try:
         given = np.asarray(values)
+        if given.dtype == object and _has_none(given):
+            raise TypeError("None is no number")  # numpy would make NaN of it
         # numpy would drop imaginary parts with no more than a warning.
         array = None if np.iscomplexobj(given) else np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"{name} = {shown(values)} is not an array of real numbers"
         ) from error
@@ -61,6 +68,10 @@ def real_array(name: str, values: ArrayLike) -> FloatArray:
     return array
 
 
+def _has_none(values: NDArray[Any]) -> bool:
+    return any(value is None for value in values.ravel())
+
+
 def real_number(
     name: str,
     value: Any,
@@ -73,10 +84,13 @@ def real_number(
     allowed = _allowed(at_least, above, at_most)
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise ValueError(f"{name} = {shown(value)} must be a real number{allowed}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf  # an int beyond all floats
     in_range = number >= at_least and number > above and number <= at_most
     if not (np.isfinite(number) and in_range):
-        raise ValueError(f"{name} = {value!r} must be a finite number{allowed}")
+        raise ValueError(f"{name} = {shown(value)} must be a finite number{allowed}")
     return number
 
 
@@ -120,13 +134,15 @@ def nearest(value: Any, options: Iterable[str]) -> str:
 def unit_vectors(name: str, points: ArrayLike) -> FloatArray:
     """Return ``points``, shape (..., d), scaled to unit length; they must be close to it."""
     array = np.atleast_2d(real_array(name, points))
-    lengths = np.linalg.norm(array, axis=-1, keepdims=True)
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(array, axis=-1, keepdims=True)
     wrong = np.abs(lengths - 1.0) > 1e-6
     if wrong.any():
         where = tuple(int(i) for i in np.argwhere(wrong[..., 0])[0])
         raise ValueError(
             f"{name}[{', '.join(map(str, where))}] has length "
-            f"{float(lengths[where][0]):.6g}; points lie on the unit sphere (length 1)"
+            f"{float(lengths[where][0]):.6g} ({shown(array[where].tolist())}); "
+            "points lie on the unit sphere (length 1)"
         )
     return np.asarray(array / lengths)
 

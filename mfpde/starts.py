@@ -33,6 +33,9 @@ from mfpde.geometry.sphere import points_at
 from mfpde.measures.measure import Density, uniform
 
 _AT_POLE = 1e-9
+_WIDEST = 1e12
+_NARROWEST = 1e-9
+"""Of no grid: the number of cells that it would need is not worth saying."""
 
 
 def bumps(
@@ -175,6 +178,11 @@ class _Bump:
     place: FloatArray
     width: float
 
+    @property
+    def size(self) -> float:
+        """The width, or the largest whose square matters: wider bumps are uniform."""
+        return min(self.width, _WIDEST)
+
 
 def _places(
     geometry: Geometry, angles: ArrayLike | None, centres: ArrayLike | None
@@ -224,13 +232,13 @@ def _log_masses(geometry: Geometry, bump: _Bump) -> FloatArray:
 
 @_log_masses.register
 def _(geometry: Circle, bump: _Bump) -> FloatArray:
-    return np.asarray((np.cos(geometry.angles - bump.place) - 1) / bump.width**2)
+    return np.asarray((np.cos(geometry.angles - bump.place) - 1) / bump.size**2)
 
 
 @_log_masses.register
 def _(geometry: Sphere, bump: _Bump) -> FloatArray:
     cosines = geometry.points @ bump.place
-    return np.asarray((cosines - 1) / bump.width**2 + np.log(geometry.areas))
+    return np.asarray((cosines - 1) / bump.size**2 + np.log(geometry.areas))
 
 
 @_log_masses.register
@@ -251,9 +259,9 @@ def _ring_exponent(zonal: Zonal, bump: _Bump) -> FloatArray:
     cosine, sine = np.cos(angle), np.sin(angle)
     heights = np.cos(zonal.angles) - cosine
     if sine < _AT_POLE:
-        return np.asarray(np.sign(cosine) * heights / bump.width**2)
+        return np.asarray(np.sign(cosine) * heights / bump.size**2)
     natural = powers * (1 + cosine**2) / sine**4
-    inverse_variance = 1 / (bump.width * sine) ** 2 - natural
+    inverse_variance = 1 / (bump.size * sine) ** 2 - natural
     if inverse_variance < -1e-9 * natural:
         raise ValueError(
             f"widths[{bump.number}] = {bump.width:g} is too wide for a ring at the polar "
@@ -283,7 +291,7 @@ def _check_widths(widths: FloatArray, geometry: Geometry) -> None:
     what = "rings" if _on_sphere(geometry) else "cells"
     remedy = (
         f"use at least {int(np.ceil(whole / widths[where]))} {what}"
-        if widths[where] > 0
+        if widths[where] > _NARROWEST
         else "a width is above 0"
     )
     raise ValueError(

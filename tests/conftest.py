@@ -7,7 +7,7 @@ from hypothesis import settings
 # The same examples on every run: a change is judged by its own failures.  New ones, and how
 # to see a failure again: pytest -m hypothesis --hypothesis-profile=explore.
 settings.register_profile("reproducible", derandomize=True)
-settings.register_profile("explore", max_examples=500, print_blob=True, deadline=None)
+settings.register_profile("explore", max_examples=1000, print_blob=True, deadline=None)
 settings.load_profile("reproducible")
 
 

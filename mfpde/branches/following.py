@@ -123,7 +123,7 @@ def continuation(
     """
     choice("parameter", parameter, PARAMETERS)
     check_parameter(equation, parameter)
-    wanted = _checked_values(parameter, values)
+    wanted = _checked_values(equation, parameter, values)
     value, span = float(wanted[0]), float(np.abs(wanted[-1] - wanted[0]))
     first = equation_at(equation, parameter, value)
     problem: Problem
@@ -175,7 +175,9 @@ def continuation(
     )
 
 
-def _checked_values(parameter: str, values: ArrayLike) -> FloatArray:
+def _checked_values(
+    equation: MeanFieldEquation, parameter: str, values: ArrayLike
+) -> FloatArray:
     wanted = real_array("values", values)
     steps = np.diff(wanted) if wanted.ndim == 1 else np.zeros(0)
     if not (len(steps) and ((steps > 0).all() or (steps < 0).all())):
@@ -188,6 +190,11 @@ def _checked_values(parameter: str, values: ArrayLike) -> FloatArray:
             f"values: the diffusion {wanted.min():g} must be above 0; without diffusion the "
             "stationary states are atoms, to be followed in beta or weight_scale"
         )
+    for k in (0, -1):
+        try:
+            equation_at(equation, parameter, float(wanted[k]))
+        except ValueError as error:
+            raise ValueError(f"values[{k % len(wanted)}]: {error}") from error
     return wanted
 
 

@@ -17,9 +17,9 @@ from mfpde.commands.answers import check_inside_folder, complain
 from mfpde.commands.interruption import Signalled, stopped_by_signals
 from mfpde.commands.report import conclude
 from mfpde.measures.measure import AnyMeasure
-from mfpde.runs.layers import begins_layer
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import ENDED, reached_end
+from mfpde.runs.times import begins_layer
 from mfpde.settings.settings import Settings, SettingsError, settings_from_dict
 from mfpde.solver.solve import solve
 from mfpde.storage import (

@@ -26,6 +26,8 @@ from mfpde.settings.base import (
 from mfpde.settings.settings import setting_value
 from mfpde.terms import Attention, Perceptron
 
+MOST_ROWS = 100
+MOST_DEGREES = 10_000
 SAMPLED_POINTS = 2000
 
 
@@ -52,8 +54,8 @@ class TheorySettings(Section):
         """Build everything that the report needs, which checks it."""
         choice("kernel", self.kernel, ("shifted", "unshifted"))
         whole_number("dimension", self.dimension, at_least=2)
-        whole_number("degrees", self.degrees, at_least=1)
-        whole_number("atoms", self.atoms, at_least=2)
+        whole_number("degrees", self.degrees, at_least=1, at_most=MOST_DEGREES)
+        whole_number("atoms", self.atoms, at_least=2, at_most=MOST_ROWS)
         real_number("least_mass", self.least_mass, above=0.0, at_most=1.0)
         for term in self.equation("descent").externals:
             term.check_dimension(self.dimension)

@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import (
+    LARGEST_DIMENSION,
     FloatArray,
     read_only,
     real_array,
     real_number,
     shown,
     unit_vectors,
+    whole_number,
 )
 from mfpde.geometry import Geometry
 from mfpde.measures.clouds import cloud_points
@@ -53,11 +55,8 @@ class Atoms:
         covariances: ArrayLike | None = None,
     ) -> None:
         given = real_array("points", points)
-        unit = (
-            given
-            if given.size == 0 and given.ndim == 2
-            else unit_vectors("points", given)
-        )
+        is_empty = given.size == 0 and given.ndim == 2
+        unit = given if is_empty else unit_vectors("points", given)
         count = len(unit)
         equal = np.full(count, 1.0 / max(count, 1))
         weights = equal if masses is None else real_array("masses", masses)
@@ -84,7 +83,8 @@ class Atoms:
     @classmethod
     def none(cls, dimension: int) -> Atoms:
         """No atoms at all in dimension d."""
-        return cls(np.empty((0, dimension)), np.empty(0))
+        d = whole_number("dimension", dimension, at_least=1, at_most=LARGEST_DIMENSION)
+        return cls(np.empty((0, d)), np.empty(0))
 
     def __len__(self) -> int:
         return len(self.masses)
@@ -338,7 +338,7 @@ def perturbed_uniform(
         raise ValueError(
             f"amplitude = {amplitude} must be below 1 (the density stays > 0)"
         )
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
     degree = min(PERTURBED_DEGREE, geometry.max_degree)
     count = len(geometry.degrees(degree))
     coefficients = generator.standard_normal(count) + 1j * generator.standard_normal(

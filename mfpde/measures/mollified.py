@@ -93,6 +93,7 @@ def standard_points(dimension: int) -> FloatArray:
 
 DEFAULT_TIME = 1.0 / 40.0
 NEGLIGIBLE = 1e-10
+LARGEST_DEGREE = 2**20
 
 
 def mollified_distance(
@@ -131,6 +132,12 @@ def mollified_distance(
             "the same sphere"
         )
     half = (d - 2) / 2
+    shortest = -np.log(NEGLIGIBLE) / LARGEST_DEGREE**2
+    if duration < shortest:
+        raise ValueError(
+            f"time = {duration:g} must be at least {shortest:.2g}: the heat flow leaves "
+            f"more than {LARGEST_DEGREE} degrees, which no grid holds"
+        )
     degree = int(np.ceil(np.sqrt(-np.log(NEGLIGIBLE) / duration + half**2) - half))
     geometry = _geometry_of(a, b)
     difference = _moments(a, geometry, degree) - _moments(b, geometry, degree)

@@ -19,6 +19,9 @@ from mfpde.geometry.zonal_fields import harmonic_counts
 RESOLVED = 1e-10
 """Size of the last degree, as a share of the largest, at which a grid holds the kernel."""
 
+WIDEST = 1e3
+"""Bandwidth from which on nothing but the mean is left, to the smallest number."""
+
 
 def kernel_density(
     geometry: Geometry,
@@ -40,10 +43,13 @@ def kernel_density(
             f"on {geometry!r}"
         )
     given = np.ones(len(places)) if weights is None else real_array("weights", weights)
-    if given.shape != (len(places),) or (given <= 0).any():
+    if given.shape != (len(places),):
         raise ValueError(
             f"weights of shape {given.shape} must be {len(places)} numbers above 0"
         )
+    if (given <= 0).any():
+        where = int(np.argmax(given <= 0))
+        raise ValueError(f"weights[{where}] = {given[where]:g} must be above 0")
     shares = given / given.sum()
     if bandwidth is None:
         width = max(rule_of_thumb(places, shares), least_bandwidth(geometry))
@@ -91,7 +97,9 @@ def _check(width: float, geometry: Geometry) -> None:
 
 def _decay(width: float, dimension: int, degree: int) -> FloatArray:
     l = np.arange(degree + 1)
-    return np.asarray(np.exp(-(width**2) / 2 * l * (l + dimension - 2.0)))
+    return np.asarray(
+        np.exp(-(min(width, WIDEST) ** 2) / 2 * l * (l + dimension - 2.0))
+    )
 
 
 def _degree(width: float, dimension: int) -> int:

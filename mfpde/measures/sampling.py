@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, IntArray, whole_number
+from mfpde.arrays import LARGEST_COUNT, FloatArray, IntArray, whole_number
 from mfpde.geometry.arcs import normalised
 from mfpde.geometry.circle import points_at
 from mfpde.geometry.sphere import as_sphere
@@ -169,7 +169,7 @@ def sampled(measure: AnyMeasure, n: int, seed: int = 0) -> Atoms:
     ValueError
         If ``n`` or ``seed`` is out of range, or the mass is zero.
     """
-    count = whole_number("n", n, at_least=1)
+    count = whole_number("n", n, at_least=1, at_most=LARGEST_COUNT)
     generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
     total = _total_mass(measure)
     measure = with_spread_atoms(measure)
@@ -219,7 +219,7 @@ def quantized(measure: AnyMeasure, n: int) -> Atoms:
     ValueError
         If ``n`` is out of range or the mass is zero.
     """
-    count = whole_number("n", n, at_least=1)
+    count = whole_number("n", n, at_least=1, at_most=LARGEST_COUNT)
     total = _total_mass(measure)
     measure = with_spread_atoms(measure)
     fractions = (np.arange(count) + 0.5) / count

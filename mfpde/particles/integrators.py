@@ -17,13 +17,18 @@ from scipy.integrate import DOP853
 from mfpde.arrays import FloatArray
 from mfpde.particles.systems import ParticleSystem
 
+SMALLEST_STEP = 1e-13
+"""A run of more steps than the inverse of this would never end."""
+FIRST_STEPS = 100
+"""Steps in which a method finds its size."""
+
 
 class NotFiniteError(ArithmeticError):
     """A velocity is infinite or not a number."""
 
 
 class StepTooSmallError(ArithmeticError):
-    """The tolerances ask for steps below the spacing of numbers."""
+    """The tolerances ask for steps below the spacing of numbers, or that never reach the end."""
 
 
 @dataclass
@@ -70,6 +75,7 @@ class DormandPrince(Integrator):
         state = system.start
         slope = _flattened(velocity, state.shape)
         step = None
+        smallest, taken = SMALLEST_STEP * float(times[-1] - times[0]), 0
         for begin, end in pairwise(times.tolist()):
             solver = DOP853(
                 slope,
@@ -83,7 +89,9 @@ class DormandPrince(Integrator):
             while solver.status == "running":
                 step = solver.h_abs
                 solver.step()
-                if solver.status == "failed":
+                taken += 1
+                is_hopeless = taken > FIRST_STEPS and solver.h_abs < smallest
+                if solver.status == "failed" or is_hopeless:
                     raise StepTooSmallError
                 state = solver.y.reshape(state.shape)
                 if solver.status == "finished":

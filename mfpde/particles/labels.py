@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
-from mfpde.arrays import FloatArray, whole_number
+from mfpde.arrays import LARGEST_COUNT, FloatArray, whole_number
 from mfpde.geometry.circle import Circle, angles_of
 from mfpde.geometry.sphere import Sphere
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
@@ -69,7 +69,7 @@ def labels_of(start: AnyMeasure, count: int | None = None) -> Atoms:
     cells = math.prod(grid.shape)
     if count is None:
         count = cells
-    whole_number("count", count, at_least=cells)
+    whole_number("count", count, at_least=cells, at_most=LARGEST_COUNT)
     density = measure.density
     if count != cells:
         finer = Circle(count) if grid.dimension == 2 else _sphere_of(count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mfpde.arrays import choice, whole_number
+from mfpde.arrays import LARGEST_COUNT, choice, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms
@@ -59,7 +59,8 @@ def particles_of(start: AnyMeasure, method: str, count: int | None) -> Atoms:
         return labels_of(start, count)
     if count is None:
         count = DEFAULT_COUNT
-    return quantized(start, whole_number("count", count, at_least=1))
+    count = whole_number("count", count, at_least=1, at_most=LARGEST_COUNT)
+    return quantized(start, count)
 
 
 def particle_system(

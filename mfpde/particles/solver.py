@@ -35,15 +35,16 @@ from mfpde.runs.layers import (
     Layers,
     Stage,
     checked_dynamics,
-    end_time,
     for_each_layer,
     stages_of,
 )
 from mfpde.runs.run import Run
-from mfpde.runs.stopping import save_times
+from mfpde.runs.stopping import SHORTEST_TIME, save_times
+from mfpde.runs.times import end_time
 from mfpde.version import __version__
 
 SMALLEST_RTOL = 1e-13
+LARGEST_NUMBER_OF_STEPS = 1_000_000_000
 
 
 class Tolerances(NamedTuple):
@@ -129,6 +130,11 @@ def solve_particles(
     integrator = _integrator(
         rtol, atol, time_step, MANY_TOLERANCES if is_many else TOLERANCES
     )
+    if time_step is not None and t_end / time_step > LARGEST_NUMBER_OF_STEPS:
+        raise ValueError(
+            f"time_step = {time_step:g} up to t_end = {t_end:g} makes more than "
+            f"{LARGEST_NUMBER_OF_STEPS:g} steps"
+        )
     began_at = time.perf_counter()
     atoms = particles_of(start, method, count)
     layers = dynamics if isinstance(dynamics, Layers) else None
@@ -279,7 +285,7 @@ def _integrator(
     atol = real_number("atol", defaults.atol if atol is None else atol, above=0.0)
     if time_step is None:
         return DormandPrince(rtol, atol)
-    return RungeKutta(real_number("time_step", time_step, above=0.0))
+    return RungeKutta(real_number("time_step", time_step, at_least=SHORTEST_TIME))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, real_array, shown
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Density, atoms_of
 from mfpde.plotting.angle_view import domain_of
@@ -26,6 +26,7 @@ TILT = np.pi / 9
 AREA_PER_MASS = 260.0
 CLEAR_MEAN = 0.3
 NEAR_A_POLE = 0.1
+LARGEST_ANGLE = 1e6
 FRONT = Orthographic(0.0, TILT)
 BACK = Orthographic(np.pi, -TILT)
 SIDES: tuple[Side, Side] = (
@@ -73,7 +74,8 @@ def plot_globe(
     Raises
     ------
     ValueError
-        If the measure does not lie on the sphere S^2, or the limits do not increase.
+        If the measure does not lie on the sphere S^2, the limits do not increase, or the
+        camera is no pair of angles.
     """
     if domain_of(measure, picture="plot_globe") != "sphere":
         raise ValueError(
@@ -84,7 +86,7 @@ def plot_globe(
         figure = Picture(figsize=(7.0, 4.0), layout="constrained")
     density = density_of(measure)
     norm = colours_for([density] if density is not None else [], limits)
-    sides = None if camera is None else sides_from(*camera)
+    sides = None if camera is None else sides_from(*_pair("camera", camera))
     pair = draw_globes(figure, measure, equation, norm=norm, sides=sides)
     if density is not None and norm is not None:
         add_globe_bar(figure, density, norm=norm, pair=pair)
@@ -112,6 +114,16 @@ def sides_from(longitude: float, latitude: float) -> tuple[Side, Side]:
     front = Orthographic(longitude, latitude)
     back = Orthographic(longitude + np.pi, -latitude)
     return (front, f"seen from {where}"), (back, "seen from the other side")
+
+
+def _pair(name: str, values: object) -> tuple[float, float]:
+    given = real_array(name, values)  # type: ignore[arg-type]
+    if given.shape != (2,) or np.abs(given).max() > LARGEST_ANGLE:
+        raise ValueError(
+            f"{name} = {shown(values)} must be longitude and latitude, two angles of at most "
+            f"{LARGEST_ANGLE:g} radians"
+        )
+    return float(given[0]), float(given[1])
 
 
 def _middle(measure: AnyMeasure) -> FloatArray:

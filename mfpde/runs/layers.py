@@ -15,9 +15,17 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, read_only, real_number, shown, whole_number
+from mfpde.arrays import (
+    FloatArray,
+    read_only,
+    real_number,
+    shown,
+    whole_number,
+)
 from mfpde.equation import MeanFieldEquation
+from mfpde.runs.stopping import SHORTEST_TIME
 
+MOST_LAYERS = 100_000
 SLIVER = 1e-12
 """Times that differ by less than this share of the depth are the same time."""
 
@@ -91,6 +99,8 @@ class Layers:
                 f"layers[{shortest}]: duration = {durations[shortest]:g} must be more than "
                 f"{SLIVER:g} of the total depth, {depth:g}"
             )
+        if seed is not None:
+            seed = whole_number("seed", seed, at_least=0)
         object.__setattr__(self, "equations", tuple(pair.equation for pair in pairs))
         object.__setattr__(self, "durations", read_only(durations))
         object.__setattr__(self, "seed", seed)
@@ -137,7 +147,7 @@ class Layers:
                 f"sampler = {shown(sampler)} must be a function of a generator and the "
                 "layer's index that returns a MeanFieldEquation"
             )
-        count = whole_number("count", count, at_least=1)
+        count = whole_number("count", count, at_least=1, at_most=MOST_LAYERS)
         duration = real_number("duration", duration, above=0.0)
         seed = whole_number("seed", seed, at_least=0)
         generator = np.random.default_rng(seed)
@@ -200,7 +210,8 @@ def _checked(index: int, pair: object) -> Layer:
             "potential alone is one too: MeanFieldEquation(potential, direction=...))"
         )
     try:
-        return Layer(equation, real_number("duration", duration, above=0.0))
+        shortest = {"above": 0.0, "at_least": SHORTEST_TIME}
+        return Layer(equation, real_number("duration", duration, **shortest))
     except ValueError as error:
         raise ValueError(f"layers[{index}]: {error}") from error
 
@@ -276,50 +287,6 @@ def stages_of(
         Stage(dynamics.equations[first + k], end)
         for k, end in enumerate([*inner.tolist(), t_end])
     )
-
-
-def end_time(dynamics: Dynamics, t_end: float | None, *, after: float = 0.0) -> float:
-    """Return the end time of a run, by default the depth of its layers.
-
-    Raises
-    ------
-    ValueError
-        If it is missing for a single equation, not above the start ``after``, or beyond the
-        last layer.
-    """
-    if isinstance(dynamics, MeanFieldEquation):
-        if t_end is None:
-            raise ValueError("t_end = None must be the end time of the run")
-        return real_number("t_end", t_end, above=after)
-    depth = dynamics.depth
-    if t_end is None:
-        return real_number("t_end, the depth of the layers,", depth, above=after)
-    t_end = real_number("t_end", t_end, above=after)
-    if t_end > depth * (1 + SLIVER):
-        raise ValueError(
-            f"t_end = {t_end:g} must be at most the total depth of the {len(dynamics)} "
-            f"layers, {depth:g}"
-        )
-    return t_end
-
-
-def begins_layer(dynamics: Dynamics, time: float) -> bool:
-    """Whether ``time`` is a breakpoint between two layers."""
-    if isinstance(dynamics, MeanFieldEquation):
-        return False
-    breaks = dynamics.breakpoints
-    return layer_before(breaks, time) < layer_after(breaks, time)
-
-
-def with_breakpoints(dynamics: Dynamics, times: FloatArray) -> FloatArray:
-    """Return the ``times`` of saves with the breakpoints between them; both only once."""
-    if isinstance(dynamics, MeanFieldEquation):
-        return times
-    breaks, tolerance = dynamics.breakpoints, SLIVER * dynamics.depth
-    inner = breaks[(breaks > times[0] + tolerance) & (breaks < times[-1] - tolerance)]
-    together = np.sort(np.concatenate([times, inner]))
-    kept = np.append(np.diff(together) > tolerance, True)
-    return np.asarray(together[kept])
 
 
 def checked_dynamics(dynamics: object) -> Dynamics:

@@ -119,7 +119,7 @@ class Run(Printed):
     @property
     def energies(self) -> FloatArray:
         """Energy at each save, shape (saves,); NaN where there is none."""
-        return self.diagnostics["energy"]
+        return self.diagnostics.get("energy", np.empty(0))
 
     @property
     def reason(self) -> str:

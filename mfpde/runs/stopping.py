@@ -20,6 +20,8 @@ from mfpde.arrays import FloatArray, real_array, real_number, shown, whole_numbe
 
 LARGEST_NUMBER_OF_SAVES = 1_000_000
 ROUNDING = 1e-9
+SHORTEST_TIME = 1e-100
+"""A shorter run or step has no rates: changes divided by it are no numbers."""
 ENDED = ("t_end", "steady_state", "non_finite", "step_too_small")
 """Kinds of the reasons after which a run does not go on."""
 
@@ -91,12 +93,12 @@ def _checked(save_at: ArrayLike, t_end: float) -> FloatArray:
         )
     beyond_by_rounding = (times > t_end) & (times <= t_end * (1 + ROUNDING))
     times[beyond_by_rounding] = t_end
-    outside = (times < 0) | (times > t_end)
+    outside = (times < 0) | (times > t_end) | ((times > 0) & (times < SHORTEST_TIME))
     if outside.any():
         where = int(np.argmax(outside))
         raise ValueError(
             f"save_at[{where}] = {times[where]:g} must lie within [0, t_end] = "
-            f"[0, {t_end:g}]; raise t_end to save later"
+            f"[0, {t_end:g}], not between 0 and {SHORTEST_TIME:g}; raise t_end to save later"
         )
     falling = np.diff(times) <= 0
     if falling.any():

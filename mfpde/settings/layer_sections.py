@@ -17,7 +17,7 @@ from pydantic import BeforeValidator
 
 from mfpde.arrays import real_number, whole_number
 from mfpde.equation import MeanFieldEquation
-from mfpde.runs.layers import Layers
+from mfpde.runs.layers import MOST_LAYERS, Layers
 from mfpde.settings.base import Real, Section, Whole
 from mfpde.settings.sections import (
     AttentionSection,
@@ -26,7 +26,6 @@ from mfpde.settings.sections import (
     heads_of,
 )
 
-MOST_LAYERS = 100_000
 """Beyond it even the list of the layers would not fit in memory."""
 
 

@@ -11,7 +11,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BeforeValidator, SkipValidation, ValidationError
 
-from mfpde.arrays import FloatArray, choice, real_array, real_number, whole_number
+from mfpde.arrays import (
+    LARGEST_COUNT,
+    FloatArray,
+    choice,
+    real_array,
+    real_number,
+    whole_number,
+)
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry
 from mfpde.particles import solve_particles
@@ -269,7 +276,7 @@ class ParticlesSection(Section):
 
     def check(self) -> None:
         """Raise ``ValueError`` for a number or a method that is not allowed."""
-        whole_number("count", self.count, at_least=1, at_most=MOST_PARTICLES)
+        whole_number("count", self.count, at_least=1, at_most=LARGEST_COUNT)
         choice("method", self.method, METHODS)
 
     def check_fits(self, equation: MeanFieldEquation, geometry: Geometry) -> None:
@@ -286,7 +293,6 @@ class ParticlesSection(Section):
             )
 
 
-MOST_PARTICLES = 10_000_000
 """Beyond it a run would not fit in the memory of a common machine."""
 
 

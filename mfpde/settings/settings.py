@@ -58,10 +58,9 @@ from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.runs.layers import (
     Dynamics,
-    end_time,
     for_each_layer,
-    with_breakpoints,
 )
+from mfpde.runs.times import end_time, with_breakpoints
 from mfpde.settings.base import SettingsError, noted, of_kind, raise_all, settings_lines
 from mfpde.settings.grid_and_start import (
     GEOMETRY_KINDS,

@@ -26,6 +26,7 @@ from mfpde.atoms.peaks import peaks
 from mfpde.detection.field import coarse_differences
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.geometry.circle import MOST_CELLS
 from mfpde.measures.clouds import moments_about, principal_axes
 from mfpde.measures.measure import Density, Measure
 from mfpde.runs.run import Refinement
@@ -199,10 +200,9 @@ def largest_grid(
     or 23 sqrt(beta) rings on a sphere, but at least one doubling.
     """
     if max_cells is not None:
-        finest = geometry
-        while cell_count(doubled(finest)) <= max_cells:
-            finest = doubled(finest)
-        return finest
+        while cell_count(doubled(geometry)) <= max_cells:
+            geometry = doubled(geometry)
+        return geometry
     margin = _CIRCLE_MARGIN if geometry.dimension == 2 else _SPHERE_MARGIN
     wanted = margin * least_cells(equation, geometry)
     around = geometry.shape[0]
@@ -252,8 +252,8 @@ def check_refine(
         real_number("refine_tolerance", tolerance, above=0.0)
     if max_cells is None:
         return
-    whole_number("max_cells", max_cells, at_least=1)
-    if max_cells < cell_count(geometry):
+    most = whole_number("max_cells", max_cells, at_least=1, at_most=MOST_CELLS - 1)
+    if most < cell_count(geometry):
         raise ValueError(
             f"max_cells = {max_cells} is less than the {cell_count(geometry)} cells of "
             f"{geometry!r} that the run starts on (a sphere counts nlat * nlon)"

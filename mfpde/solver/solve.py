@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import real_number, shown
+from mfpde.arrays import FloatArray, real_array, real_number, shown
 from mfpde.atoms import check_atoms, coarseness, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
@@ -19,14 +19,18 @@ from mfpde.runs.layers import (
     Dynamics,
     Layers,
     checked_dynamics,
-    end_time,
     for_each_layer,
     stages_of,
-    with_breakpoints,
 )
 from mfpde.runs.observer import Observer, Report, StepObserver, progress_line
 from mfpde.runs.run import Run
-from mfpde.runs.stopping import StoppingCondition, save_times, stopping_conditions
+from mfpde.runs.stopping import (
+    SHORTEST_TIME,
+    StoppingCondition,
+    save_times,
+    stopping_conditions,
+)
+from mfpde.runs.times import end_time, with_breakpoints
 from mfpde.solver.course import Course
 from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
 from mfpde.solver.going_on import keep_last, let_keep, stages_left, take_up
@@ -175,7 +179,7 @@ def solve(
     times = save_times(
         t_end - start_time,
         save_every=save_every,
-        save_at=None if save_at is None else np.asarray(save_at) - start_time,
+        save_at=_since(start_time, save_at),
         default_saves=DEFAULT_SAVES,
     )
     rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
@@ -269,9 +273,13 @@ def _check_start(measure: Measure, equation: MeanFieldEquation) -> None:
         )
 
 
+def _since(start_time: float, save_at: ArrayLike | None) -> FloatArray | None:
+    return None if save_at is None else real_array("save_at", save_at) - start_time
+
+
 def _positive_or_infinite(name: str, value: float | None) -> float:
     """Return ``value``, a length of time above 0, or infinity for None."""
-    return np.inf if value is None else real_number(name, value, above=0.0)
+    return np.inf if value is None else real_number(name, value, at_least=SHORTEST_TIME)
 
 
 def _check_observer(observer: object) -> None:

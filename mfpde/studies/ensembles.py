@@ -27,13 +27,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from mfpde.arrays import FloatArray, shown, whole_number
+from mfpde.arrays import LARGEST_COUNT, FloatArray, shown, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.notebook import Printed
 from mfpde.particles import solve_particles
-from mfpde.runs.layers import Layers, end_time, stages_of
+from mfpde.runs.layers import Layers, stages_of
 from mfpde.runs.stopping import save_times
+from mfpde.runs.times import end_time
 from mfpde.solver.solve import DEFAULT_SAVES, solve
 from mfpde.terms.external import tangential
 
@@ -169,9 +170,9 @@ def ensemble(
             f"make_layers = {shown(make_layers)} must be a function of a generator that "
             "returns Layers"
         )
-    runs = whole_number("runs", runs, at_least=1)
+    runs = whole_number("runs", runs, at_least=1, at_most=LARGEST_COUNT)
     seed = whole_number("seed", seed, at_least=0)
-    jobs = whole_number("jobs", jobs, at_least=1)
+    jobs = whole_number("jobs", jobs, at_least=1, at_most=LARGEST_COUNT)
     drawn = np.random.SeedSequence(seed).generate_state(runs, np.uint64)
     seeds = tuple(map(int, drawn))
     t_end = end_time(_layers(make_layers, seeds[0]), t_end)
@@ -225,7 +226,7 @@ def _in_processes(
             f"jobs = {jobs}: make_layers or start cannot be sent to other processes "
             f"({error}); define make_layers in a module, or use jobs=1"
         ) from error
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(min(jobs, len(seeds))) as pool:
         return list(pool.map(one, seeds))
 
 

@@ -5,12 +5,12 @@ References are particles from the same start, and stationary atoms found by Newt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, whole_number
+from mfpde.arrays import FloatArray, shown, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Atoms, Density
@@ -44,7 +44,13 @@ def ladder(cells: Sequence[int | Geometry], start: object) -> tuple[Geometry, ..
         and start.dimension > 2
         and start.geometry.axis is None
     )
-    grids = [_grid(entry, on_sphere) for entry in cells]
+    # Users hand over other things too.
+    given: object = cells
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise ValueError(
+            f"cells = {shown(given)} must be a list of whole numbers or grids"
+        )
+    grids = [_grid(k, entry, on_sphere) for k, entry in enumerate(cells)]
     if len(grids) < 2:
         raise ValueError(f"cells = {list(cells)!r} must name two grids or more")
     if len({grid.dimension for grid in grids}) > 1:
@@ -84,15 +90,18 @@ def start_on(start: StudyStart, grid: Geometry) -> Density:
     return Density(grid, np.maximum(values, 0.0)).normalized()
 
 
-def _grid(entry: int | Geometry, on_sphere: bool) -> Geometry:
+def _grid(index: int, entry: int | Geometry, on_sphere: bool) -> Geometry:
     if isinstance(entry, Geometry):
         if entry.axis is not None:
             raise ValueError(
                 f"cells holds {entry!r}: atoms are studied on a Circle or a Sphere"
             )
         return entry
-    number = whole_number("cells", entry, at_least=1)
-    return Sphere(number) if on_sphere else Circle(number)
+    number = whole_number(f"cells[{index}]", entry, at_least=1)
+    try:
+        return Sphere(number) if on_sphere else Circle(number)
+    except ValueError as error:
+        raise ValueError(f"cells[{index}]: {error}") from error
 
 
 def particle_reference(

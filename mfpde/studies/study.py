@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mfpde.arrays import choice, real_number, whole_number
+from mfpde.arrays import LARGEST_COUNT, choice, real_number, whole_number
 from mfpde.atoms import coarseness
 from mfpde.detection import ball_radius
 from mfpde.equation import MeanFieldEquation
@@ -189,7 +189,7 @@ def convergence_of_starts(
 def _check(equation: MeanFieldEquation, atoms: str, particles: int | None) -> None:
     choice("atoms", atoms, ("exact", "grid"))
     if particles is not None:
-        whole_number("particles", particles, at_least=0)
+        whole_number("particles", particles, at_least=0, at_most=LARGEST_COUNT)
     if equation.diffusion > 0:
         raise ValueError(
             f"diffusion = {equation.diffusion:g} dissolves atoms: there is nothing to study"

@@ -18,16 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, choice, real_number
-from mfpde.terms.exponential_kernel import Exponential
+from mfpde.terms.exponential_kernel import SMALLEST_BETA, Exponential
 from mfpde.terms.external import tangential
 from mfpde.terms.head import Head
 from mfpde.terms.interaction import FieldValues, ZonalTerm
 from mfpde.terms.kernels import PointMasses
 
 LARGEST_BETA = 1000.0
-# Below it K / beta is x.y (up to a constant) to more digits than there are, and 1 / beta
-# is soon not representable.
-SMALLEST_BETA = 1e-100
 LARGEST_UNSHIFTED_BETA = 350.0
 SOFTMAX_FLOOR = 1e-13
 

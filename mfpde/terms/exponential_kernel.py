@@ -25,7 +25,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, real_number
 from mfpde.compiled import compiled, compiled_parallel, thread_count
 from mfpde.terms.exponential_bounds import ExponentialBounds
 from mfpde.terms.funk_hecke import band_limit, counted_eigenvalues, eigenvalues
@@ -84,6 +84,9 @@ def exponential(x: float) -> float:
 
 
 BLOCK = 128
+# Below it K / beta is x.y (up to a constant) to more digits than there are, and 1 / beta
+# is soon not representable.
+SMALLEST_BETA = 1e-100
 FEWEST_PARALLEL_PAIRS = 1_000_000
 
 
@@ -109,9 +112,19 @@ class AttractionSums(NamedTuple):
 
 @dataclass(frozen=True)
 class Exponential(Kernel):
-    """The kernel W(u) = exp(beta (u - 1)) / beta, or u at beta = 0."""
+    """The kernel W(u) = exp(beta (u - 1)) / beta, or u at beta = 0.
+
+    Raises
+    ------
+    ValueError
+        For a beta that is no finite number of at least 0; below 1e-100 it counts as 0.
+    """
 
     beta: float
+
+    def __post_init__(self) -> None:
+        beta = real_number("beta", self.beta, at_least=0.0)
+        object.__setattr__(self, "beta", beta if beta >= SMALLEST_BETA else 0.0)
 
     def value(self, cosines: FloatArray) -> FloatArray:
         """W at u = ``cosines``."""

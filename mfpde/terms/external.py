@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, real_array, whole_number
+from mfpde.arrays import LARGEST_DIMENSION, FloatArray, real_array, whole_number
 from mfpde.compiled import compiled
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Potential(ExternalTerm):
         object.__setattr__(self, "gradient_function", gradient)
         object.__setattr__(self, "dimension", dimension)
         if dimension is not None:
-            whole_number("dimension", dimension, at_least=2)
+            whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
             self._check_gradient(dimension)
             checked: tuple[int, ...] = (dimension,)
         else:

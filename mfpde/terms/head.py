@@ -20,15 +20,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, choice, read_only, real_array, real_number
-from mfpde.terms.exponential_kernel import Exponential
+from mfpde.terms.exponential_kernel import SMALLEST_BETA, Exponential
 from mfpde.terms.external import tangential
 from mfpde.terms.interaction import FieldValues, InteractionTerm
 from mfpde.terms.kernels import PointMasses
 
 LARGEST_LOGIT = 1000.0
 LARGEST_UNSHIFTED_LOGIT = 350.0
-# Below it exp(beta x.Dy) / beta is x.Dy (up to a constant) to more digits than there are.
-SMALLEST_BETA = 1e-100
 PROPORTIONAL = 1e-14
 """Relative distance below which V counts as a multiple of D, and D as symmetric."""
 
@@ -90,8 +88,8 @@ class Head(InteractionTerm):
         largest = LARGEST_LOGIT if is_bounded else LARGEST_UNSHIFTED_LOGIT
         if self.beta * self.size > largest:
             raise ValueError(
-                f"beta |bilinear| = {self.beta * self.size:g} must be at most {largest:g}"
-                + ("" if is_bounded else "; use kernel='shifted'")
+                f"beta |bilinear| = {self.beta:g} * {self.size:g} must be at most "
+                f"{largest:g}" + ("" if is_bounded else "; use kernel='shifted'")
             )
 
     @cached_property

@@ -8,7 +8,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mfpde.arrays import FloatArray, read_only, real_array, real_number, whole_number
+from mfpde.arrays import (
+    LARGEST_COUNT,
+    LARGEST_DIMENSION,
+    FloatArray,
+    read_only,
+    real_array,
+    real_number,
+    whole_number,
+)
 from mfpde.compiled import compiled
 from mfpde.terms.activation import Activation
 from mfpde.terms.activations import AnyActivation, find_activation
@@ -17,6 +25,10 @@ from mfpde.terms.external import ExternalTerm, KinkedParts, tangential
 PARALLEL_TOLERANCE = 1e-12
 _FEW_NUMBERS = 3
 """Vectors of so many numbers are multiplied faster in a loop than by linear algebra."""
+
+
+LARGEST = 1e50
+"""Of weights, biases and lengths of directions: squares of their products are numbers."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -65,13 +77,7 @@ class Perceptron(ExternalTerm):
             raise ValueError(
                 f"directions of shape {directions.shape} must have shape (units, d), d >= 2"
             )
-        lengths = np.linalg.norm(directions, axis=1)
-        if (lengths == 0).any():
-            where = int(np.argmin(lengths))
-            raise ValueError(
-                f"directions[{where}] = {directions[where].tolist()} is zero; a neuron "
-                "needs a direction"
-            )
+        _check_directions(directions)
         units = len(directions)
         weights = real_array("weights", weights)
         if weights.shape not in ((units,), directions.shape):
@@ -86,6 +92,8 @@ class Perceptron(ExternalTerm):
                 f"biases of shape {offsets.shape} do not match the {units} directions: "
                 f"they must have shape ({units},)"
             )
+        _check_sizes("weights", weights)
+        _check_sizes("biases", offsets)
         object.__setattr__(self, "directions", read_only(directions))
         object.__setattr__(self, "weights", read_only(weights))
         object.__setattr__(self, "biases", read_only(offsets))
@@ -107,10 +115,12 @@ class Perceptron(ExternalTerm):
         directions in dimension d, which are normalised, then ``units`` normal weights with
         standard deviation ``scale``.
         """
-        units = whole_number("units", units, at_least=1)
-        dimension = whole_number("dimension", dimension, at_least=2)
-        scale = real_number("scale", scale, at_least=0.0)
-        generator = np.random.default_rng(seed)
+        units = whole_number("units", units, at_least=1, at_most=LARGEST_COUNT)
+        dimension = whole_number(
+            "dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION
+        )
+        scale = real_number("scale", scale, at_least=0.0, at_most=LARGEST / 100)
+        generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
         directions = generator.standard_normal((units, dimension))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         weights = scale * generator.standard_normal(units)
@@ -311,3 +321,26 @@ def _tangential_sums(
         for i in range(points.shape[1]):
             result[p, i] -= radial * points[p, i]
     return result
+
+
+def _check_directions(directions: FloatArray) -> None:
+    """Raise ``ValueError`` for directions of which none is one, or their squares no numbers."""
+    _check_sizes("directions", directions)
+    lengths = np.linalg.norm(directions, axis=1)
+    where = int(np.argmin(lengths))
+    if lengths[where] < 1 / LARGEST:
+        what = "is zero" if not directions[where].any() else "is almost zero"
+        raise ValueError(
+            f"directions[{where}] = {directions[where].tolist()} {what}; a neuron "
+            f"needs a direction, of a length of at least {1 / LARGEST:g}"
+        )
+
+
+def _check_sizes(name: str, values: FloatArray) -> None:
+    """Raise ``ValueError`` for numbers of which products are no numbers any more."""
+    if values.size and np.abs(values).max() > LARGEST:
+        where = np.unravel_index(int(np.abs(values).argmax()), values.shape)
+        place = ", ".join(str(int(k)) for k in where)
+        raise ValueError(
+            f"{name}[{place}] = {values[where]:g} must be at most {LARGEST:g} in size"
+        )

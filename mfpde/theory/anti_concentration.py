@@ -43,6 +43,9 @@ from mfpde.theory.curvature import (
     value_at_zero,
 )
 
+SMALLEST_MASS = 1e-100
+"""The number of atoms of a smaller mass is soon no number."""
+
 
 @dataclass(frozen=True)
 class AntiConcentrationBound:
@@ -189,7 +192,7 @@ def cluster_count_bound(
     ValueError
         For a mass or arcs out of their range.
     """
-    mass = real_number("least_mass", least_mass, above=0.0, at_most=1.0)
+    mass = real_number("least_mass", least_mass, at_least=SMALLEST_MASS, at_most=1.0)
     lengths = real_array("arcs", [2 * np.pi] if arcs is None else arcs)
     if lengths.ndim != 1 or (lengths < 0).any() or lengths.sum() > 2 * np.pi + 1e-12:
         raise ValueError(

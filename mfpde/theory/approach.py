@@ -32,6 +32,8 @@ from mfpde.theory.curvature import checked_attention
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 LARGEST_PANEL = 0.1
+SMALLEST_ANGLE = 1e-100
+"""The square of a smaller angle is soon no number."""
 
 
 def merge_time(
@@ -198,7 +200,7 @@ def _duration(
 ) -> float:
     """Integrate e^log_pace(y(u)) in u between two angles, y = n / (e^(n u) + n - 1)."""
     wide = real_number("start_angle", start_angle, above=0.0)
-    close = real_number("end_angle", end_angle, above=0.0)
+    close = real_number("end_angle", end_angle, at_least=SMALLEST_ANGLE)
     widest = _widest_angle(count)
     if not close <= wide < widest:
         raise ValueError(

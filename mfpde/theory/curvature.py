@@ -39,9 +39,18 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, choice, real_number, whole_number
+from mfpde.arrays import (
+    LARGEST_DIMENSION,
+    FloatArray,
+    choice,
+    real_number,
+    whole_number,
+)
 from mfpde.equation import MeanFieldEquation
 from mfpde.terms import Attention, Exponential, Perceptron
+
+MOST_ATOMS = 4096
+"""Of which all pairs are held."""
 
 
 def checked_attention(
@@ -55,7 +64,7 @@ def checked_attention(
 
 def checked_dimension(dimension: int) -> int:
     """Return d >= 2 of S^(d-1), or raise ``ValueError``."""
-    return whole_number("dimension", dimension, at_least=2)
+    return whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
 
 
 def sign_of(direction: str) -> int:
@@ -231,7 +240,7 @@ def equispaced_rates(
         For an argument out of its range.
     """
     attention = checked_attention(beta, normalized=normalized, kernel=kernel)
-    count = whole_number("count", count, at_least=1)
+    count = whole_number("count", count, at_least=1, at_most=MOST_ATOMS)
     sign = sign_of(direction)
     j = np.arange(count)
     angles = 2 * np.pi * j / count

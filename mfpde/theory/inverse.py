@@ -23,12 +23,14 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import ComplexArray, FloatArray, real_array, real_number
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Density
+from mfpde.terms.exponential_kernel import SMALLEST_BETA
 from mfpde.theory.curvature import checked_attention
 
 ROUNDING = 2e-15
 """Relative size of what f's coefficients cannot be told from."""
 RESOLVED = 1e-6
 DECAYED = 1e-4
+LARGEST_MASS = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +99,8 @@ def density_with_potential(
     """
     if not isinstance(geometry, Geometry) or geometry.axis is not None:
         raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
-    attention = checked_attention(real_number("beta", beta, above=0.0), kernel=kernel)
+    beta = real_number("beta", beta, at_least=SMALLEST_BETA)
+    attention = checked_attention(beta, kernel=kernel)
     attention.band_limit(geometry)
     given = real_array("potential(points)", potential(geometry.points))
     values = np.broadcast_to(given, geometry.shape)
@@ -108,7 +111,7 @@ def density_with_potential(
         geometry.dimension, degree
     )
     if total_mass is not None:
-        mass = real_number("total_mass", total_mass, above=0.0)
+        mass = real_number("total_mass", total_mass, above=0.0, at_most=LARGEST_MASS)
         coefficients[geometry.degrees(degree) == 0] = mass * spectrum[0]
     return _inverted(geometry, coefficients, spectrum)
 

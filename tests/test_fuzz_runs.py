@@ -1,0 +1,307 @@
+"""Random equations, starts, grids and schemes: what holds for all of them.
+
+Mass, sign, finiteness, the energy where its scheme promises it, symmetries, and that nothing is
+lost on disk.  Weights may be denormal or huge: then a run ends early and says so.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numba
+import numpy as np
+import pytest
+from fuzzing import Case, cases, equations, few, matrices, toml, usual
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mfpde
+from mfpde.measures.measure import atoms_of
+from mfpde.settings.settings import read_settings, settings_from_dict
+from mfpde.storage import load, save
+from mfpde.storage.equation_record import equation_from_dict, equation_to_dict
+from mfpde.terms.head import Head
+from mfpde.transport import scheme_for
+
+pytestmark = pytest.mark.filterwarnings("ignore:the grid is coarse")
+KINDS = ("circle", "sphere", "zonal")
+ENDS = ("t_end", "step_limit", "step_too_small", "non_finite")
+ROUNDING = 1e-12
+CIRCLE = mfpde.Circle(48)
+SPHERE = mfpde.Sphere(32)
+
+
+def check_laws(case: Case, run: mfpde.Run) -> None:
+    """Mass to rounding, no negative cell, nothing that is not finite."""
+    assert run.stop.kind in ENDS
+    for state in (*run.states, run.final):
+        assert abs(state.total_mass - 1) <= ROUNDING
+        assert np.isfinite(state.density.values).all()
+        assert (state.density.values >= 0).all()
+        assert (state.atoms.masses > 0).all()
+        assert np.isfinite(state.atoms.points).all()
+    if case.equation.energy_is_lyapunov:
+        assert np.isfinite(run.energies).all()
+    assert run.mass_drift <= ROUNDING
+    assert repr(run)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_mass_sign_and_finiteness(kind: str) -> None:
+    @few(25 if kind != "sphere" else 15)
+    @given(case=cases(kind))
+    def check(case: Case) -> None:
+        check_laws(case, case.solved())
+
+    check()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_energy_never_moves_the_wrong_way_where_a_scheme_promises_it(kind: str) -> None:
+    @few(12)
+    @given(case=cases(kind, sizes=usual))
+    def check(case: Case) -> None:
+        terms, direction = case.equation.terms, case.equation.direction
+        quiet = mfpde.MeanFieldEquation(*terms, direction=direction)
+        geometry = case.start.geometry
+        promised = scheme_for("monotone", geometry).keeps_energy_monotone
+        if not (quiet.energy_is_lyapunov and promised):
+            return
+        found: list[float] = []
+        monotone = Case(quiet, case.start, "monotone")
+        monotone.solved(progress=lambda record: found.append(record.energy))
+        sign = 1 if direction == "ascent" else -1
+        size = max(1.0, float(np.abs(found).max(initial=0.0)))
+        assert (sign * np.diff(found) >= -ROUNDING * size).all()
+
+    check()
+
+
+# Symmetries -----------------------------------------------------------------------------------
+
+
+def moved(
+    equation: mfpde.MeanFieldEquation, matrix: np.ndarray
+) -> mfpde.MeanFieldEquation:
+    """Return the equation as it is seen after a rotation or reflection."""
+
+    def term_of(term):
+        if isinstance(term, mfpde.Perceptron):
+            return mfpde.Perceptron(
+                term.directions @ matrix.T,
+                term.weights,
+                term.activation,
+                biases=term.biases,
+            )
+        if not isinstance(term, Head):
+            return term
+        value = None if term.value is None else matrix @ term.value @ matrix.T
+        return mfpde.Attention(
+            term.beta,
+            normalized=term.normalized,
+            kernel=term.kernel,
+            bilinear=matrix @ term.bilinear @ matrix.T,
+            value=value,
+        )
+
+    return mfpde.MeanFieldEquation(
+        *map(term_of, equation.terms),
+        direction=equation.direction,
+        diffusion=equation.diffusion,
+    )
+
+
+def turned(angle: float, dimension: int) -> np.ndarray:
+    matrix = np.eye(dimension)
+    c, s = np.cos(angle), np.sin(angle)
+    matrix[:2, :2] = [[c, -s], [s, c]]
+    return matrix
+
+
+def smooth(geometry: mfpde.geometry.Geometry, seed: int) -> np.ndarray:
+    return mfpde.perturbed_uniform(geometry, 0.7, seed=seed).values
+
+
+SMOOTH = ("gelu", "tanh", "linear")
+
+
+@given(
+    equation=equations(CIRCLE, sizes=usual),
+    seed=st.integers(0, 99),
+    shift=st.integers(0, 47),
+    mirrored=st.booleans(),
+    scheme=st.sampled_from(["donor_blended", "muscl", "semi_lagrangian"]),
+)
+@few(20)
+def test_turning_and_reflecting_the_circle_turns_the_run(
+    equation, seed, shift, mirrored, scheme
+) -> None:
+    values = smooth(CIRCLE, seed)
+    # The cells' centres are those of their mirror images.
+    mirror = np.diag([1.0, -1.0]) if mirrored else np.eye(2)
+    matrix = turned(shift * CIRCLE.spacing, 2) @ mirror
+
+    def image(cells: np.ndarray) -> np.ndarray:
+        return np.roll(cells[::-1] if mirrored else cells, shift)
+
+    runs = [
+        Case(one, mfpde.Measure(mfpde.Density(CIRCLE, cells)), scheme).solved(rtol=1e-2)
+        for one, cells in ((equation, values), (moved(equation, matrix), image(values)))
+    ]
+    here, there = (run.final.density.values for run in runs)
+    np.testing.assert_allclose(there, image(here), atol=1e-10)
+
+
+@given(
+    equation=equations(SPHERE, sizes=usual),
+    seed=st.integers(0, 99),
+    turns=st.integers(0, 7),
+    scheme=st.sampled_from(["donor_blended", "muscl"]),
+)
+@few(12)
+def test_turning_the_sphere_about_its_axis_turns_the_run(
+    equation, seed, turns, scheme
+) -> None:
+    # At the poles eight cells of a ring move as one.
+    shift = 8 * turns
+    values = smooth(SPHERE, seed)
+    matrix = turned(shift * 2 * np.pi / SPHERE.nlon, 3)
+    runs = [
+        Case(one, mfpde.Measure(mfpde.Density(SPHERE, cells)), scheme).solved(rtol=1e-2)
+        for one, cells in (
+            (equation, values),
+            (moved(equation, matrix), np.roll(values, shift, axis=1)),
+        )
+    ]
+    here, there = (run.final.density.values for run in runs)
+    np.testing.assert_allclose(there, np.roll(here, shift, axis=1), atol=1e-10)
+
+
+# On disk --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stored_run_is_read_to_the_bit(kind: str, tmp_path) -> None:
+    @few(3)
+    @given(case=cases(kind))
+    def check(case: Case) -> None:
+        run = case.solved()
+        save(run, tmp_path / "run.zarr", overwrite=True)
+        read = load(tmp_path / "run.zarr")
+        np.testing.assert_array_equal(read.times, run.times)
+        assert read.stop == run.stop
+        assert repr(read.equation) == repr(run.equation)
+        for name, values in run.diagnostics.items():
+            np.testing.assert_array_equal(read.diagnostics[name], values)
+        pairs = zip((*run.states, run.final), (*read.states, read.final), strict=True)
+        for before, after in pairs:
+            np.testing.assert_array_equal(after.density.values, before.density.values)
+            for name in ("points", "masses"):
+                here, there = (getattr(atoms_of(m), name) for m in (before, after))
+                np.testing.assert_array_equal(there, here)
+
+    check()
+
+
+@given(equation=equations(CIRCLE) | equations(SPHERE))
+@few(25)
+def test_an_equation_is_read_from_its_record_as_it_was(equation) -> None:
+    record = equation_to_dict(equation)
+    read = equation_from_dict(record)
+    assert repr(read) == repr(equation)
+    assert equation_to_dict(read) == record
+    for before, after in zip(equation.externals, read.externals, strict=True):
+        point = np.eye(before.dimension)
+        np.testing.assert_array_equal(after.drift(point), before.drift(point))
+
+
+NUMBERS = st.floats(-1e50, 1e50)
+
+
+@st.composite
+def settings_tables(draw: st.DrawFn) -> dict:
+    units = draw(st.integers(1, 3))
+    weights = st.lists(NUMBERS, min_size=units, max_size=units)
+    head = {
+        "beta": draw(st.floats(0.0, 2.0)),
+        "normalized": draw(st.booleans()),
+        "bilinear": draw(matrices(2)),
+    }
+    plain = {"beta": draw(st.floats(0.0, 2.0)), "kernel": "unshifted"}
+    angles = draw(st.lists(st.floats(0, 6), min_size=units, max_size=units))
+    return {
+        "geometry": {"kind": "circle", "cells": draw(st.integers(48, 99))},
+        "attention": draw(st.sampled_from([[head], [head, plain], plain])),
+        "perceptron": {
+            "directions": [[float(np.cos(a)), float(np.sin(a))] for a in angles],
+            "weights": draw(weights),
+            "biases": draw(weights),
+            "activation": draw(st.sampled_from(["relu", "gelu", "tanh"])),
+        },
+        "equation": {
+            "direction": draw(st.sampled_from(["ascent", "descent"])),
+            "diffusion": draw(st.floats(0.0, 1e6)),
+        },
+        "start": {"kind": "perturbed_uniform", "amplitude": draw(st.floats(0, 0.9))},
+        "solve": {"t_end": draw(st.floats(1e-3, 1e300))},
+    }
+
+
+@given(table=settings_tables())
+@few(20)
+def test_settings_are_read_as_they_were_written(table, tmp_path_factory) -> None:
+    path = tmp_path_factory.getbasetemp() / "round.toml"
+    path.write_text(toml(table), encoding="utf-8")
+    read = read_settings(path)
+    equation, neurons = read.build_equation(), table["perceptron"]
+    (external,) = equation.externals
+    assert external.weights.tolist() == neurons["weights"]
+    assert external.biases.tolist() == neurons["biases"]
+    assert equation.diffusion == table["equation"]["diffusion"]
+    again = settings_from_dict(json.loads(read.to_json()))
+    assert again.to_json() == read.to_json()
+    assert repr(again.build_equation()) == repr(equation)
+    record = equation_to_dict(equation)
+    assert equation_to_dict(again.build_equation()) == record
+    assert again.solve_arguments()["t_end"] == table["solve"]["t_end"]
+
+
+# Threads --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """Let even few pairs be shared among threads."""
+    place = "mfpde.terms.exponential_kernel.FEWEST_PARALLEL_PAIRS"
+    monkeypatch.setattr(place, 1)
+    before = numba.get_num_threads()
+    yield numba.config.NUMBA_NUM_THREADS
+    numba.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_results_do_not_depend_on_the_number_of_threads(threads, dimension) -> None:
+    @few(6)
+    @given(seed=st.integers(0, 99), beta=st.floats(0.01, 20.0), softmax=st.booleans())
+    def check(seed: int, beta: float, softmax: bool) -> None:
+        generator = np.random.default_rng(seed)
+        points = generator.standard_normal((150, dimension))
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        equation = mfpde.MeanFieldEquation(
+            mfpde.Attention(beta, normalized=softmax), direction="ascent"
+        )
+        found = []
+        for count in range(1, threads + 1):
+            numba.set_num_threads(count)
+            run = mfpde.solve_particles(
+                equation,
+                mfpde.Atoms(points),
+                t_end=0.1,
+                time_step=0.05,
+                method="direct",
+            )
+            found.append(run.final.points)
+        for points_of_more in found[1:]:
+            np.testing.assert_allclose(points_of_more, found[0], rtol=0, atol=ROUNDING)
+
+    check()
