@@ -4,6 +4,8 @@
 # make test-all   everything that can be checked, an hour or so: the same with the slow tests;
 #              three rounds of new examples for the tests with random ones; the whole
 #              validation, and whether it notices faults that are put into the package
+# make bench   the package beside what one would write instead, growth, scale, a transport suite:
+#              a table of ratios (half an hour or so)
 #
 # `run` and `test` do the set-up themselves; a fresh machine needs Python 3.11, a C compiler
 # and make.
@@ -13,7 +15,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup run test test-all fast check explore fftw clean
+.PHONY: setup run test test-all bench fast check explore fftw clean
 
 setup: $(READY)
 
@@ -77,6 +79,9 @@ test-all: check
 	$(MAKE) --no-print-directory explore
 	$(BIN)/python -m mfpde verify
 	$(BIN)/python -m validation.saboteurs
+
+bench: $(READY)
+	$(BIN)/python benchmarks/bench.py
 
 # Compiled kernels are cached beside their sources, and outlive a change of a kernel that they
 # call in another module.

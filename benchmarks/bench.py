@@ -1,0 +1,87 @@
+"""All benchmarks, as one table: ``make bench``.
+
+    python benchmarks/bench.py [--only PART ...] [--quick] [--folder FOLDER]
+
+Prints each figure as it is found, and writes ``results.json`` and ``results.md``.  With
+``--quick`` each part does its smallest problem, to see that it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import against_spectral
+import growth
+import scale
+import sphere_step
+import transport_suite
+from results_table import Row, in_turns, write_json, write_table
+
+from mfpde import Sphere
+
+HERE = Path(__file__).resolve().parent
+
+
+def peers(*, quick: bool) -> Iterator[Row]:
+    """The package beside filtered spectral code, signed and positive, at equal errors."""
+    problems = against_spectral.PROBLEMS
+    for problem in problems[:1] if quick else problems:
+        found = against_spectral.measured(against_spectral.CODES, problem)
+        times = {row.code: row.time_to(problem.error) for row in found}
+        wanted = 1.0 if not problem.sphere else (0.3 if problem.time < 5 else 0.5)
+        for peer, target in (("signed", wanted), ("positive", 3.0)):
+            if peer == "positive" and not problem.sphere:
+                continue
+            remark = f"{times['package']:.3g} ms against {times[peer]:.3g} ms"
+            ratio = times[peer] / times["package"]
+            part = "Beside 35 lines of filtered spectral code, speed at equal modes"
+            what = f"{problem}: {peer}"
+            yield Row(part, what, ratio, target=target, at_least=True, remark=remark)
+
+
+def steps(*, quick: bool) -> Iterator[Row]:
+    """A complete step on the sphere in bare transforms."""
+    for nlat, nlon, target in sphere_step.GRIDS[:1] if quick else sphere_step.GRIDS:
+        sphere = Sphere(nlat, nlon)
+        pair, step = in_turns(
+            [
+                sphere_step.bare_pair(sphere),
+                sphere_step.complete_step(sphere, "donor_blended"),
+            ],
+            3 if quick else sphere_step.REPETITIONS,
+        )
+        # SSPRK(4,2): four stages where the target counts the two of Heun's method.
+        what = f"{nlat} x {nlon}: a step of four stages, in bare transforms"
+        ratio, spread = step.median / pair.median, step.spread / pair.median
+        yield Row("Steps", what, ratio, spread=spread, target=2 * target)
+
+
+PARTS: dict[str, Callable[..., Iterator[Row]]] = {
+    "peers": peers,
+    "steps": steps,
+    "growth": growth.rows,
+    "transport": transport_suite.rows,
+    "scale": scale.rows,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, print, and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--folder", type=Path, default=HERE)
+    given = parser.parse_args(arguments)
+    found = []
+    for name in given.only:
+        for row in PARTS[name](quick=given.quick):
+            found.append(row)
+            print(name, *row.cells(), sep="  ", flush=True)
+    write_json(found, given.folder / "results.json")
+    write_table(found, given.folder / "results.md")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""The benchmarks run, and write what they print; nothing is timed here."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mfpde
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture
+def scripts(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+
+
+def test_each_row_is_printed_and_written(scripts, tmp_path, capsys):
+    import bench
+
+    bench.main(["--quick", "--only", "growth", "--folder", str(tmp_path)])
+    rows = json.loads((tmp_path / "results.json").read_text())
+    table = (tmp_path / "results.md").read_text()
+    said = capsys.readouterr().out
+    assert len(rows) == 2
+    for row in rows:
+        assert row["value"] > 0
+        assert row["what"] in said
+        assert f"| {row['what']} |" in table
+
+
+def test_the_winds_of_the_suite_bring_their_tracers_back(scripts):
+    """By paths of the flow itself: what is left of the errors is the transport's."""
+    import transport_suite
+
+    start = np.array([[2.5, 0.3], [3.6, -0.2], [0.1, 1.1]])
+    for wind in (transport_suite.nondivergent, transport_suite.divergent):
+
+        def rate(places, t, wind=wind):
+            south, east = wind(places[:, 0], places[:, 1], t)
+            return np.stack([east / np.cos(places[:, 1]), -south], axis=1)
+
+        places, steps = start.copy(), 4000
+        step = transport_suite.PERIOD / steps
+        for n in range(steps):
+            t = n * step
+            first = rate(places, t)
+            second = rate(places + 0.5 * step * first, t + 0.5 * step)
+            third = rate(places + 0.5 * step * second, t + 0.5 * step)
+            fourth = rate(places + step * third, t + step)
+            places += step / 6 * (first + 2 * (second + third) + fourth)
+        np.testing.assert_allclose(places[:, 1], start[:, 1], atol=1e-8)
+        turned = places[:, 0] - start[:, 0]
+        np.testing.assert_allclose(turned, 2 * np.pi, atol=1e-8)
+
+
+def test_the_suite_keeps_mass_and_sign(scripts):
+    import transport_suite
+
+    for case in transport_suite.CASES[::3]:
+        lowest = case.start(mfpde.Sphere(32)).min()
+        coarse, fine = (transport_suite.after_a_period(case, n) for n in (32, 48))
+        for errors in (coarse, fine):
+            assert errors.drift < 1e-13
+            assert lowest + errors.least > -1e-16
+        assert fine.l1 < coarse.l1
+        assert fine.l2 < coarse.l2
