@@ -15,6 +15,7 @@ import numpy as np
 from results_table import Row, in_turns
 
 from mfpde import (
+    Atoms,
     Attention,
     Circle,
     Density,
@@ -71,7 +72,8 @@ def particles(dimension: int, count: int) -> Callable[[], object]:
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     equation = MeanFieldEquation(Attention(5.0), direction="ascent")
     settings = {"t_end": 0.02, "save_at": [0.02], "time_step": 0.01}
-    return lambda: solve_particles(equation, points, method="spectral", **settings)
+    start = Atoms(points, np.full(count, 1.0 / count))
+    return lambda: solve_particles(equation, start, method="spectral", **settings)
 
 
 def series(*, quick: bool) -> Iterator[Series]:
