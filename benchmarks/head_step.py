@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from sphere_step import medians
+from results_table import in_turns
+from sphere_step import REPETITIONS
 
 from mfpde import Attention, Circle, Density, MeanFieldEquation, Sphere
 from mfpde.geometry import Geometry
@@ -51,9 +52,8 @@ def main() -> None:
                 plain = Attention(beta, softmax)
                 head = Attention(beta, softmax, bilinear=bilinear, value=value)
                 works = [complete_step(term, geometry) for term in (plain, head)]
-                for work in works:
-                    work()
-                isotropic, general = medians(*works)
+                taken = in_turns(works, REPETITIONS)
+                isotropic, general = (one.median for one in taken)
                 print(
                     f"{geometry!s:17.17} {beta:4g}  {softmax!s:7}  {1e3 * isotropic:6.2f} ms "
                     f"{1e3 * general:6.2f} ms  {general / isotropic:5.2f}"

@@ -1,19 +1,19 @@
-"""Cost of a complete Heun step on the sphere, in bare spherical-harmonic transforms.
+"""Cost of a complete step on the sphere, in bare spherical-harmonic transforms.
 
 Prints, for two grids, the time of one step of the default scheme (velocity, outflows,
 stages, error estimate and step rule), that of one full-degree shtns analysis and
-synthesis, and their ratio: the median over repetitions, both on one thread.
+synthesis, and their ratio: medians in turns, both on one thread.  The targets are those of the two
+stages of Heun's method; SSPRK(4,2) has four, and steps three times as long.
 
     python benchmarks/sphere_step.py
 """
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable
 
 import numpy as np
+from results_table import in_turns
 
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Sphere
 from mfpde.geometry.spherical_transform import SphericalTransform
@@ -29,17 +29,6 @@ def equation() -> MeanFieldEquation:
     return MeanFieldEquation(
         Attention(8.0), Perceptron.random(3, 3, seed=111), direction="ascent"
     )
-
-
-def medians(*works: Callable[[], object]) -> list[float]:
-    """Return the median times of ``works``, in turns: the machine may be shared."""
-    times: list[list[float]] = [[] for _ in works]
-    for _ in range(REPETITIONS):
-        for work, taken in zip(works, times, strict=True):
-            start = time.perf_counter()
-            work()
-            taken.append(time.perf_counter() - start)
-    return [statistics.median(taken) for taken in times]
 
 
 def bare_pair(sphere: Sphere) -> Callable[[], object]:
@@ -82,7 +71,8 @@ def main() -> None:
     for nlat, nlon, target in GRIDS:
         sphere = Sphere(nlat, nlon)
         for name in ("donor_blended", "muscl"):
-            pair, step = medians(bare_pair(sphere), complete_step(sphere, name))
+            works = bare_pair(sphere), complete_step(sphere, name)
+            pair, step = (taken.median for taken in in_turns(works, REPETITIONS))
             print(
                 f"{nlat:>4}x{nlon:<4} {name:>14} {step * 1e3:8.3f} {pair * 1e3:8.3f} "
                 f"{step / pair:6.2f}   (target {target})"
