@@ -30,6 +30,7 @@ PLAIN_NUMBERS = (
     "is_under_way",
     "is_smooth",
     "resolved_until",
+    "smooth_phase",
 )
 """Attributes of a loop that a checkpoint holds as they are."""
 HELD_OTHERWISE = (

@@ -47,11 +47,12 @@ def step_record_of(loop: TimeLoop, recent: int) -> StepRecord:
 def statistics_of(loop: TimeLoop) -> dict[str, float | int | str]:
     """Return counts and times of the steps taken."""
     until = loop.resolved_until
+    left = {} if until is None else {f"{loop.smooth_phase}_until": float(until)}
     return {
         "rtol": loop.stepper.rtol,
         "steps": loop.steps,
         "rejected": loop.rejected,
         "last_step": float(loop.last_step),
-        **({} if until is None else {"spectral_until": float(until)}),
+        **left,
         "wall_seconds": loop.seconds,
     }

@@ -89,6 +89,7 @@ class TimeLoop:
         self.next_check = 0
         self.is_smooth = False
         self.resolved_until: float | None = None
+        self.smooth_phase = ""
         self.saves = self.stage = 0
         self.is_under_way = self.is_torn = False
         self.stopped_by = ""
@@ -133,6 +134,7 @@ class TimeLoop:
         """Continue with the transport for densities that the grid does not resolve."""
         masses = stepping.stepper.transport.represented(self.measured.masses)
         self.state = self.state.moved(masses, self.state.points)
+        self.smooth_phase = self.stepper.scheme.name
         self._use(stepping)
         self.accurate_step = np.inf
         self.below_refused = StepBelowRefused()

@@ -134,6 +134,7 @@ class TimeStepper:
         self, transport: Transport, scheme: Scheme, *, rtol: float, watch_energy: bool
     ) -> None:
         self.transport = transport
+        self.scheme = scheme
         self.rtol = rtol
         self._resolved_tolerance = rtol * scheme.tolerance_share
         self.watch_energy = watch_energy

@@ -20,6 +20,7 @@ from mfpde.transport.circle_schemes import (
     DonorBlendedCircle,
     MonotoneCircle,
     MusclCircle,
+    ResolvedSemiLagrangianCircle,
     SemiLagrangianCircle,
 )
 from mfpde.transport.spectral import Spectral
@@ -90,6 +91,17 @@ register_scheme(Circle, Scheme("donor_blended", DonorBlendedCircle, 1.0))
 register_scheme(Circle, Scheme("muscl", MusclCircle))
 register_scheme(Circle, Scheme("monotone", MonotoneCircle, keeps_energy_monotone=True))
 register_scheme(Circle, Scheme("semi_lagrangian", SemiLagrangianCircle, 1.0))
+# The error in time of what is still smooth is kept well below that of the grid later.
+_RESOLVED = Scheme("semi_lagrangian", ResolvedSemiLagrangianCircle, 0.1)
+register_scheme(
+    Circle,
+    Scheme(
+        "semi_lagrangian_donor_blended",
+        DonorBlendedCircle,
+        1.0,
+        while_smooth=_RESOLVED,
+    ),
+)
 
 # The lag of the last stage is 10 to 100 times the error of the classical Runge-Kutta method.
 _SPECTRAL = Scheme("spectral", Spectral, 10.0)
@@ -133,7 +145,7 @@ def default_scheme(geometry: Geometry, *, exact_atoms: bool = False) -> str:
 
 @default_scheme.register
 def _(geometry: Circle, *, exact_atoms: bool = False) -> str:
-    return "semi_lagrangian" if exact_atoms else "donor_blended"
+    return "semi_lagrangian" if exact_atoms else "semi_lagrangian_donor_blended"
 
 
 @default_scheme.register

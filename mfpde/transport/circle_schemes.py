@@ -22,6 +22,10 @@ from mfpde.transport.line import wrapped
 from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
 from mfpde.transport.state import SSPRK3, Flow, State
 
+LARGEST_UNRESOLVED_MASS = 0.3
+"""Mass in structures of a cell or two up to which semi-Lagrangian transport, which would pin
+them, is more accurate than donor blending."""
+
 
 class LineTransport(Transport):
     """Base of the schemes with draining stages on a line, whose last cell precedes the first."""
@@ -182,6 +186,16 @@ class SemiLagrangianCircle(SemiLagrangian):
     def unresolved_mass(self, masses: FloatArray) -> float:
         """Mass in structures of a cell or two."""
         return blended_mass(self.extended(masses))
+
+
+class ResolvedSemiLagrangianCircle(SemiLagrangianCircle):
+    """Semi-Lagrangian transport of a density without atoms that the grid mostly resolves."""
+
+    def carries(self, state: State) -> bool:
+        """Whether at most 30 % of the mass are in structures of a cell or two."""
+        if len(state.atom_masses):
+            return False
+        return self.unresolved_mass(state.masses) <= LARGEST_UNRESOLVED_MASS
 
 
 def _cubic_at_faces(values: FloatArray) -> FloatArray:
