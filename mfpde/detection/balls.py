@@ -77,8 +77,28 @@ def _largest_ball(geometry: Geometry, measure: Measure, radius: float) -> float:
 @_largest_ball.register(Circle)
 def _(circle: Circle, measure: Measure, radius: float) -> float:
     density = measure.density.interpolated(Circle(PARTS_OF_CELL * circle.num_cells))
+    if len(measure.atoms) == 0:
+        width = 2 * (radius + ANGLE_ROUNDING) / density.geometry.spacing
+        return _largest_window(density.masses, width)
     finer = CircularDistribution.of(Measure(density, measure.atoms))
     return finer.largest_ball_mass(radius)
+
+
+def _largest_window(masses: FloatArray, width: float) -> float:
+    """Largest mass in an arc ``width`` cells long, of equal cells around a circle.
+
+    The mass is linear in the arc's place between those at which an end meets a face.
+    """
+    count = len(masses)
+    if width >= count:
+        return float(masses.sum())
+    twice = np.concatenate([[0.0], np.cumsum(np.concatenate([masses, masses]))])
+    whole = int(width)
+    share = width - whole
+    lower, upper = twice[:count], twice[whole + 1 : whole + 1 + count]
+    from_face = (1 - share) * twice[whole : whole + count] + share * upper - lower
+    to_face = upper - (1 - share) * twice[1 : count + 1] - share * lower
+    return float(max(from_face.max(), to_face.max()))
 
 
 @_largest_ball.register(Zonal)
