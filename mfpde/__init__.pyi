@@ -51,6 +51,9 @@ from . import (
 from . import (
     transport as transport,
 )
+from . import (
+    viewer as viewer,
+)
 from .branches import (
     BranchEvent as BranchEvent,
 )
@@ -278,6 +281,9 @@ from .theory import (
 )
 from .tracking import (
     Concentration as Concentration,
+)
+from .viewer import (
+    view as view,
 )
 from .version import (
     __version__ as __version__,
