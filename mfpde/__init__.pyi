@@ -282,9 +282,9 @@ from .theory import (
 from .tracking import (
     Concentration as Concentration,
 )
-from .viewer import (
-    view as view,
-)
 from .version import (
     __version__ as __version__,
+)
+from .viewer import (
+    view as view,
 )

@@ -6,6 +6,6 @@ what is kept of the saved states, ``landscape`` of the perceptron, ``exhibit`` o
 """
 
 from mfpde.viewer.exhibit import Exhibit, exhibit_of
-from mfpde.viewer.writing import view, write_page
+from mfpde.viewer.writing import NamedRun, view, write_page
 
-__all__ = ["Exhibit", "exhibit_of", "view", "write_page"]
+__all__ = ["Exhibit", "NamedRun", "exhibit_of", "view", "write_page"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.measures.measure import Atoms, as_measure
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
 from mfpde.runs.run import Run
 from mfpde.tracking import Junction, Path, Track
 from mfpde.tracking.track import joined
@@ -23,6 +23,8 @@ MOST_POINTS = 2000
 """Points of a curve of diagnostics."""
 THUMBNAIL = 32 * 64
 """Values of the last state on a card."""
+BINS = 128
+TURN = 2 * np.pi
 
 
 @dataclass(frozen=True)
@@ -232,14 +234,24 @@ def _seen(track: Track, save: int, where: _Coordinates) -> list[dict[str, Any]]:
 
 
 def _thumbnail(run: Run, frames: Frames) -> dict[str, Any] | None:
-    """The last density, coarse: 8-bit logarithms of four decades, as in pictures."""
-    density = density_part(run.states[frames.choice.saves[-1]])
+    """The last density, coarse; of particles on the circle their density in bins."""
+    last = run.states[frames.choice.saves[-1]]
+    density = density_part(last)
     if density is None:
-        return None
+        return _binned(last) if frames.domain == "circle" else None
     view = frames.choice.views[density.geometry]
     while view.cells > THUMBNAIL and view.coarsened().cells < view.cells:
         view = view.coarsened()
     return {"grid": view.description(), "values": _three(view.values(density))}
+
+
+def _binned(particles: AnyMeasure) -> dict[str, Any]:
+    atoms = atoms_of(particles)
+    angles = np.mod(np.arctan2(atoms.points[:, 1], atoms.points[:, 0]), TURN)
+    step = TURN / BINS
+    masses, _ = np.histogram(angles, BINS, (0.0, TURN), weights=atoms.masses)
+    grid = {"n": BINS, "first": step / 2, "step": step}
+    return {"grid": grid, "values": _three(masses / step)}
 
 
 def _three(values: FloatArray) -> list[float]:

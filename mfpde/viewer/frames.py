@@ -84,7 +84,9 @@ def chosen(states: Sequence[AnyMeasure], room: int) -> Choice:
     while largest_of(views) * most > room:
         coarser = {g: view.coarsened() for g, view in views.items()}
         largest = largest_of(views)
-        views = {g: c if views[g].cells == largest else views[g] for g, c in coarser.items()}
+        views = {
+            g: c if views[g].cells == largest else views[g] for g, c in coarser.items()
+        }
         if largest_of(views) == largest:
             break
     per_save = largest_of(views)
@@ -240,4 +242,3 @@ def _notes(
             f"Coarsened for display: every {choice.particle_stride}th particle is shown."
         )
     return notes
-

@@ -199,4 +199,3 @@ def grid_view(geometry: object, factor: int = 1) -> GridView:
 grid_view.register(Circle, CircleGridView)
 grid_view.register(Zonal, ZonalGridView)
 grid_view.register(Sphere, SphereGridView)
-

@@ -47,6 +47,7 @@ def landscapes_of(
     -------
     None at all for a run without equation, or one of too many layers.
     """
+    layers: list[tuple[MeanFieldEquation | None, float, float | None]]
     layers = [(run.equation, 0.0, None)]
     if run.layers is not None:
         times = [float(time) for time in run.layers.breakpoints]
@@ -59,9 +60,7 @@ def landscapes_of(
             "from": start,
             "to": end,
             "neurons": _neurons(equation, geometry if domain == "zonal" else None),
-            "field": _field(
-                equation, domain, geometry, stream, coarse=coarse
-            ),
+            "field": _field(equation, domain, geometry, stream, coarse=coarse),
         }
         for equation, start, end in layers
         if equation is not None and equation.externals
@@ -103,8 +102,8 @@ def _field(
         if not is_gradient:
             return None
         rows, columns = RINGS // coarse, COLUMNS // coarse
-        colatitudes = (np.arange(rows) + 0.5) * (np.pi / rows)
-        longitudes = np.arange(columns) * (2 * np.pi / columns)
+        colatitudes = np.linspace(0.0, np.pi, 2 * rows + 1)[1::2]
+        longitudes = np.linspace(0.0, 2 * np.pi, columns, endpoint=False)
         values = _potential(
             equation, sphere_points(colatitudes[:, np.newaxis], longitudes)
         )

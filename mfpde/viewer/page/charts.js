@@ -1,8 +1,8 @@
 // Curves of the diagnostics against time, with a marker that moves; the atoms as bands.
 
 class Chart {
-  constructor(host, app, { title, unit, series, isLog = false, options = null }) {
-    Object.assign(this, { app, series, isLog });
+  constructor(host, app, { title, unit, series, isLog = false, options = null, least = 1 }) {
+    Object.assign(this, { app, series, isLog, least });
     this.box = document.createElement("div");
     this.box.className = "chart";
     const head = document.createElement("h3");
@@ -42,14 +42,14 @@ class Chart {
     let low = Infinity, high = -Infinity;
     for (const v of all) { if (v < low) low = v; if (v > high) high = v; }
     if (this.isLog) { low = Math.max(low, 1e-16 * high); return low < high ? new Scale(low / 1.5, 1.5 * high, true) : new Scale(low / 2, 2 * high, true); }
-    const room = 0.06 * (high - low) || 0.05 * Math.abs(high) || 1;
+    const room = 0.06 * (high - low) || 0.05 * Math.abs(high) || this.least;
     return new Scale(low - room, high + room);
   }
 
   draw() {
     const { pen, width, height } = prepared(this.canvas), { clock } = this.app;
     if (!width) return;
-    const axis = this.axisOf(), box = { left: 58, right: width - 10, top: 8, bottom: height - 20 };
+    const axis = this.axisOf(), box = { left: 58, right: width - 10, top: 17, bottom: height - 18 };
     Object.assign(this, { left: box.left, right: box.right });
     const offset = this.isLog ? 0 : offsetOf(axis);
     frameOf(pen, box, null, 0);
@@ -57,9 +57,9 @@ class Chart {
     for (const tick of axis.ticks(this.isLog ? 4 : 3)) {
       const y = box.bottom - (box.bottom - box.top) * axis.at(tick);
       pen.strokeStyle = "#eceff3"; pen.lineWidth = 0.7; pen.beginPath(); pen.moveTo(box.left, y); pen.lineTo(box.right, y); pen.stroke();
-      pen.fillText(short(tick - offset, 4), box.left - 5, y);
+      pen.fillText(short(tick - offset, 3), box.left - 5, y);
     }
-    if (offset) { pen.textAlign = "left"; pen.fillStyle = MUTED; pen.fillText(`${short(offset, 7)} +`, box.left + 4, box.top + 4); }
+    if (offset) { pen.textAlign = "left"; pen.fillStyle = MUTED; pen.fillText(`${short(offset, 7)} +`, box.left + 4, box.top - 7); }
     pen.textBaseline = "alphabetic";
     drawTimes(pen, box, clock, width > 300 ? 6 : 4);
     const x = (t) => box.left + (box.right - box.left) * Math.max(0, Math.min(1, clock.at(t)));
@@ -84,7 +84,7 @@ class Chart {
       if (v === null || (this.isLog && v <= 0)) continue;
       pen.beginPath(); pen.arc(x(now), y(v), 3.6, 0, TURN); pen.fillStyle = colour; pen.fill(); pen.strokeStyle = "#fff"; pen.lineWidth = 1.2; pen.stroke();
       pen.textAlign = "right";
-      haloed(pen, short(v, 6), box.right - 2, box.top + 6 + 13 * line++, colour);
+      haloed(pen, short(v, this.series.length > 1 ? 4 : 6), box.right - 80 * line++, 10, colour);
     }
   }
 }
@@ -119,11 +119,11 @@ function makeCharts(host, exhibits, app) {
   });
   const told = (name) => exhibits.map((e) => e.diagnostics.curves[name]).find(Boolean);
   const charts = [];
-  const add = (title, unit, lines, isLog) => { if (lines.length) charts.push(new Chart(host, app, { title, unit, series: lines, isLog })); };
+  const add = (title, unit, lines, more) => { if (lines.length) charts.push(new Chart(host, app, { title, unit, series: lines, ...more })); };
   add("Energy E", "", series("energy"));
   const dissipation = series("dissipation");
-  add("Dissipation ∫|v|² dμ", "log scale", dissipation.map((s) => ({ ...s, values: s.values.map((v) => (v === null ? null : Math.abs(v))) })), true);
-  add("Mass − mass at the start", "", series("mass", (v, all) => v - all[0]));
+  add("Dissipation ∫|v|² dμ", "log scale", dissipation.map((s) => ({ ...s, values: s.values.map((v) => (v === null ? null : Math.abs(v))) })), { isLog: true });
+  add("Mass − mass at the start", "", series("mass", (v, all) => v - all[0]), { least: 1e-15 });
   const others = [...new Set(exhibits.flatMap((e) => Object.keys(e.diagnostics.curves)))].filter((n) => !["energy", "dissipation", "mass"].includes(n));
   if (others.length) {
     const options = others.map((n) => { const c = told(n); return [n, `${c.meaning || n.replaceAll("_", " ")}${c.unit && c.unit !== "1" ? ` [${c.unit}]` : ""}`, series(n)]; });
@@ -142,7 +142,7 @@ class TreeChart {
     const head = document.createElement("h3");
     head.textContent = `Atoms${suffix} `;
     const unitText = document.createElement("span");
-    unitText.className = "unit"; unitText.textContent = "mass; pale: on its way";
+    unitText.className = "unit"; unitText.textContent = "masses; pale: on its way";
     head.append(unitText);
     this.canvas = document.createElement("canvas");
     this.canvas.setAttribute("role", "img");
@@ -155,12 +155,12 @@ class TreeChart {
   }
 
   draw() {
-    const { pen, width, height } = prepared(this.canvas), { clock } = this.app, box = { left: 58, right: width - 62, top: 6, bottom: height - 20 };
+    const { pen, width, height } = prepared(this.canvas), { clock } = this.app, box = { left: 58, right: width - 62, top: 6, bottom: height - 18 };
     if (!width) return;
     Object.assign(this, { left: box.left, right: box.right });
     const top = Math.max(1, ...this.bands.map((b) => b.base + b.tallest)), axis = new Scale(0, top);
     frameOf(pen, box, axis, 2);
-    drawTimes(pen, box, clock, 4);
+    drawTimes(pen, box, clock, width > 240 ? 4 : 2);
     const x = (t) => box.left + (box.right - box.left) * Math.max(0, Math.min(1, clock.at(t))), y = (v) => box.bottom - (box.bottom - box.top) * axis.at(v);
     for (const band of this.bands) {
       pen.fillStyle = NEURONS[band.family % NEURONS.length];

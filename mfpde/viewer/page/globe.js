@@ -74,9 +74,9 @@ void main() {
     base = texture(colours, vec2((255.0 * clamp(s, 0.0, 1.0) + 0.5) / 256.0, 0.25)).rgb;
   }
   if (showZone) {
-    float active = smoothly(zone, theta, phi);
+    float largest = smoothly(zone, theta, phi);
     float stripe = mod(gl_FragCoord.x + gl_FragCoord.y, 9.0 * ratio);
-    if (active < 0.0 && stripe < 1.5 * ratio) base = mix(base, vec3(0.5), 0.55);
+    if (largest < 0.0 && stripe < 1.5 * ratio) base = mix(base, vec3(0.5), 0.55);
   }
   if (showContours && hasField) {
     float level = smoothly(field, theta, phi) / interval;

@@ -51,7 +51,8 @@ class GlobeView {
     const globes = [{ isBack: false, x: width / 2, y: (height - 26) / 2, radius: radius * this.app.camera.zoom }];
     if (wide > 0.62 * radius && this.app.camera.zoom <= 1.001) {
       const small = Math.min(0.36 * radius, 0.33 * wide);
-      globes[0].x = radius + Math.max(6, (wide - 2 * small) / 2.6);
+      // Room for the legend at the left, where there is some.
+      globes[0].x = radius + Math.max(6, Math.min(wide - 2 * small - 14, Math.max(145, (wide - 2 * small) / 2.6)));
       globes.push({ isBack: true, x: width - small - 4, y: small + 20, radius: small });
     }
     for (const g of globes) g.frame = this.app.camera.frame(g.isBack);
@@ -220,7 +221,7 @@ function drawAtom(pen, x, y, atom, size, isLabelled) {
 
 // A horizontal bar of colours with its ticks, at the bottom of a stage.
 function drawBar(pen, width, height, scale, table, label) {
-  const wide = Math.min(320, 0.5 * width), x = (width - wide) / 2 + 40, y = height - 26, tall = 7;
+  const words = pen.measureText(label).width + 8, wide = Math.min(320, 0.5 * width), x = (width - wide - words) / 2 + words, y = height - 26, tall = 7;
   for (let i = 0; i < wide; i++) {
     const c = 3 * Math.round((255 * i) / (wide - 1));
     pen.fillStyle = `rgb(${table[c]},${table[c + 1]},${table[c + 2]})`;

@@ -138,7 +138,7 @@ class App {
       view.draw(states[i], scale);
       const e = this.exhibits[i], verdict = e.track?.verdicts[states[i]], words = [`t = ${short(e.times[states[i]], 6)}`];
       if (e.track) { const n = e.seenAt(states[i]).length; words.push(`${n} atom${n === 1 ? "" : "s"}`); }
-      if (verdict) words.push(verdict);
+      if (verdict) words.push(`verdict: ${verdict}`);
       if (view.told !== words.join()) { view.told = words.join(); view.state.textContent = words.join(" · "); }
     });
     for (const chart of this.charts) chart.draw();
