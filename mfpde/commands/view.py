@@ -99,14 +99,15 @@ def _loaded(store: Path) -> Run:
 
 
 def _differences(stores: Sequence[Path]) -> list[dict[str, Any]]:
-    """The settings in which the stores differ, of each."""
+    """The settings in which the stores that hold some differ, of each."""
     settings = [_flat(_settings(store)) for store in stores]
-    keys = list(dict.fromkeys(key for one in settings for key in one))
+    known = [one for one in settings if one]
+    keys = list(dict.fromkeys(key for one in known for key in one))
     varied = [
         key
         for key in keys
         if not key.startswith(NOT_SHOWN)
-        and len({repr(one.get(key)) for one in settings}) > 1
+        and len({repr(one.get(key)) for one in known}) > 1
     ]
     return [{key: one[key] for key in varied if key in one} for one in settings]
 

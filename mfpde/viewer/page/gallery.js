@@ -77,7 +77,8 @@ function drawThumbnail(canvas, run) {
 // A globe by the processor, seen from where the mass is.
 function drawSmallGlobe(pen, canvas, grid, values, scale) {
   const size = Math.min(canvas.width, canvas.height), image = pen.createImageData(canvas.width, canvas.height);
-  const camera = cameraTowards(grid, values), [right, up, near] = camera.frame(), rows = rowsAgainstColatitude(grid.colatitudes);
+  const camera = cameraTowards(grid, values), [right, up, near] = camera.frame(), polar = grid.colatitudes[0];
+  const step = (grid.colatitudes[grid.rows - 1] - polar) / (grid.rows - 1);
   const light = [-0.4507, 0.5008, 0.7391], radius = 0.48 * size;
   for (let py = 0; py < canvas.height; py++) {
     for (let px = 0; px < canvas.width; px++) {
@@ -85,7 +86,7 @@ function drawSmallGlobe(pen, canvas, grid, values, scale) {
       const edge = (1 - Math.hypot(x, y)) * radius + 0.5;
       if (edge <= 0) continue;
       const z = Math.sqrt(Math.max(rest, 0)), p = [0, 1, 2].map((i) => x * right[i] + y * up[i] + z * near[i]);
-      const row = rows[Math.round((Math.acos(Math.max(-1, Math.min(1, p[2]))) / Math.PI) * (LOOKUP - 1))];
+      const row = (Math.acos(Math.max(-1, Math.min(1, p[2]))) - polar) / step;
       const column = ((Math.atan2(p[1], p[0]) - grid.first) / TURN) * grid.columns;
       const r = Math.floor(row), c = Math.floor(column), u = row - r, v = column - c;
       const at = (i, j) => {

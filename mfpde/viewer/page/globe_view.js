@@ -65,9 +65,10 @@ class GlobeView {
     if (!width) return;
     const globes = this.layout(width, height), land = exhibit.landscapeAt(exhibit.times[k]);
     if (globe) {
-      if (k !== this.shown) { globe.setState(exhibit, k); this.shown = k; }
+      const key = [k, scale.low, scale.high, scale.isLog].join();
+      if (key !== this.shown) { globe.setState(exhibit, k, scale); this.shown = key; }
       globe.setLandscape(land);
-      globe.draw(globes, scale, app.options);
+      globe.draw(globes, app.options);
     } else {
       pen.fillStyle = INK; pen.fillText(this.problem, 10, 20);
     }
@@ -78,7 +79,7 @@ class GlobeView {
     }
     const isField = app.options.ground && land?.field;
     if (isField) {
-      const reach = Math.max(Math.abs(land.field.low), Math.abs(land.field.high)) || 1;
+      const reach = unitOf(land.field);
       drawBar(pen, width, height, new Scale(-reach, reach), POTENTIAL, "potential V");
     } else if (exhibit.gridAt(k)) drawBar(pen, width, height, scale, COLOURS, "density ρ, per unit area");
     this.drawLegend(pen, height, land, k);
