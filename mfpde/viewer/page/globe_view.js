@@ -68,7 +68,7 @@ class GlobeView {
       const key = [k, scale.low, scale.high, scale.isLog].join();
       if (key !== this.shown) { globe.setState(exhibit, k, scale); this.shown = key; }
       globe.setLandscape(land);
-      globe.draw(globes, app.options);
+      globe.draw(globes, { ...app.options, sharpness: app.sharpness });
     } else {
       pen.fillStyle = INK; pen.fillText(this.problem, 10, 20);
     }

@@ -6,6 +6,7 @@ class App {
   constructor() {
     Object.assign(this, { exhibits: [], views: [], charts: [], times: [0], index: 0, isPlaying: false, camera: new Camera(), read: new Map() });
     this.options = { neurons: true, contours: false, ground: false, atoms: true, paths: true, fit: false };
+    this.sharpness = 1;
     this.isLog = false;
     this.drawn = 0;
     this.listen();
@@ -171,9 +172,12 @@ class App {
     this.isPlaying = true;
     const button = element("play");
     button.textContent = "❚❚"; button.setAttribute("aria-pressed", "true"); button.setAttribute("aria-label", "Pause");
-    let before = performance.now(), due = 0;
+    let before = performance.now(), due = 0, late = 0;
     const step = (now) => {
       if (!this.isPlaying) return;
+      // Where pictures come late, globes have fewer pixels until the end.
+      late = now - before > 45 ? late + 1 : 0;
+      if (late > 2) this.sharpness = 0.5;
       due += ((now - before) / 1000) * Number(element("speed").value);
       before = now;
       const ahead = Math.floor(due);
@@ -185,6 +189,7 @@ class App {
 
   pause() {
     this.isPlaying = false;
+    if (this.sharpness < 1) { this.sharpness = 1; this.invalidate(); }
     const button = element("play");
     button.textContent = "▶"; button.setAttribute("aria-pressed", "false"); button.setAttribute("aria-label", "Play");
   }
