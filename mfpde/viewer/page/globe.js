@@ -60,7 +60,8 @@ void main() {
   }
   if (showContours && hasField) {
     float level = textureLod(field, there, 0.0).r / interval;
-    float away = abs(fract(level - 0.5) - 0.5) / max(fwidth(level), 1e-6);
+    // Between whole steps, so that a dead zone, where V = 0, is no contour as a whole.
+    float away = abs(fract(level) - 0.5) / max(fwidth(level), 1e-6);
     base = mix(base, vec3(0.15), 0.6 * (1.0 - smoothstep(0.4, 1.2, away / ratio)));
   }
   colour = vec4(base * (0.82 + 0.18 * max(dot(seen, LIGHT), 0.0)), 1.0);

@@ -114,7 +114,7 @@ class LineView {
     for (const [angle, text, align, dx, dy] of [[0, "0", "left", 4, 4], [Math.PI / 2, "π/2", "center", 0, -4], [Math.PI, "π", "right", -4, 4], [1.5 * Math.PI, "3π/2", "center", 0, 12]]) {
       const [px, py] = at(angle, radius + room + 1);
       pen.textAlign = align;
-      pen.fillText(text, Math.max(12, Math.min(width - 12, px + dx)), py + dy);
+      pen.fillText(text, Math.max(12, Math.min(width - 12, px + dx)), Math.max(10, Math.min(height - 3, py + dy)));
     }
     const own = this.exhibit.atomsAt(k);
     if (this.exhibit.frames.atoms.crowd) {
