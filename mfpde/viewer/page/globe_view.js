@@ -214,10 +214,13 @@ function drawAtom(pen, x, y, atom, size, isLabelled) {
     if (whole - there > 0.1 * whole) ring(radius(whole), [2, 3]);
   }
   if (!isLabelled) return;
-  pen.textAlign = "left";
   const extra = whole - there > 5e-4 && there > 0 ? ` (+${short(whole - there, 2)})` : "";
   const text = there > 0 ? short(there) + extra : `forming, ${short(whole)}`;
-  haloed(pen, text, x + Math.max(radius(there > 0 ? Math.max(there, extra ? whole : there) : whole), 3) + 5, y + 4);
+  const beside = Math.max(radius(there > 0 && !extra ? there : whole), 3) + 5;
+  const isAtEdge = x + beside + pen.measureText(text).width > pen.canvas.clientWidth;
+  pen.textAlign = isAtEdge ? "right" : "left";
+  haloed(pen, text, isAtEdge ? x - beside : x + beside, y + 4);
+  pen.textAlign = "left";
 }
 
 // A horizontal bar of colours with its ticks, at the bottom of a stage.

@@ -189,14 +189,7 @@ class LineView {
     pen.beginPath();
     outline.forEach((p, i) => (i ? pen.lineTo(...p) : pen.moveTo(...p)));
     pen.strokeStyle = DENSITY; pen.lineWidth = 1.5; pen.stroke();
-    if (app.options.atoms) {
-      for (const atom of markedAtoms(exhibit, k)) {
-        const px = x(((atom.place[0] % TURN) + TURN) % TURN), there = atom.arrived ?? atom.mass;
-        pen.strokeStyle = ATOM; pen.lineWidth = 1.4;
-        if (atom.own) { pen.beginPath(); pen.moveTo(px, bottom); pen.lineTo(px, bottom - (bottom - top) * Math.min(1, atom.mass)); pen.stroke(); }
-        drawAtom(pen, px, Math.max(top + 8, atom.own ? bottom - (bottom - top) * Math.min(1, atom.mass) : y(this.at(curve, atom.place[0]))), { ...atom, mass: Math.min(atom.mass, 1), arrived: Math.min(there, 1) }, 0.55, true);
-      }
-    }
+    if (app.options.atoms) this.drawAtoms(pen, k, { x, top, bottom, heightOf: (angle) => y(this.at(curve, angle)) });
     const angles = (base) => {
       pen.fillStyle = INK; pen.textAlign = "center"; pen.strokeStyle = MUTED; pen.lineWidth = 0.7;
       for (const [angle, text] of this.ticks()) { pen.beginPath(); pen.moveTo(x(angle), base); pen.lineTo(x(angle), base + 4); pen.stroke(); pen.fillText(text, x(angle), base + 16); }
@@ -205,6 +198,21 @@ class LineView {
     if (!hasLand) { angles(bottom); return; }
     this.drawLandscape(pen, land, { left, right, top: bottom + 26, bottom: height - 36 }, x);
     angles(height - 36);
+  }
+
+  // Atoms that the state carries as stems, as high as their mass (the whole height is 1).
+  drawAtoms(pen, k, { x, top, bottom, heightOf }) {
+    const { exhibit } = this, angleOf = (atom) => ((atom.place[0] % TURN) + TURN) % TURN;
+    const own = exhibit.frames.atoms.crowd ? [] : exhibit.atomsAt(k), topOf = (atom) => bottom - (bottom - top) * Math.min(1, atom.mass);
+    for (const atom of own) {
+      pen.strokeStyle = ATOM; pen.lineWidth = 1.6;
+      pen.beginPath(); pen.moveTo(x(angleOf(atom)), bottom); pen.lineTo(x(angleOf(atom)), topOf(atom)); pen.stroke();
+    }
+    if (own.length) { pen.fillStyle = ATOM; pen.textAlign = "right"; pen.fillText("stems: atoms, full height = mass 1", x(this.span), top - 10); }
+    for (const atom of markedAtoms(exhibit, k)) {
+      const angle = angleOf(atom), stem = own.find((o) => Math.abs(Math.sin((angleOf(o) - angle) / 2)) < 1e-3);
+      drawAtom(pen, x(angle), Math.max(top + 8, stem ? topOf(stem) : heightOf(angle)), atom, 0.55, true);
+    }
   }
 
   drawLandscape(pen, land, box, x) {
@@ -237,7 +245,7 @@ class LineView {
     land.neurons.forEach((neuron, index) => {
       const angle = this.isZonal ? (neuron.a[0] > 0 ? 0 : Math.PI) : (Math.atan2(neuron.a[1], neuron.a[0]) + TURN) % TURN;
       triangle(pen, x(angle), box.top, 5, neuron.w, colourOfNeuron(index, count));
-      if (count <= NEURONS.length) { pen.font = "italic " + FONT; pen.textAlign = "left"; haloed(pen, `a${"₁₂₃₄₅₆"[index]}`, x(angle) + 7, box.top + 13); pen.font = SMALL; }
+      if (count <= NEURONS.length) { pen.font = "italic " + FONT; const isAtEdge = x(angle) + 24 > box.right; pen.textAlign = isAtEdge ? "right" : "left"; haloed(pen, `a${"₁₂₃₄₅₆"[index]}`, x(angle) + (isAtEdge ? -7 : 7), box.top + 13); pen.font = SMALL; }
     });
   }
 
