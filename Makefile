@@ -4,6 +4,8 @@
 # make test-all   everything that can be checked, an hour or so: the same with the slow tests;
 #              three rounds of new examples for the tests with random ones; the whole
 #              validation, and whether it notices faults that are put into the package
+# make chromium   a browser for the tests of `mfpde view`, where apt-get can bring one; `test`
+#              asks for it, and without one skips those tests with the reason
 # make bench   the package beside what one would write instead, growth, scale, a transport suite:
 #              a table of ratios (half an hour or so)
 #
@@ -15,7 +17,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup run test test-all bench fast check explore fftw clean
+.PHONY: setup run test test-all bench fast check explore fftw chromium clean
 
 setup: $(READY)
 
@@ -66,7 +68,25 @@ check: $(READY)
 fast: $(READY)
 	$(BIN)/python -m pytest -q -n 2
 
-test: check fast
+# The page of `mfpde view` is tested in it; with half a minute it is not a part of `setup`.
+chromium:
+	@for browser in chromium chromium-browser google-chrome; do \
+	  if command -v $$browser >/dev/null; then exit 0; fi; \
+	done; \
+	if ! command -v apt-get >/dev/null; then \
+	  echo "No chromium, and no apt-get to bring it: tests in a browser will be skipped."; exit 0; \
+	elif [ "$$(id -u)" = 0 ]; then as_root=""; \
+	elif sudo -n true 2>/dev/null; then as_root="sudo -n"; \
+	else \
+	  echo "No chromium, and no right to install it: tests in a browser will be skipped."; \
+	  echo "To run them:  sudo apt-get install chromium"; exit 0; \
+	fi; \
+	echo "Installing chromium for the tests in a browser (about half a minute)."; \
+	{ $$as_root apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -y -qq chromium >/dev/null; } || \
+	  echo "chromium could not be installed: tests in a browser will be skipped."
+
+test: check chromium fast
 
 # A failure prints the line that repeats it (@reproduce_failure).
 explore: $(READY)

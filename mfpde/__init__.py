@@ -26,6 +26,7 @@ _PACKAGES = {
     "terms",
     "tracking",
     "transport",
+    "viewer",
 }
 __all__ = [name for name in __all__ if name not in _PACKAGES]
 

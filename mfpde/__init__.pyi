@@ -51,6 +51,9 @@ from . import (
 from . import (
     transport as transport,
 )
+from . import (
+    viewer as viewer,
+)
 from .branches import (
     BranchEvent as BranchEvent,
 )
@@ -281,4 +284,7 @@ from .tracking import (
 )
 from .version import (
     __version__ as __version__,
+)
+from .viewer import (
+    view as view,
 )

@@ -26,6 +26,7 @@ _PLACES = {
     "resume": "resume",
     "show": "report",
     "plot": "report",
+    "view": "view",
     "compare": "report",
     "theory": "theory",
     "minimize": "stationary",
@@ -192,6 +193,21 @@ def _add_stored(commands: _Commands) -> None:
     plot = commands.add_parser("plot", help="draw a stored run as PDF and PNG")
     plot.add_argument("store", metavar="X.zarr")
     plot.add_argument("--out", metavar="F.pdf", help="by default beside the store")
+    view = commands.add_parser(
+        "view", help="write stored runs as one HTML page, to be opened in a browser"
+    )
+    view.add_argument(
+        "stores",
+        nargs="+",
+        metavar="X.zarr",
+        help="a run, two to compare, or a folder of stores as a sweep leaves it",
+    )
+    view.add_argument("--out", metavar="F.html", help="by default beside the store")
+    view.add_argument(
+        "--track",
+        action="store_true",
+        help="follow the atoms of runs that were stored without their paths",
+    )
     compare = commands.add_parser(
         "compare", help="compare a stored run with particles from the same start"
     )

@@ -1,0 +1,158 @@
+"""The page itself: template, style, scripts, colours and runs in one file.
+
+The page asks nothing of the network, and says so to the browser (its content security policy
+allows no address at all).  The same runs give the same bytes.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib import colormaps
+
+from mfpde.arrays import shown
+from mfpde.runs.run import Run
+from mfpde.viewer.exhibit import Exhibit, exhibit_of
+
+DENSITY_MAP = "YlGnBu"
+"""As in the pictures of :mod:`mfpde.plotting`: light where there is little, dark at the mass."""
+POTENTIAL_MAP = "RdBu_r"
+COLOURS = 256
+SCRIPTS = (
+    "reading.js",
+    "geometry.js",
+    "globe.js",
+    "globe_view.js",
+    "line_view.js",
+    "charts.js",
+    "gallery.js",
+    "viewer.js",
+)
+ROOM = 7_000_000
+"""Numbers of two bytes for the states of all runs: 19 MB if nothing deflates."""
+MANY = 2
+"""Of more runs than that, a page leaves half of the room to what is told of each."""
+
+
+class NamedRun(NamedTuple):
+    """A run with its name on the page, and what tells it from the others."""
+
+    name: str
+    run: Run
+    parameters: dict[str, Any]
+
+
+def view(
+    run: Run,
+    *others: Run,
+    path: str | Path = "view.html",
+    names: Sequence[str] | None = None,
+) -> Path:
+    """Write runs as one HTML page that opens from disk, without any network.
+
+    One run fills the page; of two both stand side by side with one slider; more are shown
+    small, each of which opens.  The sphere is a globe to turn, the circle a ring and a curve,
+    a zonal density a curve; with atoms and their paths (where the run has a track), the
+    neurons' half-spaces and the landscape V, and the diagnostics.  A page stays below 20 MB:
+    what had to be coarsened for that is said on it.
+
+    Parameters
+    ----------
+    run, others
+        Runs with saved states: on a circle, a sphere, a zonal grid, or particles on S^1 and
+        S^2.  ``run.tracked()`` brings the paths of the atoms.
+    path
+        Where to write; missing folders are made.
+    names
+        What the runs are called on the page, one name for each; by default their numbers.
+
+    Returns
+    -------
+    The path of the page.
+
+    Raises
+    ------
+    ValueError
+        If a run has no saved states or no picture, names do not fit the runs, or the path is
+        a folder.
+    """
+    runs = [run, *others]
+    for index, one in enumerate(runs):
+        # Annotations bind no caller.
+        given: object = one
+        if not isinstance(given, Run):
+            raise ValueError(f"run {index + 1} = {shown(given)} must be a Run")
+    called = [f"run {k + 1}" for k in range(len(runs))] if names is None else names
+    if isinstance(called, str) or len(called) != len(runs):
+        raise ValueError(
+            f"names = {shown(called)} must be a list with a name for each of the "
+            f"{len(runs)} runs"
+        )
+    place = Path(path)
+    if place.is_dir():
+        raise ValueError(
+            f"path = {str(path)!r} is a folder: give the name of a file in it, as in "
+            f"{str(place / 'view.html')!r}"
+        )
+    named = [NamedRun(str(n), r, {}) for n, r in zip(called, runs, strict=True)]
+    return write_page(named, place, count=len(named))
+
+
+def write_page(runs: Iterable[NamedRun], path: Path, *, count: int) -> Path:
+    """Write a page of ``count`` runs, which are taken one by one."""
+    room = (ROOM if count <= MANY else ROOM // 2) // max(count, 1)
+    exhibits = [
+        exhibit_of(one.run, one.name, parameters=one.parameters, room=room)
+        for one in runs
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page_of(exhibits), "utf-8")
+    return path
+
+
+def page_of(exhibits: Sequence[Exhibit]) -> str:
+    """Return the page's text."""
+    parts = files("mfpde.viewer") / "page"
+    names = ", ".join(exhibit.card["name"] for exhibit in exhibits[:MANY])
+    if len(exhibits) > MANY:
+        names = f"{len(exhibits)} runs"
+    told = {
+        "runs": [exhibit.card for exhibit in exhibits],
+        "colours": {
+            "density": _colours(DENSITY_MAP),
+            "potential": _colours(POTENTIAL_MAP),
+        },
+    }
+    numbers = "\n".join(
+        f'<script type="text/plain" id="numbers-{k}">{exhibit.text}</script>'
+        for k, exhibit in enumerate(exhibits)
+    )
+    scripts = "\n".join((parts / name).read_text("utf-8") for name in SCRIPTS)
+    page = (parts / "template.html").read_text("utf-8")
+    for name, text in (
+        ("title", html.escape(names)),
+        ("style", (parts / "viewer.css").read_text("utf-8")),
+        ("runs", _inside_script(told)),
+        ("numbers", numbers),
+        ("scripts", scripts),
+    ):
+        page = page.replace(f"<!--{name}-->", text)
+    return page
+
+
+def _inside_script(told: Any) -> str:
+    """JSON that no text inside can end as a script before its time."""
+    text = json.dumps(told, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def _colours(name: str) -> str:
+    """The colours of a map, six hexadecimal digits each."""
+    table = colormaps[name](np.arange(COLOURS) / (COLOURS - 1), bytes=True)
+    return bytes(table[:, :3].tobytes()).hex()
