@@ -118,6 +118,9 @@ from .particles import (
     solve_particles as solve_particles,
 )
 from .plotting import (
+    animate as animate,
+)
+from .plotting import (
     plot_atom_paths as plot_atom_paths,
 )
 from .plotting import (

@@ -27,6 +27,7 @@ _PLACES = {
     "show": "report",
     "plot": "report",
     "compare": "report",
+    "animate": "animate",
     "theory": "theory",
     "minimize": "stationary",
     "verify": "verify",
@@ -192,6 +193,7 @@ def _add_stored(commands: _Commands) -> None:
     plot = commands.add_parser("plot", help="draw a stored run as PDF and PNG")
     plot.add_argument("store", metavar="X.zarr")
     plot.add_argument("--out", metavar="F.pdf", help="by default beside the store")
+    _add_animate(commands)
     compare = commands.add_parser(
         "compare", help="compare a stored run with particles from the same start"
     )
@@ -202,6 +204,26 @@ def _add_stored(commands: _Commands) -> None:
         metavar="N",
         help="by default those stored beside the run, else 2000",
     )
+
+
+def _add_animate(commands: _Commands) -> None:
+    film = commands.add_parser("animate", help="write a stored run as a film")
+    film.add_argument("store", metavar="X.zarr")
+    film.add_argument(
+        "film", metavar="FILM.mp4", help="the file: .mp4 (needs ffmpeg) or .gif"
+    )
+    film.add_argument("--view", choices=("globe", "map", "curve"))
+    film.add_argument("--frames-per-second", type=int, default=15, metavar="F")
+    film.add_argument("--frames", type=int, metavar="N", help="so many saves at most")
+    film.add_argument(
+        "--log",
+        action=argparse.BooleanOptionalAction,
+        help="logarithmic scale; by default if a density exceeds 50 means",
+    )
+    film.add_argument(
+        "--particles", action="store_true", help="the particles beside the run"
+    )
+    _add_quiet(film)
 
 
 def _add_minimize(commands: _Commands) -> None:
