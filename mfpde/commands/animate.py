@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from mfpde.commands import DONE
 from mfpde.commands.answers import check_file_place, say
+from mfpde.notebook import progress_bar
 from mfpde.storage import PARTICLES, load
 
 
@@ -31,9 +32,5 @@ def animate(arguments: argparse.Namespace) -> int:
 
 
 def _bar(frames: Iterable[int]) -> Iterable[int]:
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    hidden = not sys.stderr.isatty()
-    return track(frames, "drawing frames", console=console, disable=hidden)
+    with progress_bar(disable=not sys.stderr.isatty()) as bar:
+        yield from bar.track(frames, description="drawing frames")

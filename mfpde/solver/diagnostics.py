@@ -23,7 +23,7 @@ from mfpde.atoms import atoms_of_state
 from mfpde.detection import ball_radius, largest_ball_mass
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.measures.events import Event
+from mfpde.measures.events import Event, Events
 from mfpde.measures.measure import AnyMeasure, Density, Measure
 from mfpde.runs.layers import Layers
 from mfpde.runs.observer import Observer
@@ -289,7 +289,7 @@ class Recorder:
             final=measure_of(final, self.geometry),
             final_time=final_time,
             statistics=statistics,
-            events=tuple(self.events) or found,
+            events=Events(self.events or found),
             track=track,
             refinements=tuple(self.refinements),
             quantities=self.quantities,

@@ -15,6 +15,7 @@ import xarray as xr
 import zarr
 
 from mfpde.geometry import Geometry
+from mfpde.measures.events import Events
 from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.run import Run
@@ -151,7 +152,7 @@ def _loaded(
         final_time=reached,
         statistics=json.loads(attributes.get("statistics", "{}")),
         # A process may have been killed between events and the save after them.
-        events=tuple(
+        events=Events(
             event
             for event in stored_events(attributes.get(EVENTS), track)
             if event.time <= final_time
