@@ -11,7 +11,7 @@ from mfpde.arrays import FloatArray
 from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.measures.events import Event, Events
+from mfpde.measures.events import Events
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.notebook import DATASET, Printed, made
 from mfpde.runs.layers import Dynamics, Layers
