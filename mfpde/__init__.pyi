@@ -171,6 +171,9 @@ from .plotting import (
 from .plotting import (
     save_figure as save_figure,
 )
+from .runs.citations import (
+    cite as cite,
+)
 from .runs.layers import (
     Layers as Layers,
 )

@@ -28,6 +28,7 @@ _PLACES = {
     "plot": "report",
     "compare": "report",
     "animate": "animate",
+    "cite": "cite",
     "theory": "theory",
     "minimize": "stationary",
     "verify": "verify",
@@ -188,8 +189,13 @@ def _add_resume(commands: _Commands) -> None:
 
 
 def _add_stored(commands: _Commands) -> None:
-    show = commands.add_parser("show", help="summarise a stored run")
+    show = commands.add_parser(
+        "show", help="summarise a stored run, or say how two differ"
+    )
     show.add_argument("store", metavar="X.zarr")
+    show.add_argument("other", nargs="?", metavar="Y.zarr")
+    cite = commands.add_parser("cite", help="print BibTeX for what a stored run used")
+    cite.add_argument("store", metavar="X.zarr")
     plot = commands.add_parser("plot", help="draw a stored run as PDF and PNG")
     plot.add_argument("store", metavar="X.zarr")
     plot.add_argument("--out", metavar="F.pdf", help="by default beside the store")

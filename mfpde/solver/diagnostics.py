@@ -29,6 +29,7 @@ from mfpde.runs.layers import Layers
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import HELD_BACK, Quantity, Refinement, Run
 from mfpde.runs.stopping import StopReason
+from mfpde.runs.wall_times import WallTimes
 from mfpde.terms import PointMasses
 from mfpde.tracking import Tracker
 from mfpde.transport import Flow, State
@@ -227,6 +228,7 @@ class Recorder:
     refinements: list[Refinement] = field(default_factory=list)
     held_back: str = ""
     layers: Layers | None = None
+    watch: WallTimes = field(default_factory=WallTimes)
 
     def begin(self, observers: Iterable[Observer | None]) -> None:
         """Let those of the ``observers`` that are not None see the run from now on."""
@@ -252,13 +254,15 @@ class Recorder:
         self.states.append(measure)
         self.rows.append(row)
         if self.tracker is not None:
-            self.tracker.observe(at, measure, self.events)
-        for observer in self.observers:
-            if self.tracker is not None:
-                observer.follow(self.tracker)
-            if self.events:
-                observer.tell(self.events)
-            observer.save(at, measure, row)
+            with self.watch.part("detection"):
+                self.tracker.observe(at, measure, self.events)
+        with self.watch.part("storage"):
+            for observer in self.observers:
+                if self.tracker is not None:
+                    observer.follow(self.tracker)
+                if self.events:
+                    observer.tell(self.events)
+                observer.save(at, measure, row)
 
     def refined(self, refinement: Refinement) -> None:
         """Note a doubling of the grid."""
