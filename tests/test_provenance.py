@@ -98,7 +98,7 @@ def test_stores_of_before_say_nothing_and_load(run, tmp_path, capsys) -> None:
     del group.attrs["provenance"]
     assert stored_provenance(store) == []
     assert mfpde.load(store).statistics == run.statistics
-    assert main(["show", str(store)]) == 0
+    assert main(["show", str(store), "--origin"]) == 0
     assert "made by" not in capsys.readouterr().out
 
 
@@ -155,7 +155,7 @@ def test_a_run_says_where_its_time_went(run) -> None:
 
 def test_show_says_where_a_run_was_made(run, tmp_path, capsys) -> None:
     mfpde.save(run, tmp_path / "run.zarr")
-    assert main(["show", str(tmp_path / "run.zarr")]) == 0
+    assert main(["show", str(tmp_path / "run.zarr"), "--origin"]) == 0
     said = capsys.readouterr().out
     assert f"numpy {np.__version__}" in said
     assert "transport " in said

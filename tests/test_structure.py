@@ -57,7 +57,6 @@ def test_no_module_is_long() -> None:
     assert long == {}
 
 
-@pytest.mark.xfail(strict=True, reason=UNMET)
 def test_half_of_the_modules_are_short() -> None:
     assert statistics.median(lengths().values()) <= LARGEST_MEDIAN
 

@@ -194,6 +194,9 @@ def _add_stored(commands: _Commands) -> None:
     )
     show.add_argument("store", metavar="X.zarr")
     show.add_argument("other", nargs="?", metavar="Y.zarr")
+    show.add_argument(
+        "--origin", action="store_true", help="also versions, commit and wall times"
+    )
     cite = commands.add_parser("cite", help="print BibTeX for what a stored run used")
     cite.add_argument("store", metavar="X.zarr")
     plot = commands.add_parser("plot", help="draw a stored run as PDF and PNG")

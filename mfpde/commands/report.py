@@ -263,7 +263,8 @@ def show(arguments: argparse.Namespace) -> int:
         return DONE
     run = load(arguments.store)
     say(summary(run))
-    say(origin(arguments.store, run))
+    if arguments.origin:
+        say(origin(arguments.store, run))
     if has_particles(arguments.store):
         particles = load(arguments.store, group=PARTICLES)
         say(f"\nparticles beside: {len(particles.final)}")  # type: ignore[arg-type]

@@ -11,10 +11,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from mfpde.storage.attributes import PROVENANCE
 from mfpde.version import __version__
 
-PROVENANCE = "provenance"
-"""Attribute of a store: one record, as JSON, for each process that wrote it."""
 LIBRARIES = (
     *("numpy", "scipy", "numba", "llvmlite", "shtns", "pyfftw", "POT"),
     *("xarray", "zarr"),
