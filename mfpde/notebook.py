@@ -49,7 +49,8 @@ class Shown:
     def _repr_html_(self) -> str:
         png = made(PICTURE, self)
         parts = [_table(type(self).__name__, self.facts), self._whole()]
-        words = f"<div>{''.join(part for part in parts if part)}</div>"
+        beside = "flex:1 1 24em;min-width:0;overflow-x:auto"
+        words = f'<div style="{beside}">{"".join(parts)}</div>'
         if png is None:
             return words
         data = base64.b64encode(png).decode()

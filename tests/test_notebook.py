@@ -139,6 +139,21 @@ def test_what_has_no_picture_is_a_table() -> None:
     assert not pictures(page)
 
 
+def test_where_a_picture_refuses_the_words_are_shown() -> None:
+    class Empty(Shown):
+        @property
+        def facts(self) -> dict[str, str]:
+            return {"states": "0"}
+
+    def refused(_: Empty) -> None:
+        raise ValueError("there is nothing to draw")
+
+    picture_of.register(Empty, refused)
+    page = Empty()._repr_html_()
+    assert "0</td>" in page
+    assert not pictures(page)
+
+
 def test_a_result_of_ones_own_brings_its_facts_and_its_picture() -> None:
     class Study(Shown):
         @property

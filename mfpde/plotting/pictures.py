@@ -18,7 +18,6 @@ from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measu
 from mfpde.plotting.angle_view import domain_of_geometry, view_of
 from mfpde.plotting.atoms import atoms_in, draw_atoms
 from mfpde.plotting.branch import plot_continuation
-from mfpde.plotting.convergence import plot_convergence
 from mfpde.plotting.curve import draw_stems, mass_axis, stem_atoms
 from mfpde.plotting.overview import plot_energy
 from mfpde.plotting.phases import plot_phase_diagram
@@ -36,7 +35,6 @@ from mfpde.plotting.style import (
 )
 from mfpde.runs.run import Run
 from mfpde.stationary import Minimum, PolishedAtoms
-from mfpde.studies import AtomConvergence
 from mfpde.theory import PhaseDiagram
 
 DOTS_PER_INCH = 80
@@ -47,7 +45,11 @@ AREA_PER_MASS = 120.0
 @styled
 def small_png(result: object) -> bytes | None:
     """Return the small picture of a result as a PNG, or None without one."""
-    figure = picture_of(result)
+    try:
+        figure = picture_of(result)
+    except ValueError:
+        # Pictures refuse what they have nothing to draw of; the table is there all the same.
+        return None
     if figure is None:
         return None
     drawn = io.BytesIO()
@@ -132,17 +134,12 @@ def _(branch: Continuation) -> Figure | None:
 
 
 @picture_of.register
-def _(study: AtomConvergence) -> Figure | None:
-    return _resized(plot_convergence(study), height=HEIGHT, width=2 * WIDTH)
-
-
-@picture_of.register
 def _(diagram: PhaseDiagram) -> Figure | None:
     return _resized(plot_phase_diagram(diagram), height=1.2 * HEIGHT)
 
 
-def _resized(figure: Figure, *, height: float, width: float = 1.3 * WIDTH) -> Figure:
-    figure.set_size_inches(width, height)
+def _resized(figure: Figure, *, height: float) -> Figure:
+    figure.set_size_inches(1.3 * WIDTH, height)
     return figure
 
 
