@@ -4,7 +4,13 @@ The names in ``__init__.pyi`` are the public interface.  Each is loaded, with th
 it needs, when it is first used.
 """
 
+import importlib
+from collections.abc import Callable
+from typing import Any
+
 import lazy_loader
+
+from mfpde.notebook import DATASET, PICTURE, let_make
 
 __getattr__, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
@@ -33,3 +39,12 @@ __all__ = [name for name in __all__ if name not in _PACKAGES]
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _made_by(module: str, function: str) -> Callable[[object], Any]:
+    """Return a function of a module that is loaded when it is called."""
+    return lambda result: getattr(importlib.import_module(module), function)(result)
+
+
+let_make(PICTURE, _made_by("mfpde.plotting.pictures", "small_png"))
+let_make(DATASET, _made_by("mfpde.storage.dataset", "dataset_of"))

@@ -121,6 +121,9 @@ from .particles import (
     solve_particles as solve_particles,
 )
 from .plotting import (
+    animate as animate,
+)
+from .plotting import (
     plot_atom_paths as plot_atom_paths,
 )
 from .plotting import (
@@ -170,6 +173,9 @@ from .plotting import (
 )
 from .plotting import (
     save_figure as save_figure,
+)
+from .runs.citations import (
+    cite as cite,
 )
 from .runs.layers import (
     Layers as Layers,

@@ -1,11 +1,28 @@
 """Results at a prompt and in a notebook: a line, a table, a picture."""
 
+import base64
+import dataclasses
 import html
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
+from nbclient import NotebookClient
+from PIL import Image
+from rich.console import Console
 
 import mfpde
+from mfpde.measures.events import Event, Events
+from mfpde.notebook import Shown
+from mfpde.plotting.pictures import picture_of
+from mfpde.runs.observer import Progress, progress_line
+from mfpde.runs.stopping import StopReason
 
 CIRCLE = mfpde.Circle(64)
 NEURON = mfpde.Perceptron([[1.0, 0.0]], [-0.5])
@@ -46,11 +63,219 @@ def test_a_prompt_shows_one_line(results, run) -> None:
 
 def test_a_notebook_shows_what_print_does(results) -> None:
     for shown in results:
-        assert shown._repr_html_() == f"<pre>{html.escape(str(shown))}</pre>"
+        assert f"<pre>{html.escape(str(shown))}</pre>" in shown._repr_html_()
 
 
-def test_signs_of_less_and_greater_are_no_tags(run) -> None:
-    assert run._repr_html_().count("<") == 2
+def test_words_are_no_tags(run) -> None:
+    named = dataclasses.replace(run, stop=StopReason("kind", "a < b & <script>"))
+    page = named._repr_html_()
+    assert "<script>" not in page
+    assert "a &lt; b &amp; &lt;script&gt;" in page
+
+
+# Pictures and tables ----------------------------------------------------------------------------
+
+
+def pictures(page: str) -> list[Image.Image]:
+    found = re.findall(r'src="data:image/png;base64,([^"]+)"', page)
+    return [Image.open(io.BytesIO(base64.b64decode(data))) for data in found]
+
+
+@pytest.fixture(scope="module")
+def drawn(run) -> list[object]:
+    """Results of all kinds that have a picture."""
+    minimum = mfpde.minimize(EQUATION, CIRCLE)
+    sphere = mfpde.uniform(mfpde.Sphere(32))
+    return [
+        run,
+        run.final,
+        run.final.density,
+        mfpde.Atoms(np.eye(3)),
+        sphere,
+        mfpde.Measure(mfpde.Density(sphere.geometry, sphere.values / 3)),
+        mfpde.uniform(mfpde.Zonal(5, 64)),
+        mfpde.quantized(sphere, 100),
+        mfpde.concentration(run.final, EQUATION),
+        minimum,
+        mfpde.polish(EQUATION, minimum.measure),
+        mfpde.continuation(EQUATION, minimum.atoms, "weight_scale", [1.0, 0.95]),
+    ]
+
+
+def test_results_have_a_small_picture_and_stay_small(drawn) -> None:
+    for shown in drawn:
+        page = shown._repr_html_()
+        (picture,) = pictures(page)
+        assert 150 < picture.width < 800
+        assert len(np.unique(np.array(picture.convert("L")))) > 5
+        assert len(page) < 60_000, type(shown)
+
+
+def test_tables_say_what_the_results_hold(run, drawn) -> None:
+    for shown in drawn[:-2]:
+        page = shown._repr_html_()
+        assert shown.facts
+        for name, value in shown.facts.items():
+            assert f">{html.escape(name)}</th>" in page
+            assert f">{html.escape(value)}</td>" in page
+    assert run.facts["energy"].startswith(f"{run.energies[0]:.9g}")
+    assert drawn[8].facts["verdict"] == drawn[8].verdict
+    assert drawn[9].facts["energy"] == f"{drawn[9].energy:.12g}"
+
+
+def test_a_picture_needs_no_pyplot_and_nothing_is_drawn_before() -> None:
+    code = (
+        "import sys, mfpde; d = mfpde.uniform(mfpde.Circle(32))\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "assert 'data:image/png' in d._repr_html_()\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_has_no_picture_is_a_table() -> None:
+    page = mfpde.Atoms(np.eye(5))._repr_html_()
+    assert "5 on S^4" in page
+    assert not pictures(page)
+
+
+def test_where_a_picture_refuses_the_words_are_shown() -> None:
+    class Empty(Shown):
+        @property
+        def facts(self) -> dict[str, str]:
+            return {"states": "0"}
+
+    def refused(_: Empty) -> None:
+        raise ValueError("there is nothing to draw")
+
+    picture_of.register(Empty, refused)
+    page = Empty()._repr_html_()
+    assert "0</td>" in page
+    assert not pictures(page)
+
+
+def test_a_result_of_ones_own_brings_its_facts_and_its_picture() -> None:
+    class Study(Shown):
+        @property
+        def facts(self) -> dict[str, str]:
+            return {"runs": "12"}
+
+    assert not pictures(Study()._repr_html_())
+    picture_of.register(
+        Study, lambda _: mfpde.plot_density(mfpde.uniform(CIRCLE)).figure
+    )
+    page = Study()._repr_html_()
+    assert "12</td>" in page
+    assert len(pictures(page)) == 1
+
+
+# Arrays and tables ------------------------------------------------------------------------------
+
+
+def test_a_density_is_an_array(run) -> None:
+    density = run.final.density
+    assert np.array_equal(np.asarray(density), density.values)
+    assert np.asarray(density, dtype=np.float32).dtype == np.float32
+    copied = np.array(density)
+    copied[:] = 0.0
+    assert density.values.max() > 0
+    assert np.isclose(np.sum(density * CIRCLE.areas), 1.0)
+
+
+def test_a_run_is_a_dataset_with_units(run, tmp_path) -> None:
+    dataset = run.to_xarray()
+    assert np.array_equal(dataset["time"], run.times)
+    assert dataset["density"].dims == ("time", "angle")
+    for index, state in enumerate(run.states):
+        assert np.array_equal(dataset["density"][index], state.density.values)
+    assert np.array_equal(dataset["energy"], run.energies)
+    assert dataset["density"].attrs["units"] == "1/rad"
+    assert dataset["angle"].attrs["units"] == "rad"
+    assert dataset.attrs["convention"] == EQUATION.convention
+    # What netCDF takes: plain numbers and words.
+    assert all(isinstance(v, str | int | float) for v in dataset.attrs.values())
+    mfpde.save(run, tmp_path / "run.zarr")
+    again = mfpde.load(tmp_path / "run.zarr").to_xarray()
+    assert dataset.identical(again)
+
+
+def test_a_run_without_saves_is_no_dataset() -> None:
+    run = mfpde.solve(EQUATION, mfpde.uniform(CIRCLE), t_end=0.1, save_at=[0.1])
+    empty = dataclasses.replace(run, times=np.empty(0), states=[], diagnostics={})
+    with pytest.raises(ValueError, match="save_every"):
+        empty.to_xarray()
+
+
+def test_atoms_and_events_are_tables() -> None:
+    atoms = mfpde.Atoms([[1.0, 0.0], [0.0, 1.0]], [0.25, 0.75])
+    table = atoms.to_pandas()
+    assert list(table.columns) == ["mass", "x", "y", "angle"]
+    assert np.allclose(table["angle"], [0.0, np.pi / 2])
+    assert list(mfpde.Atoms(np.eye(4)).to_pandas()) == ["mass", "x1", "x2", "x3", "x4"]
+    merge = Event("merge", 1.5, atoms.points, atoms.masses)
+    birth = Event("birth", 0.5, atoms.points[:1], atoms.masses[:1])
+    events = Events((birth, merge)).to_pandas()
+    assert events["event"].tolist() == [0, 1, 1]
+    assert events["time"].tolist() == [0.5, 1.5, 1.5]
+    assert events["kind"].tolist() == ["birth", "merge", "merge"]
+    assert events["mass"].tolist() == [0.25, 0.25, 0.75]
+    assert len(Events().to_pandas()) == 0
+
+
+def test_events_of_a_run_are_a_tuple_and_a_table(run) -> None:
+    assert isinstance(run.events, tuple)
+    assert len(run.events.to_pandas()["event"].unique()) == len(run.events)
+
+
+# In a notebook ----------------------------------------------------------------------------------
+
+
+def test_progress_is_drawn_into_the_cell(monkeypatch) -> None:
+    import IPython.display
+
+    seen: list[object] = []
+
+    class Output:
+        def update(self, shown: object) -> None:
+            seen.append(shown)
+
+    def display(shown: object, *, display_id: bool) -> Output:
+        assert display_id
+        seen.append(shown)
+        return Output()
+
+    monkeypatch.setattr(IPython.display, "display", display)
+    monkeypatch.setattr("mfpde.notebook.SECONDS_BETWEEN_DRAWINGS", 0.0)
+    console = Console(file=io.StringIO(), force_jupyter=True)
+    records = [Progress(t, 1.0, 0.1, 0.0, 0.5, 1.0, 3) for t in (0.5, 1.0)]
+    with progress_line(console) as report:
+        for record in records:
+            report(record)
+    assert len(seen) >= 3
+    text = Console(file=io.StringIO(), width=200, record=True)
+    text.print(seen[-1])
+    assert "t 1/1  step 3" in text.export_text()
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_first_notebook_runs_and_shows_pictures(monkeypatch) -> None:
+    monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    root = Path(__file__).parents[1]
+    path = root / "examples" / "notebooks" / "first_run.ipynb"
+    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "keep it without"
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    pages = [
+        output.data["text/html"]
+        for cell in notebook.cells
+        for output in cell.get("outputs", ())
+        if "text/html" in output.get("data", {})
+    ]
+    assert sum(len(pictures(page)) for page in pages) >= 3
+    assert any("t 20/20" in html.unescape(page) for page in pages), "progress"
 
 
 def test_pictures_show_themselves_whatever_the_backend(run) -> None:

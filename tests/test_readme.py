@@ -72,7 +72,7 @@ def test_the_commands_run_to_an_earlier_time(elsewhere, capsys) -> None:
     found = commands()
     assert {words[0] for words in found} == {
         *("run", "show", "plot", "compare", "resume", "minimize", "continuation"),
-        *("theory", "study", "phase-diagram", "view"),
+        *("theory", "study", "phase-diagram", "view", "animate", "cite"),
     }
     for words in found:
         arguments = [PAPER if word == "CONFIG.toml" else word for word in words]
@@ -84,7 +84,7 @@ def test_the_commands_run_to_an_earlier_time(elsewhere, capsys) -> None:
             assert code == 0, complaint
     assert {path.name for path in elsewhere.glob("*.*")} >= {
         *("beta10.zarr", "beta10.pdf", "minimum.pdf", "study.csv", "study.pdf"),
-        *("phases.pdf", "beta10.html"),
+        *("phases.pdf", "beta10.html", "beta10.gif", "beta20.zarr"),
     }
 
 

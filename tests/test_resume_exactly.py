@@ -12,6 +12,7 @@ from processes import Processes, processes
 import mfpde
 from mfpde.commands.command_line import main
 from mfpde.runs.stopping import ENDED
+from mfpde.runs.wall_times import PARTS
 from mfpde.solver import going_on
 from mfpde.solver.time_loop import TimeLoop
 from mfpde.storage import RunWriter, StoreError, load, stored_checkpoint
@@ -127,7 +128,7 @@ RUNS = {
     "sphere, tracked": SPHERE.replace("save_every = 0.1", "save_every = 0.5") + TRACKED,
     "sphere, atoms": SPHERE_ATOMS,
 }
-WALL_CLOCK = ("wall_seconds",)
+WALL_CLOCK = ("wall_seconds", *(f"{part}_seconds" for part in PARTS))
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Density
+from mfpde.notebook import Printed
 from mfpde.stationary import PolishedAtoms
 
 TOLERANCE = 1e-12
@@ -21,8 +22,8 @@ ROUNDING = 1e-11
 _NAMES = {"beta": "beta", "weight_scale": "weight scale", "diffusion": "diffusion"}
 
 
-@dataclass(frozen=True, eq=False)
-class StationaryDensity:
+@dataclass(frozen=True, eq=False, repr=False)
+class StationaryDensity(Printed):
     """A density rho with v rho = kappa grad rho.
 
     On a zonal grid ``density`` holds the exact masses of its bands.
@@ -222,8 +223,8 @@ class BranchPoint(NamedTuple):
     event: int | None
 
 
-@dataclass(frozen=True, eq=False)
-class Continuation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Continuation(Printed):
     """A branch of stationary states.
 
     Attributes
@@ -271,6 +272,19 @@ class Continuation:
                 for s in self.states
             ]
         )
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Equation, parameter, states and events, for a notebook."""
+        name = _NAMES[self.parameter]
+        events = {f"{name} = {e.value:.9g}": f"{e.kind}: {e}" for e in self.events}
+        return {
+            "equation": str(self.equation),
+            "convention": self.equation.convention,
+            "states": f"{len(self.states)} in {name}",
+            "end": self.reason,
+            **events,
+        }
 
     def __str__(self) -> str:
         name = _NAMES[self.parameter]

@@ -28,6 +28,8 @@ _PLACES = {
     "plot": "report",
     "view": "view",
     "compare": "report",
+    "animate": "animate",
+    "cite": "cite",
     "theory": "theory",
     "minimize": "stationary",
     "verify": "verify",
@@ -188,8 +190,16 @@ def _add_resume(commands: _Commands) -> None:
 
 
 def _add_stored(commands: _Commands) -> None:
-    show = commands.add_parser("show", help="summarise a stored run")
+    show = commands.add_parser(
+        "show", help="summarise a stored run, or say how two differ"
+    )
     show.add_argument("store", metavar="X.zarr")
+    show.add_argument("other", nargs="?", metavar="Y.zarr")
+    show.add_argument(
+        "--origin", action="store_true", help="also versions, commit and wall times"
+    )
+    cite = commands.add_parser("cite", help="print BibTeX for what a stored run used")
+    cite.add_argument("store", metavar="X.zarr")
     plot = commands.add_parser("plot", help="draw a stored run as PDF and PNG")
     plot.add_argument("store", metavar="X.zarr")
     plot.add_argument("--out", metavar="F.pdf", help="by default beside the store")
@@ -208,6 +218,7 @@ def _add_stored(commands: _Commands) -> None:
         action="store_true",
         help="follow the atoms of runs that were stored without their paths",
     )
+    _add_animate(commands)
     compare = commands.add_parser(
         "compare", help="compare a stored run with particles from the same start"
     )
@@ -218,6 +229,26 @@ def _add_stored(commands: _Commands) -> None:
         metavar="N",
         help="by default those stored beside the run, else 2000",
     )
+
+
+def _add_animate(commands: _Commands) -> None:
+    film = commands.add_parser("animate", help="write a stored run as a film")
+    film.add_argument("store", metavar="X.zarr")
+    film.add_argument(
+        "film", metavar="FILM.mp4", help="the file: .mp4 (needs ffmpeg) or .gif"
+    )
+    film.add_argument("--view", choices=("globe", "map", "curve"))
+    film.add_argument("--frames-per-second", type=int, default=15, metavar="F")
+    film.add_argument("--frames", type=int, metavar="N", help="so many saves at most")
+    film.add_argument(
+        "--log",
+        action=argparse.BooleanOptionalAction,
+        help="logarithmic scale; by default if a density exceeds 50 means",
+    )
+    film.add_argument(
+        "--particles", action="store_true", help="the particles beside the run"
+    )
+    _add_quiet(film)
 
 
 def _add_minimize(commands: _Commands) -> None:

@@ -30,9 +30,10 @@ from mfpde.measures.wasserstein import wasserstein_report
 from mfpde.particles import solve_particles
 from mfpde.runs.layers import largest_diffusion, layer_before
 from mfpde.runs.run import Run
+from mfpde.runs.wall_times import PARTS
 from mfpde.settings.settings import Settings, SettingsError
 from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
-from mfpde.storage import PARTICLES, has_particles, load, save
+from mfpde.storage import PARTICLES, has_particles, load, save, stored_provenance
 
 
 def is_zonal(measure: AnyMeasure) -> bool:
@@ -254,14 +255,38 @@ def _with_particles(run: Run, settings: Settings, *, quiet: bool) -> str:
 
 
 def show(arguments: argparse.Namespace) -> int:
-    """Summarise a stored run, and the particles beside it."""
+    """Summarise a stored run, and the particles beside it; or say how two runs differ."""
+    if arguments.other is not None:
+        from mfpde.commands.differences import differences
+
+        say(differences(arguments.store, arguments.other))
+        return DONE
     run = load(arguments.store)
     say(summary(run))
+    if arguments.origin:
+        say(origin(arguments.store, run))
     if has_particles(arguments.store):
         particles = load(arguments.store, group=PARTICLES)
         say(f"\nparticles beside: {len(particles.final)}")  # type: ignore[arg-type]
         say(distance_table(run, particles))
     return DONE
+
+
+def origin(store: str, run: Run) -> str:
+    """Return where a stored run was made, and where its wall time went."""
+    seconds = [
+        f"{part} {float(run.statistics[f'{part}_seconds']):.3g} s"
+        for part in PARTS
+        if f"{part}_seconds" in run.statistics
+    ]
+    lines = [f"wall time:  {', '.join(seconds)}"] if seconds else []
+    for record in stored_provenance(store):
+        versions = {n: v for n, v in record["versions"].items() if v is not None}
+        known = ", ".join(f"{name} {version}" for name, version in versions.items())
+        commit = record["commit"]
+        checkout = "" if commit is None else f"; commit {commit}"
+        lines += [f"made by:    {known}{checkout}", f"on:         {record['platform']}"]
+    return "\n" + "\n".join(lines) if lines else ""
 
 
 def plot(arguments: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from mfpde.arrays import FloatArray
 from mfpde.commands.answers import check_inside_folder, complain
 from mfpde.commands.interruption import Signalled, stopped_by_signals
 from mfpde.commands.report import conclude
+from mfpde.measures.events import Events
 from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import ENDED, reached_end
@@ -126,7 +127,7 @@ def _from_last_state(
         )
     if at >= t_end:
         # It was killed after its last save, before it could say that it was done.
-        ended = replace(earlier, stop=reached_end(at), events=())
+        ended = replace(earlier, stop=reached_end(at), events=Events())
         RunWriter.resumed(arguments.store, earlier.events).finish(ended)
         return ended
     # Times may end before t_end where they were given one by one.

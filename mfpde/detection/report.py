@@ -21,6 +21,7 @@ Verdict = Literal[
 REST = 1e-12
 """Speeds below this, in units of the largest (at least 1), have no direction."""
 ALL_FROZEN = 0.99
+MOST_FACTS = 6
 LIGHT = 1e-3
 """A region that holds less decides nothing about the whole."""
 
@@ -253,6 +254,18 @@ class ConcentrationReport(Printed):
         from mfpde.detection.table import sentence
 
         return sentence(self)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Verdict, atoms and masses, for a notebook."""
+        from mfpde.detection.table import place_and_mass
+
+        found = {"verdict": self.verdict, "finding": self.summary}
+        heaviest = self.clusters[:MOST_FACTS]
+        return found | {
+            f"{region.kind} {number}": place_and_mass(region, self.place)
+            for number, region in enumerate(heaviest, start=1)
+        }
 
     def __str__(self) -> str:
         from mfpde.detection.table import table

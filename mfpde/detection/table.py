@@ -126,6 +126,15 @@ def _coordinates(region: ConcentratedRegion) -> str:
     return " ".join(f"{round(float(x), 5) + 0.0:9.5f}" for x in region.position)
 
 
+def place_and_mass(region: ConcentratedRegion, place: Place) -> str:
+    """Say where a region is and what it holds, in one line."""
+    title, position = _POSITIONS[place]
+    return (
+        f"mass {region.arrived_mass:.6f}, {region.arriving_mass:.6f} on its way, at "
+        f"{title.strip()} = {position(region).strip()}"
+    )
+
+
 def _angle(region: ConcentratedRegion) -> str:
     return f"{region.angle / np.pi:9.5f}"
 

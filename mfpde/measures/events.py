@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.measures.shown import coordinate_columns
+
+if TYPE_CHECKING:
+    import pandas
 
 EventKind = Literal["birth", "merge", "fission", "death"]
 
@@ -35,3 +41,29 @@ class Event:
     def __str__(self) -> str:
         held = ", ".join(f"{mass:.6f}" for mass in self.masses)
         return f"t = {self.time:.8g}: {self.kind} ({held})"
+
+
+class Events(tuple[Event, ...]):
+    """The events of a run in their order, a tuple that is a table too."""
+
+    __slots__ = ()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return one row for each atom of each event.
+
+        Columns are the number of the ``event`` from 0, its ``time`` and ``kind``, and
+        ``mass`` and coordinates of the atom.
+        """
+        from pandas import DataFrame
+
+        counts = [len(event.masses) for event in self]
+        table = {
+            "event": np.repeat(np.arange(len(self)), counts),
+            "time": np.repeat([event.time for event in self], counts),
+            "kind": np.repeat(np.array([event.kind for event in self], str), counts),
+        }
+        if not self:
+            return DataFrame({**table, "mass": np.empty(0)})
+        masses = np.concatenate([event.masses for event in self])
+        points = np.concatenate([event.points for event in self])
+        return DataFrame({**table, "mass": masses, **coordinate_columns(points)})

@@ -26,12 +26,13 @@ from mfpde.arrays import (
 from mfpde.geometry import Geometry
 from mfpde.measures.clouds import cloud_points
 from mfpde.measures.samples import kernel_density
+from mfpde.measures.shown import ShownAtoms, ShownDensity, ShownMeasure
 
 PERTURBED_DEGREE = 8
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Atoms:
+class Atoms(ShownAtoms):
     """Point masses: ``points`` (n, d) on the unit sphere, ``masses`` (n,), all above zero.
 
     Without ``masses`` each point gets 1/n.  An atom that a density has collapsed to keeps
@@ -118,7 +119,7 @@ class Atoms:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Density:
+class Density(ShownDensity):
     """A density on ``geometry``: ``values`` per surface area, shape ``geometry.shape``.
 
     Raises
@@ -235,7 +236,7 @@ class Density:
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Measure:
+class Measure(ShownMeasure):
     """A density plus (possibly no) atoms; ``total_mass`` is 1 for a probability.
 
     Raises
@@ -325,8 +326,7 @@ def perturbed_uniform(
     amplitude
         Largest relative perturbation, at least 0 and below 1.
     seed
-        Seed of numpy's ``default_rng``; the field is the same on every grid of a
-        geometry up to its scale.
+        Seed of numpy's ``default_rng``; the field is that of every grid, up to its scale.
 
     Raises
     ------

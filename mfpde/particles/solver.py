@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import FloatArray, real_number, shown
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
+from mfpde.notebook import progress_bar
 from mfpde.particles.integrators import (
     CountedVelocity,
     DormandPrince,
@@ -294,9 +295,6 @@ def _bar(t_end: float, wanted: bool) -> Iterator[Callable[[float], None]]:
     if not wanted:
         yield lambda reached: None
         return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True)) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("particles", total=t_end)
         yield lambda reached: bar.update(task, completed=reached)

@@ -4,6 +4,7 @@ Every function draws on figures of its own (or on the axes it is given) without 
 global state of pyplot, so that it works without a display and leaves nothing open.
 """
 
+from mfpde.plotting.animation import animate
 from mfpde.plotting.atom_tree import (
     plot_atom_paths,
     plot_atom_tree,
@@ -22,6 +23,7 @@ from mfpde.plotting.stationary import plot_certificate, plot_hessian_spectrum
 from mfpde.plotting.style import save_figure
 
 __all__ = [
+    "animate",
     "plot_atom_paths",
     "plot_atom_tree",
     "plot_certificate",

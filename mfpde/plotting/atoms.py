@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray
 from mfpde.detection import concentration
+from mfpde.detection.report import ConcentrationReport
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
 from mfpde.plotting.projections import Projection, outlined
@@ -72,11 +73,15 @@ def atoms_found(measure: AnyMeasure, equation: MeanFieldEquation) -> FoundAtoms:
 
     A ring of a zonal grid is shown by one point; a curve on S^2 by none.
     """
-    report = concentration(measure, equation)
+    return regions_found(concentration(measure, equation))
+
+
+def regions_found(report: ConcentrationReport) -> FoundAtoms:
+    """The atoms of a report, those forming, then its rings on a zonal grid."""
     rings = report.curves if report.place == "zonal" else ()
     found = [*report.clusters, *rings]
     if not found:
-        return FoundAtoms.all_arrived(Atoms.none(measure.dimension))
+        return FoundAtoms.all_arrived(Atoms.none(report.measure.dimension))
     return FoundAtoms(
         np.stack([np.asarray(region.position) for region in found]),
         np.array([region.arrived_mass for region in found]),
@@ -97,6 +102,12 @@ Marked = tuple[Atoms, FoundAtoms]
 def is_crowd(measure: AnyMeasure) -> bool:
     """Whether the measure is particles: bare atoms, too many for discs."""
     return isinstance(measure, Atoms) and len(measure) > MOST_DISCS
+
+
+def atoms_in(measure: AnyMeasure, report: ConcentrationReport | None) -> Marked:
+    """Return the atoms that a measure carries (no crowd) and those of its report."""
+    own, none = marked_atoms(measure, None)
+    return own, none if report is None else regions_found(report)
 
 
 def marked_atoms(measure: AnyMeasure, equation: MeanFieldEquation | None) -> Marked:

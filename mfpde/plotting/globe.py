@@ -105,6 +105,11 @@ def sides_towards(mean: FloatArray) -> tuple[Side, Side]:
     return sides_from(longitude, np.pi / 2 - polar)
 
 
+def sides_of(measure: AnyMeasure) -> tuple[Side, Side]:
+    """Two opposite views of a measure, the first onto the middle of its mass if it has one."""
+    return sides_towards(_middle(measure))
+
+
 def sides_from(longitude: float, latitude: float) -> tuple[Side, Side]:
     """Two opposite views, the first onto the point of this longitude and latitude."""
     polar = np.pi / 2 - latitude
@@ -176,7 +181,7 @@ def draw_globes(
     """
     marked = marked_atoms(measure, equation)
     if sides is None:
-        sides = sides_towards(_middle(measure))
+        sides = sides_of(measure)
     neurons = sphere_neurons(equation)
     pair = list(figure.subplots(1, 2))
     for ax, (projection, name) in zip(pair, sides, strict=True):

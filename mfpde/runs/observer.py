@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Measure
+from mfpde.notebook import progress_bar
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.run import Quantity, Refinement, Run
 from mfpde.tracking import Tracker
@@ -125,15 +126,15 @@ def progress_line(console: Console | None = None) -> Iterator[Report]:
     Parameters
     ----------
     console
-        Console to draw on, by default stderr.  On a console that is no terminal (a log, a
-        notebook) a line is written every now and then, the first after some seconds.
+        Console to draw on, by default stderr.  In a notebook the line is in the output of the
+        cell; on a console that is no terminal (a log) one is written every now and then, the
+        first after some seconds.
     """
     from rich.console import Console
 
     if console is None:
-        # In a notebook stderr is text in the cell, which needs no widgets.
-        console = Console(stderr=True, force_jupyter=False)
-    if not console.is_terminal:
+        console = Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):
         yield _occasional_lines(console)
         return
     with _live_line(console) as report:
@@ -164,7 +165,7 @@ def _live_line(console: Console) -> Iterator[Report]:
         bars.TimeElapsedColumn(),
         bars.TimeRemainingColumn(compact=True),
     )
-    with bars.Progress(*columns, console=console) as line:
+    with progress_bar(*columns, console=console) as line:
         task = line.add_task("starting", total=None)
         started_at: float | None = None
         drawn_at = 0.0

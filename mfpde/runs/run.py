@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +11,9 @@ from mfpde.arrays import FloatArray
 from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.measures.events import Event
+from mfpde.measures.events import Events
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.notebook import Printed
+from mfpde.notebook import DATASET, Printed, made
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
 from mfpde.tracking import Concentration, Track, followed
@@ -80,7 +81,8 @@ class Run(Printed):
         ``evaluations``, ``wall_seconds``, ``last_step``, ``version``, ...
     events
         Births, merges, fissions and deaths of atoms, in their order: the events that the
-        solver told of exact atoms, else those that the track found between saves.
+        solver told of exact atoms, else those that the track found between saves;
+        ``run.events.to_pandas()`` is their table.
     track
         The atoms in time, with their identities and their tree, where the run was asked
         to follow them (``solve(..., track=Concentration())``) or :meth:`tracked`.
@@ -105,11 +107,14 @@ class Run(Printed):
     final: AnyMeasure
     final_time: float
     statistics: dict[str, float | int | str] = field(default_factory=dict)
-    events: tuple[Event, ...] = ()
+    events: Events = field(default_factory=Events)
     track: Track | None = None
     refinements: tuple[Refinement, ...] = ()
     quantities: dict[str, Quantity] = field(default_factory=dict)
     layers: Layers | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", Events(self.events))
 
     @property
     def dynamics(self) -> Dynamics | None:
@@ -154,7 +159,43 @@ class Run(Printed):
         saves = zip(self.times, self.states, strict=True)
         chosen = Concentration() if settings is None else settings
         track = followed(dynamics, saves, chosen, events=self.events)
-        return replace(self, track=track, events=self.events or track.events)
+        return replace(self, track=track, events=Events(self.events or track.events))
+
+    def to_xarray(self) -> Any:
+        """Return the saved states and diagnostics as an ``xarray.Dataset``.
+
+        The variables are those of a store (:mod:`mfpde.storage`): ``density`` over time and
+        the grid's coordinates, ``atom_points`` and ``atom_masses`` (NaN beyond the atoms of a
+        time), mass, energy and the other diagnostics, with meaning and units; attributes say
+        the equation, the convention, the grid and why the run stopped.
+
+        Raises
+        ------
+        ValueError
+            If nothing was saved.
+        """
+        return made(DATASET, self)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Equation, convention, grid, end, steps, drift and energies, for a notebook."""
+        dynamics, numbers = self.dynamics, self.statistics
+        found = {"equation": self._solved}
+        if dynamics is not None:
+            found["convention"] = dynamics.convention
+        seconds = float(numbers.get("wall_seconds", np.nan))
+        found |= {
+            "final state": ", ".join(f"{k} {v}" for k, v in self.final.facts.items()),
+            "saves": f"{len(self.times)} to t = {self.final_time:.6g}",
+            "stopped": self.reason,
+            "computed by": f"{numbers.get('method', '?')} in {numbers.get('steps', '?')} "
+            f"steps, {seconds:.2f} s",
+        }
+        if "mass" in self.diagnostics:
+            found["mass drift"] = f"{self.mass_drift:.1e}"
+        if np.isfinite(self.energies).any():
+            found["energy"] = f"{self.energies[0]:.9g} → {self.energies[-1]:.9g}"
+        return found
 
     @property
     def refinement_lines(self) -> list[str]:

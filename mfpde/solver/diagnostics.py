@@ -23,12 +23,13 @@ from mfpde.atoms import atoms_of_state
 from mfpde.detection import ball_radius, largest_ball_mass
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.measures.events import Event
+from mfpde.measures.events import Event, Events
 from mfpde.measures.measure import AnyMeasure, Density, Measure
 from mfpde.runs.layers import Layers
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import HELD_BACK, Quantity, Refinement, Run
 from mfpde.runs.stopping import StopReason
+from mfpde.runs.wall_times import WallTimes
 from mfpde.terms import PointMasses
 from mfpde.tracking import Tracker
 from mfpde.transport import Flow, State
@@ -227,6 +228,7 @@ class Recorder:
     refinements: list[Refinement] = field(default_factory=list)
     held_back: str = ""
     layers: Layers | None = None
+    watch: WallTimes = field(default_factory=WallTimes)
 
     def begin(self, observers: Iterable[Observer | None]) -> None:
         """Let those of the ``observers`` that are not None see the run from now on."""
@@ -252,13 +254,15 @@ class Recorder:
         self.states.append(measure)
         self.rows.append(row)
         if self.tracker is not None:
-            self.tracker.observe(at, measure, self.events)
-        for observer in self.observers:
-            if self.tracker is not None:
-                observer.follow(self.tracker)
-            if self.events:
-                observer.tell(self.events)
-            observer.save(at, measure, row)
+            with self.watch.part("detection"):
+                self.tracker.observe(at, measure, self.events)
+        with self.watch.part("storage"):
+            for observer in self.observers:
+                if self.tracker is not None:
+                    observer.follow(self.tracker)
+                if self.events:
+                    observer.tell(self.events)
+                observer.save(at, measure, row)
 
     def refined(self, refinement: Refinement) -> None:
         """Note a doubling of the grid."""
@@ -289,7 +293,7 @@ class Recorder:
             final=measure_of(final, self.geometry),
             final_time=final_time,
             statistics=statistics,
-            events=tuple(self.events) or found,
+            events=Events(self.events or found),
             track=track,
             refinements=tuple(self.refinements),
             quantities=self.quantities,

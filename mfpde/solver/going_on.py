@@ -67,6 +67,7 @@ def held(loop: TimeLoop, recorder: Recorder, *, stopped_by: str = "") -> Checkpo
     numbers["rates"] = list(loop.rates)
     numbers["below_refused"] = asdict(loop.below_refused)
     numbers["seconds"] = loop.seconds
+    numbers["seconds_of_parts"] = dict(recorder.watch.seconds)
     return Checkpoint(
         state=loop.state,
         geometry=recorder.geometry,
@@ -93,6 +94,8 @@ def take_up(loop: TimeLoop, recorder: Recorder, checkpoint: Checkpoint) -> None:
     loop.below_refused = StepBelowRefused(**numbers["below_refused"])
     loop.seconds_before = float(numbers["seconds"])
     loop.started_at = time.monotonic()
+    # Checkpoints of before had none.
+    recorder.watch.add(numbers.get("seconds_of_parts", {}))
     loop.state, loop.time = checkpoint.state, checkpoint.time
     loop.saves = checkpoint.saves
     loop.stage, loop.stopped_by = checkpoint.stage, checkpoint.stopped_by
@@ -108,9 +111,10 @@ def let_keep(loop: TimeLoop, recorder: Recorder) -> None:
     keeping = [o for o in recorder.observers if o.keeps_checkpoints]
 
     def keep() -> None:
-        checkpoint = held(loop, recorder)
-        for observer in keeping:
-            observer.keep(checkpoint)
+        with recorder.watch.part("storage"):
+            checkpoint = held(loop, recorder)
+            for observer in keeping:
+                observer.keep(checkpoint)
 
     loop.keep = keep if keeping else None
 

@@ -31,6 +31,7 @@ from mfpde.runs.stopping import (
     stopping_conditions,
 )
 from mfpde.runs.times import end_time, with_breakpoints
+from mfpde.runs.wall_times import WallTimes
 from mfpde.solver.course import Course
 from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
 from mfpde.solver.going_on import keep_last, let_keep, stages_left, take_up
@@ -174,6 +175,7 @@ def solve(
     UserWarning
         If the grid is too coarse for exact atoms to form at the right place.
     """
+    watch = WallTimes()
     dynamics = checked_dynamics(equation)
     measure = as_measure(start)
     geometry = measure.geometry
@@ -212,31 +214,32 @@ def solve(
         message = coarseness(dynamics.sharpest, finest)
         if message is not None:
             warnings.warn(message, stacklevel=2)
-    discretization = Discretization(first_equation, scheme, rtol, atoms == "exact")
-    if layers is not None:
-        # The finest of the layers decides, before any work.
-        for_each_layer(layers, lambda layer: discretization.check(layer, geometry))
-    discretization = _in_phase(discretization, measure, resume_from)
-    stepping = discretization.on(present)
-    exact = stepping.atoms
-    record = Recorder(
-        first_equation,
-        present,
-        recorded,
-        tracker=tracker,
-        # The very list that the exact atoms write to.
-        events=[] if exact is None else exact.events,
-        layers=layers,
-    )
-    loop = TimeLoop(
-        stepping,
-        record,
-        times=times,
-        t_end=t_end,
-        longest=longest,
-        first=first,
-    )
-    with ExitStack() as stack:
+    with watch.compiling(), ExitStack() as stack:
+        discretization = Discretization(first_equation, scheme, rtol, atoms == "exact")
+        if layers is not None:
+            # The finest of the layers decides, before any work.
+            for_each_layer(layers, lambda layer: discretization.check(layer, geometry))
+        discretization = _in_phase(discretization, measure, resume_from)
+        stepping = discretization.on(present)
+        exact = stepping.atoms
+        record = Recorder(
+            first_equation,
+            present,
+            recorded,
+            tracker=tracker,
+            # The very list that the exact atoms write to.
+            events=[] if exact is None else exact.events,
+            layers=layers,
+            watch=watch,
+        )
+        loop = TimeLoop(
+            stepping,
+            record,
+            times=times,
+            t_end=t_end,
+            longest=longest,
+            first=first,
+        )
         record.begin([observer, _step_observer(progress, stack)])
         refiner = None
         if refine:
@@ -250,14 +253,16 @@ def solve(
             )
         course = Course(discretization, stages, conditions, refiner)
         let_keep(loop, record)
-        if resume_from is None:
-            state = _state_of(measure, stepping.stepper.transport, atoms == "exact")
-            reason = course.run(loop, state, start_time)
-        else:
-            take_up(loop, record, resume_from)
-            reason = course.go_on(loop)
-        keep_last(loop, record, reason)
+        with watch.part("transport"):
+            if resume_from is None:
+                state = _state_of(measure, stepping.stepper.transport, atoms == "exact")
+                reason = course.run(loop, state, start_time)
+            else:
+                take_up(loop, record, resume_from)
+                reason = course.go_on(loop)
+            keep_last(loop, record, reason)
     statistics = {"method": scheme.name, "version": __version__, **statistics_of(loop)}
+    statistics |= watch.statistics
     if layers is not None:
         statistics["layers"] = len(layers)
     return record.finish(reason, loop.measured, loop.time, statistics=statistics)

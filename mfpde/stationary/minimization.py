@@ -140,6 +140,18 @@ class Minimum(Printed):
         is_atomic = self.kind == "atoms" and isinstance(self.measure, Atoms)
         return self.measure if is_atomic else None  # type: ignore[return-value]
 
+    @property
+    def facts(self) -> dict[str, str]:
+        """Equation, kind and certified energy, for a notebook."""
+        return {
+            "equation": str(self.equation),
+            "convention": self.equation.convention,
+            "kind": self.kind,
+            "energy": f"{self.energy:.12g}",
+            "certified gap": f"{self.gap:.1e}",
+            "measure": repr(self.measure).strip("<>"),
+        }
+
     def __str__(self) -> str:
         lines = [
             f"{self.equation}, {self.equation.convention}",

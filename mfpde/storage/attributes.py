@@ -37,7 +37,10 @@ _FIXED = (EQUATION, GEOMETRY, "settings", "convention")
 _KNOWN = (*_FIXED, FORMAT_VERSION, VERSION, LAYERS, BREAKPOINTS, *CLOSING, *GROWING)
 # Stores of before had none, and are read without.
 _ALL = tuple(name for name in _KNOWN if name != EVENTS)
-_EVENTS_CHECKSUM = "events_checksum"
+PROVENANCE = "provenance"
+"""Attribute of a store: a record, as JSON, for each process that wrote it."""
+_OWN_CHECKSUMS = {EVENTS: "events_checksum", PROVENANCE: "provenance_checksum"}
+"""Attributes with a checksum of their own, and its name."""
 
 
 class NewerStoreError(StoreError):
@@ -55,10 +58,7 @@ def note(
 
 def with_checksum(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes with the checksum of those that a run is read from."""
-    checksums = {_CHECKSUM: _checksum(attributes)}
-    if EVENTS in attributes:
-        checksums[_EVENTS_CHECKSUM] = _of_events(attributes)
-    return {**attributes, **checksums}
+    return {**attributes, _CHECKSUM: _checksum(attributes), **_own(attributes)}
 
 
 def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
@@ -77,9 +77,7 @@ def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
             f"{path} was written by a newer version of mfpde: its format_version is "
             f"{version!r}, and this one reads up to {FORMAT}"
         )
-    expected = {_CHECKSUM: _checksum(attributes)}
-    if EVENTS in attributes:
-        expected[_EVENTS_CHECKSUM] = _of_events(attributes)
+    expected = {_CHECKSUM: _checksum(attributes), **_own(attributes)}
     if any(attributes.get(name, found) != found for name, found in expected.items()):
         raise StoreError(
             f"{path}/zarr.json is damaged: equation, geometry, settings or what was noted "
@@ -97,5 +95,10 @@ def _checksum(attributes: Mapping[str, Any]) -> int:
     return zlib.crc32(json.dumps(fixed).encode())
 
 
-def _of_events(attributes: Mapping[str, Any]) -> int:
-    return zlib.crc32(str(attributes[EVENTS]).encode())
+def _own(attributes: Mapping[str, Any]) -> dict[str, int]:
+    """Return the checksums of the attributes that have one of their own, by its name."""
+    return {
+        checksum: zlib.crc32(str(attributes[name]).encode())
+        for name, checksum in _OWN_CHECKSUMS.items()
+        if name in attributes
+    }

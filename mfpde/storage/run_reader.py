@@ -15,6 +15,7 @@ import xarray as xr
 import zarr
 
 from mfpde.geometry import Geometry
+from mfpde.measures.events import Events
 from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.run import Run
@@ -49,6 +50,7 @@ from mfpde.storage.growing_store import (
     complete_records,
     place_of,
 )
+from mfpde.storage.provenance import stored_records
 from mfpde.storage.record_reader import read_dataset
 from mfpde.storage.state_record import (
     coordinates,
@@ -151,7 +153,7 @@ def _loaded(
         final_time=reached,
         statistics=json.loads(attributes.get("statistics", "{}")),
         # A process may have been killed between events and the save after them.
-        events=tuple(
+        events=Events(
             event
             for event in stored_events(attributes.get(EVENTS), track)
             if event.time <= final_time
@@ -286,6 +288,11 @@ def stored_settings(path: str | Path) -> dict[str, Any] | None:
     attributes = dict(opened_group(path, None).attrs)
     text = attributes.get("settings")
     return None if text is None else dict(json.loads(str(text)))
+
+
+def stored_provenance(path: str | Path) -> list[dict[str, Any]]:
+    """Return versions, platform and commit of each process that wrote a store."""
+    return stored_records(dict(opened_group(path, None).attrs))
 
 
 def has_particles(path: str | Path) -> bool:

@@ -19,6 +19,7 @@ from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import Quantity, Refinement, Run
 from mfpde.runs.stopping import ENDED
+from mfpde.runs.wall_times import PARTS
 from mfpde.storage.attributes import (
     BREAKPOINTS,
     CLOSING,
@@ -48,6 +49,7 @@ from mfpde.storage.equation_record import (
 )
 from mfpde.storage.growing_store import CHECKPOINT, FINAL, GrowingStore
 from mfpde.storage.new_store import created_group
+from mfpde.storage.provenance import added_provenance
 from mfpde.storage.run_reader import existing_store
 from mfpde.storage.state_record import diagnostic_variable, state_variables
 from mfpde.storage.track_record import (
@@ -63,7 +65,8 @@ if TYPE_CHECKING:
     from mfpde.settings.settings import Settings
 
 # What adds up over the parts of a run that was resumed.
-_COUNTED = ("steps", "rejected", "evaluations", "wall_seconds")
+_SECONDS = tuple(f"{part}_seconds" for part in PARTS)
+_COUNTED = ("steps", "rejected", "evaluations", "wall_seconds", *_SECONDS)
 
 
 class RunWriter(Observer):
@@ -118,6 +121,7 @@ class RunWriter(Observer):
             attributes["settings"] = settings.to_json()
         record = None if geometry is None else geometry_to_dict(geometry)
         attributes[GEOMETRY] = json.dumps(record)
+        attributes |= added_provenance({})
         # A run beside another one is made anew, not continued.
         self.keeps_checkpoints = group is None
         self._path = Path(path)
@@ -163,7 +167,7 @@ class RunWriter(Observer):
         for left in Path(path).rglob("*.partial"):
             left.unlink(missing_ok=True)
         # Before anything is removed: a store closed for writing, a full disk.
-        note(group, {})
+        note(group, added_provenance(dict(group.attrs)))
         # It may be damaged, and is not needed any more.
         if (Path(path) / FINAL).is_dir():
             shutil.rmtree(Path(path) / FINAL)

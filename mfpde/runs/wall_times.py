@@ -1,0 +1,81 @@
+"""Where the wall time of a run went: each part without the parts inside it."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+PARTS = ("setup", "compile", "transport", "detection", "storage")
+
+
+class WallTimes:
+    """A stopwatch of parts that stop one another, which begins with the set-up.
+
+    Attributes
+    ----------
+    seconds
+        Wall time of each part so far.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._open = [PARTS[0]]
+        self._since = time.monotonic()
+
+    def _told(self) -> None:
+        now = time.monotonic()
+        self.seconds[self._open[-1]] += now - self._since
+        self._since = now
+
+    def begin(self, part: str) -> None:
+        """Count for ``part`` from now on."""
+        self._told()
+        self._open.append(part)
+
+    def end(self) -> None:
+        """Count for the part again in which the present one began."""
+        self._told()
+        self._open.pop()
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Count what the block takes for the part ``name``."""
+        self.begin(name)
+        try:
+            yield
+        finally:
+            self.end()
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Count what numba compiles while the block runs as compiling."""
+        from numba.core import event
+
+        watch = self
+
+        class Compiling(event.Listener):
+            """Tells the stopwatch when numba compiles."""
+
+            def on_start(self, event: object) -> None:
+                """Begin to count."""
+                watch.begin("compile")
+
+            def on_end(self, event: object) -> None:
+                """Count for what waited."""
+                watch.end()
+
+        with event.install_listener("numba:compile", Compiling()):
+            yield
+
+    def add(self, seconds: Mapping[str, float]) -> None:
+        """Add those of an earlier part of the same run, by part."""
+        for part, earlier in seconds.items():
+            self.seconds[part] += earlier
+
+    @property
+    def statistics(self) -> dict[str, float | int | str]:
+        """Seconds of all parts by name, as in ``transport_seconds``."""
+        self._told()
+        return {f"{part}_seconds": float(self.seconds[part]) for part in PARTS}

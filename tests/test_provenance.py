@@ -1,0 +1,310 @@
+"""Where a run comes from: versions and commit in its store, wall times, citations, differences."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+import zarr
+
+import mfpde
+from mfpde.commands.command_line import main
+from mfpde.runs.citations import PAPER, cited, references
+from mfpde.runs.wall_times import PARTS, WallTimes
+from mfpde.storage import provenance, stored_provenance
+
+ASCENT = mfpde.MeanFieldEquation(mfpde.Attention(3.0), direction="ascent")
+CIRCLE = mfpde.Circle(64)
+SHORT = {"t_end": 0.2, "save_every": 0.1}
+SETTINGS = """
+[geometry]
+kind = "circle"
+cells = 64
+
+[attention]
+beta = 3.0
+
+[equation]
+direction = "ascent"
+
+[start]
+kind = "perturbed_uniform"
+amplitude = 0.3
+
+[solve]
+t_end = 0.4
+save_every = 0.1
+"""
+
+
+@pytest.fixture(scope="module")
+def run() -> mfpde.Run:
+    start = mfpde.perturbed_uniform(CIRCLE, 0.3)
+    return mfpde.solve(ASCENT, start, track=mfpde.Concentration(), **SHORT)
+
+
+# What a store holds -----------------------------------------------------------------------------
+
+
+def test_a_store_says_versions_platform_and_commit(run, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(provenance, "_commit", lambda _: "v1-2-gabc-dirty")
+    provenance.present.cache_clear()
+    mfpde.save(run, tmp_path / "run.zarr")
+    provenance.present.cache_clear()
+    (record,) = stored_provenance(tmp_path / "run.zarr")
+    assert record["versions"]["numpy"] == np.__version__
+    assert record["versions"]["numba"] == numba.__version__
+    assert record["versions"]["python"] == platform.python_version()
+    assert set(record["versions"]) >= {"mfpde", "scipy", "shtns", "pyfftw"}
+    assert record["platform"] == platform.platform()
+    assert record["commit"] == "v1-2-gabc-dirty"
+
+
+def test_the_commit_is_that_of_the_checkout_and_says_what_is_changed(tmp_path) -> None:
+    def git(*words: str) -> None:
+        who = (
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "-c",
+            "commit.gpgsign=false",
+        )
+        subprocess.run(["git", "-C", str(tmp_path), *who, *words], check=True)
+
+    assert provenance._commit(tmp_path) is None
+    git("init", "-q")
+    (tmp_path / "file").write_text("one")
+    git("add", "file")
+    git("commit", "-qm", "first")
+    clean = provenance._commit(tmp_path)
+    assert re.fullmatch(r"[0-9a-f]{7,}", clean)
+    (tmp_path / "file").write_text("two")
+    assert provenance._commit(tmp_path) == f"{clean}-dirty"
+
+
+def test_stores_of_before_say_nothing_and_load(run, tmp_path, capsys) -> None:
+    store = tmp_path / "run.zarr"
+    mfpde.save(run, store)
+    group = zarr.open_group(store, mode="r+")
+    del group.attrs["provenance"]
+    assert stored_provenance(store) == []
+    assert mfpde.load(store).statistics == run.statistics
+    assert main(["show", str(store), "--origin"]) == 0
+    assert "made by" not in capsys.readouterr().out
+
+
+def test_another_process_that_goes_on_is_noted_beside_the_first() -> None:
+    before = [{"versions": {"mfpde": "0.0.1"}}]
+    attributes = {"provenance": json.dumps(before)}
+    added = provenance.added_provenance(attributes)
+    assert provenance.stored_records(added) == [*before, provenance.present()]
+    # The same one is not noted twice.
+    assert provenance.added_provenance(added) == added
+
+
+# Wall time --------------------------------------------------------------------------------------
+
+
+def test_parts_add_up_to_the_whole_and_stop_one_another() -> None:
+    watch = WallTimes()
+    began = time.monotonic()
+    with watch.part("transport"):
+        time.sleep(0.02)
+        with watch.part("detection"):
+            time.sleep(0.05)
+    whole = time.monotonic() - began
+    seconds = watch.statistics
+    assert 0.05 <= seconds["detection_seconds"] < 0.05 + whole - 0.07 + 0.01
+    assert seconds["transport_seconds"] >= 0.02
+    assert sum(seconds.values()) == pytest.approx(whole, abs=0.01)
+
+
+def test_compiling_is_counted() -> None:
+    watch = WallTimes()
+    with watch.compiling(), watch.part("transport"):
+        assert numba.njit(lambda x: x + 5.0)(1.0) == 6.0
+    assert watch.seconds["compile"] > 0.0
+    before = watch.seconds["compile"]
+    numba.njit(lambda x: x + 6.0)(1.0)
+    assert watch.seconds["compile"] == before
+
+
+def test_a_run_says_where_its_time_went(run) -> None:
+    assert {f"{part}_seconds" for part in PARTS} <= set(run.statistics)
+    assert run.statistics["transport_seconds"] > 0
+    assert run.statistics["detection_seconds"] > 0
+
+    class Slow(mfpde.Observer):
+        def save(self, time_of_save, measure, diagnostics) -> None:
+            time.sleep(0.02)
+
+    start = mfpde.uniform(CIRCLE)
+    slow = mfpde.solve(ASCENT, start, observer=Slow(), **SHORT).statistics
+    assert slow["storage_seconds"] >= 0.06
+    assert slow["detection_seconds"] == 0.0
+
+
+def test_show_says_where_a_run_was_made(run, tmp_path, capsys) -> None:
+    mfpde.save(run, tmp_path / "run.zarr")
+    assert main(["show", str(tmp_path / "run.zarr"), "--origin"]) == 0
+    said = capsys.readouterr().out
+    assert f"numpy {np.__version__}" in said
+    assert "transport " in said
+
+
+# Citations --------------------------------------------------------------------------------------
+
+
+def test_every_entry_parses_and_has_what_a_reader_needs() -> None:
+    text = Path(provenance.__file__).parents[1] / "runs" / "references.bib"
+    assert len(references()) == text.read_text("utf-8").count("\n@") >= 20
+    for key, entry in references().items():
+        assert entry.count("{") == entry.count("}"), key
+        lines = entry.splitlines()
+        assert re.fullmatch(rf"@\w+\{{{key},", lines[0])
+        fields = [re.fullmatch(r"  (\w+) = \{(.+)\},?", line) for line in lines[1:-1]]
+        assert all(fields), entry
+        found = {field.group(1): field.group(2) for field in fields}
+        assert len(found) == len(fields), f"{key} has a field twice"
+        assert {"author", "title", "year"} <= set(found), key
+        # Commas stand between fields and nowhere else.
+        assert [line.endswith(",") for line in lines[1:-1]] == [True] * (
+            len(fields) - 1
+        ) + [False]
+        # BibTeX's own accents, which every program reads.
+        assert entry.isascii(), key
+
+
+@pytest.mark.parametrize(
+    ("method", "keys", "not_keys"),
+    [
+        ("muscl", {"vanleer1979", "gottlieb2001"}, {"zalesak1979", "zerroukat2002"}),
+        ("donor_blended", {"zalesak1979", "shu1988"}, {"vanleer1979"}),
+        ("monotone", {"carrillo2015"}, {"vanleer1979", "zalesak1979"}),
+        ("semi_lagrangian", {"zerroukat2002", "celledoni2003"}, {"gottlieb2001"}),
+    ],
+)
+def test_schemes_have_their_sources(method, keys, not_keys) -> None:
+    done = mfpde.solve(ASCENT, mfpde.uniform(CIRCLE), transport=method, **SHORT)
+    found = set(cited(done))
+    assert PAPER in found
+    assert keys <= found
+    assert not not_keys & found
+
+
+def test_geometries_have_their_sources(run) -> None:
+    def on(grid: mfpde.geometry.Geometry) -> set[str]:
+        return set(cited(dataclasses.replace(run, final=mfpde.uniform(grid))))
+
+    assert "frigo2005" in on(CIRCLE)
+    assert "schaeffer2013" not in on(CIRCLE)
+    assert {"schaeffer2013", "spiteri2002"} <= on(mfpde.Sphere(32))
+    assert "mueller1998" in on(mfpde.Zonal(5, 32))
+
+
+def test_what_a_run_did_besides_is_cited(run) -> None:
+    plain = dataclasses.replace(run, track=None)
+    assert "crouse2016" in cited(run)
+    assert "crouse2016" not in cited(plain)
+    noisy = dataclasses.replace(
+        plain,
+        equation=mfpde.MeanFieldEquation(
+            mfpde.Attention(3.0),
+            mfpde.Perceptron([[1.0, 0.0]], [0.5], "gelu"),
+            direction="ascent",
+            diffusion=0.1,
+        ),
+    )
+    assert set(cited(noisy)) - set(cited(plain)) == {"strang1968", "hendrycks2016"}
+    crowd = mfpde.solve_particles(ASCENT, mfpde.uniform(CIRCLE), t_end=0.1, count=10)
+    assert "hairer1993" in cited(crowd)
+    assert "zalesak1979" not in cited(crowd)
+    assert set(cited(run, compared=True)) > set(cited(run))
+
+
+def test_cite_prints_the_entries_of_a_store(run, tmp_path, capsys) -> None:
+    mfpde.save(run, tmp_path / "run.zarr")
+    assert main(["cite", str(tmp_path / "run.zarr")]) == 0
+    said = capsys.readouterr().out
+    assert said == mfpde.cite(run) + "\n"
+    assert re.findall(r"^@\w+\{(\w+),", said, re.MULTILINE) == list(cited(run))
+    assert "2601.21366" in said
+
+
+# Two stores -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("stores")
+    config = folder / "run.toml"
+    config.write_text(SETTINGS)
+    made = {}
+    for name, change in (
+        ("one", []),
+        ("same", []),
+        ("sharper", ["--set", "attention.beta=5"]),
+        ("finer", ["--set", "geometry.cells=128"]),
+    ):
+        made[name] = str(folder / f"{name}.zarr")
+        words = ["run", str(config), "--out", made[name], "--quiet", *change]
+        assert main(words) == 0
+    return made
+
+
+def test_equal_runs_differ_in_nothing(stores, capsys) -> None:
+    assert main(["show", stores["one"], stores["same"]]) == 0
+    said = capsys.readouterr().out
+    assert "the same settings" in said
+    assert "W1 of the last states: 0" in said
+
+
+@pytest.mark.parametrize(
+    ("other", "rows"),
+    [
+        ("sharper", {"attention.beta": ("3.0", "5.0"), "final energy": None}),
+        ("finer", {"grid": ("Circle(num_cells=64)", "Circle(num_cells=128)")}),
+    ],
+)
+def test_what_differs_is_named_with_both_values(stores, capsys, other, rows) -> None:
+    assert main(["show", stores["one"], stores[other]]) == 0
+    said = capsys.readouterr().out
+    lines = {re.split(r"\s{2,}", line)[0]: line for line in said.splitlines()}
+    for name, values in rows.items():
+        shown = re.split(r"\s{2,}", lines[name])[1:]
+        assert values is None or tuple(shown) == values
+        assert shown[0] != shown[1]
+    assert "solve.t_end" not in lines
+    assert "output.store" not in lines
+    one, two = mfpde.load(stores["one"]), mfpde.load(stores[other])
+    apart = mfpde.wasserstein(one.final, two.final, order=1)
+    assert f"W1 of the last states: {apart:.6g}" in said
+
+
+def test_runs_on_different_spheres_have_no_distance(stores, tmp_path, capsys) -> None:
+    zonal = mfpde.uniform(mfpde.Zonal(4, 32))
+    path = tmp_path / "zonal.zarr"
+    mfpde.save(mfpde.solve(ASCENT, zonal, **SHORT), path)
+    assert main(["show", stores["one"], str(path)]) == 0
+    assert "different geometries" in capsys.readouterr().out
+
+
+def test_other_versions_are_named(stores, tmp_path, capsys, monkeypatch) -> None:
+    older = {**provenance.present(), "commit": "abc1234"}
+    older["versions"] = {**older["versions"], "numpy": "1.0"}
+    monkeypatch.setattr(provenance, "present", lambda: older)
+    path = tmp_path / "older.zarr"
+    mfpde.save(mfpde.load(stores["one"]), path)
+    assert main(["show", stores["one"], str(path)]) == 0
+    said = capsys.readouterr().out
+    assert re.search(rf"versions\.numpy\s+{re.escape(np.__version__)}\s+1\.0", said)
+    assert "abc1234" in said
