@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-from sphinx_gallery.scrapers import figure_rst
-
 import mfpde
 
-ROOT = Path(__file__).parent.parent
+# The gallery finds figures by the module drawn_figures.py here.
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "mfpde"
 author = "The mfpde developers"
@@ -26,7 +26,7 @@ extensions = [
     "myst_nb",
     "sphinx_design",
     "sphinx_copybutton",
-#    "sphinx_gallery.gen_gallery",
+    "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "paper", "gallery/*.ipynb", "gallery/*.py"]
 templates_path = ["_templates"]
@@ -64,33 +64,34 @@ html_theme_options = {
 html_static_path = ["_static"]
 
 
-class DrawnFigures:
-    """Figures that an example holds in a name, since none of them is made by pyplot."""
+def escaped(line: str) -> str:
+    """Return a line of a docstring with |x| and products as they are read, not as markup."""
+    parts = re.split(r"(``[^`]*``|`[^`]*`)", line)
+    for index in range(0, len(parts), 2):
+        plain = parts[index].replace("|", r"\|")
+        is_argument = index == 0 and plain.lstrip().startswith("*")
+        if not is_argument:
+            plain = re.sub(r"(?<!\*)\*(?!\*)", r"\*", plain)
+        parts[index] = plain
+    return "".join(parts)
 
-    def __init__(self) -> None:
-        self.seen: set[int] = set()
 
-    def __repr__(self) -> str:
-        return "DrawnFigures()"
+def escape_formulas(*arguments: Any) -> None:
+    """Let docstrings write absolute values and products plainly (autodoc's hook)."""
+    lines: list[str] = arguments[-1]
+    lines[:] = [escaped(line) for line in lines]
 
-    def __call__(self, _: Any, block_vars: Any, gallery_conf: Any) -> str:
-        """Save each figure that is new, and return the text that shows it."""
-        saved = []
-        paths = block_vars["image_path_iterator"]
-        for value in block_vars["example_globals"].values():
-            if isinstance(value, Figure) and id(value) not in self.seen:
-                self.seen.add(id(value))
-                path = next(paths)
-                value.savefig(path, dpi=130)
-                saved.append(path)
-        return str(figure_rst(saved, gallery_conf["src_dir"]))
+
+def setup(app: Any) -> None:
+    """Connect the hook before numpydoc's own."""
+    app.connect("autodoc-process-docstring", escape_formulas, priority=100)
 
 
 sphinx_gallery_conf: dict[str, Any] = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r".*\.py$",
-    "image_scrapers": (DrawnFigures(),),
+    "image_scrapers": ("drawn_figures",),
     "show_memory": False,
     "show_signature": False,
     "download_all_examples": False,

@@ -75,7 +75,7 @@ def main(runs: int = 16, depth: float = 4.0) -> dict[str, Any]:
         ax.plot(found.times, found.two_token.T, color="C0", alpha=0.4, lw=0.8)
         ax.plot(found.times, found.two_token.mean(axis=0), "k", label="mean")
         ax.set(title=f"linear part {linear:g}", xlabel="depth")
-    axes[0].set_ylabel("two-token statistic: 0 aligned, 1/2 antipodal")
+    axes[0].set_ylabel("0: aligned, 1/2: antipodal")
     axes[0].legend()
     result["figure"] = figure
     return result
