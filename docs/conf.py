@@ -72,7 +72,8 @@ def escaped(line: str) -> str:
         is_argument = index == 0 and plain.lstrip().startswith("*")
         if not is_argument:
             plain = re.sub(r"(?<!\*)\*(?!\*)", r"\*", plain)
-        parts[index] = plain
+        # beta_* and the like are no targets of links.
+        parts[index] = re.sub(r"(?<=\w)_(?=[\W]|$)", r"\_", plain)
     return "".join(parts)
 
 
