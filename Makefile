@@ -7,6 +7,9 @@
 # make bench   the package beside what one would write instead, growth, scale, a transport suite:
 #              a table of ratios (half an hour or so)
 #
+# make docs    the documentation, docs/_build/html/index.html; warnings are errors
+# make dist    wheel and sdist
+#
 # `run` and `test` do the set-up themselves; a fresh machine needs Python 3.11, a C compiler
 # and make.
 
@@ -15,7 +18,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup run test test-all bench fast check explore fftw clean
+.PHONY: setup run test test-all bench docs dist fast check explore fftw clean
 
 setup: $(READY)
 
@@ -82,6 +85,15 @@ test-all: check
 
 bench: $(READY)
 	$(BIN)/python benchmarks/bench.py
+
+# What builds it is installed when it is first asked for.
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+dist: $(READY)
+	$(BIN)/python -m build
 
 # Compiled kernels are cached beside their sources, and outlive a change of a kernel that they
 # call in another module.
