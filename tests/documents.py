@@ -81,6 +81,7 @@ class Page:
         self.path, self.slow = path, slow
         self.names: dict[str, object] = {"__name__": "page"}
         self.said = ""
+        self.left_out = False
 
     def run(self) -> int:
         """Run all blocks, and return how many of them ran."""
@@ -88,13 +89,15 @@ class Page:
 
     def _run(self, block: Block) -> bool:
         mark = block.mark
-        if mark.startswith("not run:") or (mark == "slow" and not self.slow):
-            return False
-        if mark.startswith("needs ") and not is_there(mark.removeprefix("needs ")):
+        if mark != "output":
+            is_missing = mark.startswith("needs ") and not is_there(mark[6:])
+            is_for_later = mark == "slow" and not self.slow
+            self.left_out = mark.startswith("not run:") or is_missing or is_for_later
+        if self.left_out:
             return False
         where = f"{self.path.name}, line {block.line}"
         if mark == "output":
-            self._compare(block.code, where)
+            self.compare(block.code, where)
         elif block.language in ("python", "{code-cell} ipython3"):
             self._python(block, where)
         elif block.language == "console":
@@ -127,9 +130,9 @@ class Page:
             f"{text}\n" for text in joined.splitlines() if not text.startswith("$ ")
         )
         if lines and printed.strip():
-            self._compare(printed, where)
+            self.compare(printed, where)
 
-    def _compare(self, wanted: str, where: str) -> None:
+    def compare(self, wanted: str, where: str) -> None:
         """Compare with what was printed last; ``...`` stands for anything."""
         options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
         agrees = doctest.OutputChecker().check_output(wanted, self.said, options)

@@ -63,7 +63,7 @@ QUOTED = [
     ("is 2.5e-3 at 1024 cells and 1.3e-3 at 2048", "test_readme", "(2.5e-3, 1.3e-3)"),
 ]
 # Numbers that are settings or names, or held below.
-NAMED = ("1e-4", "1e-5", "1e-7", "3.11", "0.1.0", "2601.21366")
+NAMED = ("3.12", "3.13", "3.13.", "1e-4", "1e-5", "1e-7", "3.11", "0.1.0", "2601.21366")
 
 
 @pytest.mark.parametrize(("phrase", "module", "condition"), QUOTED)
