@@ -36,7 +36,14 @@ def has_code(path: Path) -> bool:
 )
 def test_the_code_of_a_page_runs(name, elsewhere, request) -> None:
     slow = request.config.getoption("--run-slow")
-    Page(PAGES[name], slow=slow).run()
+    page = Page(PAGES[name], slow=slow)
+    page.run()
+    if name.endswith("stationary.md"):
+        assert page.names["polished"].converged
+        assert any(event.kind == "split" for event in page.names["branch"].events)
+    elif name.endswith("cells_and_scheme.md") and slow:
+        written = {path.name for path in elsewhere.iterdir()}
+        assert {"study.csv", "study_of_file.csv", "study.pdf", "study.png"} <= written
 
 
 @pytest.mark.slow
@@ -183,6 +190,28 @@ def test_each_figure_of_the_paper_has_a_command_that_is_there() -> None:
     assert figures <= named
     assert named <= report_scripts()
     assert len(figures) >= 11
+
+
+@pytest.mark.parametrize("place", ["README.md", "docs/paper/paper.md"])
+def test_what_is_confirmed_is_counted_as_in_the_report(place) -> None:
+    report = (ROOT / "validation" / "README.md").read_text(encoding="utf-8")
+    (counts,) = re.findall(
+        r"\*\*(\d+ claims: .*?)\.\*\* (\d+ of \d+) quantities", report
+    )
+    claims = re.findall(r"\d+", counts[0])
+    text = " ".join((ROOT / place).read_text(encoding="utf-8").split())
+    assert counts[1] in text
+    if place == "README.md":
+        assert f"**{counts[0]}**" in text
+    total, confirmed, condition, no_counter, no_counter_with, part = map(int, claims)
+    assert total == confirmed + condition + no_counter + no_counter_with + part
+    if place != "README.md":
+        assert f"{total} claims" in text
+        assert (
+            f"{confirmed} are confirmed, {condition} with a condition, {part} in"
+            in text
+        )
+        assert f"for {no_counter + no_counter_with} no counterexample" in text
 
 
 def test_the_version_stands_in_one_place() -> None:
