@@ -9,6 +9,9 @@
 # make bench   the package beside what one would write instead, growth, scale, a transport suite:
 #              a table of ratios (half an hour or so)
 #
+# make docs    the documentation, docs/_build/html/index.html; warnings are errors
+# make dist    wheel and sdist
+#
 # `run` and `test` do the set-up themselves; a fresh machine needs Python 3.11, a C compiler
 # and make.
 
@@ -17,7 +20,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup run test test-all bench fast check explore fftw chromium clean
+.PHONY: setup run test test-all bench docs dist fast check explore fftw chromium clean
 
 setup: $(READY)
 
@@ -102,6 +105,15 @@ test-all: check
 
 bench: $(READY)
 	$(BIN)/python benchmarks/bench.py
+
+# What builds it is installed when it is first asked for.
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+dist: $(READY)
+	$(BIN)/python -m build
 
 # Compiled kernels are cached beside their sources, and outlive a change of a kernel that they
 # call in another module.

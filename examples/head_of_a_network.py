@@ -1,4 +1,5 @@
-"""A head as a network stores it, on S^2: queries, keys and values in place of D and V.
+"""A head as a network stores it, on S^2: queries, keys and values in place of D and V
+===================================================================================
 
 A trained layer holds matrices Q, K (rank by d) and V (d by d); its logits are
 beta (Qx).(Ky) = beta x.Dy with D = Q^T K.  Here they have rank 2 and are drawn at random; with
@@ -8,12 +9,14 @@ density is compared with particles, and the atoms at the end are looked at.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import mfpde
 
 
-def main(nlat: int = 48, count: int = 4000) -> dict[str, float]:
+def main(nlat: int = 48, count: int = 4000) -> dict[str, Any]:
     generator = np.random.default_rng(5)
     queries, keys = generator.standard_normal((2, 2, 3))
     values = generator.standard_normal((3, 3))
@@ -39,8 +42,10 @@ def main(nlat: int = 48, count: int = 4000) -> dict[str, float]:
     ]
     print(run)
     print(f"mean token: density {means[0].round(4)}, particles {means[1].round(4)}")
-    return {"difference": float(np.abs(means[0] - means[1]).max())}
+    difference = float(np.abs(means[0] - means[1]).max())
+    return {"difference": difference, "figure": mfpde.plot_snapshots(run)}
 
 
 if __name__ == "__main__":
-    main()
+    figure = main()["figure"]
+    mfpde.save_figure(figure, "results/head_of_a_network.pdf")

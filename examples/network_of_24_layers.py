@@ -1,4 +1,5 @@
-"""A network of 24 layers on the circle: density against particles, and the energy at breakpoints.
+"""A network of 24 layers on the circle: density against particles, and the energy at breakpoints
+==============================================================================================
 
 Every layer has its own perceptron and its own beta.  Within a layer the energy of ascent never
 falls; at a breakpoint it jumps, since another layer has another energy: a save there tells both.
@@ -6,7 +7,10 @@ falls; at a breakpoint it jumps, since another layer has another energy: a save 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from matplotlib.figure import Figure
 
 import mfpde
 
@@ -25,7 +29,7 @@ def sampled_layer(rng: np.random.Generator, index: int) -> mfpde.MeanFieldEquati
     )
 
 
-def main(num_cells: int = 512) -> dict[str, float]:
+def main(num_cells: int = 512) -> dict[str, Any]:
     layers = mfpde.Layers.random(
         sampled_layer, count=LAYERS, duration=DURATION, seed=SEED
     )
@@ -42,8 +46,26 @@ def main(num_cells: int = 512) -> dict[str, float]:
     print(run)
     print(f"least rise of the energy within a layer: {rises.min():.3g}")
     print(f"largest distance from the particles: {max(distances):.1e}")
-    return {"least_rise": float(rises.min()), "distance": max(distances)}
+    return {
+        "least_rise": float(rises.min()),
+        "distance": max(distances),
+        "figure": drawn(run),
+    }
+
+
+def drawn(run: mfpde.Run) -> Figure:
+    """The density over angle and depth, and the energy, which jumps between layers."""
+    figure = Figure(figsize=(8.0, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    mfpde.plot_space_time(run, ax=left)
+    after = run.diagnostics["energy_after"]
+    for index in range(LAYERS):
+        depths = run.times[index : index + 2]
+        right.plot(depths, [after[index], run.energies[index + 1]], "C0o-", ms=2)
+    right.set(xlabel="depth", ylabel="energy E of the layer's own equation")
+    return figure
 
 
 if __name__ == "__main__":
-    main()
+    figure = main()["figure"]
+    mfpde.save_figure(figure, "results/network_of_24_layers.pdf")

@@ -1,4 +1,5 @@
-r"""Tokens that share random layers come together: synchronisation by noise.
+r"""Tokens that share random layers come together: synchronisation by noise
+=======================================================================
 
 Layers of length tau with independent random quadratic potentials of size tau^(-1/2) tend, as tau
 falls, to the Stratonovich equation dX = P_X dQ X with a noise Q that all tokens share.  Such a
@@ -9,7 +10,10 @@ linear potential of size gamma beside it any two tokens meet.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from matplotlib.figure import Figure
 
 import mfpde
 
@@ -48,8 +52,10 @@ def two_tokens(angle: float = ANGLE) -> mfpde.Atoms:
     return mfpde.Atoms(points, [0.5, 0.5])
 
 
-def main(runs: int = 16, depth: float = 4.0) -> dict[str, float]:
-    result = {}
+def main(runs: int = 16, depth: float = 4.0) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    figure = Figure(figsize=(8.0, 3.2), layout="constrained")
+    axes = figure.subplots(1, 2, sharey=True)
     for linear in (0.0, 1.0):
         found = mfpde.ensemble(
             SharedNoise(linear, depth),
@@ -65,8 +71,16 @@ def main(runs: int = 16, depth: float = 4.0) -> dict[str, float]:
         result[f"exponent_{linear:g}"] = found.mean_lyapunov
         print(f"linear part {linear:g}: {found}")
         print(f"    antipodal at the end: {np.mean(ends > 0.25):.2f}")
+        ax = axes[int(linear)]
+        ax.plot(found.times, found.two_token.T, color="C0", alpha=0.4, lw=0.8)
+        ax.plot(found.times, found.two_token.mean(axis=0), "k", label="mean")
+        ax.set(title=f"linear part {linear:g}", xlabel="depth")
+    axes[0].set_ylabel("0: aligned, 1/2: antipodal")
+    axes[0].legend()
+    result["figure"] = figure
     return result
 
 
 if __name__ == "__main__":
-    main()
+    figure = main()["figure"]
+    mfpde.save_figure(figure, "results/synchronisation_by_noise.pdf")

@@ -1,4 +1,5 @@
-r"""Densities on the sphere in dimension 512 that depend on the angle to one axis only.
+r"""Densities on the sphere in dimension 512 that depend on the angle to one axis only
+==================================================================================
 
 Attention at beta = 0 (F = x . int y dmu) with a linear potential V = c z, z = x.e, has an
 exact solution from the uniform start: in ascent every point follows the Moebius flow
@@ -12,7 +13,10 @@ tokens attract each other over a shorter distance, and gather more slowly.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.integrate import solve_ivp
 from scipy.special import betainc, roots_jacobi
 
@@ -59,9 +63,10 @@ def mean_height(measure: mfpde.Measure) -> float:
     return float(np.cos(measure.geometry.angles) @ measure.density.masses)
 
 
-def main(num_cells: int = 512, t_end: float = 1.0) -> dict[str, float]:
+def main(num_cells: int = 512, t_end: float = 1.0) -> dict[str, Any]:
     zonal = mfpde.Zonal(DIMENSION, num_cells)
-    result = {}
+    result: dict[str, Any] = {}
+    finals = {}
     for beta in (0.0, 5.0):
         run = mfpde.solve(
             mfpde.MeanFieldEquation(
@@ -73,13 +78,32 @@ def main(num_cells: int = 512, t_end: float = 1.0) -> dict[str, float]:
         )
         height = float(run.diagnostics["mean_height"][-1])
         result[f"height_{beta:g}"] = height
+        finals[f"beta = {beta:g}"] = run.final.density.masses
         print(f"beta = {beta:g}: {run.reason}, mean height {height:.6f}")
         if beta == 0:
             exact = exact_masses(zonal.face_angles, t_end)
             result["error"] = float(np.abs(run.final.density.masses - exact).sum())
             print(f"    L1 distance to the exact masses {result['error']:.1e}")
+            finals["beta = 0, exact"] = exact
+    result["figure"] = drawn(zonal, finals)
     return result
 
 
+def drawn(zonal: mfpde.Zonal, finals: dict[str, np.ndarray]) -> Figure:
+    """The share of mass per angle to the axis: a belt of width d^(-1/2) that has moved."""
+    figure = Figure(figsize=(6.0, 3.4), layout="constrained")
+    ax = figure.subplots()
+    widths = np.diff(zonal.face_angles)
+    start = mfpde.uniform(zonal).masses
+    ax.plot(zonal.angles, start / widths, color="0.6", label="start")
+    for label, masses in finals.items():
+        style = "k:" if "exact" in label else "-"
+        ax.plot(zonal.angles, masses / widths, style, label=label)
+    ax.set(xlabel="angle to the axis", ylabel="mass per angle", xlim=(0, np.pi))
+    ax.legend()
+    return figure
+
+
 if __name__ == "__main__":
-    main()
+    figure = main()["figure"]
+    mfpde.save_figure(figure, "results/zonal_dimension_512.pdf")

@@ -1,102 +1,29 @@
-"""The README runs as it is written, and each figure in it is one that a test holds."""
+"""Each figure in README and docs is one that a test holds (their code: test_documents.py)."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
-import shlex
-import textwrap
-from functools import reduce
 from pathlib import Path
 
 import numpy as np
 import pytest
+from documents import pages
 
 import mfpde
 from mfpde.atoms.exact import COARSEST_CIRCLE, NEGLIGIBLE_MASS
-from mfpde.commands.command_line import main
 from mfpde.settings.settings import read_settings
 from mfpde.solver.refinement import DEFAULT_TOLERANCE
 from mfpde.transport.spectral import LARGEST_NEGATIVE_MASS
 from validation.references.two_atoms import merge_time
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = "\n\n".join(page.read_text(encoding="utf-8") for page in pages())
 PROSE = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
 SENTENCES = " ".join(PROSE.split())
 PAPER = "examples/paper_circle_descent.toml"
 
 
-# What can be run
-
-
-@pytest.fixture
-def elsewhere(tmp_path, monkeypatch):
-    """Return a directory with the examples and nothing else, and go there."""
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_the_code_runs_from_the_first_line_to_the_last(elsewhere) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    assert len(blocks) >= 8
-    names: dict[str, object] = {}
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        for number, block in enumerate(blocks):
-            exec(compile(block, f"README, block {number}", "exec"), names)
-    assert (elsewhere / "run.pdf").exists()
-    assert (elsewhere / "study.csv").exists()
-    assert names["polished"].converged
-    assert any(event.kind == "split" for event in names["branch"].events)
-    # What the README says that it prints.
-    (tree,) = re.findall(r"^    atoms: .*\n(?:    .*\n)+", PROSE, flags=re.MULTILINE)
-    assert textwrap.dedent(tree) in said.getvalue()
-
-
-def commands() -> list[list[str]]:
-    """Arguments of each ``mfpde`` line of the README."""
-    lines = re.findall(r"^    mfpde (.*)$", PROSE, flags=re.MULTILINE)
-    inline = re.findall(r"`mfpde ([^`]* [^`]*)`", PROSE)
-    return [shlex.split(line, comments=True) for line in (*lines, *inline)]
-
-
-def test_the_commands_run_to_an_earlier_time(elsewhere, capsys) -> None:
-    # A study is one of atoms: they are there at t = 10.
-    ends = {
-        "run": ["--set", "solve.t_end=0.5"],
-        "study": ["--set", "solve.t_end=10", "--particles", "400"],
-    }
-    found = commands()
-    assert {words[0] for words in found} == {
-        *("run", "show", "plot", "compare", "resume", "minimize", "continuation"),
-        *("theory", "study", "phase-diagram", "view", "animate", "cite"),
-    }
-    for words in found:
-        arguments = [PAPER if word == "CONFIG.toml" else word for word in words]
-        arguments += ends.get(words[0], [])
-        code, complaint = main(arguments), capsys.readouterr().err
-        if words[0] == "resume":
-            assert "has already ended" in complaint
-        else:
-            assert code == 0, complaint
-    assert {path.name for path in elsewhere.glob("*.*")} >= {
-        *("beta10.zarr", "beta10.pdf", "minimum.pdf", "study.csv", "study.pdf"),
-        *("phases.pdf", "beta10.html", "beta10.gif", "beta20.zarr"),
-    }
-
-
 # What is named
-
-
-def test_what_answers_a_statement_of_the_paper_is_there() -> None:
-    (table,) = re.findall(r"\| statement \|.*?\n\n", PROSE, flags=re.DOTALL)
-    names = re.findall(r"`([a-z_.]+)`", table)
-    assert len(names) >= 10
-    for name in names:
-        assert callable(reduce(getattr, name.split("."), mfpde))
 
 
 def test_files_that_are_named_are_there() -> None:
@@ -136,7 +63,7 @@ QUOTED = [
     ("is 2.5e-3 at 1024 cells and 1.3e-3 at 2048", "test_readme", "(2.5e-3, 1.3e-3)"),
 ]
 # Numbers that are settings or names, or held below.
-NAMED = ("1e-4", "1e-5", "1e-7", "3.11", "0.1.0", "2601.21366")
+NAMED = ("3.12", "3.13", "3.13.", "1e-4", "1e-5", "1e-7", "3.11", "0.1.0", "2601.21366")
 
 
 @pytest.mark.parametrize(("phrase", "module", "condition"), QUOTED)
@@ -149,6 +76,11 @@ def test_what_is_quoted_is_what_a_test_holds(phrase, module, condition) -> None:
 def test_no_other_figure_is_quoted() -> None:
     text = re.sub(r"^    .*$", "", PROSE, flags=re.MULTILINE)
     text = re.sub(r"`[^`]*`", "", text)
+    # Statements and equations of the paper, and its formulas, stand in a table of their own.
+    text = re.sub(
+        r"^# Formula to code.*?^# ", "# ", text, flags=re.DOTALL | re.MULTILINE
+    )
+    text = re.sub(r"^---\n.*?^---\n", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(
         r"(Theorems?|Remark|Proposition|Lemma|Corollary) [\d.]+( to [\d.]+)?", "", text
     )

@@ -13,10 +13,12 @@ from typing import Any
 from mfpde.commands import BAD_SETTINGS, DONE, NUMERICAL_FAILURE
 from mfpde.commands.answers import complain, say
 from mfpde.settings.base import SettingsError
+from mfpde.version import __version__
 
 MISSING = (
     "mfpde verify: the scripts of validation/ are not installed with the package; run "
-    "`python -m mfpde verify` in the root of a checkout"
+    "`python -m mfpde verify` in the root of a checkout (git clone), or of the unpacked "
+    f"mfpde-{__version__}.tar.gz, which holds them too"
 )
 
 
@@ -38,6 +40,7 @@ def verify(arguments: argparse.Namespace) -> int:
         scripts = runner.selected_scripts(arguments.only)
     except ValueError as error:
         raise SettingsError(str(error)) from error
+    say(f"the scripts of {_folder()}, with mfpde {__version__}")
     results = _results(runner, scripts, arguments)
     _write(results, arguments)
     return DONE if all(result.holds for result in results) else NUMERICAL_FAILURE

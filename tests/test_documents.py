@@ -1,0 +1,222 @@
+"""README and docs: every code block runs as it is written, and every link has its target."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tomllib
+from functools import reduce
+from pathlib import Path
+
+import pytest
+from documents import ROOT, Page, blocks, is_there, pages
+
+import mfpde
+
+PAGES = {str(path.relative_to(ROOT)): path for path in pages()}
+LANGUAGES = {"python", "console", "text", "toml", "bash", "bibtex", ""}
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """Return a folder with the examples and nothing else, and go there."""
+    shutil.copytree(
+        ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("r*")
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def has_code(path: Path) -> bool:
+    return any(block.language in ("python", "console") for block in blocks(path))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, path in PAGES.items() if has_code(path)]
+)
+def test_the_code_of_a_page_runs(name, elsewhere, request) -> None:
+    slow = request.config.getoption("--run-slow")
+    page = Page(PAGES[name], slow=slow)
+    page.run()
+    if name.endswith("stationary.md"):
+        assert page.names["polished"].converged
+        assert any(event.kind == "split" for event in page.names["branch"].events)
+    elif name.endswith("cells_and_scheme.md") and slow:
+        written = {path.name for path in elsewhere.iterdir()}
+        assert {"study.csv", "study_of_file.csv", "study.pdf", "study.png"} <= written
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in PAGES if "notebooks/" in name])
+def test_a_notebook_runs(name, elsewhere) -> None:
+    assert Page(PAGES[name], slow=True).run() >= 3
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_blocks_are_of_a_kind_that_is_checked(name) -> None:
+    for block in blocks(PAGES[name]):
+        is_directive = block.language.startswith("{")
+        assert is_directive or block.language in LANGUAGES, block
+        if block.mark.startswith("needs "):
+            # The name is spelt as one that can be found.
+            assert re.fullmatch(r"needs (command [a-z-]+|mfpde(\.\w+)+)", block.mark)
+        if block.language == "toml":
+            tomllib.loads(block.code)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```python\nraise ValueError\n```\n",
+        "```python\nprint(1)\n```\n\n<!-- test: output -->\n\n```text\n2\n```\n",
+        "```console\n$ mfpde theory beta=5 dimension=nonsense\n```\n",
+        "```console\n$ mfpde --version\nmfpde 0.0.0\n```\n",
+    ],
+)
+def test_a_wrong_page_is_noticed(tmp_path, text) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text, encoding="utf-8")
+    with pytest.raises((ValueError, AssertionError, SystemExit)):
+        Page(page, slow=False).run()
+
+
+def test_names_that_pages_wait_for_are_looked_up() -> None:
+    assert is_there("mfpde.solve")
+    assert is_there("command run")
+    assert not is_there("mfpde.not_there")
+    assert not is_there("command not-there")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_have_targets(name) -> None:
+    path = PAGES[name]
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"^    .*$", "", text, flags=re.MULTILINE)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"https?:|#|mailto:", target):
+            continue
+        file = target.partition("#")[0]
+        assert (path.parent / file).exists(), f"{name}: {target}"
+
+
+def test_files_that_are_named_are_there() -> None:
+    named = set()
+    for path in PAGES.values():
+        text = path.read_text(encoding="utf-8")
+        named |= set(
+            re.findall(r"`((?:validation|tests|examples|benchmarks)/[\w./]+)`", text)
+        )
+    assert len(named) >= 6
+    missing = [file for file in named if not (ROOT / file).exists()]
+    assert missing == []
+
+
+# The reference -------------------------------------------------------------------------------
+
+
+def test_the_reference_has_every_public_name() -> None:
+    text = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^   ([A-Za-z_.]+)$", text, flags=re.MULTILINE))
+    public = {name for name in mfpde.__all__ if name not in ("__version__", "theory")}
+    public |= set(mfpde.theory.__all__)
+    assert sorted(public - listed) == []
+
+
+def test_every_page_is_in_the_contents() -> None:
+    listed = set()
+    for path in PAGES.values():
+        for block in blocks(path):
+            if block.language == "{toctree}":
+                entries = [line for line in block.code.split() if ":" not in line]
+                listed |= {(path.parent / f"{entry}.md").resolve() for entry in entries}
+    docs = {path.resolve() for path in PAGES.values() if "docs" in path.parts[-3:-1]}
+    docs |= {
+        path.resolve() for path in PAGES.values() if path.parent.parent.name == "docs"
+    }
+    missing = docs - listed - {ROOT / "docs" / "index.md"}
+    assert sorted(map(str, missing)) == []
+
+
+# Formula to code -----------------------------------------------------------------------------
+
+FORMULAS = (ROOT / "docs" / "formula_to_code.md").read_text(encoding="utf-8")
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split(" | ")]
+    for line in FORMULAS.splitlines()
+    if line.startswith("| ") and not line.startswith("| paper")
+]
+STATEMENTS = {
+    *(f"Theorem 3.{n}" for n in (1, 2, 3, 5)),
+    *("Remark 3.4", "Corollary 3.6", "Proposition 3.7 (i)", "Proposition 3.7 (ii)"),
+    *("Lemma 5.1", "Remark 5.2", "Lemma 5.3", "Remark 5.4", "Remark 5.5", "Remark 5.6"),
+    *("Proposition 6.1", "Remark 6.2"),
+    *(f"(2.{n})" for n in range(1, 10)),
+    *("(3.2)", "(3.3)", "(5.1)", "(5.2)", "(5.3)", "(5.5)", "(5.6)", "(5.7)", "(5.8)"),
+    *("(5.9)", "(5.16)", "(5.27)", "(6.1)", "(6.2)"),
+}
+
+
+def test_every_statement_has_a_row() -> None:
+    named = {name for row in ROWS for name in re.split(r", ", row[0])}
+    assert sorted(STATEMENTS - named) == []
+
+
+def report_scripts() -> set[str]:
+    """Scripts that have a row in the report, as in ``theorems/theorem_3_1``."""
+    report = (ROOT / "validation" / "report" / "report.md").read_text(encoding="utf-8")
+    found = re.findall(r"\]\(\.\./([\w/]+)\.py\)", report)
+    return set(found)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+def test_what_a_row_names_is_there(row) -> None:
+    _, _, code, test, report = row
+    for name in re.findall(r"`([\w.]+)`", code):
+        assert callable(reduce(getattr, name.split("."), mfpde)), name
+    (module,) = re.findall(r"`(\w+\.py)`", test)
+    source = (ROOT / "tests" / module).read_text(encoding="utf-8")
+    # The test calls what the row names.
+    names = [name.split(".")[-1] for name in re.findall(r"`([\w.]+)`", code)]
+    assert any(re.search(rf"\b{name}\b", source) for name in names), names
+    scripts = re.findall(r"`([\w/]+)`", report)
+    assert scripts
+    assert set(scripts) <= report_scripts()
+
+
+def test_each_figure_of_the_paper_has_a_command_that_is_there() -> None:
+    text = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"--only ([\w/]+)`", text))
+    figures = {name for name in report_scripts() if name.startswith("figures/figure_")}
+    assert figures <= named
+    assert named <= report_scripts()
+    assert len(figures) >= 11
+
+
+@pytest.mark.parametrize("place", ["README.md", "docs/paper/paper.md"])
+def test_what_is_confirmed_is_counted_as_in_the_report(place) -> None:
+    report = (ROOT / "validation" / "README.md").read_text(encoding="utf-8")
+    (counts,) = re.findall(
+        r"\*\*(\d+ claims: .*?)\.\*\* (\d+ of \d+) quantities", report
+    )
+    claims = re.findall(r"\d+", counts[0])
+    text = " ".join((ROOT / place).read_text(encoding="utf-8").split())
+    assert counts[1] in text
+    if place == "README.md":
+        assert f"**{counts[0]}**" in text
+    total, confirmed, condition, no_counter, no_counter_with, part = map(int, claims)
+    assert total == confirmed + condition + no_counter + no_counter_with + part
+    if place != "README.md":
+        assert f"{total} claims" in text
+        assert (
+            f"{confirmed} are confirmed, {condition} with a condition, {part} in"
+            in text
+        )
+        assert f"for {no_counter + no_counter_with} no counterexample" in text
+
+
+def test_the_version_stands_in_one_place() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert "version" in settings["project"]["dynamic"]
+    assert settings["tool"]["hatch"]["version"]["path"] == "mfpde/version.py"
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"version: {mfpde.__version__}\n" in citation

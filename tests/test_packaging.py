@@ -1,0 +1,109 @@
+"""The package outside of a checkout: what is built, installed, and runs there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+from documents import ROOT, Page, blocks
+
+WITHOUT_SHTNS = """
+import sys
+sys.modules["shtns"] = None
+import mfpde
+equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
+for grid in (mfpde.Circle(64), mfpde.Zonal(8, 64)):
+    run = mfpde.solve(equation, mfpde.perturbed_uniform(grid, 0.1), t_end=0.2)
+    print(run.reason)
+try:
+    mfpde.Sphere(32)
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_circle_and_zonal_grids_work_without_shtns_and_the_sphere_says_what_to_do():
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_SHTNS],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    circle, zonal, sphere = done.stdout.splitlines()
+    assert circle == zonal == "the end time t = 0.2 was reached"
+    assert "pip install shtns" in sphere
+    assert "fftw" in sphere.lower()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> dict[str, Path]:
+    """Wheel and sdist of this checkout."""
+    pytest.importorskip("build")
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--outdir", folder, ROOT],
+        capture_output=True,
+        check=True,
+    )
+    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    return {"wheel": wheel, "sdist": sdist}
+
+
+@pytest.mark.slow
+def test_wheel_and_sdist_hold_what_they_should(built) -> None:
+    with zipfile.ZipFile(built["wheel"]) as wheel:
+        held = set(wheel.namelist())
+    assert {"mfpde/py.typed", "mfpde/__init__.pyi", "mfpde/solver/solve.py"} <= held
+    assert not any(name.endswith((".nbi", ".nbc")) for name in held)
+    assert {name.split("/")[0].split("-")[0] for name in held} == {"mfpde"}
+    with tarfile.open(built["sdist"]) as sdist:
+        inside = {name.partition("/")[2] for name in sdist.getnames()}
+    assert {"README.md", "LICENSE", "CITATION.cff", "Makefile"} <= inside
+    assert {"validation/runner.py", "docs/conf.py", "tests/conftest.py"} <= inside
+    assert not any(name.startswith(("docs/_build", "docs/gallery")) for name in inside)
+
+
+@pytest.mark.slow
+def test_the_quickstart_runs_from_the_wheel(built, tmp_path) -> None:
+    """In an environment of its own, which sees our libraries and not our checkout."""
+    environment = tmp_path / "environment"
+    venv.create(environment, with_pip=True)
+    python = environment / "bin" / "python"
+    options = ["install", "--quiet", "--no-deps", "--disable-pip-version-check"]
+    subprocess.run([python, "-m", "pip", *options, built["wheel"]], check=True)
+    (site,) = environment.glob("lib/python*/site-packages")
+    # A folder that a .pth adds is searched, but its own .pth files are not read.
+    (site / "libraries.pth").write_text(sysconfig.get_paths()["purelib"])
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    outside = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+
+    def said(*arguments: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [python, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=elsewhere,
+            env=outside,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    assert str(site) in said("-c", "import mfpde; print(mfpde.__file__)")
+    readme = Page(ROOT / "README.md", slow=False)
+    quickstart, output = (
+        block for block in blocks(readme.path) if block.language in ("python", "text")
+    )
+    readme.said = said("-c", quickstart.code)
+    readme.compare(output.code, "the quickstart")
+    assert (elsewhere / "run.pdf").exists()
+    assert "in the root of a checkout" in said("-m", "mfpde", "verify", code=2)
