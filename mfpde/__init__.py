@@ -23,6 +23,7 @@ _PACKAGES = {
     "stationary",
     "storage",
     "studies",
+    "sweeps",
     "terms",
     "tracking",
     "transport",

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED, TERMINATED
 from mfpde.commands.signals import TerminatedError, ended_by_sigterm
+from mfpde.commands.sweep_arguments import add_import, add_sweep
 from mfpde.version import __version__
 
 # Imported when called: all of them together with their libraries (xarray, zarr, pydantic)
@@ -33,7 +34,11 @@ _PLACES = {
     "continuation": "stationary",
     "phase-diagram": "phases",
     "warm-up": "warm_up",
+    "sweep": "sweep",
+    "import": "sweep",
 }
+_FUNCTIONS = {"import": "import_configuration"}
+"""Names of functions that are not those of their commands."""
 TRACEBACK = "MFPDE_TRACEBACK"
 """Variable of the environment with which an unforeseen error shows its traceback."""
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -75,7 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _called(arguments: argparse.Namespace) -> int:
     place = importlib.import_module(f"mfpde.commands.{_PLACES[arguments.command]}")
-    command = getattr(place, arguments.command.replace("-", "_"))
+    name = arguments.command.replace("-", "_")
+    command = getattr(place, _FUNCTIONS.get(name, name))
     from mfpde.commands.compiling import compilation_shown
     from mfpde.settings.base import SettingsError
     from mfpde.storage.growing_store import StoreError
@@ -123,6 +129,8 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "settings", help="list every key of a settings file, with its default"
     )
+    add_sweep(commands)
+    add_import(commands)
     _add_study(commands)
     _add_stored(commands)
     _add_theory(commands)
