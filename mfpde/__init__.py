@@ -29,6 +29,7 @@ _PACKAGES = {
     "stationary",
     "storage",
     "studies",
+    "sweeps",
     "terms",
     "tracking",
     "transport",

@@ -40,6 +40,9 @@ from . import (
     studies as studies,
 )
 from . import (
+    sweeps as sweeps,
+)
+from . import (
     terms as terms,
 )
 from . import (
@@ -248,6 +251,9 @@ from .studies import (
 )
 from .studies import (
     ensemble as ensemble,
+)
+from .sweeps.sweep import (
+    Sweep as Sweep,
 )
 from .terms import (
     Attention as Attention,

@@ -73,7 +73,7 @@ def test_one_contract_orders_every_folder_in_few_layers() -> None:
     assert layers["exhaustive"]
     assert layers["containers"] == ["mfpde"]
     assert len(layers["layers"]) <= MOST_LAYERS
-    named = [name.strip() for layer in layers["layers"] for name in layer.split("|")]
+    named = [n.strip() for layer in layers["layers"] for n in re.split("[|:]", layer)]
     there = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__"}
     there |= {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert sorted(named) == sorted(there)

@@ -15,6 +15,8 @@ from typing import TypeAlias
 
 from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED, TERMINATED
 from mfpde.commands.signals import TerminatedError, ended_by_sigterm
+from mfpde.commands.stored_arguments import add_quiet, add_stored
+from mfpde.commands.sweep_arguments import add_import, add_sweep
 from mfpde.version import __version__
 
 # Imported when called: all of them together with their libraries (xarray, zarr, pydantic)
@@ -36,7 +38,11 @@ _PLACES = {
     "continuation": "stationary",
     "phase-diagram": "phases",
     "warm-up": "warm_up",
+    "sweep": "sweep",
+    "import": "sweep",
 }
+_FUNCTIONS = {"import": "import_configuration"}
+"""Names of functions that are not those of their commands."""
 TRACEBACK = "MFPDE_TRACEBACK"
 """Variable of the environment with which an unforeseen error shows its traceback."""
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -78,7 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _called(arguments: argparse.Namespace) -> int:
     place = importlib.import_module(f"mfpde.commands.{_PLACES[arguments.command]}")
-    command = getattr(place, arguments.command.replace("-", "_"))
+    name = arguments.command.replace("-", "_")
+    command = getattr(place, _FUNCTIONS.get(name, name))
     from mfpde.commands.compiling import compilation_shown
     from mfpde.settings.base import SettingsError
     from mfpde.storage.growing_store import StoreError
@@ -126,8 +133,10 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "settings", help="list every key of a settings file, with its default"
     )
+    add_sweep(commands)
+    add_import(commands)
     _add_study(commands)
-    _add_stored(commands)
+    add_stored(commands)
     _add_theory(commands)
     _add_phase_diagram(commands)
     _add_minimize(commands)
@@ -136,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     warm_up = commands.add_parser(
         "warm-up", help="compile what first runs need, which they would wait for"
     )
-    _add_quiet(warm_up)
+    add_quiet(warm_up)
     return parser
 
 
@@ -148,7 +157,7 @@ def _add_run(commands: _Commands) -> None:
     run.add_argument(
         "--overwrite", action="store_true", help="replace a store that is there"
     )
-    _add_quiet(run)
+    add_quiet(run)
 
 
 def _add_settings(command: argparse.ArgumentParser) -> None:
@@ -180,75 +189,13 @@ def _add_study(commands: _Commands) -> None:
     study.add_argument("--rtol", type=float, help="error in time; by default 1e-5")
     study.add_argument("--csv", metavar="T.csv", help="where to write the table")
     study.add_argument("--figure", metavar="F.pdf", help="where to draw (PDF and PNG)")
-    _add_quiet(study)
+    add_quiet(study)
 
 
 def _add_resume(commands: _Commands) -> None:
     resume = commands.add_parser("resume", help="continue an interrupted run")
     resume.add_argument("store", metavar="X.zarr")
-    _add_quiet(resume)
-
-
-def _add_stored(commands: _Commands) -> None:
-    show = commands.add_parser(
-        "show", help="summarise a stored run, or say how two differ"
-    )
-    show.add_argument("store", metavar="X.zarr")
-    show.add_argument("other", nargs="?", metavar="Y.zarr")
-    show.add_argument(
-        "--origin", action="store_true", help="also versions, commit and wall times"
-    )
-    cite = commands.add_parser("cite", help="print BibTeX for what a stored run used")
-    cite.add_argument("store", metavar="X.zarr")
-    plot = commands.add_parser("plot", help="draw a stored run as PDF and PNG")
-    plot.add_argument("store", metavar="X.zarr")
-    plot.add_argument("--out", metavar="F.pdf", help="by default beside the store")
-    view = commands.add_parser(
-        "view", help="write stored runs as one HTML page, to be opened in a browser"
-    )
-    view.add_argument(
-        "stores",
-        nargs="+",
-        metavar="X.zarr",
-        help="a run, two to compare, or a folder of stores as a sweep leaves it",
-    )
-    view.add_argument("--out", metavar="F.html", help="by default beside the store")
-    view.add_argument(
-        "--track",
-        action="store_true",
-        help="follow the atoms of runs that were stored without their paths",
-    )
-    _add_animate(commands)
-    compare = commands.add_parser(
-        "compare", help="compare a stored run with particles from the same start"
-    )
-    compare.add_argument("store", metavar="X.zarr")
-    compare.add_argument(
-        "--particles",
-        type=int,
-        metavar="N",
-        help="by default those stored beside the run, else 2000",
-    )
-
-
-def _add_animate(commands: _Commands) -> None:
-    film = commands.add_parser("animate", help="write a stored run as a film")
-    film.add_argument("store", metavar="X.zarr")
-    film.add_argument(
-        "film", metavar="FILM.mp4", help="the file: .mp4 (needs ffmpeg) or .gif"
-    )
-    film.add_argument("--view", choices=("globe", "map", "curve"))
-    film.add_argument("--frames-per-second", type=int, default=15, metavar="F")
-    film.add_argument("--frames", type=int, metavar="N", help="so many saves at most")
-    film.add_argument(
-        "--log",
-        action=argparse.BooleanOptionalAction,
-        help="logarithmic scale; by default if a density exceeds 50 means",
-    )
-    film.add_argument(
-        "--particles", action="store_true", help="the particles beside the run"
-    )
-    _add_quiet(film)
+    add_quiet(resume)
 
 
 def _add_minimize(commands: _Commands) -> None:
@@ -353,10 +300,6 @@ def _add_verify(commands: _Commands) -> None:
     verify.add_argument(
         "--jobs", type=int, default=2, metavar="N", help="processes (default 2)"
     )
-
-
-def _add_quiet(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quiet", action="store_true", help="no progress, no report")
 
 
 if __name__ == "__main__":

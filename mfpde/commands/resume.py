@@ -35,6 +35,7 @@ from mfpde.storage import (
     was_just_begun,
 )
 from mfpde.storage.claim import alone
+from mfpde.storage.resumption import resumed_exactly
 from mfpde.tracking import Tracker
 
 
@@ -55,7 +56,13 @@ def _resumed(arguments: argparse.Namespace) -> int:
     stored = _checkpoint(arguments.store)
     with stopped_by_signals() as signalled:
         if stored is not None or was_just_begun(arguments.store):
-            continued = _exactly(stored, settings, arguments, signalled)
+            continued = resumed_exactly(
+                arguments.store,
+                settings,
+                stored,
+                stop=[signalled],
+                progress=not arguments.quiet,
+            )
         else:
             continued = _from_last_state(settings, arguments, signalled)
     # The whole of it, with what was saved before.
@@ -82,30 +89,6 @@ def _checkpoint(store: str) -> StoredCheckpoint | None:
             "steps"
         )
         return None
-
-
-def _exactly(
-    stored: StoredCheckpoint | None,
-    settings: Settings,
-    arguments: argparse.Namespace,
-    signalled: Signalled,
-) -> Run:
-    """Go on from a checkpoint, or from the start if the run was killed before the first."""
-    wanted = settings.solve_arguments()
-    wanted["stop"] = [*wanted["stop"], signalled]
-    start = settings.build_start()
-    if stored is None:
-        writer = RunWriter.begun_anew(arguments.store)
-    else:
-        writer = RunWriter.resumed(arguments.store, stored=stored)
-    return solve(
-        settings.build_dynamics(),
-        start,
-        **wanted,
-        resume_from=None if stored is None else stored.checkpoint,
-        progress=not arguments.quiet,
-        observer=writer,
-    )
 
 
 def _from_last_state(

@@ -23,7 +23,7 @@ from mfpde.settings.base import (
     default,
     section_lines,
 )
-from mfpde.settings.settings import setting_value
+from mfpde.settings.overrides import setting_value
 from mfpde.terms import Attention, Perceptron
 
 MOST_ROWS = 100

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
-import pyfftw
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.compiled import compiled
 from mfpde.geometry.base import CellsNear, FieldAtPoints, Geometry
+from mfpde.geometry.fast_fourier import pyfftw
 from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms
 from mfpde.geometry.remap import finer_values
 

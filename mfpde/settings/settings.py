@@ -70,6 +70,7 @@ from mfpde.settings.grid_and_start import (
 )
 from mfpde.settings.kernel_sections import KERNEL_KINDS, KernelSection
 from mfpde.settings.layer_sections import LayerSection, built_layers, completed
+from mfpde.settings.overrides import changed_by_text
 from mfpde.settings.sections import (
     AttentionSection,
     ConcentrationSection,
@@ -267,6 +268,20 @@ def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
         (with the nearest real one), a value that is not allowed, settings that do not
         fit together.
     """
+    data = read_table(path)
+    for override in overrides:
+        changed_by_text(data, override)
+    return settings_from_dict(data)
+
+
+def read_table(path: str | Path) -> dict[str, Any]:
+    """Return what a TOML file says, unchecked.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such file, or it is no TOML.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -280,9 +295,7 @@ def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
         raise SettingsError(
             f"{path} has tables or lists too deep in each other"
         ) from error
-    for override in overrides:
-        _override(data, override)
-    return settings_from_dict(data)
+    return data
 
 
 def settings_from_dict(data: Mapping[str, Any]) -> Settings:
@@ -297,27 +310,3 @@ def settings_from_dict(data: Mapping[str, Any]) -> Settings:
         return Settings.model_validate(dict(data))
     except ValidationError as error:
         raise SettingsError("\n".join(settings_lines(error, Settings))) from error
-
-
-def _override(data: dict[str, Any], override: str) -> None:
-    name, equals, text = override.partition("=")
-    keys = [key.strip() for key in name.split(".")]
-    if not equals or len(keys) < 2 or not all(keys):
-        raise SettingsError(
-            f"override {override!r} must have the form section.key=value, as in "
-            "attention.beta=10"
-        )
-    table: Any = data
-    for key in keys[:-1]:
-        table = table.setdefault(key, {})
-        if not isinstance(table, dict):
-            raise SettingsError(f"override {override!r}: {key} is not a table")
-    table[keys[-1]] = setting_value(text.strip())
-
-
-def setting_value(text: str) -> Any:
-    """Read ``text`` as a TOML value; text that is none is a string without quotes."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text

@@ -44,7 +44,7 @@ def created_group(
         Path(path).mkdir(parents=True, exist_ok=True)
         # Not what another process is writing.
         claim(path)
-        _emptied(Path(path))
+        emptied(Path(path))
         return zarr.create_group(str(path), zarr_format=3, attributes=attributes)
     whole = zarr.open_group(existing_store(path), mode="r+")
     if group in whole and not overwrite:
@@ -54,7 +54,7 @@ def created_group(
     return whole.create_group(group, overwrite=overwrite, attributes=attributes)
 
 
-def _emptied(store: Path) -> None:
+def emptied(store: Path) -> None:
     """Remove all that is in the folder of a store, at last what makes it one."""
     for part in store.iterdir():
         if part.is_dir() and not part.is_symlink():

@@ -1,0 +1,98 @@
+"""Single settings of a file changed by their dotted names, as in ``attention.beta``.
+
+A name leads through tables by their keys and through lists (several heads, layers) by numbers
+from 0: ``layers.2.perceptron.random.seed``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from mfpde.settings.base import SettingsError
+
+ABSENT = "none"
+"""The value that takes a setting away, so that its default holds."""
+
+
+def changed_by_text(data: dict[str, Any], override: str) -> None:
+    """Change one setting of ``data`` as ``"section.key=value"`` says.
+
+    Raises
+    ------
+    SettingsError
+        If the text has another form, or leads through something that is no table.
+    """
+    name, equals, text = override.partition("=")
+    keys = [key.strip() for key in name.split(".")]
+    if not equals or len(keys) < 2 or not all(keys):
+        raise SettingsError(
+            f"override {override!r} must have the form section.key=value, as in "
+            "attention.beta=10"
+        )
+    change(data, ".".join(keys), setting_value(text.strip()), f"override {override!r}")
+
+
+def change(data: dict[str, Any], name: str, value: Any, said_by: str) -> None:
+    """Give the setting ``name`` of ``data`` a value; tables on the way are made.
+
+    Raises
+    ------
+    SettingsError
+        If the name leads through something that is no table, or out of a list.
+    """
+    keys = name.split(".")
+    if not all(keys):
+        raise SettingsError(f"{said_by}: {name!r} must be names with dots between")
+    table: Any = data
+    for key in keys[:-1]:
+        if isinstance(table, list):
+            table = table[_place(table, key, said_by)]
+        else:
+            table = table.setdefault(key, {})
+        if not isinstance(table, dict | list):
+            raise SettingsError(f"{said_by}: {key} is not a table")
+    last = keys[-1]
+    if isinstance(table, list):
+        table[_place(table, last, said_by)] = value
+    else:
+        table[last] = value
+
+
+def remove(data: dict[str, Any], name: str) -> None:
+    """Take the setting ``name`` out of ``data``, if it is there."""
+    *path, last = name.split(".")
+    table = value_of(data, ".".join(path)) if path else data
+    if isinstance(table, dict):
+        table.pop(last, None)
+
+
+def value_of(data: Mapping[str, Any], name: str) -> Any:
+    """Return the value of the setting ``name`` in ``data``, or None if it is not there."""
+    table: Any = data
+    for key in name.split("."):
+        if isinstance(table, Mapping):
+            table = table.get(key)
+        elif isinstance(table, list) and key.isdecimal() and int(key) < len(table):
+            table = table[int(key)]
+        else:
+            return None
+    return table
+
+
+def setting_value(text: str) -> Any:
+    """Read ``text`` as a TOML value; text that is none is a string without quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _place(items: list[Any], key: str, said_by: str) -> int:
+    if not key.isdecimal() or int(key) >= len(items):
+        raise SettingsError(
+            f"{said_by}: {key!r} must be a number from 0 to {len(items) - 1}, the place in "
+            "a list"
+        )
+    return int(key)

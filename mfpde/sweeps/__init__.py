@@ -1,0 +1,49 @@
+"""Sweeps: one run for each combination of settings, in a folder that knows what is done.
+
+A sweep file is a settings file with a table [sweep]:
+
+    [sweep]
+    folder = "results/betas"            # where the runs and their summary are kept
+    base = "circle.toml"                # settings of all runs, beside the sweep file (optional)
+
+    [sweep.product]                     # each value with each other
+    attention.beta = [1, 5, 25]
+    perceptron.random.seed = { from = 1, to = 3, count = 3 }
+
+    [sweep.zip]                         # in step: lists of one length
+    geometry.cells = [256, 512]
+    solve.rtol = [1e-3, 1e-4]
+
+    [[sweep.cases]]                     # a list of changes, with a name each
+    name = "ascent"
+    equation.direction = "ascent"
+
+    [[sweep.cases]]
+    name = "descent, no perceptron"
+    equation.direction = "descent"
+    perceptron = "none"
+
+    [attention]                         # settings of all runs, laid over the base
+    kernel = "shifted"
+
+Product, zip and cases are combined each with each other; there may be several [[sweep.zip]]. Here
+are 3 * 3 * 2 * 2 = 36 runs. Any setting can be spanned by its dotted name: seeds, matrices, whole
+sections (a list of tables, given as [sweep.product] perceptron = [{...}, {...}]), one head of
+several (attention.0.beta), one layer (layers.2.duration). Values are a list, or numbers
+{ from, to, count, spacing = "linear" or "log" }. The word "none" takes a setting or section away.
+
+A run is known by a hash of its settings and of the version of mfpde; each is one store in the
+folder. Started again, a sweep skips what is done, goes on with what was interrupted, and leaves
+out what failed unless it is asked for again. Sections [output] and [particles] are left aside.
+
+    mfpde sweep sweep.toml                               one after the other
+    mfpde sweep sweep.toml --workers 8                   processes of this machine
+    mfpde sweep sweep.toml --scheduler tcp://host:8786   a Dask cluster that is there
+    mfpde sweep sweep.toml --shard 3/20                  the third of twenty jobs, without a server
+
+The last one is for job arrays of a batch system: in Slurm, `sbatch --array=1-20` and
+`mfpde sweep sweep.toml --shard $SLURM_ARRAY_TASK_ID/20`. For a cluster from such a system,
+dask-jobqueue starts the scheduler: `SLURMCluster(cores=1, processes=1, memory="4GB")`, then
+`cluster.scale(100)` and its `cluster.scheduler_address`; one thread for each worker. All machines
+have to see the folder under the same path.
+"""

@@ -1,0 +1,144 @@
+"""The engines of a sweep: this process alone, or the workers of a Dask cluster.
+
+An engine takes tasks and yields their outcomes as they come.  A worker that is lost loses nothing
+but the time since the last checkpoint: its runs are given to others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mfpde.settings.base import SettingsError
+from mfpde.sweeps.execution import Outcome, Task, execute
+from mfpde.sweeps.record import RunRecord
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Wait = Callable[[], None]
+"""What an engine calls while it waits: a display that is drawn anew."""
+MOST_LOST_WORKERS = 5
+"""A task whose workers are lost more often is what kills them."""
+SECONDS_TO_CONNECT = 20
+SECONDS_BETWEEN_LOOKS = 0.2
+REMEDY = "pip install 'mfpde[sweeps]'"
+
+
+def in_this_process(tasks: Sequence[Task], wait: Wait) -> Iterator[Outcome]:
+    """Compute one task after the other."""
+    for task in tasks:
+        wait()
+        yield from execute(task)
+
+
+@contextlib.contextmanager
+def workers_here(count: int) -> Iterator[Client]:
+    """Let the block have ``count`` worker processes of this machine, of one thread each.
+
+    Raises
+    ------
+    SettingsError
+        If Dask is not installed.
+    """
+    dask, distributed = _libraries(f"workers = {count}")
+    settings = {
+        # Kept from counting lost workers on its own: that is done below, and recorded.
+        "distributed.scheduler.allowed-failures": 1000,
+        "distributed.admin.system-monitor.disk": False,
+        "distributed.worker.memory.terminate": False,
+    }
+    with dask.config.set(settings):
+        cluster = distributed.LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=0,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        )
+        with cluster, distributed.Client(cluster) as client:
+            yield client
+
+
+@contextlib.contextmanager
+def workers_of(address: str) -> Iterator[Client]:
+    """Let the block have the workers of the Dask scheduler at ``address``.
+
+    Raises
+    ------
+    SettingsError
+        If Dask is not installed, or nothing answers there.
+    """
+    _, distributed = _libraries(f"scheduler = {address!r}")
+    try:
+        client = distributed.Client(address, timeout=SECONDS_TO_CONNECT)
+    except (OSError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise SettingsError(
+            f"scheduler = {address!r} does not answer: {reason}; give the address that "
+            "`dask scheduler` prints, as in tcp://host:8786"
+        ) from error
+    with client:
+        yield client
+
+
+def on_workers(client: Client, tasks: Sequence[Task], wait: Wait) -> Iterator[Outcome]:
+    """Compute tasks on the workers of ``client``; a lost worker's are given to others."""
+    waiting = {_submitted(client, task, 0): (task, 0) for task in tasks}
+    while waiting:
+        ended = [future for future in waiting if future.done()]
+        for future in ended:
+            task, lost = waiting.pop(future)
+            if future.status == "finished":
+                yield from future.result()
+            elif lost < MOST_LOST_WORKERS and _is_loss(future):
+                waiting[_submitted(client, task, lost + 1)] = (task, lost + 1)
+            else:
+                yield from _given_up(task, future)
+        wait()
+        if not ended:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def _submitted(client: Client, task: Task, attempt: int) -> Any:
+    key = f"{task.key}-{attempt}-{time.time_ns()}"
+    return client.submit(execute, task, key=key, pure=False)
+
+
+def _is_loss(future: Any) -> bool:
+    """Whether a future ended because its worker did, or was cancelled with it."""
+    if future.status in ("cancelled", "lost"):
+        return True
+    return type(future.exception()).__name__ == "KilledWorker"
+
+
+def _given_up(task: Task, future: Any) -> Iterator[Outcome]:
+    """Record that the runs of a task failed where no worker could record it."""
+    if future.status == "error":
+        error = future.exception()
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    else:
+        reason = f"its worker was lost {MOST_LOST_WORKERS + 1} times"
+    for run in task.runs:
+        record = task.folder.record(run.name)
+        if record is None:
+            record = RunRecord(run.name, "failed", reason)
+            task.folder.keep(record)
+            task.folder.end(run.name)
+        yield Outcome(run.name, record.state)
+
+
+def _libraries(wanted: str) -> tuple[Any, Any]:
+    try:
+        import dask
+        import distributed
+    except ImportError as error:
+        raise SettingsError(
+            f"{wanted} needs Dask, which is not installed: {REMEDY}; or split the sweep by "
+            "shard = '1/2', '2/2', each in a process of its own"
+        ) from error
+    return dask, distributed

@@ -1,0 +1,327 @@
+"""A sweep: many runs of settings that vary, in a folder that knows what is done."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mfpde.arrays import LARGEST_COUNT, shown, whole_number
+from mfpde.notebook import Printed
+from mfpde.runs.run import Run
+from mfpde.settings.base import SettingsError
+from mfpde.storage import load
+from mfpde.sweeps.engines import (
+    Wait,
+    in_this_process,
+    on_workers,
+    workers_here,
+    workers_of,
+)
+from mfpde.sweeps.execution import Outcome, Task, tasks_of
+from mfpde.sweeps.plan import PlannedRun, planned
+from mfpde.sweeps.progress import SweepProgress, sweep_shown
+from mfpde.sweeps.record import RunRecord, SweepFolder, replaced
+from mfpde.sweeps.table import dataset_of, write_table
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SECONDS_FOR_OTHERS = 10.0
+"""How long runs that another process holds are waited for, at the end."""
+MOST_SHOWN = 5
+
+
+class Sweep(Printed):
+    """Runs of settings that vary; :mod:`mfpde.sweeps` tells what a sweep file holds.
+
+    Every run's settings are checked when the sweep is made.  A run is known by a hash of its
+    settings and of the version of mfpde: what the folder holds of a run is not computed again.
+
+    Parameters
+    ----------
+    source
+        A sweep file, or what one would hold, as a table.
+    folder
+        Where runs and summary are kept, in place of ``folder`` in [sweep].
+    overrides
+        Changes ``"section.key=value"`` of the settings of all runs.
+
+    Raises
+    ------
+    SettingsError
+        With one line for each error: settings that cannot be run, with the values of the run.
+
+    Examples
+    --------
+    >>> sweep = mfpde.Sweep("betas.toml").run(workers=4)  # doctest: +SKIP
+    >>> sweep.summary["atoms"].to_pandas()  # doctest: +SKIP
+    >>> sweep.plot("atoms", against="beta")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        source: str | Path | Mapping[str, Any],
+        folder: str | Path | None = None,
+        overrides: Iterable[str] = (),
+    ) -> None:
+        given: object = source
+        if not isinstance(given, str | Path | Mapping):
+            raise SettingsError(
+                f"source = {shown(given)} must be a sweep file or a table with [sweep]"
+            )
+        self.plan = planned(source, folder=folder, overrides=overrides)
+        self._folder = SweepFolder(self.plan.folder)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the sweep."""
+        return self.plan.folder
+
+    @property
+    def runs(self) -> tuple[PlannedRun, ...]:
+        """The runs, with ``name`` (their hash) and ``parameters``."""
+        return self.plan.runs
+
+    @cached_property
+    def _by_name(self) -> dict[str, PlannedRun]:
+        return {run.name: run for run in self.runs}
+
+    def run(
+        self,
+        workers: int = 1,
+        *,
+        scheduler: str | None = None,
+        shard: str | None = None,
+        retry_failed: bool = False,
+        progress: bool = False,
+    ) -> Sweep:
+        """Compute what is not done yet, and write the summary of all that is.
+
+        Interrupted, it goes on when it is called again.  A script that asks for more than one
+        worker needs the usual ``if __name__ == "__main__":``.
+
+        Parameters
+        ----------
+        workers
+            Number of processes of this machine; more than one need Dask.
+        scheduler
+            Address of a Dask scheduler, as in ``"tcp://host:8786"``, whose workers are taken.
+        shard
+            ``"i/n"``: only the i-th of n parts of the sweep (from 1), by the runs' hashes.
+        retry_failed
+            Whether runs that have failed are computed anew.
+        progress
+            Whether progress is shown on stderr.
+
+        Returns
+        -------
+        The sweep itself.
+
+        Raises
+        ------
+        SettingsError
+            For an argument out of its range, without Dask where it is needed, or if no
+            scheduler answers.
+        """
+        workers = whole_number(
+            "workers", workers, at_least=1, at_most=LARGEST_COUNT // 1000
+        )
+        if scheduler is not None and workers > 1:
+            raise SettingsError(
+                f"workers = {workers} and scheduler = {scheduler!r} exclude each other: the "
+                "cluster has workers of its own"
+            )
+        chosen = self.shard(shard)
+        ended = {run.name: self._folder.record(run.name) for run in chosen}
+        pending = [run for run in chosen if _is_pending(ended[run.name], retry_failed)]
+        replaced(self.folder / "sweep.json", json.dumps(self.plan.source, default=str))
+        shown_progress = SweepProgress(
+            self._folder,
+            {run.name: run.label for run in pending},
+            skipped=len(chosen) - len(pending),
+        )
+        with ExitStack() as stack:
+            wait: Wait = _nothing
+            if progress and pending:
+                wait = stack.enter_context(sweep_shown(shown_progress))
+            try:
+                with self._engine(workers, scheduler, len(pending)) as engine:
+                    self._computed(engine, pending, retry_failed, shown_progress, wait)
+            finally:
+                write_table(self.plan)
+        return self
+
+    def shard(self, shard: str | None) -> tuple[PlannedRun, ...]:
+        """Return the runs of the i-th of n parts, ``"i/n"``; all of them for None.
+
+        Raises
+        ------
+        SettingsError
+            For text of another form.
+        """
+        if shard is None:
+            return self.runs
+        found = re.fullmatch(r"(\d{1,7})/(\d{1,7})", str(shard).strip())
+        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+            raise SettingsError(
+                f"shard = {shown(shard)} must be i/n with i from 1 to n, as in '3/20'"
+            )
+        number, count = int(found[1]), int(found[2])
+        return tuple(
+            run for run in self.runs if int(run.name, 16) % count == number - 1
+        )
+
+    @property
+    def records(self) -> list[RunRecord | None]:
+        """The record of each run, None for a run that has not ended."""
+        return [self._folder.record(run.name) for run in self.runs]
+
+    @property
+    def summary(self) -> xr.Dataset:
+        """The summaries of all runs, dimension ``run``; NaN for a run that has none yet.
+
+        Coordinates are the hashes and all swept parameters.  It is read from the folder, and
+        ``.to_pandas()`` of its variables, ``.to_dataframe()`` of all, are tables.
+        """
+        return dataset_of(self.plan, self.records)
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """The reasons of the runs that have failed, by what varies in them."""
+        pairs = zip(self.runs, self.records, strict=True)
+        return {
+            run.label or run.name: record.error
+            for run, record in pairs
+            if record is not None and record.state == "failed"
+        }
+
+    def load(self, run: int | str) -> Run:
+        """Return one whole run, by its place or its hash.
+
+        Raises
+        ------
+        ValueError
+            If the sweep has no such run.
+        FileNotFoundError
+            If it has not begun.
+        """
+        if isinstance(run, str):
+            if run not in self._by_name:
+                raise ValueError(f"run = {run!r} is none of this sweep's hashes")
+            return load(self._folder.store(run))
+        place = whole_number("run", run, at_least=0, at_most=len(self.runs) - 1)
+        return load(self._folder.store(self.runs[place].name))
+
+    def plot(
+        self, quantity: str, against: str | None = None, *, ax: Axes | None = None
+    ) -> Figure:
+        """Draw a quantity of the summary against a swept parameter.
+
+        Parameters
+        ----------
+        quantity
+            Name of a variable of the summary, as in ``"atoms"`` or ``"energy_last"``.
+        against
+            Name of a swept parameter, of which the last part is enough; by default the first
+            that the sweep varies.  The others are told apart by colour.
+        ax
+            Axes to draw on; by default those of a new figure.
+
+        Raises
+        ------
+        SettingsError
+            If there is no such quantity or parameter, or no run has finished.
+        """
+        from mfpde.plotting.sweep import plot_sweep
+        from mfpde.sweeps.table import column_named, finished_only
+
+        whole = self.summary
+        if not self.plan.parameters:
+            raise SettingsError("the sweep varies nothing that could be drawn against")
+        finished = finished_only(whole)
+        if not finished.sizes["run"]:
+            raise SettingsError(f"no run of {self.folder} has finished")
+        x = self.plan.parameters[0] if against is None else column_named(whole, against)
+        y = column_named(whole, quantity)
+        return plot_sweep(finished, y, x, parameters=self.plan.parameters, ax=ax)
+
+    def __str__(self) -> str:
+        records = self.records
+        done = sum(r is not None and r.state == "finished" for r in records)
+        lines = [
+            f"{len(self.runs)} runs over {', '.join(self.plan.parameters) or 'nothing'}: "
+            f"{done} finished, {len(self.failed)} failed, "
+            f"{sum(record is None for record in records)} to do",
+            f"in {self.folder}",
+        ]
+        failed = list(self.failed.items())
+        lines += [f"failed: {label}: {error}" for label, error in failed[:MOST_SHOWN]]
+        if len(failed) > MOST_SHOWN:
+            lines.append(f"... and {len(failed) - MOST_SHOWN} more in .failed")
+        noted = sum(record is not None and bool(record.notes) for record in records)
+        if noted:
+            first = next(r.notes[0] for r in records if r is not None and r.notes)
+            lines.append(f"{noted} runs with a warning, the first: {first}")
+        return "\n".join(lines)
+
+    @contextmanager
+    def _engine(
+        self, workers: int, scheduler: str | None, pending: int
+    ) -> Iterator[Engine]:
+        if not pending:
+            yield in_this_process
+        elif scheduler is not None:
+            with workers_of(scheduler) as client:
+                yield lambda tasks, wait: on_workers(client, tasks, wait)
+        elif workers > 1:
+            with workers_here(min(workers, pending)) as client:
+                yield lambda tasks, wait: on_workers(client, tasks, wait)
+        else:
+            yield in_this_process
+
+    def _computed(
+        self,
+        engine: Engine,
+        pending: Sequence[PlannedRun],
+        retry_failed: bool,
+        progress: SweepProgress,
+        wait: Wait,
+    ) -> None:
+        """Compute the pending runs; those that other processes hold are asked for again."""
+        until: float | None = None
+        while pending:
+            tasks = tasks_of(pending, self._folder, retry_failed=retry_failed)
+            elsewhere = []
+            for outcome in engine(tasks, wait):
+                if outcome.state == "elsewhere":
+                    elsewhere.append(self._by_name[outcome.name])
+                else:
+                    progress.take(outcome)
+                wait()
+            until = time.monotonic() + SECONDS_FOR_OTHERS if until is None else until
+            if not elsewhere or time.monotonic() > until:
+                return
+            pending = elsewhere
+            time.sleep(0.5)
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Engine = Callable[[Sequence[Task], Wait], Iterator[Outcome]]
+
+
+def _is_pending(record: RunRecord | None, retry_failed: bool) -> bool:
+    return record is None or (retry_failed and record.state == "failed")
+
+
+def _nothing() -> None:
+    """Show nothing."""

@@ -1,0 +1,215 @@
+"""The summaries of all runs of a sweep as one xarray Dataset."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from mfpde.settings.base import SettingsError
+from mfpde.settings.overrides import ABSENT
+from mfpde.storage.claim import claim, release
+from mfpde.storage.growing_store import StoreError
+from mfpde.sweeps.plan import Plan
+from mfpde.sweeps.record import SUMMARY, RunRecord, SweepFolder
+from mfpde.version import __version__
+
+RUN = "run"
+PENDING = "pending"
+_PADDED = {
+    "atom_masses": ("atom",),
+    "atom_arrived_masses": ("atom",),
+    "atom_angles": ("atom",),
+    "atom_points": ("atom", "axis"),
+    "merge_times": ("merge",),
+    "event_times": ("event",),
+    "event_kinds": ("event",),
+    "event_masses": ("event",),
+    "event_uncertainties": ("event",),
+}
+"""What a run has several of: dimensions, along which it is filled up with NaN or ""."""
+MEANINGS = {
+    "atoms": "number of atoms at the end",
+    "forming": "number of atoms that are forming at the end",
+    "atom_masses": "mass of the basin of each atom and forming one, heaviest first",
+    "atom_arrived_masses": "mass in the core of each of them",
+    "atom_angles": "angle on the circle, elsewhere the angle from the last axis, radians",
+    "merge_times": "times at which atoms became one",
+    "merges": "number of merges that were seen",
+    "wall_seconds": "time of the computation, seconds",
+    "final_time": "time that was reached",
+    "verdict": "what the last state is, by mfpde.concentration",
+    "convention": "convention of the kernel",
+}
+
+
+def dataset_of(plan: Plan, records: Sequence[RunRecord | None]) -> xr.Dataset:
+    """Return the summaries of a sweep, one for each run of the plan.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    records
+        The record of each of its runs, None where there is none yet.
+
+    Returns
+    -------
+    xarray.Dataset
+        Dimension ``run``, with the hash and each swept parameter as coordinates; ``state``
+        (``"finished"``, ``"failed"``, ``"pending"``), ``error``, and all numbers of the runs,
+        NaN where there are none.
+    """
+    summaries = [{} if one is None else one.summary for one in records]
+    variables: dict[str, Any] = {
+        "state": (RUN, [PENDING if one is None else one.state for one in records]),
+        "error": (RUN, ["" if one is None else one.error for one in records]),
+        "attempts": (RUN, _floats([_attempts(one) for one in records])),
+    }
+    names = sorted({name for summary in summaries for name in summary})
+    for name in names:
+        values = [summary.get(name) for summary in summaries]
+        if name in _PADDED:
+            variables[name] = ((RUN, *_PADDED[name]), _padded(values, _PADDED[name]))
+        else:
+            variables[name] = (RUN, _column(values))
+    coordinates: dict[str, Any] = {RUN: [run.name for run in plan.runs]}
+    for name in plan.parameters:
+        values = [run.parameters[name] for run in plan.runs]
+        coordinates[name] = (RUN, _column([_plain(value) for value in values]))
+    dataset = xr.Dataset(variables, coords=coordinates)
+    for name, meaning in MEANINGS.items():
+        if name in dataset:
+            dataset[name].attrs["long_name"] = meaning
+    dataset.attrs = {
+        "mfpde_version": __version__,
+        "parameters": ", ".join(plan.parameters),
+    }
+    return dataset
+
+
+def write_table(plan: Plan) -> xr.Dataset:
+    """Write the summaries of the records that are there to the sweep's folder.
+
+    Of several processes that end together the last one sees the records of all.
+    """
+    folder = SweepFolder(plan.folder)
+    with _alone(plan.folder):
+        dataset = dataset_of(plan, [folder.record(run.name) for run in plan.runs])
+        path = plan.folder / SUMMARY
+        new = path.with_suffix(f".{os.getpid()}.partial")
+        try:
+            dataset.to_netcdf(new, engine="scipy", format="NETCDF3_64BIT")
+            new.replace(path)
+        finally:
+            new.unlink(missing_ok=True)
+    return dataset
+
+
+def column_named(dataset: xr.Dataset, name: str) -> str:
+    """Return the full name of a quantity or parameter; its last part is enough if it is clear.
+
+    Raises
+    ------
+    SettingsError
+        If there is none, or several.
+    """
+    known = [str(one) for one in dataset.variables]
+    if name in known:
+        return name
+    ending = [one for one in known if one.endswith(f".{name}")]
+    if len(ending) == 1:
+        return ending[0]
+    if ending:
+        raise SettingsError(f"{name!r} may be {' or '.join(ending)}")
+    raise SettingsError(f"there is no {name!r}; there are: {', '.join(sorted(known))}")
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Wait until no other process writes the table of the sweep."""
+    path.mkdir(parents=True, exist_ok=True)
+    until = time.monotonic() + 30.0
+    while True:
+        try:
+            claim(path)
+            break
+        except StoreError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+    try:
+        yield
+    finally:
+        release(path)
+
+
+def _attempts(record: RunRecord | None) -> float:
+    return 0.0 if record is None else float(len(record.attempts))
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or a word as it is, and what is longer as a text."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _column(values: Sequence[Any]) -> Any:
+    """Return numbers as floats (whole ones as integers), and words with what is mixed as words."""
+    given = [value for value in values if value is not None]
+    if given and all(_is_whole(value) for value in given) and len(given) == len(values):
+        return np.array(values, dtype=np.int32)
+    if all(_is_number(value) for value in given):
+        return _floats(values)
+    return np.array([ABSENT if v is None else _word(v) for v in values], dtype=str)
+
+
+def _floats(values: Sequence[Any]) -> Any:
+    return np.array([np.nan if v is None else float(v) for v in values])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    # The file's format has no longer integers.
+    return _is_number(value) and isinstance(value, int) and abs(value) < 2**31
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else str(value).lower()
+
+
+def _padded(values: Sequence[Any], dimensions: tuple[str, ...]) -> Any:
+    """Return lists of different lengths as one array, filled up with NaN or ""."""
+    lists = [[] if value is None else value for value in values]
+    # A dimension of length 0 would be one without bounds in the file.
+    most = max(1, *map(len, lists))
+    if any(isinstance(part, str) for one in lists for part in one):
+        return np.array([[*one, *[""] * (most - len(one))] for one in lists], dtype=str)
+    shape: tuple[int, ...] = (len(lists), most)
+    if len(dimensions) == 2:
+        widths = [len(part) for one in lists for part in one]
+        shape = (*shape, max(widths, default=1))
+    array = np.full(shape, np.nan)
+    for index, one in enumerate(lists):
+        for place, part in enumerate(one):
+            if len(shape) == 3:
+                array[index, place, : len(part)] = part
+            else:
+                array[index, place] = part
+    return array
+
+
+def finished_only(dataset: xr.Dataset) -> xr.Dataset:
+    """Return the runs that have finished."""
+    return dataset.isel({RUN: np.flatnonzero(dataset["state"].values == "finished")})
