@@ -46,8 +46,7 @@ def workers_here(count: int) -> Iterator[Client]:
     """
     dask, distributed = _libraries(f"workers = {count}")
     settings = {
-        # Kept from counting lost workers on its own: that is done below, and recorded.
-        "distributed.scheduler.allowed-failures": 1000,
+        "distributed.scheduler.allowed-failures": MOST_LOST_WORKERS,
         "distributed.admin.system-monitor.disk": False,
         "distributed.worker.memory.terminate": False,
     }
@@ -110,10 +109,8 @@ def _submitted(client: Client, task: Task, attempt: int) -> Any:
 
 
 def _is_loss(future: Any) -> bool:
-    """Whether a future ended because its worker did, or was cancelled with it."""
-    if future.status in ("cancelled", "lost"):
-        return True
-    return type(future.exception()).__name__ == "KilledWorker"
+    """Whether a future was cancelled with its worker, not given up by the scheduler."""
+    return future.status in ("cancelled", "lost")
 
 
 def _given_up(task: Task, future: Any) -> Iterator[Outcome]:

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-State = Literal["finished", "failed"]
+RunState = Literal["finished", "failed"]
 SUMMARY = "summary.nc"
 
 
@@ -46,7 +46,7 @@ class RunRecord:
     """
 
     name: str
-    state: State
+    state: RunState
     error: str = ""
     attempts: tuple[str, ...] = ()
     summary: Mapping[str, Any] = field(default_factory=dict)

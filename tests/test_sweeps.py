@@ -1,0 +1,284 @@
+"""Sweeps: what is done is not done again, parts make the whole, lost workers lose nothing."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import mfpde
+from mfpde.commands.command_line import main
+from mfpde.settings.base import SettingsError
+
+ROOT = Path(__file__).resolve().parents[1]
+CLOCKS = ("seconds", "wall_seconds", "attempts")
+
+
+def source(folder: Path, *, t_end: float = 0.5, cells: int = 32) -> dict[str, object]:
+    """A sweep of 2 * 3 * 2 short runs on the circle."""
+    return {
+        "sweep": {
+            "folder": str(folder),
+            "product": {"attention.beta": [1.0, 2.0], "start.seed": [1, 2, 3]},
+            "cases": [
+                {"name": "up", "equation.direction": "ascent"},
+                {"name": "down", "equation.direction": "descent"},
+            ],
+        },
+        "geometry": {"kind": "circle", "cells": cells},
+        "attention": {"beta": 1.0},
+        "equation": {"direction": "ascent"},
+        "start": {"kind": "perturbed_uniform", "amplitude": 0.3, "seed": 1},
+        "solve": {"t_end": t_end, "save_every": t_end},
+    }
+
+
+def numbers(summary: xr.Dataset) -> xr.Dataset:
+    """The summary without what a clock says."""
+    clocks = [
+        name for name in summary.variables if any(word in str(name) for word in CLOCKS)
+    ]
+    return summary.drop_vars(clocks)
+
+
+@pytest.fixture(scope="module")
+def serial(tmp_path_factory) -> mfpde.Sweep:
+    """Return a sweep whose runs were computed one after the other."""
+    return mfpde.Sweep(source(tmp_path_factory.mktemp("serial"))).run()
+
+
+def test_a_run_of_a_sweep_is_the_run_of_its_settings(serial) -> None:
+    assert serial.summary.sizes["run"] == 12
+    assert not serial.failed
+    kept = serial.load(0)
+    again = mfpde.solve(
+        mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent"),
+        mfpde.perturbed_uniform(mfpde.Circle(32), 0.3, seed=1),
+        t_end=0.5,
+        save_every=0.5,
+    )
+    assert np.array_equal(kept.final.density.values, again.final.density.values)
+    assert float(serial.summary["energy_last"][0]) == again.energies[-1]
+    frame = serial.summary["energy_last"].to_pandas()
+    assert len(frame) == 12
+
+
+def test_a_second_start_does_nothing(serial) -> None:
+    files = sorted((serial.folder / "runs").rglob("*")) + sorted(
+        (serial.folder / "records").rglob("*")
+    )
+    before = [(path, path.stat().st_mtime_ns) for path in files]
+    mfpde.Sweep(source(serial.folder)).run()
+    assert [(path, path.stat().st_mtime_ns) for path in files] == before
+
+
+def test_three_parts_make_the_same_summary(serial, tmp_path) -> None:
+    sweep = mfpde.Sweep(source(tmp_path))
+    parts = [{run.name for run in sweep.shard(f"{i}/3")} for i in (1, 2, 3)]
+    assert sum(map(len, parts)) == len(set.union(*parts)) == 12
+    for i in (1, 2, 3):
+        mfpde.Sweep(source(tmp_path)).run(shard=f"{i}/3")
+    xr.testing.assert_identical(
+        numbers(sweep.summary).drop_attrs(), numbers(serial.summary).drop_attrs()
+    )
+
+
+def test_another_beta_is_another_run_and_what_is_there_stays(serial, tmp_path) -> None:
+    changed = source(tmp_path)
+    changed["sweep"]["product"]["attention.beta"] = [2.0, 3.0]  # type: ignore[index]
+    names = {run.name for run in mfpde.Sweep(changed).runs}
+    known = {run.name for run in serial.runs}
+    assert len(names & known) == 6
+
+
+def test_a_run_that_fails_is_told_and_tried_again_when_asked(
+    tmp_path, monkeypatch
+) -> None:
+    import mfpde.sweeps.execution as execution
+
+    working = execution.solved_anew
+
+    def failing(store, settings):
+        if settings.equation.direction == "descent":
+            raise RuntimeError("no such luck")
+        return working(store, settings)
+
+    monkeypatch.setattr(execution, "solved_anew", failing)
+    sweep = mfpde.Sweep(source(tmp_path)).run()
+    assert len(sweep.failed) == 6
+    assert all("no such luck" in reason for reason in sweep.failed.values())
+    monkeypatch.setattr(execution, "solved_anew", working)
+    assert len(sweep.run().failed) == 6
+    assert not sweep.run(retry_failed=True).failed
+
+
+def test_an_interrupted_run_goes_on_where_it_was(serial, tmp_path, monkeypatch) -> None:
+    import mfpde.sweeps.execution as execution
+
+    working, count = execution.solved_anew, []
+
+    def stopping(store, settings):
+        count.append(store)
+        if len(count) == 5:
+            raise KeyboardInterrupt
+        return working(store, settings)
+
+    monkeypatch.setattr(execution, "solved_anew", stopping)
+    sweep = mfpde.Sweep(source(tmp_path))
+    with pytest.raises(KeyboardInterrupt):
+        sweep.run()
+    assert sum(record is not None for record in sweep.records) == 4
+    sweep.run()
+    assert len(count) == 5 + 8
+    xr.testing.assert_identical(
+        numbers(sweep.summary).drop_attrs(), numbers(serial.summary).drop_attrs()
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"product": {"attention.beta": []}}, "attention.beta"),
+        ({"product": {"attention.betta": [1.0]}}, "betta"),
+        ({"product": {"attention.beta": [-1.0]}}, "beta"),
+        ({"products": {}}, "products"),
+        ({"zip": {"attention.beta": [1, 2], "start.seed": [1]}}, "zip"),
+    ],
+)
+def test_a_wrong_sweep_is_refused_before_any_run(tmp_path, change, words) -> None:
+    wrong = source(tmp_path / "sweep")
+    wrong["sweep"] = {"folder": str(tmp_path / "sweep"), **change}
+    with pytest.raises(SettingsError, match=words):
+        mfpde.Sweep(wrong)
+    assert not (tmp_path / "sweep").exists()
+
+
+@pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "a/b"])
+def test_a_wrong_part_is_refused(serial, shard) -> None:
+    with pytest.raises(SettingsError, match="shard = "):
+        serial.run(shard=shard)
+
+
+def killed_while_working(stop: threading.Event, killed: list[int]) -> None:
+    """Kill the first worker process that is there, once some runs are under way."""
+    while not stop.is_set() and not killed:
+        workers = [
+            child
+            for child in multiprocessing.active_children()
+            if child.pid is not None and "Dask" in child.name
+        ]
+        if len(workers) >= 2:
+            time.sleep(1.5)
+            os.kill(workers[0].pid, signal.SIGKILL)
+            killed.append(workers[0].pid)
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param("small", id="12 runs"),
+        pytest.param("issue", id="156 runs", marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_lost_worker_loses_nothing(tmp_path, size) -> None:
+    def table(folder: Path) -> dict[str, object]:
+        made = source(folder, t_end=20.0, cells=256)
+        if size == "issue":
+            made["sweep"]["product"]["attention.beta"] = list(range(1, 14))  # type: ignore[index]
+            cases = made["sweep"]["cases"]  # type: ignore[index]
+            cases += [
+                {
+                    **case,
+                    "name": f"{case['name']} softmax",
+                    "attention.normalized": True,
+                }
+                for case in list(cases)
+            ]
+        return made
+
+    sweep = mfpde.Sweep(table(tmp_path / "two"))
+    assert len(sweep.runs) == (156 if size == "issue" else 12)
+    stop, killed = threading.Event(), []
+    killer = threading.Thread(target=killed_while_working, args=(stop, killed))
+    killer.start()
+    try:
+        sweep.run(workers=2)
+    finally:
+        stop.set()
+        killer.join()
+    assert killed
+    records = sweep.records
+    assert all(record is not None and record.state == "finished" for record in records)
+    # A run is begun once; that of the lost worker went on, or had only its end to be noted.
+    for record in records:
+        assert record is not None
+        assert record.attempts.count("begun") <= 2
+    again = [r for r in records if r is not None and len(r.attempts) > 1]
+    assert len(again) <= 1
+    alone = mfpde.Sweep(table(tmp_path / "one")).run()
+    xr.testing.assert_identical(
+        numbers(sweep.summary).drop_attrs(), numbers(alone.summary).drop_attrs()
+    )
+
+
+def test_the_example_lists_its_runs(tmp_path, monkeypatch, capsys) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    options = ["--set", "solve.t_end=0.5", "--set", "solve.save_every=0.5", "--quiet"]
+    example = "examples/sweeps/betas.toml"
+    assert main(["sweep", example, "--list"]) == 0
+    assert len([line for line in capsys.readouterr().out.splitlines() if line]) >= 6
+    assert main(["sweep", example, *options, "--csv", "betas.csv"]) == 0
+    assert len(Path("betas.csv").read_text().splitlines()) == 7
+
+
+# The authors' configuration ---------------------------------------------------------------
+
+
+def test_a_configuration_of_the_particle_code_becomes_a_sweep(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    neurons = {
+        "a": [[1.0, 0.0], [0.6, 0.8]],
+        "omega": [[0.8, 0.0], [-0.3, -0.4]],
+        "activation": "relu",
+    }
+    Path("neurons.json").write_text(json.dumps(neurons))
+    configuration = {
+        "betas": [1.0, 5.0],
+        "dimension": 2,
+        "total_time": 1.0,
+        "ascending": True,
+        "mlp_params_path": "neurons.json",
+        "no_such_key": 3,
+        "k_max": 4,
+    }
+    Path("config.json").write_text(json.dumps(configuration))
+    assert main(["import", "config.json"]) == 0
+    said = capsys.readouterr().out
+    assert "no_such_key" in said
+    assert "k_max" in said
+    sweep = mfpde.Sweep("config.toml", overrides=["geometry.cells=64"])
+    betas = {run.parameters["attention.beta"] for run in sweep.runs}
+    assert betas == {1.0, 5.0}
+    driven = [run.built() for run in sweep.runs if run.built().perceptron is not None]
+    assert len(driven) == 2
+    for settings in driven:
+        equation = settings.build_equation()
+        assert equation.direction == "ascent"
+        assert np.allclose(equation.external.directions, neurons["a"])
+        assert np.allclose(equation.external.weights, [0.8, -0.5])
+    sweep.run()
+    assert not sweep.failed
+    assert (sweep.summary["atoms"] >= 0).all()
