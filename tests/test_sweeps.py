@@ -258,7 +258,8 @@ def test_a_configuration_of_the_particle_code_becomes_a_sweep(
     configuration = {
         "betas": [1.0, 5.0],
         "dimension": 2,
-        "total_time": 1.0,
+        "total_time": 0.5,
+        "save_every": 250,
         "ascending": True,
         "mlp_params_path": "neurons.json",
         "no_such_key": 3,
@@ -275,10 +276,15 @@ def test_a_configuration_of_the_particle_code_becomes_a_sweep(
     driven = [run.built() for run in sweep.runs if run.built().perceptron is not None]
     assert len(driven) == 2
     for settings in driven:
-        equation = settings.build_equation()
-        assert equation.direction == "ascent"
-        assert np.allclose(equation.external.directions, neurons["a"])
-        assert np.allclose(equation.external.weights, [0.8, -0.5])
+        built = settings.build_equation()
+        wanted = mfpde.MeanFieldEquation(
+            built.attentions[0],
+            mfpde.Perceptron(neurons["a"], [0.8, -0.5], "relu"),
+            direction="ascent",
+        )
+        there = mfpde.uniform(mfpde.Circle(64))
+        assert built.direction == "ascent"
+        assert built.energy(there) == pytest.approx(wanted.energy(there), rel=1e-12)
     sweep.run()
     assert not sweep.failed
     assert (sweep.summary["atoms"] >= 0).all()
