@@ -106,8 +106,8 @@ def solve(
         fourth order in time, least diffusive: atoms on the grid are pinned), on the circle
         ``"semi_lagrangian_donor_blended"`` (the last until 30 % of the mass are in structures
         of a cell or two, at ``run.statistics["semi_lagrangian_until"]``, then donor-blended:
-        two to five times faster than the latter alone at equal errors of the moments, but its
-        first errors are those in time, 1e-6 to 1e-5 at the default ``rtol``), or on the sphere
+        two to five times faster than the latter alone on equal grids, but its first errors are
+        those in time, 1e-7 to 1e-6 at the default ``rtol``), or on the sphere
         ``"spectral_donor_blended"`` (spectral as long as the grid resolves the density, which
         has no atoms and no diffusion, then donor-blended; ``run.statistics`` has the time
         ``spectral_until``).  By default semi-Lagrangian on zonal grids of dimension above 30
