@@ -136,7 +136,9 @@ class TimeStepper:
         self.transport = transport
         self.scheme = scheme
         self.rtol = rtol
-        self._resolved_tolerance = rtol * scheme.tolerance_share
+        self._resolved_tolerance = (
+            rtol * scheme.tolerance_share * transport.tolerance_share
+        )
         self.watch_energy = watch_energy
         grid = transport.grid
         self.diffusion = grid.diffusion

@@ -91,8 +91,7 @@ register_scheme(Circle, Scheme("donor_blended", DonorBlendedCircle, 1.0))
 register_scheme(Circle, Scheme("muscl", MusclCircle))
 register_scheme(Circle, Scheme("monotone", MonotoneCircle, keeps_energy_monotone=True))
 register_scheme(Circle, Scheme("semi_lagrangian", SemiLagrangianCircle, 1.0))
-# The error in time of what is still smooth is kept well below that of the grid later.
-_RESOLVED = Scheme("semi_lagrangian", ResolvedSemiLagrangianCircle, 0.1)
+_RESOLVED = Scheme("semi_lagrangian", ResolvedSemiLagrangianCircle, 1.0)
 register_scheme(
     Circle,
     Scheme(
@@ -145,7 +144,7 @@ def default_scheme(geometry: Geometry, *, exact_atoms: bool = False) -> str:
 
 @default_scheme.register
 def _(geometry: Circle, *, exact_atoms: bool = False) -> str:
-    return "semi_lagrangian" if exact_atoms else "donor_blended"
+    return "semi_lagrangian" if exact_atoms else "semi_lagrangian_donor_blended"
 
 
 @default_scheme.register

@@ -64,7 +64,8 @@ class Transport(ABC):
     ``steps_to_hand_off`` is the number of steps between two hand-offs of mass between
     density and exact atoms. ``method_in_time`` is the Runge-Kutta method of
     :meth:`advanced`. ``draining_share`` is the share of the draining time that a stage
-    may last.
+    may last. ``tolerance_share`` is the share of the scheme's tolerance that a step may use
+    on this grid.
     """
 
     diffusion_tolerance = 0.0
@@ -72,6 +73,7 @@ class Transport(ABC):
     steps_to_hand_off = 8
     method_in_time = HEUN
     draining_share = 0.8
+    tolerance_share = 1.0
 
     def __init__(self, grid: GridEquation) -> None:
         self.grid = grid

@@ -25,6 +25,8 @@ from mfpde.transport.state import SSPRK3, Flow, State
 LARGEST_UNRESOLVED_MASS = 0.3
 """Mass in structures of a cell or two up to which semi-Lagrangian transport, which would pin
 them, is more accurate than donor blending."""
+_RESOLVED_TOLERANCE = 0.1
+_CELLS_OF_FULL_TOLERANCE = 256
 
 
 class LineTransport(Transport):
@@ -196,6 +198,12 @@ class SemiLagrangianCircle(SemiLagrangian):
 
 class ResolvedSemiLagrangianCircle(SemiLagrangianCircle):
     """Semi-Lagrangian transport of a density without atoms that the grid mostly resolves."""
+
+    def __init__(self, grid: GridEquation) -> None:
+        super().__init__(grid)
+        # The error in time stays well below that of the grid, which falls with the cells.
+        fineness = max(self.circle.num_cells / _CELLS_OF_FULL_TOLERANCE, 1.0)
+        self.tolerance_share = _RESOLVED_TOLERANCE / fineness**2
 
     def carries(self, state: State) -> bool:
         """Whether at most 30 % of the mass are in structures of a cell or two."""
