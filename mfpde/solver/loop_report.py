@@ -26,7 +26,7 @@ def progress_of(loop: TimeLoop, flow: Flow) -> Progress:
         step=loop.last_step,
         mass_drift=state.total_mass - loop.first_mass,
         energy=grid.energy(state.masses, atoms, flow.moments) if has_energy else None,
-        largest_density=float((state.masses / grid.geometry.areas).max()),
+        largest_density=float((loop.measured.masses / grid.geometry.areas).max()),
         steps=loop.steps,
     )
 

@@ -103,15 +103,16 @@ def solve(
         ``"muscl"`` (second order, no overshoot: for discontinuous starts, and as a check),
         ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned), or
         on the circle and zonal grids ``"semi_lagrangian"`` (steps that no cell limits, of
-        fourth order in time, least diffusive: atoms on the grid are pinned), on the circle
+        fourth order in time, least diffusive: atoms on the grid are pinned, and each step's
+        remap flattens what is a cell or two wide), on the circle
         ``"semi_lagrangian_donor_blended"`` (the last until 30 % of the mass are in structures
         of a cell or two, at ``run.statistics["semi_lagrangian_until"]``, then donor-blended:
-        two to five times faster than the latter alone on equal grids, but its first errors are
-        those in time, 1e-7 to 1e-6 at the default ``rtol``), or on the sphere
-        ``"spectral_donor_blended"`` (spectral as long as the grid resolves the density, which
-        has no atoms and no diffusion, then donor-blended; ``run.statistics`` has the time
-        ``spectral_until``).  By default semi-Lagrangian on zonal grids of dimension above 30
-        and on the circle with exact atoms, the last on the sphere, else the first.
+        several times faster than the latter alone at equal error of the moments), or on the
+        sphere ``"spectral_donor_blended"`` (spectral as long as the grid resolves the density,
+        then donor-blended; ``run.statistics`` has the time ``spectral_until``).  No such phase
+        begins with atoms or with diffusion.  By default semi-Lagrangian on zonal grids of
+        dimension above 30 and on the circle with exact atoms, the two of several phases on the
+        circle and on the sphere, else the first.
     atoms
         ``"grid"``: atoms form and move on the grid, to about a cell.  ``"exact"`` (circle
         and sphere, without diffusion): a cluster a few cells wide leaves the grid and goes
@@ -120,7 +121,8 @@ def solve(
         in atoms, a stiff integrator moves them alone, over any time.
     rtol
         Error in time that a step may make, relative to how far it moves the moments
-        that the interaction sees; on the sphere beside a share of the error of the grid.  The
+        that the interaction sees; on the sphere beside a share of the error of the grid, on
+        the circle a tenth of it, or less beyond 256 cells, in the semi-Lagrangian phase.  The
         step follows this and the draining time of the cells.
     max_step
         Largest step; none by default.

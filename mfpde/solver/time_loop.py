@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from mfpde.solver.step_sizes import (
     mass_and_motion,
 )
 from mfpde.solver.time_stepping import StepResult, TimeStepper
+from mfpde.terms import PointMasses
 from mfpde.transport import Flow, State
 
 CHECKED_EVERY = 8
@@ -316,7 +318,13 @@ class TimeLoop:
     def _save_if_due(self, flow: Flow) -> None:
         if self.save_times and self.time >= self.save_times[0]:
             at = self.save_times.pop(0)
-            self.recorder.save(at, self.measured, flow=flow, step=self.last_step)
+            state, seen = self.measured, flow
+            if state.masses is not self.state.masses:
+                # What is recorded is that of the state that is saved.
+                atoms = PointMasses(state.points, state.atom_masses)
+                grid = self.stepper.transport.grid
+                seen = replace(flow, moments=grid.moments(state.masses, atoms))
+            self.recorder.save(at, state, flow=seen, step=self.last_step)
             # At every save: a run that is resumed from one refines when the whole run does.
             self.next_check = self.steps
             self.saves += 1

@@ -135,8 +135,9 @@ def default_scheme(geometry: Geometry, *, exact_atoms: bool = False) -> str:
 
     The semi-Lagrangian scheme, the least diffusive one, is the default on zonal grids with
     d > 30, and on the circle if atoms leave the grid (``exact_atoms``).  The donor-blended
-    scheme, with which atoms move on the grid, is the default elsewhere, on the sphere after a
-    spectral phase; on a geometry of one's own it is the first scheme registered for it.
+    scheme, with which atoms move on the grid, is the default elsewhere; on the circle after a
+    semi-Lagrangian phase and on the sphere after a spectral one, which last while the grid
+    resolves the density.  On a geometry of one's own it is the first scheme registered for it.
     """
     del exact_atoms
     return next(iter(_schemes_of(geometry)))
