@@ -107,4 +107,4 @@ def test_a_subclass_has_the_schemes_of_its_bases_and_its_own() -> None:
         assert of_ring is of_circle
     equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
     run = mfpde.solve(equation, mfpde.perturbed_uniform(ring, 0.3), t_end=0.5)
-    assert run.statistics["method"] == "donor_blended"
+    assert run.statistics["method"] == "semi_lagrangian_donor_blended"

@@ -521,7 +521,7 @@ class TestMessages:
             mfpde.uniform(grid).interpolated(Zonal(4, 128))
 
     def test_default_schemes(self):
-        assert default_scheme(mfpde.Circle(64)) == "donor_blended"
+        assert default_scheme(mfpde.Circle(64)) == "semi_lagrangian_donor_blended"
         assert default_scheme(Zonal(3, 64)) == "donor_blended"
         assert default_scheme(Zonal(64, 64)) == "semi_lagrangian"
         with pytest.raises(ValueError, match="did you mean 'semi_lagrangian'"):
