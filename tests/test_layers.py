@@ -26,9 +26,14 @@ ATTENTION = mfpde.Attention(4.0)
 CIRCLE = mfpde.Circle(128)
 
 
-def equation(seed: int = 1, direction: str = "ascent", beta: float = 4.0):
+def equation(
+    seed: int = 1,
+    direction: str = "ascent",
+    beta: float = 4.0,
+    activation: str = "relu",
+):
     """Return attention with two random neurons."""
-    neurons = mfpde.Perceptron.random(2, 2, seed=seed)
+    neurons = mfpde.Perceptron.random(2, 2, seed=seed, activation=activation)
     return mfpde.MeanFieldEquation(mfpde.Attention(beta), neurons, direction=direction)
 
 
@@ -193,13 +198,20 @@ def test_the_same_seed_gives_the_same_layers() -> None:
 # Exact solutions --------------------------------------------------------------------------
 
 
-def test_three_linear_layers_are_three_moebius_maps() -> None:
+@pytest.mark.parametrize(
+    ("transport", "grids"),
+    # Semi-Lagrangian, the default is within 1e-9 from 128 cells on.
+    [("donor_blended", (128, 256, 512, 1024)), (None, (16, 32, 64, 128))],
+)
+def test_three_linear_layers_are_three_moebius_maps(transport, grids) -> None:
     """Second order at breakpoints too, where a step across would be of first order."""
     layers = layered.three_linear_layers()
     errors = []
-    for cells in (128, 256, 512, 1024):
+    for cells in grids:
         circle = mfpde.Circle(cells)
-        run = mfpde.solve(layers, mfpde.uniform(circle), save_at=[2.0])
+        run = mfpde.solve(
+            layers, mfpde.uniform(circle), save_at=[2.0], transport=transport
+        )
         exact = layered.three_moebius_maps(circle.angles)
         errors.append(np.abs(run.final.density.values - exact).sum() * circle.spacing)
     assert np.log2(errors[0] / errors[-1]) / 3 >= 1.9
@@ -348,10 +360,12 @@ def test_two_layers_of_particles_are_two_runs() -> None:
 
 
 def test_many_layers_of_one_equation_are_one_run() -> None:
-    one = equation()
-    whole = mfpde.solve(one, smooth(), t_end=1.2, save_at=[1.2], rtol=1e-7)
+    """So many more remaps cost nothing where the grid resolves the density."""
+    one = equation(activation="gelu")
+    start = smooth(mfpde.Circle(256))
+    whole = mfpde.solve(one, start, t_end=1.2, save_at=[1.2], rtol=1e-7)
     parts = mfpde.solve(
-        mfpde.Layers([(one, 0.05)] * 24), smooth(), save_at=[1.2], rtol=1e-7
+        mfpde.Layers([(one, 0.05)] * 24), start, save_at=[1.2], rtol=1e-7
     )
     assert np.abs(whole.final.density.values - parts.final.density.values).max() < 1e-6
 
@@ -382,15 +396,21 @@ def test_saves_at_breakpoints_tell_the_energies_of_both_layers() -> None:
 
 
 def test_a_run_may_stop_inside_a_layer_and_start_in_one() -> None:
-    half = mfpde.solve(TWO, smooth(), t_end=0.9, save_at=[0.9])
+    """Densities at the kinks of a ReLU would be known to 1e-3 only, saved or not."""
+    first, second = (
+        equation(seed, direction, activation="gelu")
+        for seed, direction in ((1, "ascent"), (2, "descent"))
+    )
+    two = mfpde.Layers([(first, 0.7), (second, 0.5)])
+    half = mfpde.solve(two, smooth(), t_end=0.9, save_at=[0.9])
     assert half.final_time == 0.9
-    assert half.equation is TWO.equations[1]
-    rest = mfpde.solve(TWO, half.final, start_time=0.9, save_at=[1.2], rtol=1e-6)
-    whole = mfpde.solve(TWO, smooth(), save_at=[1.2], rtol=1e-6)
+    assert half.equation is second
+    rest = mfpde.solve(two, half.final, start_time=0.9, save_at=[1.2], rtol=1e-6)
+    whole = mfpde.solve(two, smooth(), save_at=[1.2], rtol=1e-6)
     gap = np.abs(rest.final.density.values - whole.final.density.values).max()
-    assert gap < 1e-3
-    early = mfpde.solve(TWO, smooth(), t_end=0.3)
-    assert early.equation is TWO.equations[0]
+    assert gap < 1e-5
+    early = mfpde.solve(two, smooth(), t_end=0.3)
+    assert early.equation is first
 
 
 def test_a_steady_state_stops_the_last_layer_alone() -> None:

@@ -180,7 +180,7 @@ def test_writing_as_the_run_goes_gives_the_same_store(run, tmp_path):
 
 def test_a_last_state_that_was_not_saved_is_kept(tmp_path):
     start = perturbed_uniform(CIRCLE, 0.3)
-    run = solve(EQUATION, start, t_end=1.0, save_every=0.9, stop=[StepLimit(2)])
+    run = solve(EQUATION, start, t_end=1.0, save_every=0.9, stop=[StepLimit(1)])
     assert run.final_time > run.times[-1]
     save(run, tmp_path / "run.zarr")
     loaded = load(tmp_path / "run.zarr")
@@ -453,7 +453,7 @@ def test_a_process_killed_by_the_system_keeps_its_saves(tmp_path):
 
 def test_a_resumed_store_forgets_the_earlier_end(tmp_path):
     start = perturbed_uniform(CIRCLE, 0.3)
-    run = solve(EQUATION, start, t_end=1.0, save_every=0.9, stop=[StepLimit(2)])
+    run = solve(EQUATION, start, t_end=1.0, save_every=0.9, stop=[StepLimit(1)])
     save(run, tmp_path / "run.zarr")
     RunWriter.resumed(tmp_path / "run.zarr")
     loaded = load(tmp_path / "run.zarr")
