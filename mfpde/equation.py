@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -289,12 +290,22 @@ class MeanFieldEquation:
         return f"MeanFieldEquation({terms}, direction={self.direction!r}{diffusion})"
 
 
+_IN_USE: WeakValueDictionary[tuple[MeanFieldEquation, Geometry], GridEquation] = (
+    WeakValueDictionary()
+)
+"""Equations on grids that a run holds: many runs that advance together find theirs again."""
+
+
 @lru_cache(maxsize=8)
 def _on_grid(equation: MeanFieldEquation, geometry: Geometry) -> GridEquation:
-    return GridEquation(
-        geometry,
-        equation.interactions,
-        equation.externals,
-        equation.sign,
-        equation.diffusion,
-    )
+    grid = _IN_USE.get((equation, geometry))
+    if grid is None:
+        grid = GridEquation(
+            geometry,
+            equation.interactions,
+            equation.externals,
+            equation.sign,
+            equation.diffusion,
+        )
+        _IN_USE[equation, geometry] = grid
+    return grid

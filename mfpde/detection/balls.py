@@ -76,12 +76,18 @@ def _largest_ball(geometry: Geometry, measure: Measure, radius: float) -> float:
 
 @_largest_ball.register(Circle)
 def _(circle: Circle, measure: Measure, radius: float) -> float:
-    density = measure.density.interpolated(Circle(PARTS_OF_CELL * circle.num_cells))
+    density = measure.density.interpolated(_finer(circle.num_cells))
     if len(measure.atoms) == 0:
         width = 2 * (radius + ANGLE_ROUNDING) / density.geometry.spacing
         return _largest_window(density.masses, width)
     finer = CircularDistribution.of(Measure(density, measure.atoms))
     return finer.largest_ball_mass(radius)
+
+
+@lru_cache(maxsize=8)
+def _finer(cells: int) -> Circle:
+    """Return one circle for each number of cells, with what it has computed."""
+    return Circle(PARTS_OF_CELL * cells)
 
 
 def _largest_window(masses: FloatArray, width: float) -> float:

@@ -161,32 +161,35 @@ class Circle(Geometry):
         return np.arange(degree + 1)
 
     @cached_property
-    def _phases(self) -> ComplexArray:
+    def phases(self) -> ComplexArray:
         """Factors e^{-ik theta_0}, where theta_0 is the first centre."""
         wave_numbers = np.arange(self.num_cells // 2 + 1)
         return read_only(np.exp(-1j * self.angles[0] * wave_numbers))
 
     @cached_property
-    def _inverse_phases(self) -> ComplexArray:
-        return read_only(self._phases.conj())
+    def inverse_phases(self) -> ComplexArray:
+        """Factors e^{ik theta_0}."""
+        return read_only(self.phases.conj())
 
     @cached_property
-    def _gradient_symbol(self) -> ComplexArray:
+    def gradient_symbol(self) -> ComplexArray:
+        """Factors i k e^{ik theta_0} of a field's slope."""
         symbol: ComplexArray = (
-            1j * np.arange(self.num_cells // 2 + 1) * self._inverse_phases
+            1j * np.arange(self.num_cells // 2 + 1) * self.inverse_phases
         )
         return read_only(symbol)
 
-    def _transform(self) -> _Transform:
+    def transform(self) -> _Transform:
+        """The planned transforms of this thread."""
         return _planned(self.num_cells, threading.get_ident())
 
     def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
         """Fourier moments sum m e^{-ik theta} of cell masses, k = 0..degree."""
-        transform = self._transform()
+        transform = self.transform()
         transform.real[:] = masses
         transform.forward.execute()
         moments: ComplexArray = (
-            transform.complex[: degree + 1] * self._phases[: degree + 1]
+            transform.complex[: degree + 1] * self.phases[: degree + 1]
         )
         return moments
 
@@ -199,7 +202,7 @@ class Circle(Geometry):
 
     def inverse(self, coefficients: ComplexArray, symbol: ComplexArray) -> FloatArray:
         """Return 2 Re sum_k symbol_k c_k e^{2 pi i k j / n} over all cells j; c_0 counts once."""
-        transform = self._transform()
+        transform = self.transform()
         size = len(coefficients)
         np.multiply(coefficients, symbol[:size], out=transform.complex[:size])
         transform.complex[size:] = 0.0
@@ -208,11 +211,11 @@ class Circle(Geometry):
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values c_0 + 2 Re sum_k c_k e^{ik theta} at the centres, shape (n,)."""
-        return self.inverse(coefficients, self._inverse_phases)
+        return self.inverse(coefficients, self.inverse_phases)
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Slope of the field by the angle at the centres, shape (1, n)."""
-        return self.inverse(coefficients, self._gradient_symbol)[np.newaxis]
+        return self.inverse(coefficients, self.gradient_symbol)[np.newaxis]
 
     @cached_property
     def faces(self) -> CircleFaces:
@@ -258,7 +261,7 @@ class Circle(Geometry):
 
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Flow of the two-point Laplacian: a random walk, hence positive and conservative."""
-        transform = self._transform()
+        transform = self.transform()
         transform.real[:] = masses
         transform.forward.execute()
         transform.complex[:] *= np.exp(-time * self.heat_symbol(self.num_cells // 2))

@@ -194,21 +194,31 @@ def finer_values(values: FloatArray, count: int) -> FloatArray:
         Number of cells, at least ``len(values)``.
     """
     means = values + _bend(values)
-    edges = edge_densities(np.pad(means, GHOSTS, mode="wrap"))
+    edges = edge_densities(np.concatenate([means[-GHOSTS:], means, means[:GHOSTS]]))
     feet = np.linspace(0.0, len(values), count + 1)
     finer = remapped(means, edges, feet) * (count / len(values))
     return np.asarray(np.maximum(finer - _bend(finer), 0.0))
 
 
+@compiled
 def _bend(values: FloatArray) -> FloatArray:
     """Differences h^2 rho'' / 24 by limited fluxes, which are 0 beside extrema and jumps."""
-    rises = np.roll(values, -1) - values
-    around = np.stack([rises, np.roll(rises, 1), np.roll(rises, -1)])
-    sizes = np.abs(around) * np.array([1 / 24, 1 / 2, 1 / 2])[:, np.newaxis]
-    signs = np.sign(around)
-    is_monotone = (signs == signs[0]).all(axis=0)
-    fluxes = np.where(is_monotone, signs[0] * sizes.min(axis=0), 0.0)
-    return np.asarray(fluxes - np.roll(fluxes, 1))
+    n = len(values)
+    fluxes = np.empty(n)
+    for i in range(n):
+        here = values[(i + 1) % n] - values[i]
+        below = values[i] - values[i - 1]
+        above = values[(i + 2) % n] - values[(i + 1) % n]
+        sides = min(0.5 * abs(below), 0.5 * abs(above))
+        size = min(abs(here) * (1 / 24), sides)
+        is_monotone = (here > 0.0 and below > 0.0 and above > 0.0) or (
+            here < 0.0 and below < 0.0 and above < 0.0
+        )
+        fluxes[i] = np.sign(here) * size if is_monotone else 0.0
+    result = np.empty(n)
+    for i in range(n):
+        result[i] = fluxes[i] - fluxes[i - 1]
+    return result
 
 
 def remapped_on_sphere(

@@ -45,7 +45,8 @@ from mfpde.settings.base import (
 )
 from mfpde.settings.matrices import matrix_rows
 from mfpde.solver.refinement import cell_count, check_refine, largest_grid
-from mfpde.solver.solve import DEFAULT_SAVES, solve
+from mfpde.solver.preparation import DEFAULT_SAVES
+from mfpde.solver.solve import solve
 from mfpde.terms import Attention, Perceptron
 from mfpde.tracking import Concentration
 

@@ -37,6 +37,24 @@ class Course:
         self._prepare(loop)
         return self._to_end(loop, loop.run(state, start_time, self._present_conditions))
 
+    def begun(
+        self, loop: TimeLoop, state: State, start_time: float
+    ) -> StopReason | None:
+        """Stand at the start, and go through the phase in which the density is smooth.
+
+        Returns
+        -------
+        The reason if the run ends there, else None.
+        """
+        self._prepare(loop)
+        loop.stand_at(state, start_time)
+        if loop.is_smooth:
+            reason = loop.go_on(self._present_conditions)
+            if reason.kind != NOT_RESOLVED:
+                return self._to_end(loop, reason)
+            self._leave_smooth_phase(loop)
+        return loop.entered(self._present_conditions)[1]
+
     def go_on(self, loop: TimeLoop) -> StopReason:
         """Run ``loop``, which was taken up in the first stage, to its end."""
         self._prepare(loop)
@@ -53,14 +71,17 @@ class Course:
             if reason.kind == FINER_GRID and self.refiner is not None:
                 self.refiner.double(loop, self.discretization, reason.message)
             elif reason.kind == NOT_RESOLVED:
-                self.discretization = self.discretization.in_phase(is_smooth=False)
-                geometry = loop.stepper.transport.grid.geometry
-                loop.leave_smooth_phase(self.discretization.on(geometry))
+                self._leave_smooth_phase(loop)
             elif reason.kind == LAYER_ENDS:
                 self._enter_next(loop)
             else:
                 return reason
             reason = loop.go_on(self._present_conditions)
+
+    def _leave_smooth_phase(self, loop: TimeLoop) -> None:
+        self.discretization = self.discretization.in_phase(is_smooth=False)
+        geometry = loop.stepper.transport.grid.geometry
+        loop.leave_smooth_phase(self.discretization.on(geometry))
 
     @property
     def _present_conditions(self) -> tuple[StoppingCondition, ...]:

@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, real_array, real_number, shown
-from mfpde.atoms import check_atoms, coarseness, state_of
 from mfpde.equation import MeanFieldEquation
-from mfpde.measures.measure import AnyMeasure, Measure, as_measure
+from mfpde.measures.measure import AnyMeasure, Measure
 from mfpde.runs.checkpoint import Checkpoint
-from mfpde.runs.layers import (
-    Dynamics,
-    Layers,
-    checked_dynamics,
-    for_each_layer,
-    stages_of,
-)
-from mfpde.runs.observer import Observer, Report, StepObserver, progress_line
+from mfpde.runs.layers import Layers
+from mfpde.runs.observer import Observer, Report
 from mfpde.runs.run import Run
-from mfpde.runs.stopping import (
-    SHORTEST_TIME,
-    StoppingCondition,
-    save_times,
-    stopping_conditions,
-)
-from mfpde.runs.times import end_time, with_breakpoints
-from mfpde.runs.wall_times import WallTimes
-from mfpde.solver.course import Course
-from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
-from mfpde.solver.going_on import keep_last, let_keep, stages_left, take_up
-from mfpde.solver.loop_report import statistics_of
-from mfpde.solver.refinement import (
-    DEFAULT_TOLERANCE,
-    Discretization,
-    RefinementCriterion,
-    Refiner,
-    cell_count,
-    check_refine,
-    largest_grid,
-)
-from mfpde.solver.time_loop import TimeLoop
+from mfpde.runs.stopping import StoppingCondition
+from mfpde.solver.diagnostics import Diagnostic
+from mfpde.solver.preparation import prepared
 from mfpde.tracking import Concentration, Tracker
-from mfpde.transport import State, Transport, scheme_for
-from mfpde.version import __version__
-
-DEFAULT_SAVES = 50
 
 
 def solve(
@@ -177,165 +143,26 @@ def solve(
     UserWarning
         If the grid is too coarse for exact atoms to form at the right place.
     """
-    watch = WallTimes()
-    dynamics = checked_dynamics(equation)
-    measure = as_measure(start)
-    geometry = measure.geometry
-    for_each_layer(dynamics, lambda layer: _check_start(measure, layer))
-    start_time = real_number("start_time", start_time)
-    t_end = end_time(dynamics, t_end, after=start_time)
-    times = save_times(
-        t_end - start_time,
+    return prepared(
+        equation,
+        start,
+        t_end=t_end,
         save_every=save_every,
-        save_at=_since(start_time, save_at),
-        default_saves=DEFAULT_SAVES,
-    )
-    rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
-    longest = _positive_or_infinite("max_step", max_step)
-    first = _positive_or_infinite("first_step", first_step)
-    # Adding the start again must not move the last save past the end.
-    times = np.minimum(times + start_time, t_end)
-    if save_every is None and save_at is None:
-        times = with_breakpoints(dynamics, times)
-    stages = stages_of(dynamics, start_time, t_end, times)
-    present = geometry if resume_from is None else resume_from.geometry
-    stages = stages_left(resume_from, stages, times)
-    first_equation = stages[0].equation
-    layers = dynamics if isinstance(dynamics, Layers) else None
-    conditions = stopping_conditions(stop)
-    recorded = chosen_diagnostics(diagnostics, observe, of_layers=layers is not None)
-    _check_observer(observer)
-    check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
-    tracker = _tracker_of(track, dynamics, resume_from)
-    scheme = scheme_for(transport, geometry, exact_atoms=atoms == "exact")
-    finest = (
-        largest_grid(geometry, dynamics.sharpest, max_cells) if refine else geometry
-    )
-    for_each_layer(dynamics, lambda layer: check_atoms(atoms, layer, geometry))
-    if atoms == "exact" and measure.density.total_mass > 0:
-        message = coarseness(dynamics.sharpest, finest)
-        if message is not None:
-            warnings.warn(message, stacklevel=2)
-    with watch.compiling(), ExitStack() as stack:
-        discretization = Discretization(first_equation, scheme, rtol, atoms == "exact")
-        if layers is not None:
-            # The finest of the layers decides, before any work.
-            for_each_layer(layers, lambda layer: discretization.check(layer, geometry))
-        discretization = _in_phase(discretization, measure, resume_from)
-        stepping = discretization.on(present)
-        exact = stepping.atoms
-        record = Recorder(
-            first_equation,
-            present,
-            recorded,
-            tracker=tracker,
-            # The very list that the exact atoms write to.
-            events=[] if exact is None else exact.events,
-            layers=layers,
-            watch=watch,
-        )
-        loop = TimeLoop(
-            stepping,
-            record,
-            times=times,
-            t_end=t_end,
-            longest=longest,
-            first=first,
-        )
-        record.begin([observer, _step_observer(progress, stack)])
-        refiner = None
-        if refine:
-            tolerance = (
-                DEFAULT_TOLERANCE if refine_tolerance is None else refine_tolerance
-            )
-            refiner = Refiner(
-                RefinementCriterion(tolerance),
-                most_cells=cell_count(finest) if max_cells is None else max_cells,
-                record=record,
-            )
-        course = Course(discretization, stages, conditions, refiner)
-        let_keep(loop, record)
-        with watch.part("transport"):
-            if resume_from is None:
-                state = _state_of(measure, stepping.stepper.transport, atoms == "exact")
-                reason = course.run(loop, state, start_time)
-            else:
-                take_up(loop, record, resume_from)
-                reason = course.go_on(loop)
-            keep_last(loop, record, reason)
-    statistics = {"method": scheme.name, "version": __version__, **statistics_of(loop)}
-    statistics |= watch.statistics
-    if layers is not None:
-        statistics["layers"] = len(layers)
-    return record.finish(reason, loop.measured, loop.time, statistics=statistics)
-
-
-def _check_start(measure: Measure, equation: MeanFieldEquation) -> None:
-    """Raise ``ValueError`` if the start is no probability, or has atoms and diffusion."""
-    if abs(measure.total_mass - 1.0) > 1e-8:
-        raise ValueError(
-            f"start has total mass {measure.total_mass:.12g}; a probability has 1 "
-            "(Density.normalized() scales it)"
-        )
-    if len(measure.atoms) and equation.diffusion > 0:
-        raise ValueError(
-            f"start has atoms and the equation diffusion = {equation.diffusion:g}, which "
-            "dissolves atoms at once; start from a density"
-        )
-
-
-def _since(start_time: float, save_at: ArrayLike | None) -> FloatArray | None:
-    return None if save_at is None else real_array("save_at", save_at) - start_time
-
-
-def _positive_or_infinite(name: str, value: float | None) -> float:
-    """Return ``value``, a length of time above 0, or infinity for None."""
-    return np.inf if value is None else real_number(name, value, at_least=SHORTEST_TIME)
-
-
-def _check_observer(observer: object) -> None:
-    if not isinstance(observer, Observer | None):
-        raise ValueError(
-            f"observer = {shown(observer)} must be an Observer (mfpde.runs.observer)"
-        )
-
-
-def _tracker_of(
-    track: Concentration | Tracker | None,
-    dynamics: Dynamics,
-    resume_from: Checkpoint | None,
-) -> Tracker | None:
-    """Return the tracker that follows the atoms of a run, or None without a track."""
-    if track is None or isinstance(track, Tracker):
-        return track
-    # Users hand over other things too.
-    given: object = track
-    if not isinstance(given, Concentration):
-        raise ValueError(
-            f"track = {shown(given)} must be Concentration(...), the settings of what is "
-            "followed, or None"
-        )
-    if resume_from is not None and resume_from.tracker is not None:
-        return Tracker.recalled(given, dynamics, resume_from.tracker)
-    return Tracker(given, dynamics)
-
-
-def _in_phase(
-    discretization: Discretization, start: Measure, resume_from: Checkpoint | None
-) -> Discretization:
-    if resume_from is None:
-        return discretization.at_first(atoms=len(start.atoms))
-    return discretization.in_phase(is_smooth=bool(resume_from.numbers["is_smooth"]))
-
-
-def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:
-    masses = transport.represented(measure.density.masses)
-    if exact:
-        return state_of(masses, measure.atoms)
-    return State(masses, measure.atoms.points.copy(), measure.atoms.masses)
-
-
-def _step_observer(progress: bool | Report, stack: ExitStack) -> Observer | None:
-    if progress is True:
-        return StepObserver(stack.enter_context(progress_line()))
-    return StepObserver(progress) if callable(progress) else None
+        save_at=save_at,
+        stop=stop,
+        transport=transport,
+        atoms=atoms,
+        rtol=rtol,
+        max_step=max_step,
+        refine=refine,
+        refine_tolerance=refine_tolerance,
+        max_cells=max_cells,
+        observe=observe,
+        diagnostics=diagnostics,
+        progress=progress,
+        track=track,
+        observer=observer,
+        start_time=start_time,
+        first_step=first_step,
+        resume_from=resume_from,
+    ).run()

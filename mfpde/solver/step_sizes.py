@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled_sum
+from mfpde.compiled import compiled, compiled_sum
 from mfpde.equation import MeanFieldEquation
 
-_BELOW_REFUSED = 0.8
-_RELEASE = 1.02
-# By then the step may be ten million times as long.
-_REMEMBERED_STEPS = 40
+BELOW_REFUSED = 0.8
+# After as many steps as there are factors the step may be ten million times as long.
+RELEASES = np.array([1.02**step for step in range(41)])
+"""Factors by which the limit below a refused step is raised after 0, 1, ... accepted ones."""
+_ROUNDING = 1e-14
+# Below this share of the draining step, accuracy is the grid's matter, not the step's; near
+# rest, where cells drain slowly, of the time in which attention moves a unit mass.
+_SMALLEST_SHARE = 1e-3
 
 
 @dataclass
@@ -36,15 +41,15 @@ class StepBelowRefused:
 
     def refuse(self, step: float) -> None:
         """Note that ``step`` was refused."""
-        self.step, self._accepted = _BELOW_REFUSED * step, 0
+        self.step, self._accepted = BELOW_REFUSED * step, 0
 
     def accept(self) -> None:
         """Note that a step was accepted."""
         self._accepted += 1
-        if self._accepted > _REMEMBERED_STEPS:
+        if self._accepted >= len(RELEASES):
             self.step = np.inf
         else:
-            self.step *= _RELEASE**self._accepted
+            self.step *= float(RELEASES[self._accepted])
 
 
 def attention_time(equation: MeanFieldEquation) -> float:
@@ -62,6 +67,26 @@ def mass_and_motion(before: FloatArray, after: FloatArray) -> tuple[float, float
     return mass, 0.5 * changes
 
 
+@compiled
+def judged(error: float, size: float, step: float) -> tuple[float, bool]:
+    """Return the step that the error would allow, and whether this one is accurate.
+
+    ``error`` is that of the step, ``size`` what is allowed of it per unit time.
+    """
+    allowed = size * step + _ROUNDING
+    # The error is O(dt^3), what is allowed O(dt).
+    ratio = 0.9 * math.sqrt(allowed / max(error, 1e-300))
+    return step * min(max(ratio, 0.2), 2.0), error <= 2.0 * allowed
+
+
+@compiled
+def smallest_step(draining: float, attention_time: float) -> float:
+    """Return the step that is accepted whatever its error: a smaller one would win nothing."""
+    longest = min(draining, attention_time) if draining < math.inf else 0.0
+    return _SMALLEST_SHARE * longest
+
+
+@compiled
 def fitted(wanted: float, remaining: float) -> tuple[float, bool]:
     """Fit a step to the time remaining to the next save: (step, whether it lands there)."""
     if wanted >= remaining * (1 - 1e-12):

@@ -26,6 +26,7 @@ from mfpde.solver.step_sizes import (
     attention_time,
     fitted,
     mass_and_motion,
+    smallest_step,
 )
 from mfpde.solver.time_stepping import StepResult, TimeStepper
 from mfpde.terms import PointMasses
@@ -39,12 +40,10 @@ NOT_RESOLVED = "not_resolved"
 """Kind of the reason with which the loop hands over from a scheme's smooth phase."""
 LAYER_ENDS = "layer_ends"
 """Kind of the reason with which the loop hands over to the next layer."""
-_RECENT_STEPS = 6
-# Below this share of the draining step, accuracy is the grid's matter, not the step's; near
-# rest, where cells drain slowly, of the time in which attention moves a unit mass.
-_SMALLEST_SHARE = 1e-3
+RECENT_STEPS = 6
+"""Steps whose rates of change a stopping condition sees."""
 # A run of more steps than the inverse of this would never end.
-_SMALLEST_STEP = 1e-13
+SMALLEST_STEP = 1e-13
 
 
 class Stepping(NamedTuple):
@@ -100,9 +99,13 @@ class TimeLoop:
         self, state: State, start_time: float, conditions: tuple[StoppingCondition, ...]
     ) -> StopReason:
         """Step until the end time, a stopping condition, or an interruption."""
+        self.stand_at(state, start_time)
+        return self.go_on(conditions)
+
+    def stand_at(self, state: State, start_time: float) -> None:
+        """Stand at the start of a run."""
         self.state, self.time, self.start_time = state, start_time, start_time
         self.first_mass = state.total_mass
-        return self.go_on(conditions)
 
     def change_grid(self, stepping: Stepping, state: State) -> None:
         """Continue from ``state`` on another grid, with its stepper and its exact atoms."""
@@ -151,7 +154,7 @@ class TimeLoop:
     def go_on(self, conditions: tuple[StoppingCondition, ...]) -> StopReason:
         """Continue from the present state until the layer's end or a reason to stop."""
         try:
-            flow, reason = self._entered(conditions)
+            flow, reason = self.entered(conditions)
             while reason is None and self.time < self.layer_end:
                 wanted = self._reason_for_finer_grid(flow)
                 if wanted is not None:
@@ -163,9 +166,9 @@ class TimeLoop:
                     if isinstance(result, StopReason):
                         return result
                     flow = self._handed_off(result.flow)
-                self._save_if_due(flow)
+                self.save_if_due(flow)
                 self._report(flow)
-                reason = self._stopped_by(conditions)
+                reason = self.reason_to_stop(conditions)
         except KeyboardInterrupt:
             self.is_torn = True
             return interrupted(self.time)
@@ -175,15 +178,15 @@ class TimeLoop:
             return StopReason(LAYER_ENDS, f"a layer ends at t = {self.time:.6g}")
         return reached_end(self.time)
 
-    def _entered(
+    def entered(
         self, conditions: tuple[StoppingCondition, ...]
     ) -> tuple[Flow, StopReason | None]:
         """Return the flow to begin with, and perhaps why there is nothing to do."""
         flow = self.stepper.transport.flow(self.state)
         if self.is_under_way:
             # The run that goes on here may have been killed just before it looked.
-            return flow, None if self.stopped_by else self._stopped_by(conditions)
-        self._save_if_due(flow)
+            return flow, None if self.stopped_by else self.reason_to_stop(conditions)
+        self.save_if_due(flow)
         # What starts as narrow as an atom to be is not carried by the grid at all.
         self.steps_since_hand_off = self.stepper.transport.steps_to_hand_off
         self.is_under_way = True
@@ -195,7 +198,7 @@ class TimeLoop:
         return Stepping(self.stepper, self.atoms)
 
     @property
-    def _target(self) -> float:
+    def target(self) -> float:
         """Time that no step crosses: that of the next save, or the end of the layer."""
         return (
             min(self.save_times[0], self.layer_end)
@@ -217,10 +220,10 @@ class TimeLoop:
     def _step(self, flow: Flow) -> StepResult | StopReason:
         """Take one step, repeated with smaller ones until it is accurate."""
         draining = min(self.stepper.longest_step(self.state, flow), self.longest)
-        target = self._target
+        target = self.target
         while True:
             wanted = min(draining, self.accurate_step, self.below_refused.step)
-            if wanted < _SMALLEST_STEP * self._horizon():
+            if wanted < SMALLEST_STEP * self._horizon():
                 if not np.isfinite(flow.outflows).all():
                     return not_finite(self.time)
                 return step_too_small(self.time, wanted)
@@ -236,10 +239,7 @@ class TimeLoop:
             cut_short = step < wanted
             if not cut_short or result.accurate_step < step or not result.is_accurate:
                 self.accurate_step = result.accurate_step
-            longest = (
-                min(draining, self._attention_time) if np.isfinite(draining) else 0.0
-            )
-            smallest = _SMALLEST_SHARE * longest
+            smallest = smallest_step(draining, self._attention_time)
             has_moved = result.state is not self.state
             if result.is_accurate or (step <= smallest and has_moved):
                 break
@@ -251,7 +251,7 @@ class TimeLoop:
                 self.state.atom_masses
                 @ np.linalg.norm(result.state.points - self.state.points, axis=-1)
             )
-        self.rates = [*self.rates[-_RECENT_STEPS + 1 :], moved / step]
+        self.rates = [*self.rates[-RECENT_STEPS + 1 :], moved / step]
         self.state = result.state
         self.time = target if lands else self.time + step
         self.last_step = step
@@ -282,7 +282,7 @@ class TimeLoop:
             return flow
         self.steps_since_hand_off += 1
         # A layer that ends leaves what a run of it alone would.
-        is_due = self.time >= self._target and (
+        is_due = self.time >= self.target and (
             bool(self.save_times) or self.layer_end < self.t_end
         )
         wait = self.stepper.transport.steps_to_hand_off
@@ -304,18 +304,19 @@ class TimeLoop:
 
     def _atoms_moved(self, atoms: ExactAtoms) -> Flow:
         """Move the atoms, which hold all the mass, to the next save or the layer's end."""
-        target = self._target
+        target = self.target
         before = self.state
         self.state = atoms.moved_alone(before, start=self.time, end=target)
         flow = self.stepper.transport.flow(self.state)
         speeds = np.linalg.norm(flow.atom_velocities, axis=1)
-        self.rates = [float(self.state.atom_masses @ speeds)] * _RECENT_STEPS
+        self.rates = [float(self.state.atom_masses @ speeds)] * RECENT_STEPS
         self.last_step = target - self.time
         self.time = target
         self.steps += 1
         return flow
 
-    def _save_if_due(self, flow: Flow) -> None:
+    def save_if_due(self, flow: Flow) -> None:
+        """Save the present state, which has this ``flow``, if its time has come."""
         if self.save_times and self.time >= self.save_times[0]:
             at = self.save_times.pop(0)
             state, seen = self.measured, flow
@@ -331,10 +332,11 @@ class TimeLoop:
             if self.keep is not None:
                 self.keep()
 
-    def _stopped_by(
+    def reason_to_stop(
         self, conditions: tuple[StoppingCondition, ...]
     ) -> StopReason | None:
-        record = step_record_of(self, _RECENT_STEPS)
+        """Return why the run stops after the last step; None if it does not."""
+        record = step_record_of(self, RECENT_STEPS)
         for condition in conditions:
             reason = condition.check(record)
             if reason is not None:

@@ -30,6 +30,7 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled_sum
 from mfpde.measures.clouds import fastest_rate, summed_motion, unexpected_moves
+from mfpde.solver.step_sizes import judged
 from mfpde.terms import PointMasses
 from mfpde.transport import Flow, Scheme, State, Transport
 from mfpde.transport.base import StepFarTooLongError
@@ -42,11 +43,10 @@ class Point(NamedTuple):
     flow: Flow
 
 
-_ROUNDING = 1e-14
 # Mass in structures of a cell or two is placed by the grid to a cell, not better:
 # following its internal motion in time to rtol would cost ten times the steps for the
 # same digits.
-_UNRESOLVED_TOLERANCE = 1e-2
+UNRESOLVED_TOLERANCE = 1e-2
 # An error in time of this share of the grid's own leaves the sum as it is to two digits.
 _SHARE_OF_GRID_ERROR = 0.3
 _LARGEST_SHARE = 1e-2
@@ -83,7 +83,7 @@ class _Transported(NamedTuple):
 
 
 @compiled_sum
-def _norms(
+def moment_norms(
     weights: FloatArray,
     moments: StepMoments,
     step: float,
@@ -136,20 +136,20 @@ class TimeStepper:
         self.transport = transport
         self.scheme = scheme
         self.rtol = rtol
-        self._resolved_tolerance = (
+        self.resolved_tolerance = (
             rtol * scheme.tolerance_share * transport.tolerance_share
         )
         self.watch_energy = watch_energy
         grid = transport.grid
         self.diffusion = grid.diffusion
         if self.diffusion > 0:
-            self._resolved_tolerance += transport.balance_tolerance
+            self.resolved_tolerance += transport.balance_tolerance
         self._known_flow: Flow | None = None
         self._known_rate: FloatArray | None = None
         self._judged_flow: Flow | None = None
         self._grid_error = 0.0
         degrees = grid.geometry.degrees(grid.degree)
-        self._weights = np.where(degrees > 0, 1.0 / np.maximum(degrees, 1), 0.0)
+        self.weights = np.where(degrees > 0, 1.0 / np.maximum(degrees, 1), 0.0)
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """Largest step by the draining time of the cells and the rates of the clouds."""
@@ -187,22 +187,19 @@ class TimeStepper:
         # Atoms are resolved whatever the grid.
         mass = self.transport.density_mass(state, flow)
         unresolved = flow.unresolved_mass / max(mass, 1e-300)
-        tolerance = self._resolved_tolerance + _UNRESOLVED_TOLERANCE * unresolved
-        size = tolerance * motion + self._resolved_tolerance * atom_motion
+        tolerance = self.resolved_tolerance + UNRESOLVED_TOLERANCE * unresolved
+        size = tolerance * motion + self.resolved_tolerance * atom_motion
         if self.diffusion > 0:
             # Near a state of balance transport and heat go on, and the measure rests.
             change = new_flow.density_moments - flow.density_moments
             motion = self._norm(change) / step
             size += self.transport.diffusion_tolerance * motion
         size += self._of_the_grid(state, flow, motion)
-        allowed = (size + self._negligible_rate(state)) * step + _ROUNDING
-        # The error is O(dt^3), what is allowed O(dt).
-        ratio = 0.9 * math.sqrt(allowed / max(error, 1e-300))
-        accurate_step = step * min(max(ratio, 0.2), 2.0)
-        is_accurate = error <= 2.0 * allowed
+        size += self._negligible_rate(state)
+        accurate_step, is_accurate = judged(error, size, step)
         if self.watch_energy and self._energy_moves_wrong(before, after):
             return StepResult(new, new_flow, step / 2, False)
-        return StepResult(new, new_flow, accurate_step, bool(is_accurate))
+        return StepResult(new, new_flow, accurate_step, is_accurate)
 
     def _negligible_rate(self, state: State) -> float:
         """Error per unit time that does not matter beside exact atoms.
@@ -265,7 +262,7 @@ class TimeStepper:
             new_flow.density_moments,
             missed,
         )
-        error, by_transport, by_diffusion = _norms(self._weights, moments, step)
+        error, by_transport, by_diffusion = moment_norms(self.weights, moments, step)
         motion, atom_motion = by_transport + by_diffusion, 0.0
         if len(state.atom_masses):
             # Of a cloud it is the mean that counts.
@@ -296,7 +293,7 @@ class TimeStepper:
         return StepErrors(error, motion, atom_motion)
 
     def _norm(self, moments: ComplexArray) -> float:
-        return float(np.linalg.norm(self._weights * moments))
+        return float(np.linalg.norm(self.weights * moments))
 
     def _energy_moves_wrong(self, before: Point, after: Point) -> bool:
         grid = self.transport.grid

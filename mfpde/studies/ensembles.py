@@ -35,7 +35,8 @@ from mfpde.particles import solve_particles
 from mfpde.runs.layers import Layers, stages_of
 from mfpde.runs.stopping import save_times
 from mfpde.runs.times import end_time
-from mfpde.solver.solve import DEFAULT_SAVES, solve
+from mfpde.solver.preparation import DEFAULT_SAVES
+from mfpde.solver.solve import solve
 from mfpde.terms.external import tangential
 
 MakeLayers = Callable[[np.random.Generator], Layers]

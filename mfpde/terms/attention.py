@@ -29,6 +29,13 @@ LARGEST_UNSHIFTED_BETA = 350.0
 SOFTMAX_FLOOR = 1e-13
 
 
+def softmax_gradient(
+    gradient: FloatArray, mean_kernel: FloatArray, beta: float | FloatArray
+) -> FloatArray:
+    """Gradient of (1/beta) log int K dmu from gradient and values of (1/beta) int K dmu."""
+    return np.asarray(gradient / np.maximum(beta * mean_kernel, SOFTMAX_FLOOR))
+
+
 @dataclass(frozen=True)
 class Attention(ZonalTerm):
     """Attention with inverse temperature ``beta`` from 0 to 1000.
@@ -162,7 +169,7 @@ class Attention(ZonalTerm):
             return super().gradient_from(gradient, mean_kernel)
         if mean_kernel is None:
             raise ValueError("softmax needs the values of the mean kernel")
-        return np.asarray(gradient / np.maximum(self.beta * mean_kernel, SOFTMAX_FLOOR))
+        return softmax_gradient(gradient, mean_kernel, self.beta)
 
     def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldValues:
         """A[mu] and its tangential gradient at ``points`` (n, d), by the direct sum over atoms.

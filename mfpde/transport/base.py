@@ -163,7 +163,7 @@ class Transport(ABC):
     ) -> FloatArray:
         """Defect of the trapezoidal rule in the cell masses, from rates at both ends."""
         missed = np.empty(old.shape)
-        _fill_defect(
+        fill_defect(
             missed.ravel(),
             old.ravel(),
             new.ravel(),
@@ -213,7 +213,7 @@ class Transport(ABC):
         stage = self.stage(state, self.flow(state), step)
         if share == 1.0:
             return stage
-        _mix_in(stage.masses.ravel(), start.masses.ravel(), share)
+        mix_in(stage.masses.ravel(), start.masses.ravel(), share)
         points = stage.points
         if len(start.atom_masses):
             points = _combined(start.points, 1.0 - share, points, share)
@@ -266,7 +266,7 @@ def _combined(
 
 
 @compiled
-def _fill_defect(
+def fill_defect(
     missed: FloatArray,
     old: FloatArray,
     new: FloatArray,
@@ -280,7 +280,7 @@ def _fill_defect(
 
 
 @compiled
-def _mix_in(values: FloatArray, others: FloatArray, share: float) -> None:
+def mix_in(values: FloatArray, others: FloatArray, share: float) -> None:
     """Replace ``values`` by share times them plus (1 - share) times ``others``."""
     for i in range(len(values)):
         values[i] = values[i] * share + others[i] * (1.0 - share)

@@ -60,7 +60,6 @@ def fifth_order_outflows(
         ahead = upwind_difference_5(f[j - 2], f[j - 1], f[j], f[j + 1], f[j + 2])
         upwind = max(ahead, 0.0) if v[j] + v[j + 1] > 0.0 else min(back, 0.0)
         smooth[i] = (1.0 - b[j]) * upwind
-    unresolved = 0.0
     for i in range(n):
         j = i + GHOSTS
         share = (7.0 * (b[j - 1] + b[j]) - (b[j - 2] + b[j + 1])) * (1.0 / 12.0)
@@ -69,7 +68,10 @@ def fifth_order_outflows(
         up = sent > 0.0
         high[i] = max(max(smooth[i + 1], 0.0) + (donor if up else 0.0), 0.0)
         low[i] = max(max(-smooth[i], 0.0) - (0.0 if up else donor), 0.0)
-        unresolved += max(b[j - 1], b[j]) * density[i]
+    # A sum in this order is a loop of its own, so that the other one runs on vectors.
+    unresolved = 0.0
+    for i in range(n):
+        unresolved += max(b[i - 1 + GHOSTS], b[i + GHOSTS]) * density[i]
     return result, unresolved
 
 

@@ -49,7 +49,7 @@ class CircleTransport(LineTransport):
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
         self.circle = geometry_of(grid, Circle, "Circle")
-        self._withheld = withheld_velocity(grid)[0]
+        self.withheld = withheld_velocity(grid)[0]
 
     def _density(self, masses: FloatArray) -> FloatArray:
         return np.asarray(masses / self.circle.spacing)
@@ -65,7 +65,7 @@ class DonorBlendedCircle(CircleTransport):
     ) -> tuple[FloatArray, float]:
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
         result, unresolved = kernels.fifth_order_outflows(
-            self._density(masses), velocity[0], self._withheld
+            self._density(masses), velocity[0], self.withheld
         )
         return result, unresolved * self.circle.spacing
 
@@ -91,7 +91,7 @@ class MusclCircle(CircleTransport):
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
         at_faces = _cubic_at_faces(velocity[0]) + self._missing_at_faces
         result, unresolved = kernels.muscl_outflows(
-            self._density(masses), velocity[0], at_faces, self._withheld
+            self._density(masses), velocity[0], at_faces, self.withheld
         )
         return result, unresolved * self.circle.spacing
 
