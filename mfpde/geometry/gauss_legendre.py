@@ -278,3 +278,23 @@ def _add_cells_near(
             start = i * nlon + (g % groups) * size
             for k in range(size):
                 found.append(start + k)
+
+
+@compiled
+def along_rings(
+    colatitudes: FloatArray,
+    longitudes: FloatArray,
+    x: FloatArray,
+    y: FloatArray,
+    z: FloatArray,
+) -> FloatArray:
+    """Components (2, nlat, nlon) to the south and to the east of vectors with these entries."""
+    components = np.empty((2, len(colatitudes), len(longitudes)))
+    cosines, sines = np.cos(longitudes), np.sin(longitudes)
+    for i, colatitude in enumerate(colatitudes):
+        down, out = np.sin(colatitude), np.cos(colatitude)
+        for j in range(len(longitudes)):
+            outward = cosines[j] * x[i, j] + sines[j] * y[i, j]
+            components[0, i, j] = out * outward - down * z[i, j]
+            components[1, i, j] = cosines[j] * y[i, j] - sines[j] * x[i, j]
+    return components
