@@ -53,9 +53,7 @@ class Fields(Protocol):
         """Gradient of a spectral field, (directions, ...)."""
 
 
-def components_along(
-    tangents: FloatArray, vectors: Sequence[FloatArray]
-) -> FloatArray:
+def components_along(tangents: FloatArray, vectors: Sequence[FloatArray]) -> FloatArray:
     """Components along ``tangents`` (directions, ..., d) of vectors given by d entries (...)."""
     products = (tangents[..., i] * entries for i, entries in enumerate(vectors))
     return np.asarray(sum(products))

@@ -35,6 +35,7 @@ class Course:
     def run(self, loop: TimeLoop, state: State, start_time: float) -> StopReason:
         """Run ``loop``, which steps in the first stage, from ``state`` to its end."""
         self._prepare(loop)
+        self._note_skipped(loop, len(state.atom_masses), start_time)
         return self._to_end(loop, loop.run(state, start_time, self._present_conditions))
 
     def go_on(self, loop: TimeLoop) -> StopReason:
@@ -47,6 +48,12 @@ class Course:
             loop.finer_grid_wanted = self.refiner.wanted
         loop.layer_end = self.stages[0].end
         loop.is_smooth = self.discretization.is_smooth
+
+    def _note_skipped(self, loop: TimeLoop, atoms: int, time: float) -> None:
+        """Note that the smooth phase was left before ``time`` if it might begin there."""
+        phase = self.discretization.smooth_phase(atoms=atoms)
+        if phase is not None and not self.discretization.is_smooth:
+            loop.smooth_phase, loop.resolved_until = phase.name, time
 
     def _to_end(self, loop: TimeLoop, reason: StopReason) -> StopReason:
         while True:
@@ -74,8 +81,12 @@ class Course:
         self.stages = self.stages[1:]
         equation, end = self.stages[0]
         anew = replace(before, equation=equation)
-        self.discretization = anew.at_first(atoms=len(loop.state.atom_masses))
         geometry = loop.stepper.transport.grid.geometry
+        atoms = len(loop.state.atom_masses)
+        masses = loop.measured.masses
+        self.discretization = anew.at_first(geometry, masses, atoms=atoms)
+        if before.is_smooth:
+            self._note_skipped(loop, atoms, loop.time)
         is_same = (
             equation is before.equation
             and self.discretization.is_smooth == before.is_smooth

@@ -273,13 +273,20 @@ class Discretization:
     exact_atoms: bool
     is_smooth: bool = False
 
-    def at_first(self, *, atoms: int) -> Discretization:
-        """Return the way to begin with a density and a number of atoms.
+    def smooth_phase(self, *, atoms: int) -> Scheme | None:
+        """The smooth phase of the scheme, without a number of atoms and diffusion."""
+        has_phase = atoms == 0 and self.equation.diffusion == 0
+        return self.scheme.while_smooth if has_phase else None
 
-        It is the smooth phase of the scheme, if that has one, without atoms and diffusion.
+    def at_first(
+        self, geometry: Geometry, masses: FloatArray, *, atoms: int
+    ) -> Discretization:
+        """Return the way to begin with cell masses on ``geometry`` and a number of atoms.
+
+        It is the smooth phase, if there is one and it resolves the masses.
         """
-        has_phase = self.scheme.while_smooth is not None
-        is_smooth = has_phase and atoms == 0 and self.equation.diffusion == 0
+        phase = self.smooth_phase(atoms=atoms)
+        is_smooth = phase is not None and phase.resolves(geometry, masses)
         return self.in_phase(is_smooth=is_smooth)
 
     def in_phase(self, *, is_smooth: bool) -> Discretization:

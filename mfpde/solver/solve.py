@@ -322,7 +322,10 @@ def _in_phase(
     discretization: Discretization, start: Measure, resume_from: Checkpoint | None
 ) -> Discretization:
     if resume_from is None:
-        return discretization.at_first(atoms=len(start.atoms))
+        density = start.density
+        return discretization.at_first(
+            density.geometry, density.masses, atoms=len(start.atoms)
+        )
     return discretization.in_phase(is_smooth=bool(resume_from.numbers["is_smooth"]))
 
 
