@@ -286,10 +286,9 @@ class Sphere(Geometry):
         The first is spectrally accurate for smooth data, the second keeps the sign of
         rough data; both keep the mass.
         """
-        is_finer = isinstance(finer, Sphere) and (
+        if not isinstance(finer, Sphere) or not (
             finer.nlat >= self.nlat and finer.nlon >= self.nlon
-        )
-        if not isinstance(finer, Sphere) or not is_finer:
+        ):
             raise ValueError(
                 f"finer geometry = {finer!r} must be a Sphere of at least "
                 f"{self.nlat} x {self.nlon} cells"
