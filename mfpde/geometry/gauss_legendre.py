@@ -132,17 +132,6 @@ def _fill(out: FloatArray, values: FloatArray, size: int) -> None:
             out[g * size + j] = value
 
 
-@compiled
-def _fill_profiles(
-    out: FloatArray, means: FloatArray, slopes: FloatArray, size: int
-) -> None:
-    share = 1.0 / size
-    for g in range(len(out) // size):
-        mean, slope = means[g], slopes[g]
-        for j in range(size):
-            out[g * size + j] = mean + slope * ((j + 0.5) * share - 0.5)
-
-
 # With a constant size the compiler unrolls the inner loops: most groups are small.
 @compiled
 def group_sums(out: FloatArray, values: FloatArray, size: int) -> None:
@@ -179,15 +168,12 @@ def spread_ring(ring: FloatArray, size: int) -> None:
     for g in range(1, count + 1):
         means[g] /= size
     means[0], means[count + 1] = means[count], means[1]
-    slopes = np.empty(count)
+    share = 1.0 / size
     for g in range(count):
-        slopes[g] = limited_difference(means[g], means[g + 1], means[g + 2])
-    if size == 2:
-        _fill_profiles(ring, means[1:], slopes, 2)
-    elif size == 4:
-        _fill_profiles(ring, means[1:], slopes, 4)
-    else:
-        _fill_profiles(ring, means[1:], slopes, size)
+        mean = means[g + 1]
+        slope = limited_difference(means[g], mean, means[g + 2])
+        for j in range(size):
+            ring[g * size + j] = mean + slope * ((j + 0.5) * share - 0.5)
 
 
 @compiled
