@@ -15,13 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mfpde.commands import DONE
-from mfpde.commands.answers import (
-    check_file_place,
-    figure_saved,
-    say,
-    spread,
-    table,
-)
+from mfpde.commands.answers import check_file_place, figure_saved, say, spread, table
 from mfpde.detection import concentration
 from mfpde.measures.circle_transport import polar_distance
 from mfpde.measures.distributions import PolarDistribution

@@ -82,10 +82,7 @@ class Circle(Geometry):
 
     def __post_init__(self) -> None:
         whole_number(
-            "num_cells",
-            self.num_cells,
-            at_least=MINIMUM_CELLS,
-            at_most=MOST_CELLS,
+            "num_cells", self.num_cells, at_least=MINIMUM_CELLS, at_most=MOST_CELLS
         )
 
     @property

@@ -18,13 +18,13 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.geometry.base import CellsNear, FieldAtPoints, Geometry
-from mfpde.geometry.coordinate_products import coordinate_products
 from mfpde.geometry.gauss_legendre import Rings, along_rings, cells_near, rings, spread
 from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
 from mfpde.geometry.heat import two_point_heat_flow
 from mfpde.geometry.remap import remapped_on_sphere
 from mfpde.geometry.spherical_transform import (
     Transform,
+    coordinate_products,
     degree_of,
     degrees_and_orders,
     planned_transform,

@@ -39,7 +39,7 @@ from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import distances, geodesic_moves, tangent_frames
-from mfpde.stationary.interaction_derivatives import FieldDerivatives
+from mfpde.stationary.derivatives import FieldDerivatives
 from mfpde.stationary.symmetry import rotation_modes, turning_field
 
 

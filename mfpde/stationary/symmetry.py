@@ -34,8 +34,11 @@ from scipy.linalg import qr
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import tangent_frames
-from mfpde.stationary.derivatives import external_field, field_derivatives
-from mfpde.stationary.interaction_derivatives import FieldDerivatives
+from mfpde.stationary.derivatives import (
+    FieldDerivatives,
+    external_field,
+    field_derivatives,
+)
 from mfpde.terms import Perceptron
 
 LARGEST_SEARCHED_DIMENSION = 16
@@ -175,12 +178,11 @@ def turning_field(
     """
     field = field_derivatives(equation, points, masses)
     dimension = points.shape[1]
-    still = np.zeros((dimension, dimension))
-    if equation.has_energy:
-        return TurningField(field, still)
-    generators = invariant_rotations(equation, dimension)
+    generators = np.zeros((0, dimension, dimension))
+    if not equation.has_energy:
+        generators = invariant_rotations(equation, dimension)
     if len(generators) == 0:
-        return TurningField(field, still)
+        return TurningField(field, np.zeros((dimension, dimension)))
     frames = tangent_frames(points)
     modes = displacements(generators, points, frames)
     scales = np.where(field.scales > 0, field.scales, 1.0)
