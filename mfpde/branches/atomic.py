@@ -35,8 +35,7 @@ from mfpde.branches.arclength import (
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.measure import Atoms
 from mfpde.stationary import PolishedAtoms, polish
-from mfpde.stationary.derivatives import field_derivatives
-from mfpde.stationary.interaction_derivatives import FieldDerivatives
+from mfpde.stationary.derivatives import FieldDerivatives, field_derivatives
 from mfpde.stationary.newton import linear_rates, positive_scales
 from mfpde.stationary.symmetry import rotation_modes
 

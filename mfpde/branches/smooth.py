@@ -31,13 +31,7 @@ import numpy as np
 from scipy.special import roots_legendre
 
 from mfpde.arrays import FloatArray, IntArray, read_only
-from mfpde.branches.arclength import (
-    Direction,
-    Growth,
-    Linearised,
-    Problem,
-    StateAt,
-)
+from mfpde.branches.arclength import Direction, Growth, Linearised, Problem, StateAt
 from mfpde.branches.result import StationaryDensity, mean_length
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal

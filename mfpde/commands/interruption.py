@@ -13,12 +13,7 @@ from types import FrameType
 from mfpde.commands import INTERRUPTED, TERMINATED, exit_code
 from mfpde.commands.signals import handled_by, raise_for
 from mfpde.runs.run import Run
-from mfpde.runs.stopping import (
-    StepRecord,
-    StoppingCondition,
-    StopReason,
-    interrupted,
-)
+from mfpde.runs.stopping import StepRecord, StoppingCondition, StopReason, interrupted
 
 _CODES = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
 

@@ -1,4 +1,4 @@
-"""The report of a run, when it ends and by ``mfpde show``, ``plot`` and ``compare``.
+"""The report of a run, when it ends and by ``mfpde show``, ``plot``, ``compare``, ``cite``.
 
 It can be compared with particles: the same equation from the same start, independently.
 Zonal runs are compared by polar angles.  Between two zonal measures the Wasserstein distance
@@ -15,19 +15,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mfpde.commands import DONE
-from mfpde.commands.answers import (
-    check_file_place,
-    figure_saved,
-    say,
-    spread,
-    table,
-)
+from mfpde.commands.answers import check_file_place, figure_saved, say, spread, table
 from mfpde.detection import concentration
 from mfpde.measures.circle_transport import polar_distance
 from mfpde.measures.distributions import PolarDistribution
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.measures.wasserstein import wasserstein_report
 from mfpde.particles import solve_particles
+from mfpde.runs.citations import cite as entries_of
 from mfpde.runs.layers import largest_diffusion, layer_before
 from mfpde.runs.run import Run
 from mfpde.runs.wall_times import PARTS
@@ -287,6 +282,12 @@ def origin(store: str, run: Run) -> str:
         checkout = "" if commit is None else f"; commit {commit}"
         lines += [f"made by:    {known}{checkout}", f"on:         {record['platform']}"]
     return "\n" + "\n".join(lines) if lines else ""
+
+
+def cite(arguments: argparse.Namespace) -> int:
+    """Print BibTeX for what a run used; particles beside it were compared with it."""
+    say(entries_of(load(arguments.store), compared=has_particles(arguments.store)))
+    return DONE
 
 
 def plot(arguments: argparse.Namespace) -> int:

@@ -25,10 +25,7 @@ from mfpde.commands.answers import (
 from mfpde.commands.interruption import stopped_by_signals
 from mfpde.commands.report import conclude
 from mfpde.settings.grid_and_start import GEOMETRY_KINDS, START_KINDS
-from mfpde.settings.settings import (
-    Settings,
-    read_settings,
-)
+from mfpde.settings.settings import Settings, read_settings
 from mfpde.solver.solve import solve
 from mfpde.storage import RunWriter
 
@@ -123,11 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         wanted = settings.solve_arguments()
         wanted["stop"] = [*wanted["stop"], signalled]
         result = solve(
-            dynamics,
-            start,
-            **wanted,
-            progress=not arguments.quiet,
-            observer=writer,
+            dynamics, start, **wanted, progress=not arguments.quiet, observer=writer
         )
     conclude(result, settings, quiet=arguments.quiet)
     if result.stop.kind == "interrupted" and store is not None:

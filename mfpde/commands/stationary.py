@@ -1,4 +1,4 @@
-"""``mfpde minimize`` and ``mfpde continuation``: stationary states of a settings file."""
+"""``mfpde minimize`` and ``continuation`` of a settings file, ``mfpde phase-diagram``."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from mfpde.settings.settings import Settings, SettingsError, read_settings
 from mfpde.stationary import maximize
 from mfpde.stationary import minimize as minimized
 from mfpde.stationary.certification import energy_scale
+from mfpde.theory import phase_diagram as diagram_of
 
 
 def minimize(arguments: argparse.Namespace) -> int:
@@ -103,3 +104,23 @@ def _start(settings: Settings, parameter: str, value: float) -> BranchStart:
             "choose another first value"
         )
     return found.atoms
+
+
+def phase_diagram(arguments: argparse.Namespace) -> int:
+    """Print the table of a phase diagram, and draw it."""
+    check_file_place("--figure", arguments.figure)
+    betas = numbers_in("--betas", arguments.betas)
+    if arguments.figure is not None and len(betas) < 2:
+        raise SettingsError(
+            f"--betas {arguments.betas!r}: a picture needs two values or more"
+        )
+    try:
+        found = diagram_of(arguments.dimension, betas, kernel=arguments.kernel)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    say(str(found))
+    if arguments.figure is not None:
+        from mfpde.plotting import plot_phase_diagram
+
+        say(figure_saved(plot_phase_diagram(found), arguments.figure))
+    return DONE

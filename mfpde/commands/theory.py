@@ -182,9 +182,7 @@ def _uniform_state(settings: TheorySettings) -> str:
 def _transition(settings: TheorySettings) -> str:
     beta, dimension = settings.beta, settings.dimension
     critical = facts.critical_diffusion(beta, dimension, **settings.kind)
-    lines = [
-        f"the uniform state is unstable in ascent below diffusion {critical:.6g}",
-    ]
+    lines = [f"the uniform state is unstable in ascent below diffusion {critical:.6g}"]
     if settings.normalized and beta > 0:
         lines.append("continuous or not: known for unnormalised attention only")
     else:

@@ -9,11 +9,7 @@ import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.clusters import particle_clusters
-from mfpde.detection.field import (
-    VelocityField,
-    coarse_differences,
-    coarsened,
-)
+from mfpde.detection.field import VelocityField, coarse_differences, coarsened
 from mfpde.detection.jumps import jump_faces
 from mfpde.detection.line import line_report
 from mfpde.detection.line_basins import AngleInterval, Gaps, Line, LineCore, Part

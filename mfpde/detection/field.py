@@ -14,14 +14,13 @@ from functools import cached_property, singledispatch
 
 import numpy as np
 
-from mfpde.arrays import BoolArray, ComplexArray, FloatArray
+from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.decision import FROZEN_SPEED
 from mfpde.detection.report import REST
 from mfpde.equation import MeanFieldEquation
+from mfpde.field import GridField
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
-from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
-from mfpde.terms import PointMasses
 
 
 def unknown_grid(geometry: Geometry) -> ValueError:
@@ -39,19 +38,15 @@ class VelocityField:
         self.measure = measure
 
     @cached_property
-    def _on_grid(self) -> tuple[GridEquation, ComplexArray]:
+    def _on_grid(self) -> GridField:
         whole = as_measure(self.measure)
-        grid = self.equation.on(whole.geometry)
-        acting = whole.atoms.without_widths
-        atoms = PointMasses(acting.points, acting.masses)
-        return grid, grid.moments(whole.density.masses, atoms)
+        return GridField(self.equation.on(whole.geometry), whole)
 
     def at(self, points: FloatArray) -> FloatArray:
         """Velocity at ``points`` (..., d), shape (..., d)."""
         if isinstance(self.measure, Atoms):
             return self.equation.velocity(self.measure, points)
-        grid, moments = self._on_grid
-        return grid.velocity_at(moments, points)
+        return self._on_grid.velocity(points)
 
     def of_atom(self, points: FloatArray, mass: float) -> FloatArray:
         """Velocity (n, d) of one more atom of this mass at each of ``points`` (n, d).
@@ -59,7 +54,7 @@ class VelocityField:
         The atom's own field has no gradient at its place; under softmax its mass counts in
         the normalisation.
         """
-        grid, moments = self._on_grid
+        grid, moments = self._on_grid.grid, self._on_grid.moments
         if not grid.pulls_on_itself:
             return grid.velocity_at(moments, points)
         masses = np.array([mass])
@@ -76,8 +71,7 @@ class VelocityField:
 
     def components(self) -> FloatArray:
         """Components of the velocity along ``geometry.tangents`` at the cell centres."""
-        grid, moments = self._on_grid
-        return grid.velocity(moments)
+        return self._on_grid.components
 
     def potential(self, points: FloatArray | None = None) -> FloatArray:
         """The potential s F, whose gradient is v, at ``points`` or at the cell centres."""

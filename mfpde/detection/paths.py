@@ -73,14 +73,8 @@ def linear_flows(
         p00, p01, p10, p11 = 0.0, 0.0, 0.0, 0.0
         for order in range(5, 0, -1):
             scale = time / order
-            p00, p10 = (
-                scale * (1.0 + a * p00 + b * p10),
-                scale * (c * p00 + d * p10),
-            )
-            p01, p11 = (
-                scale * (a * p01 + b * p11),
-                scale * (1.0 + c * p01 + d * p11),
-            )
+            p00, p10 = (scale * (1.0 + a * p00 + b * p10), scale * (c * p00 + d * p10))
+            p01, p11 = (scale * (a * p01 + b * p11), scale * (1.0 + c * p01 + d * p11))
         e00, e01 = a * p00 + b * p10, a * p01 + b * p11
         e10, e11 = c * p00 + d * p10, c * p01 + d * p11
         u0, u1 = p00 * v0 + p01 * v1, p10 * v0 + p11 * v1

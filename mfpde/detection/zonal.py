@@ -12,11 +12,7 @@ import numpy as np
 from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.balls import ball_radius, polar_angles
 from mfpde.detection.decision import LEAST_SHARE
-from mfpde.detection.field import (
-    VelocityField,
-    coarse_differences,
-    coarsened,
-)
+from mfpde.detection.field import VelocityField, coarse_differences, coarsened
 from mfpde.detection.jumps import REACH_OF_JUMPS, holds_mass, jump_faces
 from mfpde.detection.line import line_report
 from mfpde.detection.line_basins import REACH, AngleInterval, Gaps, Line, LineCore, Part
@@ -54,9 +50,7 @@ class _ZonalLine(Line):
         self, measure: Measure, equation: MeanFieldEquation, zonal: Zonal
     ) -> None:
         super().__init__(
-            VelocityField(equation, measure),
-            angles=zonal.angles,
-            spacing=zonal.spacing,
+            VelocityField(equation, measure), angles=zonal.angles, spacing=zonal.spacing
         )
         self.zonal = zonal
         self.directions = zonal.dimension - 1

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -50,6 +51,12 @@ class Fields(Protocol):
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Gradient of a spectral field, (directions, ...)."""
+
+
+def components_along(tangents: FloatArray, vectors: Sequence[FloatArray]) -> FloatArray:
+    """Components along ``tangents`` (directions, ..., d) of vectors given by d entries (...)."""
+    products = (tangents[..., i] * entries for i, entries in enumerate(vectors))
+    return np.asarray(sum(products))
 
 
 class Geometry(ABC):
@@ -102,6 +109,10 @@ class Geometry(ABC):
     @abstractmethod
     def tangents(self) -> FloatArray:
         """Orthonormal tangent vectors at the cell centres, (directions, *shape, d)."""
+
+    def along_tangents(self, vectors: Sequence[FloatArray]) -> FloatArray:
+        """Components (directions, *shape) of vectors given by their d entries, (*shape)."""
+        return components_along(self.tangents, vectors)
 
     @property
     def half_edges(self) -> FloatArray:

@@ -17,8 +17,7 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.compiled import compiled
 from mfpde.geometry.base import CellsNear, FieldAtPoints, Geometry
-from mfpde.geometry.fast_fourier import pyfftw
-from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms
+from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms, pyfftw
 from mfpde.geometry.remap import finer_values
 
 MINIMUM_CELLS = 16
@@ -83,10 +82,7 @@ class Circle(Geometry):
 
     def __post_init__(self) -> None:
         whole_number(
-            "num_cells",
-            self.num_cells,
-            at_least=MINIMUM_CELLS,
-            at_most=MOST_CELLS,
+            "num_cells", self.num_cells, at_least=MINIMUM_CELLS, at_most=MOST_CELLS
         )
 
     @property

@@ -1,15 +1,32 @@
-r"""Fourier sums at arbitrary points of the circle, powers of x + iy by recurrence.
+r"""Fourier sums at arbitrary points of the circle, powers of x + iy by recurrence; pyfftw.
 
-Points are taken eight at a time, as in ``mfpde.geometry.harmonics``.
+Points are taken eight at a time, as in ``mfpde.geometry.harmonics``.  The interfaces of pyfftw
+load Dask, and with that pandas and xarray, where it is installed; nothing here uses them, and
+each start would take half a second longer.
 """
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled_fused, compiled_sum
 from mfpde.geometry.octets import LANES, lane_points
+
+_WITHOUT = "dask"
+_is_hidden = _WITHOUT not in sys.modules
+if _is_hidden:
+    # An import of what is None here fails as if it were not installed.
+    sys.modules[_WITHOUT] = None  # type: ignore[assignment]
+try:
+    import pyfftw
+finally:
+    if _is_hidden:
+        del sys.modules[_WITHOUT]
+
+__all__ = ["field_at_points", "moments_of_atoms", "pyfftw"]
 
 _X, _Y = 0 * LANES, 1 * LANES
 _WAVE = 2 * LANES  # (x + iy)^k, real and imaginary part

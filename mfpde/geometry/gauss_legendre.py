@@ -132,17 +132,6 @@ def _fill(out: FloatArray, values: FloatArray, size: int) -> None:
             out[g * size + j] = value
 
 
-@compiled
-def _fill_profiles(
-    out: FloatArray, means: FloatArray, slopes: FloatArray, size: int
-) -> None:
-    share = 1.0 / size
-    for g in range(len(out) // size):
-        mean, slope = means[g], slopes[g]
-        for j in range(size):
-            out[g * size + j] = mean + slope * ((j + 0.5) * share - 0.5)
-
-
 # With a constant size the compiler unrolls the inner loops: most groups are small.
 @compiled
 def group_sums(out: FloatArray, values: FloatArray, size: int) -> None:
@@ -179,15 +168,12 @@ def spread_ring(ring: FloatArray, size: int) -> None:
     for g in range(1, count + 1):
         means[g] /= size
     means[0], means[count + 1] = means[count], means[1]
-    slopes = np.empty(count)
+    share = 1.0 / size
     for g in range(count):
-        slopes[g] = limited_difference(means[g], means[g + 1], means[g + 2])
-    if size == 2:
-        _fill_profiles(ring, means[1:], slopes, 2)
-    elif size == 4:
-        _fill_profiles(ring, means[1:], slopes, 4)
-    else:
-        _fill_profiles(ring, means[1:], slopes, size)
+        mean = means[g + 1]
+        slope = limited_difference(means[g], mean, means[g + 2])
+        for j in range(size):
+            ring[g * size + j] = mean + slope * ((j + 0.5) * share - 0.5)
 
 
 @compiled
@@ -278,3 +264,23 @@ def _add_cells_near(
             start = i * nlon + (g % groups) * size
             for k in range(size):
                 found.append(start + k)
+
+
+@compiled
+def along_rings(
+    colatitudes: FloatArray,
+    longitudes: FloatArray,
+    x: FloatArray,
+    y: FloatArray,
+    z: FloatArray,
+) -> FloatArray:
+    """Components (2, nlat, nlon) to the south and to the east of vectors with these entries."""
+    components = np.empty((2, len(colatitudes), len(longitudes)))
+    cosines, sines = np.cos(longitudes), np.sin(longitudes)
+    for i, colatitude in enumerate(colatitudes):
+        down, out = np.sin(colatitude), np.cos(colatitude)
+        for j in range(len(longitudes)):
+            outward = cosines[j] * x[i, j] + sines[j] * y[i, j]
+            components[0, i, j] = out * outward - down * z[i, j]
+            components[1, i, j] = cosines[j] * y[i, j] - sines[j] * x[i, j]
+    return components

@@ -10,6 +10,7 @@ at the centres exact (analysis on this grid is the adjoint of synthesis).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,13 +18,13 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.geometry.base import CellsNear, FieldAtPoints, Geometry
-from mfpde.geometry.coordinate_products import coordinate_products
-from mfpde.geometry.gauss_legendre import Rings, cells_near, rings, spread
+from mfpde.geometry.gauss_legendre import Rings, along_rings, cells_near, rings, spread
 from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
 from mfpde.geometry.heat import two_point_heat_flow
 from mfpde.geometry.remap import remapped_on_sphere
 from mfpde.geometry.spherical_transform import (
     Transform,
+    coordinate_products,
     degree_of,
     degrees_and_orders,
     planned_transform,
@@ -150,6 +151,10 @@ class Sphere(Geometry):
         """Unit tangents to the south and to the east, shape (2, nlat, nlon, 3)."""
         pair = tangents_at(self.colatitudes[:, np.newaxis], self.longitudes)
         return read_only(np.stack(pair))
+
+    def along_tangents(self, vectors: Sequence[FloatArray]) -> FloatArray:
+        """Components (2, nlat, nlon) of vectors given by their three entries."""
+        return along_rings(self.colatitudes, self.longitudes, *vectors)
 
     @cached_property
     def half_edges(self) -> FloatArray:
@@ -281,10 +286,9 @@ class Sphere(Geometry):
         The first is spectrally accurate for smooth data, the second keeps the sign of
         rough data; both keep the mass.
         """
-        is_finer = isinstance(finer, Sphere) and (
+        if not isinstance(finer, Sphere) or not (
             finer.nlat >= self.nlat and finer.nlon >= self.nlon
-        )
-        if not isinstance(finer, Sphere) or not is_finer:
+        ):
             raise ValueError(
                 f"finer geometry = {finer!r} must be a Sphere of at least "
                 f"{self.nlat} x {self.nlon} cells"

@@ -78,10 +78,7 @@ class Zonal(Geometry):
                 f"dimension = {self.dimension} must be at most {LARGEST_DIMENSION}"
             )
         whole_number(
-            "num_cells",
-            self.num_cells,
-            at_least=MINIMUM_CELLS,
-            at_most=MOST_CELLS,
+            "num_cells", self.num_cells, at_least=MINIMUM_CELLS, at_most=MOST_CELLS
         )
         needed = int(np.ceil(4 * np.sqrt(self.dimension)))
         if self.num_cells < needed:

@@ -253,11 +253,7 @@ def summed_motion(masses: FloatArray, size: int, vectors: FloatArray) -> float:
 
 @compiled
 def unexpected_moves(
-    old: FloatArray,
-    new: FloatArray,
-    first: FloatArray,
-    last: FloatArray,
-    step: float,
+    old: FloatArray, new: FloatArray, first: FloatArray, last: FloatArray, step: float
 ) -> FloatArray:
     """Moves (n, d) of points less the moves that the trapezoidal rule predicts.
 

@@ -32,13 +32,7 @@ from mfpde.particles.methods import (
 )
 from mfpde.particles.systems import ParticleSystem
 from mfpde.runs import stopping
-from mfpde.runs.layers import (
-    Layers,
-    Stage,
-    checked_dynamics,
-    for_each_layer,
-    stages_of,
-)
+from mfpde.runs.layers import Layers, Stage, checked_dynamics, for_each_layer, stages_of
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import SHORTEST_TIME, save_times
 from mfpde.runs.times import end_time

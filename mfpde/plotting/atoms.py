@@ -93,7 +93,7 @@ MOST_DISCS = 20
 MOST_MASS_LABELS = 8
 AREA_OF_DOT = 6.0
 FAINTEST, DARKEST, DARK_DOTS = 0.25, 0.8, 400
-
+_LABEL_SIZE = (0.4, 0.2)
 
 Marked = tuple[Atoms, FoundAtoms]
 """The atoms that a measure carries, and those found in it."""
@@ -106,17 +106,16 @@ def is_crowd(measure: AnyMeasure) -> bool:
 
 def atoms_in(measure: AnyMeasure, report: ConcentrationReport | None) -> Marked:
     """Return the atoms that a measure carries (no crowd) and those of its report."""
-    own, none = marked_atoms(measure, None)
-    return own, none if report is None else regions_found(report)
+    none = Atoms.none(3)
+    own = none if is_crowd(measure) else atoms_of(measure)
+    found = FoundAtoms.all_arrived(none) if report is None else regions_found(report)
+    return own, found
 
 
 def marked_atoms(measure: AnyMeasure, equation: MeanFieldEquation | None) -> Marked:
     """Return the atoms that a measure carries (no crowd) and those found in it."""
-    none = Atoms.none(3)
-    own = none if is_crowd(measure) else atoms_of(measure)
-    if equation is None:
-        return own, FoundAtoms.all_arrived(none)
-    return own, atoms_found(measure, equation)
+    report = None if equation is None else concentration(measure, equation)
+    return atoms_in(measure, report)
 
 
 def draw_particles(ax: Axes, projection: Projection, atoms: Atoms) -> None:
@@ -183,7 +182,8 @@ def _label_masses(
     taken: list[FloatArray] = []
     for index in order:
         place = projection.project(atoms.points[index])
-        if np.isnan(place).any() or any(_is_near(place, other) for other in taken):
+        is_hidden = any((np.abs(place - t) < _LABEL_SIZE).all() for t in taken)
+        if is_hidden or np.isnan(place).any():
             continue
         taken.append(place)
         radius = float(np.sqrt(area_per_mass * basins[index] / np.pi))
@@ -200,8 +200,3 @@ def _label_masses(
             path_effects=outlined("white"),
             gid="mass",
         )
-
-
-def _is_near(place: FloatArray, other: FloatArray) -> bool:
-    across, up = np.abs(place - other)
-    return bool(across < 0.4 and up < 0.2)

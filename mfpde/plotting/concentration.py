@@ -7,11 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from mfpde.detection import (
-    ConcentratedRegion,
-    ConcentrationReport,
-    concentration,
-)
+from mfpde.detection import ConcentratedRegion, ConcentrationReport, concentration
 from mfpde.detection.decision import KINDS
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure

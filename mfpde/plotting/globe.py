@@ -145,11 +145,7 @@ def _middle(measure: AnyMeasure) -> FloatArray:
 
 
 def add_globe_bar(
-    figure: Figure | SubFigure,
-    density: Density,
-    *,
-    norm: Normalize,
-    pair: list[Axes],
+    figure: Figure | SubFigure, density: Density, *, norm: Normalize, pair: list[Axes]
 ) -> None:
     """Add the colour bar below both views."""
     add_colour_bar(

@@ -152,11 +152,7 @@ def _auxiliary_angle(heights: FloatArray) -> FloatArray:
 
 
 PARALLELS = ((np.pi / 4, "π/4"), (np.pi / 2, "θ = π/2"), (3 * np.pi / 4, "3π/4"))
-MERIDIANS = (
-    (-np.pi / 2, "−π/2"),
-    (0.0, "φ = 0"),
-    (np.pi / 2, "π/2"),
-)
+MERIDIANS = ((-np.pi / 2, "−π/2"), (0.0, "φ = 0"), (np.pi / 2, "π/2"))
 LINE_POINTS = 361
 MARGIN = 1.02
 

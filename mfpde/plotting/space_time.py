@@ -149,8 +149,7 @@ def _tracks(run: Run, view: AngleView) -> _Marks:
         return _own_atoms(run, view, indices)
     equation = run.equation
     return _columns(
-        view,
-        [(run.times[i], atoms_found(run.states[i], equation)) for i in indices],
+        view, [(run.times[i], atoms_found(run.states[i], equation)) for i in indices]
     )
 
 

@@ -190,9 +190,7 @@ def checked_limits(limits: Limits) -> Limits:
 
 
 def set_density_axis(
-    ax: Axes,
-    curves: Sequence[FloatArray],
-    limits: Limits | None = None,
+    ax: Axes, curves: Sequence[FloatArray], limits: Limits | None = None
 ) -> None:
     """Scale the y axis for densities: logarithmic if one exceeds 50 times its mean.
 

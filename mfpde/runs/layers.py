@@ -15,13 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from mfpde.arrays import (
-    FloatArray,
-    read_only,
-    real_number,
-    shown,
-    whole_number,
-)
+from mfpde.arrays import FloatArray, read_only, real_number, shown, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.runs.stopping import SHORTEST_TIME
 

@@ -56,10 +56,7 @@ from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
-from mfpde.runs.layers import (
-    Dynamics,
-    for_each_layer,
-)
+from mfpde.runs.layers import Dynamics, for_each_layer
 from mfpde.runs.times import end_time, with_breakpoints
 from mfpde.settings.base import SettingsError, noted, of_kind, raise_all, settings_lines
 from mfpde.settings.grid_and_start import (

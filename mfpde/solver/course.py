@@ -4,11 +4,126 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from mfpde.arrays import FloatArray
+from mfpde.atoms import ExactAtoms
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
 from mfpde.runs.layers import Stage
+from mfpde.runs.run import Refinement
 from mfpde.runs.stopping import StoppingCondition, StopReason
-from mfpde.solver.refinement import Discretization, Refiner
-from mfpde.solver.time_loop import FINER_GRID, LAYER_ENDS, NOT_RESOLVED, TimeLoop
-from mfpde.transport import State
+from mfpde.solver.diagnostics import Recorder
+from mfpde.solver.refinement import (
+    RefinementCriterion,
+    cell_count,
+    doubled,
+    doubled_state,
+)
+from mfpde.solver.time_loop import (
+    FINER_GRID,
+    LAYER_ENDS,
+    NOT_RESOLVED,
+    Stepping,
+    TimeLoop,
+)
+from mfpde.solver.time_stepping import TimeStepper
+from mfpde.transport import Flow, Scheme, State
+
+
+@dataclass(frozen=True, eq=False)
+class Discretization:
+    """The way to solve an equation on any grid: scheme, accuracy, exact atoms or not.
+
+    ``is_smooth`` is whether the scheme is in its smooth phase.
+    """
+
+    equation: MeanFieldEquation
+    scheme: Scheme
+    rtol: float
+    exact_atoms: bool
+    is_smooth: bool = False
+
+    def smooth_phase(self, *, atoms: int) -> Scheme | None:
+        """The smooth phase of the scheme, without a number of atoms and diffusion."""
+        has_phase = atoms == 0 and self.equation.diffusion == 0
+        return self.scheme.while_smooth if has_phase else None
+
+    def at_first(
+        self, geometry: Geometry, masses: FloatArray, *, atoms: int
+    ) -> Discretization:
+        """Return the way to begin with cell masses on ``geometry`` and a number of atoms.
+
+        It is the smooth phase, if there is one and it resolves the masses.
+        """
+        phase = self.smooth_phase(atoms=atoms)
+        is_smooth = phase is not None and phase.resolves(geometry, masses)
+        return self.in_phase(is_smooth=is_smooth)
+
+    def in_phase(self, *, is_smooth: bool) -> Discretization:
+        """Return the same way to solve in the scheme's smooth phase, or after it."""
+        return replace(self, is_smooth=is_smooth)
+
+    def check(self, equation: MeanFieldEquation, geometry: Geometry) -> None:
+        """Raise ``ValueError`` if ``equation`` cannot be solved like this on ``geometry``."""
+        self.scheme.transport(equation.on(geometry))
+
+    def on(self, geometry: Geometry) -> Stepping:
+        """Return the time stepper on ``geometry``, and the exact atoms if there are any."""
+        equation = self.equation
+        first = self.scheme.while_smooth if self.is_smooth else None
+        scheme = self.scheme if first is None else first
+        stepper = TimeStepper(
+            scheme.transport(equation.on(geometry)),
+            scheme,
+            rtol=self.rtol,
+            watch_energy=scheme.keeps_energy_monotone and equation.energy_is_lyapunov,
+        )
+        # No cluster leaves the grid while that resolves everything.
+        has_atoms = self.exact_atoms and not self.is_smooth
+        exact = ExactAtoms(equation, stepper.transport) if has_atoms else None
+        return Stepping(stepper, exact)
+
+
+@dataclass(eq=False)
+class Refiner:
+    """A watch on a time loop that doubles its grid when the criterion asks for it.
+
+    No grid may have more than ``most_cells`` cells in total.  Refinements are noted in the
+    ``record``, and the first one that was not allowed.
+    """
+
+    criterion: RefinementCriterion
+    most_cells: int
+    record: Recorder
+
+    def wanted(self, loop: TimeLoop, flow: Flow) -> str | None:
+        """Say why ``loop`` needs a finer grid than its own; None if not, or not allowed."""
+        transport = loop.stepper.transport
+        if self.record.held_back:
+            return None
+        # Where spectral transport made the density negative, positive masses are judged.
+        is_positive = loop.state.masses.min() >= 0.0
+        state = loop.state if is_positive else loop.measured
+        reason = self.criterion.reason(transport, state, flow)
+        if reason is None:
+            return None
+        if cell_count(doubled(transport.grid.geometry)) > self.most_cells:
+            self.record.held_back = (
+                f"at t = {loop.time:.6g} a finer grid was wanted ({reason}), but max_cells "
+                f"= {self.most_cells} allows none"
+            )
+            return None
+        return reason
+
+    def double(
+        self, loop: TimeLoop, discretization: Discretization, reason: str
+    ) -> None:
+        """Let ``loop`` continue on the doubled grid, for a ``reason`` that is noted."""
+        before = loop.stepper.transport.grid.geometry
+        finer = discretization.on(doubled(before))
+        transport = finer.stepper.transport
+        loop.change_grid(finer, doubled_state(loop.measured, before, transport))
+        after = transport.grid.geometry
+        self.record.refined(Refinement(loop.time, before, after, reason))
 
 
 @dataclass(eq=False)
@@ -35,6 +150,7 @@ class Course:
     def run(self, loop: TimeLoop, state: State, start_time: float) -> StopReason:
         """Run ``loop``, which steps in the first stage, from ``state`` to its end."""
         self._prepare(loop)
+        self._note_skipped(loop, len(state.atom_masses), start_time)
         return self._to_end(loop, loop.run(state, start_time, self._present_conditions))
 
     def begun(
@@ -47,6 +163,7 @@ class Course:
         The reason if the run ends there, else None.
         """
         self._prepare(loop)
+        self._note_skipped(loop, len(state.atom_masses), start_time)
         loop.stand_at(state, start_time)
         if loop.is_smooth:
             reason = loop.go_on(self._present_conditions)
@@ -65,6 +182,12 @@ class Course:
             loop.finer_grid_wanted = self.refiner.wanted
         loop.layer_end = self.stages[0].end
         loop.is_smooth = self.discretization.is_smooth
+
+    def _note_skipped(self, loop: TimeLoop, atoms: int, time: float) -> None:
+        """Note that the smooth phase was left before ``time`` if it might begin there."""
+        phase = self.discretization.smooth_phase(atoms=atoms)
+        if phase is not None and not self.discretization.is_smooth:
+            loop.smooth_phase, loop.resolved_until = phase.name, time
 
     def _to_end(self, loop: TimeLoop, reason: StopReason) -> StopReason:
         while True:
@@ -95,8 +218,12 @@ class Course:
         self.stages = self.stages[1:]
         equation, end = self.stages[0]
         anew = replace(before, equation=equation)
-        self.discretization = anew.at_first(atoms=len(loop.state.atom_masses))
         geometry = loop.stepper.transport.grid.geometry
+        atoms = len(loop.state.atom_masses)
+        masses = loop.measured.masses
+        self.discretization = anew.at_first(geometry, masses, atoms=atoms)
+        if before.is_smooth:
+            self._note_skipped(loop, atoms, loop.time)
         is_same = (
             equation is before.equation
             and self.discretization.is_smooth == before.is_smooth

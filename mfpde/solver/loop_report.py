@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mfpde.runs.observer import Progress
 from mfpde.runs.stopping import StepRecord
+from mfpde.solver.time_stepping import Point
 from mfpde.terms import PointMasses
 from mfpde.transport import Flow
 
@@ -29,6 +31,19 @@ def progress_of(loop: TimeLoop, flow: Flow) -> Progress:
         largest_density=float((loop.measured.masses / grid.geometry.areas).max()),
         steps=loop.steps,
     )
+
+
+def saved_of(loop: TimeLoop, flow: Flow) -> Point:
+    """Return the state that is saved now, and its flow, from the ``flow`` of the loop's state.
+
+    Moments are those of the masses that are saved, from which energies follow.
+    """
+    state = loop.measured
+    if state.masses is loop.state.masses:
+        return Point(state, flow)
+    atoms = PointMasses(state.points, state.atom_masses)
+    moments = loop.stepper.transport.grid.moments(state.masses, atoms)
+    return Point(state, replace(flow, moments=moments))
 
 
 def step_record_of(loop: TimeLoop, recent: int) -> StepRecord:

@@ -38,15 +38,13 @@ from mfpde.runs.stopping import (
 )
 from mfpde.runs.times import end_time, with_breakpoints
 from mfpde.runs.wall_times import WallTimes
-from mfpde.solver.course import Course
+from mfpde.solver.course import Course, Discretization, Refiner
 from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
 from mfpde.solver.going_on import keep_last, let_keep, stages_left, take_up
 from mfpde.solver.loop_report import statistics_of
 from mfpde.solver.refinement import (
     DEFAULT_TOLERANCE,
-    Discretization,
     RefinementCriterion,
-    Refiner,
     cell_count,
     check_refine,
     largest_grid,
@@ -293,7 +291,10 @@ def _in_phase(
     discretization: Discretization, start: Measure, resume_from: Checkpoint | None
 ) -> Discretization:
     if resume_from is None:
-        return discretization.at_first(atoms=len(start.atoms))
+        density = start.density
+        return discretization.at_first(
+            density.geometry, density.masses, atoms=len(start.atoms)
+        )
     return discretization.in_phase(is_smooth=bool(resume_from.numbers["is_smooth"]))
 
 

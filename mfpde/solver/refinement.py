@@ -13,13 +13,13 @@ Two criteria by which a grid is too coarse for a density.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, real_number, shown, whole_number
-from mfpde.atoms import ExactAtoms, atoms_of_state
+from mfpde.atoms import atoms_of_state
 from mfpde.atoms.clusters import contraction_rates
 from mfpde.atoms.exact import least_cells
 from mfpde.atoms.peaks import peaks
@@ -29,11 +29,7 @@ from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.geometry.circle import MOST_CELLS
 from mfpde.measures.clouds import moments_about, principal_axes
 from mfpde.measures.measure import Density, Measure
-from mfpde.runs.run import Refinement
-from mfpde.solver.diagnostics import Recorder
-from mfpde.solver.time_loop import Stepping, TimeLoop
-from mfpde.solver.time_stepping import TimeStepper
-from mfpde.transport import Flow, Scheme, State, Transport
+from mfpde.transport import Flow, State, Transport
 
 SMALLEST_MASS = 1e-3
 """Cores that hold less are left alone, as they decide nothing in a verdict."""
@@ -258,93 +254,3 @@ def check_refine(
             f"max_cells = {max_cells} is less than the {cell_count(geometry)} cells of "
             f"{geometry!r} that the run starts on (a sphere counts nlat * nlon)"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Discretization:
-    """The way to solve an equation on any grid: scheme, accuracy, exact atoms or not.
-
-    ``is_smooth`` is whether the scheme is in its smooth phase.
-    """
-
-    equation: MeanFieldEquation
-    scheme: Scheme
-    rtol: float
-    exact_atoms: bool
-    is_smooth: bool = False
-
-    def at_first(self, *, atoms: int) -> Discretization:
-        """Return the way to begin with a density and a number of atoms.
-
-        It is the smooth phase of the scheme, if that has one, without atoms and diffusion.
-        """
-        has_phase = self.scheme.while_smooth is not None
-        is_smooth = has_phase and atoms == 0 and self.equation.diffusion == 0
-        return self.in_phase(is_smooth=is_smooth)
-
-    def in_phase(self, *, is_smooth: bool) -> Discretization:
-        """Return the same way to solve in the scheme's smooth phase, or after it."""
-        return replace(self, is_smooth=is_smooth)
-
-    def check(self, equation: MeanFieldEquation, geometry: Geometry) -> None:
-        """Raise ``ValueError`` if ``equation`` cannot be solved like this on ``geometry``."""
-        self.scheme.transport(equation.on(geometry))
-
-    def on(self, geometry: Geometry) -> Stepping:
-        """Return the time stepper on ``geometry``, and the exact atoms if there are any."""
-        equation = self.equation
-        first = self.scheme.while_smooth if self.is_smooth else None
-        scheme = self.scheme if first is None else first
-        stepper = TimeStepper(
-            scheme.transport(equation.on(geometry)),
-            scheme,
-            rtol=self.rtol,
-            watch_energy=scheme.keeps_energy_monotone and equation.energy_is_lyapunov,
-        )
-        # No cluster leaves the grid while that resolves everything.
-        has_atoms = self.exact_atoms and not self.is_smooth
-        exact = ExactAtoms(equation, stepper.transport) if has_atoms else None
-        return Stepping(stepper, exact)
-
-
-@dataclass(eq=False)
-class Refiner:
-    """A watch on a time loop that doubles its grid when the criterion asks for it.
-
-    No grid may have more than ``most_cells`` cells in total.  Refinements are noted in the
-    ``record``, and the first one that was not allowed.
-    """
-
-    criterion: RefinementCriterion
-    most_cells: int
-    record: Recorder
-
-    def wanted(self, loop: TimeLoop, flow: Flow) -> str | None:
-        """Say why ``loop`` needs a finer grid than its own; None if not, or not allowed."""
-        transport = loop.stepper.transport
-        if self.record.held_back:
-            return None
-        # Where spectral transport made the density negative, positive masses are judged.
-        is_positive = loop.state.masses.min() >= 0.0
-        state = loop.state if is_positive else loop.measured
-        reason = self.criterion.reason(transport, state, flow)
-        if reason is None:
-            return None
-        if cell_count(doubled(transport.grid.geometry)) > self.most_cells:
-            self.record.held_back = (
-                f"at t = {loop.time:.6g} a finer grid was wanted ({reason}), but max_cells "
-                f"= {self.most_cells} allows none"
-            )
-            return None
-        return reason
-
-    def double(
-        self, loop: TimeLoop, discretization: Discretization, reason: str
-    ) -> None:
-        """Let ``loop`` continue on the doubled grid, for a ``reason`` that is noted."""
-        before = loop.stepper.transport.grid.geometry
-        finer = discretization.on(doubled(before))
-        transport = finer.stepper.transport
-        loop.change_grid(finer, doubled_state(loop.measured, before, transport))
-        after = transport.grid.geometry
-        self.record.refined(Refinement(loop.time, before, after, reason))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from mfpde.runs.stopping import (
     step_too_small,
 )
 from mfpde.solver.diagnostics import Recorder
-from mfpde.solver.loop_report import progress_of, step_record_of
+from mfpde.solver.loop_report import progress_of, saved_of, step_record_of
 from mfpde.solver.step_sizes import (
     StepBelowRefused,
     attention_time,
@@ -29,7 +28,6 @@ from mfpde.solver.step_sizes import (
     smallest_step,
 )
 from mfpde.solver.time_stepping import StepResult, TimeStepper
-from mfpde.terms import PointMasses
 from mfpde.transport import Flow, State
 
 CHECKED_EVERY = 8
@@ -319,12 +317,7 @@ class TimeLoop:
         """Save the present state, which has this ``flow``, if its time has come."""
         if self.save_times and self.time >= self.save_times[0]:
             at = self.save_times.pop(0)
-            state, seen = self.measured, flow
-            if state.masses is not self.state.masses:
-                # What is recorded is that of the state that is saved.
-                atoms = PointMasses(state.points, state.atom_masses)
-                grid = self.stepper.transport.grid
-                seen = replace(flow, moments=grid.moments(state.masses, atoms))
+            state, seen = saved_of(self, flow)
             self.recorder.save(at, state, flow=seen, step=self.last_step)
             # At every save: a run that is resumed from one refines when the whole run does.
             self.next_check = self.steps

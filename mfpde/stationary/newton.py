@@ -39,9 +39,8 @@ from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import distances, geodesic_moves, tangent_frames
-from mfpde.stationary.interaction_derivatives import FieldDerivatives
-from mfpde.stationary.rotating import turning_field
-from mfpde.stationary.symmetry import rotation_modes
+from mfpde.stationary.derivatives import FieldDerivatives
+from mfpde.stationary.symmetry import rotation_modes, turning_field
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,8 +29,7 @@ from mfpde.stationary.newton import (
     positive_scales,
 )
 from mfpde.stationary.result import PolishedAtoms
-from mfpde.stationary.rotating import turning_field
-from mfpde.stationary.symmetry import rotation_modes
+from mfpde.stationary.symmetry import rotation_modes, turning_field
 
 TOLERANCE = 1e-14
 LARGEST_SYSTEM = 4000

@@ -39,11 +39,7 @@ from mfpde.stationary.derivatives import external_field
 from mfpde.stationary.external_bounds import external_bounds
 from mfpde.stationary.meridian_field import MeridianField, ripple
 from mfpde.stationary.sliding import SlidingEnd, sliding_minimum
-from mfpde.stationary.sliding_newton import (
-    Arrangement,
-    Derivatives,
-    energy_of,
-)
+from mfpde.stationary.sliding_newton import Arrangement, Derivatives, energy_of
 from mfpde.terms import Attention, PointMasses
 
 PARALLEL = 1e-12

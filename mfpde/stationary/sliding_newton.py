@@ -147,11 +147,7 @@ def balanced(
 
 
 def slid(
-    pieces: WeightedPieces,
-    start: Balanced,
-    *,
-    steps: int,
-    limit: float = np.inf,
+    pieces: WeightedPieces, start: Balanced, *, steps: int, limit: float = np.inf
 ) -> Balanced:
     """Pieces and their energy after at most ``steps`` Newton steps, masses balanced throughout.
 

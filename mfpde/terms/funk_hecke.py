@@ -102,6 +102,7 @@ def counted_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
     return result
 
 
+@lru_cache(maxsize=256)
 def band_limit(beta: float, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
     """Largest degree l at which D_l lambda_l is above ``tolerance``, at least 1.
 

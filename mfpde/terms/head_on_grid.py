@@ -15,9 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.compiled import compiled
 from mfpde.geometry import Geometry
-from mfpde.geometry.base import Fields
+from mfpde.geometry.base import Fields, components_along
 from mfpde.terms.attention import SOFTMAX_FLOOR
 from mfpde.terms.external import tangential
 from mfpde.terms.head import Head
@@ -128,17 +127,17 @@ class SpectralHead:
                 return self._factor * slopes
             total = np.maximum(where.synthesis(coefficients), SOFTMAX_FLOOR)
             return np.asarray(self._factor * slopes / total)
-        tangents = self._tangents if where is self.geometry else _by_entries(where)
-        rows = [
-            where.synthesis(coefficients) for coefficients in self._of_vectors(moments)
-        ]
-        flat = tuple(row.ravel() for row in rows)
-        along = _components(tangents, flat, self.head.amplitude)
-        return along.reshape(where.tangents.shape[:-1])
-
-    @cached_property
-    def _tangents(self) -> FloatArray:
-        return _by_entries(self.geometry)
+        rows = [where.synthesis(c) for c in self._of_vectors(moments)]
+        vectors = rows[: self.head.dimension]
+        if where is self.geometry:
+            along = self.geometry.along_tangents(vectors)
+        else:
+            along = components_along(where.tangents, vectors)
+        if self.head.needs_values:
+            along /= np.maximum(rows[-1], SOFTMAX_FLOOR)
+        elif self.head.amplitude != 1.0:
+            along *= self.head.amplitude
+        return along
 
     def _scale(self, found: FloatArray) -> FloatArray | float:
         if not self.head.needs_values:
@@ -203,37 +202,6 @@ class SpectralHead:
             )
         used = moments[self._used][self._kept]
         return float(self.geometry.pairing(self.mean_kernel(moments), used) / 2)
-
-
-def _by_entries(where: Fields) -> FloatArray:
-    """Tangents (directions, d, n) at the points of a grid, one entry after another."""
-    tangents = where.tangents
-    flat = tangents.reshape(len(tangents), -1, tangents.shape[-1])
-    return np.ascontiguousarray(np.moveaxis(flat, -1, 1))
-
-
-@compiled
-def _components(
-    tangents: FloatArray, rows: tuple[FloatArray, ...], amplitude: float
-) -> FloatArray:
-    """Components (a, n) along ``tangents`` (a, d, n) of the vectors in the first d ``rows``.
-
-    The vectors are divided by the row after them, Z of a softmax, if there is one, else
-    multiplied by ``amplitude``.
-    """
-    directions, dimension, count = tangents.shape
-    found = np.empty((directions, count))
-    has_mean = len(rows) > dimension
-    for a in range(directions):
-        for p in range(count):
-            found[a, p] = amplitude * tangents[a, 0, p] * rows[0][p]
-        for i in range(1, dimension):
-            row = rows[i]
-            for p in range(count):
-                found[a, p] += amplitude * tangents[a, i, p] * row[p]
-        for p in range(count if has_mean else 0):
-            found[a, p] /= amplitude * max(rows[-1][p], SOFTMAX_FLOOR)
-    return found
 
 
 def on_grid(

@@ -18,6 +18,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
+from mfpde.compiled import compiled_sum
 from mfpde.geometry import Geometry
 from mfpde.terms.funk_hecke import band_limit
 from mfpde.terms.head import Head
@@ -27,7 +28,6 @@ LARGEST_LOST = 11.0
 """Largest beta (|D|_2 - sigma_min) at which Z / exp(beta |D|_2) keeps its digits."""
 RESOLVED = 1e-13
 GROWTH = 1.3
-STRIPS = 4
 NEGLIGIBLE = 1e-15
 
 
@@ -69,6 +69,12 @@ class RealParts:
         even, odd = (np.nonzero(self.degrees % 2 == parity)[0] for parity in (0, 1))
         return self._by_degree(even), self._by_degree(odd)
 
+    @cached_property
+    def places_by_parity(self) -> tuple[IntArray, IntArray]:
+        """The places of :attr:`by_parity`."""
+        even, odd = self.by_parity
+        return self.places[even], self.places[odd]
+
     def _by_degree(self, numbers: IntArray) -> IntArray:
         return numbers[np.argsort(self.degrees[numbers], kind="stable")]
 
@@ -76,13 +82,6 @@ class RealParts:
         """The real numbers (..., n) in ``moments`` (..., size)."""
         flat = np.ascontiguousarray(moments).view(np.float64)
         return np.asarray(flat[..., self.places])
-
-    def put(self, numbers: FloatArray) -> ComplexArray:
-        """Moments (..., size) from their real numbers (..., n)."""
-        flat = np.zeros((*numbers.shape[:-1], 2 * self.size))
-        flat[..., self.places] = numbers
-        moments: ComplexArray = flat.view(np.complex128)
-        return moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,34 +102,56 @@ class Transfer:
 
     def applied(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients (k, ...) of the fields int K dmu of measures with ``moments`` (k, ...)."""
-        numbers = self.moments.taken(moments)
-        found = np.empty((len(numbers), len(self.fields.places)))
-        for strips, here, there in zip(
-            self._strips, self.moments.by_parity, self.fields.by_parity, strict=True
-        ):
-            sent = numbers[:, here]
-            parts = [sent[:, : strip.shape[1]] @ strip.T for strip in strips]
-            found[:, there] = np.concatenate(parts, axis=1)
-        return self.fields.put(found)
+        numbers = np.ascontiguousarray(moments).view(np.float64)
+        found = np.zeros((len(numbers), 2 * self.fields.size))
+        for parity, block in enumerate(self.blocks):
+            _apply(
+                block,
+                self._lengths[parity],
+                self.moments.places_by_parity[parity],
+                self.fields.places_by_parity[parity],
+                numbers,
+                found,
+            )
+        coefficients: ComplexArray = found.view(np.complex128)
+        return coefficients
 
     @cached_property
-    def _strips(self) -> tuple[list[FloatArray], ...]:
-        """Rows of the blocks, some at a time, up to the last column that is not negligible.
+    def _lengths(self) -> tuple[IntArray, ...]:
+        """Numbers of entries up to the last of each row of the blocks that is not negligible.
 
-        High degrees in x and in y hardly belong together: a third of T is below rounding.
+        High degrees in x and in y hardly belong together: two thirds of T are below rounding.
         """
         largest = max(float(np.abs(block).max()) for block in self.blocks)
-        found = []
+        lengths = []
         for block in self.blocks:
-            strips = []
-            for rows in np.array_split(block, STRIPS):
-                counts = np.nonzero((np.abs(rows) > NEGLIGIBLE * largest).any(axis=0))[
-                    0
-                ]
-                last = int(counts[-1]) + 1 if len(counts) else 0
-                strips.append(np.ascontiguousarray(rows[:, :last]))
-            found.append(strips)
-        return tuple(found)
+            counts = np.abs(block) > NEGLIGIBLE * largest
+            ends = block.shape[1] - counts[:, ::-1].argmax(axis=1)
+            lengths.append(np.where(counts.any(axis=1), ends, 0))
+        return tuple(lengths)
+
+
+@compiled_sum
+def _apply(
+    block: FloatArray,
+    lengths: IntArray,
+    here: IntArray,
+    there: IntArray,
+    numbers: FloatArray,
+    found: FloatArray,
+) -> None:
+    """Put T times the ``numbers`` (k, ...) at places ``here`` in ``found`` (k, ...)."""
+    fields = len(numbers)
+    sent = np.empty((fields, len(here)))
+    for i in range(fields):
+        for j, place in enumerate(here):
+            sent[i, j] = numbers[i, place]
+    for row, place in enumerate(there):
+        for i in range(fields):
+            total = 0.0
+            for j in range(lengths[row]):
+                total += block[row, j] * sent[i, j]
+            found[i, place] = total
 
 
 @dataclass(frozen=True)

@@ -78,13 +78,7 @@ class FlowBetween:
         two of them.
     """
 
-    def __init__(
-        self,
-        fields: FieldsAtEnds,
-        times: TimeSpan,
-        *,
-        reach: float,
-    ) -> None:
+    def __init__(self, fields: FieldsAtEnds, times: TimeSpan, *, reach: float) -> None:
         self.fields = fields
         self.times = times
         self.reach = reach

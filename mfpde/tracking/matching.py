@@ -102,12 +102,7 @@ class Matching:
     found: tuple[int, ...]
 
 
-def matched(
-    pairs: Pairs,
-    masses: MassesOfSaves,
-    *,
-    tolerance: float,
-) -> Matching:
+def matched(pairs: Pairs, masses: MassesOfSaves, *, tolerance: float) -> Matching:
     """Match atoms of two saves.
 
     Parameters

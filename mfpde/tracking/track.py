@@ -1,4 +1,4 @@
-"""The atoms of a run in time: those seen at each save, and the tree of their paths."""
+"""The atoms of a run in time: those seen at each save, the tree of their paths, in words too."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.geometry.arcs import normalised
 from mfpde.measures.events import Event
 from mfpde.notebook import Printed
+
+SHOWN_ON_ITS_WAY = 5e-7
+_MOST_LINES = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,8 +197,6 @@ class Track(Printed):
         return counts
 
     def __str__(self) -> str:
-        from mfpde.tracking.text import tree_text
-
         return tree_text(self)
 
     def _nodes(self) -> Iterator[tuple[int, float, _Node]]:
@@ -250,3 +251,98 @@ def _path(
 def in_order(junctions: Iterable[Junction]) -> tuple[Junction, ...]:
     """Return junctions by the times of their events."""
     return tuple(sorted(junctions, key=lambda junction: junction.event.time))
+
+
+def tree_text(track: Track) -> str:
+    """Return a heading and the tree, one line for each atom, ancestors indented below."""
+    lines = [_heading(track)]
+    for path in _roots(track):
+        lines += _branch(track, path)
+    if len(lines) > _MOST_LINES:
+        left = len(lines) - _MOST_LINES
+        lines = [*lines[:_MOST_LINES], f"... and {left} more lines"]
+    return "\n".join(lines)
+
+
+def _heading(track: Track) -> str:
+    if not len(track.times):
+        return "atoms: no saves"
+    kinds = [event.kind for event in track.events]
+    counts = {
+        kind: kinds.count(kind) for kind in ("birth", "merge", "fission", "death")
+    }
+    counted = [f"{n} {kind}{'s' * (n > 1)}" for kind, n in counts.items() if n]
+    return (
+        f"atoms: {track.counts[0]} at t = {track.times[0]:g}, {track.counts[-1]} at "
+        f"t = {track.times[-1]:g}; {', '.join(counted) or 'no events'}"
+    )
+
+
+def _roots(track: Track) -> list[Path]:
+    """Paths without children, the latest and heaviest first."""
+    childless = [path for path in track.paths.values() if not path.children]
+    return sorted(childless, key=lambda path: (-path.times[-1], -path.masses[-1]))
+
+
+def _branch(track: Track, path: Path, *, first: str = "", rest: str = "") -> list[str]:
+    lines = [first + _line(track, path)]
+    for index, parent in enumerate(path.parents):
+        is_last = index == len(path.parents) - 1
+        lines += _branch(
+            track,
+            track.paths[parent],
+            first=rest + ("└─ " if is_last else "├─ "),
+            rest=rest + ("   " if is_last else "│  "),
+        )
+    return lines
+
+
+def _line(track: Track, path: Path) -> str:
+    words = [f"atom {path.identity}: mass {path.masses[-1]:.6f}", _place(path)]
+    away = path.masses[-1] - path.arrived_masses[-1]
+    if path.end is None and away > SHOWN_ON_ITS_WAY:
+        words.insert(1, f"{away:.6f} of it on its way")
+    if path.birth is None:
+        words.append(f"there at t = {path.times[0]:g}")
+    else:
+        words.append(f"{_BEGINNINGS[path.birth.event.kind]} {_when(path.birth)}")
+    if path.end is not None:
+        words.append(f"{_ENDS[path.end.event.kind]} {_when(path.end)}")
+    elif path.times[-1] < track.times[-1]:
+        words.append(f"unseen since t = {path.times[-1]:g}")
+    return ", ".join(words)
+
+
+def _place(path: Path) -> str:
+    point = path.points[-1]
+    if len(point) == 2:
+        angle = np.mod(np.arctan2(point[1], point[0]), 2 * np.pi)
+        return f"angle {angle / np.pi:.5f} pi"
+    if len(point) == 3:
+        # Adding zero turns a rounded -0.0 into 0.0.
+        shown = ", ".join(f"{round(float(x), 5) + 0.0:.5f}" for x in point)
+        return f"at ({shown})"
+    polar = np.arctan2(np.linalg.norm(point[:-1]), point[-1])
+    return f"polar angle {polar / np.pi:.5f} pi"
+
+
+def _when(junction: Junction) -> str:
+    time = junction.event.time
+    if junction.is_exact:
+        return f"t = {time:.8g}"
+    half = (junction.latest - junction.earliest) / 2
+    return f"t = {time:.6g} ± {half:.2g}"
+
+
+_BEGINNINGS = {
+    "birth": "born at",
+    "merge": "merged at",
+    "fission": "split off at",
+    "death": "left at",
+}
+_ENDS = {
+    "birth": "born at",
+    "merge": "until",
+    "fission": "split at",
+    "death": "died at",
+}

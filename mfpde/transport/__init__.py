@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
 
-from mfpde.arrays import choice
+from mfpde.arrays import FloatArray, choice
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import Transport
@@ -23,7 +23,7 @@ from mfpde.transport.circle_schemes import (
     ResolvedSemiLagrangianCircle,
     SemiLagrangianCircle,
 )
-from mfpde.transport.spectral import Spectral
+from mfpde.transport.spectral import Spectral, is_resolved
 from mfpde.transport.sphere_schemes import (
     DonorBlendedSphere,
     MonotoneSphere,
@@ -60,7 +60,8 @@ class Scheme:
     SSPRK3 an order smaller.  ``keeps_energy_monotone`` asks the time loop to repeat a
     step whose energy moves the wrong way with half the step.  ``while_smooth`` is the
     scheme with which a run of a density without atoms and diffusion begins, until the grid does
-    not resolve the density any more.
+    not resolve the density any more; it ``resolves`` cell masses on a geometry if it may begin
+    with them.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Scheme:
     tolerance_share: float = 0.1
     keeps_energy_monotone: bool = False
     while_smooth: Scheme | None = None
+    resolves: Callable[[Geometry, FloatArray], bool] = lambda geometry, masses: True
 
 
 _SCHEMES: dict[type[Geometry], dict[str, Scheme]] = {}
@@ -103,7 +105,7 @@ register_scheme(
 )
 
 # The lag of the last stage is 10 to 100 times the error of the classical Runge-Kutta method.
-_SPECTRAL = Scheme("spectral", Spectral, 10.0)
+_SPECTRAL = Scheme("spectral", Spectral, 10.0, resolves=is_resolved)
 
 register_scheme(Sphere, Scheme("donor_blended", DonorBlendedSphere))
 register_scheme(Sphere, Scheme("muscl", MusclSphere))

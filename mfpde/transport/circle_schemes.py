@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -49,7 +50,11 @@ class CircleTransport(LineTransport):
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
         self.circle = geometry_of(grid, Circle, "Circle")
-        self.withheld = withheld_velocity(grid)[0]
+
+    @cached_property
+    def withheld(self) -> FloatArray:
+        """Velocity withheld from the centres beside kinks (cells,)."""
+        return np.asarray(withheld_velocity(self.grid)[0])
 
     def _density(self, masses: FloatArray) -> FloatArray:
         return np.asarray(masses / self.circle.spacing)

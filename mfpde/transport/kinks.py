@@ -62,24 +62,32 @@ def withheld_drift(
     parts = term.kinked_parts
     if parts is None:
         return held
-    heights = parts.heights(points)
-    squares = (half_edges**2).sum(axis=-1)
+    places, held_there = (
+        points.reshape(-1, points.shape[-1]),
+        held.reshape(-1, points.shape[-1]),
+    )
+    jumps = half_edges.reshape(len(half_edges), *places.shape)
+    heights = parts.heights(places)
+    longest = (1 + 2 * ON_A_FACE) * np.sqrt((jumps**2).sum(axis=-1).max())
     for k, normal in enumerate(parts.normals):
-        vectors = tangential(np.broadcast_to(parts.vectors[k], points.shape), points)
-        rates = np.abs((half_edges * vectors).sum(axis=-1)) / squares
-        falls = np.abs(half_edges @ normal)
+        # Only there it may be closer than jumps are long.
+        height, reached = heights[:, k], longest * np.linalg.norm(normal)
+        close = np.flatnonzero((height > 0) & (height < reached))
+        centres, edges, beyond = places[close], jumps[:, close], height[close]
+        vectors = tangential(np.broadcast_to(parts.vectors[k], centres.shape), centres)
+        rates = np.abs((edges * vectors).sum(axis=-1)) / (edges**2).sum(axis=-1)
+        falls = np.abs(edges @ normal)
         speed = (rates * falls).sum(axis=0)
         # Half edges are half jumps: this is the mean distance times the speed.
         passed = (rates * falls**2).sum(axis=0)
-        beyond = heights[..., k]
         outwards = sign * (vectors @ normal)
         # A kink on the face of two cells stops mass in the one that it comes from.
         reach = np.where(outwards < 0, 1 + ON_A_FACE, 1 - ON_A_FACE)
-        is_near = (beyond > 0) & (beyond * speed < passed * reach)
+        is_near = beyond * speed < passed * reach
         if not _is_reached_from_behind(parts, k, sign):
             is_near &= outwards < 0
         push = parts.push(beyond[is_near])
-        held[is_near] += push[:, np.newaxis] * vectors[is_near]
+        held_there[close[is_near]] += push[:, np.newaxis] * vectors[is_near]
     return held
 
 

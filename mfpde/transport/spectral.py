@@ -21,6 +21,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled, compiled_sum
+from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import Transport
 from mfpde.transport.state import Flow, State
@@ -135,6 +136,13 @@ class Spectral(Transport):
     def begun_anew(self, masses: FloatArray) -> FloatArray:
         """Masses without a negative part: a save and a start change no more."""
         return self.restored(masses)
+
+
+def is_resolved(geometry: Geometry, masses: FloatArray) -> bool:
+    """Whether cell masses stay positive if degrees above the grid's are left out."""
+    moments = geometry.moments(masses, geometry.max_degree)
+    kept = geometry.synthesis(moments) * (geometry.areas / geometry.areas.sum())
+    return bool(negative_mass(kept.ravel()) <= LARGEST_NEGATIVE_MASS)
 
 
 @compiled_sum

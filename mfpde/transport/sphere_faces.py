@@ -24,6 +24,7 @@ and of v_theta changed.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -87,6 +88,7 @@ class Faces(NamedTuple):
     chord: FloatArray
 
 
+@lru_cache(maxsize=8)
 def faces_of(sphere: Sphere) -> Faces:
     """Return the faces of ``sphere``.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 
 import numpy as np
 
@@ -40,9 +41,12 @@ class SphereTransport(Transport):
         super().__init__(grid)
         self.sphere = geometry_of(grid, Sphere, "Sphere")
         self._faces = faces_of(self.sphere)
-        self._withheld = _where_any(withheld_velocity(grid))
         # Half of what the grid itself makes of e^(V/kappa), |V| = 2 kappa (1e-4 at 96 rings).
         self.balance_tolerance = 0.05 * self.sphere.spacing**2
+
+    @cached_property
+    def _withheld(self) -> Withheld:
+        return _where_any(withheld_velocity(self.grid))
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Masses spread linearly within the groups near the poles."""

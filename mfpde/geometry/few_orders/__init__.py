@@ -146,11 +146,7 @@ class FewOrdersTransform:
         return result
 
     def _fill(
-        self,
-        result: FloatArray,
-        factors: FloatArray,
-        of_rows: _Rows,
-        added: FloatArray,
+        self, result: FloatArray, factors: FloatArray, of_rows: _Rows, added: FloatArray
     ) -> None:
         """Fill in fields (fields, nlat, nlon) from the factors of the table's rows."""
         synthesis(
