@@ -4,17 +4,23 @@ r"""The field of particles on S^2 through their moments, in O(N L_beta^2).
 
 with the Funk-Hecke eigenvalues lambda_l of the kernel, which beyond l = L_beta are negligible:
 all that they contribute is below 1e-11 of the kernel.  Sums over degrees and orders are
-recurrences (``mfpde.geometry.harmonics``).
+recurrences (``mfpde.geometry.harmonics``).  Particles are taken in shares, each by one of
+numba's number of threads, and moments are summed in blocks that stay in the nearest cache; both
+have fixed sizes, so that the result is the same for any number of threads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
+from mfpde.compiled import thread_count
 from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
 from mfpde.geometry.spherical_transform import degrees_and_orders
 from mfpde.particles.spectral import SMALLEST_SUMMED_MEAN
@@ -23,6 +29,10 @@ from mfpde.terms import PointMasses, ZonalTerm
 from mfpde.terms.interaction import FieldValues
 
 NEGLIGIBLE = 1e-11
+_BLOCK = 512
+_SHARE = 16 * _BLOCK
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +72,17 @@ class SphericalSystem(AmbientSystem):
 
     def _moments(self, points: FloatArray) -> ComplexArray:
         factors = recurrence(self._degree)
-        return moments_of_atoms(points, self.masses, factors, self._degree)
+
+        def of_share(share: slice) -> ComplexArray:
+            total = np.zeros(factors.shape[1], dtype=np.complex128)
+            for first in range(share.start, share.stop, _BLOCK):
+                block = slice(first, min(first + _BLOCK, share.stop))
+                total += moments_of_atoms(
+                    points[block], self.masses[block], factors, self._degree
+                )
+            return total
+
+        return np.sum(_of_shares(of_share, len(points)), axis=0)
 
     def _field(self, coefficients: ComplexArray, points: FloatArray) -> FieldValues:
         factors = recurrence(self._degree)
@@ -72,21 +92,48 @@ class SphericalSystem(AmbientSystem):
 
     def velocity(self, state: FloatArray) -> FloatArray:
         """The velocity s grad F at the normalised points, tangent vectors (n, 3)."""
-        points = np.ascontiguousarray(self.normalized(state))
+        points = self.normalized(state)
+        drift = np.empty(points.shape)
+        moments = self._moments(points) if self._terms else np.zeros(1)
+
+        def fill(share: slice) -> None:
+            drift[share] = self.equation.sign * self._drift(
+                points[share], moments, points
+            )
+
+        _of_shares(fill, len(points))
+        return drift
+
+    def normalized(self, state: FloatArray) -> FloatArray:
+        """Return the points scaled to unit length."""
+        points = np.empty(state.shape)
+
+        def fill(share: slice) -> None:
+            points[share] = AmbientSystem.normalized(self, state[share])
+
+        _of_shares(fill, len(state))
+        return points
+
+    def _drift(
+        self, points: FloatArray, moments: ComplexArray, particles: FloatArray
+    ) -> FloatArray:
+        """The sum of all terms' drifts at ``points``; ``moments`` are those of all particles."""
         drift = np.zeros(points.shape)
         for external in self.equation.externals:
             drift += external.drift(points)
-        if self._terms:
-            moments = self._moments(points)
-            if self._summed_spectrum.any():
-                drift += self._field(self._summed_spectrum * moments, points).gradient
-            for term, spectrum in self._spectra:
-                if term.needs_values:
-                    drift += self._softmax(term, spectrum * moments, points)
-        return self.equation.sign * drift
+        if self._summed_spectrum.any():
+            drift += self._field(self._summed_spectrum * moments, points).gradient
+        for term, spectrum in self._spectra:
+            if term.needs_values:
+                drift += self._softmax(term, spectrum * moments, points, particles)
+        return drift
 
     def _softmax(
-        self, term: ZonalTerm, coefficients: ComplexArray, points: FloatArray
+        self,
+        term: ZonalTerm,
+        coefficients: ComplexArray,
+        points: FloatArray,
+        particles: FloatArray,
     ) -> FloatArray:
         """Gradient of (1/beta) log int K dmu; summed directly where int K dmu is small."""
         mean, gradient = self._field(coefficients, points)
@@ -94,7 +141,7 @@ class SphericalSystem(AmbientSystem):
         divisor = np.where(small, np.inf, mean)[:, np.newaxis]
         drift = term.gradient_from(gradient, divisor)
         if small.any():
-            atoms = PointMasses(points, self.masses)
+            atoms = PointMasses(particles, self.masses)
             drift[small] = term.field_of_atoms(points[small], atoms).gradient
         return np.asarray(drift)
 
@@ -112,3 +159,22 @@ class SphericalSystem(AmbientSystem):
             for term, spectrum in self._spectra:
                 total += term.energy_amplitude * float(spectrum @ powers) / 2
         return total
+
+
+def _of_shares(work: Callable[[slice], Result], count: int) -> list[Result]:
+    """Return what ``work`` makes of each share of ``count`` particles, in their order."""
+    shares = [
+        slice(first, min(first + _SHARE, count)) for first in range(0, count, _SHARE)
+    ]
+    threads = min(thread_count(), len(shares))
+    if threads == 1:
+        return list(map(work, shares))
+    # Each thread has warnings of its own.
+    warned = np.geterr()
+
+    def quiet(share: slice) -> Result:
+        with np.errstate(**warned):
+            return work(share)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(quiet, shares))
