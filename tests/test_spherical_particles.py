@@ -146,7 +146,8 @@ def test_many_particles_are_summed_spectrally_and_few_directly():
     ]
     assert [s["method"] for s in named] == ["direct", "spectral"]
     assert "rtol=1e-08" in named[0]["integrator"]
-    assert "rtol=0.0001" in named[1]["integrator"]
+    assert "rtol=1e-05" in named[1]["integrator"]
+    assert "order=5" in named[1]["integrator"]
 
 
 def test_labels_at_gauss_nodes_converge_spectrally():
