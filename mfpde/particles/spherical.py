@@ -82,7 +82,7 @@ class SphericalSystem(AmbientSystem):
                 )
             return total
 
-        return np.sum(_of_shares(of_share, len(points)), axis=0)
+        return np.asarray(np.sum(_of_shares(of_share, len(points)), axis=0))
 
     def _field(self, coefficients: ComplexArray, points: FloatArray) -> FieldValues:
         factors = recurrence(self._degree)
@@ -94,7 +94,7 @@ class SphericalSystem(AmbientSystem):
         """The velocity s grad F at the normalised points, tangent vectors (n, 3)."""
         points = self.normalized(state)
         drift = np.empty(points.shape)
-        moments = self._moments(points) if self._terms else np.zeros(1)
+        moments = self._moments(points) if self._terms else np.zeros(1, np.complex128)
 
         def fill(share: slice) -> None:
             drift[share] = self.equation.sign * self._drift(
