@@ -2,12 +2,18 @@
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 # The same examples on every run: a change is judged by its own failures.  New ones, and how
 # to see a failure again: pytest -m hypothesis --hypothesis-profile=explore.
 settings.register_profile("reproducible", derandomize=True)
-settings.register_profile("explore", max_examples=1000, print_blob=True, deadline=None)
+settings.register_profile(
+    "explore",
+    max_examples=1000,
+    print_blob=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("reproducible")
 
 
@@ -20,12 +26,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
+    if not settings.default.derandomize:
+        _explore_as_much_as_the_profile_says(items)
     if config.getoption("--run-slow"):
         return
     skip = pytest.mark.skip(reason="slow: run with --run-slow")
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(skip)
+
+
+def _explore_as_much_as_the_profile_says(items: list[pytest.Item]) -> None:
+    """Take back the fewer examples that tests ask for, so that a usual round is short."""
+    wanted = settings.default.max_examples
+    for item in items:
+        test = getattr(item, "obj", None)
+        if is_hypothesis_test(test):
+            # Where hypothesis keeps them: a test cannot be decorated with settings twice.
+            own = test._hypothesis_internal_use_settings
+            more = settings(own, max_examples=max(wanted, own.max_examples))
+            test._hypothesis_internal_use_settings = more
 
 
 @pytest.fixture

@@ -119,12 +119,24 @@ def test_an_equation_that_was_changed_on_disk_is_refused(store, name) -> None:
         load(store)
 
 
+CHECKSUMS = ("attributes_checksum", "events_checksum", "provenance_checksum")
+
+
+@pytest.mark.parametrize("name", CHECKSUMS)
+def test_a_checksum_that_is_gone_is_noticed(store, capsys, name) -> None:
+    place = store / "zarr.json"
+    record = json.loads(place.read_text())
+    del record["attributes"][name]
+    place.write_text(json.dumps(record))
+    assert refused_in_a_line(store, capsys)
+
+
 def without_checksums(store: Path) -> None:
     """Make of it what an older version wrote."""
     shutil.rmtree(store / "checksum")
     place = store / "zarr.json"
     record = json.loads(place.read_text())
-    for name in ("checked_records", "attributes_checksum"):
+    for name in ("checked_records", "format_version", *CHECKSUMS):
         del record["attributes"][name]
     record.pop("consolidated_metadata", None)
     place.write_text(json.dumps(record))

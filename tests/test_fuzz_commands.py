@@ -157,6 +157,11 @@ def places_of(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [place for place in found if place not in BUDGET]
 
 
+def odd(draw: st.DrawFn) -> Any:
+    """Draw a value of its own: what a later change puts into it is in no other example."""
+    return copy.deepcopy(draw(ODD))
+
+
 def changed(draw: st.DrawFn, data: dict[str, Any]) -> None:
     """Change one value of ``data`` in one of many ways."""
     place = draw(st.sampled_from(places_of(data)))
@@ -168,14 +173,14 @@ def changed(draw: st.DrawFn, data: dict[str, Any]) -> None:
     if way == "drop":
         del table[last]
     elif way == "add" and isinstance(table, dict):
-        table[draw(st.sampled_from(["sed", "betta", "kind", "", "é.x"]))] = draw(ODD)
+        table[draw(st.sampled_from(["sed", "betta", "kind", "", "é.x"]))] = odd(draw)
     elif way == "double" and isinstance(table[last], list):
         table[last] = table[last] * 2
     elif way == "swap":
         other = draw(st.sampled_from(sorted(data)))
         table[last] = copy.deepcopy(data[other])
     else:
-        table[last] = draw(ODD)
+        table[last] = odd(draw)
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""Time integration of particles: Dormand-Prince of order 8, or classical Runge-Kutta.
+"""Time integration of particles: Dormand-Prince of order 8 or 5, or classical Runge-Kutta.
 
 Both yield ``(time, state)`` after every accepted step, so that a run can be
 interrupted, and end a step exactly at every requested time.
@@ -10,9 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
-from scipy.integrate import DOP853
+from scipy.integrate import DOP853, RK45
 
 from mfpde.arrays import FloatArray
 from mfpde.particles.systems import ParticleSystem
@@ -59,25 +60,27 @@ class Integrator(ABC):
 
 @dataclass(frozen=True)
 class DormandPrince(Integrator):
-    """Dormand-Prince of order 8 with error control (DOP853).
+    """Dormand-Prince of order 8 (DOP853) or 5 with error control.
 
     Source: Hairer, Norsett & Wanner (1993), II.5.
     """
 
     rtol: float
     atol: float
+    order: Literal[8, 5] = 8
 
     def trajectory(
         self, velocity: CountedVelocity, times: FloatArray
     ) -> Iterator[tuple[float, FloatArray]]:
         """Yield after each accepted step; normalise the state at each of ``times``."""
         system = velocity.system
+        method = DOP853 if self.order == 8 else RK45
         state = system.start
         slope = _flattened(velocity, state.shape)
         step = None
         smallest, taken = SMALLEST_STEP * float(times[-1] - times[0]), 0
         for begin, end in pairwise(times.tolist()):
-            solver = DOP853(
+            solver = method(
                 slope,
                 begin,
                 state.ravel(),

@@ -8,7 +8,8 @@ from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.measures.sampling import quantized
 from mfpde.particles.labels import labels_of
-from mfpde.particles.spectral import SpectralField, SphericalSystem
+from mfpde.particles.spectral import SpectralField
+from mfpde.particles.spherical import SphericalSystem
 from mfpde.particles.systems import (
     AmbientSystem,
     AngularSystem,

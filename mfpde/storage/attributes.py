@@ -67,7 +67,7 @@ def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
     Raises
     ------
     StoreError
-        If they do not match their checksum; stores of older versions have none.
+        If they do not match their checksums, or have none; only those of version 1 may.
     NewerStoreError
         If a newer version wrote them.
     """
@@ -78,7 +78,9 @@ def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
             f"{version!r}, and this one reads up to {FORMAT}"
         )
     expected = {_CHECKSUM: _checksum(attributes), **_own(attributes)}
-    if any(attributes.get(name, found) != found for name, found in expected.items()):
+    # Stores of version 1 may be without any of them.
+    there = attributes if FORMAT_VERSION in attributes else {**expected, **attributes}
+    if any(there.get(name) != found for name, found in expected.items()):
         raise StoreError(
             f"{path}/zarr.json is damaged: equation, geometry, settings or what was noted "
             "as the run went do not match their checksum"

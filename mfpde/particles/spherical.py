@@ -1,0 +1,180 @@
+r"""The field of particles on S^2 through their moments, in O(N L_beta^2).
+
+    int W dmu = sum_lm lambda_l f_lm Y_lm,   f_lm = sum_j m_j conj Y_lm(x_j)
+
+with the Funk-Hecke eigenvalues lambda_l of the kernel, which beyond l = L_beta are negligible:
+all that they contribute is below 1e-11 of the kernel.  Sums over degrees and orders are
+recurrences (``mfpde.geometry.harmonics``).  Particles are taken in shares, each by one of
+numba's number of threads, and moments are summed in blocks that stay in the nearest cache; both
+have fixed sizes, so that the result is the same for any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from mfpde.arrays import ComplexArray, FloatArray, IntArray
+from mfpde.compiled import thread_count
+from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
+from mfpde.geometry.spherical_transform import degrees_and_orders
+from mfpde.particles.spectral import SMALLEST_SUMMED_MEAN
+from mfpde.particles.systems import AmbientSystem
+from mfpde.terms import PointMasses, ZonalTerm
+from mfpde.terms.interaction import FieldValues
+
+NEGLIGIBLE = 1e-11
+_BLOCK = 512
+_SHARE = 16 * _BLOCK
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class SphericalSystem(AmbientSystem):
+    """Particles on S^2, whose interactions are all zonal kernels; the state is their points."""
+
+    @cached_property
+    def _terms(self) -> tuple[ZonalTerm, ...]:
+        return tuple(t for t in self.equation.interactions if isinstance(t, ZonalTerm))
+
+    @cached_property
+    def _degree(self) -> int:
+        limits = [t.zonal_kernel.band_limit(3, NEGLIGIBLE) for t in self._terms]
+        return max(limits, default=0)
+
+    @cached_property
+    def _degrees_and_orders(self) -> tuple[IntArray, IntArray]:
+        return degrees_and_orders(self._degree)
+
+    @cached_property
+    def _spectra(self) -> tuple[tuple[ZonalTerm, FloatArray], ...]:
+        degrees, _ = self._degrees_and_orders
+        return tuple(
+            (term, term.interaction_spectrum(3, self._degree)[degrees])
+            for term in self._terms
+        )
+
+    @cached_property
+    def _summed_spectrum(self) -> FloatArray:
+        """One symbol for all interactions without softmax, amplitudes included."""
+        degrees, _ = self._degrees_and_orders
+        total = np.zeros(len(degrees))
+        for term, spectrum in self._spectra:
+            if not term.needs_values:
+                total += term.amplitude * spectrum
+        return total
+
+    def _moments(self, points: FloatArray) -> ComplexArray:
+        factors = recurrence(self._degree)
+
+        def of_share(share: slice) -> ComplexArray:
+            total = np.zeros(factors.shape[1], dtype=np.complex128)
+            for first in range(share.start, share.stop, _BLOCK):
+                block = slice(first, min(first + _BLOCK, share.stop))
+                total += moments_of_atoms(
+                    points[block], self.masses[block], factors, self._degree
+                )
+            return total
+
+        return np.asarray(np.sum(_of_shares(of_share, len(points)), axis=0))
+
+    def _field(self, coefficients: ComplexArray, points: FloatArray) -> FieldValues:
+        factors = recurrence(self._degree)
+        return FieldValues(
+            *field_at_points(coefficients, points, factors, self._degree)
+        )
+
+    def velocity(self, state: FloatArray) -> FloatArray:
+        """The velocity s grad F at the normalised points, tangent vectors (n, 3)."""
+        points = self.normalized(state)
+        drift = np.empty(points.shape)
+        moments = self._moments(points) if self._terms else np.zeros(1, np.complex128)
+
+        def fill(share: slice) -> None:
+            drift[share] = self.equation.sign * self._drift(
+                points[share], moments, points
+            )
+
+        _of_shares(fill, len(points))
+        return drift
+
+    def normalized(self, state: FloatArray) -> FloatArray:
+        """Return the points scaled to unit length."""
+        points = np.empty(state.shape)
+
+        def fill(share: slice) -> None:
+            points[share] = AmbientSystem.normalized(self, state[share])
+
+        _of_shares(fill, len(state))
+        return points
+
+    def _drift(
+        self, points: FloatArray, moments: ComplexArray, particles: FloatArray
+    ) -> FloatArray:
+        """The sum of all terms' drifts at ``points``; ``moments`` are those of all particles."""
+        drift = np.zeros(points.shape)
+        for external in self.equation.externals:
+            drift += external.drift(points)
+        if self._summed_spectrum.any():
+            drift += self._field(self._summed_spectrum * moments, points).gradient
+        for term, spectrum in self._spectra:
+            if term.needs_values:
+                drift += self._softmax(term, spectrum * moments, points, particles)
+        return drift
+
+    def _softmax(
+        self,
+        term: ZonalTerm,
+        coefficients: ComplexArray,
+        points: FloatArray,
+        particles: FloatArray,
+    ) -> FloatArray:
+        """Gradient of (1/beta) log int K dmu; summed directly where int K dmu is small."""
+        mean, gradient = self._field(coefficients, points)
+        small = term.sharpness * mean < SMALLEST_SUMMED_MEAN
+        divisor = np.where(small, np.inf, mean)[:, np.newaxis]
+        drift = term.gradient_from(gradient, divisor)
+        if small.any():
+            atoms = PointMasses(particles, self.masses)
+            drift[small] = term.field_of_atoms(points[small], atoms).gradient
+        return np.asarray(drift)
+
+    def energy(self, state: FloatArray) -> float:
+        """Energy (1/2) sum_lm lambda_l |f_lm|^2 + sum_i m_i V(x_i), or NaN if undefined."""
+        if not self.equation.has_energy:
+            return np.nan
+        points = np.ascontiguousarray(self.normalized(state))
+        total = sum(
+            float(self.masses @ term.value(points)) for term in self.equation.externals
+        )
+        if self._terms:
+            _, orders = self._degrees_and_orders
+            powers = np.where(orders > 0, 2.0, 1.0) * np.abs(self._moments(points)) ** 2
+            for term, spectrum in self._spectra:
+                total += term.energy_amplitude * float(spectrum @ powers) / 2
+        return total
+
+
+def _of_shares(work: Callable[[slice], Result], count: int) -> list[Result]:
+    """Return what ``work`` makes of each share of ``count`` particles, in their order."""
+    shares = [
+        slice(first, min(first + _SHARE, count)) for first in range(0, count, _SHARE)
+    ]
+    threads = min(thread_count(), len(shares))
+    if threads == 1:
+        return list(map(work, shares))
+    # Each thread has warnings of its own.
+    warned = np.geterr()
+
+    def quiet(share: slice) -> Result:
+        with np.errstate(**warned):
+            return work(share)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(quiet, shares))
