@@ -6,13 +6,12 @@ import ast
 import html
 import pkgutil
 import re
-import shutil
 import tomllib
 from functools import cache, reduce
 from pathlib import Path
 
 import pytest
-from documents import ROOT, Page, blocks, is_there, pages
+from documents import ROOT, Page, blocks, pages
 
 import mfpde
 
@@ -22,10 +21,7 @@ LANGUAGES = {"python", "console", "text", "toml", "bash", "bibtex", ""}
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """Return a folder with the examples and nothing else, and go there."""
-    shutil.copytree(
-        ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("r*")
-    )
+    """Return an empty folder, and go there."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -60,9 +56,9 @@ def test_blocks_are_of_a_kind_that_is_checked(name) -> None:
     for block in blocks(PAGES[name]):
         is_directive = block.language.startswith("{")
         assert is_directive or block.language in LANGUAGES, block
-        if block.mark.startswith("needs "):
-            # The name is spelt as one that can be found.
-            assert re.fullmatch(r"needs (command [a-z-]+|mfpde(\.\w+)+)", block.mark)
+        # A mark that is misspelt would be taken for none.
+        known = r"(output|slow|exit \d|not run: .+|file [\w.]+|)"
+        assert re.fullmatch(known, block.mark), block
         if block.language == "toml":
             tomllib.loads(block.code)
 
@@ -81,13 +77,6 @@ def test_a_wrong_page_is_noticed(tmp_path, text) -> None:
     page.write_text(text, encoding="utf-8")
     with pytest.raises((ValueError, AssertionError, SystemExit)):
         Page(page, slow=False).run()
-
-
-def test_names_that_pages_wait_for_are_looked_up() -> None:
-    assert is_there("mfpde.solve")
-    assert is_there("command run")
-    assert not is_there("mfpde.not_there")
-    assert not is_there("command not-there")
 
 
 @pytest.mark.parametrize("name", PAGES)
