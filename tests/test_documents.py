@@ -6,6 +6,8 @@ import ast
 import html
 import pkgutil
 import re
+import subprocess
+import sys
 import tomllib
 from functools import cache, reduce
 from pathlib import Path
@@ -89,6 +91,21 @@ def test_links_have_targets(name) -> None:
             continue
         file = target.partition("#")[0]
         assert (path.parent / file).exists(), f"{name}: {target}"
+
+
+def test_links_between_built_pages_are_checked(tmp_path) -> None:
+    index, page = tmp_path / "index.html", tmp_path / "page.html"
+    index.write_text('<a href="page.html#here">x</a><img src="page.html">')
+    page.write_text('<h1 id="here"></h1><a href="#here"></a><a href="https://a.b"></a>')
+    check = [sys.executable, ROOT / "docs" / "check_links.py", tmp_path]
+    assert subprocess.run(check, capture_output=True, check=False).returncode == 0
+    page.write_text('<a href="missing.html"></a>')
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.split("\n")[:-1] == [
+        "index.html: page.html#here",
+        "page.html: missing.html",
+    ]
 
 
 def test_files_that_are_named_are_there() -> None:
