@@ -33,6 +33,8 @@ SOFTMAX_FLOOR = 1e-13
 class Attention(ZonalTerm):
     """Attention with inverse temperature ``beta`` from 0 to 1000.
 
+    Begin with ``Attention(5.0)``.
+
     Parameters
     ----------
     beta
@@ -156,7 +158,7 @@ class Attention(ZonalTerm):
         """The gradient grad A[mu] from that of the mean kernel (1/beta) int K dmu.
 
         Softmax needs the values ``mean_kernel`` of the mean kernel too, which must broadcast
-        against ``gradient``.
+        against ``gradient``; ``ValueError`` without them.
         """
         if not self.needs_values:
             return super().gradient_from(gradient, mean_kernel)
