@@ -9,7 +9,9 @@
 # make bench   the package beside what one would write instead, growth, scale, a transport suite:
 #              a table of ratios (half an hour or so)
 #
-# make docs    the documentation, docs/_build/html/index.html; warnings are errors
+# make docs    the documentation, docs/_build/html/index.html; warnings are errors, and so are
+#              links between its pages that lead nowhere
+# make linkcheck   whether the pages elsewhere that it links to are there
 # make dist    wheel and sdist
 #
 # `run` and `test` do the set-up themselves; a fresh machine needs Python 3.11, a C compiler
@@ -20,7 +22,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup run test test-all bench docs dist fast check explore fftw chromium clean
+.PHONY: setup run test test-all bench docs linkcheck dist fast check explore fftw chromium clean
 
 setup: $(READY)
 
@@ -110,7 +112,11 @@ bench: $(READY)
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+linkcheck: docs
+	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/linkcheck
 
 dist: $(READY)
 	$(BIN)/python -m build

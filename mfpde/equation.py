@@ -33,6 +33,8 @@ from mfpde.terms import (
 class MeanFieldEquation:
     """A mean-field equation from its terms.
 
+    Begin with ``MeanFieldEquation(Attention(5.0), direction="descent")``.
+
     Parameters
     ----------
     *terms

@@ -49,6 +49,8 @@ def bumps(
 ) -> Density:
     """Return a probability density with bumps over a uniform background.
 
+    Begin with ``bumps(Circle(512), angles=[0.4, 2.0], widths=0.1)``.
+
     Parameters
     ----------
     geometry
@@ -98,6 +100,8 @@ def von_mises_fisher(
     weights: ArrayLike | None = None,
 ) -> Density:
     """A mixture of densities proportional to exp(k_j x.c_j), of total mass 1.
+
+    Begin with ``von_mises_fisher(Circle(512), [[1, 0], [0, 1]], concentrations=20)``.
 
     Parameters
     ----------

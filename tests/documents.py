@@ -4,10 +4,9 @@ A comment before a block says what is special about it:
 
     <!-- test: output -->               a text block: what was printed since the last one
     <!-- test: slow -->                 runs with --run-slow only
-    <!-- test: needs mfpde.Name -->     skipped until the package has the name
-    <!-- test: needs command name -->   skipped until the command line has the command
     <!-- test: exit 2 -->               the last command of a console block ends with this code
     <!-- test: not run: reason -->      never
+    <!-- test: file NAME -->            written to a file of this name, as a reader would
 """
 
 from __future__ import annotations
@@ -18,12 +17,10 @@ import io
 import re
 import shlex
 from collections.abc import Iterator
-from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
-import mfpde
-from mfpde.commands.command_line import _PLACES, main
+from mfpde.commands.command_line import main
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(
@@ -62,18 +59,6 @@ def blocks(path: Path) -> Iterator[Block]:
         yield Block(language, found["code"], found["mark"] or "", line)
 
 
-def is_there(name: str) -> bool:
-    """Whether ``command NAME`` or ``mfpde.Name`` exists."""
-    kind, _, command = name.partition(" ")
-    if kind == "command":
-        return command in _PLACES
-    try:
-        reduce(getattr, name.split(".")[1:], mfpde)
-    except AttributeError:
-        return False
-    return True
-
-
 class Page:
     """A page that is run from the first block to the last, in one namespace."""
 
@@ -90,14 +75,15 @@ class Page:
     def _run(self, block: Block) -> bool:
         mark = block.mark
         if mark != "output":
-            is_missing = mark.startswith("needs ") and not is_there(mark[6:])
             is_for_later = mark == "slow" and not self.slow
-            self.left_out = mark.startswith("not run:") or is_missing or is_for_later
+            self.left_out = mark.startswith("not run:") or is_for_later
         if self.left_out:
             return False
         where = f"{self.path.name}, line {block.line}"
         if mark == "output":
             self.compare(block.code, where)
+        elif mark.startswith("file "):
+            Path(mark[5:]).write_text(block.code, encoding="utf-8")
         elif block.language in ("python", "{code-cell} ipython3"):
             self._python(block, where)
         elif block.language == "console":

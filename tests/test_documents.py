@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import html
+import pkgutil
 import re
-import shutil
+import subprocess
+import sys
 import tomllib
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 
 import pytest
-from documents import ROOT, Page, blocks, is_there, pages
+from documents import ROOT, Page, blocks, pages
 
 import mfpde
 
@@ -19,10 +23,7 @@ LANGUAGES = {"python", "console", "text", "toml", "bash", "bibtex", ""}
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """Return a folder with the examples and nothing else, and go there."""
-    shutil.copytree(
-        ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("r*")
-    )
+    """Return an empty folder, and go there."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -57,9 +58,9 @@ def test_blocks_are_of_a_kind_that_is_checked(name) -> None:
     for block in blocks(PAGES[name]):
         is_directive = block.language.startswith("{")
         assert is_directive or block.language in LANGUAGES, block
-        if block.mark.startswith("needs "):
-            # The name is spelt as one that can be found.
-            assert re.fullmatch(r"needs (command [a-z-]+|mfpde(\.\w+)+)", block.mark)
+        # A mark that is misspelt would be taken for none.
+        known = r"(output|slow|exit \d|not run: .+|file [\w.]+|)"
+        assert re.fullmatch(known, block.mark), block
         if block.language == "toml":
             tomllib.loads(block.code)
 
@@ -80,13 +81,6 @@ def test_a_wrong_page_is_noticed(tmp_path, text) -> None:
         Page(page, slow=False).run()
 
 
-def test_names_that_pages_wait_for_are_looked_up() -> None:
-    assert is_there("mfpde.solve")
-    assert is_there("command run")
-    assert not is_there("mfpde.not_there")
-    assert not is_there("command not-there")
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_links_have_targets(name) -> None:
     path = PAGES[name]
@@ -97,6 +91,21 @@ def test_links_have_targets(name) -> None:
             continue
         file = target.partition("#")[0]
         assert (path.parent / file).exists(), f"{name}: {target}"
+
+
+def test_links_between_built_pages_are_checked(tmp_path) -> None:
+    index, page = tmp_path / "index.html", tmp_path / "page.html"
+    index.write_text('<a href="page.html#here">x</a><img src="page.html">')
+    page.write_text('<h1 id="here"></h1><a href="#here"></a><a href="https://a.b"></a>')
+    check = [sys.executable, ROOT / "docs" / "check_links.py", tmp_path]
+    assert subprocess.run(check, capture_output=True, check=False).returncode == 0
+    page.write_text('<a href="missing.html"></a>')
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.split("\n")[:-1] == [
+        "index.html: page.html#here",
+        "page.html: missing.html",
+    ]
 
 
 def test_files_that_are_named_are_there() -> None:
@@ -139,56 +148,110 @@ def test_every_page_is_in_the_contents() -> None:
 
 # Formula to code -----------------------------------------------------------------------------
 
-FORMULAS = (ROOT / "docs" / "formula_to_code.md").read_text(encoding="utf-8")
-ROWS = [
-    [cell.strip() for cell in line.strip("|").split(" | ")]
-    for line in FORMULAS.splitlines()
-    if line.startswith("| ") and not line.startswith("| paper")
-]
 STATEMENTS = {
-    *(f"Theorem 3.{n}" for n in (1, 2, 3, 5)),
-    *("Remark 3.4", "Corollary 3.6", "Proposition 3.7 (i)", "Proposition 3.7 (ii)"),
-    *("Lemma 5.1", "Remark 5.2", "Lemma 5.3", "Remark 5.4", "Remark 5.5", "Remark 5.6"),
-    *("Proposition 6.1", "Remark 6.2"),
     *(f"(2.{n})" for n in range(1, 10)),
-    *("(3.2)", "(3.3)", "(5.1)", "(5.2)", "(5.3)", "(5.5)", "(5.6)", "(5.7)", "(5.8)"),
-    *("(5.9)", "(5.16)", "(5.27)", "(6.1)", "(6.2)"),
+    *("(2.5) on the circle", "First variation", "Activations", "Two kernels"),
+    *("Theorem 3.1", "Theorem 3.2", "Remark 3.4 (i)", "Remark 3.4 (ii)"),
+    *("Theorem 3.3 (i)", "Theorem 3.3 (ii)", "Theorem 3.3 (iii)"),
+    *("Theorem 3.5", "(3.2)", "(3.3)", "C_θ", "Corollary 3.6"),
+    *("Proposition 3.7 (i)", "Proposition 3.7 (ii)", "Section 3.3, parallel neurons"),
+    *("Section 3.3, orthonormal neurons", "Section 3.3, nonnegative neurons"),
+    *("Lemma 5.1", "Lemma 5.1 (i)", "Lemma 5.1 (ii)", "(5.1)", "(5.2), (5.3)"),
+    *("Densities at rest", "Remark 5.2", "Lemma 5.3", "Remark 5.4", "Remark 5.5"),
+    *("(5.5)", "(5.6)", "(5.7)", "(5.8)", "(5.9)", "(5.16)", "Remark 5.6", "(5.27)"),
+    *("Proposition 6.1", "(6.1)", "(6.2)", "Remark 6.2"),
+    *("Section 4, clusters", "Section 4, neurons"),
+}
+"""All displayed equations and numbered statements of the paper that compute something."""
+FORMULAS = {
+    name: dict(re.findall(r"^- (code|test|report): (.*)$", text, re.MULTILINE))
+    for name, text in re.findall(
+        r"^### (.*?)$(.*?)(?=^##|\Z)",
+        (ROOT / "docs" / "formula_to_code.md").read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
 }
 
 
-def test_every_statement_has_a_row() -> None:
-    named = {name for row in ROWS for name in re.split(r", ", row[0])}
-    assert sorted(STATEMENTS - named) == []
+def test_every_statement_of_the_paper_has_its_place() -> None:
+    assert set(FORMULAS) == STATEMENTS
+    assert all(set(parts) == {"code", "test", "report"} for parts in FORMULAS.values())
 
 
-def report_scripts() -> set[str]:
-    """Scripts that have a row in the report, as in ``theorems/theorem_3_1``."""
+@cache
+def report_claims() -> dict[str, tuple[str, set[str]]]:
+    """Verdict and names of rows of each script, as in ``theorems/theorem_3_1``."""
     report = (ROOT / "validation" / "report" / "report.md").read_text(encoding="utf-8")
-    found = re.findall(r"\]\(\.\./([\w/]+)\.py\)", report)
-    return set(found)
+    claims = {}
+    for text in re.split(r"^### ", report, flags=re.MULTILINE)[1:]:
+        (script,) = re.findall(r"^Script: \[([^\]]+)\]", text, re.MULTILINE)
+        (verdict,) = re.findall(r"^\*\*(.*?)\*\*", text, re.MULTILINE)
+        cells = re.findall(r"^\| (.*?)(?<!\\) \| ", text, re.MULTILINE)
+        rows = {re.sub(r"\\(.)", r"\1", html.unescape(cell)) for cell in cells}
+        claims[script.replace("\\", "")] = (verdict, rows)
+    return claims
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
-def test_what_a_row_names_is_there(row) -> None:
-    _, _, code, test, report = row
-    for name in re.findall(r"`([\w.]+)`", code):
-        assert callable(reduce(getattr, name.split("."), mfpde)), name
-    (module,) = re.findall(r"`(\w+\.py)`", test)
-    source = (ROOT / "tests" / module).read_text(encoding="utf-8")
-    # The test calls what the row names.
-    names = [name.split(".")[-1] for name in re.findall(r"`([\w.]+)`", code)]
-    assert any(re.search(rf"\b{name}\b", source) for name in names), names
-    scripts = re.findall(r"`([\w/]+)`", report)
-    assert scripts
-    assert set(scripts) <= report_scripts()
+def names_used(module: str, test: str) -> set[str]:
+    """Names in a test, and in what it calls of its own module; the test is collected."""
+    tree = ast.parse((ROOT / "tests" / module).read_text(encoding="utf-8"))
+    held = {
+        name: node
+        for node in tree.body
+        for name in (
+            [node.name]
+            if isinstance(node, ast.FunctionDef)
+            else [t.id for t in getattr(node, "targets", ()) if isinstance(t, ast.Name)]
+        )
+    }
+    assert test.startswith("test_")
+    assert isinstance(held.get(test), ast.FunctionDef), f"{module} has no {test}"
+    seen: set[str] = set()
+    to_see = [test]
+    while to_see:
+        for node in ast.walk(held[to_see.pop()]):
+            name = getattr(node, "id", getattr(node, "attr", getattr(node, "arg", "")))
+            if name in held and name not in seen:
+                to_see.append(name)
+            seen.add(name)
+    return seen
+
+
+def found(name: str) -> object:
+    """What a dotted name of ``mfpde`` stands for, or of a module; an error if nothing."""
+    if name.split(".")[0] not in ("mfpde", "validation"):
+        return reduce(getattr, name.split("."), mfpde)
+    return pkgutil.resolve_name(name)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_what_a_statement_names_is_there(name) -> None:
+    parts = FORMULAS[name]
+    code = re.findall(r"`([\w.]+)`", parts["code"])
+    assert code
+    assert all(found(each) is not None for each in code)
+    tests = re.findall(r"`(\w+\.py)::(\w+)`", parts["test"])
+    assert tests
+    used = set().union(*(names_used(*each) for each in tests))
+    # One of the tests uses what computes it; an equation's parts, the equation.
+    last = {each.split(".")[-1] for each in code}
+    assert last & used, f"{last} not in {tests}"
+    if parts["report"].startswith("none; "):
+        return
+    scripts = re.split(r"; (?=`\w+/)", parts["report"])
+    for text in scripts:
+        script, verdict, rows = re.fullmatch(r"`(.*?)` \((.*?)\): (.*)", text).groups()
+        told, names = report_claims()[script]
+        assert verdict == told
+        assert set(re.findall(r"`(.*?)`", rows)) <= names, script
 
 
 def test_each_figure_of_the_paper_has_a_command_that_is_there() -> None:
     text = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
     named = set(re.findall(r"--only ([\w/]+)`", text))
-    figures = {name for name in report_scripts() if name.startswith("figures/figure_")}
+    figures = {name for name in report_claims() if name.startswith("figures/figure_")}
     assert figures <= named
-    assert named <= report_scripts()
+    assert named <= set(report_claims())
     assert len(figures) >= 11
 
 

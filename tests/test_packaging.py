@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -12,7 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from documents import ROOT, Page, blocks
+from documents import ROOT, pages
 
 WITHOUT_SHTNS = """
 import sys
@@ -71,39 +72,58 @@ def test_wheel_and_sdist_hold_what_they_should(built) -> None:
     assert not any(name.startswith(("docs/_build", "docs/gallery")) for name in inside)
 
 
-@pytest.mark.slow
-def test_the_quickstart_runs_from_the_wheel(built, tmp_path) -> None:
-    """In an environment of its own, which sees our libraries and not our checkout."""
-    environment = tmp_path / "environment"
+@pytest.fixture(scope="module")
+def python(built, tmp_path_factory) -> Path:
+    """Python of an environment with the wheel, which sees our libraries, not our checkout."""
+    environment = tmp_path_factory.mktemp("environment")
     venv.create(environment, with_pip=True)
-    python = environment / "bin" / "python"
+    found = environment / "bin" / "python"
     options = ["install", "--quiet", "--no-deps", "--disable-pip-version-check"]
-    subprocess.run([python, "-m", "pip", *options, built["wheel"]], check=True)
+    subprocess.run([found, "-m", "pip", *options, built["wheel"]], check=True)
     (site,) = environment.glob("lib/python*/site-packages")
     # A folder that a .pth adds is searched, but its own .pth files are not read.
     (site / "libraries.pth").write_text(sysconfig.get_paths()["purelib"])
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    outside = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    return found
 
-    def said(*arguments: str, code: int = 0) -> str:
-        done = subprocess.run(
-            [python, *arguments],
-            capture_output=True,
-            text=True,
-            cwd=elsewhere,
-            env=outside,
-            check=False,
-        )
-        assert done.returncode == code, done.stderr
-        return done.stdout + done.stderr
 
-    assert str(site) in said("-c", "import mfpde; print(mfpde.__file__)")
-    readme = Page(ROOT / "README.md", slow=False)
-    quickstart, output = (
-        block for block in blocks(readme.path) if block.language in ("python", "text")
+def said(python: Path, *arguments: str | Path, folder: Path, code: int = 0) -> str:
+    """Return what a call prints that is made in ``folder``."""
+    done = subprocess.run(
+        [python, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+        check=False,
     )
-    readme.said = said("-c", quickstart.code)
-    readme.compare(output.code, "the quickstart")
-    assert (elsewhere / "run.pdf").exists()
-    assert "in the root of a checkout" in said("-m", "mfpde", "verify", code=2)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_installed_package_is_not_the_checkout(python, tmp_path) -> None:
+    place = said(python, "-c", "import mfpde; print(mfpde.__file__)", folder=tmp_path)
+    assert str(python.parent.parent) in place
+    assert str(ROOT) not in place
+    refused = said(python, "-m", "mfpde", "verify", folder=tmp_path, code=2)
+    assert "in the root of a checkout" in refused
+
+
+RUN_A_PAGE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from documents import Page
+Page(Path(sys.argv[2]), slow=True).run()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
+def test_a_page_runs_from_the_wheel_in_an_empty_folder(python, page, tmp_path) -> None:
+    """Each code block of README and docs, the slow ones too, as it is written."""
+    tools, empty = tmp_path / "tools", tmp_path / "empty"
+    tools.mkdir()
+    empty.mkdir()
+    shutil.copy(ROOT / "tests" / "documents.py", tools)
+    said(python, "-c", RUN_A_PAGE, tools, page, folder=empty)

@@ -85,6 +85,9 @@ def continuation(
     its own reflected or rotated copy.  The branch of more symmetry is followed from there,
     towards the last of ``values``.
 
+    Begin with
+    ``continuation(equation, minimize(equation, Circle(256)).atoms, "weight_scale", [1.0, 0.95])``.
+
     Parameters
     ----------
     equation

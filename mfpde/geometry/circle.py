@@ -72,6 +72,11 @@ class Circle(Geometry):
     ``points`` has shape (n, 2), ``areas`` shape (n,).  Good values: 512 to 2048 for
     beta up to 25; atoms need about 100 sqrt(beta) cells to form at the right place.
 
+    Parameters
+    ----------
+    num_cells
+        Number of cells, at least 16.
+
     Raises
     ------
     ValueError
@@ -270,7 +275,7 @@ class Circle(Geometry):
         """Trigonometric interpolant where it stays nonnegative, else a monotone remapping.
 
         The first is spectrally accurate for smooth data, the second keeps the sign of
-        rough data; both keep the mass.
+        rough data; both keep the mass.  ``ValueError`` for a grid that is not as fine.
         """
         if not isinstance(finer, Circle) or finer.num_cells < self.num_cells:
             raise ValueError(

@@ -284,7 +284,7 @@ class Sphere(Geometry):
         """Harmonic interpolant where it stays nonnegative, else a monotone remapping.
 
         The first is spectrally accurate for smooth data, the second keeps the sign of
-        rough data; both keep the mass.
+        rough data; both keep the mass.  ``ValueError`` for a grid that is not as fine.
         """
         if not isinstance(finer, Sphere) or not (
             finer.nlat >= self.nlat and finer.nlon >= self.nlon

@@ -281,7 +281,7 @@ class Zonal(Geometry):
     def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
         """Density values on ``finer``, shape (n,), by a monotone cubic in the cumulated mass.
 
-        The mass is kept, and no value is negative.
+        The mass is kept, no value is negative.  ``ValueError`` for a grid that is not as fine.
         """
         fits = isinstance(finer, Zonal) and finer.dimension == self.dimension
         if not (fits and finer.shape[0] >= self.num_cells):

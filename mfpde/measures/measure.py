@@ -1,8 +1,4 @@
-"""Measures on a sphere: densities on a grid, atoms, and both together.
-
-``Density`` holds values per surface area at the cell centres; ``Atoms`` any weighted
-points; ``Measure`` is their sum, the object that the solver evolves.
-"""
+"""Measures: ``Density``, values per surface area; ``Atoms``; ``Measure``, the sum of both."""
 
 from __future__ import annotations
 
@@ -37,7 +33,7 @@ class Atoms(ShownAtoms):
 
     Without ``masses`` each point gets 1/n.  An atom that a density has collapsed to keeps
     its small width as a tangent covariance, ``covariances`` (n, d, d) in squared radians;
-    None for points without width.
+    None for points without width.  Begin with ``Atoms([[1.0, 0.0], [0.0, 1.0]])``.
 
     Raises
     ------
@@ -83,7 +79,7 @@ class Atoms(ShownAtoms):
 
     @classmethod
     def none(cls, dimension: int) -> Atoms:
-        """No atoms at all in dimension d."""
+        """No atoms at all in ``dimension`` d; ``ValueError`` if it is no whole number."""
         d = whole_number("dimension", dimension, at_least=1, at_most=LARGEST_DIMENSION)
         return cls(np.empty((0, d)), np.empty(0))
 
@@ -121,6 +117,8 @@ class Atoms(ShownAtoms):
 @dataclass(frozen=True, eq=False, repr=False)
 class Density(ShownDensity):
     """A density on ``geometry``: ``values`` per surface area, shape ``geometry.shape``.
+
+    Begin with ``Density.from_function(Circle(512), lambda x: 2 + x[..., 0])``.
 
     Raises
     ------
@@ -225,19 +223,19 @@ class Density(ShownDensity):
         return self.geometry.dimension
 
     def normalized(self) -> Density:
-        """Return the density scaled to total mass 1."""
+        """Return the density scaled to total mass 1; ``ValueError`` if its mass is 0."""
         if self.total_mass <= 0:
             raise ValueError("a density of total mass 0 cannot be normalised")
         return Density(self.geometry, self.values / self.total_mass)
 
     def interpolated(self, finer: Geometry) -> Density:
-        """Return the same density on a finer geometry, with the same mass."""
+        """Return the same density on a ``finer`` geometry, with the same mass."""
         return Density(finer, self.geometry.interpolated(self.values, finer))
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Measure(ShownMeasure):
-    """A density plus (possibly no) atoms; ``total_mass`` is 1 for a probability.
+    """A ``density`` plus (possibly no) ``atoms``; ``total_mass`` is 1 for a probability.
 
     Raises
     ------

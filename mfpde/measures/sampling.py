@@ -147,6 +147,8 @@ def _points_about_axis(angles: FloatArray, across: FloatArray) -> FloatArray:
 def sampled(measure: AnyMeasure, n: int, seed: int = 0) -> Atoms:
     """Return ``n`` independent random points of ``measure``, of equal mass.
 
+    Begin with ``sampled(uniform(Circle(512)), 2000)``.
+
     Parameters
     ----------
     measure
@@ -202,6 +204,8 @@ def quantized(measure: AnyMeasure, n: int) -> Atoms:
     the density, each gets one new atom for each quantile (i + 1/2)/n of the cumulated mass
     in its own part, which is n times its share up to one.  An atom with a width counts as up
     to 64 points with its covariance.
+
+    Begin with ``quantized(uniform(Circle(512)), 2000)``.
 
     Parameters
     ----------

@@ -76,6 +76,9 @@ def solve_particles(
 ) -> Run:
     """Solve x_i' = v[mu](x_i), mu = sum_i m_i delta_{x_i}, without the density solver.
 
+    Begin with
+    ``solve_particles(equation, quantized(uniform(Circle(512)), 500), t_end=20.0)``.
+
     Parameters
     ----------
     equation

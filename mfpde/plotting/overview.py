@@ -222,6 +222,11 @@ def plot_run(run: Run) -> Figure:
     largest density.  Above, the equation with its direction and kernel convention;
     below, why the run stopped and how far the total mass drifted.
 
+    Parameters
+    ----------
+    run
+        A run of a density, solved or loaded.
+
     Raises
     ------
     ValueError

@@ -38,6 +38,9 @@ Sampler: TypeAlias = Callable[[np.random.Generator, int], MeanFieldEquation]
 class Layers:
     r"""Equations one after the other: ``solve(Layers([(equation, duration), ...]), start)``.
 
+    Begin with
+    ``Layers([(MeanFieldEquation(Attention(5.0), direction="ascent"), 2.0)])``.
+
     Parameters
     ----------
     layers

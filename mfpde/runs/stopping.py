@@ -158,6 +158,18 @@ class SteadyState(StoppingCondition):
     An unstable state near which the change still grows is not steady; metastable
     clusters that approach each other more slowly than the tolerance are.  Of several layers
     it judges the last one that the run reaches.
+
+    Begin with ``SteadyState(1e-8)``.
+
+    Parameters
+    ----------
+    tolerance
+        Mass per unit time, above 0.
+
+    Raises
+    ------
+    ValueError
+        If it is not so.
     """
 
     judges_rest = True
@@ -182,7 +194,20 @@ class SteadyState(StoppingCondition):
 
 @dataclass(frozen=True)
 class StepLimit(StoppingCondition):
-    """Stop after ``steps`` time steps."""
+    """Stop after ``steps`` time steps.
+
+    Begin with ``StepLimit(1000)``.
+
+    Parameters
+    ----------
+    steps
+        Number of steps, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If it is not so.
+    """
 
     steps: int
 
@@ -203,7 +228,20 @@ class StepLimit(StoppingCondition):
 
 @dataclass(frozen=True)
 class WallTimeLimit(StoppingCondition):
-    """Stop after ``seconds`` of wall time."""
+    """Stop after ``seconds`` of wall time.
+
+    Begin with ``WallTimeLimit(3600.0)``.
+
+    Parameters
+    ----------
+    seconds
+        Seconds of wall time, above 0.
+
+    Raises
+    ------
+    ValueError
+        If it is not so.
+    """
 
     seconds: float
 

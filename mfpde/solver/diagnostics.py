@@ -65,7 +65,22 @@ class Snapshot(NamedTuple):
 
 @dataclass(frozen=True)
 class Diagnostic(Quantity):
-    """A number that is recorded at every save: name, meaning, unit, and its function."""
+    """A number that is recorded at every save: name, meaning, unit, and its function.
+
+    Begin with
+    ``Diagnostic("step", "length of the last step", "time", lambda seen: seen.step)``.
+
+    Parameters
+    ----------
+    name
+        Name in ``run.diagnostics``, in stores and in tables.
+    meaning
+        What it is, in a few words.
+    unit
+        Its unit; ``"1"`` for none.
+    function
+        Function of a ``Snapshot`` (equation, measure, step, geometry) that returns a number.
+    """
 
     function: Callable[[Snapshot], float]
 

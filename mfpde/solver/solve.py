@@ -45,6 +45,8 @@ def solve(
 ) -> Run:
     r"""Solve d_t mu + div(mu v) = kappa Lap mu, v = s grad F, from ``start`` to ``t_end``.
 
+    Begin with ``solve(equation, uniform(Circle(512)), t_end=20.0, save_every=0.5)``.
+
     Parameters
     ----------
     equation
@@ -95,8 +97,10 @@ def solve(
     refine
         Double the grid (circle and sphere), with the same mass and atoms, whenever a core
         that forms is narrower than 4 cells, or the W1 distance of the density to its form on
-        the 2:1 coarsened grid exceeds ``refine_tolerance`` (radians, by default 1e-4).
+        the 2:1 coarsened grid exceeds ``refine_tolerance``.
         ``run.refinements`` lists times and reasons.
+    refine_tolerance
+        Largest W1 distance of these two, in radians; 1e-4 by default.
     max_cells
         Total number of cells, nlat * nlon on a sphere, that no grid exceeds; by default
         that of the first doubling with 400 sqrt(beta) cells around a circle, or 23

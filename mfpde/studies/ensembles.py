@@ -137,6 +137,9 @@ def ensemble(
 ) -> Ensemble:
     """Run ``runs`` draws of random layers from the same ``start``.
 
+    Begin with
+    ``ensemble(lambda rng: Layers([(equation, 1.0)]), Atoms(np.eye(2)), runs=2, seed=0)``.
+
     Parameters
     ----------
     make_layers

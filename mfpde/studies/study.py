@@ -54,6 +54,9 @@ def convergence_to_atoms(
     (:mod:`mfpde.studies.quantity`) each quantity is said to have converged, with its
     digits, or not to have.
 
+    Begin with
+    ``convergence_to_atoms(equation, lambda x: 2 + x[..., 0], cells=[128, 256, 512], t_end=5.0)``.
+
     Parameters
     ----------
     equation

@@ -189,7 +189,7 @@ ACTIVATIONS: dict[str, Activation] = {
 
 
 def register_activation(activation: Activation) -> None:
-    """Add an activation to ``ACTIVATIONS``: settings and stores then know its name.
+    """Add an ``activation`` to ``ACTIVATIONS``: settings and stores then know its name.
 
     Raises
     ------

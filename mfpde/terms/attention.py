@@ -40,6 +40,8 @@ def softmax_gradient(
 class Attention(ZonalTerm):
     """Attention with inverse temperature ``beta`` from 0 to 1000.
 
+    Begin with ``Attention(5.0)``.
+
     Parameters
     ----------
     beta
@@ -163,7 +165,7 @@ class Attention(ZonalTerm):
         """The gradient grad A[mu] from that of the mean kernel (1/beta) int K dmu.
 
         Softmax needs the values ``mean_kernel`` of the mean kernel too, which must broadcast
-        against ``gradient``.
+        against ``gradient``; ``ValueError`` without them.
         """
         if not self.needs_values:
             return super().gradient_from(gradient, mean_kernel)

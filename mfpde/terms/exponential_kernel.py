@@ -114,6 +114,13 @@ class AttractionSums(NamedTuple):
 class Exponential(Kernel):
     """The kernel W(u) = exp(beta (u - 1)) / beta, or u at beta = 0.
 
+    Begin with ``Exponential(5.0)``.
+
+    Parameters
+    ----------
+    beta
+        Inverse temperature, from 0 to 1000.
+
     Raises
     ------
     ValueError

@@ -120,6 +120,9 @@ SYMMETRY_TOLERANCE = 1e-8
 class Potential(ExternalTerm):
     """An external potential V on S^(d-1) with its gradient.
 
+    Begin with
+    ``Potential(lambda x: x[..., 0], lambda x: np.eye(1, 2)[0], dimension=2)``.
+
     Parameters
     ----------
     value
@@ -172,12 +175,12 @@ class Potential(ExternalTerm):
         return True
 
     def value(self, points: FloatArray) -> FloatArray:
-        """Potential V at ``points`` (..., d), shape (...)."""
+        """Potential V at ``points`` (..., d), shape (...); ``ValueError`` if it is not finite."""
         values = real_array("value(points)", self.value_function(points))
         return np.broadcast_to(values, points.shape[:-1])
 
     def drift(self, points: FloatArray) -> FloatArray:
-        """Tangential gradient of V at ``points``, shape (..., d)."""
+        """Tangential gradient of V at ``points``, (..., d); ``ValueError`` if not finite."""
         vectors = real_array("gradient(points)", self.gradient_function(points))
         return tangential(np.broadcast_to(vectors, points.shape), points)
 

@@ -222,6 +222,8 @@ class ZonalTerm(InteractionTerm):
 class Interaction(ZonalTerm):
     """The interaction F[mu](x) = int W(x.y) dmu(y) of a zonal kernel.
 
+    Begin with ``Interaction(Polynomial((0.0, 0.0, 1.0)))``.
+
     Parameters
     ----------
     kernel

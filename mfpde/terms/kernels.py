@@ -199,7 +199,17 @@ class Kernel(ABC):
 
 @dataclass(frozen=True)
 class ZonalKernel(Kernel):
-    """The kernel of two functions: W and its derivative, of arrays of u = x.y."""
+    """The kernel of two functions: W and its derivative, of arrays of u = x.y.
+
+    Begin with ``ZonalKernel(np.sin, np.cos)``.
+
+    Parameters
+    ----------
+    function
+        W, elementwise of an array of cosines u in [-1, 1] of any shape.
+    derivative
+        W', in the same way.
+    """
 
     function: Callable[[FloatArray], FloatArray]
     derivative: Callable[[FloatArray], FloatArray]

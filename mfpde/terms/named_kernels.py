@@ -27,6 +27,8 @@ SMALLEST = 1e-100
 class Polynomial(Kernel):
     """The kernel W(u) = c_0 + c_1 u + c_2 u^2 + ... of u = x.y.
 
+    Begin with ``Polynomial((0.0, 0.0, 1.0))``.
+
     Parameters
     ----------
     coefficients
@@ -102,6 +104,13 @@ class Onsager(Kernel):
     In ascent rods align: sin is their excluded volume (Onsager, 1949).  The series ends at
     degree 37 / w about; ``width`` is at least 0.04.
 
+    Begin with ``Onsager(0.1)``.
+
+    Parameters
+    ----------
+    width
+        Smoothing w, from 0.04 to 1.
+
     Raises
     ------
     ValueError
@@ -134,9 +143,11 @@ class Sigmoid(Kernel):
     W = log(1 + e^(a u + b)) / a.  :meth:`within` makes it the smoothed indicator of
     bounded confidence.
 
+    Begin with ``Sigmoid(5.0)``.
+
     Parameters
     ----------
-    slope
+    slope_of_logits
         a, above 0 and at most 60.
     offset
         b.

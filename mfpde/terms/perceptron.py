@@ -40,6 +40,8 @@ class Perceptron(ExternalTerm):
     P_x sum_j W_j sigma(a_j.x + b_j), which in general has no potential (paper, eq.
     2.5).
 
+    Begin with ``Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5])``.
+
     Parameters
     ----------
     directions
@@ -113,7 +115,9 @@ class Perceptron(ExternalTerm):
 
         The numbers come from numpy's ``default_rng(seed)``: first ``units`` standard normal
         directions in dimension d, which are normalised, then ``units`` normal weights with
-        standard deviation ``scale``.
+        standard deviation ``scale``.  ``ValueError`` for numbers out of their range.
+
+        Begin with ``Perceptron.random(2, 2, seed=777)``.
         """
         units = whole_number("units", units, at_least=1, at_most=LARGEST_COUNT)
         dimension = whole_number(

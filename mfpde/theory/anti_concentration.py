@@ -109,6 +109,9 @@ def anti_concentration_bound(
 
     Paper, Theorem 3.5, and two sharper bounds derived here: this module's docstring.
 
+    Begin with
+    ``anti_concentration_bound(MeanFieldEquation(Attention(5.0), direction="descent"))``.
+
     Parameters
     ----------
     equation
@@ -170,6 +173,9 @@ def cluster_count_bound(
     argument gives): an arc of length theta_beta / 2 holds one atom, or a cluster of mass
     at most M.  Where that takes more than one arc it is weaker than N_m <= 1 / m, which
     holds for any probability.
+
+    Begin with
+    ``cluster_count_bound(MeanFieldEquation(Attention(5.0), direction="descent"), 0.1)``.
 
     Parameters
     ----------

@@ -51,6 +51,8 @@ def merge_time(
     The time is the same in any dimension (the atoms stay on their great circle); in descent it
     is that of the way back.  Formula: this module's docstring (derived).
 
+    Begin with ``merge_time(5.0, start_angle=1.0, end_angle=1e-3)``.
+
     Parameters
     ----------
     beta
@@ -105,6 +107,8 @@ def equiangular_rate(
     Total mass 1.  n = 3 on S^2 is the largest such set there that can merge; in descent the
     sign is opposite.  Formula and sources: this module's docstring.
 
+    Begin with ``equiangular_rate(5.0, count=3, angle=1.0)``.
+
     Parameters
     ----------
     beta, normalized
@@ -147,6 +151,8 @@ def equiangular_time(
     """Time in which n equal, equiangular atoms come from one angle to another in ascent.
 
     Total mass 1.  Formula and sources: this module's docstring.
+
+    Begin with ``equiangular_time(5.0, count=3, start_angle=1.0, end_angle=1e-3)``.
 
     Parameters
     ----------

@@ -84,6 +84,8 @@ class NonDegeneracy:
 def strict_stability(equation: MeanFieldEquation, points: ArrayLike) -> StrictStability:
     """Evaluate the sufficient condition for strict stability in descent (paper, Remark 5.6).
 
+    Begin with ``strict_stability(equation, [[1.0, 0.0]])``.
+
     Parameters
     ----------
     equation
@@ -128,6 +130,10 @@ def non_degeneracy(equation: MeanFieldEquation) -> NonDegeneracy:
     """Evaluate the non-degeneracy of a ReLU perceptron under softmax (paper, Proposition 6.1).
 
     The components are found by linear programming, one hyperplane after the other.
+
+    Begin with
+    ``attention = Attention(5.0, normalized=True)``,
+    ``non_degeneracy(MeanFieldEquation(attention, neurons, direction="ascent"))``.
 
     Parameters
     ----------

@@ -106,6 +106,8 @@ def concavity_angle(beta: float) -> float:
     Two atoms closer than this attract more strongly the further apart they are.  It is
     pi/2 at beta = 0 and close to beta^(-1/2) at large beta; the same for both kernels.
 
+    Begin with ``concavity_angle(5.0)``.
+
     Parameters
     ----------
     beta
@@ -128,6 +130,8 @@ def concavity_angle(beta: float) -> float:
 
 def kernel_curvature(beta: float) -> KernelCurvature:
     """Return theta_beta and the exact extremes of K''/beta, derived from eqs. 5.7 and 5.9.
+
+    Begin with ``kernel_curvature(5.0)``.
 
     Parameters
     ----------
@@ -216,6 +220,8 @@ def equispaced_rates(
 ) -> FloatArray:
     """Linear rates of the shifts of n equispaced atoms, for q = 0..n-1 (module docstring).
 
+    Begin with ``equispaced_rates(25.0, 5, direction="ascent")``.
+
     Parameters
     ----------
     beta
@@ -268,6 +274,8 @@ def equispaced_lifetime(
 
     Parameters are those of :func:`equispaced_rates`.  Clusters that far apart last this
     time times the logarithm of what they are off by.
+
+    Begin with ``equispaced_lifetime(25.0, 5)``.
 
     Returns
     -------

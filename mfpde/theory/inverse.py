@@ -77,6 +77,9 @@ def density_with_potential(
     Paper, Lemma 5.1 and eq. 5.1; the module's docstring says what is checked.  With
     f = c - V it is a stationary state with F = A[mu] + V constant on the whole sphere.
 
+    Begin with
+    ``density_with_potential(Circle(512), 4.0, lambda x: 0.01 * x[..., 0], total_mass=1.0)``.
+
     Parameters
     ----------
     geometry

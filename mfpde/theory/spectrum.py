@@ -54,6 +54,8 @@ def eigenvalues(
 ) -> FloatArray:
     """Eigenvalues lambda_l of the kernel for the uniform probability (paper, Lemma 5.1).
 
+    Begin with ``eigenvalues(5.0, 2, range(8))``.
+
     Parameters
     ----------
     beta
@@ -95,6 +97,7 @@ def growth_rates(
     """Linear growth rates of the harmonics of each degree about the uniform state.
 
     Formula and sources: this module's docstring.
+    Begin with ``growth_rates(5.0, 2, range(8), direction="ascent")``.
 
     Parameters
     ----------
@@ -139,6 +142,7 @@ def fastest_mode(beta: float | Kernel, dimension: int) -> int:
     On the circle it is the number of clusters that a random small perturbation of the
     uniform state first forms (Bruno, Pasqualotto & Agazzi, ICLR 2025, arXiv 2410.23228).
     It is the same for both kernels and for softmax; diffusion lowers it.
+    Begin with ``fastest_mode(5.0, 2)``.
 
     Parameters
     ----------
@@ -175,6 +179,8 @@ def early_clusters(beta: float, start: AnyMeasure) -> FloatArray:
     m_k = \int e^(-ik theta) dmu, modulo 2 pi (Bruno, Pasqualotto & Agazzi, ICLR 2025,
     arXiv 2410.23228).  It holds for starts so close to uniform that mode k outgrows the
     others while all are small; the number of clusters is the length of the result.
+
+    Begin with ``early_clusters(5.0, perturbed_uniform(Circle(512), 0.01))``.
 
     Parameters
     ----------
@@ -214,6 +220,7 @@ def critical_diffusion(
 
     It is lambda_1 / beta, for softmax lambda_1 / (beta lambda_0); 1/d at beta = 0.  In descent
     the uniform state is always stable.  Formula and sources: this module's docstring.
+    Begin with ``critical_diffusion(4.0, 3)``.
 
     Parameters
     ----------
@@ -254,6 +261,8 @@ def _check_plain(normalized: bool, kernel: str) -> None:
 def largest_continuous_beta(dimension: int) -> float:
     """The value beta_* up to which the noisy phase transition is continuous.
 
+    Begin with ``largest_continuous_beta(3)``.
+
     Parameters
     ----------
     dimension
@@ -279,6 +288,7 @@ def has_continuous_transition(beta: float, dimension: int) -> bool:
 
     This holds for unnormalised attention, under either kernel (this module's docstring); for
     beta > beta_* the transition is discontinuous.
+    Begin with ``has_continuous_transition(1.0, 3)``.
 
     Parameters
     ----------

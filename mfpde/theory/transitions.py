@@ -119,6 +119,8 @@ def phase_diagram(
     Unnormalised attention alone, without a perceptron.  Formulas and method: this module's
     docstring.  Ratios of kappa are accurate to about 1e-10.
 
+    Begin with ``phase_diagram(3, [2.0, 4.0])``.
+
     Parameters
     ----------
     dimension

@@ -53,7 +53,7 @@ LARGEST_DONOR_BLENDED_DIMENSION = 30
 
 @dataclass(frozen=True)
 class Scheme:
-    """A named transport for one geometry; it brings its own step.
+    """A ``transport`` for one geometry by its ``name``; it brings its own step.
 
     ``tolerance_share`` is the share of ``rtol`` that the measured defect (that of the
     trapezoidal rule) may reach: Heun's own error is as large as the defect, that of

@@ -55,7 +55,7 @@ class StepFarTooLongError(Exception):
 
 
 class Transport(ABC):
-    """A transport scheme for one equation on one grid.
+    """A transport scheme for one equation on one ``grid``.
 
     ``diffusion_tolerance`` is the additional error that a step with diffusion may show,
     relative to how far the measure moves: the grid, not the step, causes it.

@@ -1,0 +1,154 @@
+"""What the reference says of each name: arguments, errors, and something to type first."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import re
+
+import numpy as np
+import pytest
+from documents import ROOT
+
+import mfpde
+
+TEXT = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
+CHECKERS = r"(real_number|whole_number|choice|unit_vectors|real_array|checked_\w+)\("
+
+
+def listed() -> dict[str, object]:
+    """The names of the reference, and what they stand for."""
+    found, module = {}, "mfpde"
+    for line in TEXT.splitlines():
+        if match := re.match(r"\.\. currentmodule:: (\S+)", line):
+            module = match[1]
+        elif match := re.match(r"   ([A-Za-z_.]+)$", line):
+            found[match[1]] = pkgutil.resolve_name(f"{module}.{match[1]}")
+    return found
+
+
+REFERENCE = listed()
+NEURONS = mfpde.Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5])
+KNOWN = {
+    **{name: getattr(mfpde, name) for name in mfpde.__all__},
+    **{name: getattr(mfpde.theory, name) for name in mfpde.theory.__all__},
+    "np": np,
+    "neurons": NEURONS,
+    "attention": mfpde.Attention(5.0, normalized=True),
+    "equation": mfpde.MeanFieldEquation(
+        mfpde.Attention(5.0), NEURONS, direction="descent"
+    ),
+}
+RESULTS = {
+    *("Run", "WassersteinReport", "PolishedAtoms", "Minimum", "Certificate", "Maximum"),
+    *("Continuation", "BranchEvent", "StationaryDensity", "PhaseDiagram", "Ensemble"),
+    *("KernelCurvature", "AntiConcentrationBound", "StrictStability", "NonDegeneracy"),
+    *("InverseOfInteraction", "detection.ConcentrationReport", "tracking.Track"),
+    *("detection.ConcentratedRegion", "tracking.Path", "AtomConvergence"),
+}
+"""What functions return: nobody makes one by hand."""
+
+
+def described(thing: object) -> set[str]:
+    """Names that a docstring lists in a section, or puts in double backticks."""
+    text = inspect.getdoc(thing) or ""
+    lines = re.findall(r"^(\*{0,2}\w[\w*, ]*)(?: : .*)?$", text, re.MULTILINE)
+    quoted = re.findall(r"``\*{0,2}(\w+)", text)
+    return {name.strip(" *") for line in lines for name in line.split(",")} | {*quoted}
+
+
+def test_the_reference_is_read_as_sphinx_reads_it() -> None:
+    assert len(REFERENCE) > 100
+    assert REFERENCE["solve"] is mfpde.solve
+    assert REFERENCE["merge_time"] is mfpde.theory.merge_time
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_every_argument_is_described(name) -> None:
+    thing = REFERENCE[name]
+    assert len(inspect.getdoc(thing) or "") > 40
+    arguments = set(inspect.signature(thing).parameters) - {"self"}
+    missing = arguments - described(thing)
+    # Those of a sibling, which is named.
+    sibling = re.search(
+        r"Parameters(?: and errors)? are those of\s+:func:`\.?(\w+)`",
+        inspect.getdoc(thing),
+    )
+    if sibling:
+        missing -= described(REFERENCE[sibling[1]])
+    assert sorted(missing) == []
+
+
+def source_of(thing: object) -> str:
+    """What a function does, or what making an object of a class does."""
+    if not inspect.isclass(thing):
+        return inspect.getsource(thing)
+    makers = [vars(thing).get(name) for name in ("__init__", "__post_init__")]
+    return "".join(
+        inspect.getsource(maker)
+        for maker in makers
+        # What a dataclass makes has no source.
+        if inspect.isfunction(maker) and maker.__code__.co_filename != "<string>"
+    )
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_what_raises_says_so(name) -> None:
+    thing = REFERENCE[name]
+    parts = {name: thing}
+    if inspect.isclass(thing):
+        parts |= {
+            f"{name}.{key}": getattr(value, "__func__", value)
+            for key, value in vars(thing).items()
+            if not key.startswith("_")
+            and inspect.isfunction(getattr(value, "__func__", value))
+        }
+    silent = [
+        key
+        for key, part in parts.items()
+        if re.search(
+            rf"^\s+raise (?!NotImpl)|{CHECKERS}", source_of(part), re.MULTILINE
+        )
+        and not re.search("Error\\b|errors are those of", inspect.getdoc(part) or "")
+    ]
+    assert silent == []
+
+
+def begins(thing: object) -> list[str]:
+    """Calls that a docstring says to begin with."""
+    text = " ".join((inspect.getdoc(thing) or "").split())
+    said = re.search(r"Begin with (``.*?``(?:, ``.*?``)*)\.", text)
+    return re.findall(r"``(.*?)``", said[1]) if said else []
+
+
+@pytest.mark.parametrize("name", set(REFERENCE) - RESULTS)
+def test_there_is_something_to_type_first(name) -> None:
+    """Where an argument is a number or an array without a default."""
+    thing = REFERENCE[name]
+    needed = [
+        parameter
+        for parameter in inspect.signature(thing).parameters.values()
+        if parameter.default is parameter.empty
+        and re.search("float|int|Array", str(parameter.annotation))
+    ]
+    text = inspect.getdoc(thing)
+    assert not needed or begins(thing) or "Good values" in text
+
+
+LONG = {"continuation", "convergence_to_atoms"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
+        for name in REFERENCE
+        if begins(REFERENCE[name])
+    ],
+)
+def test_what_one_begins_with_runs(name) -> None:
+    *before, call = begins(REFERENCE[name])
+    names = dict(KNOWN)
+    for line in before:
+        exec(line, names)
+    assert eval(call, names) is not None
