@@ -44,8 +44,8 @@ from mfpde.settings.base import (
     section_lines,
 )
 from mfpde.settings.matrices import matrix_rows
-from mfpde.solver.refinement import cell_count, check_refine, largest_grid
 from mfpde.solver.preparation import DEFAULT_SAVES
+from mfpde.solver.refinement import cell_count, check_refine, largest_grid
 from mfpde.solver.solve import solve
 from mfpde.terms import Attention, Perceptron
 from mfpde.tracking import Concentration
