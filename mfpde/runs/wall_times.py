@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 PARTS = ("setup", "compile", "transport", "detection", "storage")
+WAITING = "waiting"
+"""What counts for no part: while a run that is prepared waits, or advances with others."""
 
 
 class WallTimes:

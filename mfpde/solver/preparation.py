@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -37,7 +38,7 @@ from mfpde.runs.stopping import (
     stopping_conditions,
 )
 from mfpde.runs.times import end_time, with_breakpoints
-from mfpde.runs.wall_times import WallTimes
+from mfpde.runs.wall_times import WAITING, WallTimes
 from mfpde.solver.course import Course, Discretization, Refiner
 from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
 from mfpde.solver.going_on import keep_last, let_keep, stages_left, take_up
@@ -83,6 +84,7 @@ class PreparedRun:
 
     def run(self) -> Run:
         """Compute it."""
+        self._begin()
         with self.open, self.record.watch.part("transport"):
             if self.resume_from is None:
                 reason = self.course.run(self.loop, self._first, self.start_time)
@@ -99,7 +101,8 @@ class PreparedRun:
         -------
         The reason if the run ends there, else None.
         """
-        with self.record.watch.part("transport"):
+        self._begin()
+        with self.open, self.record.watch.part("transport"):
             return self.course.begun(self.loop, self._first, self.start_time)
 
     def finished(self, reason: StopReason) -> Run:
@@ -113,6 +116,10 @@ class PreparedRun:
         return self.record.finish(
             reason, loop.measured, loop.time, statistics=statistics
         )
+
+    def _begin(self) -> None:
+        self.record.watch.end()
+        self.loop.started_at = time.monotonic()
 
     @property
     def _first(self) -> State:
@@ -226,6 +233,7 @@ def prepared(
             )
         let_keep(loop, record)
         course = Course(discretization, stages, conditions, refiner)
+        watch.begin(WAITING)
         return PreparedRun(
             loop,
             course,

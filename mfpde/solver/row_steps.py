@@ -8,7 +8,7 @@ left as it is: its own time loop finds out why.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,16 +70,16 @@ class RowControl(NamedTuple):
             ("lands", "is_odd"), np.bool_
         )
         shapes = {"rates": (count, RECENT_STEPS)}
-        return cls(
-            **{
-                name: np.zeros(shapes.get(name, count), kinds.get(name, np.float64))
-                for name in cls._fields
-            }
-        )
+        arrays: list[Any] = [
+            np.zeros(shapes.get(name, (count,)), kinds.get(name, np.float64))
+            for name in cls._fields
+        ]
+        return cls(*arrays)
 
     def taken(self, rows: IntArray) -> RowControl:
         """Return the control of these rows alone."""
-        return RowControl(*(values[rows] for values in self))
+        arrays: list[Any] = [values[rows] for values in self]
+        return RowControl(*arrays)
 
 
 @compiled

@@ -3,8 +3,9 @@
 On a few hundred cells a step is mostly calls from Python; many runs share them here.  Each run
 keeps its own equation, time, step size, saves and conditions to stop, and its own time loop
 (:mod:`mfpde.solver.time_loop`), which begins it, saves, and ends it: only the steps of the
-donor-blended scheme are taken for all rows at once, with the digits that the run has alone.  A
-smooth phase before them, and whatever is odd, are the loop's own matter.
+donor-blended scheme are taken for all rows at once, by the kernels of a single run.  Only the
+norms of errors may be summed in another order, so that results agree to rounding.  A smooth phase
+before them, and whatever is odd, are the loop's own matter.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StopReason, WallTimeLimit, reached_end
+from mfpde.runs.wall_times import WAITING
 from mfpde.solver.preparation import PreparedRun
 from mfpde.solver.row_steps import (
     RowControl,
@@ -30,9 +32,6 @@ from mfpde.solver.row_steps import (
 from mfpde.solver.step_sizes import StepBelowRefused, attention_time
 from mfpde.transport.circle_rows import DonorBlendedRows, kind_of_row
 from mfpde.transport.circle_schemes import DonorBlendedCircle
-
-WAITING = "waiting"
-"""Part of a run's wall time that it shares with others."""
 
 
 class EndedRun(NamedTuple):
@@ -61,8 +60,7 @@ def advanced_together(runs: Sequence[PreparedRun]) -> Iterator[EndedRun]:
     """Compute runs that have one :func:`kind_of_run`, and yield each as it ends."""
     rows = []
     for place, run in enumerate(runs):
-        with run.open:
-            reason = run.begun()
+        reason = run.begun()
         if reason is None:
             rows.append(_Row(place, run))
         else:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +135,7 @@ class GrowingStore:
         for name, variable in record.items():
             if name not in self._arrays:
                 self._create(name, variable)
-        sizes = self._sizes(record)
+        sizes = self._sizes(*record.values())
         for name, array in self._arrays.items():
             given = record.get(name)
             grown = tuple(sizes[dimension] for dimension in dimensions_of(array)[1:])
@@ -148,6 +148,44 @@ class GrowingStore:
         self._times.resize((at + 1,))
         self._times[at] = time
         self.last_time = time
+
+    def append_all(
+        self, times: Sequence[float], records: Sequence[Mapping[str, Variable]]
+    ) -> None:
+        """Write all records of a new store at once: what :meth:`append` writes one by one.
+
+        Raises
+        ------
+        ValueError
+            If there are records already, or ``times`` do not grow.
+        """
+        if len(self) or self._arrays or not np.all(np.diff(times) > 0):
+            raise ValueError(f"times = {times} must grow, and be the first of a store")
+        names: list[str] = [CHECKSUM, TIME]
+        columns: dict[str, dict[int, Variable]] = {}
+        for at, (time, record) in enumerate(zip(times, records, strict=True)):
+            names += [name for name in record if name not in names]
+            row = _row_of_checksums(time, record, names)
+            for name, variable in {**record, CHECKSUM: row}.items():
+                columns.setdefault(name, {})[at] = variable
+        sizes = self._sizes(
+            *(v for column in columns.values() for v in column.values())
+        )
+        for name, column in columns.items():
+            first = next(iter(column.values()))
+            if name == CHECKSUM:
+                attributes = {**first.attributes, SUMMED: json.dumps(names)}
+                first = replace(first, attributes=attributes)
+            shape = tuple(sizes[dimension] for dimension in first.dimensions)
+            array = self._create(name, first, (len(times), *shape))
+            rows = np.full(array.shape, array.fill_value, dtype=array.dtype)
+            for at, variable in column.items():
+                place = (slice(at, at + 1), *map(slice, variable.values.shape))
+                rows[place] = variable.values
+            array[...] = rows
+        self._times.resize((len(times),))
+        self._times[:] = np.array(times)
+        self.last_time = float(times[-1])
 
     def _checksums(
         self, time: float, record: Mapping[str, Variable]
@@ -165,38 +203,49 @@ class GrowingStore:
         attributes = {**CHECKSUM_ATTRIBUTES, SUMMED: json.dumps(names)}
         if new and there is not None:
             there.attrs[SUMMED] = json.dumps(names)
-        found = np.full(len(names), np.nan)
-        found[1] = checksum_of(time, TIME, np.array(time))
-        for column, name in enumerate(names):
-            if name in record:
-                values = np.asarray(record[name].values)
-                found[column] = checksum_of(time, name, values)
-        found[0] = checksum_of(0.0, CHECKSUM, found[1:])
-        return {CHECKSUM: Variable(found, ("checked",), attributes)}
+        row = _row_of_checksums(time, record, names)
+        return {CHECKSUM: replace(row, attributes=attributes)}
 
-    def _sizes(self, record: Mapping[str, Variable]) -> dict[str, int]:
-        """Sizes of all dimensions but time once ``record`` is written."""
+    def _sizes(self, *written: Variable) -> dict[str, int]:
+        """Sizes of all dimensions but time once these variables are written."""
         held = [(dimensions_of(a)[1:], a.shape[1:]) for a in self._arrays.values()]
-        held += [(v.dimensions, v.values.shape) for v in record.values()]
+        held += [(v.dimensions, v.values.shape) for v in written]
         sizes: dict[str, int] = {}
         for dimensions, shape in held:
             for dimension, size in zip(dimensions, shape, strict=True):
                 sizes[dimension] = max(size, sizes.get(dimension, 0))
         return sizes
 
-    def _create(self, name: str, variable: Variable) -> None:
+    def _create(
+        self, name: str, variable: Variable, whole: tuple[int, ...] | None = None
+    ) -> zarr.Array[Any]:
+        """Make an array for a variable as it first comes, at first empty."""
         shape = variable.values.shape
         entries = max(int(np.prod(shape)), 1)
         records = min(max(_CHUNK_ENTRIES // entries, 1), _MOST_RECORDS_IN_CHUNK)
-        self._arrays[name] = self.group.create_array(
+        array = self._arrays[name] = self.group.create_array(
             name,
-            shape=(0, *shape),
+            shape=(0, *shape) if whole is None else whole,
             chunks=(records, *(max(size, 1) for size in shape)),
             dtype=variable.values.dtype,
             fill_value=0 if variable.values.dtype == np.uint8 else np.nan,
             dimension_names=(TIME, *variable.dimensions),
             attributes=dict(variable.attributes),
         )
+        return array
+
+
+def _row_of_checksums(
+    time: float, record: Mapping[str, Variable], names: Sequence[str]
+) -> Variable:
+    """Return the checksums of a record, in the columns of the variables ``names``."""
+    found = np.full(len(names), np.nan)
+    found[1] = checksum_of(time, TIME, np.array(time))
+    for column, name in enumerate(names):
+        if name in record:
+            found[column] = checksum_of(time, name, np.asarray(record[name].values))
+    found[0] = checksum_of(0.0, CHECKSUM, found[1:])
+    return Variable(found, ("checked",), CHECKSUM_ATTRIBUTES)
 
 
 def record_checksum(time: float, record: Mapping[str, Variable]) -> int:

@@ -10,8 +10,10 @@ from mfpde.runs.observer import Observer
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StoppingCondition
 from mfpde.settings.settings import Settings
+from mfpde.solver.preparation import PreparedRun, prepared
 from mfpde.solver.solve import solve
 from mfpde.storage.checkpoint_record import StoredCheckpoint
+from mfpde.storage.new_store import emptied
 from mfpde.storage.run_writer import RunWriter
 
 
@@ -36,6 +38,29 @@ def solved(
     )
 
 
+def prepared_anew(settings: Settings) -> PreparedRun:
+    """Prepare what ``settings`` describe, to be stored by :func:`stored_whole`."""
+    return prepared(
+        settings.build_dynamics(), settings.build_start(), **settings.solve_arguments()
+    )
+
+
+def stored_whole(path: str | Path, settings: Settings, run: Run) -> None:
+    """Write the whole run that ``settings`` describe, in place of what is at ``path``."""
+    emptied(Path(path))
+    _writer(path, settings).save_all(run)
+
+
+def _writer(path: str | Path, settings: Settings) -> RunWriter:
+    return RunWriter(
+        path,
+        settings.build_dynamics(),
+        settings.build_geometry(),
+        settings=settings,
+        overwrite=True,
+    )
+
+
 def solved_anew(path: str | Path, settings: Settings) -> Run:
     """Solve what ``settings`` describe into the store at ``path``, in place of what is there.
 
@@ -44,11 +69,7 @@ def solved_anew(path: str | Path, settings: Settings) -> Run:
     FileExistsError
         If there is something else than the store of a run.
     """
-    geometry = settings.build_geometry()
-    writer = RunWriter(
-        path, settings.build_dynamics(), geometry, settings=settings, overwrite=True
-    )
-    return solved(settings, writer)
+    return solved(settings, _writer(path, settings))
 
 
 def resumed_exactly(

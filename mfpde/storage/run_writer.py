@@ -47,7 +47,7 @@ from mfpde.storage.equation_record import (
     layers_to_dict,
     stored_geometries,
 )
-from mfpde.storage.growing_store import CHECKPOINT, FINAL, GrowingStore
+from mfpde.storage.growing_store import CHECKPOINT, FINAL, GrowingStore, Variable
 from mfpde.storage.new_store import created_group
 from mfpde.storage.provenance import added_provenance
 from mfpde.storage.run_reader import existing_store
@@ -232,11 +232,35 @@ class RunWriter(Observer):
         ValueError
             If ``time`` is not after that of the last save.
         """
+        self._records.append(time, self._record(measure, diagnostics))
+
+    def _record(
+        self, measure: AnyMeasure, diagnostics: Mapping[str, Any]
+    ) -> dict[str, Variable]:
+        """Return a state, its diagnostics, and what was followed up to it, as variables."""
         record = state_variables(measure, self._grids.number_of(measure))
         for name, value in diagnostics.items():
             record[name] = diagnostic_variable(name, value, self._quantities)
-        self._records.append(time, record | self._tracked)
+        record |= self._tracked
         self._tracked = track_variables(None, "")
+        return record
+
+    def save_all(self, run: Run) -> None:
+        """Write all that was saved of a run, and its end, into a store without records."""
+        self.begin(run.quantities)
+        track = run.track
+        at = {} if track is None else {t: i for i, t in enumerate(track.times.tolist())}
+        records = []
+        for index, (time, state) in enumerate(zip(run.times, run.states, strict=True)):
+            row = {name: values[index] for name, values in run.diagnostics.items()}
+            if track is not None and float(time) in at:
+                self.follow(track, at[float(time)])
+            records.append(self._record(state, row))
+        if records:
+            self._records.append_all(run.times.tolist(), records)
+        for refinement in run.refinements:
+            self.refined(refinement)
+        self.finish(run)
 
     def follow(self, track: Tracker | Track, index: int = -1) -> None:
         """Add the tracked atoms of a save, by default the last one, to the next record."""
@@ -310,17 +334,7 @@ def save(
     first = run.states[0] if run.states else run.final
     geometry = None if isinstance(first, Atoms) else as_measure(first).geometry
     writer = RunWriter(path, run.dynamics, geometry, overwrite=overwrite, group=group)
-    writer.begin(run.quantities)
-    track = run.track
-    places = {} if track is None else {t: i for i, t in enumerate(track.times.tolist())}
-    for index, (time, state) in enumerate(zip(run.times, run.states, strict=True)):
-        row = {name: values[index] for name, values in run.diagnostics.items()}
-        if track is not None and float(time) in places:
-            writer.follow(track, places[float(time)])
-        writer.save(float(time), state, row)
-    for refinement in run.refinements:
-        writer.refined(refinement)
-    writer.finish(run)
+    writer.save_all(run)
 
 
 def _plain(value: Any) -> Any:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mfpde.settings.base import SettingsError
-from mfpde.sweeps.execution import Outcome, Task, execute
+from mfpde.sweeps.batches import execute
+from mfpde.sweeps.execution import Outcome, Task
 from mfpde.sweeps.record import RunRecord
 
 if TYPE_CHECKING:

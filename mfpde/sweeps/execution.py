@@ -1,15 +1,18 @@
 """The computation of a sweep's runs: tasks, and one run in the process that took its store.
 
 A run is computed by the process that holds the lock of its store, so never by two at a time;
-a process that is killed leaves the lock, and its run goes on from the last checkpoint.
+a process that is killed leaves the lock, and its run goes on from the last checkpoint.  Runs on
+small circles are computed together (:mod:`mfpde.sweeps.batches`); each is stored when it has
+ended, and one that has not by then begins again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -31,7 +34,14 @@ from mfpde.sweeps.run_summary import summary_of
 
 FAILURES = ("non_finite", "step_too_small")
 """Kinds of a run's end that are no result."""
+INTERRUPTED = "interrupted"
 MOST_NOTES = 5
+LARGEST_CIRCLE_TOGETHER = 1024
+"""Cells up to which runs are computed together: on more the calls that they share cost little."""
+FEWEST_TOGETHER = 4
+MOST_TOGETHER = 64
+TASKS_OF_A_PROCESS = 4
+"""Tasks of each of several processes, which end at about the same time so."""
 
 
 class Outcome(NamedTuple):
@@ -55,71 +65,121 @@ class Task(NamedTuple):
 
 
 def tasks_of(
-    pending: Sequence[PlannedRun], folder: SweepFolder, *, retry_failed: bool
+    pending: Sequence[PlannedRun],
+    folder: SweepFolder,
+    *,
+    retry_failed: bool,
+    processes: int = 1,
 ) -> list[Task]:
-    """Return the tasks that compute the ``pending`` runs.
+    """Return the tasks by which ``processes`` compute the ``pending`` runs.
 
-    Every run is a task of its own.  This is the one place that decides it: runs that are faster
-    together belong in one task, and :func:`execute` computes what a task holds.
+    Runs on equal small circles are in tasks of up to 64, as many as give each process several;
+    every other run is a task of its own.
     """
-    return [Task((run,), folder, retry_failed) for run in pending]
+    alike: dict[str, list[PlannedRun]] = {}
+    for run in pending:
+        alike.setdefault(_circle_of(run) or run.name, []).append(run)
+    tasks = []
+    for runs in alike.values():
+        share = -(-len(runs) // (processes * TASKS_OF_A_PROCESS))
+        most = MOST_TOGETHER if processes == 1 else min(share, MOST_TOGETHER)
+        size = most if min(most, len(runs)) >= FEWEST_TOGETHER else 1
+        tasks += [
+            Task(tuple(runs[first : first + size]), folder, retry_failed)
+            for first in range(0, len(runs), size)
+        ]
+    return tasks
 
 
-def execute(task: Task) -> list[Outcome]:
-    """Compute the runs of a task that have not ended, and record how they ended."""
-    return [
-        executed(run, task.folder, retry_failed=task.retry_failed) for run in task.runs
-    ]
+def _circle_of(run: PlannedRun) -> str | None:
+    """The small circle on which a run may advance with others; None if it has none."""
+    settings = json.loads(run.settings)
+    geometry, solve = settings["geometry"], settings.get("solve") or {}
+    if geometry.get("kind") != "circle" or settings.get("layers"):
+        return None
+    if solve.get("refine") or solve.get("atoms") == "exact":
+        return None
+    cells = geometry.get("cells")
+    is_small = isinstance(cells, int) and cells <= LARGEST_CIRCLE_TOGETHER
+    return f"circle of {cells} cells" if is_small else None
 
 
-def executed(
-    run: PlannedRun, folder: SweepFolder, *, retry_failed: bool = False
-) -> Outcome:
-    """Compute one run, unless it has ended or another process is at it, and record its end."""
+def taken_up(
+    run: PlannedRun, folder: SweepFolder, *, retry_failed: bool
+) -> TakenRun | Outcome:
+    """Take the store of a run, or say why there is nothing to compute."""
     store = folder.store(run.name)
     store.mkdir(parents=True, exist_ok=True)
     try:
         claim(store)
     except StoreError:
         return Outcome(run.name, "elsewhere")
-    try:
-        there = folder.record(run.name)
-        if there is not None and not (retry_failed and there.state == "failed"):
-            # A note may be left by a process that was killed right after its record.
-            folder.end(run.name)
-            return Outcome(run.name, there.state)
-        record = _recorded(run, folder, anew=there is not None)
-        folder.keep(record)
+    there = folder.record(run.name)
+    if there is not None and not (retry_failed and there.state == "failed"):
+        # A note may be left by a process that was killed right after its record.
         folder.end(run.name)
-        return Outcome(run.name, record.state)
-    finally:
         release(store)
+        return Outcome(run.name, there.state)
+    return TakenRun(run, folder, anew=there is not None)
 
 
-def _recorded(run: PlannedRun, folder: SweepFolder, *, anew: bool) -> RunRecord:
-    """Compute a run and return its record; what goes wrong is recorded too."""
-    attempts: tuple[str, ...] = ()
-    store = folder.store(run.name)
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        try:
-            settings = run.built()
-            attempt = "begun" if anew else _attempt(store)
-            attempts = folder.begin(run.name, attempt)
-            ended = _computed(store, settings, attempt)
-            summary = summary_of(ended)
-        # Whatever ends one run, the others go on.
-        except Exception as error:
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(frame.filename).name}:{frame.lineno}"
-            what = f"{type(error).__name__}: {' '.join(str(error).split())} ({where})"
-            return RunRecord(run.name, "failed", what, attempts)
-    notes = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in warned))
-    if ended.stop.kind in FAILURES:
-        return RunRecord(
-            run.name, "failed", ended.reason, attempts, summary, notes[:MOST_NOTES]
-        )
-    return RunRecord(run.name, "finished", "", attempts, summary, notes[:MOST_NOTES])
+class TakenRun:
+    """A run whose store this process holds, which has to be computed.
+
+    Attributes
+    ----------
+    run, folder, store
+        The run, the folder of its sweep, its store.
+    attempt
+        How it has to be computed, as a :class:`RunRecord` says it.
+    """
+
+    def __init__(self, run: PlannedRun, folder: SweepFolder, *, anew: bool) -> None:
+        self.run, self.folder = run, folder
+        self.store = folder.store(run.name)
+        self.attempt = "begun" if anew else _attempt(self.store)
+        self._attempts: tuple[str, ...] = ()
+
+    def begin(self) -> None:
+        """Note, once, that the run is computed now."""
+        if not self._attempts:
+            self._attempts = self.folder.begin(self.run.name, self.attempt)
+
+    def computed(self) -> Run:
+        """Compute the run, of which the store then holds everything."""
+        settings = self.run.built()
+        self.begin()
+        return _computed(self.store, settings, self.attempt)
+
+    def ended(self, compute: Callable[[], Run]) -> Outcome:
+        """Let ``compute`` give the whole run, and record it, or what went wrong."""
+        record = self._recorded(compute)
+        self.folder.keep(record)
+        self.folder.end(self.run.name)
+        return Outcome(self.run.name, record.state)
+
+    def _recorded(self, compute: Callable[[], Run]) -> RunRecord:
+        name = self.run.name
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            try:
+                ended = compute()
+                if ended.stop.kind == INTERRUPTED:
+                    raise KeyboardInterrupt
+                summary = summary_of(ended)
+            # Whatever ends one run, the others go on.
+            except Exception as error:
+                frame = traceback.extract_tb(error.__traceback__)[-1]
+                where = f"{Path(frame.filename).name}:{frame.lineno}"
+                what = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                return RunRecord(name, "failed", f"{what} ({where})", self._attempts)
+        notes = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in warned))
+        notes = notes[:MOST_NOTES]
+        if ended.stop.kind in FAILURES:
+            return RunRecord(
+                name, "failed", ended.reason, self._attempts, summary, notes
+            )
+        return RunRecord(name, "finished", "", self._attempts, summary, notes)
 
 
 def _attempt(store: Path) -> str:
@@ -128,7 +188,7 @@ def _attempt(store: Path) -> str:
         return "begun"
     with contextlib.suppress(StoreError, FileNotFoundError):
         stop = stored_stop(store)
-        if stop is not None and stop.kind != "interrupted":
+        if stop is not None and stop.kind != INTERRUPTED:
             return "read"
         if stored_checkpoint(store) is not None or was_just_begun(store):
             return "resumed"

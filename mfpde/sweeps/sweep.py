@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mfpde.arrays import LARGEST_COUNT, shown, whole_number
 from mfpde.notebook import Printed
@@ -31,6 +31,7 @@ from mfpde.sweeps.table import dataset_of, write_table
 
 if TYPE_CHECKING:
     import xarray as xr
+    from distributed import Client
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -276,16 +277,14 @@ class Sweep(Printed):
     def _engine(
         self, workers: int, scheduler: str | None, pending: int
     ) -> Iterator[Engine]:
-        if not pending:
-            yield in_this_process
-        elif scheduler is not None:
+        if scheduler is not None and pending:
             with workers_of(scheduler) as client:
-                yield lambda tasks, wait: on_workers(client, tasks, wait)
-        elif workers > 1:
+                yield _engine_of(client)
+        elif workers > 1 and pending:
             with workers_here(min(workers, pending)) as client:
-                yield lambda tasks, wait: on_workers(client, tasks, wait)
+                yield _engine_of(client)
         else:
-            yield in_this_process
+            yield Engine(in_this_process, 1)
 
     def _computed(
         self,
@@ -298,9 +297,14 @@ class Sweep(Printed):
         """Compute the pending runs; those that other processes hold are asked for again."""
         until: float | None = None
         while pending:
-            tasks = tasks_of(pending, self._folder, retry_failed=retry_failed)
+            tasks = tasks_of(
+                pending,
+                self._folder,
+                retry_failed=retry_failed,
+                processes=engine.processes,
+            )
             elsewhere = []
-            for outcome in engine(tasks, wait):
+            for outcome in engine.computed(tasks, wait):
                 if outcome.state == "elsewhere":
                     elsewhere.append(self._by_name[outcome.name])
                 else:
@@ -313,10 +317,17 @@ class Sweep(Printed):
             time.sleep(0.5)
 
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+class Engine(NamedTuple):
+    """What computes tasks, and by how many processes."""
 
-    Engine = Callable[[Sequence[Task], Wait], Iterator[Outcome]]
+    computed: Callable[[Sequence[Task], Wait], Iterator[Outcome]]
+    processes: int
+
+
+def _engine_of(client: Client) -> Engine:
+    threads: Any = client.nthreads
+    processes = max(len(threads()), 1)
+    return Engine(lambda tasks, wait: on_workers(client, tasks, wait), processes)
 
 
 def _is_pending(record: RunRecord | None, retry_failed: bool) -> bool:
