@@ -1,7 +1,4 @@
-"""Atoms and particles on a picture of the sphere.
-
-Atoms that a search finds in a density: positions, masses arrived and on their way.
-"""
+"""Atoms and particles on a picture of the sphere, with masses arrived and on their way."""
 
 from __future__ import annotations
 
