@@ -334,6 +334,23 @@ def test_two_layers_are_two_runs(geometry, transport) -> None:
     assert whole.equation is pairs[1][0]
 
 
+def test_a_layer_begins_spectral_only_where_the_density_is_resolved() -> None:
+    neurons = mfpde.Perceptron.random(2, 3, seed=1)
+    one = mfpde.MeanFieldEquation(mfpde.Attention(4.0), neurons, direction="ascent")
+    start = mfpde.perturbed_uniform(mfpde.Sphere(32), 0.3)
+    layers = mfpde.Layers([(one, 3.0), (one, 0.5)])
+    whole = mfpde.solve(layers, start, save_at=[3.5])
+    first = mfpde.solve(one, start, t_end=3.0, save_at=[3.0])
+    second = mfpde.solve(one, first.final, t_end=0.5, save_at=[0.5])
+    left = whole.statistics["spectral_until"]
+    assert left == first.statistics["spectral_until"] < 3.0
+    assert second.statistics["spectral_until"] == 0.0
+    ends = (whole.final.density.values, second.final.density.values)
+    assert np.abs(ends[0] - ends[1]).max() <= 1e-12
+    rejected = [run.statistics["rejected"] for run in (whole, first, second)]
+    assert rejected[0] == rejected[1] + rejected[2]
+
+
 def test_semi_lagrangian_layers_are_two_runs_of_a_smooth_density() -> None:
     pairs = []
     for seed, direction in ((1, "ascent"), (2, "descent")):

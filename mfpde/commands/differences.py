@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mfpde.commands.report import is_zonal, zonal_distance
+from mfpde.commands.report import zonal_distance
 from mfpde.detection import concentration
 from mfpde.measures.measure import Atoms, as_measure
-from mfpde.measures.wasserstein import wasserstein_report
+from mfpde.measures.wasserstein import is_zonal, wasserstein_report
 from mfpde.runs.run import Run
 from mfpde.storage import load, stored_provenance, stored_settings
 

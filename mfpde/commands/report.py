@@ -20,7 +20,7 @@ from mfpde.detection import concentration
 from mfpde.measures.circle_transport import polar_distance
 from mfpde.measures.distributions import PolarDistribution
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.measures.wasserstein import wasserstein_report
+from mfpde.measures.wasserstein import is_zonal, wasserstein_report
 from mfpde.particles import solve_particles
 from mfpde.runs.citations import cite as entries_of
 from mfpde.runs.layers import largest_diffusion, layer_before
@@ -29,13 +29,6 @@ from mfpde.runs.wall_times import PARTS
 from mfpde.settings.settings import Settings, SettingsError
 from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
 from mfpde.storage import PARTICLES, has_particles, load, save, stored_provenance
-
-
-def is_zonal(measure: AnyMeasure) -> bool:
-    """Whether ``measure`` lives on a zonal grid."""
-    if isinstance(measure, Atoms):
-        return False
-    return as_measure(measure).geometry.axis is not None
 
 
 def zonal_distance(a: AnyMeasure, b: AnyMeasure, *, order: int = 1) -> float:

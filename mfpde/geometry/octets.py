@@ -63,12 +63,8 @@ _lowered: Any = lower_builtin
 _OCTET = _types("Octet")
 
 
-def _model(manager: Any, of_type: Any) -> Any:
-    """Return numba's model of an octet: a plain vector of eight numbers."""
-    return _primitive(manager, of_type, _NUMBERS)
-
-
-register_model(OctetType)(_model)
+# A plain vector of eight numbers.
+register_model(OctetType)(lambda *of_type: _primitive(*of_type, _NUMBERS))
 
 
 def octets(count: int) -> int:

@@ -145,7 +145,7 @@ def wasserstein_report(
     a, b = with_spread_atoms(a), with_spread_atoms(b)
     if on_circle(a):
         return _on_circles(a, b, order)
-    if _on_zonal_grid(a) or _on_zonal_grid(b):
+    if is_zonal(a) or is_zonal(b):
         return _between_zonal(a, b, order)
     return _between_points(a, b, _Choices(order, method, support))
 
@@ -183,7 +183,8 @@ def _on_circles(a: AnyMeasure, b: AnyMeasure, order: int) -> WassersteinReport:
     return WassersteinReport(value, order, "circle", sizes, ROUNDING[order])
 
 
-def _on_zonal_grid(measure: AnyMeasure) -> bool:
+def is_zonal(measure: AnyMeasure) -> bool:
+    """Whether ``measure`` lives on a zonal grid."""
     if isinstance(measure, Atoms):
         return False
     return as_measure(measure).geometry.axis is not None
@@ -194,7 +195,7 @@ def _between_zonal(a: AnyMeasure, b: AnyMeasure, order: int) -> WassersteinRepor
         is_polar = isinstance(measure, Atoms) and bool(
             (np.linalg.norm(measure.points[:, :-1], axis=1) < ON_AXIS).all()
         )
-        if not (is_polar or _on_zonal_grid(measure)):
+        if not (is_polar or is_zonal(measure)):
             raise ValueError(
                 f"{name} is no zonal measure, but the other one is: compare atoms with "
                 "mfpde.quantized(zonal_measure, n), or rings of atoms as a Measure on a "

@@ -1,7 +1,4 @@
-"""Atoms and particles on a picture of the sphere.
-
-Atoms that a search finds in a density: positions, masses arrived and on their way.
-"""
+"""Atoms and particles on a picture of the sphere, with masses arrived and on their way."""
 
 from __future__ import annotations
 
@@ -23,6 +20,11 @@ WRITTEN_ON_ITS_WAY = 5e-4
 """Mass on its way to an atom that is written beside what has arrived."""
 DRAWN_SHARE = 0.1
 """Share of a basin on its way to its atom above which the whole basin is drawn too."""
+MOST_DISCS = 20
+MOST_MASS_LABELS = 8
+AREA_OF_DOT = 6.0
+FAINTEST, DARKEST, DARK_DOTS = 0.25, 0.8, 400
+_LABEL_SIZE = (0.4, 0.2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +90,6 @@ def regions_found(report: ConcentrationReport) -> FoundAtoms:
         np.array([region.arriving_mass for region in found]),
     )
 
-
-MOST_DISCS = 20
-MOST_MASS_LABELS = 8
-AREA_OF_DOT = 6.0
-FAINTEST, DARKEST, DARK_DOTS = 0.25, 0.8, 400
-_LABEL_SIZE = (0.4, 0.2)
 
 Marked = tuple[Atoms, FoundAtoms]
 """The atoms that a measure carries, and those found in it."""

@@ -107,7 +107,15 @@ def sides_towards(mean: FloatArray) -> tuple[Side, Side]:
 
 def sides_of(measure: AnyMeasure) -> tuple[Side, Side]:
     """Two opposite views of a measure, the first onto the middle of its mass if it has one."""
-    return sides_towards(_middle(measure))
+    whole = atoms_of(measure)
+    mean = whole.masses @ whole.points if len(whole) else np.zeros(3)
+    density = density_of(measure)
+    mass = whole.total_mass
+    if density is not None:
+        points = density.geometry.points.reshape(-1, 3)
+        mean = mean + density.masses.ravel() @ points
+        mass += density.total_mass
+    return sides_towards(np.asarray(mean / max(mass, 1e-300)))
 
 
 def sides_from(longitude: float, latitude: float) -> tuple[Side, Side]:
@@ -129,19 +137,6 @@ def _pair(name: str, values: object) -> tuple[float, float]:
             f"{LARGEST_ANGLE:g} radians"
         )
     return float(given[0]), float(given[1])
-
-
-def _middle(measure: AnyMeasure) -> FloatArray:
-    """Mean of the measure, (3,), as a share of its mass."""
-    whole = atoms_of(measure)
-    mean = whole.masses @ whole.points if len(whole) else np.zeros(3)
-    density = density_of(measure)
-    mass = whole.total_mass
-    if density is not None:
-        points = density.geometry.points.reshape(-1, 3)
-        mean = mean + density.masses.ravel() @ points
-        mass += density.total_mass
-    return np.asarray(mean / max(mass, 1e-300))
 
 
 def add_globe_bar(

@@ -56,15 +56,7 @@ class Discretization:
         """
         phase = self.smooth_phase(atoms=atoms)
         is_smooth = phase is not None and phase.resolves(geometry, masses)
-        return self.in_phase(is_smooth=is_smooth)
-
-    def in_phase(self, *, is_smooth: bool) -> Discretization:
-        """Return the same way to solve in the scheme's smooth phase, or after it."""
         return replace(self, is_smooth=is_smooth)
-
-    def check(self, equation: MeanFieldEquation, geometry: Geometry) -> None:
-        """Raise ``ValueError`` if ``equation`` cannot be solved like this on ``geometry``."""
-        self.scheme.transport(equation.on(geometry))
 
     def on(self, geometry: Geometry) -> Stepping:
         """Return the time stepper on ``geometry``, and the exact atoms if there are any."""
@@ -202,7 +194,7 @@ class Course:
             reason = loop.go_on(self._present_conditions)
 
     def _leave_smooth_phase(self, loop: TimeLoop) -> None:
-        self.discretization = self.discretization.in_phase(is_smooth=False)
+        self.discretization = replace(self.discretization, is_smooth=False)
         geometry = loop.stepper.transport.grid.geometry
         loop.leave_smooth_phase(self.discretization.on(geometry))
 

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -198,7 +198,7 @@ def prepared(
         discretization = Discretization(first_equation, scheme, rtol, atoms == "exact")
         if layers is not None:
             # The finest of the layers decides, before any work.
-            for_each_layer(layers, lambda layer: discretization.check(layer, geometry))
+            for_each_layer(layers, lambda e: scheme.transport(e.on(geometry)))
         discretization = _in_phase(discretization, measure, resume_from)
         stepping = discretization.on(present)
         exact = stepping.atoms
@@ -303,7 +303,7 @@ def _in_phase(
         return discretization.at_first(
             density.geometry, density.masses, atoms=len(start.atoms)
         )
-    return discretization.in_phase(is_smooth=bool(resume_from.numbers["is_smooth"]))
+    return replace(discretization, is_smooth=bool(resume_from.numbers["is_smooth"]))
 
 
 def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:

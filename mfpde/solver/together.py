@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +52,7 @@ def kind_of_run(run: PreparedRun) -> Hashable | None:
     if loop.atoms is not None or len(run.start.atoms):
         return None
     geometry = loop.stepper.transport.grid.geometry
-    later = course.discretization.in_phase(is_smooth=False).on(geometry)
+    later = replace(course.discretization, is_smooth=False).on(geometry)
     return kind_of_row(later.stepper.transport)
 
 

@@ -51,16 +51,8 @@ def rotation_modes(
 ) -> FloatArray:
     """Orthonormal basis of the displacements of atoms by the equation's rotations.
 
-    Parameters
-    ----------
-    equation
-        The equation.
-    points, frames
-        The atoms (n, d) and their tangent frames (n, d - 1, d).
-
-    Returns
-    -------
-    Columns of tangent coordinates, (n (d - 1), k); k = 0 without symmetry.
+    Columns of tangent coordinates, (n (d - 1), k), k = 0 without symmetry, of atoms with
+    ``points`` (n, d) and tangent ``frames`` (n, d - 1, d).
     """
     neurons = equation.perceptrons
     if len(neurons) < len(equation.externals) or equation.heads:

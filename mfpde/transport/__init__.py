@@ -51,6 +51,11 @@ __all__ = [
 LARGEST_DONOR_BLENDED_DIMENSION = 30
 
 
+def _resolves_all(geometry: Geometry, masses: FloatArray) -> bool:
+    del geometry, masses
+    return True
+
+
 @dataclass(frozen=True)
 class Scheme:
     """A ``transport`` for one geometry by its ``name``; it brings its own step.
@@ -69,7 +74,7 @@ class Scheme:
     tolerance_share: float = 0.1
     keeps_energy_monotone: bool = False
     while_smooth: Scheme | None = None
-    resolves: Callable[[Geometry, FloatArray], bool] = lambda geometry, masses: True
+    resolves: Callable[[Geometry, FloatArray], bool] = _resolves_all
 
 
 _SCHEMES: dict[type[Geometry], dict[str, Scheme]] = {}

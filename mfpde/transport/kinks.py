@@ -30,12 +30,16 @@ _SAME_PLANE = 1e-12
 @lru_cache(maxsize=8)
 def withheld_velocity(grid: GridEquation) -> FloatArray:
     """Part of the external velocity that does not move donors, (directions, *shape)."""
-    points, half_edges = grid.geometry.points, grid.geometry.half_edges
-    held = np.zeros(points.shape)
+    geometry = grid.geometry
+    held = np.zeros(geometry.points.shape)
     for term in grid.externals:
-        held += withheld_drift(term, points, half_edges, grid.sign)
-    along = np.einsum("a...i,...i->a...", grid.geometry.tangents, held)
-    return read_only(np.asarray(grid.sign * along))
+        held += withheld_drift(term, geometry.points, geometry.half_edges, grid.sign)
+    flat = held.reshape(-1, geometry.dimension)
+    cells = np.unique(np.flatnonzero(flat) // geometry.dimension)
+    tangents = geometry.tangents.reshape(-1, *flat.shape)[:, cells]
+    along = np.full((len(tangents), len(flat)), grid.sign * 0.0)
+    along[:, cells] = grid.sign * np.einsum("ani,ni->an", tangents, flat[cells])
+    return read_only(along.reshape(-1, *geometry.shape))
 
 
 def withheld_drift(
@@ -62,16 +66,16 @@ def withheld_drift(
     parts = term.kinked_parts
     if parts is None:
         return held
-    places, held_there = (
-        points.reshape(-1, points.shape[-1]),
-        held.reshape(-1, points.shape[-1]),
-    )
+    dimension = points.shape[-1]
+    places, held_there = points.reshape(-1, dimension), held.reshape(-1, dimension)
     jumps = half_edges.reshape(len(half_edges), *places.shape)
     heights = parts.heights(places)
-    longest = (1 + 2 * ON_A_FACE) * np.sqrt((jumps**2).sum(axis=-1).max())
+    # At least the length of the longest jump.
+    longest = np.sqrt(dimension) * np.abs(jumps).max()
     for k, normal in enumerate(parts.normals):
         # Only there it may be closer than jumps are long.
-        height, reached = heights[:, k], longest * np.linalg.norm(normal)
+        height = heights[:, k]
+        reached = (1 + 2 * ON_A_FACE) * longest * np.linalg.norm(normal)
         close = np.flatnonzero((height > 0) & (height < reached))
         centres, edges, beyond = places[close], jumps[:, close], height[close]
         vectors = tangential(np.broadcast_to(parts.vectors[k], centres.shape), centres)
