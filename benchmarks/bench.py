@@ -2,13 +2,20 @@
 
     python benchmarks/bench.py [--only PART ...] [--quick] [--folder FOLDER]
 
-Prints each figure as it is found, and writes ``results.json`` and ``results.md``.  With
-``--quick`` each part does its smallest problem, to see that it runs.
+Each part runs in a process of its own.  Prints each figure as it is found, and writes
+``results.json`` and ``results.md`` after each part; a part that fails is a row that says why,
+the others go on, and the exit code is 3.  With ``--quick`` each part does its smallest problem,
+to see that it runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import math
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -22,6 +29,9 @@ from results_table import Row, in_turns, write_json, write_table
 from mfpde import Sphere
 
 HERE = Path(__file__).resolve().parent
+ROW = "row: "
+FAILED = "failed"
+"""In place of the unit of a part that could not be measured."""
 
 
 def peers(*, quick: bool) -> Iterator[Row]:
@@ -67,21 +77,55 @@ PARTS: dict[str, Callable[..., Iterator[Row]]] = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, print, and write."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and write; return 0, or 3 if a part failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--folder", type=Path, default=HERE)
+    # What a process of its own is asked for.
+    parser.add_argument("--rows-of", choices=PARTS, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
-    found = []
+    if given.rows_of is not None:
+        for row in PARTS[given.rows_of](quick=given.quick):
+            print(ROW + json.dumps(row), flush=True)
+        return 0
+    found, failed = [], []
     for name in given.only:
-        for row in PARTS[name](quick=given.quick):
+        for row in measured(name, quick=given.quick):
             found.append(row)
             print(name, *row.cells(), sep="  ", flush=True)
-    write_json(found, given.folder / "results.json")
-    write_table(found, given.folder / "results.md")
+            if row.unit == FAILED:
+                failed.append(name)
+        write_json(found, given.folder / "results.json")
+        write_table(found, given.folder / "results.md")
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 3 if failed else 0
+
+
+def measured(name: str, *, quick: bool) -> Iterator[Row]:
+    """Yield the rows of a part as its process finds them, at last why it failed if it did."""
+    command = [sys.executable, __file__, "--rows-of", name]
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            [*command, "--quick"] if quick else command,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as process,
+    ):
+        for line in process.stdout or ():
+            # Libraries say things of their own.
+            if line.startswith(ROW):
+                yield Row(*json.loads(line.removeprefix(ROW)))
+        code = process.wait()
+        if code:
+            errors.seek(0)
+            why = (errors.read().strip().splitlines() or [f"exit code {code}"])[-1]
+            yield Row(name.capitalize(), name, math.nan, FAILED, remark=why[:200])
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

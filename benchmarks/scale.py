@@ -24,6 +24,7 @@ import mfpde
 PART = "Scale"
 MEMORY = 8 * 2**30
 SECONDS = 600
+SPHERE_PARTICLES = "spectral particles on S^2, beta = 8, ReLU, to t = 20"
 
 
 def _sphere(rings: int) -> object:
@@ -70,6 +71,16 @@ def _particles(count: float) -> object:
     return mfpde.solve_particles(equation, start, method="spectral", **settings)
 
 
+def _particles_on_sphere(count: float) -> object:
+    start = mfpde.perturbed_uniform(mfpde.Sphere(64), 0.3)
+    neurons = mfpde.Perceptron.random(3, 3, seed=111)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(8.0), neurons, direction="ascent"
+    )
+    settings = {"t_end": 20.0, "save_at": [20.0], "count": int(count)}
+    return mfpde.solve_particles(equation, start, method="spectral", **settings)
+
+
 PROBLEMS: dict[str, tuple[Callable[[float], object], tuple[float, ...]]] = {
     "S^2 to t = .5, rings": (_sphere, (128, 1024)),
     "S^1, 8192 cells to t = 20, beta": (_hot_circle, (10.0, 1000.0)),
@@ -77,7 +88,10 @@ PROBLEMS: dict[str, tuple[Callable[[float], object], tuple[float, ...]]] = {
     "zonal, 4096 cells to t = 5, d": (_dimension, (8, 2048)),
     "S^1, ReLU with a dead zone, t": (_dead_zones, (1e2, 1e4)),
     "spectral particles on S^1 to t = 5": (_particles, (1e4, 1e6)),
+    SPHERE_PARTICLES: (_particles_on_sphere, (1e4, 1e5, 1e6)),
 }
+TARGETS = {(SPHERE_PARTICLES, 1e5): 30.0, (SPHERE_PARTICLES, 1e6): 360.0}
+"""Seconds."""
 
 
 def alone(name: str, size: float) -> tuple[float, float, str]:
@@ -131,6 +145,9 @@ def rows(*, quick: bool = False) -> Iterator[Row]:
             what = f"{name} {size:g}"
             remark = f"{took:.3g} s, {end}".replace("|", "/")
             yield Row(PART, f"{what}: time", took / smallest, remark=remark)
+            if (name, size) in TARGETS:
+                target = TARGETS[name, size]
+                yield Row(PART, f"{what}: seconds", took, "s", target=target)
             yield Row(PART, f"{what}: memory", held / 2**30, "GB", target=8.0)
 
 

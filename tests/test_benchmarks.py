@@ -30,6 +30,27 @@ def test_each_row_is_printed_and_written(scripts, tmp_path, capsys):
         assert f"| {row['what']} |" in table
 
 
+def test_a_part_that_fails_is_told_and_the_others_go_on(
+    scripts, tmp_path, monkeypatch, capsys
+):
+    import bench
+
+    script = tmp_path / "failing.py"
+    script.write_text(
+        "import json, sys\n"
+        "print('row:', json.dumps(['A part', 'first', 1.0]))\n"
+        "if 'steps' in sys.argv: raise SystemExit('no such luck')\n"
+    )
+    monkeypatch.setattr(bench, "__file__", str(script))
+    only = ["--only", "growth", "steps", "scale"]
+    assert bench.main(["--quick", *only, "--folder", str(tmp_path)]) == 3
+    rows = json.loads((tmp_path / "results.json").read_text())
+    assert [row["what"] for row in rows] == ["first", "first", "steps", "first"]
+    assert rows[2]["value"] is None
+    assert rows[2]["remark"] == "no such luck"
+    assert capsys.readouterr().err == "failed: steps\n"
+
+
 def test_the_winds_of_the_suite_bring_their_tracers_back(scripts):
     """By paths of the flow itself: what is left of the errors is the transport's."""
     import transport_suite

@@ -18,6 +18,8 @@ import mfpde
 from mfpde.commands.command_line import main
 from mfpde.storage import RunWriter, StoreError, load, save
 from mfpde.storage.attributes import FORMAT, note
+from mfpde.storage.growing_store import GrowingStore, Variable
+from mfpde.storage.record_reader import read_dataset
 
 EQUATION = mfpde.MeanFieldEquation(
     mfpde.Attention(3.0), mfpde.Perceptron([[1.0, 0.0]], [0.4]), direction="ascent"
@@ -315,6 +317,50 @@ def test_one_save_alone_is_skipped(copy, file) -> None:
     assert kept.times.tolist() == whole.times[skipped:].tolist()
 
 
+def changed_at(place: Path, index: int | tuple[int, ...]) -> None:
+    """Change a number of an array by its last bit."""
+    array = zarr.open_array(place, mode="r+")
+    values = np.asarray(array[...])
+    values[index] = np.nextafter(values[index], 1e9)
+    array[...] = values
+
+
+def test_a_time_that_was_changed_is_named(copy) -> None:
+    changed_at(copy / "time", 3)
+    with pytest.raises(StoreError, match=r"x.zarr/time/c/0 is damaged: 1 of"):
+        load(copy)
+
+
+def test_a_checksum_that_was_changed_is_named(copy) -> None:
+    """And not the variable whose checksum it is."""
+    changed_at(copy / "checksum", (2, 4))
+    with pytest.raises(StoreError, match=r"x.zarr/checksum/c/0/0 is damaged: 1 of"):
+        load(copy)
+
+
+def test_a_coordinate_that_was_changed_is_named(copy) -> None:
+    changed_at(copy / "angle", 7)
+    with pytest.raises(StoreError, match=r"angle/c/0 is damaged: it does not hold"):
+        load(copy)
+
+
+def test_errors_of_stores_are_of_one_line() -> None:
+    assert str(StoreError("what zarr\n  said")) == "what zarr said"
+
+
+def test_a_record_leaves_nothing_of_one_that_was_cut_away(tmp_path) -> None:
+    """Its chunk is there, and holds numbers that the next record may not give."""
+    group = zarr.create_group(str(tmp_path / "x.zarr"))
+    records = GrowingStore(group)
+    for time in range(3):
+        records.append(float(time), {"a": Variable(np.array(7.0 + time))})
+    cut = GrowingStore(zarr.open_group(str(tmp_path / "x.zarr")), saves=2)
+    cut.append(5.0, {"b": Variable(np.array(1.0))})
+    cut.append(6.0, {"a": Variable(np.array(3.0))})
+    found = read_dataset(zarr.open_group(str(tmp_path / "x.zarr")))
+    np.testing.assert_array_equal(found["a"], [7.0, 8.0, np.nan, 3.0])
+
+
 def test_times_that_are_missing_at_the_end_are_noticed(copy) -> None:
     """Of arrays that are longer than the times a killed process leaves one record."""
     place = copy / "time" / "zarr.json"
@@ -327,7 +373,10 @@ def test_times_that_are_missing_at_the_end_are_noticed(copy) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["settings", "stop_kind", "final_time", "statistics", "junctions", "events"],
+    [
+        *("settings", "stop_kind", "final_time", "statistics"),
+        *("junctions", "events", "provenance"),
+    ],
 )
 def test_an_attribute_that_was_changed_on_disk_is_refused(copy, name) -> None:
     place = copy / "zarr.json"

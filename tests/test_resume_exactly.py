@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from mfpde.runs.wall_times import PARTS
 from mfpde.solver import going_on
 from mfpde.solver.time_loop import TimeLoop
 from mfpde.storage import RunWriter, StoreError, load, stored_checkpoint
+from mfpde.storage.attributes import note
 from mfpde.storage.checkpoint_record import checkpoint_file, write_checkpoint
 
 CIRCLE = """
@@ -348,6 +350,26 @@ def test_a_checkpoint_runs_no_code(tmp_path) -> None:
     assert not (tmp_path / "touched").exists()
 
 
+def test_a_checkpoint_of_another_grid_is_refused(tmp_path) -> None:
+    """Its digest is right: someone has made it so."""
+    path = tmp_path / "x.zarr"
+    killed_after(4, path)
+    stored = stored_checkpoint(path)
+    other = replace(stored.checkpoint, geometry=mfpde.Circle(32))
+    write_checkpoint(path, other, stored.noted)
+    with pytest.raises(StoreError, match=r"state is damaged: arrays of the shapes"):
+        stored_checkpoint(path)
+
+
+def test_a_checkpoint_without_its_saves_is_refused(tmp_path) -> None:
+    path = tmp_path / "x.zarr"
+    killed_after(4, path)
+    stored = stored_checkpoint(path)
+    write_checkpoint(path, replace(stored.checkpoint, saves=9), stored.noted)
+    with pytest.raises(StoreError, match=r"after 9 saves, of which there are 4"):
+        stored_checkpoint(path)
+
+
 @pytest.fixture
 def killed(tmp_path, monkeypatch) -> str:
     """Return the store of a killed ``mfpde run`` in the working directory."""
@@ -365,6 +387,19 @@ def killed(tmp_path, monkeypatch) -> str:
         with pytest.raises(KilledError):
             main(["run", "run.toml", "--quiet", "--out", "x.zarr"])
     return "x.zarr"
+
+
+def test_a_run_whose_settings_give_another_equation_is_not_resumed(
+    killed, capsys
+) -> None:
+    group = zarr.open_group(killed, mode="r+")
+    settings = json.loads(str(group.attrs["settings"]))
+    settings["attention"]["beta"] = 3.5
+    note(group, {"settings": json.dumps(settings)})
+    assert main(["resume", killed, "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "another equation than the one it was begun with" in said
 
 
 @pytest.mark.parametrize("damage", ["flipped", "cut short"])

@@ -1,5 +1,6 @@
 """Signals, full disks, closed folders, two processes: what was saved stays, in one line."""
 
+import fcntl
 import json
 import os
 import signal
@@ -14,8 +15,8 @@ from mfpde.commands import command_line
 from mfpde.commands.command_line import main
 from mfpde.commands.interruption import Signalled
 from mfpde.commands.signals import TerminatedError, raise_for
-from mfpde.storage import load, stored_checkpoint
-from mfpde.storage.claim import claim
+from mfpde.storage import StoreError, load, stored_checkpoint
+from mfpde.storage.claim import claim, read_beside_writer, release
 
 LONG = CIRCLE.replace("t_end = 2.0", "t_end = 1000.0").replace("0.02", "0.001")
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
@@ -109,6 +110,40 @@ def test_two_processes_do_not_write_to_one_store(commands) -> None:
     assert len(load(path).times) > 0
     # What was killed holds no store.
     assert commands.stopped("resume", "one.zarr", after=1.0, by=signal.SIGINT) == 130
+
+
+def test_a_store_that_was_released_can_be_claimed_by_others(tmp_path) -> None:
+    claim(tmp_path)
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        release(tmp_path)
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(folder)
+
+
+def test_what_is_being_saved_is_read_again(tmp_path) -> None:
+    """While another process holds the store its records may not be whole."""
+    left = iter([StoreError("half"), StoreError("half")])
+
+    def read() -> str:
+        error = next(left, None)
+        if error is not None:
+            raise error
+        return "whole"
+
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        assert read_beside_writer(tmp_path, read) == "whole"
+    finally:
+        os.close(folder)
+    # Nobody writes: it is damaged.
+    left = iter([StoreError("half"), StoreError("half"), StoreError("half")])
+    with pytest.raises(StoreError):
+        read_beside_writer(tmp_path, read)
 
 
 def _beside(commands: Processes):

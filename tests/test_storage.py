@@ -312,6 +312,25 @@ def test_overwrite_never_replaces_anything_else(run, tmp_path):
     assert (tmp_path / "letters" / "dear.txt").read_text() == "dear"
 
 
+def test_a_store_half_removed_can_be_overwritten(run, tmp_path, monkeypatch):
+    """A process that is killed while it replaces a store leaves what is known as one."""
+    path = tmp_path / "run.zarr"
+    save(run, path)
+    # The description first, whatever order the system gives.
+    parts = sorted(path.iterdir(), key=lambda part: part.is_dir())
+
+    def killed(part):
+        raise OSError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mfpde.storage.new_store.shutil.rmtree", killed)
+        patch.setattr(Path, "iterdir", lambda _: iter(parts))
+        with pytest.raises(OSError, match="killed"):
+            save(run, path, overwrite=True)
+    save(run, path, overwrite=True)
+    assert_same(run, load(path))
+
+
 def test_loading_nothing_says_so(tmp_path):
     with pytest.raises(FileNotFoundError, match="no store of a run at"):
         load(tmp_path / "run.zarr")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import multiprocessing
 import os
@@ -17,6 +18,8 @@ import xarray as xr
 import mfpde
 from mfpde.commands.command_line import main
 from mfpde.settings.base import SettingsError
+from mfpde.sweeps.execution import executed
+from mfpde.sweeps.record import SweepFolder, replaced
 
 ROOT = Path(__file__).resolve().parents[1]
 CLOCKS = ("seconds", "wall_seconds", "attempts")
@@ -159,6 +162,55 @@ def test_a_wrong_sweep_is_refused_before_any_run(tmp_path, change, words) -> Non
     with pytest.raises(SettingsError, match=words):
         mfpde.Sweep(wrong)
     assert not (tmp_path / "sweep").exists()
+
+
+def test_a_run_that_another_process_computes_is_left_to_it(tmp_path) -> None:
+    sweep = mfpde.Sweep(source(tmp_path))
+    folder, run = SweepFolder(sweep.folder), sweep.runs[0]
+    store = folder.store(run.name)
+    store.mkdir(parents=True)
+    held = os.open(store, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert executed(run, folder).state == "elsewhere"
+        assert folder.record(run.name) is None
+        assert not list(store.iterdir())
+    finally:
+        os.close(held)
+    assert executed(run, folder).state == "finished"
+
+
+def test_a_record_half_written_replaces_none(tmp_path, monkeypatch) -> None:
+    replaced(tmp_path / "a.json", "whole")
+    write = Path.write_text
+
+    def full(path: Path, text: str, **options: str) -> None:
+        write(path, text[:2], **options)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        replaced(tmp_path / "a.json", "another")
+    assert (tmp_path / "a.json").read_text() == "whole"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_sweep_file_writes_nothing_outside_of_its_folder(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    text = '[sweep]\nfolder = "../there"\n[sweep.product]\n"attention.beta" = [1.0]\n'
+    for name, table in source(tmp_path).items():
+        if name != "sweep":
+            rows = [f"{key} = {json.dumps(value)}" for key, value in table.items()]  # type: ignore[attr-defined]
+            text += "\n".join([f"[{name}]", *rows, ""])
+    Path("sweep.toml").write_text(text)
+    assert main(["sweep", "sweep.toml"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "lies outside of the folder" in said
+    assert not (tmp_path / "there").exists()
 
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "a/b"])

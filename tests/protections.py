@@ -1,0 +1,573 @@
+"""Whether each protection has a test that fails without it.
+
+    python tests/protections.py                  # all; a quarter of an hour on one core
+    python tests/protections.py --only checkpoint claim
+
+A protection is taken out of a copy of the package, by a change of its source, and the test that
+is named for it must then fail; on the sound copy it must pass.  The table is printed; the exit
+code is 0 only if every protection is noticed.  ``tests/test_protections.py`` runs it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+SECONDS = 300
+FAILED = 1
+"""Exit code of pytest after a test that failed; 2 to 5 say that none could be run."""
+
+
+class Protection(NamedTuple):
+    """A protection, how to take it out, and the test that fails without it."""
+
+    name: str
+    file: str
+    sound: str
+    faulty: str
+    test: str
+    is_quick: bool = False
+
+
+_READER = "storage/record_reader.py"
+_RECORDS = "storage/growing_store.py"
+_STATE = "storage/checkpoint_record.py"
+_ATTRIBUTES = "storage/attributes.py"
+_NEW = "storage/new_store.py"
+_WRITER = "storage/run_writer.py"
+_RUNS = "storage/run_reader.py"
+_CLAIM = "storage/claim.py"
+_MATRICES = "settings/matrices.py"
+_COMMANDS = "commands/command_line.py"
+_ANSWERS = "commands/answers.py"
+_DAMAGED = "test_damaged_stores.py::"
+_EVERY = _DAMAGED + "test_every_damage_is_a_line_that_names_the_file"
+_CHANGED = _DAMAGED + "test_an_attribute_that_was_changed_on_disk_is_refused"
+_GONE = _DAMAGED + "test_a_checksum_that_is_gone_is_noticed"
+_MATRIX = _DAMAGED + "test_a_matrix_file_that_holds_none_is_a_line"
+_REFUSED = _DAMAGED + "test_settings_of_any_kind_are_refused_in_a_line"
+_INSIDE = _DAMAGED + "test_a_settings_file_writes_nothing_outside_of_its_folder"
+_RESUMED = "test_resume_exactly.py::"
+_SIGNALS = "test_signals.py::"
+_STORAGE = "test_storage.py::"
+_SWEEPS = "test_sweeps.py::"
+
+PROTECTIONS = (
+    # Records of a store -----------------------------------------------------------------------
+    Protection(
+        "checksum of each variable of a save",
+        _READER,
+        "if not _same(row.get(name, np.nan), _present(moving, name, index, time))",
+        "if False",
+        _DAMAGED + "test_one_save_alone_is_skipped[mass/c/0]",
+        is_quick=True,
+    ),
+    Protection(
+        "checksum of the checksums",
+        _READER,
+        "if row.get(CHECKSUM) != checksum_of(0.0, CHECKSUM, others):",
+        "if False:",
+        _DAMAGED + "test_a_checksum_that_was_changed_is_named",
+    ),
+    Protection(
+        "checksum of the times",
+        _READER,
+        "if row.get(TIME) != checksum_of(time, TIME, np.array(time)):",
+        "if False:",
+        _DAMAGED + "test_a_time_that_was_changed_is_named",
+    ),
+    Protection(
+        "checksums that are gone",
+        _READER,
+        "return {CHECKSUM: set(range(len(times)))} if must_be_checked else {}",
+        "return {}",
+        _EVERY + "[checksum/zarr.json-gone]",
+    ),
+    Protection(
+        "no more records than times",
+        _READER,
+        "array.shape[0] > complete + 1:",
+        "False:",
+        _DAMAGED + "test_times_that_are_missing_at_the_end_are_noticed",
+    ),
+    Protection(
+        "no gap among the times",
+        _RECORDS,
+        "if len(times) - complete > 1 or not written[:complete].all():",
+        "if False:",
+        _EVERY + "[time/c/0-gone]",
+    ),
+    Protection(
+        "unreadable chunks are named",
+        _READER,
+        "            unreadable.append(index)\n",
+        "            pass\n",
+        _DAMAGED + "test_a_chunk_cut_short_is_noticed_without_checksums_too[energy]",
+    ),
+    Protection(
+        "a variable that is no description",
+        _READER,
+        "        except Exception as error:\n            raise StoreError(\n"
+        '                f"{description} is',
+        "        except ZeroDivisionError as error:\n            raise StoreError(\n"
+        '                f"{description} is',
+        _EVERY + "[energy/zarr.json-cut short]",
+    ),
+    Protection(
+        "coordinates are those of the grid",
+        _RUNS,
+        "if not np.array_equal(dataset[name].values, expected.values):",
+        "if False:",
+        _DAMAGED + "test_a_coordinate_that_was_changed_is_named",
+    ),
+    Protection(
+        "sound saves of a damaged store are read",
+        _READER,
+        "    if not skip_damaged:\n        raise StoreError(_told(dataset, damage))",
+        "    raise StoreError(_told(dataset, damage))",
+        _DAMAGED + "test_what_is_sound_can_be_read[gone]",
+    ),
+    Protection(
+        "errors of one line",
+        _RECORDS,
+        'return " ".join(super().__str__().split())',
+        "return super().__str__()",
+        _DAMAGED + "test_errors_of_stores_are_of_one_line",
+    ),
+    Protection(
+        "a time is written after its record",
+        _RECORDS,
+        "        at = len(self)\n",
+        "        at = len(self)\n        self._times.resize((at + 1,))\n"
+        "        self._times[at] = time\n",
+        _STORAGE + "test_a_run_killed_at_any_write_keeps_all_complete_saves",
+    ),
+    Protection(
+        "a row that was cut away leaves nothing",
+        _RECORDS,
+        "            array[at] = row\n",
+        "            if given is not None:\n                array[at] = row\n",
+        _DAMAGED + "test_a_record_leaves_nothing_of_one_that_was_cut_away",
+    ),
+    # Attributes -------------------------------------------------------------------------------
+    Protection(
+        "checksum of the attributes",
+        _ATTRIBUTES,
+        "expected = {_CHECKSUM: _checksum(attributes), **_own(attributes)}",
+        "expected = _own(attributes)",
+        _CHANGED + "[settings]",
+        is_quick=True,
+    ),
+    Protection(
+        "checksum of the events",
+        _ATTRIBUTES,
+        '_OWN_CHECKSUMS = {EVENTS: "events_checksum", ',
+        "_OWN_CHECKSUMS = {",
+        _CHANGED + "[events]",
+    ),
+    Protection(
+        "checksum of the provenance",
+        _ATTRIBUTES,
+        ', PROVENANCE: "provenance_checksum"}',
+        "}",
+        _CHANGED + "[provenance]",
+    ),
+    Protection(
+        "checksums of attributes are there",
+        _ATTRIBUTES,
+        "there = attributes if FORMAT_VERSION in attributes else ",
+        "there = ",
+        _GONE + "[events_checksum]",
+    ),
+    Protection(
+        "stores of newer versions",
+        _ATTRIBUTES,
+        "if not isinstance(version, int) or version > FORMAT:",
+        "if False:",
+        _DAMAGED + "test_a_store_of_a_newer_version_is_left_alone",
+    ),
+    # Places of stores -------------------------------------------------------------------------
+    Protection(
+        "nothing but a store is overwritten",
+        _NEW,
+        "        opened_group(path, None)\n",
+        "        pass\n",
+        _STORAGE + "test_overwrite_never_replaces_anything_else",
+        is_quick=True,
+    ),
+    Protection(
+        "a store is overwritten only if that is wanted",
+        _NEW,
+        "    if not overwrite:\n        raise FileExistsError(",
+        "    if False:\n        raise FileExistsError(",
+        _STORAGE + "test_a_path_that_exists_is_refused_before_the_run",
+    ),
+    Protection(
+        "a store that is being removed remains one to the last",
+        _NEW,
+        'elif part.name != "zarr.json":',
+        "else:",
+        _STORAGE + "test_a_store_half_removed_can_be_overwritten",
+    ),
+    Protection(
+        "a store belongs to one process: claim before --overwrite",
+        _NEW,
+        "        claim(path)\n",
+        "",
+        _SIGNALS + "test_two_processes_do_not_write_to_one_store",
+    ),
+    Protection(
+        "a store belongs to one process: locks",
+        _CLAIM,
+        "        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
+        "        pass\n",
+        _SIGNALS + "test_two_processes_do_not_write_to_one_store",
+    ),
+    Protection(
+        "a store is read while another process writes",
+        _CLAIM,
+        "for _ in range(_READINGS):",
+        "for _ in ():",
+        _SIGNALS + "test_what_is_being_saved_is_read_again",
+    ),
+    Protection(
+        "a store that is closed is no longer claimed",
+        _CLAIM,
+        "            os.close(folder)\n\n\n@contextlib",
+        "            pass\n\n\n@contextlib",
+        _SIGNALS + "test_a_store_that_was_released_can_be_claimed_by_others",
+    ),
+    Protection(
+        "claims of the runs of a sweep",
+        "sweeps/execution.py",
+        "        claim(store)\n    except",
+        "        pass\n    except",
+        _SWEEPS + "test_a_run_that_another_process_computes_is_left_to_it",
+    ),
+    Protection(
+        "a failing run of a sweep does not end the others",
+        "sweeps/execution.py",
+        "        except Exception as error:",
+        "        except ZeroDivisionError as error:",
+        _SWEEPS + "test_a_run_that_fails_is_told_and_tried_again_when_asked",
+    ),
+    Protection(
+        "records of a sweep are replaced as a whole",
+        "sweeps/record.py",
+        '        new.write_text(text, encoding="utf-8")\n        new.replace(path)',
+        '        path.write_text(text, encoding="utf-8")',
+        _SWEEPS + "test_a_record_half_written_replaces_none",
+    ),
+    Protection(
+        "a sweep file writes nothing outside of its folder",
+        "commands/sweep.py",
+        "    if not folder.resolve().is_relative_to(Path.cwd().resolve()):",
+        "    if False:",
+        _SWEEPS + "test_a_sweep_file_writes_nothing_outside_of_its_folder",
+    ),
+    # Checkpoints ------------------------------------------------------------------------------
+    Protection(
+        "checkpoint: digest",
+        _STATE,
+        "if head != _FORMAT + _digest(payload):",
+        "if False:",
+        _RESUMED + "test_a_damaged_checkpoint_is_named_and_the_run_goes_on[flipped]",
+    ),
+    Protection(
+        "checkpoint: never one that is not finite",
+        _STATE,
+        "    if not checkpoint.is_finite:\n        return\n",
+        "",
+        _RESUMED + "test_a_checkpoint_that_is_not_finite_replaces_none",
+        is_quick=True,
+    ),
+    Protection(
+        "checkpoint: temporary name",
+        _STATE,
+        '        with new.open("wb") as file:',
+        '        with place.open("wb") as file:',
+        _RESUMED + "test_a_checkpoint_half_written_replaces_none",
+    ),
+    Protection(
+        "checkpoint: fsync before it is put in its place",
+        _STATE,
+        "            os.fsync(file.fileno())\n",
+        "",
+        _RESUMED + "test_a_checkpoint_half_written_replaces_none",
+    ),
+    Protection(
+        "checkpoint: what is half written is removed",
+        _STATE,
+        "        new.unlink(missing_ok=True)\n        raise",
+        "        raise",
+        _RESUMED + "test_a_checkpoint_half_written_replaces_none",
+    ),
+    Protection(
+        "checkpoint: no pickle",
+        _STATE,
+        "allow_pickle=False",
+        "allow_pickle=True",
+        _RESUMED + "test_a_checkpoint_runs_no_code",
+    ),
+    Protection(
+        "checkpoint: arrays fit the grid",
+        _STATE,
+        "    _check_fits(state, geometry)\n",
+        "",
+        _RESUMED + "test_a_checkpoint_of_another_grid_is_refused",
+    ),
+    Protection(
+        "checkpoint: the saves before it are there",
+        _RUNS,
+        "    if len(run.times) < saves:",
+        "    if False:",
+        _RESUMED + "test_a_checkpoint_without_its_saves_is_refused",
+    ),
+    Protection(
+        "checkpoint: taken away when a run has ended",
+        _WRITER,
+        "if run.stop.kind in ENDED and CHECKPOINT in self._group:",
+        "if False:",
+        _RESUMED + "test_a_run_that_has_ended_keeps_no_checkpoint",
+    ),
+    Protection(
+        "checkpoint: other arguments are refused",
+        "solver/going_on.py",
+        "    if not fits:",
+        "    if False:",
+        _RESUMED + "test_other_arguments_are_refused",
+    ),
+    Protection(
+        "resume: the equation is that of the store",
+        "commands/resume.py",
+        "    if not matches_stored(store, settings.build_dynamics()):",
+        "    if False:",
+        _RESUMED + "test_a_run_whose_settings_give_another_equation_is_not_resumed",
+    ),
+    # Matrix files and settings ----------------------------------------------------------------
+    Protection(
+        "matrix files: no pickle",
+        _MATRICES,
+        "allow_pickle=False",
+        "allow_pickle=True",
+        _MATRIX + "[objects.npy]",
+        is_quick=True,
+    ),
+    Protection(
+        "matrix files: any error of a reader is a line",
+        _MATRICES,
+        "    except Exception as error:\n        reason",
+        "    except ZeroDivisionError as error:\n        reason",
+        _MATRIX + "[brackets.npy]",
+    ),
+    Protection(
+        "matrix files: real numbers only",
+        _MATRICES,
+        'if found.dtype.kind not in "fiu":',
+        "if False:",
+        _MATRIX + "[complex.npy]",
+    ),
+    Protection(
+        "settings: outputs stay in the folder",
+        _ANSWERS,
+        "if not Path(path).resolve().is_relative_to(Path.cwd().resolve()):",
+        "if False:",
+        _INSIDE + "[../out-store]",
+    ),
+    Protection(
+        "settings: links are followed",
+        _ANSWERS,
+        "if not Path(path).resolve().is_relative_to(Path.cwd().resolve()):",
+        "if not Path(path).absolute().is_relative_to(Path.cwd()):",
+        _INSIDE + "[link/out-store]",
+    ),
+    Protection(
+        "settings: the figure of a store stays in the folder",
+        "commands/resume.py",
+        '        check_inside_folder(output, ["output.store"])\n',
+        "        pass\n",
+        _DAMAGED + "test_a_store_draws_nothing_outside_of_the_folder",
+    ),
+    Protection(
+        "settings: tables too deep in each other",
+        "settings/settings.py",
+        "    except RecursionError as error:",
+        "    except ZeroDivisionError as error:",
+        _REFUSED + "[too deep in each other]",
+    ),
+    Protection(
+        "settings: paths are paths",
+        "settings/sections.py",
+        'if path is not None and ("\\0" in path or not path.strip()):',
+        "if False:",
+        _REFUSED + "[must be a path]",
+    ),
+    # Commands ---------------------------------------------------------------------------------
+    Protection(
+        "a place that cannot be written is told before the work",
+        _ANSWERS,
+        "        with tempfile.TemporaryFile(dir=folder):\n            pass\n",
+        "        pass\n",
+        _SIGNALS + "test_a_folder_closed_for_writing_is_a_line",
+    ),
+    Protection(
+        "a full disk is a line",
+        _COMMANDS,
+        "    except OSError as error:",
+        "    except ZeroDivisionError as error:",
+        _DAMAGED + "test_a_full_disk_is_a_line_and_keeps_what_was_saved",
+    ),
+    Protection(
+        "an error that nobody has foreseen is a line",
+        _COMMANDS,
+        "        is_process = argv is None and TRACEBACK not in os.environ\n",
+        "        is_process = False\n",
+        _DAMAGED + "test_an_error_that_nobody_has_foreseen_is_a_line",
+    ),
+    Protection(
+        "signals: SIGTERM outside of a run",
+        _COMMANDS,
+        "        with ended_by_sigterm():\n",
+        "        if True:\n",
+        _SIGNALS + "test_sigterm_outside_of_a_run_ends_the_command",
+    ),
+    Protection(
+        "signals: a run stops after its step",
+        "commands/interruption.py",
+        "return None if self.code is None else interrupted(record.time)",
+        "return None",
+        _SIGNALS + "test_a_signal_saves_and_the_run_goes_on_to_the_bit[2]",
+    ),
+    Protection(
+        "signals: the second one does not wait",
+        "commands/interruption.py",
+        "        if self.code is not None:\n            raise_for(number)\n",
+        "",
+        _SIGNALS + "test_a_second_signal_does_not_wait",
+        is_quick=True,
+    ),
+    Protection(
+        "signals: exit codes",
+        "commands/interruption.py",
+        "_CODES = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}",
+        "_CODES = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: INTERRUPTED}",
+        _SIGNALS + "test_a_signal_saves_and_the_run_goes_on_to_the_bit[15]",
+    ),
+)
+
+
+@contextmanager
+def copied() -> Iterator[Path]:
+    """Give the block a copy of the package and its tests, with their compiled kernels."""
+    with tempfile.TemporaryDirectory() as folder:
+        for part in ("mfpde", "tests", "validation", "examples"):
+            left = shutil.ignore_patterns("*.pyc", "report")
+            shutil.copytree(ROOT / part, Path(folder, part), ignore=left)
+        for part in ("pyproject.toml", "README.md"):
+            shutil.copy2(ROOT / part, folder)
+        yield Path(folder)
+
+
+def without(protection: Protection, root: Path) -> str:
+    """Return the source of the protection's file in ``root`` without it.
+
+    Raises
+    ------
+    ValueError
+        If the source to change is not there exactly once.
+    """
+    text = (root / "mfpde" / protection.file).read_text("utf-8")
+    if text.count(protection.sound) != 1:
+        raise ValueError(
+            f"{protection.name!r}: {protection.file} has {text.count(protection.sound)} of "
+            f"{protection.sound!r}"
+        )
+    faulty = text.replace(protection.sound, protection.faulty)
+    compile(faulty, protection.file, "exec")
+    return faulty
+
+
+def is_noticed(protection: Protection, root: Path) -> bool:
+    """Whether the protection's test fails when the copy in ``root`` is without it."""
+    place = root / "mfpde" / protection.file
+    sound, dates = place.read_bytes(), place.stat()
+    place.write_text(without(protection, root), encoding="utf-8")
+    try:
+        code = _tested([protection.test], root)
+        # What ends the process itself fails too.
+        return code == FAILED or code < 0
+    finally:
+        place.write_bytes(sound)
+        # Compiled kernels are dropped for newer sources.
+        os.utime(place, ns=(dates.st_atime_ns, dates.st_mtime_ns))
+
+
+def sound_tests_pass(protections: Sequence[Protection], root: Path) -> bool:
+    """Whether the tests of all protections pass on the copy in ``root``."""
+    return _tested(list(dict.fromkeys(p.test for p in protections)), root) == 0
+
+
+def _tested(tests: Sequence[str], root: Path) -> int:
+    """Exit code of pytest; a test that hangs has failed."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    environment = os.environ | {
+        "PYTHONPATH": str(root),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    try:
+        done = subprocess.run(
+            [*command, *(f"tests/{test}" for test in tests)],
+            cwd=root,
+            env=environment,
+            timeout=SECONDS * (1 if len(tests) == 1 else 3),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return FAILED
+    if done.returncode not in (0, FAILED) or (done.returncode and len(tests) > 1):
+        sys.stderr.write(done.stdout[-3000:] + done.stderr[-2000:])
+    return done.returncode
+
+
+def _tell(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; return 0 if each protection is noticed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="of their names")
+    given = parser.parse_args(arguments)
+    chosen = [
+        p
+        for p in PROTECTIONS
+        if given.only is None or any(word in p.name for word in given.only)
+    ]
+    with copied() as root:
+        if not sound_tests_pass(chosen, root):
+            _tell("tests fail on the sound package")
+            return 3
+        found = []
+        _tell("| protection | test | fails without it |\n|---|---|---|")
+        for protection in chosen:
+            found.append(is_noticed(protection, root))
+            said = "yes" if found[-1] else "**no**"
+            _tell(f"| {protection.name} | `{protection.test}` | {said} |")
+    _tell(f"{sum(found)} of {len(found)} protections are noticed by their tests")
+    return 0 if all(found) else 3
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
