@@ -125,6 +125,22 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
+def check_kind(name: str, value: object, kind: type, *, source: str) -> None:
+    """Raise ``ValueError``, which names where one comes from, unless ``value`` is a ``kind``."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise ValueError(
+            f"{name} = {shown(value)} must be {article} {kind.__name__}, {source}"
+        )
+
+
+def no_measure(name: str, value: object) -> ValueError:
+    """Return the error for what is no measure; a run has one."""
+    where = ": its last state is run.final" if hasattr(value, "final") else ""
+    wanted = "must be a Density, Atoms or a Measure"
+    return ValueError(f"{name} = {shown(value)} {wanted}{where}")
+
+
 def nearest(value: Any, options: Iterable[str]) -> str:
     """Return ``" (did you mean 'x'?)"`` for the option closest in spelling, or ``""``."""
     close = difflib.get_close_matches(str(value), list(options), n=1, cutoff=CLOSE)

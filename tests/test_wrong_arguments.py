@@ -1,5 +1,7 @@
 """Arguments of the wrong kind: an error in a line, before any work."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,81 @@ def test_a_run_given_for_something_else_is_not_printed_whole(call) -> None:
     with pytest.raises(ValueError, match="= <Run of ") as caught:
         call()
     assert len(str(caught.value)) < 400
+
+
+# Things of another kind, where one is easily taken for the other
+
+
+WRONG_KIND = [
+    (
+        lambda run: mfpde.save(run.final, "x.zarr"),
+        "run = <Measure",
+        "a Run, what solve",
+    ),
+    (lambda run: mfpde.plot_run(run.final), "run = <Measure", "must be a Run"),
+    (lambda run: mfpde.plot_energy(run.final), "run = <Measure", "must be a Run"),
+    (lambda run: mfpde.plot_diagnostic(run.final, "mass"), "run = <", "must be a Run"),
+    (lambda run: mfpde.plot_atom_tree(run.final), "run = <Measure", "must be a Run"),
+    (lambda run: mfpde.animate(run.final, "x.gif"), "run = <Measure", "must be a Run"),
+    (lambda run: mfpde.cite(run.final), "run = <Measure", "must be a Run"),
+    (lambda run: mfpde.plot_density(run), "measure = <Run", "is run.final"),
+    (lambda run: mfpde.concentration(run, run.equation), "measure = <Run", "run.final"),
+    (
+        lambda run: mfpde.wasserstein(run, run),
+        "a = <Run",
+        "its last state is run.final",
+    ),
+    (lambda run: mfpde.plot_certificate(run), "result = <Run", "what minimize returns"),
+    (lambda run: mfpde.plot_continuation(run), "result = <Run", "a Continuation"),
+    (lambda run: mfpde.plot_convergence(run), "study = <Run", "an AtomConvergence"),
+    (lambda run: mfpde.plot_phase_diagram(run), "diagram = <Run", "a PhaseDiagram"),
+    (lambda run: mfpde.save_figure(run, "x.pdf"), "figure = <Run", "must be a figure"),
+    (
+        lambda run: mfpde.label_density(run.final, mfpde.Circle(32)),
+        "labels = <Measure",
+        "must be an Atoms, a state of solve_particles",
+    ),
+    (
+        lambda _: mfpde.theory.density_with_potential(mfpde.Circle(64), 4.0, 5.0),
+        "potential = 5.0",
+        "must be a function of points",
+    ),
+    (
+        lambda _: mfpde.ZonalKernel(np.sin, np.sin),
+        "derivative: at u = -0.93 it is -0.80",
+        "the slope of function there is 0.59",
+    ),
+    (
+        lambda _: mfpde.Density.from_function(mfpde.Circle(32), lambda x: np.ones(3)),
+        "function(points): (3,)",
+        "must be (32,)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "given", "allowed"), WRONG_KIND)
+def test_a_thing_of_another_kind_is_named(call, given, allowed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=re.escape(allowed)) as caught:
+        call(SHORT_RUN)
+    assert given in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+SHORT_RUN = mfpde.solve(
+    mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent"),
+    mfpde.uniform(mfpde.Circle(32)),
+    t_end=0.1,
+    save_at=[0.0, 0.1],
+)
+
+
+@pytest.mark.parametrize("value", [None, "x", np.ones(3)])
+def test_a_diagnostic_that_is_no_number_is_named(value) -> None:
+    with pytest.raises(ValueError, match=r"'own' is .*must return one number"):
+        mfpde.solve(
+            SHORT_RUN.equation,
+            mfpde.uniform(mfpde.Circle(32)),
+            t_end=0.1,
+            diagnostics=mfpde.Diagnostic("own", "mine", "1", lambda _: value),
+        )

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import (
     LARGEST_DIMENSION,
     FloatArray,
+    no_measure,
     read_only,
     real_array,
     real_number,
-    shown,
     unit_vectors,
     whole_number,
 )
@@ -174,6 +174,8 @@ class Density(ShownDensity):
             For values of a wrong shape, negative or not finite, or a total mass of 0.
         """
         values = real_array("function(points)", function(geometry.points))
+        if (shape := values.shape) not in ((), geometry.shape):
+            raise ValueError(f"function(points): {shape} must be {geometry.shape}")
         density = cls(geometry, np.broadcast_to(values, geometry.shape))
         return density.normalized() if normalize else density
 
@@ -297,7 +299,7 @@ def as_measure(measure: AnyMeasure) -> Measure:
             "atoms alone have no grid: use Measure(density, atoms) with a density on one, "
             "or solve_particles"
         )
-    raise ValueError(f"measure = {shown(given)} must be a Density, Atoms or a Measure")
+    raise no_measure("measure", given)
 
 
 def atoms_of(measure: AnyMeasure) -> Atoms:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import choice, shown, whole_number
+from mfpde.arrays import choice, no_measure, whole_number
 from mfpde.measures.circle_transport import first_order, polar_distance, second_order
 from mfpde.measures.distributions import (
     CircularDistribution,
@@ -153,9 +153,7 @@ def wasserstein_report(
 def _check_measures(a: AnyMeasure, b: AnyMeasure) -> None:
     for name, measure in (("a", a), ("b", b)):
         if not isinstance(measure, Density | Atoms | Measure):
-            raise ValueError(
-                f"{name} = {shown(measure)} must be a Density, Atoms or a Measure"
-            )
+            raise no_measure(name, measure)
     if a.dimension != b.dimension:
         raise ValueError(
             f"a lives in dimension d = {a.dimension} and b in d = {b.dimension}; both "

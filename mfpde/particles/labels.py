@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
-from mfpde.arrays import LARGEST_COUNT, FloatArray, whole_number
+from mfpde.arrays import LARGEST_COUNT, FloatArray, check_kind, whole_number
 from mfpde.geometry.circle import Circle, angles_of
 from mfpde.geometry.sphere import Sphere
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
@@ -122,6 +122,8 @@ def label_density(
         For points off S^1, fewer than 8 labels, labels that are not in cyclic order, or
         values at centres that miss more than 0.1 % of the mass.
     """
+    source = 'a state of solve_particles(..., method="labels")'
+    check_kind("labels", labels, Atoms, source=source)
     if labels.dimension != 2 or len(labels) < FEWEST_LABELS:
         raise ValueError(
             f"{len(labels)} labels in dimension {labels.dimension} give no density: at "

@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, check_kind
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
@@ -115,6 +115,7 @@ def domain_of_run(run: Run, *, picture: str) -> str:
     ValueError
         If nothing was saved, or there is no picture for the geometry.
     """
+    check_kind("run", run, Run, source="what solve returns or load reads")
     if not len(run.states):
         raise ValueError(
             f"{picture} needs saved states, but run.states is empty: give "

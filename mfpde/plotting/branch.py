@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, check_kind
 from mfpde.branches import BranchPoint, Continuation, StationaryDensity
 from mfpde.plotting.angle_view import CircleView
 from mfpde.plotting.style import (
@@ -59,6 +59,7 @@ def plot_continuation(result: Continuation) -> Figure:
     ValueError
         If it holds no state.
     """
+    check_kind("result", result, Continuation, source="what continuation returns")
     if not result.states:
         raise ValueError("the branch holds no state: there is nothing to draw")
     figure = Figure(figsize=(6.8, 5.4), layout="constrained")

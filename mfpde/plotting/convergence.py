@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, check_kind
 from mfpde.plotting.style import MUTED, NEURONS, Picture, styled
 from mfpde.studies import AtomConvergence, Converging
 
@@ -44,6 +44,9 @@ def plot_convergence(study: AtomConvergence) -> Figure:
     ValueError
         If nothing changes, as without atoms.
     """
+    check_kind(
+        "study", study, AtomConvergence, source="what convergence_to_atoms returns"
+    )
     kinds = [kind for kind in PANELS if any(map(_changes, study.of_kind(kind)))]
     if not kinds:
         raise ValueError(

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
-from mfpde.arrays import FloatArray, choice
+from mfpde.arrays import FloatArray, check_kind, choice
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import as_measure
 from mfpde.plotting.angle_view import domain_of_run, view_of
@@ -60,6 +60,7 @@ def plot_energy(run: Run, *, ax: Axes | None = None) -> Axes:
     ValueError
         If nothing was saved, or the run has no diagnostic ``energy``.
     """
+    check_kind("run", run, Run, source="what solve returns or load reads")
     if not len(run.times) or "energy" not in run.diagnostics:
         raise ValueError(
             f"plot_energy needs the energy at one or more saves, but the run has "
@@ -94,6 +95,7 @@ def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Axes:
     ValueError
         If nothing was saved, or the run has no diagnostic of this name.
     """
+    check_kind("run", run, Run, source="what solve returns or load reads")
     choice("name", name, run.diagnostics)
     if not len(run.times):
         raise ValueError(

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import AbstractPathEffect, Normal, Stroke
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, check_kind
 from mfpde.geometry.arcs import normalised
 from mfpde.plotting.angle_view import TURN, AngleView
 from mfpde.plotting.projections import Projection
@@ -38,6 +38,7 @@ def track_of(run: Run, *, picture: str) -> Track:
     ValueError
         If it has none, or nothing was saved.
     """
+    check_kind("run", run, Run, source="what solve returns or load reads")
     if run.track is None or not len(run.track.times):
         raise ValueError(
             f"{picture} needs run.track, but the atoms of this run were not followed: "

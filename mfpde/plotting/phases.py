@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from mfpde.arrays import check_kind
 from mfpde.plotting.style import MUTED, NEURONS, Picture, styled
 from mfpde.theory import PhaseDiagram
 
@@ -32,6 +33,7 @@ def plot_phase_diagram(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
     ValueError
         For a diagram of one value of beta.
     """
+    check_kind("diagram", diagram, PhaseDiagram, source="what phase_diagram returns")
     if len(diagram.betas) < 2:
         raise ValueError(
             f"diagram has one value of beta, {diagram.betas[0]:g}: a line needs two or more"

@@ -9,7 +9,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, check_kind
 from mfpde.branches import StationaryDensity
 from mfpde.measures.measure import Atoms
 from mfpde.plotting.angle_view import view_of
@@ -62,6 +62,7 @@ def plot_certificate(result: Minimum) -> Figure:
     -------
     A matplotlib figure.
     """
+    check_kind("result", result, Minimum, source="what minimize returns")
     figure = Picture(figsize=(7.2, 4.4), layout="constrained")
     if result.measure.dimension == 2:
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))

@@ -14,11 +14,12 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib import rc_context
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-from mfpde.arrays import FloatArray, IntArray, real_array
+from mfpde.arrays import FloatArray, IntArray, real_array, shown
 from mfpde.plotting.angle_view import AngleView
 
 OKABE_ITO: Mapping[str, str] = {
@@ -110,10 +111,10 @@ def save_figure(figure: Figure | Axes, path: str | Path) -> tuple[Path, Path]:
     ValueError
         If the axes belong to no figure.
     """
-    whole = figure.get_figure(root=True)
+    whole = figure.get_figure(root=True) if isinstance(figure, Artist) else None
     if not isinstance(whole, Figure):
         raise ValueError(
-            f"figure = {figure!r} must be a figure, or axes that are in one"
+            f"figure = {shown(figure)} must be a figure, or axes that are in one"
         )
     path = Path(path)
     stem = path.with_suffix("") if path.suffix.lower() in SUFFIXES else path

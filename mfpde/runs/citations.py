@@ -6,6 +6,7 @@ import re
 from functools import cache, singledispatch
 from pathlib import Path
 
+from mfpde.arrays import check_kind
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
 from mfpde.runs.run import Run
@@ -13,12 +14,14 @@ from mfpde.runs.run import Run
 PAPER = "alvarezlopez2026"
 ALWAYS = (PAPER, "mfpde", "harris2020", "virtanen2020", "lam2015")
 _STAGES = ("shu1988", "gottlieb2001")
+_REMAPPED = ("zerroukat2002", "white2008", "suresh1997", "celledoni2003")
 _SCHEMES: dict[str, tuple[str, ...]] = {
     "donor_blended": ("zalesak1979", *_STAGES),
     "spectral_donor_blended": ("zalesak1979", *_STAGES),
     "muscl": ("vanleer1979", *_STAGES),
     "monotone": ("carrillo2015", *_STAGES),
-    "semi_lagrangian": ("zerroukat2002", "white2008", "suresh1997", "celledoni2003"),
+    "semi_lagrangian_donor_blended": ("zalesak1979", *_STAGES, *_REMAPPED),
+    "semi_lagrangian": _REMAPPED,
 }
 
 
@@ -62,6 +65,7 @@ def cite(run: Run, *, compared: bool = False) -> str:
     compared
         Whether it was compared with particles, by Wasserstein distances.
     """
+    check_kind("run", run, Run, source="what solve returns or load reads")
     entries = references()
     return "\n\n".join(entries[key] for key in cited(run, compared=compared))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,6 +83,17 @@ class Diagnostic(Quantity):
     """
 
     function: Callable[[Snapshot], float]
+
+
+def _number_of(diagnostic: Diagnostic, seen: Snapshot) -> float:
+    """The number of a diagnostic; ``ValueError`` if its function returns something else."""
+    value: Any = diagnostic.function(seen)
+    if np.ndim(value) == 0 and isinstance(value, int | float | np.generic | np.ndarray):
+        return float(value)
+    raise ValueError(
+        f"diagnostics: {diagnostic.name!r} is {shown(value)}; its function must return "
+        "one number"
+    )
 
 
 def _energy(seen: Snapshot) -> float:
@@ -264,7 +275,7 @@ class Recorder:
         seen = Snapshot(
             self.equation, measure, step, self.geometry, state, flow, following
         )
-        row = {d.name: float(d.function(seen)) for d in self.diagnostics}
+        row = {d.name: _number_of(d, seen) for d in self.diagnostics}
         self.times.append(at)
         self.states.append(measure)
         self.rows.append(row)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import zarr
 
+from mfpde.arrays import check_kind
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
@@ -331,6 +332,7 @@ def save(
     FileExistsError
         If there is something at ``path``, and ``overwrite`` is not set.
     """
+    check_kind("run", run, Run, source="what solve returns or load reads")
     first = run.states[0] if run.states else run.final
     geometry = None if isinstance(first, Atoms) else as_measure(first).geometry
     writer = RunWriter(path, run.dynamics, geometry, overwrite=overwrite, group=group)

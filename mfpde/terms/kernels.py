@@ -209,10 +209,28 @@ class ZonalKernel(Kernel):
         W, elementwise of an array of cosines u in [-1, 1] of any shape.
     derivative
         W', in the same way.
+
+    Raises
+    ------
+    ValueError
+        If differences of W are not W'.
     """
 
     function: Callable[[FloatArray], FloatArray]
     derivative: Callable[[FloatArray], FloatArray]
+
+    def __post_init__(self) -> None:
+        u = np.linspace(-0.93, 0.89, 7)  # beside where kernels may have corners
+        found = (self.value(u + 1e-6) - self.value(u - 1e-6)) / 2e-6
+        given = np.broadcast_to(self.slope(u), u.shape)
+        rounding = 1e-8 * np.abs(self.value(u)).max()
+        apart = np.abs(found - given) - 1e-3 * np.abs(given).max() - rounding
+        worst = int(np.argmax(apart))
+        if not apart[worst] <= 0:
+            raise ValueError(
+                f"derivative: at u = {u[worst]:g} it is {given[worst]:g}, but the slope of "
+                f"function there is {found[worst]:g}"
+            )
 
     def value(self, cosines: FloatArray) -> FloatArray:
         """W at u = ``cosines``."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import ComplexArray, FloatArray, real_array, real_number
+from mfpde.arrays import ComplexArray, FloatArray, real_array, real_number, shown
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Density
 from mfpde.terms.exponential_kernel import SMALLEST_BETA
@@ -105,6 +105,10 @@ def density_with_potential(
     beta = real_number("beta", beta, at_least=SMALLEST_BETA)
     attention = checked_attention(beta, kernel=kernel)
     attention.band_limit(geometry)
+    if not callable(potential):
+        raise ValueError(
+            f"potential = {shown(potential)} must be a function of points (..., d)"
+        )
     given = real_array("potential(points)", potential(geometry.points))
     values = np.broadcast_to(given, geometry.shape)
     area = float(geometry.areas.sum())
