@@ -48,7 +48,8 @@ save_every = 0.1
 @pytest.fixture(scope="module")
 def run() -> mfpde.Run:
     start = mfpde.perturbed_uniform(CIRCLE, 0.3)
-    return mfpde.solve(ASCENT, start, track=mfpde.Concentration(), **SHORT)
+    options = {"track": mfpde.Concentration(), "transport": "donor_blended", **SHORT}
+    return mfpde.solve(ASCENT, start, **options)
 
 
 # What a store holds -----------------------------------------------------------------------------
