@@ -11,7 +11,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry.circle import Circle
-from mfpde.geometry.fast_fourier import pyfftw
+from mfpde.geometry.fourier_sums import pyfftw
 
 
 class CircleRows:
