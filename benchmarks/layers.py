@@ -1,32 +1,32 @@
-"""Time of a run of 24 layers over that of one run of the same length, densities and particles.
+"""Time of a run of 24 layers over that of one run of the same length, medians in turns.
 
-The layers are the same equation: once the same object, and once an object for each layer.
+The layers are the same equation: once the same object, and once an object for each layer,
+for which everything that belongs to an equation on a grid is set up anew.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from functools import partial
+
+from results_table import in_turns
 
 import mfpde
 
 LAYERS, DEPTH = 24, 12.0
-
-
-def seconds(run: Callable[[], mfpde.Run], repeats: int = 5) -> float:
-    """Smallest time of a call."""
-    run()
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - begin)
-    return min(times)
+REPETITIONS = 9
+GRIDS = (
+    mfpde.Circle(256),
+    mfpde.Circle(1024),
+    mfpde.Sphere(48),
+    mfpde.Sphere(64),
+    mfpde.Sphere(96),
+)
 
 
 def main() -> None:
+    """Print a row for each grid."""
     print("geometry                          one [s]   24 layers   24 equations")
-    for geometry in (mfpde.Circle(256), mfpde.Circle(2048), mfpde.Sphere(48)):
+    for geometry in GRIDS:
         neurons = mfpde.Perceptron.random(2, geometry.dimension, seed=1)
         terms = (mfpde.Attention(4.0), neurons)
 
@@ -41,12 +41,11 @@ def main() -> None:
             mfpde.Layers([(same, share)] * LAYERS),
             mfpde.Layers([(equation(), share) for _ in range(LAYERS)]),
         )
-        one, shared, own = (
-            seconds(
-                lambda c=case, s=start: mfpde.solve(c, s, t_end=DEPTH, save_at=[DEPTH])
-            )
+        works = [
+            partial(mfpde.solve, case, start, t_end=DEPTH, save_at=[DEPTH])
             for case in cases
-        )
+        ]
+        one, shared, own = (timing.median for timing in in_turns(works, REPETITIONS))
         print(
             f"{geometry!r:32} {one:8.3f} {shared / one:11.2f} {own / one:14.2f}",
             flush=True,
