@@ -1,9 +1,10 @@
 # make setup   a virtual environment with everything in it (FFTW's development files too)
 # make run     the paper's setting on the circle: settings file -> store, table, figure
 # make test    style, types, import contracts and tests (under 15 minutes on two cores)
-# make test-all   everything that can be checked, an hour or so: the same with the slow tests;
-#              three rounds of new examples for the tests with random ones; the whole
-#              validation, and whether it notices faults that are put into the package
+# make test-all   everything that can be checked, hours: the same with the slow tests, among
+#              them whether each protection of what is stored has a test that fails without
+#              it; 1000 new examples of each property; the whole validation, and whether it
+#              notices faults that are put into the package
 # make chromium   a browser for the tests of `mfpde view`, where apt-get can bring one; `test`
 #              asks for it, and without one skips those tests with the reason
 # make bench   the package beside what one would write instead, growth, scale, a transport suite:
@@ -93,11 +94,10 @@ chromium:
 
 test: check chromium fast
 
-# A failure prints the line that repeats it (@reproduce_failure).
+# 1000 new examples of each property; a failure prints the line that repeats it
+# (@reproduce_failure).
 explore: $(READY)
-	for round in 1 2 3; do \
-	  $(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=explore || exit 1; \
-	done
+	$(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-profile=explore
 
 test-all: check
 	$(BIN)/python -m pytest -q -n 2 --run-slow

@@ -69,7 +69,6 @@ PROTECTIONS = (
         "if not _same(row.get(name, np.nan), _present(moving, name, index, time))",
         "if False",
         _DAMAGED + "test_one_save_alone_is_skipped[mass/c/0]",
-        is_quick=True,
     ),
     Protection(
         "checksum of the checksums",
@@ -202,7 +201,6 @@ PROTECTIONS = (
         "        opened_group(path, None)\n",
         "        pass\n",
         _STORAGE + "test_overwrite_never_replaces_anything_else",
-        is_quick=True,
     ),
     Protection(
         "a store is overwritten only if that is wanted",
@@ -453,7 +451,6 @@ PROTECTIONS = (
         "        if self.code is not None:\n            raise_for(number)\n",
         "",
         _SIGNALS + "test_a_second_signal_does_not_wait",
-        is_quick=True,
     ),
     Protection(
         "signals: exit codes",

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import pytest
 from fuzzing import Case, cases, equations, few, matrices, toml, usual
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import mfpde
@@ -46,6 +46,7 @@ def check_laws(case: Case, run: mfpde.Run) -> None:
     assert repr(run)
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("kind", KINDS)
 def test_mass_sign_and_finiteness(kind: str) -> None:
     @few(25 if kind != "sphere" else 15)
@@ -56,6 +57,7 @@ def test_mass_sign_and_finiteness(kind: str) -> None:
     check()
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("kind", KINDS)
 def test_energy_never_moves_the_wrong_way_where_a_scheme_promises_it(kind: str) -> None:
     @few(12)
@@ -123,8 +125,30 @@ def smooth(geometry: mfpde.geometry.Geometry, seed: int) -> np.ndarray:
 
 
 SMOOTH = ("gelu", "tanh", "linear")
+RESTS_AT_A_FACE = mfpde.MeanFieldEquation(
+    mfpde.Attention(1.0, bilinear=[[0.0, 0.5], [0.0, 0.0]]), direction="ascent"
+)
+"""The velocity at angle 0, where two cells meet, is 0 whatever the density."""
 
 
+def rests_at_a_face(equation: mfpde.MeanFieldEquation, values: np.ndarray) -> bool:
+    """Whether velocities on both sides of a face cancel, so that rounding says which is upwind.
+
+    The fifth-order flux of donor blending is then one or the other of two that differ by its
+    truncation error, and a turned run may take the other one.
+    """
+    vectors = equation.velocity(mfpde.Density(CIRCLE, values))
+    angles = np.arctan2(*CIRCLE.points.T[::-1])
+    speeds = vectors[:, 1] * np.cos(angles) - vectors[:, 0] * np.sin(angles)
+    sums = np.abs(speeds + np.roll(speeds, -1))
+    largest = float(np.abs(speeds).max())
+    return largest > 0 and float(sums.min()) <= 1e-10 * largest
+
+
+@example(equation=RESTS_AT_A_FACE, seed=0, shift=1, mirrored=False, scheme="muscl")
+@example(
+    equation=RESTS_AT_A_FACE, seed=0, shift=1, mirrored=False, scheme="semi_lagrangian"
+)
 @given(
     equation=equations(CIRCLE, sizes=usual),
     seed=st.integers(0, 99),
@@ -137,6 +161,7 @@ def test_turning_and_reflecting_the_circle_turns_the_run(
     equation, seed, shift, mirrored, scheme
 ) -> None:
     values = smooth(CIRCLE, seed)
+    assume(scheme != "donor_blended" or not rests_at_a_face(equation, values))
     # The cells' centres are those of their mirror images.
     mirror = np.diag([1.0, -1.0]) if mirrored else np.eye(2)
     matrix = turned(shift * CIRCLE.spacing, 2) @ mirror
@@ -180,6 +205,7 @@ def test_turning_the_sphere_about_its_axis_turns_the_run(
 # On disk --------------------------------------------------------------------------------------
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stored_run_is_read_to_the_bit(kind: str, tmp_path) -> None:
     @few(3)
@@ -279,6 +305,7 @@ def threads(monkeypatch):
     numba.set_num_threads(before)
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_results_do_not_depend_on_the_number_of_threads(threads, dimension) -> None:
     @few(6)
