@@ -9,12 +9,12 @@ It needs playwright and a chromium (`make chromium`).
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from chromium import CHROMIUM, launched
 from playwright.sync_api import Browser, sync_playwright
 
 import mfpde
@@ -22,17 +22,6 @@ from mfpde.runs.stopping import StopReason
 
 STATES = 100
 TARGET = 20.0
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-OPTIONS = (
-    "--no-sandbox",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
 DRAW_ALL = """async () => {
   const gl = mfpde.views[0].globe.gl, pixel = new Uint8Array(4), states = mfpde.times.length;
   const begin = performance.now();
@@ -104,15 +93,12 @@ def measured(browser: Browser, path: Path) -> None:
 
 def main() -> None:
     """Write the page, open it and measure."""
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
+    if CHROMIUM is None:
         raise SystemExit("no chromium is installed: make chromium")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = mfpde.view(states(), path=Path(folder) / "view.html")
         print(f"{STATES} states of 128 x 256 cells: {path.stat().st_size / 1e6:.1f} MB")
-        browser = playwright.chromium.launch(
-            executable_path=executable, args=[*OPTIONS]
-        )
+        browser = launched(playwright)
         measured(browser, path)
         browser.close()
 

@@ -277,6 +277,32 @@ def test_what_is_confirmed_is_counted_as_in_the_report(place) -> None:
         assert f"for {no_counter + no_counter_with} no counterexample" in text
 
 
+def entries_of(place: str) -> dict[str, str]:
+    """Entries of a BibTeX file by key."""
+    text = (ROOT / place).read_text(encoding="utf-8")
+    found = re.finditer(r"^@\w+\{(\w+),.*?^\}", text, re.DOTALL | re.MULTILINE)
+    return {entry[1]: entry[0] for entry in found}
+
+
+def test_the_papers_entries_are_those_that_runs_cite() -> None:
+    cited, paper = (
+        entries_of(place)
+        for place in ("mfpde/runs/references.bib", "docs/paper/paper.bib")
+    )
+    shared = set(cited) & set(paper)
+    assert len(shared) >= 2
+    assert all(cited[key] == paper[key] for key in shared)
+    # No work stands there twice, under two keys.
+    works = [
+        re.search(r"(eprint|doi) = \{(.*?)\}", entry)
+        for entry in (cited | paper).values()
+    ]
+    names = [work[2] for work in works if work]
+    assert len(names) == len(set(names))
+    text = (ROOT / "docs" / "paper" / "paper.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"@(\w+)[;\]]", text)) == set(paper)
+
+
 def test_the_version_stands_in_one_place() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     assert "version" in settings["project"]["dynamic"]

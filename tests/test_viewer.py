@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 import mfpde
+from benchmarks.chromium import CHROMIUM, launched
 from mfpde.commands.command_line import main
 from mfpde.measures.measure import as_measure
 from mfpde.viewer.exhibit import Exhibit, exhibit_of
@@ -287,20 +287,6 @@ def test_the_command_takes_stores_and_folders(tmp_path, capsys, monkeypatch) -> 
 
 # What the page does ---------------------------------------------------------------------------
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
-    None,
-)
-OPTIONS = (
-    "--no-sandbox",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
 PATIENCE = 20.0
 
 
@@ -310,7 +296,7 @@ def browser() -> Iterator[Any]:
         pytest.skip("no chromium is installed (make chromium)")
     driver = pytest.importorskip("playwright.sync_api")
     with driver.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=[*OPTIONS])
+        found = launched(playwright)
         yield found
         found.close()
 

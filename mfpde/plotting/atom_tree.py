@@ -80,6 +80,8 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Axes:
     _mark_junctions(ax, bands)
     _label_masses(ax, track, bands)
     ax.set_ylim(0.0, max([1.0, *(band.high.max() for band in bands)]))
+    # Bands have room for the largest mass of each, which together may be more than 1.
+    ax.set_yticks([0.0, 0.5, 1.0])
     ax.set_ylabel("mass of atoms\n(pale: on its way)")
     ax.spines["right"].set_visible(False)
     set_time_axis(ax, track.times)

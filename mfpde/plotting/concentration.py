@@ -144,9 +144,10 @@ def _mark_on_map(ax: Axes, report: ConcentrationReport) -> None:
         ax.annotate(
             region.kind,
             tuple(place),
-            xytext=(0, 9),
+            # Beside the name of a neuron, which is at the right.
+            xytext=(-6, 5),
             textcoords="offset points",
-            ha="center",
+            ha="right",
             fontsize=8,
             color=KIND_COLOURS[region.kind],
             zorder=9,
@@ -199,6 +200,8 @@ def _draw_numbers(ax: Axes, report: ConcentrationReport) -> None:
         table = ax.table(
             cellText=[_cells(region) for region in shown],
             colLabels=_TITLES,
+            # Positions are the widest.
+            colWidths=[0.075, 0.165, *([0.095] * (len(_TITLES) - 2))],
             loc="upper center",
             cellLoc="center",
         )

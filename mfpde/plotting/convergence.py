@@ -139,9 +139,8 @@ def _draw_slopes(
             f"h$^{slope}$" if slope > 1 else "h",
             (spacings[-1], line[-1]),
             color=MUTED,
-            xytext=(-2, 2),
+            xytext=(2, 4),
             textcoords="offset points",
-            ha="right",
         )
 
 

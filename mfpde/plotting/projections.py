@@ -196,6 +196,10 @@ def draw_graticule(ax: Axes, projection: Projection) -> None:
         )
 
 
+CROWDED = (0.9, 0.35)
+"""How near to the label of an atom or a neuron no longitude is written, on a Mollweide map."""
+
+
 def label_graticule(ax: Axes) -> None:
     """Write polar angles on the left of a Mollweide map, longitudes at its equator."""
     projection = Mollweide()
@@ -203,8 +207,11 @@ def label_graticule(ax: Axes) -> None:
         place = projection.project(points_at(np.array(theta), np.array(np.pi)))
         left = place * (-1.0, 1.0)
         _write(ax, left, label, ha="right", va="center", away=(-3, 0))
+    written = np.array([text.xy for text in ax.texts if isinstance(text, Annotation)])
     for phi, label in MERIDIANS:
         place = projection.project(points_at(np.array(np.pi / 2), np.array(phi)))
+        if (np.abs(written.reshape(-1, 2) - place) < CROWDED).all(axis=1).any():
+            continue
         text = _write(ax, place, label, ha="left", va="top", away=(2, -1))
         text.set_path_effects(outlined("white"))
     top = np.array([0.0, projection.half_height])
