@@ -111,6 +111,8 @@ def test_a_run_that_fails_is_told_and_tried_again_when_asked(
             raise RuntimeError("no such luck")
         return working(store, settings)
 
+    # Each run alone, as on large grids.
+    monkeypatch.setattr(execution, "FEWEST_TOGETHER", 100)
     monkeypatch.setattr(execution, "solved_anew", failing)
     sweep = mfpde.Sweep(source(tmp_path)).run()
     assert len(sweep.failed) == 6
@@ -131,6 +133,8 @@ def test_an_interrupted_run_goes_on_where_it_was(serial, tmp_path, monkeypatch) 
             raise KeyboardInterrupt
         return working(store, settings)
 
+    # Each run alone, as on large grids.
+    monkeypatch.setattr(execution, "FEWEST_TOGETHER", 100)
     monkeypatch.setattr(execution, "solved_anew", stopping)
     sweep = mfpde.Sweep(source(tmp_path))
     with pytest.raises(KeyboardInterrupt):
@@ -288,3 +292,10 @@ def test_a_configuration_of_the_particle_code_becomes_a_sweep(
     sweep.run()
     assert not sweep.failed
     assert (sweep.summary["atoms"] >= 0).all()
+
+
+def test_a_notebook_shows_a_picture_beside_the_table(serial, tmp_path) -> None:
+    shown = serial._repr_html_()
+    assert "data:image/png;base64," in shown
+    assert "12 finished" in shown
+    assert "data:image/png" not in mfpde.Sweep(source(tmp_path))._repr_html_()
