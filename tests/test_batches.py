@@ -18,7 +18,7 @@ from mfpde.solver.together import EndedRun, advanced_together, kind_of_run
 from mfpde.storage import load
 from mfpde.sweeps.record import SweepFolder
 
-ROUNDING = 1e-11
+ROUNDING = 1e-12
 CLOCKS = ("seconds",)
 
 
@@ -270,7 +270,7 @@ def assert_same_sweep(found: mfpde.Sweep, expected: mfpde.Sweep) -> None:
     one, other = found.summary, expected.summary
     clocks = [n for n in other.variables if any(word in str(n) for word in CLOCKS)]
     xr.testing.assert_allclose(
-        one.drop_vars(clocks), other.drop_vars(clocks), rtol=1e-7, atol=1e-9
+        one.drop_vars(clocks), other.drop_vars(clocks), rtol=1e-9, atol=1e-12
     )
     for run in expected.runs:
         stored, alone = found.load(run.name), expected.load(run.name)

@@ -235,6 +235,48 @@ def test_a_lost_worker_loses_nothing(tmp_path, size) -> None:
     )
 
 
+def killed_after_a_checkpoint(folder: Path, stop: threading.Event) -> str:
+    """Kill the process of the first run that has a checkpoint, and return the run's hash."""
+    while not stop.is_set():
+        for note in sorted((folder / "running").glob("*.json")):
+            state = folder / "runs" / f"{note.stem}.zarr" / "checkpoint" / "state"
+            if state.is_file():
+                os.kill(json.loads(note.read_text())["process"], signal.SIGKILL)
+                return note.stem
+        time.sleep(0.01)
+    return ""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_of_a_lost_worker_goes_on_from_its_checkpoint(tmp_path) -> None:
+    """It is not begun again: its record says so, and its end is to the bit the same."""
+
+    def table(folder: Path) -> dict[str, object]:
+        made = source(folder, t_end=20.0, cells=2048)
+        made["sweep"]["product"] = {"attention.beta": [4.0]}  # type: ignore[index]
+        made["solve"] = {"t_end": 20.0, "save_every": 0.5}
+        return made
+
+    sweep = mfpde.Sweep(table(tmp_path / "two"))
+    stop, lost = threading.Event(), []
+    killer = threading.Thread(
+        target=lambda: lost.append(killed_after_a_checkpoint(sweep.folder, stop))
+    )
+    killer.start()
+    try:
+        sweep.run(workers=2)
+    finally:
+        stop.set()
+        killer.join()
+    attempts = {r.name: tuple(r.attempts) for r in sweep.records if r is not None}
+    assert attempts.pop(lost[0]) == ("begun", "resumed")
+    assert set(attempts.values()) == {("begun",)}
+    alone = mfpde.Sweep(table(tmp_path / "one")).run()
+    xr.testing.assert_identical(
+        numbers(sweep.summary).drop_attrs(), numbers(alone.summary).drop_attrs()
+    )
+
+
 def test_the_example_lists_its_runs(tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
