@@ -212,6 +212,26 @@ def test_geometries_have_their_sources(run) -> None:
     assert "mueller1998" in on(mfpde.Zonal(5, 32))
 
 
+@pytest.mark.parametrize(
+    "scheme",
+    sorted(
+        {
+            name
+            for schemes in mfpde.transport._SCHEMES.values()
+            for name, scheme in schemes.items()
+            if getattr(scheme.transport, "__module__", "").startswith("mfpde.")
+        }
+    ),
+)
+def test_each_scheme_has_sources(run, scheme) -> None:
+    """More than what is cited of a run whose scheme is not known."""
+    done, unknown = (
+        dataclasses.replace(run, statistics={**run.statistics, "method": method})
+        for method in (scheme, "one of my own")
+    )
+    assert set(cited(done)) > set(cited(unknown))
+
+
 def test_what_a_run_did_besides_is_cited(run) -> None:
     plain = dataclasses.replace(run, track=None)
     assert "crouse2016" in cited(run)

@@ -18,7 +18,7 @@ import xarray as xr
 import mfpde
 from mfpde.commands.command_line import main
 from mfpde.settings.base import SettingsError
-from mfpde.sweeps.execution import executed
+from mfpde.sweeps.execution import Outcome, TakenRun, taken_up, tasks_of
 from mfpde.sweeps.record import SweepFolder, replaced
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -114,6 +114,8 @@ def test_a_run_that_fails_is_told_and_tried_again_when_asked(
             raise RuntimeError("no such luck")
         return working(store, settings)
 
+    # Each run alone, as on large grids.
+    monkeypatch.setattr(execution, "FEWEST_TOGETHER", 100)
     monkeypatch.setattr(execution, "solved_anew", failing)
     sweep = mfpde.Sweep(source(tmp_path)).run()
     assert len(sweep.failed) == 6
@@ -134,6 +136,8 @@ def test_an_interrupted_run_goes_on_where_it_was(serial, tmp_path, monkeypatch) 
             raise KeyboardInterrupt
         return working(store, settings)
 
+    # Each run alone, as on large grids.
+    monkeypatch.setattr(execution, "FEWEST_TOGETHER", 100)
     monkeypatch.setattr(execution, "solved_anew", stopping)
     sweep = mfpde.Sweep(source(tmp_path))
     with pytest.raises(KeyboardInterrupt):
@@ -172,12 +176,16 @@ def test_a_run_that_another_process_computes_is_left_to_it(tmp_path) -> None:
     held = os.open(store, os.O_RDONLY)
     try:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert executed(run, folder).state == "elsewhere"
+        found = taken_up(run, folder, retry_failed=False)
+        assert isinstance(found, Outcome)
+        assert found.state == "elsewhere"
         assert folder.record(run.name) is None
         assert not list(store.iterdir())
     finally:
         os.close(held)
-    assert executed(run, folder).state == "finished"
+    taken = taken_up(run, folder, retry_failed=False)
+    assert isinstance(taken, TakenRun)
+    assert taken.ended(taken.computed).state == "finished"
 
 
 def test_a_record_half_written_replaces_none(tmp_path, monkeypatch) -> None:
@@ -276,7 +284,50 @@ def test_a_lost_worker_loses_nothing(tmp_path, size) -> None:
         assert record is not None
         assert record.attempts.count("begun") <= 2
     again = [r for r in records if r is not None and len(r.attempts) > 1]
-    assert len(again) <= 1
+    tasks = tasks_of(sweep.runs, sweep._folder, retry_failed=False, processes=2)
+    assert len(again) <= max(len(task.runs) for task in tasks)
+    alone = mfpde.Sweep(table(tmp_path / "one")).run()
+    xr.testing.assert_identical(
+        numbers(sweep.summary).drop_attrs(), numbers(alone.summary).drop_attrs()
+    )
+
+
+def killed_after_a_checkpoint(folder: Path, stop: threading.Event) -> str:
+    """Kill the process of the first run that has a checkpoint, and return the run's hash."""
+    while not stop.is_set():
+        for note in sorted((folder / "running").glob("*.json")):
+            state = folder / "runs" / f"{note.stem}.zarr" / "checkpoint" / "state"
+            if state.is_file():
+                os.kill(json.loads(note.read_text())["process"], signal.SIGKILL)
+                return note.stem
+        time.sleep(0.01)
+    return ""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_of_a_lost_worker_goes_on_from_its_checkpoint(tmp_path) -> None:
+    """It is not begun again: its record says so, and its end is to the bit the same."""
+
+    def table(folder: Path) -> dict[str, object]:
+        made = source(folder, t_end=20.0, cells=2048)
+        made["sweep"]["product"] = {"attention.beta": [4.0]}  # type: ignore[index]
+        made["solve"] = {"t_end": 20.0, "save_every": 0.5}
+        return made
+
+    sweep = mfpde.Sweep(table(tmp_path / "two"))
+    stop, lost = threading.Event(), []
+    killer = threading.Thread(
+        target=lambda: lost.append(killed_after_a_checkpoint(sweep.folder, stop))
+    )
+    killer.start()
+    try:
+        sweep.run(workers=2)
+    finally:
+        stop.set()
+        killer.join()
+    attempts = {r.name: tuple(r.attempts) for r in sweep.records if r is not None}
+    assert attempts.pop(lost[0]) == ("begun", "resumed")
+    assert set(attempts.values()) == {("begun",)}
     alone = mfpde.Sweep(table(tmp_path / "one")).run()
     xr.testing.assert_identical(
         numbers(sweep.summary).drop_attrs(), numbers(alone.summary).drop_attrs()
@@ -340,3 +391,10 @@ def test_a_configuration_of_the_particle_code_becomes_a_sweep(
     sweep.run()
     assert not sweep.failed
     assert (sweep.summary["atoms"] >= 0).all()
+
+
+def test_a_notebook_shows_a_picture_beside_the_table(serial, tmp_path) -> None:
+    shown = serial._repr_html_()
+    assert "data:image/png;base64," in shown
+    assert "12 finished" in shown
+    assert "data:image/png" not in mfpde.Sweep(source(tmp_path))._repr_html_()

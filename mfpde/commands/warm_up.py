@@ -18,7 +18,9 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.measure import perturbed_uniform
 from mfpde.particles import solve_particles
+from mfpde.solver.preparation import prepared
 from mfpde.solver.solve import solve
+from mfpde.solver.together import advanced_together
 from mfpde.stationary import minimize
 from mfpde.terms import Attention, Perceptron
 from mfpde.tracking import Concentration
@@ -65,6 +67,7 @@ def _of_sphere() -> Iterator[tuple[str, Callable[[], object]]]:
 def _of_lines() -> Iterator[tuple[str, Callable[[], object]]]:
     circle = Circle(64)
     yield from _of_grid("circle", circle)
+    yield "circles of a sweep", partial(_together, circle)
     yield "zonal densities", partial(_run, Zonal(8, 64))
     yield "minimisers", partial(minimize, _equation(circle, "descent"), circle)
 
@@ -94,6 +97,12 @@ def _run(grid: Geometry, atoms: Literal["grid", "exact"] = "grid") -> object:
         atoms=atoms,
     )
     return concentration(run.final, equation)
+
+
+def _together(circle: Circle) -> object:
+    start = perturbed_uniform(circle, 0.3)
+    run = prepared(_equation(circle), start, t_end=0.1)
+    return list(advanced_together([run]))
 
 
 def _particles(grid: Geometry) -> object:

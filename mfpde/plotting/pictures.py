@@ -65,7 +65,8 @@ def picture_of(result: object) -> Figure | None:
     return None
 
 
-def _new(columns: int = 1) -> Figure:
+def new_picture(columns: int = 1) -> Figure:
+    """Return an empty figure of the size of small pictures, for as many beside each other."""
     return Picture(figsize=(columns * WIDTH, HEIGHT), layout="constrained")
 
 
@@ -75,7 +76,7 @@ def _new(columns: int = 1) -> Figure:
 def _of_measure(measure: AnyMeasure) -> Figure | None:
     if not _has_picture(measure):
         return None
-    figure = _new()
+    figure = new_picture()
     _draw(figure.subplots(), measure)
     return figure
 
@@ -86,7 +87,7 @@ def _(run: Run) -> Figure | None:
     is_drawn = _has_picture(run.final)
     if not (is_drawn or has_energy):
         return None
-    figure = _new(columns=is_drawn + has_energy)
+    figure = new_picture(columns=is_drawn + has_energy)
     axes = list(figure.subplots(1, is_drawn + has_energy, squeeze=False)[0])
     if is_drawn:
         ax = axes.pop(0)
@@ -101,7 +102,7 @@ def _(run: Run) -> Figure | None:
 def _(report: ConcentrationReport) -> Figure | None:
     if not _has_picture(report.measure):
         return None
-    figure = _new()
+    figure = new_picture()
     _draw(figure.subplots(), report.measure, report)
     return figure
 

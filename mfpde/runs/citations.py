@@ -14,14 +14,15 @@ from mfpde.runs.run import Run
 PAPER = "alvarezlopez2026"
 ALWAYS = (PAPER, "mfpde", "harris2020", "virtanen2020", "lam2015")
 _STAGES = ("shu1988", "gottlieb2001")
-_REMAPPED = ("zerroukat2002", "white2008", "suresh1997", "celledoni2003")
+_DONORS = ("zalesak1979", *_STAGES)
+_FEET = ("zerroukat2002", "white2008", "suresh1997", "celledoni2003")
 _SCHEMES: dict[str, tuple[str, ...]] = {
-    "donor_blended": ("zalesak1979", *_STAGES),
-    "spectral_donor_blended": ("zalesak1979", *_STAGES),
+    "donor_blended": _DONORS,
+    "spectral_donor_blended": _DONORS,
+    "semi_lagrangian_donor_blended": (*_FEET, *_DONORS),
     "muscl": ("vanleer1979", *_STAGES),
     "monotone": ("carrillo2015", *_STAGES),
-    "semi_lagrangian_donor_blended": ("zalesak1979", *_STAGES, *_REMAPPED),
-    "semi_lagrangian": _REMAPPED,
+    "semi_lagrangian": _FEET,
 }
 
 

@@ -139,32 +139,46 @@ class RowMoments(NamedTuple):
     sizes: IntArray
 
 
+def row_norms(control: RowControl, moments: RowMoments) -> FloatArray:
+    """Norms (rows, 3) of the error of each row's step, and of the rates of motion.
+
+    Each row is a call of its own: compiled into a loop the sums, whose order is free, would have
+    other last digits than those of a single run, and all its steps with them.
+    """
+    norms = np.zeros((len(moments.sizes), 3))
+    for row, size in enumerate(moments.sizes.tolist()):
+        if not control.is_odd[row]:
+            old = moments.old[row, :size]
+            four = StepMoments(
+                old, old, moments.new[row, :size], moments.missed[row, :size]
+            )
+            weights = moments.weights[row, :size]
+            norms[row] = moment_norms(weights, four, control.step[row])
+    return norms
+
+
 @compiled
 def judge_steps(
     control: RowControl,
-    moments: RowMoments,
+    norms: FloatArray,
     masses: FloatArray,
     moved: FloatArray,
     unresolved: FloatArray,
     totals: FloatArray,
 ) -> BoolArray:
-    """Judge the step of each row from ``masses`` to ``moved``, and return what is accepted."""
+    """Judge the step of each row from ``masses`` to ``moved``, and return what is accepted.
+
+    ``norms`` (rows, 3) are those of :func:`row_norms`.
+    """
     is_accepted = np.zeros(len(masses), dtype=np.bool_)
     for row in range(len(masses)):
         if control.is_odd[row]:
             continue
-        k = moments.sizes[row]
-        step = control.step[row]
-        old, new = moments.old[row, :k], moments.new[row, :k]
-        error, transported, diffused = moment_norms(
-            moments.weights[row, :k],
-            StepMoments(old, old, new, moments.missed[row, :k]),
-            step,
-        )
+        step, error = control.step[row], norms[row, 0]
         mass, motion = mass_and_motion(masses[row], moved[row])
         share = unresolved[row] / max(totals[row], 1e-300)
         tolerance = control.tolerance[row] + UNRESOLVED_TOLERANCE * share
-        size = tolerance * (transported + diffused)
+        size = tolerance * (norms[row, 1] + norms[row, 2])
         accurate_step, is_accurate = judged(error, size, step)
         if not (np.isfinite(error) and np.isfinite(mass + accurate_step)):
             control.is_odd[row] = True

@@ -3,9 +3,8 @@
 On a few hundred cells a step is mostly calls from Python; many runs share them here.  Each run
 keeps its own equation, time, step size, saves and conditions to stop, and its own time loop
 (:mod:`mfpde.solver.time_loop`), which begins it, saves, and ends it: only the steps of the
-donor-blended scheme are taken for all rows at once, by the kernels of a single run.  Only the
-norms of errors may be summed in another order, so that results agree to rounding.  A smooth phase
-before them, and whatever is odd, are the loop's own matter.
+donor-blended scheme are taken for all rows at once, by the kernels of a single run.  A smooth
+phase before them, and whatever is odd, are the loop's own matter.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from mfpde.solver.row_steps import (
     choose_steps,
     defects,
     judge_steps,
+    row_norms,
 )
 from mfpde.solver.step_sizes import StepBelowRefused, attention_time
 from mfpde.transport.circle_rows import DonorBlendedRows, kind_of_row
@@ -66,7 +66,7 @@ def advanced_together(runs: Sequence[PreparedRun]) -> Iterator[EndedRun]:
         else:
             yield EndedRun(place, run.finished(reason))
     if rows:
-        yield from _Rows(rows).ended()
+        yield from _RowsOfRuns(rows).ended()
 
 
 class _Row:
@@ -130,7 +130,7 @@ class _Leaving(NamedTuple):
     reason: StopReason | None
 
 
-class _Rows:
+class _RowsOfRuns:
     """The runs that still advance."""
 
     def __init__(self, rows: list[_Row]) -> None:
@@ -178,8 +178,9 @@ class _Rows:
             self._weights,
             transport.sizes,
         )
+        norms = row_norms(control, moments)
         accepted = judge_steps(
-            control, moments, self._masses, moved, flow.unresolved, flow.total
+            control, norms, self._masses, moved, flow.unresolved, flow.total
         )
         if accepted.all():
             self._masses, self._flow = moved, after

@@ -18,7 +18,12 @@ import numpy as np
 
 from mfpde.arrays import choice, nearest, real_array, real_number, whole_number
 from mfpde.settings.base import SettingsError
-from mfpde.sweeps.perceptron_files import Neurons, drawn_neurons, read_neurons
+from mfpde.sweeps.perceptron_files import (
+    Neurons,
+    drawn_neurons,
+    read_json,
+    read_neurons,
+)
 
 DEFAULTS: Mapping[str, Any] = {
     "betas": [0.1, 0.5, 1, 2, 5, 7, 9, 12, 15, 25],
@@ -248,15 +253,7 @@ _MODES = ("unnormalized", "normalized")
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise SettingsError(
-            f"the configuration {path} cannot be read: {reason}"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise SettingsError(f"{path} is not JSON: {error}") from error
+    data = read_json(path, "the configuration ")
     if not isinstance(data, dict):
         raise SettingsError(f"{path} must hold one JSON object of keys")
     return data

@@ -89,6 +89,23 @@ def drawn_neurons(
     return Neurons(name, activation, given)
 
 
+def read_json(path: Path, what: str) -> Any:
+    """Return what a JSON file holds.
+
+    Raises
+    ------
+    SettingsError
+        If it cannot be read; the message begins with ``what`` and names the file.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SettingsError(f"{what}{path} cannot be read: {reason}") from error
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"{what}{path} is not JSON: {error}") from error
+
+
 def read_neurons(path: Path, dimension: int, activation: str) -> list[Neurons]:
     """Return the perceptrons of a parameter file.
 
@@ -106,15 +123,7 @@ def read_neurons(path: Path, dimension: int, activation: str) -> list[Neurons]:
     SettingsError
         If the file cannot be read or holds no perceptrons of this form.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise SettingsError(
-            f"mlp_params_path: {path} cannot be read: {reason}"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise SettingsError(f"mlp_params_path: {path} is not JSON: {error}") from error
+    data = read_json(path, "mlp_params_path: ")
     entries = data
     if isinstance(data, dict):
         activation = data.get("activation") or activation

@@ -254,6 +254,11 @@ class Sweep(Printed):
         y = column_named(whole, quantity)
         return plot_sweep(finished, y, x, parameters=self.plan.parameters, ax=ax)
 
+    def _repr_html_(self) -> str:
+        from mfpde.sweeps import picture  # noqa: F401 - it registers the small picture
+
+        return super()._repr_html_()
+
     def __str__(self) -> str:
         records = self.records
         done = sum(r is not None and r.state == "finished" for r in records)
