@@ -338,3 +338,24 @@ def test_a_coarse_grid_is_named_before_the_run(geometry, beta):
     equation = MeanFieldEquation(Attention(beta), direction="ascent")
     with pytest.warns(UserWarning, match="the grid is coarse for exact atoms"):
         solve(equation, uniform(geometry), t_end=0.01, save_at=[0.01], atoms="exact")
+
+
+def test_atoms_alone_that_would_never_arrive_end_the_run():
+    """A weight of 1e50 moves the atom by steps of 1e-50: a reason, not a run without end."""
+    circle = mfpde.Circle(128)
+    values = np.zeros(128)
+    values[38] = 1.0
+    start = mfpde.Measure(mfpde.Density(circle, values).normalized())
+    head = mfpde.Attention(1.0, bilinear=[[0.0, 0.352], [-0.386, -0.602]])
+    directions = [[-0.85441581, 0.51958986], [-0.42536114, 0.9050237], [0.0, -1.0]]
+    neurons = mfpde.Perceptron(directions, [1e50, 1e-300, -5e-324])
+    run = mfpde.solve(
+        mfpde.MeanFieldEquation(head, neurons, direction="ascent"),
+        start,
+        t_end=0.3,
+        save_at=[0.1, 0.3],
+        atoms="exact",
+        transport="donor_blended",
+    )
+    assert run.stop.kind == "step_too_small"
+    assert run.final.total_mass == pytest.approx(1.0, abs=1e-12)

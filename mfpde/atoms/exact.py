@@ -81,6 +81,16 @@ def coarseness(equation: MeanFieldEquation, geometry: Geometry) -> str | None:
 
 RELATIVE_TOLERANCE = 1e-10
 ABSOLUTE_TOLERANCE = 1e-13
+MOST_EVALUATIONS = 30_000
+"""Evaluations of the atoms' velocities between two meetings; long runs take some thousands."""
+
+
+class AtomsTooFastError(FloatingPointError):
+    """Atoms that would never reach the end of their motion, in steps of length ``step``."""
+
+    def __init__(self, step: float) -> None:
+        super().__init__(f"atoms alone move in steps of {step:.1e}")
+        self.step = step
 
 
 @dataclass(frozen=True)
@@ -97,8 +107,8 @@ class AtomMotion:
 
         Raises
         ------
-        FloatingPointError
-            If the integrator fails.
+        AtomsTooFastError
+            If the integrator fails, or takes steps that would never reach the end.
         """
         events: list[Event] = []
         while start < end and len(masses) > 0:
@@ -122,7 +132,7 @@ class AtomMotion:
             return smallest_distance(_unit(flat.reshape(shape))) - self.meeting_distance
 
         meeting.terminal = True  # type: ignore[attr-defined]
-        rate = self._rate(masses, shape)
+        rate = _within_reason(self._rate(masses, shape))
         # Time counts from the start: late in a long run its digits are few.
         found = solve_ivp(
             rate,
@@ -134,7 +144,7 @@ class AtomMotion:
             atol=ABSOLUTE_TOLERANCE,
         )
         if found.status < 0:
-            raise FloatingPointError(f"the motion of the atoms failed: {found.message}")
+            raise AtomsTooFastError(float(found.t[-1]) / len(found.t))
         last = _unit(found.y[:, -1].reshape(shape))
         if found.status == 0:
             return last, end, None
@@ -157,6 +167,22 @@ class AtomMotion:
             return equation.sign * speeds.ravel()
 
         return rate
+
+
+def _within_reason(
+    rate: Callable[[float, FloatArray], FloatArray],
+) -> Callable[[float, FloatArray], FloatArray]:
+    """The same rate, which may be asked for ``MOST_EVALUATIONS`` times."""
+    evaluations = 0
+
+    def counted(time: float, flat: FloatArray) -> FloatArray:
+        nonlocal evaluations
+        evaluations += 1
+        if evaluations > MOST_EVALUATIONS:
+            raise AtomsTooFastError(time / evaluations)
+        return rate(time, flat)
+
+    return counted
 
 
 def _unit(points: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.atoms import ExactAtoms
+from mfpde.atoms import AtomsTooFastError, ExactAtoms
 from mfpde.runs.stopping import (
     StoppingCondition,
     StopReason,
@@ -170,6 +170,8 @@ class TimeLoop:
         except KeyboardInterrupt:
             self.is_torn = True
             return interrupted(self.time)
+        except AtomsTooFastError as error:
+            return step_too_small(self.time, error.step)
         if reason is not None:
             return reason
         if self.layer_end < self.t_end:
