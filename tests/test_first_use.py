@@ -92,7 +92,7 @@ def test_kernels_are_not_announced_where_quiet_is_asked_for(monkeypatch, capsys)
 def test_warm_up_runs_what_users_run_first(capsys):
     assert main(["warm-up"]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert len(said) == 8
+    assert len(said) == 9
     assert all(": ready (" in line for line in said)
     assert main(["warm-up", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
