@@ -40,7 +40,7 @@ LARGEST_CIRCLE_TOGETHER = 1024
 """Cells up to which runs are computed together: on more the calls that they share cost little."""
 FEWEST_TOGETHER = 4
 MOST_TOGETHER = 64
-TASKS_OF_A_PROCESS = 4
+TASKS_OF_A_PROCESS = 2
 """Tasks of each of several processes, which end at about the same time so."""
 
 
