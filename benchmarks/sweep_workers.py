@@ -2,8 +2,8 @@
 
     python benchmarks/sweep_workers.py [--workers 2] [--runs 24]
 
-Both sweeps are of runs that take a second or so each, in folders of their own.  The ratio of the
-wall times has the start of the workers in it; the numbers of both are compared.
+Both sweeps are in folders of their own.  The ratio of the wall times has the start of the workers
+in it, a second or two; the numbers of both are compared.
 """
 
 from __future__ import annotations
