@@ -149,7 +149,9 @@ class TimeLoop:
         if self.atoms is not None:
             self.atoms.events = self.recorder.events
 
-    def go_on(self, conditions: tuple[StoppingCondition, ...]) -> StopReason:
+    def go_on(  # noqa: C901 - each branch is one way to end
+        self, conditions: tuple[StoppingCondition, ...]
+    ) -> StopReason:
         """Continue from the present state until the layer's end or a reason to stop."""
         try:
             flow, reason = self.entered(conditions)
