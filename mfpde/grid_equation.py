@@ -17,19 +17,24 @@ from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
 from mfpde.terms import ExternalTerm, Head, InteractionTerm, PointMasses, ZonalTerm
 from mfpde.terms.head_on_grid import HeadOnGrid, on_grid
+from mfpde.terms.kernels import NEGLIGIBLE
 
 WATCHED_DEGREE = 16
 
 
 @dataclass(frozen=True, eq=False)
 class GridEquation:
-    """The terms of an equation with sign s, evaluated on the cells of ``geometry``."""
+    """The terms of an equation with sign s, evaluated on the cells of ``geometry``.
+
+    Degrees of a kernel that are ``negligible`` beside its largest are left out.
+    """
 
     geometry: Geometry
     interactions: tuple[InteractionTerm, ...]
     externals: tuple[ExternalTerm, ...]
     sign: int
     diffusion: float
+    negligible: float = NEGLIGIBLE
 
     def __post_init__(self) -> None:
         for term in self.externals:
@@ -44,7 +49,9 @@ class GridEquation:
 
         The time-step control watches the moments too, also where nothing interacts.
         """
-        needed = [term.band_limit(self.geometry) for term in self.zonal_terms]
+        needed = [
+            t.band_limit(self.geometry, self.negligible) for t in self.zonal_terms
+        ]
         needed += [on_grid(head, self.geometry).degree for head in self._matrices]
         return max([min(WATCHED_DEGREE, self.geometry.max_degree), *needed])
 

@@ -19,6 +19,7 @@ _FEET = ("zerroukat2002", "white2008", "suresh1997", "celledoni2003")
 _SCHEMES: dict[str, tuple[str, ...]] = {
     "donor_blended": _DONORS,
     "spectral_donor_blended": _DONORS,
+    "spectral_lagrangian": (),
     "semi_lagrangian_donor_blended": (*_FEET, *_DONORS),
     "muscl": ("vanleer1979", *_STAGES),
     "monotone": ("carrillo2015", *_STAGES),

@@ -142,7 +142,7 @@ class Course:
     def run(self, loop: TimeLoop, state: State, start_time: float) -> StopReason:
         """Run ``loop``, which steps in the first stage, from ``state`` to its end."""
         self._prepare(loop)
-        self._note_skipped(loop, len(state.atom_masses), start_time)
+        self._note_skipped(loop, _atom_count(loop, state), start_time)
         return self._to_end(loop, loop.run(state, start_time, self._present_conditions))
 
     def begun(
@@ -155,7 +155,7 @@ class Course:
         The reason if the run ends there, else None.
         """
         self._prepare(loop)
-        self._note_skipped(loop, len(state.atom_masses), start_time)
+        self._note_skipped(loop, _atom_count(loop, state), start_time)
         loop.stand_at(state, start_time)
         if loop.is_smooth:
             reason = loop.go_on(self._present_conditions)
@@ -224,3 +224,7 @@ class Course:
         loop.recorder.equation = equation
         loop.is_smooth = self.discretization.is_smooth
         loop.change_layer(stepping, end=end)
+
+
+def _atom_count(loop: TimeLoop, state: State) -> int:
+    return len(loop.stepper.transport.measured(state).atom_masses)

@@ -96,7 +96,8 @@ def take_up(loop: TimeLoop, recorder: Recorder, checkpoint: Checkpoint) -> None:
     loop.started_at = time.monotonic()
     # Checkpoints of before had none.
     recorder.watch.add(numbers.get("seconds_of_parts", {}))
-    loop.state, loop.time = checkpoint.state, checkpoint.time
+    loop.state = loop.stepper.transport.resumed(checkpoint.state)
+    loop.time = checkpoint.time
     loop.saves = checkpoint.saves
     loop.stage, loop.stopped_by = checkpoint.stage, checkpoint.stopped_by
     del loop.save_times[: checkpoint.saves]

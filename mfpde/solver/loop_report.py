@@ -42,8 +42,11 @@ def saved_of(loop: TimeLoop, flow: Flow) -> Point:
     if state.masses is loop.state.masses:
         return Point(state, flow)
     atoms = PointMasses(state.points, state.atom_masses)
-    moments = loop.stepper.transport.grid.moments(state.masses, atoms)
-    return Point(state, replace(flow, moments=moments))
+    grid = loop.recorder.equation.on(loop.recorder.geometry)
+    moments = grid.moments(state.masses, atoms)
+    # Labels are no atoms of what is saved.
+    velocities = flow.atom_velocities[: len(state.points)]
+    return Point(state, replace(flow, moments=moments, atom_velocities=velocities))
 
 
 def step_record_of(loop: TimeLoop, recent: int) -> StepRecord:

@@ -184,7 +184,18 @@ def prepared(
     _check_observer(observer)
     check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
     tracker = _tracker_of(track, dynamics, resume_from)
-    scheme = scheme_for(transport, geometry, exact_atoms=atoms == "exact")
+    is_exact = atoms == "exact"
+    obstacle = _obstacle_to_labels(
+        dynamics, measure, exact_atoms=is_exact, refine=refine
+    )
+    scheme = scheme_for(
+        transport, geometry, exact_atoms=is_exact, labels=obstacle is None
+    )
+    if scheme.moves_labels and obstacle is not None:
+        raise ValueError(
+            f"transport = {scheme.name!r} moves the mass of a density along the "
+            f"characteristics of one equation, but {obstacle}; use 'spectral_donor_blended'"
+        )
     finest = (
         largest_grid(geometry, dynamics.sharpest, max_cells) if refine else geometry
     )
@@ -259,6 +270,21 @@ def _check_start(measure: Measure, equation: MeanFieldEquation) -> None:
         )
 
 
+def _obstacle_to_labels(
+    dynamics: Dynamics, measure: Measure, *, exact_atoms: bool, refine: bool
+) -> str | None:
+    """Return why labels cannot carry the mass of a run, in words; None if they can."""
+    if isinstance(dynamics, Layers):
+        return "equation has layers"
+    if dynamics.diffusion > 0:
+        return f"the equation has diffusion = {dynamics.diffusion:g}"
+    if len(measure.atoms):
+        return "start has atoms"
+    if exact_atoms:
+        return "atoms = 'exact'"
+    return "refine = True" if refine else None
+
+
 def _since(start_time: float, save_at: ArrayLike | None) -> FloatArray | None:
     return None if save_at is None else real_array("save_at", save_at) - start_time
 
@@ -307,10 +333,10 @@ def _in_phase(
 
 
 def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:
-    masses = transport.represented(measure.density.masses)
+    masses, atoms = measure.density.masses, measure.atoms
     if exact:
-        return state_of(masses, measure.atoms)
-    return State(masses, measure.atoms.points.copy(), measure.atoms.masses)
+        return state_of(transport.represented(masses), atoms)
+    return transport.evolved(State(masses, atoms.points.copy(), atoms.masses))
 
 
 def _step_observer(progress: bool | Report, stack: ExitStack) -> Observer | None:

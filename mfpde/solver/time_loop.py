@@ -135,8 +135,7 @@ class TimeLoop:
 
     def leave_smooth_phase(self, stepping: Stepping) -> None:
         """Continue with the transport for densities that the grid does not resolve."""
-        masses = stepping.stepper.transport.represented(self.measured.masses)
-        self.state = self.state.moved(masses, self.state.points)
+        self.state = stepping.stepper.transport.evolved(self.measured)
         self.smooth_phase = self.stepper.scheme.name
         self._use(stepping)
         self.accurate_step = np.inf
@@ -211,8 +210,7 @@ class TimeLoop:
     @property
     def measured(self) -> State:
         """The state with its masses restored to those of a density on the grid."""
-        masses = self.stepper.transport.restored(self.state.masses)
-        return self.state.moved(masses, self.state.points)
+        return self.stepper.transport.measured(self.state)
 
     @property
     def seconds(self) -> float:

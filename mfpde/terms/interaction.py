@@ -15,7 +15,7 @@ from typing import NamedTuple
 from mfpde.arrays import FloatArray
 from mfpde.geometry import Geometry
 from mfpde.terms.external import tangential
-from mfpde.terms.kernels import Kernel, KernelBounds, PointMasses
+from mfpde.terms.kernels import NEGLIGIBLE, Kernel, KernelBounds, PointMasses
 
 RESOLVED_TOLERANCE = 1e-10
 
@@ -153,8 +153,10 @@ class ZonalTerm(InteractionTerm):
         """The kernel in words, as outputs state the convention."""
         return f"W = {self.zonal_kernel!r}"
 
-    def band_limit(self, geometry: Geometry) -> int:
-        """Degree beyond which the interaction is below rounding, as far as the grid goes.
+    def band_limit(self, geometry: Geometry, negligible: float = NEGLIGIBLE) -> int:
+        """Degree beyond which the interaction is ``negligible``, as far as the grid goes.
+
+        By default that is what is below rounding.
 
         Raises
         ------
@@ -168,7 +170,7 @@ class ZonalTerm(InteractionTerm):
                 f"{geometry!r} is too coarse for {self._named}, whose kernel has "
                 f"degrees up to {needed}: it needs {geometry.cells_for_degree(needed)}"
             )
-        return min(kernel.band_limit(dimension), geometry.max_degree)
+        return min(kernel.band_limit(dimension, negligible), geometry.max_degree)
 
     @property
     def _named(self) -> str:

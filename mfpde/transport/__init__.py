@@ -23,6 +23,7 @@ from mfpde.transport.circle_schemes import (
     ResolvedSemiLagrangianCircle,
     SemiLagrangianCircle,
 )
+from mfpde.transport.lagrangian import LagrangianSphere
 from mfpde.transport.spectral import Spectral, is_resolved
 from mfpde.transport.sphere_schemes import (
     DonorBlendedSphere,
@@ -66,7 +67,8 @@ class Scheme:
     step whose energy moves the wrong way with half the step.  ``while_smooth`` is the
     scheme with which a run of a density without atoms and diffusion begins, until the grid does
     not resolve the density any more; it ``resolves`` cell masses on a geometry if it may begin
-    with them.
+    with them.  A scheme that ``moves_labels`` carries the mass of a density along
+    characteristics: of one equation without diffusion, without atoms, on one grid.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Scheme:
     keeps_energy_monotone: bool = False
     while_smooth: Scheme | None = None
     resolves: Callable[[Geometry, FloatArray], bool] = _resolves_all
+    moves_labels: bool = False
 
 
 _SCHEMES: dict[type[Geometry], dict[str, Scheme]] = {}
@@ -120,6 +123,17 @@ register_scheme(
     Scheme("spectral_donor_blended", DonorBlendedSphere, while_smooth=_SPECTRAL),
 )
 
+register_scheme(
+    Sphere,
+    Scheme(
+        "spectral_lagrangian",
+        LagrangianSphere,
+        30.0,
+        while_smooth=_SPECTRAL,
+        moves_labels=True,
+    ),
+)
+
 register_scheme(Zonal, Scheme("donor_blended", DonorBlendedZonal, 1.0))
 register_scheme(Zonal, Scheme("muscl", MusclZonal))
 register_scheme(Zonal, Scheme("monotone", MonotoneZonal, keeps_energy_monotone=True))
@@ -137,7 +151,9 @@ def _schemes_of(geometry: Geometry) -> dict[str, Scheme]:
 
 
 @singledispatch
-def default_scheme(geometry: Geometry, *, exact_atoms: bool = False) -> str:
+def default_scheme(
+    geometry: Geometry, *, exact_atoms: bool = False, labels: bool = False
+) -> str:
     """Name of the scheme for ``geometry`` if none is asked for.
 
     The semi-Lagrangian scheme, the least diffusive one, is the default on zonal grids with
@@ -146,29 +162,35 @@ def default_scheme(geometry: Geometry, *, exact_atoms: bool = False) -> str:
     semi-Lagrangian phase and on the sphere after a spectral one, which last while the grid
     resolves the density.  On a geometry of one's own it is the first scheme registered for it.
     """
-    del exact_atoms
+    del exact_atoms, labels
     return next(iter(_schemes_of(geometry)))
 
 
 @default_scheme.register
-def _(geometry: Circle, *, exact_atoms: bool = False) -> str:
+def _(geometry: Circle, *, exact_atoms: bool = False, labels: bool = False) -> str:
+    del labels
     return "semi_lagrangian" if exact_atoms else "semi_lagrangian_donor_blended"
 
 
 @default_scheme.register
-def _(geometry: Sphere, *, exact_atoms: bool = False) -> str:
+def _(geometry: Sphere, *, exact_atoms: bool = False, labels: bool = False) -> str:
     del geometry, exact_atoms
-    return "spectral_donor_blended"
+    return "spectral_lagrangian" if labels else "spectral_donor_blended"
 
 
 @default_scheme.register
-def _(geometry: Zonal, *, exact_atoms: bool = False) -> str:
+def _(geometry: Zonal, *, exact_atoms: bool = False, labels: bool = False) -> str:
+    del exact_atoms, labels
     is_high = geometry.dimension > LARGEST_DONOR_BLENDED_DIMENSION
     return "semi_lagrangian" if is_high else "donor_blended"
 
 
 def scheme_for(
-    name: str | None, geometry: Geometry, *, exact_atoms: bool = False
+    name: str | None,
+    geometry: Geometry,
+    *,
+    exact_atoms: bool = False,
+    labels: bool = False,
 ) -> Scheme:
     """Return the scheme ``name`` of ``geometry``, or its default scheme for None.
 
@@ -178,5 +200,6 @@ def scheme_for(
         For an unknown name, or a geometry without schemes.
     """
     schemes = _schemes_of(geometry)
-    chosen = default_scheme(geometry, exact_atoms=exact_atoms) if name is None else name
-    return schemes[choice("transport", chosen, schemes)]
+    if name is None:
+        name = default_scheme(geometry, exact_atoms=exact_atoms, labels=labels)
+    return schemes[choice("transport", name, schemes)]

@@ -131,6 +131,18 @@ class Transport(ABC):
         """Cell masses of a density from those that the scheme evolves; the mass is kept."""
         return masses
 
+    def evolved(self, state: State) -> State:
+        """Return a state of cell masses and atoms in the form that the scheme evolves."""
+        return state.moved(self.represented(state.masses), state.points)
+
+    def measured(self, state: State) -> State:
+        """Return the cell masses and atoms of a state in the form that the scheme evolves."""
+        return state.moved(self.restored(state.masses), state.points)
+
+    def resumed(self, state: State) -> State:
+        """Return the state of a checkpoint in the form that the scheme evolves."""
+        return state
+
     @abstractmethod
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
