@@ -340,8 +340,9 @@ def test_a_layer_begins_spectral_only_where_the_density_is_resolved() -> None:
     start = mfpde.perturbed_uniform(mfpde.Sphere(32), 0.3)
     layers = mfpde.Layers([(one, 3.0), (one, 0.5)])
     whole = mfpde.solve(layers, start, save_at=[3.5])
-    first = mfpde.solve(one, start, t_end=3.0, save_at=[3.0])
-    second = mfpde.solve(one, first.final, t_end=0.5, save_at=[0.5])
+    options = {"transport": "spectral_donor_blended"}
+    first = mfpde.solve(one, start, t_end=3.0, save_at=[3.0], **options)
+    second = mfpde.solve(one, first.final, t_end=0.5, save_at=[0.5], **options)
     left = whole.statistics["spectral_until"]
     assert left == first.statistics["spectral_until"] < 3.0
     assert second.statistics["spectral_until"] == 0.0

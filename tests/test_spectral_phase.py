@@ -182,7 +182,7 @@ def test_a_rough_start_is_left_to_finite_volumes_from_the_first_step():
     cap = Density.from_function(sphere, lambda x: 1.0 * (x[..., 2] > 0.7)).normalized()
     runs = [
         solve(driven(), cap, t_end=1.0, save_at=[0.5, 1.0], transport=name)
-        for name in (None, "donor_blended")
+        for name in ("spectral_donor_blended", "donor_blended")
     ]
     assert runs[0].statistics["spectral_until"] == 0.0
     for one, other in zip(runs[0].states, runs[1].states, strict=True):

@@ -318,7 +318,13 @@ def test_weak_diffusion_costs_no_steps(normalized, direction, activation):
             direction=direction,
             diffusion=diffusion,
         )
-        run = solve(equation, start, t_end=time, save_at=[time])
+        run = solve(
+            equation,
+            start,
+            t_end=time,
+            save_at=[time],
+            transport="spectral_donor_blended",
+        )
         steps.append(run.statistics["steps"])
     grid = equation.on(sphere)
     speed = max(
