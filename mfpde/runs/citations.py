@@ -16,10 +16,12 @@ ALWAYS = (PAPER, "mfpde", "harris2020", "virtanen2020", "lam2015")
 _STAGES = ("shu1988", "gottlieb2001")
 _DONORS = ("zalesak1979", *_STAGES)
 _FEET = ("zerroukat2002", "white2008", "suresh1997", "celledoni2003")
+_LABELS = ("raviart1985", "hairer1993")
 _SCHEMES: dict[str, tuple[str, ...]] = {
     "donor_blended": _DONORS,
     "spectral_donor_blended": _DONORS,
-    "spectral_lagrangian": (),
+    "labels": _LABELS,
+    "spectral_labels": _LABELS,
     "semi_lagrangian_donor_blended": (*_FEET, *_DONORS),
     "muscl": ("vanleer1979", *_STAGES),
     "monotone": ("carrillo2015", *_STAGES),
@@ -102,7 +104,7 @@ def _of_density(run: Run, final: AnyMeasure) -> set[str]:
     keys = {*_SCHEMES.get(method, ()), *_transforms(geometry)}
     if on_sphere and method in ("donor_blended", "spectral_donor_blended"):
         keys.add("spiteri2002")
-    if "spectral_until" in run.statistics or method == "spectral_donor_blended":
+    if "spectral_until" in run.statistics or method.startswith("spectral"):
         keys.add("hairer1993")
     if any(len(atoms_of(state)) for state in (*run.states, final)):
         # Once the atoms are alone a stiff integrator moves them.

@@ -52,7 +52,7 @@ from mfpde.solver.refinement import (
 )
 from mfpde.solver.time_loop import TimeLoop
 from mfpde.tracking import Concentration, Tracker
-from mfpde.transport import State, Transport, scheme_for
+from mfpde.transport import LARGEST_DEGREE, State, Transport, scheme_for
 from mfpde.version import __version__
 
 DEFAULT_SAVES = 50
@@ -189,7 +189,11 @@ def prepared(
         dynamics, measure, exact_atoms=is_exact, refine=refine
     )
     scheme = scheme_for(
-        transport, geometry, exact_atoms=is_exact, labels=obstacle is None
+        transport,
+        geometry,
+        exact_atoms=is_exact,
+        labels=obstacle is None
+        and first_equation.on(geometry).degree <= LARGEST_DEGREE,
     )
     if scheme.moves_labels and obstacle is not None:
         raise ValueError(

@@ -9,7 +9,7 @@ A scheme of one's own is a subclass of :class:`Transport`, registered under a na
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 
 from mfpde.arrays import FloatArray, choice
@@ -23,8 +23,8 @@ from mfpde.transport.circle_schemes import (
     ResolvedSemiLagrangianCircle,
     SemiLagrangianCircle,
 )
-from mfpde.transport.lagrangian import LagrangianSphere
-from mfpde.transport.spectral import Spectral, is_resolved
+from mfpde.transport.lagrangian import LARGEST_DEGREE, LagrangianSphere
+from mfpde.transport.spectral import ResolvedSpectral, Spectral, is_resolved
 from mfpde.transport.sphere_schemes import (
     DonorBlendedSphere,
     MonotoneSphere,
@@ -39,6 +39,7 @@ from mfpde.transport.zonal import (
 )
 
 __all__ = [
+    "LARGEST_DEGREE",
     "Flow",
     "Scheme",
     "State",
@@ -123,15 +124,12 @@ register_scheme(
     Scheme("spectral_donor_blended", DonorBlendedSphere, while_smooth=_SPECTRAL),
 )
 
+# The lag says as little about a label's error; kinks are crossed label by label.
+_LABELS = Scheme("labels", LagrangianSphere, 30.0, moves_labels=True)
+_RESOLVED_SPECTRAL = replace(_SPECTRAL, transport=ResolvedSpectral)
+register_scheme(Sphere, _LABELS)
 register_scheme(
-    Sphere,
-    Scheme(
-        "spectral_lagrangian",
-        LagrangianSphere,
-        30.0,
-        while_smooth=_SPECTRAL,
-        moves_labels=True,
-    ),
+    Sphere, replace(_LABELS, name="spectral_labels", while_smooth=_RESOLVED_SPECTRAL)
 )
 
 register_scheme(Zonal, Scheme("donor_blended", DonorBlendedZonal, 1.0))
@@ -157,10 +155,12 @@ def default_scheme(
     """Name of the scheme for ``geometry`` if none is asked for.
 
     The semi-Lagrangian scheme, the least diffusive one, is the default on zonal grids with
-    d > 30, and on the circle if atoms leave the grid (``exact_atoms``).  The donor-blended
-    scheme, with which atoms move on the grid, is the default elsewhere; on the circle after a
-    semi-Lagrangian phase and on the sphere after a spectral one, which last while the grid
-    resolves the density.  On a geometry of one's own it is the first scheme registered for it.
+    d > 30, and on the circle if atoms leave the grid (``exact_atoms``).  On the sphere labels
+    that carry the mass are, after a spectral phase, where nothing but a density moves
+    (``labels``).  The donor-blended scheme, with which atoms move on the grid, is the default
+    elsewhere; on the circle after a semi-Lagrangian phase and on the sphere after a spectral
+    one, which last while the grid resolves the density.  On a geometry of one's own it is the
+    first scheme registered for it.
     """
     del exact_atoms, labels
     return next(iter(_schemes_of(geometry)))
@@ -175,7 +175,7 @@ def _(geometry: Circle, *, exact_atoms: bool = False, labels: bool = False) -> s
 @default_scheme.register
 def _(geometry: Sphere, *, exact_atoms: bool = False, labels: bool = False) -> str:
     del geometry, exact_atoms
-    return "spectral_lagrangian" if labels else "spectral_donor_blended"
+    return "spectral_labels" if labels else "spectral_donor_blended"
 
 
 @default_scheme.register

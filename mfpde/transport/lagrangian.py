@@ -23,6 +23,7 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
+from mfpde.terms.kernels import NEGLIGIBLE
 from mfpde.transport.base import Transport, geometry_of
 from mfpde.transport.sphere_patches import Ground, deposited
 from mfpde.transport.state import Flow, State, normalised
@@ -36,7 +37,7 @@ _REGULARISATION = 0.1
 _ITERATIONS = 12
 _SMALLEST_FACTOR, _LARGEST_FACTOR = 0.5, 2.0
 # Labels move at most so far in a step, in radians.
-_LONGEST_MOVE = 0.75
+_LONGEST_MOVE = 0.4
 # Beside the largest degree of a kernel: far below the error in time.
 _NEGLIGIBLE = 1e-9
 
@@ -45,9 +46,7 @@ class LagrangianSphere(Transport):
     """Transport by labels, which hold all the mass: the cells of its states are empty."""
 
     def __init__(self, grid: GridEquation) -> None:
-        # A quotient by the mean kernel is as exact as that is where it is smallest.
-        needs_all = bool(grid.softmaxes)
-        super().__init__(grid if needs_all else replace(grid, negligible=_NEGLIGIBLE))
+        super().__init__(replace(grid, negligible=_negligible(grid)))
         self.sphere = sphere = geometry_of(grid, Sphere, "Sphere")
         self._centres = np.ascontiguousarray(sphere.points.reshape(-1, 3))
         self._ground = Ground(sphere.colatitudes, sphere.shape[1])
@@ -127,7 +126,7 @@ class LagrangianSphere(Transport):
         return state.moved(state.masses, start + (step / 6.0) * total), fourth
 
     def longest_step(self, state: State, flow: Flow) -> float:
-        """The step in which no label moves farther than 3/4 radian; inf at rest."""
+        """The step in which no label moves farther than 0.4; inf at rest."""
         del state
         fastest = float(np.sqrt((flow.atom_velocities**2).sum(axis=1).max()))
         return _LONGEST_MOVE / fastest if fastest > 0.0 else np.inf
@@ -156,3 +155,15 @@ class LagrangianSphere(Transport):
         del masses, outflows
         degrees = self.sphere.degrees(self.grid.degree)
         return np.zeros(len(degrees), dtype=np.complex128)
+
+
+def _negligible(grid: GridEquation) -> float:
+    """Size of the degrees of kernels that labels leave out.
+
+    Softmax divides by the mean kernel, which may be as small as the kernel's least value.
+    """
+    least = 1.0
+    for term, _ in grid.softmaxes:
+        farthest, nearest = term.zonal_kernel.value(np.array([-1.0, 1.0]))
+        least = min(least, abs(farthest / nearest))
+    return max(NEGLIGIBLE, _NEGLIGIBLE * least)

@@ -7,8 +7,8 @@ patches tile the sphere.  Where the labels do not resolve the flow map, as on bo
 separatrix whose labels part, the patch is the parallelogram of the smaller of a label's two
 differences in each direction, and reaches over no gap.
 
-The mass of a patch is spread evenly over points half a cell apart, each of which is shared by
-the four nearest centres bilinearly.  That keeps mass, sign, and the mean place of an atom.
+The mass of a patch is spread evenly over pieces no longer than a cell, and each piece is shared by
+the centres around by linear interpolation.  That keeps mass, sign, and the mean place of an atom.
 """
 
 from __future__ import annotations
@@ -23,11 +23,7 @@ from mfpde.compiled import compiled
 # One-sided differences of labels that differ by more than a factor 4 are not resolved.
 _LARGEST_ASYMMETRY = 0.6
 _LARGEST_BEND = 0.25
-# Of the colatitude: cells nearer to a pole are narrower than their points are apart.
-_SMALLEST_SINE = 0.1
-_MOST_POINTS = 256
-# A patch of less density than this, a hundredth of the uniform one, needs fewer points.
-_THIN = 1e-3
+_MOST_PIECES = 256
 
 
 class Ground(NamedTuple):
@@ -142,6 +138,11 @@ def _squared_distance(a: FloatArray, b: FloatArray) -> float:
 
 
 @compiled
+def _distance(a: FloatArray, b: FloatArray) -> float:
+    return float(np.sqrt(_squared_distance(a, b)))
+
+
+@compiled
 def _is_resolved(around: FloatArray, i: int, j: int) -> bool:
     """Whether the differences to both neighbours of label (i, j) are alike, both ways."""
     here = around[i + 2, j + 2]
@@ -179,65 +180,112 @@ def _fill_parallelogram(patch: FloatArray, around: FloatArray, i: int, j: int) -
 
 
 @compiled
-def _spread_patch(
-    result: FloatArray, patch: FloatArray, mass: float, ground: Ground
-) -> None:
-    """Add the ``mass`` of a ``patch`` (4, 3) to the cells that it covers."""
-    height = np.pi / len(ground.colatitudes)
-    middle_x = patch[0, 0] + patch[1, 0] + patch[2, 0] + patch[3, 0]
-    middle_y = patch[0, 1] + patch[1, 1] + patch[2, 1] + patch[3, 1]
-    sine = 0.25 * np.sqrt(middle_x**2 + middle_y**2)
-    width = 2.0 * np.pi / ground.nlon * max(sine, _SMALLEST_SINE)
-    down = max(
-        _squared_distance(patch[0], patch[2]), _squared_distance(patch[1], patch[3])
-    )
-    right = max(
-        _squared_distance(patch[0], patch[1]), _squared_distance(patch[2], patch[3])
-    )
-    is_thin = mass * mass < _THIN**2 * down * right
-    gap = min(height, width) * (1.0 if is_thin else 0.5)
-    rows = min(int(np.sqrt(down) / gap) + 1, _MOST_POINTS)
-    columns = min(int(np.sqrt(right) / gap) + 1, _MOST_POINTS)
-    share = mass / (rows * columns)
-    for a in range(rows):
-        u = (a + 0.5) / rows
-        for b in range(columns):
-            v = (b + 0.5) / columns
-            nw, ne = (1.0 - u) * (1.0 - v), (1.0 - u) * v
-            sw, se = u * (1.0 - v), u * v
-            x = (
-                nw * patch[0, 0]
-                + ne * patch[1, 0]
-                + sw * patch[2, 0]
-                + se * patch[3, 0]
-            )
-            y = (
-                nw * patch[0, 1]
-                + ne * patch[1, 1]
-                + sw * patch[2, 1]
-                + se * patch[3, 1]
-            )
-            z = (
-                nw * patch[0, 2]
-                + ne * patch[1, 2]
-                + sw * patch[2, 2]
-                + se * patch[3, 2]
-            )
-            _share_point(result, (x, y, z), share, ground)
+def _share_of(one: float, other: float) -> float:
+    """Share of one length in the sum of two; half if both are 0."""
+    return one / (one + other) if one + other > 0.0 else 0.5
 
 
 @compiled
-def _share_point(
+def _spread_patch(
+    result: FloatArray, patch: FloatArray, mass: float, ground: Ground
+) -> None:
+    """Add the ``mass`` of a ``patch`` (4, 3) to the cells that it covers, evenly.
+
+    It is taken in pieces, none of which is longer than a cell.
+    """
+    nw, ne, sw, se = patch[0], patch[1], patch[2], patch[3]
+    middle_x = nw[0] + ne[0] + sw[0] + se[0]
+    middle_y = nw[1] + ne[1] + sw[1] + se[1]
+    sine = 0.25 * np.sqrt(middle_x**2 + middle_y**2)
+    sine = max(sine, np.sin(ground.colatitudes[0]))
+    longest = min(np.pi / len(ground.colatitudes), 2.0 * np.pi / ground.nlon * sine)
+    north, south = _distance(nw, ne), _distance(sw, se)
+    west, east = _distance(nw, sw), _distance(ne, se)
+    rows = min(int(max(west, east) / longest) + 1, _MOST_PIECES)
+    columns = min(int(max(north, south) / longest) + 1, _MOST_PIECES)
+    share = 4.0 * mass / (rows * columns)
+    # Where a patch narrows towards a side, less mass lies there.
+    to_north, to_west = _share_of(north, south), _share_of(west, east)
+    point, down, right = np.empty(3), np.empty(3), np.empty(3)
+    for a in range(rows):
+        u = (a + 0.5) / rows
+        of_row = (1.0 - u) * to_north + u * (1.0 - to_north)
+        for b in range(columns):
+            v = (b + 0.5) / columns
+            of_column = (1.0 - v) * to_west + v * (1.0 - to_west)
+            for k in range(3):
+                at_west, at_east = sw[k] - nw[k], se[k] - ne[k]
+                down[k] = ((1.0 - v) * at_west + v * at_east) / rows
+                at_north, at_south = ne[k] - nw[k], se[k] - sw[k]
+                right[k] = ((1.0 - u) * at_north + u * at_south) / columns
+                on_north, on_south = nw[k] + v * at_north, sw[k] + v * at_south
+                point[k] = (1.0 - u) * on_north + u * on_south
+            _share_piece(
+                result, (point, down, right), share * of_row * of_column, ground
+            )
+
+
+@compiled
+def _share_piece(
     result: FloatArray,
-    point: tuple[float, float, float],
+    piece: tuple[FloatArray, FloatArray, FloatArray],
     mass: float,
     ground: Ground,
 ) -> None:
-    """Add the ``mass`` in the direction of ``point`` to the four nearest centres."""
-    colatitudes, nlon = ground.colatitudes, ground.nlon
+    """Add the ``mass`` of a piece, its middle and its two edges (3,), to the centres around.
+
+    It is a box along the meridian and the ring with the second moments of the piece.
+    """
+    point, down, right = piece
+    x, y, z = point[0], point[1], point[2]
+    radius = np.sqrt(x * x + y * y + z * z)
+    across = max(np.sqrt(x * x + y * y), 1e-300)
+    nlat = len(ground.colatitudes)
+    ring_step, column_step = np.pi / nlat, 2.0 * np.pi / ground.nlon
+    height = width = 0.0
+    for edge in (down, right):
+        outward = (x * edge[0] + y * edge[1]) / across
+        south = (z * outward - across * edge[2]) / radius
+        east = (x * edge[1] - y * edge[0]) / across
+        height += south * south
+        width += east * east
+    height = min(np.sqrt(height) / (radius * ring_step), 1.0)
+    width = min(np.sqrt(width) / (across * column_step), 1.0)
+    ring = _ring_place(np.arctan2(across, z), ground.colatitudes)
+    column = np.arctan2(y, x) / column_step + ground.nlon
+    of_rings, of_columns = _halves(ring, height), _halves(column, width)
+    for i in range(2):
+        for j in range(2):
+            share = mass * of_rings[i].share * of_columns[j].share
+            if share > 0.0:
+                _share_point(result, of_rings[i].place, of_columns[j].place, share)
+
+
+class Part(NamedTuple):
+    """A part of an interval between two whole numbers: its middle, and its share."""
+
+    place: float
+    share: float
+
+
+@compiled
+def _halves(place: float, width: float) -> tuple[Part, Part]:
+    """The parts of an interval about ``place``, at most 1 wide, before and after a number.
+
+    On each the weights of the linear interpolation are linear: the middle stands for it.
+    """
+    low, high = place - 0.5 * width, place + 0.5 * width
+    whole = np.floor(high)
+    if low >= whole or width <= 0.0:
+        return Part(place, 1.0), Part(place, 0.0)
+    share = min((high - whole) / width, 1.0)
+    return Part(0.5 * (low + whole), 1.0 - share), Part(0.5 * (whole + high), share)
+
+
+@compiled
+def _ring_place(colatitude: float, colatitudes: FloatArray) -> float:
+    """The number of a ring, between rings a fraction; from -1 to nlat over the poles."""
     nlat = len(colatitudes)
-    x, y, z = point
-    colatitude = np.arctan2(np.sqrt(x * x + y * y), z)
     # The nodes are nearly (i + 3/4) pi / (n + 1/2).
     north = int(colatitude * (nlat + 0.5) / np.pi + 0.25) - 1
     north = min(max(north, -1), nlat - 1)
@@ -248,24 +296,21 @@ def _share_point(
     low = colatitudes[north] if north >= 0 else -colatitudes[0]
     is_last = north + 1 == nlat
     high = 2.0 * np.pi - colatitudes[nlat - 1] if is_last else colatitudes[north + 1]
-    to_south = mass * (colatitude - low) / (high - low)
-    steps = (np.arctan2(y, x) / (2.0 * np.pi) + 1.0) * nlon
-    whole = int(steps)
-    eastward = steps - whole
-    # Beyond a pole is the other side of the ring before it.
-    opposite = nlon // 2
-    west = whole + (opposite if north < 0 else 0)
-    _share_along(result[max(north, 0)], west, mass - to_south, eastward)
-    west = whole + (opposite if is_last else 0)
-    _share_along(result[min(north + 1, nlat - 1)], west, to_south, eastward)
+    return north + (colatitude - low) / (high - low)
 
 
 @compiled
-def _share_along(ring: FloatArray, west: int, mass: float, eastward: float) -> None:
-    """Add ``mass`` to cell ``west`` of a ring (nlon,), a share of it to the next cell."""
-    nlon = len(ring)
-    while west >= nlon:
-        west -= nlon
-    east = 0 if west + 1 == nlon else west + 1
-    ring[west] += mass * (1.0 - eastward)
-    ring[east] += mass * eastward
+def _share_point(result: FloatArray, ring: float, column: float, mass: float) -> None:
+    """Add ``mass`` at fractions of numbers of rings and columns to the four centres around."""
+    nlat, nlon = result.shape
+    north, west = int(np.floor(ring)), int(np.floor(column))
+    southward, eastward = ring - north, column - west
+    for side in range(2):
+        i, j = north + side, west
+        if i < 0 or i >= nlat:
+            # Over the pole; a box may reach one ring farther than its middle.
+            i, j = (-1 - i if i < 0 else 2 * nlat - 1 - i), west + nlon // 2
+        share = mass * (southward if side else 1.0 - southward)
+        j %= nlon
+        result[i, j] += share * (1.0 - eastward)
+        result[i, 0 if j + 1 == nlon else j + 1] += share * eastward
