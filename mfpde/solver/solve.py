@@ -78,9 +78,13 @@ def solve(
         several times faster than the latter alone at equal error of the moments), or on the
         sphere ``"spectral_donor_blended"`` (spectral as long as the grid resolves the density,
         then donor-blended; ``run.statistics`` has the time ``spectral_until``).  No such phase
-        begins with atoms or with diffusion.  By default semi-Lagrangian on zonal grids of
-        dimension above 30 and on the circle with exact atoms, the two of several phases on the
-        circle and on the sphere, else the first.
+        begins with atoms or with diffusion.  On the sphere ``"labels"`` carry the masses of the
+        cells along characteristics, and what is saved is their push-forward; with
+        ``"spectral_labels"`` after a spectral phase.  They carry one density alone: no layers,
+        diffusion, atoms or ``refine``.  By default semi-Lagrangian on zonal grids of dimension
+        above 30 and on the circle with exact atoms; spectral and labels on the sphere, where
+        they can carry the run and the kernel's degree is at most 64; else the two of several
+        phases on the circle and on the sphere, and the first elsewhere.
     atoms
         ``"grid"``: atoms form and move on the grid, to about a cell.  ``"exact"`` (circle
         and sphere, without diffusion): a cluster a few cells wide leaves the grid and goes
@@ -91,7 +95,8 @@ def solve(
         Error in time that a step may make, relative to how far it moves the moments
         that the interaction sees; on the sphere beside a share of the error of the grid, on
         the circle a tenth of it, or less beyond 256 cells, in the semi-Lagrangian phase.  The
-        step follows this and the draining time of the cells.
+        step follows this and the draining time of the cells.  Of labels the velocity in the
+        last stage of a step, 10 to 100 times as wrong as the step, may be 30 times as wrong.
     max_step
         Largest step; none by default.
     refine
