@@ -148,23 +148,15 @@ class TimeLoop:
         if self.atoms is not None:
             self.atoms.events = self.recorder.events
 
-    def go_on(  # noqa: C901 - each branch is one way to end
-        self, conditions: tuple[StoppingCondition, ...]
-    ) -> StopReason:
+    def go_on(self, conditions: tuple[StoppingCondition, ...]) -> StopReason:
         """Continue from the present state until the layer's end or a reason to stop."""
         try:
             flow, reason = self.entered(conditions)
             while reason is None and self.time < self.layer_end:
-                wanted = self._reason_for_finer_grid(flow)
-                if wanted is not None:
-                    return wanted
-                if self.atoms is not None and self.atoms.are_alone(self.state, flow):
-                    flow = self._atoms_moved(self.atoms)
-                else:
-                    result = self._step(flow)
-                    if isinstance(result, StopReason):
-                        return result
-                    flow = self._handed_off(result.flow)
+                after = self._moved_on(flow)
+                if isinstance(after, StopReason):
+                    return after
+                flow = after
                 self.save_if_due(flow)
                 self._report(flow)
                 reason = self.reason_to_stop(conditions)
@@ -178,6 +170,18 @@ class TimeLoop:
         if self.layer_end < self.t_end:
             return StopReason(LAYER_ENDS, f"a layer ends at t = {self.time:.6g}")
         return reached_end(self.time)
+
+    def _moved_on(self, flow: Flow) -> Flow | StopReason:
+        """Return the flow after the next step, or why there is none."""
+        wanted = self._reason_for_finer_grid(flow)
+        if wanted is not None:
+            return wanted
+        if self.atoms is not None and self.atoms.are_alone(self.state, flow):
+            return self._atoms_moved(self.atoms)
+        result = self._step(flow)
+        if isinstance(result, StopReason):
+            return result
+        return self._handed_off(result.flow)
 
     def entered(
         self, conditions: tuple[StoppingCondition, ...]
