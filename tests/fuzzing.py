@@ -16,7 +16,14 @@ import mfpde
 
 SCHEMES = {
     "circle": ("donor_blended", "muscl", "monotone", "semi_lagrangian"),
-    "sphere": ("donor_blended", "muscl", "monotone", "spectral_donor_blended"),
+    "sphere": (
+        "donor_blended",
+        "muscl",
+        "monotone",
+        "spectral_donor_blended",
+        "labels",
+        "spectral_labels",
+    ),
     "zonal": ("donor_blended", "muscl", "monotone", "semi_lagrangian"),
 }
 # What a number of a settings file, a weight or a bias may be that is no usual one.
@@ -187,6 +194,10 @@ def cases(draw: st.DrawFn, kind: str, *, sizes: Any = any_size) -> Case:
     has_energy = all(term.has_energy for term in equation.interactions)
     if scheme == "monotone" and (equation.diffusion or not has_energy):
         scheme = "muscl"
+    if scheme.endswith("labels"):
+        if not equation.diffusion:
+            return Case(equation, start, scheme)
+        scheme = "donor_blended"
     atoms = "grid"
     if kind != "zonal" and not equation.diffusion and scheme != "monotone":
         atoms = draw(st.sampled_from(["grid", "exact"]))

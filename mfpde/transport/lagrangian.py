@@ -39,7 +39,7 @@ _SMALLEST_FACTOR, _LARGEST_FACTOR = 0.5, 2.0
 # Labels move at most so far in a step, in radians.
 _LONGEST_MOVE = 0.4
 # Beside the largest degree of a kernel: far below the error in time.
-_NEGLIGIBLE = 1e-9
+_NEGLIGIBLE = 1e-8
 
 
 class LagrangianSphere(Transport):
@@ -50,6 +50,8 @@ class LagrangianSphere(Transport):
         self.sphere = sphere = geometry_of(grid, Sphere, "Sphere")
         self._centres = np.ascontiguousarray(sphere.points.reshape(-1, 3))
         self._ground = Ground(sphere.colatitudes, sphere.shape[1])
+        # The state measured last, which is often asked for again, and what it was.
+        self._known: tuple[State, State] | None = None
 
     def evolved(self, state: State) -> State:
         """The state whose labels stand at the centres and carry the masses of the cells."""
@@ -58,16 +60,20 @@ class LagrangianSphere(Transport):
 
     def measured(self, state: State) -> State:
         """The density of the labels on the grid; where they began, that of the start."""
+        if self._known is None or self._known[0] is not state:
+            masses = self._cell_masses(state)
+            nobody = np.empty((0, 3)), np.empty(0)
+            self._known = state, State(masses, *nobody)
+        return self._known[1]
+
+    def _cell_masses(self, state: State) -> FloatArray:
         masses = state.atom_masses.reshape(self.sphere.shape)
-        if not np.array_equal(state.points, self._centres):
-            labels = normalised(state.points).reshape(*self.sphere.shape, 3)
-            masses = self._with_moments(
-                deposited(labels, masses, self._ground),
-                self.sphere.atom_moments(
-                    labels.reshape(-1, 3), state.atom_masses, KEPT_DEGREE
-                ),
-            )
-        return State(masses.copy(), np.empty((0, 3)), np.empty(0))
+        if np.array_equal(state.points, self._centres):
+            return masses.copy()
+        labels = normalised(state.points)
+        wanted = self.sphere.atom_moments(labels, state.atom_masses, KEPT_DEGREE)
+        places = labels.reshape(*self.sphere.shape, 3)
+        return self._with_moments(deposited(places, masses, self._ground), wanted)
 
     def resumed(self, state: State) -> State:
         """The state of a checkpoint, or of one that knew no labels yet."""

@@ -296,7 +296,7 @@ def _ring_place(colatitude: float, colatitudes: FloatArray) -> float:
     low = colatitudes[north] if north >= 0 else -colatitudes[0]
     is_last = north + 1 == nlat
     high = 2.0 * np.pi - colatitudes[nlat - 1] if is_last else colatitudes[north + 1]
-    return north + (colatitude - low) / (high - low)
+    return float(north + (colatitude - low) / (high - low))
 
 
 @compiled
