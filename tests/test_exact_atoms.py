@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
 
 import mfpde
 from mfpde import (
@@ -21,6 +22,7 @@ from mfpde import (
     uniform,
 )
 from mfpde.atoms import atoms_of_state, state_of
+from mfpde.atoms.exact import AtomMotion, AtomsTooFastError
 from mfpde.atoms.hand_off import HandOff
 from mfpde.transport import scheme_for
 from validation.references.two_atoms import merge_time
@@ -359,3 +361,53 @@ def test_atoms_alone_that_would_never_arrive_end_the_run():
     )
     assert run.stop.kind == "step_too_small"
     assert run.final.total_mass == pytest.approx(1.0, abs=1e-12)
+
+
+def test_atoms_near_rest_cross_decades_whatever_rounding_does():
+    """From this state LSODA takes 150,000 steps of .7 on some processors, never a stiff one."""
+    directions = [
+        [-0.9967456002240224, 0.0806114658969388],
+        [-0.6198538201675943, -0.784717300448792],
+    ]
+    neurons = mfpde.Perceptron(directions, [0.6324575844117477, -0.4696753890279187])
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(25.0), neurons, direction="ascent"
+    )
+    points = np.array(
+        [
+            [-0.947468958580337, 0.3198477333461841],
+            [0.8357882512101736, -0.5490519093301104],
+            [0.7786205820716765, 0.6274950112744833],
+        ]
+    )
+    masses = np.array([0.46018053602825376, 0.2877063654186284, 0.2521130985531198])
+    motion = AtomMotion(equation, 1e-3)
+    ends, _, events = motion.advanced(points, masses, start=123942.9, end=242046.9)
+    assert events == ()
+    # Radau's method at tolerances of 1e-8.
+    wanted = [[-0.94746896, 0.31984773], [0.83625447, -0.54834156]]
+    np.testing.assert_allclose(ends[:2], wanted, atol=1e-7)
+    np.testing.assert_allclose(ends[2], [0.77922866, 0.62673974], atol=1e-7)
+
+
+def test_a_method_that_takes_too_many_evaluations_gives_way_to_the_next(monkeypatch):
+    """LSODA is made to give up at once."""
+    tried = []
+
+    def recorded(rate, span, first, *, method, **options):
+        tried.append(method)
+        if method == "LSODA":
+            raise AtomsTooFastError(1e-9)
+        return solve_ivp(rate, span, first, method=method, **options)
+
+    monkeypatch.setattr("mfpde.atoms.exact.solve_ivp", recorded)
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent")
+    points = np.array([[1.0, 0.0], [np.cos(1.0), np.sin(1.0)]])
+    motion = AtomMotion(equation, 1e-3)
+    ends, _, _ = motion.advanced(points, np.array([0.5, 0.5]), start=0.0, end=1.0)
+    assert tried == ["LSODA", "BDF"]
+    angle = np.arctan2(ends[1] @ [0, 1], ends[1] @ [1, 0]) - np.arctan2(*ends[0, ::-1])
+    exact = solve_ivp(
+        lambda _, d: -np.exp(np.cos(d) - 1) * np.sin(d), (0, 1), [1.0], rtol=1e-10
+    ).y[0, -1]
+    assert angle == pytest.approx(exact, abs=1e-8)

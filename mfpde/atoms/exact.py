@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -132,19 +133,10 @@ class AtomMotion:
             return smallest_distance(_unit(flat.reshape(shape))) - self.meeting_distance
 
         meeting.terminal = True  # type: ignore[attr-defined]
-        rate = _within_reason(self._rate(masses, shape))
-        # Time counts from the start: late in a long run its digits are few.
-        found = solve_ivp(
-            rate,
-            (0.0, end - start),
-            points.ravel(),
-            method="LSODA",
-            events=meeting if len(masses) > 1 else None,
-            rtol=RELATIVE_TOLERANCE,
-            atol=ABSOLUTE_TOLERANCE,
+        rate = self._rate(masses, shape)
+        found = _integrated(
+            rate, points.ravel(), end - start, meeting if len(masses) > 1 else None
         )
-        if found.status < 0:
-            raise AtomsTooFastError(float(found.t[-1]) / len(found.t))
         last = _unit(found.y[:, -1].reshape(shape))
         if found.status == 0:
             return last, end, None
@@ -167,6 +159,40 @@ class AtomMotion:
             return equation.sign * speeds.ravel()
 
         return rate
+
+
+def _integrated(
+    rate: Callable[[float, FloatArray], FloatArray],
+    first: FloatArray,
+    duration: float,
+    event: Callable[[float, FloatArray], float] | None,
+) -> Any:
+    """Integrate ``rate`` by the first method that gets to the end or the ``event``.
+
+    Near rest rounding may keep LSODA from its methods for stiff equations, so that its steps stay
+    as short as the fastest rate asks for; BDF is one of these methods alone.
+    """
+    failure: AtomsTooFastError | None = None
+    for method in ("LSODA", "BDF"):
+        try:
+            # Time counts from the start: late in a long run its digits are few.
+            found = solve_ivp(
+                _within_reason(rate),
+                (0.0, duration),
+                first,
+                method=method,
+                events=event,
+                rtol=RELATIVE_TOLERANCE,
+                atol=ABSOLUTE_TOLERANCE,
+            )
+        except AtomsTooFastError as error:
+            failure = error
+            continue
+        if found.status >= 0:
+            return found
+        failure = AtomsTooFastError(float(found.t[-1]) / len(found.t))
+    assert failure is not None
+    raise failure
 
 
 def _within_reason(
