@@ -41,7 +41,9 @@ def writable(array: FloatArray) -> FloatArray:
 
     For arrays that may not be written to, a kernel would be compiled once more.
     """
-    return np.require(array, requirements=["C", "W"])
+    if array.flags.c_contiguous and array.flags.writeable:
+        return array
+    return np.array(array, order="C")
 
 
 def real_array(name: str, values: ArrayLike) -> FloatArray:

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-call"
 """The one way in which numerical kernels are compiled.
 
 ``error_model="numpy"`` leaves out checks for division by zero, which would keep the
@@ -10,11 +11,19 @@ numba keeps compiled kernels beside their modules and looks at the module's own 
 kernel that calls another module's kernel stays as it was when that one changes, and cannot even
 be read when a type that it takes has another name.  What is older than any module with kernels
 is therefore dropped when this module is imported.
+
+numba optimises each kernel, makes machine code of it and wrappers for callers of other kinds,
+and does all of this again with the same code inside of each kernel that calls it: half of the
+time of compiling, where kernels are made of many small ones.  So a kernel has two sides here.
+Called from Python it is compiled as numba does it, and kept on disk.  Called by another kernel
+it is a part of that one: typed and lowered, no more, and kept nowhere else.  This rests on what
+numba has inside (tried with 0.60 and 0.68); ``benchmarks/first_use.py`` says what it wins.
 """
 
 from __future__ import annotations
 
 import functools
+import gc
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +31,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import codegen, compiler, event, registry
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -74,9 +84,123 @@ def _has_kernels(module: Path) -> bool:
 remove_stale_kernels(Path(__file__).parent)
 
 
+class _PartLibrary(codegen.JITCodeLibrary):
+    """Code that becomes machine code only inside of the kernels that it is linked into."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        """Leave that to the kernel that Python calls."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _PartCompiler(compiler.CompilerBase):
+    """numba's compiler without what only a caller from Python needs."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return numba's own passes, for a library of the kind above."""
+        state = self.state
+        state.flags.no_compile = True
+        state.flags.no_cpython_wrapper = True
+        name = state.func_id.func_qualname
+        state.library = _PartLibrary(state.targetctx.codegen(), name)
+        return [compiler.DefaultPassBuilder.define_nopython_pipeline(state)]
+
+
+class _Part(registry.CPUDispatcher):
+    """A kernel as other kernels see it; Python cannot call it."""
+
+    def add_overload(self, result: Any) -> None:
+        """Keep what has been compiled for arguments of one kind, under a name of its own."""
+        name = object()
+        result = result._replace(entry_point=name)
+        self.targetctx.insert_user_function(name, result.fndesc, [result.library])
+        self.overloads[tuple(result.signature.args)] = result
+
+
+class CompiledKernel(registry.CPUDispatcher):
+    """A compiled function, kept on disk, and a part of each kernel that calls it.
+
+    Parameters
+    ----------
+    py_func, locals, targetoptions
+        A function, types of its variables and options of ``numba.njit``, as its dispatchers take
+        them.
+    """
+
+    def __init__(
+        self,
+        py_func: Callable[..., object],
+        locals: dict[str, Any] | None = None,
+        targetoptions: dict[str, Any] | None = None,
+    ):
+        # A wrapper for callers in C would take a twentieth of the time, and there are none.
+        options = {"nopython": True, "no_cfunc_wrapper": True, **(targetoptions or {})}
+        super().__init__(py_func, locals or {}, options)
+        self.enable_caching()
+        self._part = _Part(py_func, self.locals, options, _PartCompiler)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return what numba has to know to type a call in another kernel."""
+        return self._part.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        """Return the name under which another kernel calls this one."""
+        return self._part.get_overload(sig)
+
+    def add_overload(self, result: Any) -> None:
+        """Make what has been compiled for arguments of one kind callable."""
+        super().add_overload(result)
+        # Errors raised in a part find their texts here; numba sees to it where it makes
+        # machine code, which parts do not have.
+        for environment in result._find_referenced_environments():
+            result.library.codegen.set_env(environment.env_name, environment)
+
+
+class _NoCollections(event.Listener):
+    """Puts Python's search for garbage off while numba compiles.
+
+    The compiler makes millions of small objects that refer to one another, and drops them at
+    its end: to search for some that can go before takes a tenth of the time.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._is_off = False
+
+    def on_start(self, event: object) -> None:
+        """Stop collections when the outermost kernel begins."""
+        if self._depth == 0 and gc.isenabled():
+            gc.disable()
+            self._is_off = True
+        self._depth += 1
+
+    def on_end(self, event: object) -> None:
+        """Let them go on when it has ended."""
+        self._depth -= 1
+        if self._depth == 0 and self._is_off:
+            gc.enable()
+            self._is_off = False
+
+
+event.register("numba:compile", _NoCollections())
+
+
 def compiled(function: Function) -> Function:
     """Compile ``function`` with numba, cached on disk."""
-    return cast(Function, numba.njit(cache=True, error_model="numpy")(function))
+    return _kernel(function)
+
+
+def _kernel(function: Function, **options: Any) -> Function:
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
+    return cast(
+        Function, CompiledKernel(function, None, {"error_model": "numpy", **options})
+    )
 
 
 def inlined(function: Function) -> Function:
@@ -88,15 +212,21 @@ def inlined(function: Function) -> Function:
     return cast(Function, kernel(function))
 
 
+def compiled_inside(function: Function) -> Function:
+    """Compile ``function`` so that no call of it is left in the kernels that call it.
+
+    It is typed once, not in each place as an :func:`inlined` one is, and rounds as it does
+    elsewhere.
+    """
+    return _kernel(function, forceinline=True)
+
+
 def compiled_sum(function: Function) -> Function:
     """Compile ``function`` so that its sums may be taken in any order, hence vectorised.
 
     The result is the same on every run; sums that conserve mass may not be taken so.
     """
-    kernel = numba.njit(
-        cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, nogil=True
-    )
-    return cast(Function, kernel(function))
+    return _kernel(function, fastmath={"reassoc", "contract"}, nogil=True)
 
 
 def compiled_fused(function: Function) -> Function:
@@ -105,10 +235,7 @@ def compiled_fused(function: Function) -> Function:
     This saves a tenth of the time where arithmetic is the limit.  Differences of equal
     numbers stay exactly 0, but a sum of products may depend on the order of its terms.
     """
-    kernel = numba.njit(
-        cache=True, error_model="numpy", fastmath={"contract"}, nogil=True
-    )
-    return cast(Function, kernel(function))
+    return _kernel(function, fastmath={"contract"}, nogil=True)
 
 
 def compiled_parallel(function: Function) -> Function:

@@ -178,7 +178,10 @@ def _members(
     middles: IntArray, owners: IntArray, sizes: IntArray, count: int
 ) -> tuple[IntArray, IntArray]:
     """All cells of the groups with these middle cells, each near one of ``count`` centres."""
-    numbers = np.empty(sizes[middles].sum(), dtype=np.int64)
+    size = 0
+    for group in range(len(middles)):
+        size += sizes[middles[group]]
+    numbers = np.empty(size, dtype=np.int64)
     counts = np.zeros(count, dtype=np.int64)
     is_listed = np.zeros(len(sizes), dtype=np.bool_)
     place = 0

@@ -23,11 +23,14 @@ import numpy as np
 from scipy.special import roots_legendre
 
 from mfpde.arrays import FloatArray, IntArray, read_only
-from mfpde.compiled import compiled
+from mfpde.compiled import compiled, compiled_inside
 
 NARROWEST_GROUP = 0.5
 GROUPS_AROUND_POLE = 4
 _NEWTON_STEPS = 2
+# Sizes of most groups: for constants the compiler unrolls and vectorises loops.  A plain number
+# would be a type of its own, and each kernel compiled anew for each size.
+ONE, TWO, FOUR = np.array([1, 2, 4])
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +118,7 @@ def limited_difference(low: float, middle: float, high: float) -> float:
     return max(smallest, 0.0) + min(largest, 0.0)
 
 
-@compiled
+@compiled_inside
 def _sums(out: FloatArray, values: FloatArray, size: int) -> None:
     for g in range(len(values) // size):
         total = values[g * size]
@@ -124,7 +127,7 @@ def _sums(out: FloatArray, values: FloatArray, size: int) -> None:
         out[g] = total
 
 
-@compiled
+@compiled_inside
 def _fill(out: FloatArray, values: FloatArray, size: int) -> None:
     for g in range(len(out) // size):
         value = values[g]
@@ -132,14 +135,13 @@ def _fill(out: FloatArray, values: FloatArray, size: int) -> None:
             out[g * size + j] = value
 
 
-# With a constant size the compiler unrolls the inner loops: most groups are small.
 @compiled
 def group_sums(out: FloatArray, values: FloatArray, size: int) -> None:
     """Fill ``out`` (n / size,) with the sums of ``size`` consecutive values."""
     if size == 2:
-        _sums(out, values, 2)
+        _sums(out, values, TWO)
     elif size == 4:
-        _sums(out, values, 4)
+        _sums(out, values, FOUR)
     else:
         _sums(out, values, size)
 
@@ -148,9 +150,9 @@ def group_sums(out: FloatArray, values: FloatArray, size: int) -> None:
 def fill_groups(out: FloatArray, values: FloatArray, size: int) -> None:
     """Fill each group of ``size`` cells of ``out`` with its entry of ``values``."""
     if size == 2:
-        _fill(out, values, 2)
+        _fill(out, values, TWO)
     elif size == 4:
-        _fill(out, values, 4)
+        _fill(out, values, FOUR)
     else:
         _fill(out, values, size)
 

@@ -26,18 +26,18 @@ from __future__ import annotations
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled, inlined
+from mfpde.arrays import FloatArray, writable
+from mfpde.compiled import compiled, compiled_inside
 
 GHOSTS = 3
 
 
-@inlined
+@compiled_inside
 def _median(value: float, low: float, high: float) -> float:
     return min(max(value, min(low, high)), max(low, high))
 
 
-@inlined
+@compiled_inside
 def _common(a: float, b: float, c: float, d: float) -> float:
     """Minmod of four: the smallest if all have one sign, else 0."""
     smallest = min(min(a, b), min(c, d))
@@ -45,7 +45,7 @@ def _common(a: float, b: float, c: float, d: float) -> float:
     return max(smallest, 0.0) + min(largest, 0.0)
 
 
-@inlined
+@compiled_inside
 def _edge(m: FloatArray, k: int, side: int) -> float:
     """Mass density of cell k at its face towards ``side`` (1 or -1), sixth order, limited.
 
@@ -74,14 +74,14 @@ def _edge(m: FloatArray, k: int, side: int) -> float:
     return float(min(max(limited, 0.0), 3.0 * here))
 
 
-@inlined
+@compiled_inside
 def _face(m: FloatArray, k: int) -> float:
     """Mass density at the lower face of cell k, sixth order."""
     value = 37.0 * (m[k - 1] + m[k]) - 8.0 * (m[k - 2] + m[k + 1])
     return float((value + m[k - 3] + m[k + 2]) / 60.0)
 
 
-@inlined
+@compiled_inside
 def _face_slope(m: FloatArray, k: int) -> float:
     """Slope of the mass density at the lower face of cell k, sixth order."""
     slope = 245.0 * (m[k] - m[k - 1]) - 25.0 * (m[k + 1] - m[k - 2])
@@ -193,7 +193,7 @@ def finer_values(values: FloatArray, count: int) -> FloatArray:
     count
         Number of cells, at least ``len(values)``.
     """
-    means = values + _bend(values)
+    means = values + _bend(writable(values))
     edges = edge_densities(np.concatenate([means[-GHOSTS:], means, means[:GHOSTS]]))
     feet = np.linspace(0.0, len(values), count + 1)
     finer = remapped(means, edges, feet) * (count / len(values))

@@ -180,7 +180,11 @@ def largest_widths(positions: FloatArray, covariances: FloatArray) -> FloatArray
     """Largest width (n,) of each of the tangent ``covariances`` (n, d, d)."""
     largest = np.empty(len(positions))
     for i in range(len(positions)):
-        largest[i] = principal_axes(positions[i], covariances[i])[0].max()
+        widths, _ = principal_axes(positions[i], covariances[i])
+        largest[i] = widths[0]
+        for a in range(1, len(widths)):
+            if widths[a] > largest[i] or np.isnan(widths[a]):
+                largest[i] = widths[a]
     return largest
 
 

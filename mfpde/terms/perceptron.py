@@ -16,6 +16,7 @@ from mfpde.arrays import (
     real_array,
     real_number,
     whole_number,
+    writable,
 )
 from mfpde.compiled import compiled
 from mfpde.terms.activation import Activation
@@ -186,7 +187,7 @@ class Perceptron(ExternalTerm):
                 f"points have shape {points.shape}; the directions have "
                 f"{self.dimension} entries, and so must each point: (..., {self.dimension})"
             )
-        return points
+        return writable(points)
 
     def _preactivations(self, points: FloatArray) -> FloatArray:
         """Return a_j.x + b_j at points (n, d), shape (n, units)."""
@@ -204,9 +205,8 @@ class Perceptron(ExternalTerm):
         """
         if not self.is_gradient:
             raise ValueError("a perceptron with vector weights has no potential")
-        return np.asarray(
-            self.activation.primitive(self.preactivations(points)) @ self.weights
-        )
+        primitives = self.activation.primitive(self.preactivations(points))
+        return np.asarray(primitives @ self.weights)
 
     def drift(self, points: ArrayLike) -> FloatArray:
         """Drift P_x sum_j w_j sigma(a_j.x + b_j) a_j, or with W_j for w_j a_j, (..., d).

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, writable
 from mfpde.compiled import compiled
 from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.line import (
@@ -240,9 +240,9 @@ def _converted(values: FloatArray, factors: tuple[float, float, float]) -> Float
 
 def cell_means(values: FloatArray) -> FloatArray:
     """Means over the cells (n,) from the values at their centres."""
-    return _converted(values, _TO_MEANS)
+    return _converted(writable(values), _TO_MEANS)
 
 
 def centre_values(means: FloatArray) -> FloatArray:
     """Values at the centres (n,) from the means over the cells."""
-    return _converted(means, _TO_VALUES)
+    return _converted(writable(means), _TO_VALUES)

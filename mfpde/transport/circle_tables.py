@@ -159,7 +159,8 @@ def _advanced(
     weights = step * FLOWS
     moved = masses
     for stage in range(4):
-        positions = feet(velocities, weights[stage], True)
+        # For a plain True another kernel would be compiled than where lines may end.
+        positions = feet(velocities, weights[stage], stage < 4)
         moved = remapped(masses, edges, positions)
         scale = total / moved.sum()
         for i in range(len(moved)):

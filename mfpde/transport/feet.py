@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled, inlined
+from mfpde.compiled import compiled, compiled_inside
 
 FOOT_GHOSTS = 2
 # Largest difference of velocities at neighbouring faces, in cells per step of a trace: the
@@ -50,7 +50,7 @@ def _summed(velocities: FloatArray, weights: FloatArray, periodic: bool) -> Floa
     return result
 
 
-@inlined
+@compiled_inside
 def _smoothness(v: FloatArray, i: int) -> float:
     """Return 1 if the six values from v[i] on are smooth, 0 if there is a kink among them.
 
@@ -123,7 +123,8 @@ def _go_back(
     start: FloatArray, slopes: FloatArray, shares: FloatArray, result: FloatArray
 ) -> None:
     """Fill in ``start`` (m,) less the sum of shares (k,) times slopes (k, m)."""
-    result[:] = start
+    for j in range(len(start)):
+        result[j] = start[j]
     for i in range(len(shares)):
         if shares[i] != 0.0:
             for j in range(len(start)):

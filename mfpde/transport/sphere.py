@@ -14,8 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.compiled import compiled
-from mfpde.geometry.gauss_legendre import level_ring, limited_difference
+from mfpde.compiled import compiled, compiled_inside
+from mfpde.geometry.gauss_legendre import (
+    FOUR,
+    ONE,
+    TWO,
+    level_ring,
+    limited_difference,
+)
 from mfpde.transport import sphere_meridians as meridians
 from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.line import Pair
@@ -177,7 +183,10 @@ def drained(
     """
     nlat = len(masses)
     result = np.empty(masses.shape)
-    width = masses.shape[1] + sizes.max()
+    widest = 1
+    for i in range(nlat):
+        widest = max(widest, sizes[i])
+    width = masses.shape[1] + widest
     rows = StageRows(
         time=np.zeros((2, width)),
         to_south=np.zeros((2, width)),
@@ -212,14 +221,13 @@ def _drain_ring(
     if i + 1 < len(masses):
         for j in range(masses.shape[1]):
             to_south[j] = _moved(fluxes[SOUTHWARD, i, j], times[j], behind[j])
-    # With a constant size the compiler vectorises the loops: most groups are small.
     if size == 1:
-        _move_east(rows, i, fluxes, 1)
+        _move_east(rows, i, fluxes, ONE)
         _balance(rows, i, masses, result)
     elif size == 2:
-        _balance_groups(rows, i, fluxes, masses, 2, result)
+        _balance_groups(rows, i, fluxes, masses, TWO, result)
     elif size == 4:
-        _balance_groups(rows, i, fluxes, masses, 4, result)
+        _balance_groups(rows, i, fluxes, masses, FOUR, result)
     else:
         _balance_groups(rows, i, fluxes, masses, size, result)
 
@@ -237,7 +245,7 @@ def _moved(flux: float, before: float, behind: float) -> float:
     return max(flux, 0.0) * before + min(flux, 0.0) * behind
 
 
-@compiled
+@compiled_inside
 def _move_east(rows: StageRows, i: int, fluxes: FloatArray, size: int) -> None:
     """Fill in the mass that crosses the east faces: cell j is column j + ``size``."""
     nlon, times, out = fluxes.shape[2], rows.time[i % 2], rows.to_east
@@ -275,7 +283,7 @@ def _balance(rows: StageRows, i: int, masses: FloatArray, result: FloatArray) ->
         result[i, j] = max(masses[i, j] - sent, 0.0) + received
 
 
-@compiled
+@compiled_inside
 def _balance_groups(
     rows: StageRows,
     i: int,

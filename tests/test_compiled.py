@@ -1,0 +1,78 @@
+"""Kernels that are parts of others: nothing of their own, the same numbers, the same errors."""
+
+import gc
+import pickle
+
+import numba
+import numpy as np
+import pytest
+from numba.core import event
+
+from mfpde.compiled import compiled, compiled_inside
+
+
+@compiled_inside
+def twice(value):
+    return 2.0 * value
+
+
+@compiled
+def first_doubled(values, count):
+    if count > len(values):
+        raise ValueError("too many", count)
+    total = 0.0
+    for i in range(count):
+        total += twice(values[i])
+    return total
+
+
+@compiled
+def sums(values, count):
+    return first_doubled(values, count) + first_doubled(values, 1)
+
+
+def test_a_part_is_compiled_within_its_caller_and_on_its_own_only_when_asked_for():
+    values = np.arange(1.0, 6.0)
+    assert sums(values, 4) == 22.0
+    assert len(sums.signatures) == 1
+    assert not first_doubled.signatures
+    assert first_doubled(values, 4) == 20.0
+    assert len(first_doubled.signatures) == 1
+
+
+def test_errors_of_a_part_keep_their_texts():
+    with pytest.raises(ValueError, match="too many") as raised:
+        sums(np.ones(3), 7)
+    assert raised.value.args == ("too many", 7)
+
+
+def test_a_kernel_travels_between_processes_as_numba_lets_its_own():
+    assert pickle.loads(pickle.dumps(sums)) is sums
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_collections_wait_until_a_kernel_is_compiled_and_are_then_as_before(is_on):
+    while_compiling = []
+
+    class Watch(event.Listener):
+        def on_start(self, event):
+            while_compiling.append(gc.isenabled())
+
+        def on_end(self, event):
+            while_compiling.append(gc.isenabled())
+
+    try:
+        if not is_on:
+            gc.disable()
+        with event.install_listener("numba:compile", Watch()):
+            assert numba.njit(lambda x: x + 2.5)(1.0) == 3.5
+        assert while_compiling[0] is False
+        assert gc.isenabled() == is_on
+    finally:
+        gc.enable()
+
+
+def test_collections_go_on_after_a_kernel_that_cannot_be_compiled():
+    with pytest.raises(numba.TypingError):
+        numba.njit(lambda x: x.nothing)(1.0)
+    assert gc.isenabled()
