@@ -188,6 +188,20 @@ class _NoCollections(event.Listener):
 
 
 event.register("numba:compile", _NoCollections())
+# What parts rest on is no promise of numba's; without it kernels compile twice as long.
+_KNOWS_PARTS = all(
+    hasattr(owner, name)
+    for owner, name in (
+        (codegen.JITCodeLibrary, "_optimize_functions"),
+        (codegen.JITCodeLibrary, "_optimize_final_module"),
+        (codegen.JITCodeLibrary, "_finalize_final_module"),
+        (codegen.JITCodeLibrary, "_finalize_dynamic_globals"),
+        (compiler.CompilerBase, "define_pipelines"),
+        (registry.CPUDispatcher, "get_call_template"),
+        (registry.CPUDispatcher, "get_overload"),
+        (registry.CPUDispatcher, "add_overload"),
+    )
+)
 
 
 def compiled(function: Function) -> Function:
@@ -198,6 +212,9 @@ def compiled(function: Function) -> Function:
 def _kernel(function: Function, **options: Any) -> Function:
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
+    if not _KNOWS_PARTS:
+        whole = numba.njit(cache=True, error_model="numpy", **options)
+        return cast(Function, whole(function))
     return cast(
         Function, CompiledKernel(function, None, {"error_model": "numpy", **options})
     )

@@ -76,3 +76,13 @@ def test_collections_go_on_after_a_kernel_that_cannot_be_compiled():
     with pytest.raises(numba.TypingError):
         numba.njit(lambda x: x.nothing)(1.0)
     assert gc.isenabled()
+
+
+def test_a_numba_without_parts_compiles_kernels_whole(monkeypatch):
+    monkeypatch.setattr("mfpde.compiled._KNOWS_PARTS", False)
+
+    def doubled(value: float) -> float:
+        return 2.0 * value
+
+    assert type(compiled(doubled)) is not type(twice)
+    assert compiled(doubled)(1.5) == 3.0
