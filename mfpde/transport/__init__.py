@@ -22,6 +22,7 @@ from mfpde.transport.circle_schemes import (
     MusclCircle,
     ResolvedSemiLagrangianCircle,
     SemiLagrangianCircle,
+    is_mostly_resolved,
 )
 from mfpde.transport.lagrangian import LARGEST_DEGREE, LagrangianSphere
 from mfpde.transport.spectral import ResolvedSpectral, Spectral, is_resolved
@@ -102,7 +103,9 @@ register_scheme(Circle, Scheme("donor_blended", DonorBlendedCircle, 1.0))
 register_scheme(Circle, Scheme("muscl", MusclCircle))
 register_scheme(Circle, Scheme("monotone", MonotoneCircle, keeps_energy_monotone=True))
 register_scheme(Circle, Scheme("semi_lagrangian", SemiLagrangianCircle, 1.0))
-_RESOLVED = Scheme("semi_lagrangian", ResolvedSemiLagrangianCircle, 1.0)
+_RESOLVED = Scheme(
+    "semi_lagrangian", ResolvedSemiLagrangianCircle, 1.0, resolves=is_mostly_resolved
+)
 register_scheme(
     Circle,
     Scheme(

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.geometry import Geometry
 from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
@@ -215,6 +216,12 @@ class ResolvedSemiLagrangianCircle(SemiLagrangianCircle):
         if len(state.atom_masses):
             return False
         return self.unresolved_mass(state.masses) <= LARGEST_UNRESOLVED_MASS
+
+
+def is_mostly_resolved(geometry: Geometry, masses: FloatArray) -> bool:
+    """Whether at most 30 % of cell masses on a circle are in structures of a cell or two."""
+    del geometry
+    return bool(blended_mass(wrapped(cell_means(masses))) <= LARGEST_UNRESOLVED_MASS)
 
 
 def _cubic_at_faces(values: FloatArray) -> FloatArray:

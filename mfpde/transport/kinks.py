@@ -16,9 +16,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, read_only
+from mfpde.arrays import BoolArray, FloatArray, IntArray, read_only
+from mfpde.compiled import compiled
 from mfpde.grid_equation import GridEquation
-from mfpde.terms.external import ExternalTerm, KinkedParts, tangential
+from mfpde.terms.external import ExternalTerm, KinkedParts
 
 ON_A_FACE = 1e-2
 """Share of half a cell by which a kink may miss a face and still lie on it.
@@ -35,7 +36,7 @@ def withheld_velocity(grid: GridEquation) -> FloatArray:
     for term in grid.externals:
         held += withheld_drift(term, geometry.points, geometry.half_edges, grid.sign)
     flat = held.reshape(-1, geometry.dimension)
-    cells = np.unique(np.flatnonzero(flat) // geometry.dimension)
+    cells = np.unique(np.flatnonzero(flat != 0) // geometry.dimension)
     tangents = geometry.tangents.reshape(-1, *flat.shape)[:, cells]
     along = np.full((len(tangents), len(flat)), grid.sign * 0.0)
     along[:, cells] = grid.sign * np.einsum("ani,ni->an", tangents, flat[cells])
@@ -70,29 +71,76 @@ def withheld_drift(
     places, held_there = points.reshape(-1, dimension), held.reshape(-1, dimension)
     jumps = half_edges.reshape(len(half_edges), *places.shape)
     heights = parts.heights(places)
-    # At least the length of the longest jump.
-    longest = np.sqrt(dimension) * np.abs(jumps).max()
-    for k, normal in enumerate(parts.normals):
-        # Only there it may be closer than jumps are long.
-        height = heights[:, k]
-        reached = (1 + 2 * ON_A_FACE) * longest * np.linalg.norm(normal)
-        close = np.flatnonzero((height > 0) & (height < reached))
-        centres, edges, beyond = places[close], jumps[:, close], height[close]
-        vectors = tangential(np.broadcast_to(parts.vectors[k], centres.shape), centres)
-        rates = np.abs((edges * vectors).sum(axis=-1)) / (edges**2).sum(axis=-1)
-        falls = np.abs(edges @ normal)
-        speed = (rates * falls).sum(axis=0)
-        # Half edges are half jumps: this is the mean distance times the speed.
-        passed = (rates * falls**2).sum(axis=0)
-        outwards = sign * (vectors @ normal)
-        # A kink on the face of two cells stops mass in the one that it comes from.
-        reach = np.where(outwards < 0, 1 + ON_A_FACE, 1 - ON_A_FACE)
-        is_near = beyond * speed < passed * reach
+    # At least the length of the longest jump: only there a kink may be closer than that.
+    longest = np.sqrt(dimension) * max(jumps.max(), -jumps.min())
+    reached = (1 + 2 * ON_A_FACE) * longest * np.sqrt((parts.normals**2).sum(axis=1))
+    near = _near_kinks(
+        places, jumps, heights, reached, parts.normals, parts.vectors, sign
+    )
+    cells, numbers, leaves, vectors = near
+    if len(cells) == 0:
+        return held
+    pushes = parts.push(heights[cells, numbers])
+    for k in np.unique(numbers[leaves]):
         if not _is_reached_from_behind(parts, k, sign):
-            is_near &= outwards < 0
-        push = parts.push(beyond[is_near])
-        held_there[close[is_near]] += push[:, np.newaxis] * vectors[is_near]
+            pushes[leaves & (numbers == k)] = 0.0
+    np.add.at(held_there, cells, pushes[:, np.newaxis] * vectors)
     return held
+
+
+@compiled
+def _near_kinks(
+    places: FloatArray,
+    jumps: FloatArray,
+    heights: FloatArray,
+    reached: FloatArray,
+    normals: FloatArray,
+    vectors: FloatArray,
+    sign: int,
+) -> tuple[IntArray, IntArray, BoolArray, FloatArray]:
+    """Pairs of a cell and a part whose kink is closer than mass that jumps would pass it.
+
+    ``places`` are (n, d), ``jumps`` (a, n, d), ``heights`` (n, k), of which those above
+    ``reached`` (k,) are too far; ``normals`` and ``vectors`` are those of the parts.
+
+    Returns
+    -------
+    The pairs' cells and parts, whether the part leaves its kink, and its tangential vector.
+    """
+    count = 0
+    for p in range(len(places)):
+        for k in range(len(normals)):
+            count += 1 if 0.0 < heights[p, k] < reached[k] else 0
+    cells, parts = np.empty(count, np.int64), np.empty(count, np.int64)
+    leaves, tangential = np.empty(count, np.bool_), np.empty((count, places.shape[1]))
+    found = 0
+    for p in range(len(places)):
+        for k in range(len(normals)):
+            if not 0.0 < heights[p, k] < reached[k]:
+                continue
+            vector, normal = tangential[found], normals[k]
+            radial = outwards = speed = passed = 0.0
+            for i in range(len(normal)):
+                radial += vectors[k, i] * places[p, i]
+            for i in range(len(normal)):
+                vector[i] = vectors[k, i] - radial * places[p, i]
+                outwards += sign * vector[i] * normal[i]
+            for jump in jumps[:, p]:
+                along = length = fall = 0.0
+                for i in range(len(normal)):
+                    along += jump[i] * vector[i]
+                    length += jump[i] ** 2
+                    fall += jump[i] * normal[i]
+                rate = abs(along) / length
+                speed += rate * abs(fall)
+                # Half edges are half jumps: this is the mean distance times the speed.
+                passed += rate * fall**2
+            # A kink on the face of two cells stops mass in the one that it comes from.
+            reach = 1 + ON_A_FACE if outwards < 0 else 1 - ON_A_FACE
+            if heights[p, k] * speed < passed * reach:
+                cells[found], parts[found], leaves[found] = p, k, outwards >= 0
+                found += 1
+    return cells[:found], parts[:found], leaves[:found], tangential[:found]
 
 
 def _is_reached_from_behind(parts: KinkedParts, k: int, sign: int) -> bool:
