@@ -20,7 +20,6 @@ from mfpde.sweeps.engines import (
     Wait,
     in_this_process,
     on_workers,
-    workers_here,
     workers_of,
 )
 from mfpde.sweeps.execution import Outcome, Task, tasks_of
@@ -28,6 +27,7 @@ from mfpde.sweeps.plan import PlannedRun, planned
 from mfpde.sweeps.progress import SweepProgress, sweep_shown
 from mfpde.sweeps.record import RunRecord, SweepFolder, replaced
 from mfpde.sweeps.table import dataset_of, write_table
+from mfpde.sweeps.workers import Workers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -286,8 +286,8 @@ class Sweep(Printed):
             with workers_of(scheduler) as client:
                 yield _engine_of(client)
         elif workers > 1 and pending:
-            with workers_here(min(workers, pending)) as client:
-                yield _engine_of(client)
+            with Workers(min(workers, pending)) as processes:
+                yield Engine(processes.computed, workers)
         else:
             yield Engine(in_this_process, 1)
 
