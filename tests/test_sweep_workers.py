@@ -11,8 +11,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import xarray as xr
@@ -20,7 +22,7 @@ from test_sweeps import numbers, source
 
 import mfpde
 from mfpde.storage.claim import claim, release
-from mfpde.sweeps import workers
+from mfpde.sweeps import engines, workers
 from mfpde.sweeps.execution import tasks_of
 
 PATIENCE = 120.0
@@ -74,9 +76,17 @@ def running(*arguments: str) -> Iterator[subprocess.Popen]:
         process.communicate()
 
 
+class Cluster(NamedTuple):
+    """The address of a scheduler, its process, and those of its workers."""
+
+    address: str
+    scheduler: int
+    workers: list[int]
+
+
 @pytest.fixture
-def cluster(tmp_path) -> Iterator[tuple[str, list[int]]]:
-    """The address of a scheduler of this machine, and the processes of its two workers."""
+def cluster(tmp_path) -> Iterator[Cluster]:
+    """A Dask cluster of this machine with two workers."""
     pytest.importorskip("distributed")
     there = tmp_path / "scheduler.json"
     quiet = ["--no-dashboard", "--scheduler-file", str(there)]
@@ -86,10 +96,10 @@ def cluster(tmp_path) -> Iterator[tuple[str, list[int]]]:
             command = ["-m", f"distributed.cli.dask_{kind}", *quiet, *options]
             return stack.enter_context(running(*command)).pid
 
-        start("scheduler", "--host", "127.0.0.1", "--port", "0")
+        scheduler = start("scheduler", "--host", "127.0.0.1", "--port", "0")
         ones = ["--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]
         pids = [start("worker", *ones) for _ in range(2)]
-        yield address_of(there, workers=2), pids
+        yield Cluster(address_of(there, workers=2), scheduler, pids)
 
 
 def address_of(file: Path, *, workers: int) -> str:
@@ -138,15 +148,14 @@ def attempts_of(sweep: mfpde.Sweep) -> list[tuple[str, ...]]:
 def test_a_cluster_that_is_there_loses_a_worker_and_no_run(
     cluster, tmp_path, monkeypatch, betas
 ) -> None:
-    address, pids = cluster
     monkeypatch.chdir(tmp_path)
     Path("sweep.toml").write_text(SWEEP.format(betas=betas))
     sweep = mfpde.Sweep("sweep.toml")
     assert len(sweep.runs) == 12 * betas
-    command = ("-m", "mfpde", "sweep", "sweep.toml", "--scheduler", address)
+    command = ("-m", "mfpde", "sweep", "sweep.toml", "--scheduler", cluster.address)
     with running(*command) as process:
         lost = process_in_the_middle(sweep.folder)
-        assert lost in pids
+        assert lost in cluster.workers
         os.kill(lost, signal.SIGKILL)
         said, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said
@@ -164,6 +173,22 @@ def test_a_cluster_that_is_there_loses_a_worker_and_no_run(
         said, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said
     assert attempts_of(sweep) == attempts
+
+
+def test_a_scheduler_that_is_lost_ends_the_sweep_with_its_reason(
+    cluster, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(engines, "SECONDS_TO_CONNECT", 1)
+    sweep = mfpde.Sweep(source(tmp_path / "lost", t_end=1e6, cells=256))
+    with ThreadPoolExecutor() as pool:
+        computed = pool.submit(sweep.run, scheduler=cluster.address)
+        until = time.monotonic() + PATIENCE
+        while not list((sweep.folder / "running").glob("*.json")):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        os.kill(cluster.scheduler, signal.SIGKILL)
+        with pytest.raises(ConnectionError, match="scheduler is lost"):
+            computed.result(PATIENCE)
 
 
 @pytest.mark.parametrize("way", ["fork", "spawn"])

@@ -28,6 +28,7 @@ MOST_LOST_WORKERS = 5
 """A task whose workers are lost more often is what kills them."""
 SECONDS_TO_CONNECT = 20
 SECONDS_BETWEEN_LOOKS = 0.2
+_ONE_TASK_OF_A_PROCESS = threading.Lock()
 REMEDY = "pip install 'mfpde[sweeps]'"
 
 
@@ -61,12 +62,18 @@ def workers_of(address: str) -> Iterator[Client]:
 
 
 def on_workers(client: Client, tasks: Sequence[Task], wait: Wait) -> Iterator[Outcome]:
-    """Compute tasks on the workers of ``client``; a lost worker's are given to others."""
+    """Compute tasks on the workers of ``client``; a lost worker's are given to others.
+
+    Raises
+    ------
+    ConnectionError
+        If the scheduler is lost and does not come back.
+    """
     some_ended = threading.Event()
 
     def submitted(task: Task, attempt: int) -> Any:
         key = f"{task.key}-{attempt}-{time.time_ns()}"
-        future: Any = client.submit(execute, task, key=key, pure=False)
+        future: Any = client.submit(_executed_alone, task, key=key, pure=False)
         future.add_done_callback(lambda _: some_ended.set())
         return future
 
@@ -74,6 +81,10 @@ def on_workers(client: Client, tasks: Sequence[Task], wait: Wait) -> Iterator[Ou
     while waiting:
         some_ended.wait(SECONDS_BETWEEN_LOOKS)
         some_ended.clear()
+        if client.status == "closed":
+            raise ConnectionError(
+                "the Dask scheduler is lost; what is done is kept, and the same sweep goes on"
+            )
         for future in [future for future in waiting if future.done()]:
             task, lost = waiting.pop(future)
             if future.status == "finished":
@@ -83,6 +94,12 @@ def on_workers(client: Client, tasks: Sequence[Task], wait: Wait) -> Iterator[Ou
             else:
                 yield from given_up(task, _reason(future))
         wait()
+
+
+def _executed_alone(task: Task) -> list[Outcome]:
+    """Compute a task while no other thread of the worker does: warnings are one process's."""
+    with _ONE_TASK_OF_A_PROCESS:
+        return execute(task)
 
 
 def _is_loss(future: Any) -> bool:
