@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
-import multiprocessing
 import os
 import signal
 import threading
@@ -227,19 +227,18 @@ def test_a_wrong_part_is_refused(serial, shard) -> None:
         serial.run(shard=shard)
 
 
-def killed_while_working(stop: threading.Event, killed: list[int]) -> None:
-    """Kill the first worker process that is there, once some runs are under way."""
+def killed_while_working(
+    folder: Path, stop: threading.Event, killed: list[int]
+) -> None:
+    """Kill the process of a run that is being computed, once some have ended."""
     while not stop.is_set() and not killed:
-        workers = [
-            child
-            for child in multiprocessing.active_children()
-            if child.pid is not None and "Dask" in child.name
-        ]
-        if len(workers) >= 2:
-            time.sleep(1.5)
-            os.kill(workers[0].pid, signal.SIGKILL)
-            killed.append(workers[0].pid)
-        time.sleep(0.05)
+        if list((folder / "records").glob("*.json")):
+            for note in (folder / "running").glob("*.json"):
+                with contextlib.suppress(FileNotFoundError):
+                    killed.append(json.loads(note.read_text())["process"])
+                    os.kill(killed[0], signal.SIGKILL)
+                    break
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +268,9 @@ def test_a_lost_worker_loses_nothing(tmp_path, size) -> None:
     sweep = mfpde.Sweep(table(tmp_path / "two"))
     assert len(sweep.runs) == (156 if size == "issue" else 12)
     stop, killed = threading.Event(), []
-    killer = threading.Thread(target=killed_while_working, args=(stop, killed))
+    killer = threading.Thread(
+        target=killed_while_working, args=(sweep.folder, stop, killed)
+    )
     killer.start()
     try:
         sweep.run(workers=2)

@@ -25,6 +25,16 @@ _HELD: dict[tuple[int, int], int] = {}
 """Open folders of this process by device and inode."""
 
 
+def _forget_held() -> None:
+    """Leave to the process of which this one is a copy what it has claimed."""
+    while _HELD:
+        os.close(_HELD.popitem()[1])
+
+
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_forget_held)
+
+
 def claim(path: str | Path) -> None:
     """Let this process alone write to the store at ``path``, until :func:`release`.
 

@@ -1,5 +1,7 @@
 """The engines of a sweep: this process alone, or the workers of a Dask cluster.
 
+The worker processes of this machine are in :mod:`mfpde.sweeps.workers`.
+
 An engine takes tasks and yields their outcomes as they come.  A worker that is lost loses nothing
 but the time since the last checkpoint: its runs are given to others.
 """
@@ -7,7 +9,7 @@ but the time since the last checkpoint: its runs are given to others.
 from __future__ import annotations
 
 import contextlib
-import logging
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,7 @@ MOST_LOST_WORKERS = 5
 """A task whose workers are lost more often is what kills them."""
 SECONDS_TO_CONNECT = 20
 SECONDS_BETWEEN_LOOKS = 0.2
+_ONE_TASK_OF_A_PROCESS = threading.Lock()
 REMEDY = "pip install 'mfpde[sweeps]'"
 
 
@@ -34,34 +37,6 @@ def in_this_process(tasks: Sequence[Task], wait: Wait) -> Iterator[Outcome]:
     for task in tasks:
         wait()
         yield from execute(task)
-
-
-@contextlib.contextmanager
-def workers_here(count: int) -> Iterator[Client]:
-    """Let the block have ``count`` worker processes of this machine, of one thread each.
-
-    Raises
-    ------
-    SettingsError
-        If Dask is not installed.
-    """
-    dask, distributed = _libraries(f"workers = {count}")
-    settings = {
-        "distributed.scheduler.allowed-failures": MOST_LOST_WORKERS,
-        "distributed.admin.system-monitor.disk": False,
-        "distributed.worker.memory.terminate": False,
-    }
-    with dask.config.set(settings):
-        cluster = distributed.LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            processes=True,
-            memory_limit=0,
-            dashboard_address=None,
-            silence_logs=logging.CRITICAL,
-        )
-        with cluster, distributed.Client(cluster) as client:
-            yield client
 
 
 @contextlib.contextmanager
@@ -87,26 +62,44 @@ def workers_of(address: str) -> Iterator[Client]:
 
 
 def on_workers(client: Client, tasks: Sequence[Task], wait: Wait) -> Iterator[Outcome]:
-    """Compute tasks on the workers of ``client``; a lost worker's are given to others."""
-    waiting = {_submitted(client, task, 0): (task, 0) for task in tasks}
+    """Compute tasks on the workers of ``client``; a lost worker's are given to others.
+
+    Raises
+    ------
+    ConnectionError
+        If the scheduler is lost and does not come back.
+    """
+    some_ended = threading.Event()
+
+    def submitted(task: Task, attempt: int) -> Any:
+        key = f"{task.key}-{attempt}-{time.time_ns()}"
+        future: Any = client.submit(_executed_alone, task, key=key, pure=False)
+        future.add_done_callback(lambda _: some_ended.set())
+        return future
+
+    waiting = {submitted(task, 0): (task, 0) for task in tasks}
     while waiting:
-        ended = [future for future in waiting if future.done()]
-        for future in ended:
+        some_ended.wait(SECONDS_BETWEEN_LOOKS)
+        some_ended.clear()
+        if client.status == "closed":
+            raise ConnectionError(
+                "the Dask scheduler is lost; what is done is kept, and the same sweep goes on"
+            )
+        for future in [future for future in waiting if future.done()]:
             task, lost = waiting.pop(future)
             if future.status == "finished":
                 yield from future.result()
             elif lost < MOST_LOST_WORKERS and _is_loss(future):
-                waiting[_submitted(client, task, lost + 1)] = (task, lost + 1)
+                waiting[submitted(task, lost + 1)] = (task, lost + 1)
             else:
-                yield from _given_up(task, future)
+                yield from given_up(task, _reason(future))
         wait()
-        if not ended:
-            time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-def _submitted(client: Client, task: Task, attempt: int) -> Any:
-    key = f"{task.key}-{attempt}-{time.time_ns()}"
-    return client.submit(execute, task, key=key, pure=False)
+def _executed_alone(task: Task) -> list[Outcome]:
+    """Compute a task while no other thread of the worker does: warnings are one process's."""
+    with _ONE_TASK_OF_A_PROCESS:
+        return execute(task)
 
 
 def _is_loss(future: Any) -> bool:
@@ -114,13 +107,20 @@ def _is_loss(future: Any) -> bool:
     return future.status in ("cancelled", "lost")
 
 
-def _given_up(task: Task, future: Any) -> Iterator[Outcome]:
-    """Record that the runs of a task failed where no worker could record it."""
+def _reason(future: Any) -> str:
+    """Why a task is given up."""
     if future.status == "error":
-        error = future.exception()
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-    else:
-        reason = f"its worker was lost {MOST_LOST_WORKERS + 1} times"
+        return in_one_line(future.exception())
+    return f"its worker was lost {MOST_LOST_WORKERS + 1} times"
+
+
+def in_one_line(error: BaseException) -> str:
+    """Return an error in words."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def given_up(task: Task, reason: str) -> Iterator[Outcome]:
+    """Record that the runs of a task failed where no worker could record it."""
     for run in task.runs:
         record = task.folder.record(run.name)
         if record is None:

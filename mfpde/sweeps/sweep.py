@@ -20,7 +20,6 @@ from mfpde.sweeps.engines import (
     Wait,
     in_this_process,
     on_workers,
-    workers_here,
     workers_of,
 )
 from mfpde.sweeps.execution import Outcome, Task, tasks_of
@@ -28,6 +27,7 @@ from mfpde.sweeps.plan import PlannedRun, planned
 from mfpde.sweeps.progress import SweepProgress, sweep_shown
 from mfpde.sweeps.record import RunRecord, SweepFolder, replaced
 from mfpde.sweeps.table import dataset_of, write_table
+from mfpde.sweeps.workers import Workers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -107,12 +107,13 @@ class Sweep(Printed):
         """Compute what is not done yet, and write the summary of all that is.
 
         Interrupted, it goes on when it is called again.  A script that asks for more than one
-        worker needs the usual ``if __name__ == "__main__":``.
+        worker needs the usual ``if __name__ == "__main__":`` where workers are no forks of it
+        (elsewhere than on Linux, or once numba's parallel kernels have run).
 
         Parameters
         ----------
         workers
-            Number of processes of this machine; more than one need Dask.
+            Number of processes of this machine.
         scheduler
             Address of a Dask scheduler, as in ``"tcp://host:8786"``, whose workers are taken.
         shard
@@ -131,6 +132,8 @@ class Sweep(Printed):
         SettingsError
             For an argument out of its range, without Dask where it is needed, or if no
             scheduler answers.
+        ConnectionError
+            If the scheduler is lost and does not come back.
         """
         workers = whole_number(
             "workers", workers, at_least=1, at_most=LARGEST_COUNT // 1000
@@ -286,8 +289,8 @@ class Sweep(Printed):
             with workers_of(scheduler) as client:
                 yield _engine_of(client)
         elif workers > 1 and pending:
-            with workers_here(min(workers, pending)) as client:
-                yield _engine_of(client)
+            with Workers(min(workers, pending)) as processes:
+                yield Engine(processes.computed, workers)
         else:
             yield Engine(in_this_process, 1)
 

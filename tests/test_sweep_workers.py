@@ -1,0 +1,265 @@
+"""Sweeps by processes that get lost, on this machine and on a Dask cluster that is there."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import xarray as xr
+from test_sweeps import numbers, source
+
+import mfpde
+from mfpde.storage.claim import claim, release
+from mfpde.sweeps import engines, workers
+from mfpde.sweeps.execution import tasks_of
+
+PATIENCE = 120.0
+SWEEP = """
+[sweep]
+folder = "out"
+[sweep.product]
+attention.beta = {{ from = 1, to = {betas}, count = {betas} }}
+start.seed = [1, 2, 3]
+[[sweep.cases]]
+name = "up"
+equation.direction = "ascent"
+[[sweep.cases]]
+name = "down"
+equation.direction = "descent"
+[[sweep.cases]]
+name = "up, softmax"
+equation.direction = "ascent"
+attention.normalized = true
+[[sweep.cases]]
+name = "down, softmax"
+equation.direction = "descent"
+attention.normalized = true
+[geometry]
+kind = "circle"
+cells = 256
+[attention]
+beta = 1
+[equation]
+direction = "ascent"
+[start]
+kind = "perturbed_uniform"
+amplitude = 0.3
+seed = 1
+[solve]
+t_end = 20.0
+save_every = 20.0
+"""
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[subprocess.Popen]:
+    """A Python process, which is killed at the end."""
+    process = subprocess.Popen(
+        [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+class Cluster(NamedTuple):
+    """The address of a scheduler, its process, and those of its workers."""
+
+    address: str
+    scheduler: int
+    workers: list[int]
+
+
+@pytest.fixture
+def cluster(tmp_path) -> Iterator[Cluster]:
+    """A Dask cluster of this machine with two workers."""
+    pytest.importorskip("distributed")
+    there = tmp_path / "scheduler.json"
+    quiet = ["--no-dashboard", "--scheduler-file", str(there)]
+    with ExitStack() as stack:
+
+        def start(kind: str, *options: str) -> int:
+            command = ["-m", f"distributed.cli.dask_{kind}", *quiet, *options]
+            return stack.enter_context(running(*command)).pid
+
+        scheduler = start("scheduler", "--host", "127.0.0.1", "--port", "0")
+        ones = ["--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]
+        pids = [start("worker", *ones) for _ in range(2)]
+        yield Cluster(address_of(there, workers=2), scheduler, pids)
+
+
+def address_of(file: Path, *, workers: int) -> str:
+    """The address of a scheduler, once its workers are there."""
+    import distributed
+
+    until = time.monotonic() + PATIENCE
+    while not file.is_file() or not file.read_text():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    address = json.loads(file.read_text())["address"]
+    with distributed.Client(address) as client:
+        client.wait_for_workers(workers, timeout=PATIENCE)
+    return address
+
+
+def process_in_the_middle(folder: Path) -> int:
+    """The process that has at least three runs before it, once some have ended."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        found = Counter()
+        for note in (folder / "running").glob("*.json"):
+            with suppress(FileNotFoundError):
+                found[json.loads(note.read_text())["process"]] += 1
+        if (
+            list((folder / "records").glob("*.json"))
+            and max(found.values(), default=0) >= 3
+        ):
+            return found.most_common(1)[0][0]
+        time.sleep(0.001)
+    raise AssertionError("no runs are being computed")
+
+
+def attempts_of(sweep: mfpde.Sweep) -> list[tuple[str, ...]]:
+    """How the runs that have ended were computed."""
+    return [tuple(record.attempts) for record in sweep.records if record is not None]
+
+
+@pytest.mark.parametrize(
+    "betas",
+    [
+        pytest.param(2, id="24 runs"),
+        pytest.param(13, id="156 runs", marks=pytest.mark.slow),
+    ],
+)
+def test_a_cluster_that_is_there_loses_a_worker_and_no_run(
+    cluster, tmp_path, monkeypatch, betas
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sweep.toml").write_text(SWEEP.format(betas=betas))
+    sweep = mfpde.Sweep("sweep.toml")
+    assert len(sweep.runs) == 12 * betas
+    command = ("-m", "mfpde", "sweep", "sweep.toml", "--scheduler", cluster.address)
+    with running(*command) as process:
+        lost = process_in_the_middle(sweep.folder)
+        assert lost in cluster.workers
+        os.kill(lost, signal.SIGKILL)
+        said, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said
+    attempts = attempts_of(sweep)
+    assert len(attempts) == len(sweep.runs)
+    # What the lost worker had begun is begun again, but the one run that was being stored.
+    again = [each for each in attempts if each != ("begun",)]
+    assert again.count(("begun", "begun")) >= max(len(again) - 1, 1)
+    assert set(again) <= {("begun", then) for then in ("begun", "resumed", "read")}
+    tasks = tasks_of(sweep.runs, sweep._folder, retry_failed=False, processes=2)
+    assert len(again) <= max(len(task.runs) for task in tasks)
+    alone = mfpde.Sweep("sweep.toml", folder=tmp_path / "alone").run()
+    xr.testing.assert_identical(numbers(sweep.summary), numbers(alone.summary))
+    with running(*command) as process:
+        said, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said
+    assert attempts_of(sweep) == attempts
+
+
+def test_a_scheduler_that_is_lost_ends_the_sweep_with_its_reason(
+    cluster, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(engines, "SECONDS_TO_CONNECT", 1)
+    sweep = mfpde.Sweep(source(tmp_path / "lost", t_end=1e6, cells=256))
+    with ThreadPoolExecutor() as pool:
+        computed = pool.submit(sweep.run, scheduler=cluster.address)
+        until = time.monotonic() + PATIENCE
+        while not list((sweep.folder / "running").glob("*.json")):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        os.kill(cluster.scheduler, signal.SIGKILL)
+        with pytest.raises(ConnectionError, match="scheduler is lost"):
+            computed.result(PATIENCE)
+
+
+@pytest.mark.parametrize("way", ["fork", "spawn"])
+def test_workers_begin_in_either_way(tmp_path, monkeypatch, way) -> None:
+    monkeypatch.setattr(workers, "_way_to_start", lambda: way)
+    sweep = mfpde.Sweep(source(tmp_path)).run(workers=2)
+    assert not sweep.failed
+    assert attempts_of(sweep) == [("begun",)] * 12
+    assert not multiprocessing.active_children()
+
+
+def test_a_task_that_ends_each_of_its_workers_is_given_up(
+    tmp_path, monkeypatch
+) -> None:
+    def deadly(task):
+        if task.runs[0] == first:
+            os._exit(3)
+        return execute(task)
+
+    execute = workers.execute
+    monkeypatch.setattr(workers, "_way_to_start", lambda: "fork")
+    monkeypatch.setattr(workers, "execute", deadly)
+    sweep = mfpde.Sweep(source(tmp_path))
+    first = sweep.runs[0]
+    sweep.run(workers=2)
+    assert list(sweep.failed.values()) == ["its worker was lost 6 times"]
+    assert len(attempts_of(sweep)) == len(sweep.runs)
+
+
+def test_what_goes_wrong_around_a_task_is_the_error_of_its_runs(
+    tmp_path, monkeypatch
+) -> None:
+    def broken(task):
+        raise OSError("no such luck")
+
+    monkeypatch.setattr(workers, "_way_to_start", lambda: "fork")
+    monkeypatch.setattr(workers, "execute", broken)
+    sweep = mfpde.Sweep(source(tmp_path)).run(workers=2)
+    assert set(sweep.failed.values()) == {"OSError: no such luck"}
+    assert len(sweep.failed) == len(sweep.runs)
+
+
+def test_workers_end_with_the_process_of_their_sweep(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sweep.toml").write_text(SWEEP.format(betas=13))
+    sweep = mfpde.Sweep("sweep.toml")
+    command = ("-m", "mfpde", "sweep", "sweep.toml", "--workers", "2")
+    with running(*command) as process:
+        worker = process_in_the_middle(sweep.folder)
+        assert worker != process.pid
+        process.kill()
+        process.wait()
+        until = time.monotonic() + PATIENCE
+        while Path(f"/proc/{worker}").exists():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+    assert None in sweep.records
+
+
+def test_a_copy_of_a_process_holds_none_of_its_stores(tmp_path) -> None:
+    def claimed_by_copy() -> bool:
+        copy = multiprocessing.get_context("fork").Process(
+            target=claim, args=(tmp_path,)
+        )
+        copy.start()
+        copy.join()
+        return copy.exitcode == 0
+
+    claim(tmp_path)
+    try:
+        assert not claimed_by_copy()
+    finally:
+        release(tmp_path)
+    assert claimed_by_copy()
