@@ -261,7 +261,7 @@ def _share_piece(
                 _share_point(result, of_rings[i].place, of_columns[j].place, share)
 
 
-class Part(NamedTuple):
+class BoxHalf(NamedTuple):
     """A part of an interval between two whole numbers: its middle, and its share."""
 
     place: float
@@ -269,7 +269,7 @@ class Part(NamedTuple):
 
 
 @compiled
-def _halves(place: float, width: float) -> tuple[Part, Part]:
+def _halves(place: float, width: float) -> tuple[BoxHalf, BoxHalf]:
     """The parts of an interval about ``place``, at most 1 wide, before and after a number.
 
     On each the weights of the linear interpolation are linear: the middle stands for it.
@@ -277,9 +277,11 @@ def _halves(place: float, width: float) -> tuple[Part, Part]:
     low, high = place - 0.5 * width, place + 0.5 * width
     whole = np.floor(high)
     if low >= whole or width <= 0.0:
-        return Part(place, 1.0), Part(place, 0.0)
+        return BoxHalf(place, 1.0), BoxHalf(place, 0.0)
     share = min((high - whole) / width, 1.0)
-    return Part(0.5 * (low + whole), 1.0 - share), Part(0.5 * (whole + high), share)
+    return BoxHalf(0.5 * (low + whole), 1.0 - share), BoxHalf(
+        0.5 * (whole + high), share
+    )
 
 
 @compiled
