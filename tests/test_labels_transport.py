@@ -25,12 +25,12 @@ from mfpde import (
 )
 from mfpde.transport import State, scheme_for
 from mfpde.transport.lagrangian import KEPT_DEGREE
-from mfpde.transport.sphere_patches import Ground, deposited
+from mfpde.transport.sphere_patches import deposited, ground_of
 from validation.sphere_cases import AXES, l1_distance, moebius, von_mises
 
 
 def ground(sphere):
-    return Ground(sphere.colatitudes, sphere.shape[1])
+    return ground_of(sphere.colatitudes, sphere.points)
 
 
 def after_turn(sphere, function, seed):
@@ -115,6 +115,19 @@ def test_labels_on_both_sides_of_a_gap_fill_none_of_it():
     between = np.abs(points[..., 0]) < 0.9
     assert found[between].sum() <= 1e-12
     assert found.sum() == pytest.approx(1, abs=1e-13)
+
+
+def test_what_rests_keeps_its_density():
+    """Half of the sphere turns about its axis; the other half is as it was."""
+    sphere = Sphere(32)
+    start = perturbed_uniform(sphere, 0.5, seed=2)
+    turn = Rotation.from_rotvec([0, 0, 0.37]).as_matrix()
+    labels = sphere.points.copy()
+    labels[:16] = labels[:16] @ turn.T
+    found = deposited(labels, start.masses, ground(sphere))
+    # Corners of patches feel labels two rings off, and reach one ring further.
+    kept = np.abs(found[19:] / start.masses[19:] - 1)
+    assert kept.max() <= 1e-12
 
 
 # --- Runs -----------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.terms.kernels import NEGLIGIBLE
 from mfpde.transport.base import Transport, geometry_of
-from mfpde.transport.sphere_patches import Ground, deposited
+from mfpde.transport.sphere_patches import deposited, ground_of
 from mfpde.transport.state import Flow, State, normalised
 
 LARGEST_DEGREE = 64
@@ -49,7 +49,7 @@ class LagrangianSphere(Transport):
         super().__init__(replace(grid, negligible=_negligible(grid)))
         self.sphere = sphere = geometry_of(grid, Sphere, "Sphere")
         self._centres = np.ascontiguousarray(sphere.points.reshape(-1, 3))
-        self._ground = Ground(sphere.colatitudes, sphere.shape[1])
+        self._ground = ground_of(sphere.colatitudes, sphere.points)
         # The state measured last, which is often asked for again, and what it was.
         self._known: tuple[State, State] | None = None
 

@@ -9,6 +9,8 @@ differences in each direction, and reaches over no gap.
 
 The mass of a patch is spread evenly over pieces no longer than a cell, and each piece is shared by
 the centres around by linear interpolation.  That keeps mass, sign, and the mean place of an atom.
+A patch that is still its own cell is taken for a point at the centre, so that what rests keeps its
+density.
 """
 
 from __future__ import annotations
@@ -27,10 +29,17 @@ _MOST_PIECES = 256
 
 
 class Ground(NamedTuple):
-    """The rings of a grid: their ``colatitudes`` (nlat,), and the cells of each."""
+    """A grid: ``colatitudes`` (nlat,) of its rings, the cells of each, corners of the cells."""
 
     colatitudes: FloatArray
     nlon: int
+    corners: FloatArray
+
+
+def ground_of(colatitudes: FloatArray, centres: FloatArray) -> Ground:
+    """Return the grid with ``centres`` (nlat, nlon, 3) of cells on rings at ``colatitudes``."""
+    corners = _corners(_continued(np.ascontiguousarray(centres)))
+    return Ground(colatitudes, centres.shape[1], corners)
 
 
 @compiled
@@ -61,6 +70,7 @@ def deposited(labels: FloatArray, masses: FloatArray, ground: Ground) -> FloatAr
                     patch[3, k] = corners[i + 1, j + 1, k]
             else:
                 _fill_parallelogram(patch, around, i, j)
+            _shrink(patch, labels[i, j], ground.corners[i : i + 2, j : j + 2])
             _spread_patch(result, patch, masses[i, j], ground)
     result *= masses.sum() / result.sum()
     return result
@@ -144,10 +154,12 @@ def _distance(a: FloatArray, b: FloatArray) -> float:
 
 @compiled
 def _is_resolved(around: FloatArray, i: int, j: int) -> bool:
-    """Whether the differences to both neighbours of label (i, j) are alike, both ways."""
+    """Whether the differences of label (i, j) to opposite neighbours are alike.
+
+    There are four pairs of neighbours: along both lines of the lattice and both diagonals.
+    """
     here = around[i + 2, j + 2]
-    for direction in range(2):
-        down, right = 1 - direction, direction
+    for down, right in ((1, 0), (0, 1), (1, 1), (1, -1)):
         ahead = around[i + 2 + down, j + 2 + right]
         behind = around[i + 2 - down, j + 2 - right]
         unlike = 0.0
@@ -177,6 +189,24 @@ def _fill_parallelogram(patch: FloatArray, around: FloatArray, i: int, j: int) -
             for corner in range(4):
                 is_beyond = corner // 2 if direction == 0 else corner % 2
                 patch[corner, k] += half if is_beyond else -half
+
+
+@compiled
+def _shrink(patch: FloatArray, label: FloatArray, cell: FloatArray) -> None:
+    """Shrink a ``patch`` (4, 3) that is still the ``cell`` (2, 2, 3) of its ``label`` to a point.
+
+    Linear interpolation gives the cell back from a point at its centre, and what rests keeps its
+    density.  The patch has its whole size once a corner has moved by half a cell.
+    """
+    moved = 0.0
+    for corner in range(4):
+        there = cell[corner // 2, corner % 2]
+        moved = max(moved, _squared_distance(patch[corner], there))
+    across = _squared_distance(cell[0, 0], cell[1, 0])
+    share = min(2.0 * np.sqrt(moved / across), 1.0)
+    for corner in range(4):
+        for k in range(3):
+            patch[corner, k] = label[k] + share * (patch[corner, k] - label[k])
 
 
 @compiled
