@@ -85,3 +85,15 @@ def test_there_is_no_such_phase(case: str) -> None:
     first, second = (run.final.density.values for run in runs)
     assert np.array_equal(first, second)
     assert runs[0].statistics.get("semi_lagrangian_until", 0.0) == 0.0
+
+
+def test_a_layer_begins_with_the_phase_only_where_the_grid_resolves_the_density() -> (
+    None
+):
+    """It used to take a step of it, and throw that away, in each layer after clusters formed."""
+    layers = mfpde.Layers([(driven(), 0.5)] * 16)
+    run = mfpde.solve(layers, smooth_start(64), save_at=[8.0], transport=SCHEME)
+    left = run.statistics["semi_lagrangian_until"]
+    assert 0.0 < left < 5.0
+    again = mfpde.solve(driven(), run.final, t_end=0.1, transport=SCHEME)
+    assert again.statistics["semi_lagrangian_until"] == 0.0
