@@ -9,9 +9,7 @@ singular anywhere. For harmonics of mean square 1,
     a_lm^2 = (4 l^2 - 1) / (l^2 - m^2),   b_lm^2 = ((l-1)^2 - m^2) / (4 (l-1)^2 - 1),
     q'_lm = -sqrt((l-m) (l+m+1)) q_(l,m+1).
 
-The last line gives the gradient from the same q as the value.  Points are taken eight at
-a time and degrees four at a time, so that the compiler keeps the recurrence in vector
-registers.
+The last line gives the gradient from the same q as the value.
 """
 
 from __future__ import annotations
@@ -22,17 +20,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only
 from mfpde.compiled import compiled, compiled_fused, compiled_sum
-from mfpde.geometry.octets import LANES, lane_points
-
-_UNROLLED = 4
-# Rows of the work array of one block of points, LANES numbers each.  One array with
-# places known when it is compiled: then no loop has to check whether arrays overlap.
-_X, _Y, _Z = 0 * LANES, 1 * LANES, 2 * LANES
-_Q, _LAST = 3 * LANES, 4 * LANES
-_SUM, _SLOPE = 5 * LANES, 7 * LANES  # real and imaginary part
-_WAVE = 9 * LANES  # w^(m-1), real and imaginary part
-_VALUE, _GRADIENT = 11 * LANES, 12 * LANES
-_ROWS = 15
+from mfpde.geometry.octets import LANES, lane_points, load, spread, store
 
 
 @cache
@@ -104,141 +92,90 @@ def moments_of_atoms(
 
 
 @compiled
-def _padded(count: int) -> int:
-    return (count + _UNROLLED - 1) // _UNROLLED * _UNROLLED
-
-
-@compiled
 def _packed(coefficients: ComplexArray, factors: FloatArray, degree: int) -> FloatArray:
-    """Factors and coefficients (rows, 6), one row for each degree of each order.
+    """Factors and coefficients (n, 6), one row for each degree of each order.
 
-    The orders are padded with rows of zeros.  The columns are a_lm (q_mm at l = m), a_lm
-    b_lm, the coefficient, and -sqrt((l-m+1) (l+m)) times the coefficient of order m-1, whose
-    slope is proportional to q_lm; coefficients have a real and an imaginary column.
+    The columns are a_lm (q_mm at l = m), a_lm b_lm, the coefficient, and -sqrt((l-m+1) (l+m))
+    times the coefficient of order m-1, whose slope is proportional to q_lm; coefficients have a
+    real and an imaginary column.
     """
-    size = 0
-    for m in range(degree + 1):
-        size += 1 + _padded(degree - m)
-    packed = np.zeros((size, 6))
-    k = before = row = 0
+    packed = np.zeros((len(coefficients), 6))
+    row = before = 0
     for m in range(degree + 1):
         count = degree - m + 1
         for i in range(count):
-            packed[row + i, 0] = factors[0, k + i]
-            packed[row + i, 1] = factors[0, k + i] * factors[1, k + i]
-            packed[row + i, 2] = coefficients[k + i].real
-            packed[row + i, 3] = coefficients[k + i].imag
-        packed[row, 0] = factors[2, k]
+            packed[row + i, 0] = factors[0, row + i]
+            packed[row + i, 1] = factors[0, row + i] * factors[1, row + i]
+            packed[row + i, 2] = coefficients[row + i].real
+            packed[row + i, 3] = coefficients[row + i].imag
+        packed[row, 0] = factors[2, row]
         for i in range(count if m > 0 else 0):
             shift = -np.sqrt((i + 1.0) * (2 * m + i))
             packed[row + i, 4] = shift * coefficients[before + i + 1].real
             packed[row + i, 5] = shift * coefficients[before + i + 1].imag
-        before = k
-        k += count
-        row += 1 + _padded(degree - m)
+        before = row
+        row += count
     return packed
-
-
-@compiled_fused
-def _start_order(w: FloatArray, row: FloatArray) -> None:
-    """Set q_mm, and begin the sums over l with the term l = m."""
-    q, _, real, imag, slope_real, slope_imag = row
-    for j in range(LANES):
-        w[_Q + j] = q
-        w[_LAST + j] = 0.0
-        w[_SUM + j] = real * q
-        w[_SUM + LANES + j] = imag * q
-        w[_SLOPE + j] = slope_real * q
-        w[_SLOPE + LANES + j] = slope_imag * q
-
-
-@compiled_fused
-def _add_degrees(w: FloatArray, packed: FloatArray, row: int) -> None:
-    """Add four more degrees to the sums of the current order."""
-    a1, b1, c1, d1, e1, f1 = packed[row]
-    a2, b2, c2, d2, e2, f2 = packed[row + 1]
-    a3, b3, c3, d3, e3, f3 = packed[row + 2]
-    a4, b4, c4, d4, e4, f4 = packed[row + 3]
-    for j in range(LANES):
-        z = w[_Z + j]
-        q = w[_Q + j]
-        # Products with z do not wait for the degree before.
-        q1 = (a1 * z) * q - b1 * w[_LAST + j]
-        q2 = (a2 * z) * q1 - b2 * q
-        q3 = (a3 * z) * q2 - b3 * q1
-        q4 = (a4 * z) * q3 - b4 * q2
-        w[_LAST + j] = q3
-        w[_Q + j] = q4
-        c0 = w[_SUM + j] + c1 * q1 + c2 * q2
-        w[_SUM + j] = c0 + c3 * q3 + c4 * q4
-        d0 = w[_SUM + LANES + j] + d1 * q1 + d2 * q2
-        w[_SUM + LANES + j] = d0 + d3 * q3 + d4 * q4
-        e0 = w[_SLOPE + j] + e1 * q1 + e2 * q2
-        w[_SLOPE + j] = e0 + e3 * q3 + e4 * q4
-        f0 = w[_SLOPE + LANES + j] + f1 * q1 + f2 * q2
-        w[_SLOPE + LANES + j] = f0 + f3 * q3 + f4 * q4
-
-
-@compiled_fused
-def _add_order(w: FloatArray, m: int) -> None:
-    """Add the part of order m to values and gradients, and raise the power of w by one."""
-    if m == 0:
-        for j in range(LANES):
-            w[_VALUE + j] = w[_SUM + j]
-        return
-    # Orders m and -m alike; the slopes belong to order m - 1.
-    both = 1.0 if m == 1 else 2.0
-    for j in range(LANES):
-        x = w[_X + j]
-        y = w[_Y + j]
-        wave_real = w[_WAVE + j]
-        wave_imag = w[_WAVE + LANES + j]
-        real = w[_SUM + j] * wave_real - w[_SUM + LANES + j] * wave_imag
-        imag = w[_SUM + j] * wave_imag + w[_SUM + LANES + j] * wave_real
-        slope = w[_SLOPE + j] * wave_real - w[_SLOPE + LANES + j] * wave_imag
-        w[_VALUE + j] += 2.0 * (real * x - imag * y)
-        w[_GRADIENT + j] += 2.0 * m * real
-        w[_GRADIENT + LANES + j] -= 2.0 * m * imag
-        w[_GRADIENT + 2 * LANES + j] += both * slope
-        w[_WAVE + j] = wave_real * x - wave_imag * y
-        w[_WAVE + LANES + j] = wave_real * y + wave_imag * x
-
-
-@compiled_fused
-def _keep_tangential(
-    points: FloatArray, first: int, w: FloatArray, gradients: FloatArray
-) -> None:
-    for j in range(min(LANES, len(points) - first)):
-        p = first + j
-        radial = 0.0
-        for i in range(3):
-            radial += w[_GRADIENT + i * LANES + j] * points[p, i]
-        for i in range(3):
-            gradients[p, i] = w[_GRADIENT + i * LANES + j] - radial * points[p, i]
 
 
 @compiled_fused
 def field_at_points(
     coefficients: ComplexArray, points: FloatArray, factors: FloatArray, degree: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Values (n,) and tangential gradients (n, 3) of the field at ``points`` (n, 3)."""
+    """Values (n,) and tangential gradients (n, 3) of the field at ``points`` (n, 3).
+
+    Eight points at a time; the recurrence and the sums over degrees stay in registers.
+    """
     packed = _packed(coefficients, factors, degree)
     values = np.empty(len(points))
     gradients = np.empty((len(points), 3))
-    w = np.empty(_ROWS * LANES)
+    work = np.empty(4 * LANES)
     for first in range(0, len(points), LANES):
-        lane_points(points, first, w)
-        w[_WAVE : _WAVE + LANES] = 1.0
-        w[_WAVE + LANES :] = 0.0
+        lane_points(points, first, work)
+        x = load(work, (0,))
+        y = load(work, (LANES,))
+        z = load(work, (2 * LANES,))
+        value = along_x = along_y = along_z = spread(0.0)
+        # w^(m-1).
+        wave_real, wave_imag = spread(1.0), spread(0.0)
         row = 0
         for m in range(degree + 1):
-            _start_order(w, packed[row])
-            row += 1
-            for _ in range(_padded(degree - m) // _UNROLLED):
-                _add_degrees(w, packed, row)
-                row += _UNROLLED
-            _add_order(w, m)
+            q, last = spread(packed[row, 0]), spread(0.0)
+            sum_real, sum_imag = spread(packed[row, 2]) * q, spread(packed[row, 3]) * q
+            slope_real = spread(packed[row, 4]) * q
+            slope_imag = spread(packed[row, 5]) * q
+            end = row + degree - m + 1
+            for k in range(row + 1, end):
+                # The product with z does not wait for the degree before.
+                following = (spread(packed[k, 0]) * z) * q - spread(packed[k, 1]) * last
+                last = q
+                q = following
+                sum_real += spread(packed[k, 2]) * q
+                sum_imag += spread(packed[k, 3]) * q
+                slope_real += spread(packed[k, 4]) * q
+                slope_imag += spread(packed[k, 5]) * q
+            row = end
+            if m == 0:
+                value = sum_real
+                continue
+            # Orders m and -m alike; the slopes belong to order m - 1.
+            real = sum_real * wave_real - sum_imag * wave_imag
+            imag = sum_real * wave_imag + sum_imag * wave_real
+            slope = slope_real * wave_real - slope_imag * wave_imag
+            value += spread(2.0) * (real * x - imag * y)
+            along_x += spread(2.0 * m) * real
+            along_y -= spread(2.0 * m) * imag
+            along_z += spread(1.0 if m == 1 else 2.0) * slope
+            raised = wave_real * x - wave_imag * y
+            wave_imag = wave_real * y + wave_imag * x
+            wave_real = raised
+        radial = along_x * x + along_y * y + along_z * z
+        store(work, (0,), along_x - radial * x)
+        store(work, (LANES,), along_y - radial * y)
+        store(work, (2 * LANES,), along_z - radial * z)
+        store(work, (3 * LANES,), value)
         for j in range(min(LANES, len(points) - first)):
-            values[first + j] = w[_VALUE + j]
-        _keep_tangential(points, first, w, gradients)
+            values[first + j] = work[3 * LANES + j]
+            for i in range(3):
+                gradients[first + j, i] = work[i * LANES + j]
     return values, gradients

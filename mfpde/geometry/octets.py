@@ -197,4 +197,5 @@ def _define(operation: Callable[..., Any], instruction: str) -> None:
 _define(operator.add, "fadd")
 _define(operator.iadd, "fadd")
 _define(operator.sub, "fsub")
+_define(operator.isub, "fsub")
 _define(operator.mul, "fmul")
