@@ -27,6 +27,7 @@ from mfpde.geometry.spherical_transform import (
     coordinate_products,
     degree_of,
     degrees_and_orders,
+    laplacian_eigenvalues,
     planned_transform,
     shtns_module,
     transform_of_vectors,
@@ -258,8 +259,7 @@ class Sphere(Geometry):
 
     def heat_symbol(self, degree: int) -> FloatArray:
         """Eigenvalues l (l + 1), one for each coefficient of the moments."""
-        l = self.degrees(degree)
-        return np.asarray(l * (l + 1.0))
+        return laplacian_eigenvalues(degree)
 
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Spectral heat flow where it stays positive, else the two-point Laplacian's.

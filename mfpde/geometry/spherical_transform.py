@@ -125,6 +125,13 @@ def degrees_and_orders(degree: int) -> tuple[IntArray, IntArray]:
 
 
 @cache
+def laplacian_eigenvalues(degree: int) -> FloatArray:
+    """Eigenvalue l (l + 1) of each coefficient up to ``degree``, of minus the Laplacian."""
+    l, _ = degrees_and_orders(degree)
+    return read_only(l * (l + 1.0))
+
+
+@cache
 def degree_of(size: int) -> int:
     """Degree L from the number (L + 1)(L + 2) / 2 of coefficients."""
     return round((float(np.sqrt(8 * size + 1)) - 3) / 2)

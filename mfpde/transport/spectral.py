@@ -53,6 +53,8 @@ class Spectral(Transport):
         shares = degrees / (self._highest + 1.0)
         self._filter_rates = -_FILTER_RATE * shares**_FILTER_ORDER
         self._probabilities = geometry.areas / geometry.areas.sum()
+        # The masses analysed last, which a step asks for three times, and their moments.
+        self._known: tuple[FloatArray, ComplexArray] | None = None
 
     def flow(self, state: State) -> Flow:
         """Evaluate moments, velocity and rates of ``state``."""
@@ -111,7 +113,10 @@ class Spectral(Transport):
         return Flow(moments, moments, velocity, rates, unresolved, still)
 
     def _all_moments(self, masses: FloatArray) -> ComplexArray:
-        return self.grid.geometry.moments(masses, self._highest)
+        if self._known is None or self._known[0] is not masses:
+            moments = self.grid.geometry.moments(masses, self._highest)
+            self._known = masses, moments
+        return self._known[1]
 
     def _masses(self, moments: ComplexArray) -> FloatArray:
         return np.asarray(self.grid.geometry.synthesis(moments) * self._probabilities)
