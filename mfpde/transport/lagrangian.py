@@ -9,9 +9,9 @@ are Gauss quadratures as long as the flow map is resolved.  A step is that of th
 Runge-Kutta method of order 4.
 
 A density on the grid is needed where a state is saved.  There it is the push-forward, spread over
-the images of the cells (:mod:`mfpde.transport.sphere_patches`), times 1 + f with a field f of
-degree 8 that gives it the labels' moments up to this degree, as far as a positive density on the
-grid can have them.
+the images of the cells (:mod:`mfpde.transport.sphere_patches`), times a smooth factor that gives
+it the labels' moments up to degree 8, as far as a positive density on the grid can have them
+(:mod:`mfpde.transport.moment_fit`).
 """
 
 from __future__ import annotations
@@ -25,17 +25,12 @@ from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.terms.kernels import NEGLIGIBLE
 from mfpde.transport.base import Transport, geometry_of
+from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
 from mfpde.transport.sphere_patches import deposited, ground_of
 from mfpde.transport.state import Flow, State, normalised
 
 LARGEST_DEGREE = 64
 """Degree of the interaction beyond which sums over labels cost more than fluxes."""
-KEPT_DEGREE = 8
-"""Degree up to which a saved density has the labels' moments."""
-# The mean of f^2 costs this much beside the squared misfit of the moments.
-_REGULARISATION = 0.1
-_ITERATIONS = 12
-_SMALLEST_FACTOR, _LARGEST_FACTOR = 0.5, 2.0
 # Labels move at most so far in a step, in radians.
 _LONGEST_MOVE = 0.4
 # Beside the largest degree of a kernel: far below the error in time.
@@ -73,37 +68,12 @@ class LagrangianSphere(Transport):
         labels = normalised(state.points)
         wanted = self.sphere.atom_moments(labels, state.atom_masses, KEPT_DEGREE)
         places = labels.reshape(*self.sphere.shape, 3)
-        return self._with_moments(deposited(places, masses, self._ground), wanted)
+        spread = deposited(places, masses, self._ground)
+        return with_moments(spread, wanted, self.sphere)
 
     def resumed(self, state: State) -> State:
         """The state of a checkpoint, or of one that knew no labels yet."""
         return state if len(state.points) else self.evolved(state)
-
-    def _with_moments(self, masses: FloatArray, wanted: ComplexArray) -> FloatArray:
-        """Masses times 1 + f, of the same total, with the moments ``wanted`` if they can be.
-
-        The coefficients c of f solve (G + e) c = the misfit, where G c are the moments of the
-        masses times f: conjugate gradients.  The factor stays between 1/2 and 2.
-        """
-        sphere, degree = self.sphere, KEPT_DEGREE
-        missing = wanted - sphere.moments(masses, degree)
-        total = masses.sum()
-        coefficients = np.zeros_like(missing)
-        direction = missing
-        size = first_size = sphere.pairing(missing, missing)
-        for _ in range(_ITERATIONS):
-            if size <= 1e-8 * first_size or size == 0.0:
-                break
-            moved = sphere.moments(masses * sphere.synthesis(direction), degree)
-            moved += (_REGULARISATION * total) * direction
-            length = size / sphere.pairing(direction, moved)
-            coefficients = coefficients + length * direction
-            missing = missing - length * moved
-            before, size = size, sphere.pairing(missing, missing)
-            direction = missing + size / before * direction
-        factor = 1.0 + sphere.synthesis(coefficients)
-        changed = masses * np.clip(factor, _SMALLEST_FACTOR, _LARGEST_FACTOR)
-        return np.asarray(changed * (total / changed.sum()))
 
     def flow(self, state: State) -> Flow:
         """Moments and velocities of the labels."""
