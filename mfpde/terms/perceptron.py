@@ -314,15 +314,17 @@ def _tangential_sums(
     outputs: FloatArray, points: FloatArray, vectors: FloatArray
 ) -> FloatArray:
     """Tangential parts (points, d) of the sums of outputs (points, units) times vectors."""
-    result = np.zeros(points.shape)
-    for p in range(len(points)):
-        for j in range(len(vectors)):
-            for i in range(points.shape[1]):
-                result[p, i] += outputs[p, j] * vectors[j, i]
+    n, d = points.shape
+    result = np.empty((n, d))
+    for p in range(n):
         radial = 0.0
-        for i in range(points.shape[1]):
-            radial += result[p, i] * points[p, i]
-        for i in range(points.shape[1]):
+        for i in range(d):
+            total = 0.0
+            for j in range(len(vectors)):
+                total += outputs[p, j] * vectors[j, i]
+            result[p, i] = total
+            radial += total * points[p, i]
+        for i in range(d):
             result[p, i] -= radial * points[p, i]
     return result
 
