@@ -15,10 +15,10 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve
 from scipy.special import roots_legendre
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only
+from mfpde.compiled import compiled_sum
 from mfpde.geometry.sphere import MINIMUM_RINGS, Sphere
 from mfpde.terms.transfer import RealParts
 
@@ -51,12 +51,45 @@ def with_moments(
     missing = _real_moments(wanted - moments[is_kept], KEPT_DEGREE)
     nodes = _nodes(KEPT_DEGREE)
     at_nodes = nodes.shares * sphere.synthesis_at(moments, nodes.points)
-    matrix = (nodes.harmonics * at_nodes) @ nodes.harmonics.T
-    matrix[np.diag_indices(len(matrix))] += _REGULARISATION * total
-    coefficients = solve(matrix, missing, assume_a="pos")
+    price = _REGULARISATION * total
+    coefficients = _coefficients(nodes.harmonics, at_nodes, missing, price)
     factor = 1.0 + sphere.synthesis(_field(coefficients, KEPT_DEGREE))
     changed = masses * np.clip(factor, _SMALLEST_FACTOR, _LARGEST_FACTOR)
     return np.asarray(changed * (total / changed.sum()))
+
+
+@compiled_sum
+def _coefficients(
+    harmonics: FloatArray, masses: FloatArray, missing: FloatArray, price: float
+) -> FloatArray:
+    """Solution c (k,) of (G + price) c = missing, G of ``masses`` (n,) at ``harmonics`` (k, n).
+
+    By Cholesky factors, in the lower half of one array.  Threads of a linear algebra library
+    take longer to begin than this takes.
+    """
+    size = len(missing)
+    lower = np.empty((size, size))
+    weighted = np.empty(len(masses))
+    for k in range(size):
+        for i in range(len(masses)):
+            weighted[i] = masses[i] * harmonics[k, i]
+        for l in range(k + 1):
+            total = price if l == k else 0.0
+            for i in range(len(masses)):
+                total += weighted[i] * harmonics[l, i]
+            for j in range(l):
+                total -= lower[k, j] * lower[l, j]
+            lower[k, l] = np.sqrt(total) if l == k else total / lower[l, l]
+    result = missing.copy()
+    for k in range(size):
+        for j in range(k):
+            result[k] -= lower[k, j] * result[j]
+        result[k] /= lower[k, k]
+    for k in range(size - 1, -1, -1):
+        for j in range(k + 1, size):
+            result[k] -= lower[j, k] * result[j]
+        result[k] /= lower[k, k]
+    return result
 
 
 @cache
