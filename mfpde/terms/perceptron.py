@@ -220,10 +220,8 @@ class Perceptron(ExternalTerm):
         flat = points.reshape(-1, self.dimension)
         outputs = np.asarray(self.activation.sigma(self._preactivations(flat)))
         if self.dimension > _FEW_NUMBERS:
-            sums = tangential(outputs @ self._vectors, flat)
-        else:
-            sums = _tangential_sums(outputs, flat, self._vectors)
-        return sums.reshape(points.shape)
+            return tangential(outputs @ self._vectors, flat).reshape(points.shape)
+        return _tangential_sums(outputs, flat, self._vectors).reshape(points.shape)
 
     @property
     def kinked_parts(self) -> KinkedParts | None:
@@ -314,17 +312,16 @@ def _tangential_sums(
     outputs: FloatArray, points: FloatArray, vectors: FloatArray
 ) -> FloatArray:
     """Tangential parts (points, d) of the sums of outputs (points, units) times vectors."""
-    n, d = points.shape
-    result = np.empty((n, d))
-    for p in range(n):
+    result = np.empty(points.shape)
+    for p in range(len(points)):
         radial = 0.0
-        for i in range(d):
+        for i in range(points.shape[1]):
             total = 0.0
             for j in range(len(vectors)):
                 total += outputs[p, j] * vectors[j, i]
             result[p, i] = total
             radial += total * points[p, i]
-        for i in range(d):
+        for i in range(points.shape[1]):
             result[p, i] -= radial * points[p, i]
     return result
 
