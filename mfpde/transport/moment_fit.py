@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import roots_legendre
 
-from mfpde.arrays import ComplexArray, FloatArray, read_only
+from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled_sum
 from mfpde.geometry.sphere import MINIMUM_RINGS, Sphere
 from mfpde.terms.transfer import RealParts
@@ -134,4 +134,5 @@ def _nodes(degree: int) -> Nodes:
     grid = Sphere(MINIMUM_RINGS)
     units = np.eye(len(_parts(degree).places))
     fields = [grid.synthesis_at(_field(unit, degree), points) for unit in units]
-    return Nodes(read_only(points), read_only(shares), read_only(np.stack(fields)))
+    # Writable, as other points are: kernels are compiled for each kind of array.
+    return Nodes(points, shares, np.stack(fields))
