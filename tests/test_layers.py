@@ -352,6 +352,24 @@ def test_a_layer_begins_spectral_only_where_the_density_is_resolved() -> None:
     assert rejected[0] == rejected[1] + rejected[2]
 
 
+def test_a_save_at_the_rounded_depth_is_the_end() -> None:
+    """0.37 + 0.45 is 0.82 and a last digit: a step of that length would follow."""
+    plain = mfpde.MeanFieldEquation(ATTENTION, direction="ascent")
+    pairs = [(plain, 0.37), (plain, 0.45)]
+    options = {"transport": "donor_blended"}
+    sphere = mfpde.Sphere(32)
+    start = mfpde.perturbed_uniform(sphere, 0.2)
+    whole = mfpde.solve(mfpde.Layers(pairs), start, save_at=[0.0, 0.82], **options)
+    first = mfpde.solve(pairs[0][0], start, t_end=0.37, save_at=[0.37], **options)
+    second = mfpde.solve(
+        pairs[1][0], first.final, t_end=0.45, save_at=[0.45], **options
+    )
+    ends = (whole.final.density.values, second.final.density.values)
+    assert np.abs(ends[0] - ends[1]).max() <= 1e-12
+    assert whole.statistics["last_step"] > 1e-3
+    assert whole.times[-1] == whole.final_time == whole.layers.depth
+
+
 def test_semi_lagrangian_layers_are_two_runs_of_a_smooth_density() -> None:
     pairs = []
     for seed, direction in ((1, "ascent"), (2, "descent")):
