@@ -19,6 +19,7 @@ from mfpde.theory import critical_diffusion, fastest_mode, growth_rates
 KERNELS = [
     Polynomial((0.3, -0.5, 1.0, 0.2)),
     mfpde.Onsager(0.2),
+    mfpde.Power(1.5, 0.2),
     mfpde.Sigmoid(3.0, -0.5),
     mfpde.Sigmoid.within(0.8, 0.1),
     mfpde.Exponential(4.0),
@@ -236,7 +237,12 @@ def test_kernels_in_settings():
     for table, kernel in (
         ({"kind": "polynomial", "coefficients": [0, 0, 1]}, Polynomial((0, 0, 1))),
         ({"kind": "onsager"}, mfpde.Onsager(0.1)),
+        ({"kind": "power", "exponent": 3.0}, mfpde.Power(3.0)),
         ({"kind": "sigmoid", "slope_of_logits": 2.0}, mfpde.Sigmoid(2.0)),
+        (
+            {"kind": "bounded_confidence", "radius": 0.8, "width": 0.1},
+            mfpde.Sigmoid.within(0.8, 0.1),
+        ),
         ({"kind": "exponential", "beta": 2.0}, mfpde.Exponential(2.0)),
     ):
         found = settings_from_dict(SETTINGS | {"interaction": table})
@@ -251,6 +257,8 @@ def test_kernels_in_settings():
         ({"kind": "polynomial", "coefficients": [1.0]}, "coefficients of shape (1,)"),
         ({"kind": "polynomial", "coefficients": [1.0, 0.0]}, "constant kernel"),
         ({"kind": "onsager", "width": 0.0}, "width = 0.0"),
+        ({"kind": "power", "exponent": 0.0}, "exponent = 0.0"),
+        ({"kind": "bounded_confidence", "radius": 4.0, "width": 0.1}, "radius = 4"),
         ({"kind": "onsagger"}, "did you mean 'onsager'"),
         ({"kind": "sigmoid", "slope_of_logits": -1.0}, "slope_of_logits = -1.0"),
         ({"coefficients": [0, 1]}, "needs the setting 'kind'"),

@@ -8,7 +8,9 @@
                   [[attention]]                                             (optional)
     [interaction] kind = "polynomial", coefficients
                   kind = "onsager", width
+                  kind = "power", exponent, width
                   kind = "sigmoid", slope_of_logits, offset
+                  kind = "bounded_confidence", radius, width
                   kind = "exponential", beta                                (optional)
     [perceptron]  directions, weights, activation, biases; or
                   along_axis, weights, activation, biases (zonal); or
