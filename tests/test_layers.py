@@ -780,6 +780,28 @@ def test_the_lyapunov_exponent_of_one_cluster_is_minus_one() -> None:
     assert found == pytest.approx(-1.0, abs=1e-8)
 
 
+def test_the_lyapunov_exponent_holds_beyond_the_digits_of_the_displacement() -> None:
+    """Displacements of e^-60 and e^-50: a part along x, which does not decay, is no tangent."""
+    alone = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="ascent")
+    layers = mfpde.Layers([(alone, 20.0), (alone, 40.0)])
+    start = mfpde.Atoms(np.eye(1, 3), [1.0])
+    found = lyapunov_exponent(layers, start, np.ones(3), t_end=60.0)
+    assert found == pytest.approx(-1.0, abs=1e-8)
+    layers = mfpde.Layers.random(quadratic(2, 0.1), count=600, duration=0.1, seed=6)
+    point, across, grown = np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.0
+    for layer in layers:
+        matrix = layered.product_of(mfpde.Layers([layer]))
+        moved, length = matrix @ across, np.linalg.norm(matrix @ point)
+        point = matrix @ point / length
+        across = (moved - (moved @ point) * point) / length
+        grown += np.log(np.linalg.norm(across))
+        across /= np.linalg.norm(across)
+    assert grown < -30
+    start = mfpde.Atoms(np.eye(1, 2), [1.0])
+    found = lyapunov_exponent(layers, start, np.ones(2), t_end=layers.depth)
+    assert found == pytest.approx(grown / layers.depth, abs=1e-6)
+
+
 def test_the_same_seed_gives_the_same_numbers_on_any_number_of_processes(pairs) -> None:
     again, other = (
         mfpde.ensemble(
