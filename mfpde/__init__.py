@@ -10,7 +10,7 @@ from typing import Any
 
 import lazy_loader
 
-from mfpde.notebook import DATASET, PICTURE, let_make
+from mfpde.notebook import DATASET, PICTURE, STORED, let_make
 
 __getattr__, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
@@ -49,3 +49,4 @@ def _made_by(module: str, function: str) -> Callable[[object], Any]:
 
 let_make(PICTURE, _made_by("mfpde.plotting.pictures", "small_png"))
 let_make(DATASET, _made_by("mfpde.storage.dataset", "dataset_of"))
+let_make(STORED, _made_by("mfpde.storage.run_reader", "load"))

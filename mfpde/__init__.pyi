@@ -280,6 +280,9 @@ from .terms import (
     Potential as Potential,
 )
 from .terms import (
+    Power as Power,
+)
+from .terms import (
     Sigmoid as Sigmoid,
 )
 from .terms import (

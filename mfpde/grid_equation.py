@@ -240,4 +240,4 @@ class GridEquation:
         for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
             pairing = self.geometry.pairing(spectrum * moments, moments)
             total += term.energy_amplitude * pairing / 2
-        return total + sum(head.energy(moments) for head in self.heads)
+        return total + sum(head.energy(masses, atoms, moments) for head in self.heads)

@@ -1,8 +1,9 @@
 """The display of results: one line at a prompt, a picture and a table in a notebook.
 
-Results know their words and numbers; pictures and datasets are made in layers above them.  So
-the package names, where it gathers its parts (``mfpde/__init__``), the functions that make them;
-their modules are loaded when the first is asked for.  Bars of progress are those of
+Results know their words and numbers; pictures and datasets are made in layers above them, and
+so are runs from their stores.  So the package names, where it gathers its parts
+(``mfpde/__init__``), the functions that make them; their modules are loaded when the first is
+asked for.  Bars of progress are those of
 rich, drawn into the cell, which needs no widgets.
 """
 
@@ -21,11 +22,13 @@ PICTURE = "picture"
 """The small picture of a result: a PNG, or None where it has none."""
 DATASET = "dataset"
 """The xarray Dataset of a run."""
+STORED = "stored"
+"""The run in the store at a path."""
 _MAKERS: dict[str, Callable[[Any], Any]] = {}
 
 
 def let_make(what: str, maker: Callable[[Any], Any]) -> None:
-    """Let ``maker``, of a layer above, make the picture or the dataset of a result."""
+    """Let ``maker``, of a layer above, make the picture or the dataset of a result, ..."""
     _MAKERS[what] = maker
 
 

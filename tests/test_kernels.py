@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import mfpde
-from mfpde import Circle, Interaction, MeanFieldEquation, Polynomial, Sphere, Zonal
+from mfpde import (
+    Circle,
+    Interaction,
+    MeanFieldEquation,
+    Polynomial,
+    Sphere,
+    Zonal,
+    ZonalKernel,
+)
+from mfpde.geometry.zonal_fields import zonal_harmonics
 from mfpde.settings.settings import SettingsError, settings_from_dict
 from mfpde.storage.equation_record import equation_from_dict, equation_to_dict
 from mfpde.theory import critical_diffusion, fastest_mode, growth_rates
@@ -19,10 +28,14 @@ from mfpde.theory import critical_diffusion, fastest_mode, growth_rates
 KERNELS = [
     Polynomial((0.3, -0.5, 1.0, 0.2)),
     mfpde.Onsager(0.2),
+    mfpde.Power(1.5, 0.2),
     mfpde.Sigmoid(3.0, -0.5),
     mfpde.Sigmoid.within(0.8, 0.1),
     mfpde.Exponential(4.0),
 ]
+
+SHARP = {64: KERNELS[1:3], 512: [*KERNELS[1:3], KERNELS[4]]}
+"""Kernels with singularities so near that their series cancels in these dimensions."""
 
 
 def by_quadrature(kernel, dimension, degree):
@@ -55,6 +68,43 @@ def test_spectra_and_derivatives(kernel, dimension):
     assert np.abs(kernel.slope(u) - slopes).max() < 1e-7
     bends = (kernel.slope(u + step) - kernel.slope(u - step)) / (2 * step)
     assert np.abs(kernel.bend(u) - bends).max() < 1e-6
+
+
+@pytest.mark.parametrize("dimension", [3, 4, 9, 16, 64, 512])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        *KERNELS,
+        mfpde.Onsager(1.0),
+        mfpde.Power(1.5, 0.5),
+        mfpde.Sigmoid(5.0),
+        ZonalKernel(np.sin, np.cos),
+    ],
+    ids=repr,
+)
+def test_the_sum_of_the_counted_series_is_the_kernel_or_it_is_refused(
+    kernel, dimension
+):
+    """At u = 1 too, far from where the law of x.y in high dimension is."""
+    u = np.linspace(-1.0, 1.0, 101)
+    degree = kernel.band_limit(dimension)
+    if kernel in SHARP.get(dimension, ()):
+        refusal = f"loses its digits on a zonal grid of dimension {dimension}"
+        with pytest.raises(ValueError, match=refusal):
+            kernel.spectrum(dimension, degree, counted=True)
+        return
+    counted = kernel.spectrum(dimension, degree, counted=True)
+    sums = counted @ zonal_harmonics(dimension, degree, u)
+    assert np.abs(sums - kernel.value(u)).max() < 1e-9 * np.ptp(kernel.value(u))
+
+
+def test_a_kernel_that_loses_its_digits_is_refused_before_any_work():
+    equation = MeanFieldEquation(Interaction(mfpde.Onsager(0.1)), direction="ascent")
+    with pytest.raises(ValueError, match="loses its digits on a zonal grid of dim"):
+        equation.on(Zonal(64, 512))
+    assert equation.on(Zonal(16, 512)).degree > 16
+    rates = growth_rates(mfpde.Onsager(0.1), 64, range(3), direction="ascent")
+    assert np.isfinite(rates).all()
 
 
 @settings(max_examples=30, deadline=None)
@@ -236,7 +286,12 @@ def test_kernels_in_settings():
     for table, kernel in (
         ({"kind": "polynomial", "coefficients": [0, 0, 1]}, Polynomial((0, 0, 1))),
         ({"kind": "onsager"}, mfpde.Onsager(0.1)),
+        ({"kind": "power", "exponent": 3.0}, mfpde.Power(3.0)),
         ({"kind": "sigmoid", "slope_of_logits": 2.0}, mfpde.Sigmoid(2.0)),
+        (
+            {"kind": "bounded_confidence", "radius": 0.8, "width": 0.1},
+            mfpde.Sigmoid.within(0.8, 0.1),
+        ),
         ({"kind": "exponential", "beta": 2.0}, mfpde.Exponential(2.0)),
     ):
         found = settings_from_dict(SETTINGS | {"interaction": table})
@@ -251,6 +306,8 @@ def test_kernels_in_settings():
         ({"kind": "polynomial", "coefficients": [1.0]}, "coefficients of shape (1,)"),
         ({"kind": "polynomial", "coefficients": [1.0, 0.0]}, "constant kernel"),
         ({"kind": "onsager", "width": 0.0}, "width = 0.0"),
+        ({"kind": "power", "exponent": 0.0}, "exponent = 0.0"),
+        ({"kind": "bounded_confidence", "radius": 4.0, "width": 0.1}, "radius = 4"),
         ({"kind": "onsagger"}, "did you mean 'onsager'"),
         ({"kind": "sigmoid", "slope_of_logits": -1.0}, "slope_of_logits = -1.0"),
         ({"coefficients": [0, 1]}, "needs the setting 'kind'"),

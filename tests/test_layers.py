@@ -352,6 +352,24 @@ def test_a_layer_begins_spectral_only_where_the_density_is_resolved() -> None:
     assert rejected[0] == rejected[1] + rejected[2]
 
 
+def test_a_save_at_the_rounded_depth_is_the_end() -> None:
+    """0.37 + 0.45 is 0.82 and a last digit: a step of that length would follow."""
+    plain = mfpde.MeanFieldEquation(ATTENTION, direction="ascent")
+    pairs = [(plain, 0.37), (plain, 0.45)]
+    options = {"transport": "donor_blended"}
+    sphere = mfpde.Sphere(32)
+    start = mfpde.perturbed_uniform(sphere, 0.2)
+    whole = mfpde.solve(mfpde.Layers(pairs), start, save_at=[0.0, 0.82], **options)
+    first = mfpde.solve(pairs[0][0], start, t_end=0.37, save_at=[0.37], **options)
+    second = mfpde.solve(
+        pairs[1][0], first.final, t_end=0.45, save_at=[0.45], **options
+    )
+    ends = (whole.final.density.values, second.final.density.values)
+    assert np.abs(ends[0] - ends[1]).max() <= 1e-12
+    assert whole.statistics["last_step"] > 1e-3
+    assert whole.times[-1] == whole.final_time == whole.layers.depth
+
+
 def test_semi_lagrangian_layers_are_two_runs_of_a_smooth_density() -> None:
     pairs = []
     for seed, direction in ((1, "ascent"), (2, "descent")):
@@ -760,6 +778,28 @@ def test_the_lyapunov_exponent_of_one_cluster_is_minus_one() -> None:
     start = mfpde.Atoms(np.eye(1, 3), [1.0])
     found = lyapunov_exponent(layers, start, np.ones(3), t_end=2.5)
     assert found == pytest.approx(-1.0, abs=1e-8)
+
+
+def test_the_lyapunov_exponent_holds_beyond_the_digits_of_the_displacement() -> None:
+    """Displacements of e^-60 and e^-50: a part along x, which does not decay, is no tangent."""
+    alone = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="ascent")
+    layers = mfpde.Layers([(alone, 20.0), (alone, 40.0)])
+    start = mfpde.Atoms(np.eye(1, 3), [1.0])
+    found = lyapunov_exponent(layers, start, np.ones(3), t_end=60.0)
+    assert found == pytest.approx(-1.0, abs=1e-8)
+    layers = mfpde.Layers.random(quadratic(2, 0.1), count=600, duration=0.1, seed=6)
+    point, across, grown = np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.0
+    for layer in layers:
+        matrix = layered.product_of(mfpde.Layers([layer]))
+        moved, length = matrix @ across, np.linalg.norm(matrix @ point)
+        point = matrix @ point / length
+        across = (moved - (moved @ point) * point) / length
+        grown += np.log(np.linalg.norm(across))
+        across /= np.linalg.norm(across)
+    assert grown < -30
+    start = mfpde.Atoms(np.eye(1, 2), [1.0])
+    found = lyapunov_exponent(layers, start, np.ones(2), t_end=layers.depth)
+    assert found == pytest.approx(grown / layers.depth, abs=1e-6)
 
 
 def test_the_same_seed_gives_the_same_numbers_on_any_number_of_processes(pairs) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 from scipy.special import ive
 
 import mfpde
-from mfpde import Circle, Density, Sphere, Zonal
+from mfpde import Atoms, Circle, Density, Sphere, Zonal
+from mfpde.commands.command_line import main
 from mfpde.measures.samples import least_bandwidth
 from mfpde.settings.settings import SettingsError, settings_from_dict
+from mfpde.storage import RunWriter
 
 GRIDS = [Circle(256), Sphere(64), Zonal(5, 256)]
 
@@ -201,3 +204,130 @@ def test_a_run_goes_on_from_a_stored_one(tmp_path):
     first = mfpde.solve(equation, run.final, t_end=0.5)
     second = mfpde.solve(equation, loaded.final, t_end=0.5)
     assert (first.final.density.values == second.final.density.values).all()
+
+
+def stored_run(path, geometry=None, **options):
+    """A short run with saves at 0, 0.25 and 0.5, stored at ``path``."""
+    grid = Circle(128) if geometry is None else geometry
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(3.0), direction="ascent")
+    start = mfpde.perturbed_uniform(grid, 0.3)
+    run = mfpde.solve(equation, start, t_end=0.5, save_every=0.25, **options)
+    mfpde.save(run, path)
+    return run
+
+
+def started_from(path, *, cells=128, **more):
+    table = {"kind": "run", "path": str(path), **more}
+    geometry = {"kind": "circle", "cells": cells}
+    return settings_from_dict(SETTINGS | {"geometry": geometry, "start": table})
+
+
+def test_settings_start_from_a_stored_run(tmp_path):
+    run = stored_run(tmp_path / "a.zarr")
+    for more, state in (({}, run.final), ({"time": 0.25}, run.states[1])):
+        found = started_from(tmp_path / "a.zarr", **more)
+        assert (found.build_start().values == state.density.values).all()
+        again = settings_from_dict(json.loads(found.to_json()))
+        assert (again.build_start().values == state.density.values).all()
+        finer = started_from(tmp_path / "a.zarr", cells=512, **more).build_start()
+        expected = state.density.interpolated(Circle(512))
+        assert (finer.values == expected.values).all()
+
+
+def test_atoms_of_a_stored_run_are_part_of_the_start(tmp_path):
+    circle = Circle(256)
+    halved = Density(circle, mfpde.uniform(circle).values / 2)
+    start = mfpde.Measure(halved, Atoms([[0.6, 0.8]], [0.5]))
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(3.0), direction="ascent")
+    run = mfpde.solve(equation, start, t_end=0.1, save_every=0.1, atoms="exact")
+    mfpde.save(run, tmp_path / "a.zarr")
+    found = started_from(tmp_path / "a.zarr", cells=256).build_start()
+    assert (found.atoms.points == run.final.atoms.points).all()
+    assert (found.density.values == run.final.density.values).all()
+
+
+def test_wrong_stored_starts_are_named(tmp_path):
+    stored_run(tmp_path / "a.zarr")
+    stored_run(tmp_path / "sphere.zarr", mfpde.Sphere(32))
+    particles = mfpde.solve_particles(
+        mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent"),
+        Atoms(np.eye(2)),
+        t_end=0.1,
+    )
+    mfpde.save(particles, tmp_path / "particles.zarr")
+    (tmp_path / "empty").mkdir()
+    for name, more, words in (
+        ("none.zarr", {}, "there is no store of a run at"),
+        ("empty", {}, "zarr.json is missing"),
+        ("a.zarr", {"time": 0.3}, "time = 0.3 is no save of the run"),
+        ("a.zarr", {"time": 0.3}, "the nearest is 0.25, of 3 from 0 to 0.5"),
+        ("a.zarr", {"time": -1.0}, "time = -1.0 must be"),
+        ("a.zarr", {"time": "end"}, "time = 'end' must be"),
+        ("a.zarr", {"cells": 64}, "finer geometry = Circle(num_cells=64)"),
+        ("sphere.zarr", {}, "holds a density on Sphere"),
+        ("particles.zarr", {}, "holds a run of particles, not of a density"),
+    ):
+        with pytest.raises(SettingsError) as error:
+            started_from(tmp_path / name, **more)
+        assert words in str(error.value)
+        assert str(error.value).startswith("[start] ")
+        assert "\n" not in str(error.value)
+    for path in ("", "a\0b"):
+        with pytest.raises(SettingsError, match="must be the path of a stored run"):
+            started_from(path)
+    with pytest.raises(SettingsError, match="needs the setting 'path'"):
+        settings_from_dict(SETTINGS | {"start": {"kind": "run"}})
+
+
+CONFIG = """
+[geometry]
+kind = "circle"
+cells = 128
+[attention]
+beta = 3.0
+[equation]
+direction = "ascent"
+[start]
+kind = "run"
+path = "first.zarr"
+[solve]
+t_end = 0.5
+save_every = 0.1
+"""
+
+
+def test_the_command_starts_from_a_stored_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    first = stored_run("first.zarr")
+    (tmp_path / "second.toml").write_text(CONFIG)
+    assert main(["run", "second.toml", "--quiet", "--out", "second.zarr"]) == 0
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(3.0), direction="ascent")
+    expected = mfpde.solve(equation, first.final, t_end=0.5, save_every=0.1)
+    found = mfpde.load("second.zarr")
+    assert (found.final.density.values == expected.final.density.values).all()
+    # A run does not write over its own start.
+    written = ["--out", "first.zarr", "--overwrite"]
+    assert main(["run", "second.toml", "--quiet", *written]) == 2
+    assert "is the store that this run writes" in capsys.readouterr().err
+    assert len(mfpde.load("first.zarr").times) == 3
+
+
+def test_a_run_goes_on_when_the_store_of_its_start_is_gone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stored_run("first.zarr")
+    (tmp_path / "second.toml").write_text(CONFIG)
+    main(["run", "second.toml", "--quiet", "--out", "whole.zarr"])
+    written, left = RunWriter.save, iter(range(3))
+
+    def save_until_interrupted(writer, *arguments):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        written(writer, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunWriter, "save", save_until_interrupted)
+        main(["run", "second.toml", "--quiet", "--out", "x.zarr"])
+    shutil.rmtree("first.zarr")
+    assert main(["resume", "x.zarr", "--quiet"]) == 0
+    ends = (mfpde.load(name).final.density.values for name in ("x.zarr", "whole.zarr"))
+    assert (next(ends) == next(ends)).all()

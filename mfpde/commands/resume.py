@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -163,10 +164,25 @@ def _settings(store: str) -> Settings:
             f"{store} was not written by `mfpde run` and has no settings: continue it "
             "with mfpde.solve(equation, run.final, start_time=run.final_time, ...)"
         )
-    settings = settings_from_dict(data)
+    settings = settings_from_dict(_with_own_start(data, store))
     if not matches_stored(store, settings.build_dynamics()):
         raise SettingsError(
             f"the files that the settings of {store} name have changed since: they give "
             "another equation than the one it was begun with"
         )
     return settings
+
+
+def _with_own_start(data: dict[str, Any], store: str) -> dict[str, Any]:
+    """Return settings that start from the store's own first save if they name one that is gone.
+
+    What has begun goes on from its own states, and needs no other store.
+    """
+    start = data.get("start", {})
+    path = start.get("path") if start.get("kind") == "run" else None
+    is_gone = path is not None and not (Path(path) / "zarr.json").is_file()
+    if not is_gone or was_just_begun(store):
+        return data
+    first = float(load(store).times[0])
+    own = {"kind": "run", "path": store, "time": first}
+    return {**data, "start": own, "output": {**data.get("output", {}), "store": None}}

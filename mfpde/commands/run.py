@@ -95,7 +95,9 @@ def _meaning(section: type[BaseModel]) -> str:
     """Return the first line of the class's docstring, without names and marks."""
     first = (section.__doc__ or "").strip().splitlines()[0]
     words = first.partition("]")[2].lstrip("]: ")
-    return words.replace(":class:", "").replace(":func:", "").replace("`", "")
+    for role in (":class:", ":func:", ":meth:"):
+        words = words.replace(role, "")
+    return words.replace("`", "")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import argparse
 from mfpde.commands import DONE
 from mfpde.commands.answers import check_file_place, circle_or_sphere, figure_saved, say
 from mfpde.geometry import Circle, Sphere
+from mfpde.measures.measure import Density, Measure, as_measure, atoms_of
 from mfpde.runs.run import Run
 from mfpde.settings.settings import Settings, SettingsError, read_settings
 from mfpde.studies import AtomConvergence
@@ -40,6 +41,7 @@ def study(arguments: argparse.Namespace) -> int:
 
 def _found(settings: Settings, arguments: argparse.Namespace) -> AtomConvergence:
     grids = _grids(settings, arguments.cells)
+    starts = [_density(settings.start.build(grid)) for grid in grids]
     wanted = settings.solve_arguments()
     options = {name: wanted[name] for name in ("stop", "transport", "max_step")}
     if arguments.rtol is not None:
@@ -47,7 +49,7 @@ def _found(settings: Settings, arguments: argparse.Namespace) -> AtomConvergence
     try:
         return convergence_of_starts(
             settings.build_equation(),
-            [settings.start.build(grid) for grid in grids],
+            starts,
             t_end=wanted["t_end"],
             atoms=arguments.atoms,
             particles=arguments.particles,
@@ -56,6 +58,15 @@ def _found(settings: Settings, arguments: argparse.Namespace) -> AtomConvergence
         )
     except ValueError as error:
         raise SettingsError(str(error)) from error
+
+
+def _density(start: Density | Measure) -> Density:
+    if len(atoms_of(start).masses):
+        raise SettingsError(
+            "[start] has atoms, but a study begins with a density on each grid: choose a "
+            "time before the first atom"
+        )
+    return as_measure(start).density
 
 
 def _grids(settings: Settings, given: str | None) -> list[Circle | Sphere]:

@@ -20,6 +20,7 @@ from mfpde.arrays import FloatArray, real_array, real_number, shown, whole_numbe
 
 LARGEST_NUMBER_OF_SAVES = 1_000_000
 ROUNDING = 1e-9
+LAST_DIGITS = 1e-14
 SHORTEST_TIME = 1e-100
 """A shorter run or step has no rates: changes divided by it are no numbers."""
 ENDED = ("t_end", "steady_state", "non_finite", "step_too_small")
@@ -93,6 +94,9 @@ def _checked(save_at: ArrayLike, t_end: float) -> FloatArray:
         )
     beyond_by_rounding = (times > t_end) & (times <= t_end * (1 + ROUNDING))
     times[beyond_by_rounding] = t_end
+    if 0 < t_end - times[-1] <= LAST_DIGITS * t_end:
+        # Sums of durations have other last digits: no step as short as they follows a save.
+        times[-1] = t_end
     outside = (times < 0) | (times > t_end) | ((times > 0) & (times < SHORTEST_TIME))
     if outside.any():
         where = int(np.argmax(outside))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, SkipValidation
 
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
-from mfpde.measures.measure import Density, perturbed_uniform, uniform
+from mfpde.measures.measure import Density, Measure, perturbed_uniform, uniform
 from mfpde.settings.base import (
     BuildingSection,
     Real,
@@ -19,6 +19,7 @@ from mfpde.settings.base import (
     renamed,
 )
 from mfpde.settings.matrices import matrix_rows
+from mfpde.settings.stored_states import stored_state
 from mfpde.starts import bumps, von_mises_fisher
 
 
@@ -82,8 +83,13 @@ class StartSection(Section, ABC):
     kind: str
 
     @abstractmethod
-    def build(self, geometry: Geometry) -> Density:
-        """Return the density on ``geometry``."""
+    def build(self, geometry: Geometry) -> Density | Measure:
+        """Return the density on ``geometry``, and atoms if there are any."""
+
+    @property
+    def store(self) -> str | None:
+        """The store of a run that the start is read from, None without one."""
+        return None
 
 
 class UniformStart(StartSection):
@@ -170,6 +176,26 @@ class ArrayStart(StartSection):
         return Density(geometry, self.values).normalized()
 
 
+class RunStart(StartSection):
+    """[start] with kind = "run": a state of a stored run, on its grid or a finer one.
+
+    ``path`` is its store; ``time`` is that of one of its saves, by default its last state.
+    """
+
+    kind: Literal["run"] = "run"
+    path: str
+    time: Real | None = None
+
+    def build(self, geometry: Geometry) -> Density | Measure:
+        """Return the stored density, with its atoms if it has any, on ``geometry``."""
+        return stored_state(self.path, self.time, geometry)
+
+    @property
+    def store(self) -> str:
+        """The store that the state is read from."""
+        return self.path
+
+
 START_KINDS: dict[str, type[StartSection]] = {
     "uniform": UniformStart,
     "perturbed_uniform": PerturbedUniformStart,
@@ -177,4 +203,5 @@ START_KINDS: dict[str, type[StartSection]] = {
     "von_mises_fisher": VonMisesFisherStart,
     "samples": SamplesStart,
     "array": ArrayStart,
+    "run": RunStart,
 }

@@ -2,7 +2,9 @@
 
 [interaction]  kind = "polynomial", coefficients
                kind = "onsager", width
+               kind = "power", exponent, width
                kind = "sigmoid", slope_of_logits, offset
+               kind = "bounded_confidence", radius, width
                kind = "exponential", beta
 """
 
@@ -14,7 +16,7 @@ from pydantic import SkipValidation
 
 from mfpde.settings.base import BuildingSection, Real, default
 from mfpde.terms import Exponential, Interaction
-from mfpde.terms.named_kernels import Onsager, Polynomial, Sigmoid
+from mfpde.terms.named_kernels import Onsager, Polynomial, Power, Sigmoid
 
 
 class KernelSection(BuildingSection):
@@ -42,12 +44,32 @@ class OnsagerSection(KernelSection):
     width: Real = default(Onsager, "width")
 
 
+class PowerSection(KernelSection):
+    """[interaction] with kind = "power": W = |u|^exponent, smoothed."""
+
+    kind: Literal["power"] = "power"
+    exponent: Real
+    width: Real = default(Power, "width")
+
+
 class SigmoidSection(KernelSection):
     """[interaction] with kind = "sigmoid"."""
 
     kind: Literal["sigmoid"] = "sigmoid"
     slope_of_logits: Real
     offset: Real = default(Sigmoid, "offset")
+
+
+class BoundedConfidenceSection(KernelSection):
+    """[interaction] with kind = "bounded_confidence": see :meth:`mfpde.Sigmoid.within`."""
+
+    kind: Literal["bounded_confidence"] = "bounded_confidence"
+    radius: Real
+    width: Real
+
+    def build(self) -> Interaction:
+        """Return the term."""
+        return Interaction(Sigmoid.within(self.radius, self.width))
 
 
 class ExponentialSection(KernelSection):
@@ -60,12 +82,15 @@ class ExponentialSection(KernelSection):
 KERNELS: dict[str, Any] = {
     "polynomial": Polynomial,
     "onsager": Onsager,
+    "power": Power,
     "sigmoid": Sigmoid,
     "exponential": Exponential,
 }
 KERNEL_KINDS: dict[str, type[KernelSection]] = {
     "polynomial": PolynomialSection,
     "onsager": OnsagerSection,
+    "power": PowerSection,
     "sigmoid": SigmoidSection,
+    "bounded_confidence": BoundedConfidenceSection,
     "exponential": ExponentialSection,
 }

@@ -8,7 +8,9 @@
                   [[attention]]                                             (optional)
     [interaction] kind = "polynomial", coefficients
                   kind = "onsager", width
+                  kind = "power", exponent, width
                   kind = "sigmoid", slope_of_logits, offset
+                  kind = "bounded_confidence", radius, width
                   kind = "exponential", beta                                (optional)
     [perceptron]  directions, weights, activation, biases; or
                   along_axis, weights, activation, biases (zonal); or
@@ -23,6 +25,7 @@
                   kind = "von_mises_fisher", centres, concentrations, weights
                   kind = "samples", points, bandwidth
                   kind = "array", values
+                  kind = "run", path, time
     [solve]       t_end, save_every or save_at, transport, atoms, rtol, max_step,
                   refine, refine_tolerance, max_cells,
                   steady_state, max_steps, wall_time_limit
@@ -55,7 +58,7 @@ from pydantic import (
 from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.measures.measure import Density
+from mfpde.measures.measure import Density, Measure
 from mfpde.runs.layers import Dynamics, for_each_layer
 from mfpde.runs.times import end_time, with_breakpoints
 from mfpde.settings.base import SettingsError, noted, of_kind, raise_all, settings_lines
@@ -133,8 +136,8 @@ class Settings(BaseModel):
         """Return what a run solves: the layers if there are any, else the equation."""
         return self._dynamics
 
-    def build_start(self) -> Density:
-        """Return the density at time 0."""
+    def build_start(self) -> Density | Measure:
+        """Return the density at time 0, and atoms if a stored run has any."""
         return self.start.build(self._geometry)
 
     def solve_arguments(self) -> dict[str, Any]:
@@ -215,6 +218,7 @@ class Settings(BaseModel):
             with noted(lines, "[geometry]"):
                 for_each_layer(self._dynamics, lambda e: e.on(self._geometry))
         with noted(lines, "[start]"):
+            self._check_store()
             self.build_start()
         with noted(lines, "[solve]"):
             scheme_for(self.solve.transport, self._geometry)
@@ -235,6 +239,14 @@ class Settings(BaseModel):
                 )
         raise_all(lines)
         return self
+
+    def _check_store(self) -> None:
+        read, written = self.start.store, self.output.store
+        if read and written and Path(read).resolve() == Path(written).resolve():
+            raise ValueError(
+                f"path = {read!r} is the store that this run writes: name another one in "
+                "[output]"
+            )
 
     def _check_neurons(self) -> None:
         geometry = self._geometry

@@ -286,9 +286,8 @@ def lyapunov_exponent(
     delta' = D v[mu(t)](x(t)) delta in the field of all tokens.
     """
     count, dimension = tokens.points.shape
-    direction = tangential(heading[np.newaxis], tokens.points[:1])
-    direction /= np.linalg.norm(direction)
-    state = np.concatenate([tokens.points, direction]).ravel()
+    direction = _unit_tangent(heading, tokens.points[0])
+    state = np.concatenate([tokens.points, direction[np.newaxis]]).ravel()
     state, begin = np.append(state, 0.0), 0.0
     step: float | None = None
     for equation, end in stages_of(layers, 0.0, t_end, np.empty(0)):
@@ -307,8 +306,15 @@ def lyapunov_exponent(
         state, begin = found.y[:, -1].copy(), end
         step = float(np.diff(found.t).max())
         vectors = state[:-1].reshape(count + 1, dimension)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors[:-1] /= np.linalg.norm(vectors[:-1], axis=1, keepdims=True)
+        vectors[-1] = _unit_tangent(vectors[-1], vectors[0])
     return float(state[-1] / t_end)
+
+
+def _unit_tangent(vector: FloatArray, point: FloatArray) -> FloatArray:
+    """The direction (d,) of the tangential part of ``vector`` (d,) at ``point`` (d,)."""
+    (tangent,) = tangential(vector[np.newaxis], point[np.newaxis])
+    return np.asarray(tangent / np.linalg.norm(tangent))
 
 
 def _tangent_motion(
@@ -316,8 +322,9 @@ def _tangent_motion(
 ) -> FloatArray:
     """Rates of the tokens, the displacement's direction, and the logarithm of its length."""
     vectors = flat[:-1].reshape(len(masses) + 1, -1)
-    vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    points, direction = vectors[:-1], vectors[-1]
+    points = vectors[:-1] / np.linalg.norm(vectors[:-1], axis=1, keepdims=True)
+    # The part along x neither grows nor decays: beside a tangent that decays it would win.
+    direction = _unit_tangent(vectors[-1], points[0])
     beside = points[0] + _DIFFERENCE * np.array([[1.0], [-1.0]]) * direction
     beside /= np.linalg.norm(beside, axis=1, keepdims=True)
     field = equation.field(Atoms(points, masses))

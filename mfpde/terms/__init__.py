@@ -12,7 +12,7 @@ from mfpde.terms.external import ExternalTerm, Potential
 from mfpde.terms.head import Head
 from mfpde.terms.interaction import Interaction, InteractionTerm, ZonalTerm
 from mfpde.terms.kernels import Kernel, PointMasses, ZonalKernel
-from mfpde.terms.named_kernels import Onsager, Polynomial, Sigmoid
+from mfpde.terms.named_kernels import Onsager, Polynomial, Power, Sigmoid
 from mfpde.terms.perceptron import Perceptron
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "PointMasses",
     "Polynomial",
     "Potential",
+    "Power",
     "Sigmoid",
     "ZonalKernel",
     "ZonalTerm",

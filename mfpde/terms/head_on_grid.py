@@ -21,6 +21,7 @@ from mfpde.terms.attention import SOFTMAX_FLOOR
 from mfpde.terms.external import tangential
 from mfpde.terms.head import Head
 from mfpde.terms.interaction import RESOLVED_TOLERANCE
+from mfpde.terms.kernels import PointMasses
 from mfpde.terms.transfer import Shift, Transfer, check_resolved, transfer
 from mfpde.terms.zonal_head import ZonalHead
 
@@ -44,8 +45,10 @@ class HeadOnGrid(Protocol):
     def potential_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """The potential at ``points`` (..., d)."""
 
-    def energy(self, moments: ComplexArray) -> float:
-        """The energy (a / 2 beta) iint K dmu dmu."""
+    def energy(
+        self, masses: FloatArray, atoms: PointMasses, moments: ComplexArray
+    ) -> float:
+        """The energy (a / 2 beta) iint K dmu dmu of cell masses and atoms, with their moments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +196,11 @@ class SpectralHead:
         coefficients: ComplexArray = found.applied(used[np.newaxis])[0]
         return coefficients * (factor / self.head.beta)
 
-    def energy(self, moments: ComplexArray) -> float:
+    def energy(
+        self, masses: FloatArray, atoms: PointMasses, moments: ComplexArray
+    ) -> float:
         """The energy (a / 2 beta) iint K dmu dmu, by Parseval."""
+        del masses, atoms
         if self.head.beta == 0:
             mean = self._mean_point(moments)
             return float(

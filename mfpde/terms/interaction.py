@@ -161,9 +161,12 @@ class ZonalTerm(InteractionTerm):
         Raises
         ------
         ValueError
-            If the grid does not resolve the kernel; the message names one that does.
+            If the grid does not resolve the kernel; the message names one that does.  On a
+            zonal grid, if the kernel's series loses its digits.
         """
         kernel, dimension = self.zonal_kernel, geometry.dimension
+        if geometry.symbols_count_harmonics:
+            self.interaction_spectrum(dimension, 1, counted=True)
         needed = kernel.band_limit(dimension, RESOLVED_TOLERANCE)
         if geometry.max_degree < needed:
             raise ValueError(

@@ -27,10 +27,15 @@ from numpy.polynomial.legendre import leggauss
 
 from mfpde.arrays import FloatArray, read_only
 from mfpde.geometry.zonal_fields import harmonic_counts
+from mfpde.terms.zonal_series import ZonalSeries, zonal_series
 
 NEGLIGIBLE = 1e-17
 LARGEST_QUADRATURE = 2048
 ROUNDING = 4e-15
+LARGEST_LOSS = 1e-9
+"""Largest share of a kernel by which the sum of its series may differ from it."""
+LARGEST_BY_QUADRATURE = 3
+"""Dimension up to which D_l times the rounding of lambda_l stays rounding."""
 BLOCK = 2**22
 
 
@@ -146,10 +151,19 @@ class Kernel(ABC):
         Raises
         ------
         ValueError
-            If W is not smooth enough for its series to end within 1024 degrees.
+            If W is not smooth enough for its series to end within 1024 degrees, or, with
+            ``counted``, for its sum to keep its digits in this dimension.
         """
-        found = _expansion(self, dimension)
-        whole = found.counted if counted else found.eigenvalues
+        whole = _expansion(self, dimension).eigenvalues
+        if counted:
+            series = _counted(self, dimension)
+            if series.error > LARGEST_LOSS:
+                raise ValueError(
+                    f"kernel = {self!r} loses its digits on a zonal grid of dimension "
+                    f"{dimension}: terms of its series cancel to {series.error:.0e} of it; "
+                    "use a smoother kernel, or solve_particles"
+                )
+            whole = series.coefficients
         result = np.zeros(degree + 1)
         size = min(degree + 1, len(whole))
         result[:size] = whole[:size]
@@ -160,7 +174,7 @@ class Kernel(ABC):
 
         It is at least 1.  Degree l contributes at most D_l |lambda_l| to W.
         """
-        sizes = np.abs(_expansion(self, dimension).counted)
+        sizes = np.abs(_counted(self, dimension).coefficients)
         above = np.nonzero(sizes > tolerance * sizes.max())[0]
         return max(1, int(above[-1])) if len(above) else 1
 
@@ -239,6 +253,15 @@ class ZonalKernel(Kernel):
     def slope(self, cosines: FloatArray) -> FloatArray:
         """W' at u = ``cosines``."""
         return np.asarray(self.derivative(cosines), dtype=np.float64)
+
+
+@lru_cache(maxsize=256)
+def _counted(kernel: Kernel, dimension: int) -> ZonalSeries:
+    """Products D_l lambda_l, l = 0, 1, ..., until negligible, and what their sum loses."""
+    by_quadrature = _expansion(kernel, dimension).counted
+    if dimension <= LARGEST_BY_QUADRATURE:
+        return ZonalSeries(by_quadrature, 0.0)
+    return zonal_series(kernel.value, dimension)
 
 
 class _Expansion(NamedTuple):

@@ -2,6 +2,7 @@ r"""Kernels W(u) of u = x.y that models use, beside the exponential one.
 
     Polynomial     W = sum_k c_k u^k      Kuramoto u, Maier-Saupe u^2, linear attention u^2 / 2
     Onsager        W = - sqrt(1 - u^2 + w^2)      excluded volume of rods, smoothed by w
+    Power          W = (u^2 + w^2)^(p/2)          |u|^p, the p-frame energy, smoothed by w
     Sigmoid        W' = 1 / (1 + e^-(a u + b))    sigmoid attention, bounded confidence
 
 All are analytic, so that their Funk-Hecke series end; a kernel with a jump or a corner has
@@ -134,6 +135,54 @@ class Onsager(Kernel):
         """W'' at u = ``cosines``."""
         squares = 1 + self.width**2
         return np.asarray(squares / (squares - cosines**2) ** 1.5)
+
+
+@dataclass(frozen=True)
+class Power(Kernel):
+    """The kernel W(u) = (u^2 + w^2)^(p/2): |u|^p, smoothed by ``width`` w at u = 0.
+
+    Its energy is that of p-frames (Ehler and Okoudjou, 2012): in ascent points gather on one
+    line, in descent they spread over a frame.  An even power is the :class:`Polynomial` u^p,
+    which needs no width.
+
+    Begin with ``Power(1.0)``.
+
+    Parameters
+    ----------
+    exponent
+        p, above 0 and at most 64.
+    width
+        Smoothing w, from 0.04 to 1.
+
+    Raises
+    ------
+    ValueError
+        For an exponent or a width out of its range.
+    """
+
+    exponent: float
+    width: float = 0.1
+
+    def __post_init__(self) -> None:
+        real_number("exponent", self.exponent, above=0.0, at_most=LARGEST_DEGREE)
+        real_number("width", self.width, at_least=0.04, at_most=1.0)
+
+    def _powers(self, cosines: FloatArray, order: int) -> FloatArray:
+        """(u^2 + w^2)^(p/2 - order) at u = ``cosines``."""
+        return np.asarray((cosines**2 + self.width**2) ** (self.exponent / 2 - order))
+
+    def value(self, cosines: FloatArray) -> FloatArray:
+        """W at u = ``cosines``."""
+        return self._powers(cosines, 0)
+
+    def slope(self, cosines: FloatArray) -> FloatArray:
+        """W' at u = ``cosines``."""
+        return np.asarray(self.exponent * cosines * self._powers(cosines, 1))
+
+    def bend(self, cosines: FloatArray) -> FloatArray:
+        """W'' at u = ``cosines``."""
+        squares = (self.exponent - 1) * cosines**2 + self.width**2
+        return np.asarray(self.exponent * squares * self._powers(cosines, 2))
 
 
 @dataclass(frozen=True)

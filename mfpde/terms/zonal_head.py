@@ -3,15 +3,17 @@ r"""A head of attention on a zonal grid, whose matrices keep the axis e of the d
     D = a e e^T + b (1 - e e^T),    V = p e e^T + q (1 - e e^T)
 
 Then a zonal measure moves along the meridians.  With theta and phi the angles of x and y to the
-axis, and r = beta b sin(theta) sin(phi), the mean over the ring of y is
+axis, z = beta D^T x has the length r and the angle alpha to the axis,
 
-    Z(theta) = int G A(r) dmu,   G = e^(beta a cos(theta) cos(phi)),   A(r) = mean of e^(r u)
-    v_theta  = - p sin(theta) int cos(phi) G A(r) dmu + q cos(theta) int sin(phi) G A'(r) dmu
+    r (cos alpha, sin alpha) = beta (a cos theta, b sin theta),
 
-with u = w.w' for uniform w' on the sphere S^(d-2) of directions, A(r) = 0F1(; (d-1)/2; r^2/4).
-Every integrand is smooth in cos(phi), and its expansion in the harmonics P_l turns it into sums
-over the moments of the measure; rounding grows with the number D_l of harmonics, to 1e-13 of the
-largest value in dimension 8 and 1e-7 in dimension 64.
+and the mean of e^(z.y) over the ring of y is a sum over the moments M_l of the measure,
+
+    Z = int e^(z.y) dmu = sum_l D_l lambda_l(r) P_l(cos alpha) M_l           (Funk-Hecke)
+    m = int y e^(z.y) dmu = grad_z Z,   v_theta = - p sin(theta) m_along + q cos(theta) m_across
+
+with the derivatives of lambda_l by r and of P_l(cos alpha) by alpha.  No factor is a difference
+of large numbers, so that the rows keep their digits in every dimension.
 """
 
 from __future__ import annotations
@@ -22,19 +24,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
-from scipy.special import gammaln, hyp0f1, ive
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
-from mfpde.geometry.zonal_fields import harmonic_counts, zonal_harmonics
-from mfpde.terms.funk_hecke import band_limit
+from mfpde.geometry.zonal_fields import zonal_harmonics, zonal_slopes
+from mfpde.terms.funk_hecke import band_limit, radial_factors
 from mfpde.terms.head import Head
-from mfpde.terms.kernels import ROUNDING
+from mfpde.terms.kernels import PointMasses
 from mfpde.terms.transfer import check_resolved
 
 KEPT = 1e-12
 """Share of a matrix by which it may fail to keep the axis."""
-LARGE = 30.0
+LEAST_NODES = 64
 
 
 class AxialMatrix(NamedTuple):
@@ -48,7 +49,7 @@ class MeridianRows(NamedTuple):
     """Matrices (n, degree + 1) from moments to values at n angles.
 
     ``total`` gives Z and ``turning`` the component of V m along growing theta, both times
-    e^-shift with a ``shift`` (n,) of the logits' own.
+    e^-shift with a ``shift`` (n,) of the logits.
     """
 
     total: FloatArray
@@ -107,44 +108,34 @@ class ZonalHead:
         return self.least_degree(self.head, self.geometry)
 
     @cached_property
-    def _nodes(self) -> tuple[FloatArray, FloatArray]:
-        """Angles phi and weights of the uniform probability, exact to twice the degree."""
-        places, weights = leggauss(2 * self.degree + 64)
-        angles = (places + 1) * np.pi / 2
-        weights = weights * np.sin(angles) ** (self.head.dimension - 2)
-        return angles, weights / weights.sum()
-
-    @cached_property
-    def _counted(self) -> FloatArray:
-        return harmonic_counts(self.head.dimension, self.degree + 1)
-
-    def _projected(self, values: FloatArray) -> FloatArray:
-        """Factors (n, degree + 1) of the moments from integrands (n, nodes) of phi."""
-        angles, weights = self._nodes
-        harmonics = zonal_harmonics(self.head.dimension, self.degree, np.cos(angles))
-        found = (values * weights) @ harmonics.T * np.sqrt(self._counted)
-        noise = ROUNDING * np.linalg.norm(found, axis=1, keepdims=True)
-        return np.where(np.abs(found) > noise, found, 0.0) * np.sqrt(self._counted)
+    def _factors(self) -> tuple[AxialMatrix, AxialMatrix]:
+        """The factors of D and of V."""
+        axis: Any = self.geometry.axis
+        return (
+            axial_matrix("bilinear", self.head.bilinear, axis),
+            axial_matrix("value", self.head.values_matrix, axis),
+        )
 
     def _rows(self, theta: FloatArray) -> MeridianRows:
-        head, axis = self.head, self.geometry.axis
-        logit = axial_matrix("bilinear", head.bilinear, np.asarray(axis))
-        value = axial_matrix("value", head.values_matrix, np.asarray(axis))
-        phi, _ = self._nodes
-        upright = head.beta * logit.along * np.outer(np.cos(theta), np.cos(phi))
-        radius = head.beta * logit.across * np.outer(np.sin(theta), np.sin(phi))
-        means, slopes = _ring_means(head.dimension, np.abs(radius))
-        logits = upright + np.abs(radius)
-        shift = (
-            logits.max(axis=1) if head.needs_values else np.full(len(theta), head.shift)
-        )
-        kernel = np.exp(logits - shift[:, np.newaxis])
-        total = self._projected(kernel * means)
-        along = self._projected(kernel * means * np.cos(phi))
-        away = self._projected(kernel * slopes * np.sign(radius) * np.sin(phi))
-        turning = -value.along * np.sin(theta)[:, np.newaxis] * along
-        turning += value.across * np.cos(theta)[:, np.newaxis] * away
-        return MeridianRows(total, turning, shift)
+        head, (logit, value) = self.head, self._factors
+        cosines, sines = np.cos(theta), np.sin(theta)
+        upward = head.beta * logit.along * cosines
+        outward = head.beta * logit.across * sines
+        radius, alpha = np.hypot(upward, outward), np.arctan2(outward, upward)
+        factors = radial_factors(radius, head.dimension, self.degree)
+        # A softmax has no shift; its own is the largest logit, r.
+        shift = radius if head.needs_values else np.full(len(theta), head.shift)
+        scale = np.exp(radius - shift)[:, np.newaxis]
+        harmonics = zonal_harmonics(head.dimension, self.degree, np.cos(alpha)).T
+        slopes = zonal_slopes(head.dimension, self.degree, alpha).T
+        lengthwise = scale * factors.slopes * harmonics
+        sideways = scale * factors.shares * slopes
+        up, out = np.cos(alpha)[:, np.newaxis], np.sin(alpha)[:, np.newaxis]
+        along = up * lengthwise - out * sideways
+        across = out * lengthwise + up * sideways
+        turning = -value.along * sines[:, np.newaxis] * along
+        turning += value.across * cosines[:, np.newaxis] * across
+        return MeridianRows(scale * factors.values * harmonics, turning, shift)
 
     @cached_property
     def _kept(self) -> dict[Any, MeridianRows]:
@@ -196,10 +187,7 @@ class ZonalHead:
     ) -> FloatArray:
         head, used = self.head, self._used(moments)
         if head.beta == 0:
-            logit = axial_matrix(
-                "bilinear", head.bilinear, np.asarray(self.geometry.axis)
-            )
-            factor = (head.multiple or 0.0) * logit.along * used[1]
+            factor = (head.multiple or 0.0) * self._factors[0].along * used[1]
             return np.asarray(factor * np.cos(theta))
         totals = rows.total @ used
         if not head.needs_values:
@@ -209,35 +197,40 @@ class ZonalHead:
         logarithms = np.log(np.maximum(totals, np.finfo(float).tiny))
         return head.potential_from(logarithms + rows.shift - head.shift)
 
-    def energy(self, moments: ComplexArray) -> float:
-        """The energy (a / 2 beta) iint K dmu dmu."""
+    def energy(
+        self, masses: FloatArray, atoms: PointMasses, moments: ComplexArray
+    ) -> float:
+        """The energy (a / 2 beta) iint K dmu dmu, the integral of Z against the measure."""
         head, used = self.head, self._used(moments)
         factor = (head.multiple or 0.0) * head.energy_amplitude
         if head.beta == 0:
-            logit = axial_matrix(
-                "bilinear", head.bilinear, np.asarray(self.geometry.axis)
-            )
-            return float(factor * logit.along * used[1] ** 2 / 2)
-        plain = ZonalHead(
-            Head(head.beta, head.bilinear), self.geometry, self.moment_degree
+            return float(factor * self._factors[0].along * used[1] ** 2 / 2)
+        zonal: Any = self.geometry
+        plain = self._plain
+        points, atom_masses = atoms
+        total = zonal.smooth_integral(
+            masses,
+            mean=float(plain._mean_row @ used),
+            slopes=head.beta * plain.drift(moments, zonal.faces)[0],
         )
-        angles, _ = self._nodes
-        totals = plain._rows(angles).total @ used
-        coefficients = self._projected(totals[np.newaxis])[0]
-        return float(factor / head.beta * (coefficients @ used) / 2)
+        if len(atom_masses):
+            angles = np.arccos(np.clip(points @ zonal.axis, -1.0, 1.0))
+            total += float(atom_masses @ (plain._rows(angles).total @ used))
+        return float(factor / head.beta * total / 2)
 
+    @cached_property
+    def _plain(self) -> ZonalHead:
+        """The head V = D without softmax, whose drift is that of Z / beta."""
+        return ZonalHead(
+            Head(self.head.beta, self.head.bilinear), self.geometry, self.moment_degree
+        )
 
-def _ring_means(dimension: int, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The means e^-r A(r) and e^-r A'(r) over the directions of S^(d-2), r >= 0."""
-    order = (dimension - 3) / 2
-    small = np.minimum(radius, LARGE)
-    scale = np.exp(-small)
-    means = scale * hyp0f1(order + 1, small**2 / 4)
-    slopes = scale * small / (2 * (order + 1)) * hyp0f1(order + 2, small**2 / 4)
-    large = np.maximum(radius, LARGE)
-    factor = np.exp(gammaln(order + 1) - order * np.log(large / 2))
-    is_large = radius > LARGE
-    return (
-        np.where(is_large, factor * ive(order, large), means),
-        np.where(is_large, factor * ive(order + 1, large), slopes),
-    )
+    @cached_property
+    def _mean_row(self) -> FloatArray:
+        """Factors (degree + 1,) of the moments in the mean of Z over the uniform probability."""
+        dimension = self.head.dimension
+        count = 2 * self.degree + int(8 * np.sqrt(dimension)) + LEAST_NODES
+        places, weights = leggauss(count)
+        angles = (places + 1) * np.pi / 2
+        weights = weights * np.sin(angles) ** (dimension - 2)
+        return np.asarray(weights @ self._rows(angles).total / weights.sum())
