@@ -33,11 +33,15 @@ MOST_ITERATIONS = 100
 
 
 class Found(NamedTuple):
+    """How exact a state is, and the number of its unstable directions."""
+
     residual: float
     unstable: int
 
 
-def equation(beta: float, kappa: float, direction: str, *terms) -> mfpde.MeanFieldEquation:
+def equation(
+    beta: float, kappa: float, direction: str, *terms
+) -> mfpde.MeanFieldEquation:
     return mfpde.MeanFieldEquation(
         mfpde.Attention(beta), *terms, direction=direction, diffusion=kappa
     )
@@ -48,6 +52,7 @@ class WithTable(GibbsProblem):
 
     @property
     def harmonics(self):
+        """The harmonics with their table."""
         return self.table
 
 

@@ -24,8 +24,8 @@ def stationary_density(
     In descent there is only one, and it is found from every start.  In ascent it is a minimum of
     the free energy kappa int rho log rho - E to which the start goes down: by large steps, not
     along the flow, so that of several minima it need not be the one where a run comes to rest.
-    A start with a symmetry that all minima break, such as the uniform density with attention
-    alone, ends where that symmetry is kept; it is then unstable, and
+    A start may have a symmetry that all minima break, such as the uniform density with
+    attention alone: where Newton's method keeps it, the end is unstable, and
     ``unstable_dimension`` says so.  :func:`mfpde.continuation` follows states in a parameter,
     unstable ones too.
 

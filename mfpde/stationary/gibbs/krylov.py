@@ -17,7 +17,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 
 SETTLED = 1e-10
-SPENT = 1e-13
+DEPENDENT = 1e-13
 
 
 class RitzPairs(NamedTuple):
@@ -93,21 +93,24 @@ def _orthogonal(
     Columns that lie in the span of the others are replaced by random ones: an eigenvalue may
     be multiple.
     """
+    columns = columns[:, :most]
+    scales = np.linalg.norm(columns, axis=0)
+    across = _across(columns, known)
+    basis, triangle = np.linalg.qr(across)
+    if (np.abs(np.diagonal(triangle)) > DEPENDENT * scales).all():
+        return np.asarray(np.linalg.qr(_across(basis, known))[0])
     found = np.empty((len(columns), 0))
-    for column in columns.T[:most]:
-        basis = np.concatenate([known, found], axis=1)
-        scale = float(np.linalg.norm(column))
-        new = _across(column, basis)
-        while np.linalg.norm(new) <= SPENT * scale or scale == 0:
-            column = generator.standard_normal(len(column))
-            scale = float(np.linalg.norm(column))
-            new = _across(column, basis)
-        new = _across(new / np.linalg.norm(new), basis)
+    for column, scale in zip(columns.T, scales, strict=True):
+        whole = np.concatenate([known, found], axis=1)
+        new = _across(column, whole)
+        if np.linalg.norm(new) <= DEPENDENT * scale or scale == 0:
+            new = _across(generator.standard_normal(len(column)), whole)
+        new = _across(new / np.linalg.norm(new), whole)
         found = np.column_stack([found, new / np.linalg.norm(new)])
     return found
 
 
-def _across(column: FloatArray, basis: FloatArray) -> FloatArray:
+def _across(columns: FloatArray, basis: FloatArray) -> FloatArray:
     for _ in range(2):
-        column = column - basis @ (basis.T @ column)
-    return column
+        columns = columns - basis @ (basis.T @ columns)
+    return columns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -46,6 +46,11 @@ class StationaryDensity(Printed):
     iterations
         Iterations of Newton's method from the start of :func:`mfpde.stationary_density`; 0 on
         a branch.
+    leading
+        Largest eigenvalues of 1 less that second derivative, those of rotations left out: all
+        above 1/2 and the next one, others from below; 0 in their place in descent.
+    state
+        The field's coefficients, from which the rest follows.
     """
 
     equation: MeanFieldEquation
@@ -54,15 +59,18 @@ class StationaryDensity(Printed):
     symmetry_dimension: int
     gap: float | None
     iterations: int
-    _leading: FloatArray = field(repr=False)
-    """Largest eigenvalues of 1 - G_c without those of rotations: all above 1/2, and more."""
-    _state: GibbsState = field(repr=False)
+    leading: FloatArray
+    state: GibbsState
+
+    @property
+    def _anew(self) -> GibbsState:
+        """The state, to which what is computed from it does not cling."""
+        return self.state.problem.state(self.state.coefficients)
 
     @cached_property
     def hessian_eigenvalues(self) -> FloatArray:
         """Eigenvalues of the second derivative of the free energy, increasing."""
-        # A state without what it has computed so far.
-        state = self._state.problem.state(self._state.coefficients)
+        state = self._anew
         rotations = np.zeros(self.symmetry_dimension)
         return read_only(np.sort(np.append(state.eigenvalues, rotations)))
 
@@ -72,7 +80,7 @@ class StationaryDensity(Printed):
 
         More than 1e-10 says that the cells do not resolve the state; 0 without rotations.
         """
-        state = self._state.problem.state(self._state.coefficients)
+        state = self._anew
         products = [state.product(mode) for mode in state.modes.T]
         sizes = [float(np.linalg.norm(product)) for product in products]
         return max(sizes, default=0.0)
@@ -85,12 +93,12 @@ class StationaryDensity(Printed):
     @property
     def unstable_dimension(self) -> int:
         """Number of unstable directions."""
-        return int((self._leading > 1 + ROUNDING).sum())
+        return int((self.leading > 1 + ROUNDING).sum())
 
     @property
     def strict_margin(self) -> float:
         """Smallest eigenvalue, those of the rotations left out."""
-        return float(1 - self._leading.max(initial=0.0))
+        return float(1 - self.leading.max(initial=0.0))
 
     @property
     def is_second_order(self) -> bool:
@@ -114,12 +122,17 @@ class StationaryDensity(Printed):
         relative = relative / self.density.total_mass
         kind = "zonal " if self.density.geometry.axis is not None else ""
         stable = "stable" if self.is_second_order else "unstable"
+        advice = (
+            ""
+            if self.converged
+            else "; the cells may not resolve it: a finer grid helps"
+        )
         return "\n".join(
             [
                 f"{self.equation}, {self.equation.convention}",
                 f"stationary density, residual {self.residual:.1e}, {stable}: "
                 f"{self.unstable_dimension} unstable {kind}directions, "
-                f"{self.symmetry_dimension} rotation modes",
+                f"{self.symmetry_dimension} rotation modes{advice}",
                 f"density over the uniform one: {relative.min():.6g} to "
                 f"{relative.max():.6g}; |mean of x| {self.order:.6g}; free energy "
                 f"{self.free_energy:.12g}",
@@ -149,6 +162,6 @@ def polished_density(state: GibbsState, *, iterations: int = 0) -> StationaryDen
         symmetry_dimension=state.modes.shape[1],
         gap=bound if equation.sign < 0 else None,
         iterations=iterations,
-        _leading=leading_values(state),
-        _state=state.problem.state(state.coefficients),
+        leading=leading_values(state),
+        state=state.problem.state(state.coefficients),
     )
