@@ -64,9 +64,6 @@ from .branches import (
     Continuation as Continuation,
 )
 from .branches import (
-    StationaryDensity as StationaryDensity,
-)
-from .branches import (
     continuation as continuation,
 )
 from .detection import (
@@ -223,6 +220,9 @@ from .stationary import (
     PolishedAtoms as PolishedAtoms,
 )
 from .stationary import (
+    StationaryDensity as StationaryDensity,
+)
+from .stationary import (
     certificate as certificate,
 )
 from .stationary import (
@@ -233,6 +233,9 @@ from .stationary import (
 )
 from .stationary import (
     polish as polish,
+)
+from .stationary import (
+    stationary_density as stationary_density,
 )
 from .storage import (
     load as load,

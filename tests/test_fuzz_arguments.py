@@ -479,6 +479,7 @@ WITHOUT_NUMBERS = {
     "save": "takes a run and a path: test_fuzz_runs.py",
     "save_figure": "takes a figure and a path: test_plotting.py",
     "theory.phase_diagram": "the same as phase_diagram",
+    "stationary_density": "takes a density: test_noisy_states.py",
     "Sweep": "takes a file or a table: test_sweeps.py",
     "view": "takes runs and a path: test_viewer.py",
     **{

@@ -5,17 +5,11 @@ which atoms split or meet, stability is lost or the branch folds are located.
 """
 
 from mfpde.branches.following import continuation
-from mfpde.branches.result import (
-    BranchEvent,
-    BranchPoint,
-    Continuation,
-    StationaryDensity,
-)
+from mfpde.branches.result import BranchEvent, BranchPoint, Continuation
 
 __all__ = [
     "BranchEvent",
     "BranchPoint",
     "Continuation",
-    "StationaryDensity",
     "continuation",
 ]

@@ -28,9 +28,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import Polynomial
-from scipy.linalg import lstsq, solve_triangular
 
 from mfpde.arrays import FloatArray, IntArray
+from mfpde.branches.linearised import Direction, Linearised
 from mfpde.branches.result import BranchPoint, StationaryState
 from mfpde.equation import MeanFieldEquation
 from mfpde.terms import ExternalTerm, InteractionTerm
@@ -39,8 +39,6 @@ PARAMETERS = ("beta", "weight_scale", "diffusion")
 SMALLEST_DIFFUSION = 1e-12
 MOST_ITERATIONS = 12
 SETTLED = 1e-12
-FLAT = 1e-13
-SINGULAR = 1e-9
 DIFFERENCE = 1e-7
 ROUNDING = 3e-16
 BESIDE = np.array([-1.0, -0.5, 0.5, 1.0])
@@ -90,21 +88,6 @@ class StateAt:
 
     state: FloatArray
     value: float
-
-
-@dataclass(frozen=True, eq=False)
-class Direction:
-    """A direction: change of the state (k,), and of the value in units of the span."""
-
-    state: FloatArray
-    value: float
-
-
-class Linearised(NamedTuple):
-    """G (r,) at a place, and its derivative G_x (r, k): equations first, then constraints."""
-
-    residual: FloatArray
-    matrix: FloatArray
 
 
 class Growth(NamedTuple):
@@ -211,11 +194,9 @@ class Problem(ABC):
 
 def tangent(problem: Problem, place: StateAt, previous: Direction) -> Direction:
     """Unit tangent of the branch that makes an acute angle with ``previous``."""
-    rows = _bordered(problem, problem.linearised(place), place, direction=previous)
-    target = np.zeros(len(rows))
-    target[-1] = 1.0
-    solution = least_squares(rows, target)
-    return unit(problem, Direction(solution[:-1], float(solution[-1])))
+    found = problem.linearised(place)
+    target = np.append(np.zeros(len(found.residual)), 1.0)
+    return unit(problem, _solved_beside(problem, found, place, previous, target))
 
 
 def unit(problem: Problem, direction: Direction) -> Direction:
@@ -261,45 +242,38 @@ def _settled(
         before = size
         value = place.value
         if direction is None:
-            step = least_squares(found.matrix, -found.residual)
+            step = found.solved(-found.residual)
         else:
-            rows = _bordered(problem, found, place, direction=direction)
-            solution = least_squares(rows, np.append(-found.residual, 0.0))
-            step = solution[:-1]
-            value += float(solution[-1]) * problem.span
+            target = np.append(-found.residual, 0.0)
+            solution = _solved_beside(problem, found, place, direction, target)
+            step = solution.state
+            value += solution.value * problem.span
         place = StateAt(problem.moved(place.state, step), value)
     return place if before <= SETTLED else None
 
 
-def _bordered(
-    problem: Problem, found: Linearised, place: StateAt, *, direction: Direction
-) -> FloatArray:
-    """Rows of G and the row of the direction; columns of x and of p."""
+def _solved_beside(
+    problem: Problem,
+    found: Linearised,
+    place: StateAt,
+    direction: Direction,
+    target: FloatArray,
+) -> Direction:
+    """Solution of the equations of G and the row of the direction; p in units of the span."""
     # G_p by a difference: its error slows Newton's method, the end stays the same.
     step = DIFFERENCE * max(abs(place.value), problem.span)
     there = problem.residual(StateAt(place.state, place.value + step))
-    by_value = np.zeros(len(found.matrix))
+    by_value = np.zeros(len(found.residual))
     by_value[: len(there)] = (
         (there - found.residual[: len(there)]) / step * problem.span
     )
-    last = np.append(problem.weights * direction.state, direction.value)
-    return np.vstack([np.column_stack([found.matrix, by_value]), last])
-
-
-def least_squares(rows: FloatArray, target: FloatArray) -> FloatArray:
-    """Least-squares solution; where ``rows`` are singular, the one of least norm."""
-    basis, triangle = np.linalg.qr(rows)
-    sizes = np.abs(np.diagonal(triangle))
-    if sizes.min() > SINGULAR * sizes.max():
-        return np.asarray(solve_triangular(triangle, basis.T @ target))
-    return np.asarray(lstsq(rows, target, cond=FLAT, lapack_driver="gelsy")[0])
+    last = Direction(problem.weights * direction.state, direction.value)
+    return found.solved_beside(by_value, last, target)
 
 
 def along_mode(problem: Problem, place: StateAt) -> Direction:
     """Null direction of G_x at a place, along which a branch begins."""
-    matrix = problem.linearised(place).matrix
-    _, _, rows = np.linalg.svd(matrix, full_matrices=True)
-    return unit(problem, Direction(rows[-1], 0.0))
+    return unit(problem, Direction(problem.linearised(place).null_direction(), 0.0))
 
 
 def symmetric_states(problem: Problem, near: StateAt) -> list[StateAt]:

@@ -24,14 +24,13 @@ from scipy.sparse.csgraph import connected_components
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.branches.arclength import (
-    Direction,
     Growth,
-    Linearised,
     Problem,
     StateAt,
     at_value,
     unit,
 )
+from mfpde.branches.linearised import DenseLinearised, Direction, Linearised
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.measure import Atoms
 from mfpde.stationary import PolishedAtoms, polish
@@ -86,7 +85,7 @@ class AtomicProblem(Problem):
         rows = [matrix, radial.reshape(count, count * d), modes.T @ across]
         residual = np.zeros(count * size + count + modes.shape[1])
         residual[: count * size] = field.gradient.ravel() / scales
-        return Linearised(residual, np.concatenate(rows))
+        return DenseLinearised(residual, np.concatenate(rows))
 
     def residual(self, place: StateAt) -> FloatArray:
         """The first rows of G, without the constraints."""

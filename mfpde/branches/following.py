@@ -33,16 +33,15 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import FloatArray, choice, read_only, real_array
 from mfpde.branches.arclength import (
     PARAMETERS,
-    Direction,
     Problem,
     StateAt,
     at_value,
     check_parameter,
     equation_at,
-    least_squares,
     tangent,
 )
 from mfpde.branches.atomic import AtomicProblem
+from mfpde.branches.linearised import Direction
 from mfpde.branches.result import Continuation
 from mfpde.branches.smooth import SmoothProblem
 from mfpde.branches.walk import Walk
@@ -50,11 +49,10 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
 from mfpde.measures.wasserstein import wasserstein
 from mfpde.stationary import polish
-from mfpde.terms.funk_hecke import band_limit
+from mfpde.stationary.gibbs import check_density, needed_degree
 
 BranchStart = Atoms | Density | Measure
 
-NEGLIGIBLE = 1e-14
 LARGEST_CONTRACTION = 0.25
 ROUNDING = 1e-12
 FARTHEST = 0.1
@@ -131,7 +129,7 @@ def continuation(
     first = equation_at(equation, parameter, value)
     problem: Problem
     if parameter == "diffusion" or first.diffusion > 0:
-        density = _checked_density(first, atoms)
+        density = check_density(first, atoms, "atoms")
         last = equation_at(equation, parameter, float(wanted[-1]))
         problem = SmoothProblem(
             equation=equation,
@@ -139,7 +137,7 @@ def continuation(
             span=span,
             geometry=density.geometry,
             mass=density.total_mass,
-            degree=_needed_degree([first, last], density),
+            degree=needed_degree([first, last], density),
         )
         place = _smooth_start(problem, density, value)
     else:
@@ -201,48 +199,6 @@ def _checked_values(
     return wanted
 
 
-def _checked_density(equation: MeanFieldEquation, start: object) -> Density:
-    """Return the density to start from; ``ValueError`` if it cannot be followed."""
-    if isinstance(start, Measure) and not len(start.atoms):
-        start = start.density
-    if not isinstance(start, Density):
-        what = "atoms" if isinstance(start, Atoms | Measure) else repr(start)
-        raise ValueError(
-            f"atoms: with diffusion {equation.diffusion:g} atoms dissolve at once, the "
-            f"stationary states are smooth densities; give a Density for {what}, such as "
-            "the end of a run, or uniform(Circle(512))"
-        )
-    if equation.has_softmax:
-        raise ValueError(
-            "atoms: densities are followed for unnormalised attention only"
-        )
-    for term in equation.externals:
-        term.check_dimension(start.dimension)
-        if start.geometry.axis is not None:
-            term.check_axis(start.geometry.axis)
-        if term.layer is None or not term.is_gradient:
-            raise ValueError(
-                f"equation: {term!r}; densities are followed with perceptrons of scalar "
-                "weights only"
-            )
-    return start
-
-
-def _needed_degree(ends: list[MeanFieldEquation], density: Density) -> int:
-    """Degree that the interaction needs; ``ValueError`` if the grid is too coarse for it."""
-    return max(
-        (
-            min(
-                attention.band_limit(density.geometry),
-                band_limit(attention.beta, density.dimension, NEGLIGIBLE),
-            )
-            for equation in ends
-            for attention in equation.attentions
-        ),
-        default=1,
-    )
-
-
 def _smooth_start(problem: SmoothProblem, density: Density, value: float) -> StateAt:
     """Stationary density beside the given one.
 
@@ -291,13 +247,13 @@ def _is_only_state(problem: SmoothProblem, value: float) -> bool:
 def _contraction(problem: SmoothProblem, start: StateAt) -> float:
     """Ratio of the second simplified Newton correction to the first."""
     found = problem.linearised(start)
-    first = least_squares(found.matrix, -found.residual)
+    first = found.solved(-found.residual)
     size = float(np.linalg.norm(first))
     if size <= ROUNDING:
         return 0.0
     there = problem.residual(StateAt(start.state + first, start.value))
     zeros = np.zeros(len(found.residual) - len(there))
-    second = least_squares(found.matrix, -np.concatenate([there, zeros]))
+    second = found.solved(-np.concatenate([there, zeros]))
     return float(np.linalg.norm(second)) / size
 
 
@@ -308,7 +264,7 @@ def _damped(problem: SmoothProblem, place: StateAt) -> StateAt | None:
         size = float(np.linalg.norm(found.residual))
         if size <= ROUNDING:
             break
-        step = least_squares(found.matrix, -found.residual)
+        step = found.solved(-found.residual)
         share = 1.0
         while share > SHORTEST_SHARE:
             tried = StateAt(place.state + share * step, place.value)

@@ -20,7 +20,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mfpde.branches.arclength import (
-    Direction,
     Problem,
     StateAt,
     at_value,
@@ -28,6 +27,7 @@ from mfpde.branches.arclength import (
     cosine,
     tangent,
 )
+from mfpde.branches.linearised import Direction
 
 RESOLUTION = 1e-13
 CLOSEST = 1e-7

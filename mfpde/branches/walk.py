@@ -9,7 +9,6 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.branches.arclength import (
-    Direction,
     Problem,
     StateAt,
     along_mode,
@@ -27,6 +26,7 @@ from mfpde.branches.atomic import (
     parting,
     share_before_meeting,
 )
+from mfpde.branches.linearised import Direction
 from mfpde.branches.record import BranchRecord
 from mfpde.branches.segment import Crossing, LostBranchError, Segment, crossings
 

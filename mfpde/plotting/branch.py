@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mfpde.arrays import FloatArray, check_kind
-from mfpde.branches import BranchPoint, Continuation, StationaryDensity
+from mfpde.branches import BranchPoint, Continuation
 from mfpde.plotting.angle_view import CircleView
 from mfpde.plotting.style import (
     DENSITY,
@@ -21,7 +21,7 @@ from mfpde.plotting.style import (
     set_angle_axis,
     styled,
 )
-from mfpde.stationary import PolishedAtoms
+from mfpde.stationary import PolishedAtoms, StationaryDensity
 
 COLOURS = {
     "split": OKABE_ITO["vermilion"],

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mfpde.branches import Continuation, StationaryDensity
+from mfpde.branches import Continuation
 from mfpde.detection.report import ConcentrationReport
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
 from mfpde.plotting.angle_view import domain_of_geometry, view_of
@@ -34,7 +34,7 @@ from mfpde.plotting.style import (
     styled,
 )
 from mfpde.runs.run import Run
-from mfpde.stationary import Minimum, PolishedAtoms
+from mfpde.stationary import Minimum, PolishedAtoms, StationaryDensity
 from mfpde.theory import PhaseDiagram
 
 DOTS_PER_INCH = 80

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mfpde.arrays import FloatArray, check_kind
-from mfpde.branches import StationaryDensity
 from mfpde.measures.measure import Atoms
 from mfpde.plotting.angle_view import view_of
 from mfpde.plotting.atoms import MOST_DISCS, FoundAtoms, draw_atoms
@@ -36,7 +35,7 @@ from mfpde.plotting.style import (
     set_angle_axis,
     styled,
 )
-from mfpde.stationary import Minimum, PolishedAtoms
+from mfpde.stationary import Minimum, PolishedAtoms, StationaryDensity
 
 LINE_ANGLES = 2881
 PIXELS = 900

@@ -3,9 +3,12 @@ r"""Stationary states: where grad F vanishes, whether they are stable, and which
 v[mu] = 0 on supp mu   (critical; paper, eq. 2.2),
 Hess E[mu] >= 0 in descent, <= 0 in ascent   (second order; paper, eq. 2.3),
 E[mu] least of all (descent; with a certified gap) or largest of all
+
+With diffusion they are densities, rho = M e^{s F / kappa} / Z (``gibbs``).
 """
 
 from mfpde.stationary.certification import Certificate, certificate
+from mfpde.stationary.gibbs import StationaryDensity, stationary_density
 from mfpde.stationary.maximization import Maximum, maximize
 from mfpde.stationary.minimization import Minimum, minimize
 from mfpde.stationary.polishing import polish
@@ -16,8 +19,10 @@ __all__ = [
     "Maximum",
     "Minimum",
     "PolishedAtoms",
+    "StationaryDensity",
     "certificate",
     "maximize",
     "minimize",
     "polish",
+    "stationary_density",
 ]

@@ -1,0 +1,135 @@
+"""Find the stationary density that a start goes down to."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.equation import MeanFieldEquation
+from mfpde.measures.measure import Atoms, Density, Measure
+from mfpde.stationary.gibbs.result import StationaryDensity, polished_density
+from mfpde.stationary.gibbs.state import GibbsProblem
+from mfpde.stationary.gibbs.truncated_newton import minimum_near
+from mfpde.stationary.symmetry import invariant_rotations
+from mfpde.terms.funk_hecke import band_limit
+
+NEGLIGIBLE = 1e-14
+
+
+def stationary_density(
+    equation: MeanFieldEquation, density: Density | Measure
+) -> StationaryDensity:
+    """Find a stationary density with diffusion, to rounding, and test its stability.
+
+    In descent there is only one, and it is found from every start.  In ascent it is a minimum of
+    the free energy kappa int rho log rho - E to which the start goes down: by large steps, not
+    along the flow, so that of several minima it need not be the one where a run comes to rest.
+    A start may have a symmetry that all minima break, such as the uniform density with
+    attention alone: where Newton's method keeps it, the end is unstable, and
+    ``unstable_dimension`` says so.  :func:`mfpde.continuation` follows states in a parameter,
+    unstable ones too.
+
+    Newton's method on the coefficients of the field, with conjugate gradients: a few
+    iterations, each of a few transforms.
+
+    Begin with
+    ``noisy = MeanFieldEquation(Attention(5.0), direction="descent", diffusion=0.1)``,
+    ``stationary_density(noisy, uniform(Circle(256)))``.
+
+    Parameters
+    ----------
+    equation
+        The equation, with diffusion and unnormalised attention.
+    density
+        The start, on a Circle, a Sphere or a Zonal grid whose cells resolve the stationary
+        state.
+
+    Returns
+    -------
+    StationaryDensity
+        ``print`` it for a table.
+
+    Raises
+    ------
+    ValueError
+        Without diffusion; for atoms, softmax, vector weights, a potential, or a grid that does
+        not resolve the kernel, or is of another kind.
+    """
+    if not equation.diffusion > 0:
+        raise ValueError(
+            f"diffusion = {equation.diffusion:g}: without diffusion the stationary states "
+            "are atoms; polish(equation, atoms) finds them, minimize(equation, geometry) "
+            "the best"
+        )
+    start = check_density(equation, density, "density")
+    problem = GibbsProblem(
+        equation=equation,
+        geometry=start.geometry,
+        mass=start.total_mass,
+        degree=needed_degree([equation], start),
+        rotations=rotations_on(equation, start),
+    )
+    end = minimum_near(problem.state(problem.coefficients(start)))
+    return polished_density(end.state, iterations=end.iterations)
+
+
+def rotations_on(equation: MeanFieldEquation, density: Density) -> FloatArray:
+    """Generators (k, d, d) of the rotations that are left; none on a zonal grid."""
+    dimension = density.dimension
+    if density.geometry.axis is not None:
+        return np.empty((0, dimension, dimension))
+    return invariant_rotations(equation, dimension)
+
+
+def check_density(equation: MeanFieldEquation, start: object, name: str) -> Density:
+    """Return the density of the argument ``name``, if it can be a start.
+
+    Raises
+    ------
+    ValueError
+        For atoms, softmax, or external terms that are no perceptrons with scalar weights.
+    """
+    if isinstance(start, Measure) and not len(start.atoms):
+        start = start.density
+    if not isinstance(start, Density):
+        what = "atoms" if isinstance(start, Atoms | Measure) else repr(start)
+        raise ValueError(
+            f"{name}: with diffusion {equation.diffusion:g} atoms dissolve at once, the "
+            f"stationary states are smooth densities; give a Density for {what}, such as "
+            "the end of a run, or uniform(Circle(512))"
+        )
+    if equation.has_softmax:
+        raise ValueError(
+            f"{name}: densities are followed for unnormalised attention only"
+        )
+    for term in equation.externals:
+        term.check_dimension(start.dimension)
+        if start.geometry.axis is not None:
+            term.check_axis(start.geometry.axis)
+        if term.layer is None or not term.is_gradient:
+            raise ValueError(
+                f"equation: {term!r}; densities are followed with perceptrons of scalar "
+                "weights only"
+            )
+    return start
+
+
+def needed_degree(ends: list[MeanFieldEquation], density: Density) -> int:
+    """Degree that the interaction needs, at most.
+
+    Raises
+    ------
+    ValueError
+        If the grid is too coarse for it, or another kernel than attention's acts.
+    """
+    return max(
+        (
+            min(
+                attention.band_limit(density.geometry),
+                band_limit(attention.beta, density.dimension, NEGLIGIBLE),
+            )
+            for equation in ends
+            for attention in equation.attentions
+        ),
+        default=1,
+    )

@@ -1,0 +1,234 @@
+r"""Gibbs densities of a field, and how far each is from making that field itself.
+
+The interaction is K(x.y) / beta = sum_k Lambda_k B_k(x) B_k(y) with functions B_k of one
+degree each (``harmonics.py``).  The unknowns are c_k = sqrt(Lambda_k) int B_k dmu, and
+
+    F = V + sum_k sqrt(Lambda_k) c_k B_k,     rho = M e^{s F / kappa} / Z,
+    G(c) = c - sqrt(Lambda) int B rho,
+    G_c = 1 - (s M / kappa) sqrt(Lambda) Cov(B) sqrt(Lambda),
+
+Cov the covariance under rho / M.  G and G_c are the gradient and the symmetric second
+derivative of
+
+    Psi(c) = |c|^2 / 2 - s kappa M log Z(c).
+
+In descent Psi is strictly convex and -Psi, up to a constant, the dual of the free energy
+Phi[rho] = kappa int rho log rho - s E[rho]: min Phi = max (-Psi), and
+
+    Phi[rho] + Psi(c) + constant = |G(c)|^2 / 2
+
+bounds Phi[rho] - min Phi.  In ascent minima of Psi are minima of Phi, and c <- c - G(c), the
+concave-convex procedure (Yuille & Rangarajan, Neural Computation 15, 2003), never lets
+either rise.  The negative eigenvalues of G_c count the unstable directions in both.
+
+A product with G_c takes a synthesis, a multiplication at the nodes and integrals: its matrix
+is not needed.  On a zonal grid Lambda_l = D_l lambda_l / beta, D_l the number of harmonics:
+neither the norm of P_l nor D_l is representable in high dimension.  Only changes that are
+zonal too are counted there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, read_only
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.measures.measure import Density
+from mfpde.stationary.gibbs.harmonics import Harmonics, harmonics_on
+from mfpde.terms import ExternalTerm, PointMasses
+
+STILL = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class GibbsProblem:
+    """Densities of ``mass`` on a grid that make their own field, of an equation with diffusion.
+
+    Attributes
+    ----------
+    equation
+        The equation, with unnormalised attention and diffusion kappa > 0.
+    geometry
+        The grid.
+    mass
+        Mass M of the densities.
+    degree
+        Degree L of the harmonics.
+    rotations
+        Generators (k, d, d) of the rotations that leave the equation as it is.
+    """
+
+    equation: MeanFieldEquation
+    geometry: Geometry
+    mass: float
+    degree: int
+    rotations: FloatArray
+
+    @property
+    def harmonics(self) -> Harmonics:
+        """The harmonics B at the nodes where densities are integrated."""
+        return harmonics_on(self.geometry, self.degree)
+
+    @cached_property
+    def roots(self) -> FloatArray:
+        """Square roots (n,) of the eigenvalues Lambda."""
+        total = np.zeros(self.degree + 1)
+        for attention in self.equation.zonal_terms:
+            spectrum = attention.interaction_spectrum(
+                self.geometry.dimension,
+                self.degree,
+                counted=self.geometry.symbols_count_harmonics,
+            )
+            total += attention.amplitude * spectrum
+        return np.asarray(np.sqrt(total[self.harmonics.degrees]))
+
+    @cached_property
+    def potential(self) -> FloatArray:
+        """The external potential V at the nodes."""
+        return _potential(self.equation.externals, self.geometry, self.degree)
+
+    def coefficients(self, density: Density) -> FloatArray:
+        """Unknowns c that belong to a density."""
+        if self.geometry.axis is not None:
+            moments = self.geometry.moments(density.masses, self.degree)[1:].real
+        else:
+            moments = self.harmonics.integrals(density.masses.ravel())
+        return np.asarray(self.roots * moments)
+
+    def field(self, coefficients: FloatArray) -> FloatArray:
+        """The field sum_k sqrt(Lambda_k) c_k B_k at the nodes."""
+        return self.harmonics.synthesis(self.roots * coefficients)
+
+    def state(self, coefficients: FloatArray) -> GibbsState:
+        """The Gibbs density of the field with these coefficients."""
+        return GibbsState(self, coefficients)
+
+
+@lru_cache(maxsize=4)
+def _potential(
+    terms: tuple[ExternalTerm, ...], geometry: Geometry, degree: int
+) -> FloatArray:
+    points = harmonics_on(geometry, degree).points
+    total = np.zeros(len(points))
+    for term in terms:
+        total += term.value(points)
+    return read_only(total)
+
+
+@dataclass(frozen=True, eq=False)
+class GibbsState:
+    """The Gibbs density of the field with some ``coefficients`` c; each quantity computed once."""
+
+    problem: GibbsProblem
+    coefficients: FloatArray
+
+    @cached_property
+    def _exponents(self) -> FloatArray:
+        problem = self.problem
+        field = problem.field(self.coefficients) + problem.potential
+        return np.asarray(problem.equation.sign * field / problem.equation.diffusion)
+
+    @cached_property
+    def _weights(self) -> FloatArray:
+        exponents = self._exponents
+        shares = self.problem.harmonics.shares
+        return np.asarray(shares * np.exp(exponents - exponents.max()))
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """Density over M at the nodes, times their shares of the area."""
+        return np.asarray(self._weights / self._weights.sum())
+
+    @cached_property
+    def potential(self) -> float:
+        """The function Psi(c), Z taken against the uniform probability."""
+        problem = self.problem
+        logarithm = float(np.log(self._weights.sum()) + self._exponents.max())
+        scale = problem.equation.sign * problem.equation.diffusion * problem.mass
+        return float(self.coefficients @ self.coefficients) / 2 - scale * logarithm
+
+    @cached_property
+    def residual(self) -> FloatArray:
+        """Residual G (n,)."""
+        problem = self.problem
+        means = problem.harmonics.integrals(self.probabilities)
+        return np.asarray(self.coefficients - problem.mass * problem.roots * means)
+
+    @cached_property
+    def largest_difference(self) -> float:
+        """Largest difference between s F at rho and kappa log rho, up to a constant."""
+        return float(np.abs(self.problem.field(self.residual)).max())
+
+    @property
+    def _factor(self) -> float:
+        equation = self.problem.equation
+        return equation.sign * self.problem.mass / equation.diffusion
+
+    def product(self, direction: FloatArray) -> FloatArray:
+        """The product of G_c with a direction (n,)."""
+        problem, probabilities = self.problem, self.probabilities
+        values = problem.field(direction)
+        values -= probabilities @ values
+        changes = problem.harmonics.integrals(probabilities * values)
+        return np.asarray(direction - self._factor * problem.roots * changes)
+
+    @cached_property
+    def hessian(self) -> FloatArray:
+        """Matrix (n, n) of G_c."""
+        harmonics, roots = self.problem.harmonics, self.problem.roots
+        means = harmonics.integrals(self.probabilities)
+        covariance = harmonics.products(self.probabilities) - np.outer(means, means)
+        scaled = roots[:, np.newaxis] * covariance * roots
+        return np.asarray(np.eye(len(roots)) - self._factor * scaled)
+
+    @cached_property
+    def eigenvalues(self) -> FloatArray:
+        """All eigenvalues of G_c but those of rotations, increasing, by way of its matrix."""
+        count = self.modes.shape[1]
+        if not count:
+            return np.asarray(np.linalg.eigvalsh(self.hessian))
+        # The rotations get an eigenvalue above all others, and are left out.
+        across = self.hessian @ self.modes
+        along = self.modes.T @ across
+        above = 2 * float(np.abs(self.hessian).sum(axis=0).max())
+        shift = self.modes @ (along + above * np.eye(count)) @ self.modes.T
+        crossed = across @ self.modes.T
+        transverse = self.hessian - crossed - crossed.T + shift
+        return np.asarray(np.linalg.eigvalsh(transverse)[:-count])
+
+    @cached_property
+    def density(self) -> Density:
+        """The density rho, from its mass in each cell."""
+        geometry = self.problem.geometry
+        probabilities = self.probabilities.reshape(*geometry.shape, -1)
+        masses = self.problem.mass * probabilities.sum(axis=-1)
+        return Density(geometry, masses / geometry.areas)
+
+    @cached_property
+    def modes(self) -> FloatArray:
+        """Orthonormal columns (n, k): changes of c by the rotations of the equation.
+
+        At a stationary state G_c maps them to zero.
+        """
+        problem = self.problem
+        geometry, equation = problem.geometry, problem.equation
+        if not len(problem.rotations):
+            return np.empty((len(self.coefficients), 0))
+        # The density turned with the generator: d rho = -rho (s/kappa) grad F . Omega x.
+        masses = self.density.masses
+        grid = equation.on(geometry)
+        nothing = PointMasses(np.empty((0, geometry.dimension)), np.empty(0))
+        velocity = grid.velocity(grid.moments(masses, nothing))
+        along = np.einsum("a...,a...i->...i", velocity, geometry.tangents)
+        turned = np.einsum(
+            "gij,...j,...i->g...", problem.rotations, geometry.points, along
+        )
+        changes = (masses * turned).reshape(len(turned), -1)
+        columns = [problem.roots * problem.harmonics.integrals(row) for row in changes]
+        matrix = np.stack(columns, axis=1) / equation.diffusion
+        basis, sizes, _ = np.linalg.svd(matrix, full_matrices=False)
+        return np.asarray(basis[:, sizes > STILL])

@@ -1,0 +1,371 @@
+"""Stationary densities with diffusion: exactness, duality, symmetry, stability.
+
+The witnesses are the field of the equation on its grid, which shares no harmonics of low
+degree with Newton's method, matrices of the linearised equation, the spectrum of the uniform
+state in closed form, and runs in time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.branches import smooth
+from mfpde.branches.linearised import (
+    DenseLinearised,
+    Direction,
+    SymmetricLinearised,
+)
+from mfpde.stationary.gibbs import (
+    GibbsProblem,
+    harmonics_on,
+    leading_values,
+    needed_degree,
+    polished_density,
+    stability,
+)
+from mfpde.stationary.gibbs.harmonics import TransformedHarmonics
+from mfpde.stationary.gibbs.krylov import leading_eigenpairs
+from mfpde.stationary.gibbs.truncated_newton import minimum_near
+from mfpde.stationary.symmetry import invariant_rotations
+from mfpde.terms.funk_hecke import eigenvalues
+
+PAPER = mfpde.Perceptron.random(3, 3, seed=111)
+FINE = mfpde.Sphere(128)
+AXIS = np.array([0.6, 0.48, 0.64])
+
+
+def noisy(beta, kappa, direction, *terms):
+    return mfpde.MeanFieldEquation(
+        mfpde.Attention(beta), *terms, direction=direction, diffusion=kappa
+    )
+
+
+def problem_of(equation, density):
+    return GibbsProblem(
+        equation=equation,
+        geometry=density.geometry,
+        mass=density.total_mass,
+        degree=needed_degree([equation], density),
+        rotations=invariant_rotations(equation, density.dimension),
+    )
+
+
+def bump(geometry, concentration=3.0):
+    axis = AXIS[-geometry.dimension :]
+    return mfpde.Density.from_function(
+        geometry, lambda x: np.exp(concentration * x @ axis)
+    )
+
+
+def imbalance(state):
+    """Range of s F - kappa log rho, by the field of the equation on the grid."""
+    equation = state.equation
+    field = equation.sign * equation.first_variation(state.density)
+    return np.ptp(field - equation.diffusion * np.log(state.density.values))
+
+
+@pytest.mark.parametrize("direction", ["descent", "ascent"])
+@pytest.mark.parametrize("kappa", [0.1, 0.02, 0.005])
+@pytest.mark.parametrize("beta", [4.0, 8.0, 16.0])
+def test_the_papers_neurons_on_the_sphere(beta, kappa, direction):
+    equation = noisy(beta, kappa, direction, PAPER)
+    found = mfpde.stationary_density(equation, mfpde.uniform(FINE))
+    assert found.converged
+    assert found.residual <= 1e-13
+    assert found.iterations <= 15
+    assert imbalance(found) <= 1e-13
+    assert found.density.total_mass == pytest.approx(1.0, abs=1e-14)
+    assert found.unstable_dimension == 0
+    assert found.symmetry_dimension == 0
+    if direction == "descent":
+        assert 0 <= found.gap <= 1e-14
+    else:
+        assert found.gap is None
+
+
+@pytest.mark.parametrize("mass", [1.0, 0.7])
+def test_the_gap_in_descent_is_that_of_the_dual_problem(mass):
+    r"""Phi[rho] + Psi(c) + constant = |G(c)|^2 / 2 for every c, and 0 at the minimum."""
+    beta, kappa, sphere = 4.0, 0.02, mfpde.Sphere(64)
+    equation = noisy(beta, kappa, "descent", PAPER)
+    start = mfpde.Density(sphere, mass * bump(sphere).values)
+    problem = problem_of(equation, start)
+    constant = kappa * mass * np.log(mass / (4 * np.pi))
+    constant += eigenvalues(beta, 3, 0)[0] / beta * mass**2 / 2
+
+    def gap(state):
+        return equation.lyapunov_function(state.density) + state.potential - constant
+
+    end = minimum_near(problem.state(problem.coefficients(start))).state
+    assert abs(gap(end)) <= 1e-14
+    generator = np.random.default_rng(0)
+    for size in (1e-3, 1e-2, 0.1):
+        change = size * problem.roots * generator.standard_normal(len(problem.roots))
+        state = problem.state(end.coefficients + change)
+        expected = state.residual @ state.residual / 2
+        assert gap(state) == pytest.approx(expected, rel=1e-9, abs=2e-15)
+        # It is a bound.
+        above = equation.lyapunov_function(state.density)
+        above -= equation.lyapunov_function(end.density)
+        assert above <= expected + 1e-14
+
+
+def test_in_descent_every_start_leads_to_one_state():
+    sphere = mfpde.Sphere(64)
+    equation = noisy(8.0, 0.01, "descent", PAPER)
+    starts = [mfpde.uniform(sphere), bump(sphere), bump(sphere, -6.0)]
+    first, *others = [mfpde.stationary_density(equation, start) for start in starts]
+    for other in others:
+        np.testing.assert_allclose(
+            other.density.values, first.density.values, rtol=1e-10, atol=1e-13
+        )
+
+
+@pytest.mark.parametrize(("beta", "kappa"), [(4.0, 0.02), (8.0, 0.005), (16.0, 0.001)])
+def test_rotations_are_eigenvectors_with_eigenvalue_zero(beta, kappa):
+    found = mfpde.stationary_density(noisy(beta, kappa, "ascent"), bump(FINE))
+    assert found.residual <= 1e-13
+    assert found.symmetry_dimension == 2
+    assert found.rotation_error <= 1e-10
+    assert found.unstable_dimension == 0
+    assert found.strict_margin > 0.1
+
+
+def test_on_the_circle_there_is_one_rotation():
+    for circle in (mfpde.Circle(256), mfpde.Circle(8192)):
+        found = mfpde.stationary_density(noisy(5.0, 0.02, "ascent"), bump(circle))
+        assert found.residual <= 1e-13
+        assert found.symmetry_dimension == 1
+        assert found.rotation_error <= 1e-10
+        assert imbalance(found) <= 1e-13
+
+
+def test_the_free_energy_turns_with_the_problem():
+    """Rotated neurons and a rotated start, smooth: the same free energy."""
+    turn, _ = np.linalg.qr(np.random.default_rng(3).standard_normal((3, 3)))
+    energies = []
+    for matrix in (np.eye(3), turn):
+        neurons = mfpde.Perceptron(PAPER.directions @ matrix.T, PAPER.weights, "gelu")
+        equation = noisy(4.0, 0.05, "ascent", neurons)
+        found = mfpde.stationary_density(equation, mfpde.uniform(mfpde.Sphere(64)))
+        energies.append(found.free_energy)
+    assert energies[0] == pytest.approx(energies[1], abs=1e-14)
+
+
+@pytest.mark.parametrize(("beta", "kappa"), [(4.0, 0.02), (8.0, 0.005), (16.0, 0.001)])
+def test_unstable_directions_of_the_uniform_state(beta, kappa):
+    """Mu = M lambda_l / (beta kappa) with the multiplicity 2 l + 1."""
+    sphere = mfpde.Sphere(64)
+    found = mfpde.stationary_density(
+        noisy(beta, kappa, "ascent"), mfpde.uniform(sphere)
+    )
+    assert found.order < 1e-14
+    degrees = np.arange(1, 12)
+    expected = eigenvalues(beta, 3, 11)[1:] / (beta * kappa)
+    expected = np.repeat(expected, 2 * degrees + 1)
+    assert found.unstable_dimension == (expected > 1).sum() > 0
+    assert found.strict_margin == pytest.approx(1 - expected.max(), rel=1e-10)
+    state = problem_of(found.equation, found.density)
+    values = leading_values(state.state(state.coefficients(found.density)))
+    count = int((expected > 0.5).sum())
+    np.testing.assert_allclose(values[:count], expected[:count], rtol=1e-9)
+
+
+def two_bumps(sphere):
+    """A state with two bumps, opposite to one another: unstable, with two rotations."""
+    start = mfpde.Density.from_function(sphere, lambda x: np.exp(4 * (x @ AXIS) ** 2))
+    problem = problem_of(noisy(6.0, 0.006, "ascent"), start)
+    is_even = problem.harmonics.degrees % 2 == 0
+    state = problem.state(problem.coefficients(start) * is_even)
+    for _ in range(60):
+        state = problem.state((state.coefficients - state.residual) * is_even)
+    return polished_density(state)
+
+
+@pytest.mark.parametrize("case", ["neurons", "one bump", "two bumps", "uniform"])
+def test_counts_are_those_of_the_matrix(case):
+    sphere = mfpde.Sphere(64)
+    if case == "two bumps":
+        found = two_bumps(sphere)
+    else:
+        kappa = 0.001 if case == "uniform" else 0.02
+        neurons = [PAPER] if case == "neurons" else []
+        start = mfpde.uniform(sphere) if case == "uniform" else bump(sphere)
+        found = mfpde.stationary_density(noisy(5.0, kappa, "ascent", *neurons), start)
+    assert found.residual <= 1e-13
+    everything = found.hessian_eigenvalues
+    degree = needed_degree([found.equation], found.density)
+    assert len(everything) == (degree + 1) ** 2 - 1
+    is_zero = np.abs(everything) <= 1e-10
+    assert is_zero.sum() == found.symmetry_dimension
+    assert found.unstable_dimension == (everything < -1e-11).sum()
+    assert found.strict_margin == pytest.approx(everything[~is_zero].min(), abs=1e-9)
+    assert (found.unstable_dimension > 0) == (case in ("two bumps", "uniform"))
+
+
+def test_a_run_comes_to_the_stationary_density():
+    """The grid's error is of second order; the state is found beside it."""
+    neurons = mfpde.Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5], "gelu")
+    equation = noisy(5.0, 0.1, "descent", neurons)
+    errors = []
+    for cells in (128, 256):
+        circle = mfpde.Circle(cells)
+        found = mfpde.stationary_density(equation, mfpde.uniform(circle))
+        run = mfpde.solve(
+            equation, mfpde.uniform(circle), t_end=200.0, save_every=200.0
+        )
+        last = run.final.density
+        errors.append(np.abs(last.masses - found.density.masses).sum())
+        assert found.free_energy <= equation.lyapunov_function(last) + 1e-12
+    assert errors[1] < errors[0] / 3
+    assert errors[1] < 1e-2
+
+
+def test_psi_and_the_free_energy_fall_in_ascent():
+    equation = noisy(8.0, 0.005, "ascent", PAPER)
+    problem = problem_of(equation, bump(FINE, 1.0))
+    state = problem.state(problem.coefficients(bump(FINE, 1.0)))
+    before = equation.lyapunov_function(state.density)
+    end = minimum_near(state).state
+    assert end.potential < state.potential
+    assert equation.lyapunov_function(end.density) < before
+
+
+def test_nearly_uniform_starts_leave_the_unstable_state():
+    sphere = mfpde.Sphere(48)
+    values = 1 + 1e-9 * sphere.points @ AXIS
+    found = mfpde.stationary_density(
+        noisy(4.0, 0.02, "ascent"), mfpde.Density(sphere, values).normalized()
+    )
+    assert found.is_second_order
+    assert found.order > 0.5
+
+
+@pytest.mark.parametrize("geometry", [mfpde.Circle(64), mfpde.Sphere(32)], ids=str)
+def test_harmonics_are_orthonormal_and_add_up(geometry):
+    degree = 9
+    known = harmonics_on(geometry, degree)
+    unit = np.eye(len(known.degrees))
+    table = np.stack([known.synthesis(row) for row in unit], axis=1)
+    inner = table.T @ (known.shares[:, np.newaxis] * table)
+    np.testing.assert_allclose(inner, np.eye(len(inner)), atol=1e-12)
+    for l in range(1, degree + 1):
+        squares = (table[:, known.degrees == l] ** 2).sum(axis=1)
+        expected = 2 if geometry.dimension == 2 else 2 * l + 1
+        np.testing.assert_allclose(squares, expected, rtol=1e-12)
+
+
+def test_products_with_transforms_are_those_of_the_matrix():
+    start = bump(mfpde.Sphere(48))
+    problem = problem_of(noisy(4.0, 0.05, "ascent", PAPER), start)
+    assert isinstance(problem.harmonics, TransformedHarmonics)
+    state = problem.state(problem.coefficients(start))
+    vector = np.random.default_rng(0).standard_normal(len(problem.roots))
+    np.testing.assert_allclose(
+        state.product(vector), state.hessian @ vector, atol=1e-13
+    )
+    table = problem.harmonics.tabulated()
+    np.testing.assert_allclose(
+        table.products(state.probabilities),
+        problem.harmonics.products(state.probabilities),
+        atol=1e-12,
+    )
+    # G is the gradient of Psi, and G_c that of G.
+    step = 1e-5
+    sides = [problem.state(state.coefficients + s * step * vector) for s in (1, -1)]
+    slope = (sides[0].potential - sides[1].potential) / (2 * step)
+    assert slope == pytest.approx(state.residual @ vector, abs=1e-8)
+    bend = (sides[0].residual - sides[1].residual) / (2 * step)
+    np.testing.assert_allclose(bend, state.product(vector), atol=1e-6)
+
+
+def test_multiple_eigenvalues_are_found_as_often_as_they_are():
+    generator = np.random.default_rng(0)
+    basis, _ = np.linalg.qr(generator.standard_normal((300, 300)))
+    values = np.zeros(300)
+    values[:14] = np.repeat([1.7, 1.2, 1.0, 0.7], [3, 5, 2, 4])
+    values[14:80] = 0.4 * 0.8 ** np.arange(66)
+    matrix = (basis * values) @ basis.T
+    found = leading_eigenpairs(
+        lambda vector: matrix @ vector,
+        generator.standard_normal((300, 6)),
+        above=0.5,
+        without=basis[:, 8:10],
+    )
+    np.testing.assert_allclose(
+        found.values[:12], np.delete(values[:14], [8, 9]), atol=1e-13
+    )
+    image = matrix @ found.vectors[:, 0]
+    np.testing.assert_allclose(image, 1.7 * found.vectors[:, 0], atol=1e-9)
+
+
+def test_systems_without_a_matrix_have_the_solutions_of_those_with_one():
+    generator = np.random.default_rng(1)
+    basis, _ = np.linalg.qr(generator.standard_normal((200, 200)))
+    values = 1 - 3 * 0.7 ** np.arange(200)
+    values[:2], modes = 0.0, basis[:, :2]
+    matrix = (basis * values) @ basis.T
+    residual = np.zeros(202)
+    dense = DenseLinearised(residual, np.concatenate([matrix, modes.T]))
+    free = SymmetricLinearised(
+        residual, lambda vector: matrix @ vector, modes, lambda: basis[:, 2]
+    )
+    target = np.append(basis[:, 2:] @ generator.standard_normal(198), [0.0, 0.0])
+    np.testing.assert_allclose(free.solved(target), dense.solved(target), atol=1e-9)
+    by_value = np.append(basis[:, 2:] @ generator.standard_normal(198), [0.0, 0.0])
+    last = Direction(generator.standard_normal(200), 0.3)
+    target = np.append(target, 1.0)
+    one, other = (s.solved_beside(by_value, last, target) for s in (free, dense))
+    np.testing.assert_allclose(one.state, other.state, atol=1e-8)
+    assert one.value == pytest.approx(other.value, abs=1e-8)
+
+
+def test_branches_are_those_of_matrices(monkeypatch):
+    equation, sphere = noisy(4.0, 0.1, "ascent", PAPER), mfpde.Sphere(32)
+    start = mfpde.stationary_density(equation, mfpde.uniform(sphere)).density
+    values = [0.1, 0.05, 0.03]
+    free = mfpde.continuation(equation, start, "diffusion", values)
+    monkeypatch.setattr(smooth, "LARGEST_MATRIX", 10**6)
+    monkeypatch.setattr(stability, "LARGEST_MATRIX", 10**6)
+    dense = mfpde.continuation(equation, start, "diffusion", values)
+    assert free.is_complete
+    assert dense.is_complete
+    for one, other in zip(free.states, dense.states, strict=True):
+        np.testing.assert_allclose(
+            one.density.values, other.density.values, rtol=1e-10, atol=1e-12
+        )
+        assert one.strict_margin == pytest.approx(other.strict_margin, abs=1e-10)
+        assert max(one.residual, other.residual) <= 1e-13
+
+
+def test_zonal_states_are_found_in_high_dimension():
+    zonal = mfpde.Zonal(8, 64)
+    neuron = mfpde.Perceptron([np.eye(8)[-1]], [0.5], activation="gelu")
+    equation = noisy(2.0, 0.5, "ascent", neuron)
+    found = mfpde.stationary_density(equation, mfpde.uniform(zonal))
+    assert found.residual <= 1e-13
+    branch = mfpde.continuation(equation, mfpde.uniform(zonal), "diffusion", [1.0, 0.5])
+    np.testing.assert_allclose(
+        found.density.values, branch.states[-1].density.values, rtol=1e-10
+    )
+
+
+def test_wrong_arguments_are_refused():
+    start = mfpde.uniform(mfpde.Circle(64))
+    with pytest.raises(ValueError, match=r"diffusion = 0.*polish"):
+        mfpde.stationary_density(noisy(4.0, 0.0, "ascent"), start)
+    with pytest.raises(ValueError, match=r"density: .*atoms dissolve"):
+        mfpde.stationary_density(noisy(4.0, 0.1, "ascent"), mfpde.Atoms([[1.0, 0.0]]))
+    softmax = mfpde.MeanFieldEquation(
+        mfpde.Attention(4.0, normalized=True), direction="ascent", diffusion=0.1
+    )
+    with pytest.raises(ValueError, match="unnormalised attention only"):
+        mfpde.stationary_density(softmax, start)
+    with pytest.raises(ValueError, match="too coarse"):
+        mfpde.stationary_density(
+            noisy(400.0, 0.1, "ascent"), mfpde.uniform(mfpde.Circle(32))
+        )
+    with pytest.raises(ValueError, match="directions have 3 entries"):
+        mfpde.stationary_density(noisy(4.0, 0.1, "ascent", PAPER), start)
