@@ -19,6 +19,7 @@ from mfpde.storage import load
 from mfpde.sweeps.engines import (
     Wait,
     in_this_process,
+    number_of_workers,
     on_workers,
     workers_of,
 )
@@ -333,8 +334,8 @@ class Engine(NamedTuple):
 
 
 def _engine_of(client: Client) -> Engine:
-    threads: Any = client.nthreads
-    processes = max(len(threads()), 1)
+    # More may come while the sweep goes on, also if there is none yet.
+    processes = max(number_of_workers(client), 2)
     return Engine(lambda tasks, wait: on_workers(client, tasks, wait), processes)
 
 
