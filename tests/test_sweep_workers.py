@@ -175,6 +175,65 @@ def test_a_cluster_that_is_there_loses_a_worker_and_no_run(
     assert attempts_of(sweep) == attempts
 
 
+def finished_in(folder: Path) -> dict[Path, tuple[int, bytes]]:
+    """The records there are, and all files of their runs' stores: when written, and what."""
+    found = {}
+    for record in (folder / "records").glob("*.json"):
+        store = folder / "runs" / f"{record.stem}.zarr"
+        for path in (record, *(p for p in store.rglob("*") if p.is_file())):
+            found[path] = (path.stat().st_mtime_ns, path.read_bytes())
+    return found
+
+
+@pytest.mark.parametrize("way", ["--workers", "--scheduler"])
+def test_no_run_that_has_finished_is_computed_again(way, request, tmp_path) -> None:
+    """A worker is killed in the middle of a task: what had a record by then stays as it is."""
+    file = tmp_path / "sweep.toml"
+    file.write_text(SWEEP.format(betas=4))
+    sweep = mfpde.Sweep(file, folder=tmp_path / "out")
+    value = "2"
+    if way == "--scheduler":
+        value = request.getfixturevalue("cluster").address
+    command = ("-m", "mfpde", "sweep", str(file), "--out", str(sweep.folder))
+    with running(*command, way, value) as process:
+        lost = process_in_the_middle(sweep.folder)
+        os.kill(lost, signal.SIGSTOP)
+        finished = finished_in(sweep.folder)
+        os.kill(lost, signal.SIGKILL)
+        said, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said
+    assert {path: finished_in(sweep.folder)[path] for path in finished} == finished
+    names = sorted(run.name for run in sweep.runs)
+    assert sorted(p.name for p in (sweep.folder / "records").iterdir()) == [
+        f"{name}.json" for name in names
+    ]
+    assert sorted(p.name for p in (sweep.folder / "runs").iterdir()) == [
+        f"{name}.zarr" for name in names
+    ]
+    attempts = {r.name: tuple(r.attempts) for r in sweep.records if r is not None}
+    early = {path.stem for path in finished if path.parent.name == "records"}
+    assert early
+    assert {attempts[name] for name in early} == {("begun",)}
+    assert any(len(each) > 1 for each in attempts.values())
+
+
+def test_a_worker_that_comes_late_shares_in_the_runs(tmp_path) -> None:
+    """A sweep that begins on a cluster without workers waits for them, and gives each some."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=0, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        ThreadPoolExecutor() as pool,
+    ):
+        sweep = mfpde.Sweep(source(tmp_path / "late"))
+        computed = pool.submit(sweep.run, scheduler=cluster.scheduler_address)
+        cluster.scale(2)
+        computed.result(PATIENCE)
+    assert not sweep.failed
+    assert attempts_of(sweep) == [("begun",)] * 12
+
+
 def test_a_scheduler_that_is_lost_ends_the_sweep_with_its_reason(
     cluster, tmp_path, monkeypatch
 ) -> None:
