@@ -77,25 +77,46 @@ def tasks_of(
 ) -> list[Task]:
     """Return the tasks by which ``processes`` compute the ``pending`` runs.
 
-    Runs on equal small circles are in tasks of up to 64, or 16 for several processes, so that
-    each has several; every other run is a task of its own.  Several processes begin with what
-    takes longest, as far as grids and times tell.
+    Runs on equal small circles are in tasks of up to 64, or 16 and fewer for several processes,
+    so that each has several; every other run is a task of its own.  Several processes begin with
+    what takes longest, as far as grids and times tell.
     """
     alike: dict[str, list[PlannedRun]] = {}
     for run in pending:
         alike.setdefault(_circle_of(run) or run.name, []).append(run)
     tasks = []
     for runs in alike.values():
-        share = -(-len(runs) // (processes * TASKS_OF_A_PROCESS))
-        most = MOST_TOGETHER if processes == 1 else min(share, MOST_TOGETHER_OF_SEVERAL)
-        size = most if min(most, len(runs)) >= FEWEST_TOGETHER else 1
-        tasks += [
-            Task(tuple(runs[first : first + size]), folder, retry_failed)
-            for first in range(0, len(runs), size)
-        ]
+        first = 0
+        for size in _sizes(len(runs), processes):
+            several = tuple(runs[first : first + size])
+            tasks.append(Task(several, folder, retry_failed))
+            first += size
     if processes > 1:
         tasks.sort(key=lambda task: -_expected_work(task.runs[0]))
     return tasks
+
+
+def _sizes(count: int, processes: int) -> list[int]:
+    """Numbers of the runs that are computed together, of so many that can be.
+
+    For several processes they become smaller, so that all end at about the same time.
+    """
+
+    def share(left: int) -> int:
+        return -(-left // (processes * TASKS_OF_A_PROCESS))
+
+    if processes == 1:
+        whole, rest = divmod(count, MOST_TOGETHER)
+        sizes = [MOST_TOGETHER] * whole + [rest] * (rest > 0)
+        return sizes if count >= FEWEST_TOGETHER else [1] * count
+    if share(count) < FEWEST_TOGETHER:
+        return [1] * count
+    sizes, left = [], count
+    while left:
+        size = min(max(share(left), FEWEST_TOGETHER), MOST_TOGETHER_OF_SEVERAL)
+        sizes.append(size if left - size >= FEWEST_TOGETHER else left)
+        left -= sizes[-1]
+    return sizes
 
 
 def _expected_work(run: PlannedRun) -> float:
