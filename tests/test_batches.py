@@ -355,7 +355,8 @@ def test_several_processes_have_several_tasks_each(tmp_path) -> None:
         for count in (1, 2)
     )
     assert [len(task.runs) for task in alone] == [64, 64, 64, 48]
-    assert [len(task.runs) for task in shared] == [16] * 15
+    # The last ones are small: the processes end together.
+    assert [len(task.runs) for task in shared] == [16] * 12 + [12, 9, 7, 5, 4, 4, 7]
 
 
 def test_a_whole_run_is_stored_as_the_one_that_was_written_as_it_went(tmp_path) -> None:
