@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -92,6 +93,16 @@ def test_three_parts_make_the_same_summary(serial, tmp_path) -> None:
     xr.testing.assert_identical(
         numbers(sweep.summary).drop_attrs(), numbers(serial.summary).drop_attrs()
     )
+
+
+def test_the_page_of_a_sweep_has_all_its_runs(serial, tmp_path) -> None:
+    page = tmp_path / "page.html"
+    assert main(["view", str(serial.folder), "--out", str(page)]) == 0
+    held = re.search(r'id="runs">(.*?)</script>', page.read_text("utf-8"), re.S)
+    assert held is not None
+    shown = json.loads(held.group(1))["runs"]
+    assert {run["name"] for run in shown} == {run.name for run in serial.runs}
+    assert {run["parameters"]["attention.beta"] for run in shown} == {1.0, 2.0}
 
 
 def test_another_beta_is_another_run_and_what_is_there_stays(serial, tmp_path) -> None:
