@@ -410,3 +410,32 @@ def test_a_notebook_shows_a_picture_beside_the_table(serial, tmp_path) -> None:
     assert "data:image/png;base64," in shown
     assert "12 finished" in shown
     assert "data:image/png" not in mfpde.Sweep(source(tmp_path))._repr_html_()
+
+
+def test_keys_that_a_parameter_file_leaves_without_a_use_are_told(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    neurons = {"a": [[1.0, 0.0]], "omega": [[0.8, 0.0]], "activation": "relu"}
+    Path("neurons.json").write_text(json.dumps(neurons))
+    configuration = {
+        "betas": [1.0],
+        "total_time": 0.5,
+        "max_steps": 10,
+        "activation": "gelu",
+        "mlp_params_path": "neurons.json",
+        "mlp_seed": 5,
+        "num_mlp_inits": 3,
+    }
+    Path("config.json").write_text(json.dumps(configuration))
+    assert main(["import", "config.json"]) == 0
+    said = capsys.readouterr().out
+    for key in ("max_steps", "activation", "mlp_seed", "num_mlp_inits"):
+        assert f"left out: {key} = " in said, key
+    assert len(mfpde.Sweep("config.toml").runs) == 2
+    configuration |= {"activation": "ReLU", "total_time": "inf"}
+    Path("config.json").write_text(json.dumps(configuration))
+    assert main(["import", "config.json", "--overwrite"]) == 0
+    said = capsys.readouterr().out
+    assert "left out: activation" not in said
+    assert "left out: max_steps" not in said
