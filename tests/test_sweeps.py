@@ -409,6 +409,9 @@ def test_a_notebook_shows_a_picture_beside_the_table(serial, tmp_path) -> None:
     shown = serial._repr_html_()
     assert "data:image/png;base64," in shown
     assert "12 finished" in shown
+    for name, value in {"runs": "12", "finished": "12", "to do": "0"}.items():
+        cells = rf">{name}</th><td[^>]*>{value}</td>"
+        assert re.search(cells, shown), name
     assert "data:image/png" not in mfpde.Sweep(source(tmp_path))._repr_html_()
 
 
