@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import xarray as xr
 import mfpde
 import mfpde.sweeps.batches as batches
 import mfpde.sweeps.execution as execution
+import mfpde.sweeps.keeping as keeping
 from mfpde.solver.preparation import prepared
 from mfpde.solver.row_steps import RowControl
 from mfpde.solver.together import EndedRun, advanced_together, kind_of_run
@@ -353,7 +355,8 @@ def test_several_processes_have_several_tasks_each(tmp_path) -> None:
         for count in (1, 2)
     )
     assert [len(task.runs) for task in alone] == [64, 64, 64, 48]
-    assert [len(task.runs) for task in shared] == [60] * 4
+    # The last ones are small: the processes end together.
+    assert [len(task.runs) for task in shared] == [16] * 12 + [12, 9, 7, 5, 4, 4, 7]
 
 
 def test_a_whole_run_is_stored_as_the_one_that_was_written_as_it_went(tmp_path) -> None:
@@ -405,3 +408,59 @@ def test_a_place_belongs_to_its_run() -> None:
     ended: list[EndedRun] = list(advanced_together(runs))
     assert [one.place for one in ended] == [1, 2, 0]
     assert [one.run.final_time for one in ended] == [1.0, 2.0, 3.0]
+
+
+def test_a_batch_that_is_killed_goes_on_from_checkpoints(tmp_path, monkeypatch) -> None:
+    """What a lost process has stored so far is resumed, and ends as it would have."""
+
+    def stopped(runs):
+        for number, ended in enumerate(advanced_together(runs)):
+            if number == 1:
+                raise KeyboardInterrupt
+            yield ended
+
+    table = source(tmp_path / "killed")
+    # So narrow in the end that the scheme of the rows takes over.
+    table["sweep"]["product"]["attention.beta"] = [12.0, 14.0, 16.0]  # type: ignore[index]
+    table["equation"] = {"direction": "ascent"}
+    table["solve"] = {"t_end": 6.0, "save_every": 0.5}
+    sweep = mfpde.Sweep(table)
+    with monkeypatch.context() as patch:
+        patch.setattr(keeping, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+        patch.setattr(keeping, "LARGEST_SHARE", 1e9)
+        patch.setattr(batches, "advanced_together", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            sweep.run()
+    there = {record.name for record in sweep.records if record is not None}
+    assert len(there) == 1
+    left = [run.name for run in sweep.runs if checkpoint_of(sweep, run.name).is_file()]
+    assert len(left) == 5
+    assert not there & set(left)
+    sweep.run()
+    with monkeypatch.context() as patch:
+        patch.setattr(execution, "FEWEST_TOGETHER", 10**6)
+        separate = mfpde.Sweep(table, folder=tmp_path / "separate").run()
+    for record in sweep.records:
+        assert record is not None
+        resumed = ("begun", "resumed") if record.name in left else ("begun",)
+        assert tuple(record.attempts) == resumed
+        assert_same(sweep.load(record.name), separate.load(record.name))
+
+
+def checkpoint_of(sweep: mfpde.Sweep, name: str) -> Path:
+    return sweep.folder / "runs" / f"{name}.zarr" / "checkpoint" / "state"
+
+
+def test_checkpoints_of_a_batch_take_a_small_part_of_its_time(monkeypatch) -> None:
+    now = [100.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr(keeping, "time", clock)
+    pace = keeping.Pace()
+    rounds = []
+    for _ in range(100):
+        now[0] += 1.0
+        rounds.append(pace.round())
+        if len(rounds) > 1 and rounds[-1] > rounds[-2]:
+            pace.spend(3.0)
+    # At first after ten seconds, then each time after ten times three.
+    assert [rounds.index(number) for number in (1, 2, 3)] == [10, 41, 72]

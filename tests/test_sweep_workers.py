@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import pytest
 import xarray as xr
@@ -173,6 +173,128 @@ def test_a_cluster_that_is_there_loses_a_worker_and_no_run(
         said, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said
     assert attempts_of(sweep) == attempts
+
+
+def finished_in(folder: Path) -> dict[Path, tuple[int, bytes]]:
+    """The records there are, and all files of their runs' stores: when written, and what."""
+    found = {}
+    for record in (folder / "records").glob("*.json"):
+        store = folder / "runs" / f"{record.stem}.zarr"
+        for path in (record, *(p for p in store.rglob("*") if p.is_file())):
+            found[path] = (path.stat().st_mtime_ns, path.read_bytes())
+    return found
+
+
+@pytest.mark.parametrize("way", ["--workers", "--scheduler"])
+def test_no_run_that_has_finished_is_computed_again(way, request, tmp_path) -> None:
+    """A worker is killed in the middle of a task: what had a record by then stays as it is."""
+    file = tmp_path / "sweep.toml"
+    file.write_text(SWEEP.format(betas=4))
+    sweep = mfpde.Sweep(file, folder=tmp_path / "out")
+    value = "2"
+    if way == "--scheduler":
+        value = request.getfixturevalue("cluster").address
+    command = ("-m", "mfpde", "sweep", str(file), "--out", str(sweep.folder))
+    with running(*command, way, value) as process:
+        lost = process_in_the_middle(sweep.folder)
+        os.kill(lost, signal.SIGSTOP)
+        finished = finished_in(sweep.folder)
+        os.kill(lost, signal.SIGKILL)
+        said, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said
+    assert {path: finished_in(sweep.folder)[path] for path in finished} == finished
+    names = sorted(run.name for run in sweep.runs)
+    assert sorted(p.name for p in (sweep.folder / "records").iterdir()) == [
+        f"{name}.json" for name in names
+    ]
+    assert sorted(p.name for p in (sweep.folder / "runs").iterdir()) == [
+        f"{name}.zarr" for name in names
+    ]
+    attempts = {r.name: tuple(r.attempts) for r in sweep.records if r is not None}
+    early = {path.stem for path in finished if path.parent.name == "records"}
+    assert early
+    assert {attempts[name] for name in early} == {("begun",)}
+    assert any(len(each) > 1 for each in attempts.values())
+
+
+def loaded() -> bool:
+    """Whether a worker has the package and the kernels of rows."""
+    module = sys.modules.get("mfpde.solver.row_steps")
+    return module is not None and bool(module.choose_steps.signatures)
+
+
+def test_workers_that_come_late_share_in_the_runs(tmp_path) -> None:
+    """A sweep that begins on a cluster without workers waits for them; they have preloaded."""
+    distributed = pytest.importorskip("distributed")
+    sweep = mfpde.Sweep(source(tmp_path / "late"))
+    with (
+        distributed.LocalCluster(
+            n_workers=0,
+            threads_per_worker=1,
+            dashboard_address=None,
+            preload=["mfpde.sweeps.worker_preload"],
+        ) as cluster,
+        distributed.Client(cluster) as client,
+        ThreadPoolExecutor() as pool,
+    ):
+        computed = pool.submit(sweep.run, scheduler=cluster.scheduler_address)
+        cluster.scale(2)
+        computed.result(PATIENCE)
+        client.wait_for_workers(2, timeout=PATIENCE)
+        before = set(client.scheduler_info()["workers"])
+        cluster.scale(3)
+        client.wait_for_workers(3, timeout=PATIENCE)
+        fresh = [one for one in client.scheduler_info()["workers"] if one not in before]
+        assert client.run(loaded, workers=fresh) == dict.fromkeys(fresh, True)
+    assert not sweep.failed
+    assert attempts_of(sweep) == [("begun",)] * 12
+
+
+def test_tasks_are_given_as_workers_take_them(tmp_path, monkeypatch) -> None:
+    """Two to each worker: the others wait for who comes."""
+
+    class Cluster:
+        status = "running"
+        given: ClassVar[list] = []
+
+        def nthreads(self):
+            return {"one": 1}
+
+        def submit(self, function, task, **options):
+            future = Future()
+            self.given.append((task, future))
+            return future
+
+    class Future:
+        status = "finished"
+        is_done = False
+
+        def add_done_callback(self, function):
+            self.told = function
+
+        def done(self):
+            return self.is_done
+
+        def result(self):
+            return []
+
+    seen = []
+
+    def wait() -> None:
+        ended = [future for _, future in cluster.given if future.is_done]
+        seen.append(len(cluster.given) - len(ended))
+        next_one = next((f for _, f in cluster.given if not f.is_done), None)
+        if next_one is not None:
+            next_one.is_done = True
+
+    monkeypatch.setattr(engines, "SECONDS_BETWEEN_LOOKS", 0.0)
+    cluster = Cluster()
+    sweep = mfpde.Sweep(source(tmp_path))
+    tasks = tasks_of(sweep.runs, sweep._folder, retry_failed=False, processes=2)
+    assert len(tasks) == 12
+    assert not list(engines.on_workers(cluster, tasks, wait))
+    assert [task for task, _ in cluster.given] == tasks
+    assert max(seen) == engines.TASKS_AT_A_WORKER
 
 
 def test_a_scheduler_that_is_lost_ends_the_sweep_with_its_reason(

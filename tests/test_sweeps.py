@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -92,6 +93,16 @@ def test_three_parts_make_the_same_summary(serial, tmp_path) -> None:
     xr.testing.assert_identical(
         numbers(sweep.summary).drop_attrs(), numbers(serial.summary).drop_attrs()
     )
+
+
+def test_the_page_of_a_sweep_has_all_its_runs(serial, tmp_path) -> None:
+    page = tmp_path / "page.html"
+    assert main(["view", str(serial.folder), "--out", str(page)]) == 0
+    held = re.search(r'id="runs">(.*?)</script>', page.read_text("utf-8"), re.S)
+    assert held is not None
+    shown = json.loads(held.group(1))["runs"]
+    assert {run["name"] for run in shown} == {run.name for run in serial.runs}
+    assert {run["parameters"]["attention.beta"] for run in shown} == {1.0, 2.0}
 
 
 def test_another_beta_is_another_run_and_what_is_there_stays(serial, tmp_path) -> None:
@@ -398,4 +409,36 @@ def test_a_notebook_shows_a_picture_beside_the_table(serial, tmp_path) -> None:
     shown = serial._repr_html_()
     assert "data:image/png;base64," in shown
     assert "12 finished" in shown
+    for name, value in {"runs": "12", "finished": "12", "to do": "0"}.items():
+        cells = rf">{name}</th><td[^>]*>{value}</td>"
+        assert re.search(cells, shown), name
     assert "data:image/png" not in mfpde.Sweep(source(tmp_path))._repr_html_()
+
+
+def test_keys_that_a_parameter_file_leaves_without_a_use_are_told(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    neurons = {"a": [[1.0, 0.0]], "omega": [[0.8, 0.0]], "activation": "relu"}
+    Path("neurons.json").write_text(json.dumps(neurons))
+    configuration = {
+        "betas": [1.0],
+        "total_time": 0.5,
+        "max_steps": 10,
+        "activation": "gelu",
+        "mlp_params_path": "neurons.json",
+        "mlp_seed": 5,
+        "num_mlp_inits": 3,
+    }
+    Path("config.json").write_text(json.dumps(configuration))
+    assert main(["import", "config.json"]) == 0
+    said = capsys.readouterr().out
+    for key in ("max_steps", "activation", "mlp_seed", "num_mlp_inits"):
+        assert f"left out: {key} = " in said, key
+    assert len(mfpde.Sweep("config.toml").runs) == 2
+    configuration |= {"activation": "ReLU", "total_time": "inf"}
+    Path("config.json").write_text(json.dumps(configuration))
+    assert main(["import", "config.json", "--overwrite"]) == 0
+    said = capsys.readouterr().out
+    assert "left out: activation" not in said
+    assert "left out: max_steps" not in said

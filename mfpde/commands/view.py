@@ -12,6 +12,7 @@ from mfpde.commands.answers import check_file_place, complain, say
 from mfpde.runs.run import Run
 from mfpde.settings.base import SettingsError
 from mfpde.storage import StoreError, load, stored_settings
+from mfpde.sweeps.record import RUNS
 from mfpde.viewer import NamedRun, write_page
 
 STORE = "*.zarr"
@@ -56,7 +57,13 @@ def _stores(places: Sequence[str]) -> list[Path]:
             # What is wrong with it, reading it says.
             found.append(path)
             continue
-        inside = sorted(store for store in path.glob(STORE) if _is_store(store))
+        # A sweep keeps its stores in a folder inside of its own.
+        inside = sorted(
+            store
+            for pattern in (STORE, f"{RUNS}/{STORE}")
+            for store in path.glob(pattern)
+            if _is_store(store)
+        )
         if not inside:
             raise SettingsError(
                 f"the folder {place} holds no stores: give a store, as in run.zarr, or a "

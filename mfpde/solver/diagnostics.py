@@ -305,12 +305,26 @@ class Recorder:
         statistics: dict[str, float | int | str],
     ) -> Run:
         """Return the record as the result of the run, which is finished."""
+        run = self.so_far(reason, final, final_time, statistics=statistics)
+        for observer in self.observers:
+            observer.finish(run)
+        return run
+
+    def so_far(
+        self,
+        reason: StopReason,
+        final: State,
+        final_time: float,
+        *,
+        statistics: dict[str, float | int | str],
+    ) -> Run:
+        """Return the record as a run that ends with this state, for this ``reason``."""
         if self.held_back:
             statistics = statistics | {HELD_BACK: self.held_back}
         names = self.rows[0].keys() if self.rows else ()
         track = None if self.tracker is None else self.tracker.track
         found = () if track is None else track.events
-        run = Run(
+        return Run(
             equation=self.equation,
             times=np.array(self.times),
             states=self.states,
@@ -325,6 +339,3 @@ class Recorder:
             quantities=self.quantities,
             layers=self.layers,
         )
-        for observer in self.observers:
-            observer.finish(run)
-        return run

@@ -76,6 +76,7 @@ class _Row:
         self.place, self.run, self.loop = place, run, run.loop
         self.conditions = run.course.conditions
         self._seconds = run.loop.seconds
+        self._counted = 0.0
         run.record.watch.begin(WAITING)
 
     def write(self, control: RowControl, row: int) -> None:
@@ -108,13 +109,18 @@ class _Row:
         known = int(control.known[row])
         loop.rates = control.rates[row, len(control.rates[row]) - known :].tolist()
 
+    def count(self, shared: float) -> None:
+        """Let the run's clocks stand at its part of the seconds that rows have shared."""
+        self.run.record.watch.add({"transport": shared - self._counted})
+        self._counted = shared
+        self.loop.seconds_before = self._seconds + shared
+        self.loop.started_at = time.monotonic()
+
     def finished(self, reason: StopReason | None, shared: float) -> EndedRun:
         """Return the run, which has ended, with its part of the seconds that rows shared."""
         loop, watch = self.loop, self.run.record.watch
         watch.end()
-        watch.add({"transport": shared})
-        loop.seconds_before = self._seconds + shared
-        loop.started_at = time.monotonic()
+        self.count(shared)
         if reason is None:
             with watch.part("transport"):
                 # Without a step yet there is nothing to judge.
@@ -201,6 +207,7 @@ class _RowsOfRuns:
                 continue
             loop = row.loop
             if is_due[number]:
+                row.count(self._shared)
                 loop.save_if_due(self._transport.flow_of(number, self._flow))
                 control.target[number] = loop.target
             reason = loop.reason_to_stop(row.conditions) if loop.rates else None

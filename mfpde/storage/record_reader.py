@@ -9,10 +9,9 @@ import math
 from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import xarray as xr
 import zarr
 from numpy.typing import NDArray
 
@@ -32,6 +31,9 @@ from mfpde.storage.growing_store import (
     record_checksum,
     summed_variables,
 )
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 PARTS = (FINAL, PARTICLES, CHECKPOINT)
 _NAMED = 3
@@ -69,6 +71,8 @@ def read_dataset(group: zarr.Group, *, skip_damaged: bool = False) -> xr.Dataset
         If a record does not match its checksum or cannot be read; the message names the
         file.
     """
+    import xarray as xr
+
     arrays = dict(_opened(group))
     sizes: dict[str, int] = {}
     for array in arrays.values():

@@ -38,10 +38,13 @@ def solved(
     )
 
 
-def prepared_anew(settings: Settings) -> PreparedRun:
+def prepared_anew(settings: Settings, observer: Observer | None = None) -> PreparedRun:
     """Prepare what ``settings`` describe, to be stored by :func:`stored_whole`."""
     return prepared(
-        settings.build_dynamics(), settings.build_start(), **settings.solve_arguments()
+        settings.build_dynamics(),
+        settings.build_start(),
+        **settings.solve_arguments(),
+        observer=observer,
     )
 
 
@@ -49,6 +52,19 @@ def stored_whole(path: str | Path, settings: Settings, run: Run) -> None:
     """Write the whole run that ``settings`` describe, in place of what is at ``path``."""
     emptied(Path(path))
     _writer(path, settings).save_all(run)
+
+
+def stored_so_far(
+    path: str | Path, settings: Settings, run: Run, checkpoint: Checkpoint
+) -> None:
+    """Write what was saved of a run that goes on, in place of what is at ``path``.
+
+    With the ``checkpoint``, taken at its last save, it can be resumed from there.
+    """
+    emptied(Path(path))
+    writer = _writer(path, settings)
+    writer.save_states(run)
+    writer.keep(checkpoint)
 
 
 def _writer(path: str | Path, settings: Settings) -> RunWriter:

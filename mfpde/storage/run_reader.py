@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 import zarr
 
 from mfpde.geometry import Geometry
@@ -59,6 +58,9 @@ from mfpde.storage.state_record import (
     stored_states,
 )
 from mfpde.storage.track_record import stored_events, stored_track
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def load(
@@ -210,6 +212,8 @@ def open_dataset(path: str | Path, *, group: str | None = None) -> xr.Dataset:
     A store that was left in the middle of a save is cut to its complete records (and
     read into memory); plain ``xarray.open_zarr`` refuses it.
     """
+    import xarray as xr
+
     stored = opened_group(path, group)
     lengths = {
         (dimension, size)

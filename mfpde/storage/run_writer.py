@@ -248,6 +248,11 @@ class RunWriter(Observer):
 
     def save_all(self, run: Run) -> None:
         """Write all that was saved of a run, and its end, into a store without records."""
+        self.save_states(run)
+        self.finish(run)
+
+    def save_states(self, run: Run) -> None:
+        """Write all that was saved of a run into a store without records."""
         self.begin(run.quantities)
         track = run.track
         at = {} if track is None else {t: i for i, t in enumerate(track.times.tolist())}
@@ -261,7 +266,6 @@ class RunWriter(Observer):
             self._records.append_all(run.times.tolist(), records)
         for refinement in run.refinements:
             self.refined(refinement)
-        self.finish(run)
 
     def follow(self, track: Tracker | Track, index: int = -1) -> None:
         """Add the tracked atoms of a save, by default the last one, to the next record."""

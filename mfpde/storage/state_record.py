@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, read_only
@@ -24,6 +23,9 @@ from mfpde.runs.run import Quantity
 from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
 from mfpde.storage.growing_store import CHECKSUM, TIME, Variable
 from mfpde.storage.track_record import TRACK_VARIABLES
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 ATOM_VARIABLES = ("atom_points", "atom_masses", "atom_covariances")
 STATE_VARIABLES = ("density", *ATOM_VARIABLES)

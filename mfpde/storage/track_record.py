@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, read_only
 from mfpde.measures.events import Event
 from mfpde.storage.growing_store import TIME, Variable
 from mfpde.tracking import Junction, SeenAtoms, Track
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 TRACKED_ATOMS = (
     "tracked_points",

@@ -2,7 +2,8 @@
 
 Each has its own store, record and end, as if it were computed alone; what is odd about one (a
 warning, an error, settings that have to go alone) is left to the run alone.  A run is
-stored as a whole once it has ended: the process that is killed before leaves nothing of it.
+stored as a whole as soon as it has ended; of one that goes on for longer the process that is
+killed leaves a checkpoint (:mod:`mfpde.sweeps.keeping`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from mfpde.solver.together import advanced_together, kind_of_run
 from mfpde.storage.claim import release
 from mfpde.storage.resumption import prepared_anew, stored_whole
 from mfpde.sweeps.execution import Outcome, TakenRun, Task, taken_up
+from mfpde.sweeps.keeping import Keeper, Pace
 
 
 class _Ready(NamedTuple):
@@ -46,6 +48,7 @@ def execute(task: Task) -> list[Outcome]:
     outcomes: list[Outcome] = []
     alone: list[TakenRun] = []
     groups: dict[Hashable, list[_Ready]] = {}
+    pace = Pace()
     with ExitStack() as claims:
         for run in task.runs:
             taken = taken_up(run, task.folder, retry_failed=task.retry_failed)
@@ -53,7 +56,7 @@ def execute(task: Task) -> list[Outcome]:
                 outcomes.append(taken)
                 continue
             claims.callback(release, taken.store)
-            ready = _ready(taken) if len(task.runs) > 1 else None
+            ready = _ready(taken, pace) if len(task.runs) > 1 else None
             kind = None if ready is None else kind_of_run(ready.prepared)
             if ready is None or kind is None:
                 alone.append(taken)
@@ -67,7 +70,7 @@ def execute(task: Task) -> list[Outcome]:
     return outcomes
 
 
-def _ready(taken: TakenRun) -> _Ready | None:
+def _ready(taken: TakenRun, pace: Pace) -> _Ready | None:
     """Prepare a run from its start; None if it goes on from elsewhere, or something is odd."""
     if taken.attempt != "begun":
         return None
@@ -75,7 +78,9 @@ def _ready(taken: TakenRun) -> _Ready | None:
         warnings.simplefilter("error")
         try:
             settings = taken.run.built()
-            return _Ready(taken, settings, prepared_anew(settings))
+            keeper = Keeper(taken.store, settings, pace)
+            keeper.prepared = prepared_anew(settings, keeper)
+            return _Ready(taken, settings, keeper.prepared)
         # Alone it is recorded as what it is.
         except Exception:
             return None

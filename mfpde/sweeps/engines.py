@@ -9,8 +9,10 @@ but the time since the last checkpoint: its runs are given to others.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +30,9 @@ MOST_LOST_WORKERS = 5
 """A task whose workers are lost more often is what kills them."""
 SECONDS_TO_CONNECT = 20
 SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_BETWEEN_COUNTS = 1.0
+TASKS_AT_A_WORKER = 2
+"""Tasks that a worker of a cluster has at a time: the one that it computes, and the next."""
 _ONE_TASK_OF_A_PROCESS = threading.Lock()
 REMEDY = "pip install 'mfpde[sweeps]'"
 
@@ -62,7 +67,10 @@ def workers_of(address: str) -> Iterator[Client]:
 
 
 def on_workers(client: Client, tasks: Sequence[Task], wait: Wait) -> Iterator[Outcome]:
-    """Compute tasks on the workers of ``client``; a lost worker's are given to others.
+    """Compute tasks, in order, on the workers of ``client``; a lost worker's are given to others.
+
+    Each worker has two at a time, so that it need not wait for the next one, and a worker that
+    comes late finds what the others have not been given.
 
     Raises
     ------
@@ -77,28 +85,65 @@ def on_workers(client: Client, tasks: Sequence[Task], wait: Wait) -> Iterator[Ou
         future.add_done_callback(lambda _: some_ended.set())
         return future
 
-    waiting = {submitted(task, 0): (task, 0) for task in tasks}
-    while waiting:
+    waiting = deque((task, 0) for task in tasks)
+    given: dict[Any, tuple[Task, int]] = {}
+    there = _WorkersThere(client)
+    while waiting or given:
+        while waiting and len(given) < TASKS_AT_A_WORKER * max(there.count(), 1):
+            task, lost = waiting.popleft()
+            given[submitted(task, lost)] = (task, lost)
         some_ended.wait(SECONDS_BETWEEN_LOOKS)
         some_ended.clear()
         if client.status == "closed":
             raise ConnectionError(
                 "the Dask scheduler is lost; what is done is kept, and the same sweep goes on"
             )
-        for future in [future for future in waiting if future.done()]:
-            task, lost = waiting.pop(future)
+        for future in [future for future in given if future.done()]:
+            task, lost = given.pop(future)
             if future.status == "finished":
                 yield from future.result()
             elif lost < MOST_LOST_WORKERS and _is_loss(future):
-                waiting[submitted(task, lost + 1)] = (task, lost + 1)
+                waiting.appendleft((task, lost + 1))
             else:
                 yield from given_up(task, _reason(future))
         wait()
 
 
+class _WorkersThere:
+    """How many workers a cluster has, asked for now and then."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._count, self._asked_at = 0, -math.inf
+
+    def count(self) -> int:
+        """Return their number, as it was a moment ago."""
+        if time.monotonic() > self._asked_at + SECONDS_BETWEEN_COUNTS:
+            # A scheduler that is lost is found by the client's status.
+            with contextlib.suppress(OSError):
+                self._count = number_of_workers(self._client)
+            self._asked_at = time.monotonic()
+        return self._count
+
+
+def number_of_workers(client: Client) -> int:
+    """Return how many workers the cluster of ``client`` has at present."""
+    threads: Any = client.nthreads()  # type: ignore[no-untyped-call]
+    return len(threads)
+
+
 def _executed_alone(task: Task) -> list[Outcome]:
-    """Compute a task while no other thread of the worker does: warnings are one process's."""
+    """Compute a task while no other thread of the worker does: warnings are one process's.
+
+    Parallel kernels take the threads that the worker was given.
+    """
+    import numba
+    from distributed import get_worker
+
+    worker: Any = get_worker()
+    most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     with _ONE_TASK_OF_A_PROCESS:
+        numba.set_num_threads(min(worker.state.nthreads, most))
         return execute(task)
 
 

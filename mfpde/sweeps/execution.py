@@ -2,14 +2,15 @@
 
 A run is computed by the process that holds the lock of its store, so never by two at a time;
 a process that is killed leaves the lock, and its run goes on from the last checkpoint.  Runs on
-small circles are computed together (:mod:`mfpde.sweeps.batches`); each is stored when it has
-ended, and one that has not by then begins again.
+small circles are computed together (:mod:`mfpde.sweeps.batches`); each is stored as soon as it
+has ended, or goes on from a checkpoint that is seconds old; one that has none begins again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -40,8 +41,11 @@ LARGEST_CIRCLE_TOGETHER = 1024
 """Cells up to which runs are computed together: on more the calls that they share cost little."""
 FEWEST_TOGETHER = 4
 MOST_TOGETHER = 64
+MOST_TOGETHER_OF_SEVERAL = 16
+"""The same where several processes share the runs: few are lost with one of them, and one that
+comes late still finds some. With stores and summaries 16 cost what 64 do."""
 TASKS_OF_A_PROCESS = 2
-"""Tasks of each of several processes, which end at about the same time so."""
+"""Tasks of each of several processes at least, which end at about the same time so."""
 
 
 class Outcome(NamedTuple):
@@ -73,22 +77,60 @@ def tasks_of(
 ) -> list[Task]:
     """Return the tasks by which ``processes`` compute the ``pending`` runs.
 
-    Runs on equal small circles are in tasks of up to 64, as many as give each process several;
-    every other run is a task of its own.
+    Runs on equal small circles are in tasks of up to 64, or 16 and fewer for several processes,
+    so that each has several; every other run is a task of its own.  Several processes begin with
+    what takes longest, as far as grids and times tell.
     """
     alike: dict[str, list[PlannedRun]] = {}
     for run in pending:
         alike.setdefault(_circle_of(run) or run.name, []).append(run)
     tasks = []
     for runs in alike.values():
-        share = -(-len(runs) // (processes * TASKS_OF_A_PROCESS))
-        most = MOST_TOGETHER if processes == 1 else min(share, MOST_TOGETHER)
-        size = most if min(most, len(runs)) >= FEWEST_TOGETHER else 1
-        tasks += [
-            Task(tuple(runs[first : first + size]), folder, retry_failed)
-            for first in range(0, len(runs), size)
-        ]
+        first = 0
+        for size in _sizes(len(runs), processes):
+            several = tuple(runs[first : first + size])
+            tasks.append(Task(several, folder, retry_failed))
+            first += size
+    if processes > 1:
+        tasks.sort(key=lambda task: -_expected_work(task.runs[0]))
     return tasks
+
+
+def _sizes(count: int, processes: int) -> list[int]:
+    """Numbers of the runs that are computed together, of so many that can be.
+
+    For several processes they become smaller, so that all end at about the same time.
+    """
+
+    def share(left: int) -> int:
+        return -(-left // (processes * TASKS_OF_A_PROCESS))
+
+    if processes == 1:
+        whole, rest = divmod(count, MOST_TOGETHER)
+        sizes = [MOST_TOGETHER] * whole + [rest] * (rest > 0)
+        return sizes if count >= FEWEST_TOGETHER else [1] * count
+    if share(count) < FEWEST_TOGETHER:
+        return [1] * count
+    sizes, left = [], count
+    while left:
+        size = min(max(share(left), FEWEST_TOGETHER), MOST_TOGETHER_OF_SEVERAL)
+        sizes.append(size if left - size >= FEWEST_TOGETHER else left)
+        left -= sizes[-1]
+    return sizes
+
+
+def _expected_work(run: PlannedRun) -> float:
+    """How long a run takes beside others, roughly: its grid's size by the time that it spans."""
+    settings = json.loads(run.settings)
+    sizes = [
+        value
+        for name, value in settings["geometry"].items()
+        if isinstance(value, int) and name != "dimension"
+    ]
+    end = (settings.get("solve") or {}).get("t_end")
+    durations = [layer.get("duration", 1.0) for layer in settings.get("layers") or ()]
+    span = end if isinstance(end, int | float) else sum(durations) or 1.0
+    return math.prod(sizes) * float(span)
 
 
 def _circle_of(run: PlannedRun) -> str | None:

@@ -75,6 +75,15 @@ OTHERS: Mapping[str, str] = {
     "sphere_gif_rotations": _PICTURES,
 }
 """The keys that mean nothing to a density, and why."""
+DRAWN = (
+    "num_mlp_inits",
+    "mlp_units",
+    "mlp_scale",
+    "mlp_scale_mode",
+    "mlp_seed",
+    "gradient_MLP",
+)
+"""The keys that say how neurons are drawn."""
 GRIDS = {2: 'kind = "circle"\ncells = 512', 3: 'kind = "sphere"\nnlat = 64'}
 STEADY = 1e-8
 SAVES_TO_INFINITY = 100
@@ -157,6 +166,7 @@ class _Converted:
             for key, text in zip(given, listed, strict=True)
             if key in unknown
         ]
+        lines += self._not_needed(given)
         lines += [f"changed: {note}" for note in self.notes]
         lines.append(
             f"chosen here: the grid ({GRIDS[self.dimension]!r}); refine it as you need".replace(
@@ -169,6 +179,39 @@ class _Converted:
             "\n".join(head) + "\n\n" + "\n\n".join(sections) + "\n", tuple(lines)
         )
 
+    def _not_needed(self, given: Mapping[str, Any]) -> list[str]:
+        """Return a line for each key that others of this configuration leave without a use."""
+        unused: dict[str, str] = {}
+        if self._file:
+            unused = dict.fromkeys(DRAWN, "the neurons are those of mlp_params_path")
+            wanted = str(given.get("activation", "")).strip().lower()
+            if wanted not in {"", *self._activations}:
+                unused["activation"] = (
+                    f"mlp_params_path says {' and '.join(sorted(self._activations))}"
+                )
+        if not self._is_endless:
+            unused["max_steps"] = "total_time ends the runs"
+        return [
+            f"left out: {key} = {json.dumps(value)}: {unused[key]}"
+            for key, value in given.items()
+            if key in unused
+        ]
+
+    @property
+    def _file(self) -> str:
+        """The parameter file, or nothing."""
+        return str(self.values["mlp_params_path"] or "")
+
+    @property
+    def _activations(self) -> set[str]:
+        return {one.activation for one in self.neurons}
+
+    @property
+    def _is_endless(self) -> bool:
+        total = self.values["total_time"]
+        is_word = isinstance(total, str) and total.strip().lower() in _INFINITE
+        return is_word or total == math.inf
+
     def _cases(self) -> list[str]:
         """Return the perceptrons, and the run without one that the code makes beside them."""
         return [
@@ -180,8 +223,8 @@ class _Converted:
         values = self.values
         activation = str(values["activation"]).strip().lower()
         choice("activation", activation, ("relu", "gelu"))
-        if values["mlp_params_path"] not in (None, ""):
-            path = Path(str(values["mlp_params_path"])).expanduser()
+        if self._file:
+            path = Path(self._file).expanduser()
             return read_neurons(beside / path, self.dimension, activation)
         units = values["mlp_units"]
         units = (
@@ -215,11 +258,8 @@ class _Converted:
             f"dt = {self.step:g}: the step follows a tolerance here (solve.rtol); it turns "
             "numbers of steps into times"
         )
-        total = self.values["total_time"]
-        if isinstance(total, str) and total.strip().lower() in _INFINITE:
-            total = math.inf
-        if total != math.inf:
-            end = real_number("total_time", total, above=0.0)
+        if not self._is_endless:
+            end = real_number("total_time", self.values["total_time"], above=0.0)
             return f"[solve]\nt_end = {end!r}\nsave_every = {min(interval, end)!r}"
         most = whole_number("max_steps", self.values["max_steps"], at_least=1)
         end = most * self.step

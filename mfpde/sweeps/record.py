@@ -22,6 +22,8 @@ from typing import Any, Literal, NamedTuple
 
 RunState = Literal["finished", "failed"]
 SUMMARY = "summary.nc"
+RUNS = "runs"
+"""The folder of the stores, in that of the sweep."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class SweepFolder:
 
     def store(self, name: str) -> Path:
         """Return the path of the store of the run ``name``."""
-        return self.path / "runs" / f"{name}.zarr"
+        return self.path / RUNS / f"{name}.zarr"
 
     def record(self, name: str) -> RunRecord | None:
         """Return the record of the run ``name``, or None while it has not ended."""

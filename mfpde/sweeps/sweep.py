@@ -5,33 +5,27 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mfpde.arrays import LARGEST_COUNT, shown, whole_number
 from mfpde.notebook import Printed
 from mfpde.runs.run import Run
 from mfpde.settings.base import SettingsError
 from mfpde.storage import load
-from mfpde.sweeps.engines import (
-    Wait,
-    in_this_process,
-    on_workers,
-    workers_of,
-)
-from mfpde.sweeps.execution import Outcome, Task, tasks_of
+from mfpde.sweeps.chosen_engine import Engine, engine_of
+from mfpde.sweeps.engines import Wait
+from mfpde.sweeps.execution import tasks_of
 from mfpde.sweeps.plan import PlannedRun, planned
 from mfpde.sweeps.progress import SweepProgress, sweep_shown
 from mfpde.sweeps.record import RunRecord, SweepFolder, replaced
 from mfpde.sweeps.table import dataset_of, write_table
-from mfpde.sweeps.workers import Workers
 
 if TYPE_CHECKING:
     import xarray as xr
-    from distributed import Client
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -157,7 +151,7 @@ class Sweep(Printed):
             if progress and pending:
                 wait = stack.enter_context(sweep_shown(shown_progress))
             try:
-                with self._engine(workers, scheduler, len(pending)) as engine:
+                with engine_of(workers, scheduler, len(pending)) as engine:
                     self._computed(engine, pending, retry_failed, shown_progress, wait)
             finally:
                 write_table(self.plan)
@@ -257,6 +251,21 @@ class Sweep(Printed):
         y = column_named(whole, quantity)
         return plot_sweep(finished, y, x, parameters=self.plan.parameters, ax=ax)
 
+    @property
+    def facts(self) -> dict[str, str]:
+        """How many runs there are and have ended, over what, and where they are."""
+        records = self.records
+        failed = len(self.failed)
+        finished = sum(r is not None and r.state == "finished" for r in records)
+        return {
+            "runs": str(len(self.runs)),
+            "over": ", ".join(self.plan.parameters) or "nothing",
+            "finished": str(finished),
+            "failed": str(failed),
+            "to do": str(len(records) - finished - failed),
+            "folder": str(self.folder),
+        }
+
     def _repr_html_(self) -> str:
         from mfpde.sweeps import picture  # noqa: F401 - it registers the small picture
 
@@ -280,19 +289,6 @@ class Sweep(Printed):
             first = next(r.notes[0] for r in records if r is not None and r.notes)
             lines.append(f"{noted} runs with a warning, the first: {first}")
         return "\n".join(lines)
-
-    @contextmanager
-    def _engine(
-        self, workers: int, scheduler: str | None, pending: int
-    ) -> Iterator[Engine]:
-        if scheduler is not None and pending:
-            with workers_of(scheduler) as client:
-                yield _engine_of(client)
-        elif workers > 1 and pending:
-            with Workers(min(workers, pending)) as processes:
-                yield Engine(processes.computed, workers)
-        else:
-            yield Engine(in_this_process, 1)
 
     def _computed(
         self,
@@ -323,19 +319,6 @@ class Sweep(Printed):
                 return
             pending = elsewhere
             time.sleep(0.5)
-
-
-class Engine(NamedTuple):
-    """What computes tasks, and by how many processes."""
-
-    computed: Callable[[Sequence[Task], Wait], Iterator[Outcome]]
-    processes: int
-
-
-def _engine_of(client: Client) -> Engine:
-    threads: Any = client.nthreads
-    processes = max(len(threads()), 1)
-    return Engine(lambda tasks, wait: on_workers(client, tasks, wait), processes)
 
 
 def _is_pending(record: RunRecord | None, retry_failed: bool) -> bool:

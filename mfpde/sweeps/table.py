@@ -8,10 +8,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from mfpde.settings.base import SettingsError
 from mfpde.settings.overrides import ABSENT
@@ -20,6 +19,9 @@ from mfpde.storage.growing_store import StoreError
 from mfpde.sweeps.plan import Plan
 from mfpde.sweeps.record import SUMMARY, RunRecord, SweepFolder
 from mfpde.version import __version__
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 RUN = "run"
 PENDING = "pending"
@@ -67,6 +69,8 @@ def dataset_of(plan: Plan, records: Sequence[RunRecord | None]) -> xr.Dataset:
         (``"finished"``, ``"failed"``, ``"pending"``), ``error``, and all numbers of the runs,
         NaN where there are none.
     """
+    import xarray as xr
+
     summaries = [{} if one is None else one.summary for one in records]
     variables: dict[str, Any] = {
         "state": (RUN, [PENDING if one is None else one.state for one in records]),
