@@ -3,9 +3,9 @@
     python benchmarks/bench.py [--only PART ...] [--quick] [--folder FOLDER]
 
 Each part runs in a process of its own.  Prints each figure as it is found, and writes
-``results.json`` and ``results.md`` after each part; a part that fails is a row that says why,
-the others go on, and the exit code is 3.  With ``--quick`` each part does its smallest problem,
-to see that it runs.
+``results.json`` and ``results.md`` after each part, where parts that are not measured stay as they
+were; a part that fails is a row that says why, the others go on, and the exit code is 3.  With
+``--quick`` each part does its smallest problem, to see that it runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import growth
 import scale
 import sphere_step
 import transport_suite
-from results_table import Row, in_turns, write_json, write_table
+from results_table import Row, in_turns, read_json, write_json, write_table
 
 from mfpde import Sphere
 
@@ -90,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for row in PARTS[given.rows_of](quick=given.quick):
             print(ROW + json.dumps(row), flush=True)
         return 0
+    older = read_json(given.folder / "results.json")
     found, failed = [], []
     for name in given.only:
         for row in measured(name, quick=given.quick):
@@ -97,8 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(name, *row.cells(), sep="  ", flush=True)
             if row.unit == FAILED:
                 failed.append(name)
-        write_json(found, given.folder / "results.json")
-        write_table(found, given.folder / "results.md")
+        parts = {row.part for row in found}
+        rows = [*found, *(row for row in older if row.part not in parts)]
+        write_json(rows, given.folder / "results.json")
+        write_table(rows, given.folder / "results.md")
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     return 3 if failed else 0

@@ -92,6 +92,22 @@ def write_json(rows: list[Row], path: Path) -> None:
     path.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
 
 
+def read_json(path: Path) -> list[Row]:
+    """Read the rows that :func:`write_json` wrote; none if there is no such file."""
+    if not path.exists():
+        return []
+    rows = []
+    for entry in json.loads(path.read_text(encoding="utf-8")):
+        known = {name: entry[name] for name in Row._fields}
+        # A number that JSON cannot hold: a ratio to what was never reached, or no spread.
+        infinite = {"value": np.inf, "spread": np.nan}
+        known |= {
+            name: value for name, value in infinite.items() if known[name] is None
+        }
+        rows.append(Row(**known))
+    return rows
+
+
 def write_table(rows: list[Row], path: Path) -> None:
     """Write all rows as Markdown, a table for each part."""
     lines = ["# What was measured", ""]

@@ -30,6 +30,24 @@ def test_each_row_is_printed_and_written(scripts, tmp_path, capsys):
         assert f"| {row['what']} |" in table
 
 
+def test_parts_that_were_not_measured_stay(scripts, tmp_path):
+    from results_table import Row, read_json, write_json
+
+    older = [
+        Row("Peers", "never reached", np.inf, target=1.0, at_least=True),
+        Row("Growth", "a size of before", 2.0, spread=0.1, remark="3 ms"),
+    ]
+    write_json(older, tmp_path / "results.json")
+    assert str(read_json(tmp_path / "results.json")) == str(older)
+    import bench
+
+    bench.main(["--quick", "--only", "growth", "--folder", str(tmp_path)])
+    rows = read_json(tmp_path / "results.json")
+    assert [row.part for row in rows] == ["Growth", "Growth", "Peers"]
+    assert "a size of before" not in {row.what for row in rows}
+    assert "## Peers" in (tmp_path / "results.md").read_text()
+
+
 def test_a_part_that_fails_is_told_and_the_others_go_on(
     scripts, tmp_path, monkeypatch, capsys
 ):
