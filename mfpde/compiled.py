@@ -242,6 +242,10 @@ def compiled_sum(function: Function) -> Function:
     """Compile ``function`` so that its sums may be taken in any order, hence vectorised.
 
     The result is the same on every run; sums that conserve mass may not be taken so.
+
+    ``function`` must do without array methods such as ``sum`` and without products of complex
+    numbers: numba compiles what is behind them once, with the freedom of whichever kernel asks
+    first, so that last bits would depend on the order in which kernels are compiled.
     """
     return _kernel(function, fastmath={"reassoc", "contract"}, nogil=True)
 

@@ -1,7 +1,10 @@
 """Kernels that are parts of others: nothing of their own, the same numbers, the same errors."""
 
 import gc
+import os
 import pickle
+import subprocess
+import sys
 
 import numba
 import numpy as np
@@ -86,3 +89,58 @@ def test_a_numba_without_parts_compiles_kernels_whole(monkeypatch):
 
     assert type(compiled(doubled)) is not type(twice)
     assert compiled(doubled)(1.5) == 3.0
+
+
+WITH_FREEDOM = """
+import numpy as np
+from numba.core import base, event
+from numba.core.targetconfig import ConfigStack
+
+shared = []
+compiled_by_numba = base.BaseContext._compile_subroutine_no_cache
+
+
+def watched(context, builder, implementation, *arguments, **options):
+    is_memory = "allocator" in implementation.__qualname__
+    if ConfigStack().top().fastmath and not is_memory:
+        shared.append(implementation.__qualname__)
+    return compiled_by_numba(context, builder, implementation, *arguments, **options)
+
+
+class Watch(event.Listener):
+    def on_start(self, event):
+        dispatcher = event.data["dispatcher"]
+        if dispatcher.py_func.__module__.startswith("numba.np.arraymath"):
+            shared.append(dispatcher.py_func.__qualname__)
+
+    def on_end(self, event):
+        pass
+
+
+base.BaseContext._compile_subroutine_no_cache = watched
+event.register("numba:compile", Watch())
+
+from mfpde.geometry import fourier_sums, harmonics
+from mfpde.solver.time_stepping import StepMoments, moment_norms
+
+moments = [np.ones(9) * (1 + k + 2j) for k in range(4)]
+moment_norms(np.ones(9), StepMoments(*moments), 0.1)
+fourier_sums.moments_of_atoms(np.eye(2), np.ones(2), 4)
+fourier_sums.field_at_points(np.ones(5) + 0j, np.eye(2))
+factors = harmonics.recurrence(4)
+sums = harmonics.moments_of_atoms(np.eye(3), np.ones(3), factors, 4)
+harmonics.field_at_points(sums, np.eye(3), factors, 4)
+print(shared)
+"""
+
+
+def test_what_numba_shares_among_kernels_has_no_freedom_of_theirs(tmp_path):
+    """Else last bits would depend on the order in which kernels are compiled."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITH_FREEDOM],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[]\n"

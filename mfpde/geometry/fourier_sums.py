@@ -45,7 +45,10 @@ def moments_of_atoms(
     wave_real = masses.copy()
     wave_imag = np.zeros(n)
     result = np.empty(degree + 1, dtype=np.complex128)
-    result[0] = masses.sum()
+    total = 0.0
+    for p in range(n):
+        total += masses[p]
+    result[0] = total
     for k in range(1, degree + 1):
         total_real = total_imag = 0.0
         for p in range(n):

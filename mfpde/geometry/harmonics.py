@@ -60,7 +60,11 @@ def moments_of_atoms(
     last = np.empty(n)
     k = 0
     for m in range(degree + 1):
-        result[k] = start[k] * complex(wave_real.sum(), wave_imag.sum())
+        real = imag = 0.0
+        for p in range(n):
+            real += wave_real[p]
+            imag += wave_imag[p]
+        result[k] = complex(start[k] * real, start[k] * imag)
         q[:] = start[k]
         last[:] = 0.0
         k += 1

@@ -92,12 +92,16 @@ def moment_norms(
     state, start, new, missed = moments
     error = transported = diffused = 0.0
     for k in range(len(weights)):
-        weight = weights[k] ** 2
-        by_diffusion = (start[k] - state[k]) * (2.0 / step)
-        by_transport = (new[k] - state[k]) / step - by_diffusion
-        error += weight * (missed[k].real ** 2 + missed[k].imag ** 2)
-        transported += weight * (by_transport.real**2 + by_transport.imag**2)
-        diffused += weight * (by_diffusion.real**2 + by_diffusion.imag**2)
+        weight = weights[k] * weights[k]
+        before, after, now = start[k], new[k], state[k]
+        real = (before.real - now.real) * (2.0 / step)
+        imag = (before.imag - now.imag) * (2.0 / step)
+        diffused += weight * (real * real + imag * imag)
+        real = (after.real - now.real) / step - real
+        imag = (after.imag - now.imag) / step - imag
+        transported += weight * (real * real + imag * imag)
+        real, imag = missed[k].real, missed[k].imag
+        error += weight * (real * real + imag * imag)
     return np.sqrt(error), np.sqrt(transported), np.sqrt(diffused)
 
 
