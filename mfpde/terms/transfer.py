@@ -20,6 +20,7 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled_sum
 from mfpde.geometry import Geometry
+from mfpde.geometry.real_parts import RealParts
 from mfpde.terms.funk_hecke import band_limit
 from mfpde.terms.head import Head
 from mfpde.terms.interaction import RESOLVED_TOLERANCE
@@ -29,59 +30,6 @@ LARGEST_LOST = 11.0
 RESOLVED = 1e-13
 GROWTH = 1.3
 NEGLIGIBLE = 1e-15
-
-
-@dataclass(frozen=True, eq=False)
-class RealParts:
-    """The real numbers in the moments of a grid up to ``degree``, and their degrees.
-
-    ``places`` are those of the numbers in the array of moments read as pairs of floats;
-    ``weights`` make the integral of a field against a measure the sum of products.
-    """
-
-    degree: int
-    size: int
-    places: IntArray
-    degrees: IntArray
-    weights: FloatArray
-
-    @classmethod
-    def of(cls, geometry: Geometry, degree: int) -> RealParts:
-        """The real numbers in the moments of ``geometry``."""
-        degrees = geometry.degrees(degree)
-        count = len(degrees)
-        weights, unit = np.empty(count), np.zeros(count, dtype=np.complex128)
-        for k in range(count):
-            unit[k] = 1.0
-            weights[k] = geometry.pairing(unit, unit)
-            unit[k] = 0.0
-        # A moment that counts once is real.
-        is_real = weights == 1.0
-        places = np.sort(
-            np.concatenate([2 * np.arange(count), 2 * np.nonzero(~is_real)[0] + 1])
-        )
-        owners = places // 2
-        return cls(degree, count, places, degrees[owners], weights[owners])
-
-    @cached_property
-    def by_parity(self) -> tuple[IntArray, IntArray]:
-        """The real numbers of even degree, and of odd degree, each in the order of degrees."""
-        even, odd = (np.nonzero(self.degrees % 2 == parity)[0] for parity in (0, 1))
-        return self._by_degree(even), self._by_degree(odd)
-
-    @cached_property
-    def places_by_parity(self) -> tuple[IntArray, IntArray]:
-        """The places of :attr:`by_parity`."""
-        even, odd = self.by_parity
-        return self.places[even], self.places[odd]
-
-    def _by_degree(self, numbers: IntArray) -> IntArray:
-        return numbers[np.argsort(self.degrees[numbers], kind="stable")]
-
-    def taken(self, moments: ComplexArray) -> FloatArray:
-        """The real numbers (..., n) in ``moments`` (..., size)."""
-        flat = np.ascontiguousarray(moments).view(np.float64)
-        return np.asarray(flat[..., self.places])
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from scipy.special import roots_legendre
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled_sum
+from mfpde.geometry.real_parts import RealParts
 from mfpde.geometry.sphere import MINIMUM_RINGS, Sphere
-from mfpde.terms.transfer import RealParts
 
 KEPT_DEGREE = 8
 """Degree up to which a density is given moments."""
