@@ -3,8 +3,7 @@
 Results know their words and numbers; pictures and datasets are made in layers above them, and
 so are runs from their stores.  So the package names, where it gathers its parts
 (``mfpde/__init__``), the functions that make them; their modules are loaded when the first is
-asked for.  Bars of progress are those of
-rich, drawn into the cell, which needs no widgets.
+asked for.  Bars of progress are those of rich, drawn into the cell, which needs no widgets.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ _MAKERS: dict[str, Callable[[Any], Any]] = {}
 
 
 def let_make(what: str, maker: Callable[[Any], Any]) -> None:
-    """Let ``maker``, of a layer above, make the picture or the dataset of a result, ..."""
+    """Let ``maker``, of a layer above, make ``what`` is named above of a result or a path."""
     _MAKERS[what] = maker
 
 
 def made(what: str, result: object) -> Any:
-    """Return what a layer above makes of a result; None if nothing does."""
+    """Return what a layer above makes of a result, or a path; None if nothing does."""
     return _MAKERS[what](result) if what in _MAKERS else None
 
 

@@ -53,7 +53,7 @@ def stationary_density(
     ------
     ValueError
         Without diffusion; for atoms, softmax, vector weights, a potential, or a grid that does
-        not resolve the kernel, or is of another kind.
+        not resolve the kernel.
     """
     if not equation.diffusion > 0:
         raise ValueError(

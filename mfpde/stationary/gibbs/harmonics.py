@@ -22,8 +22,8 @@ import numpy as np
 from scipy.special import roots_legendre
 
 from mfpde.arrays import FloatArray, IntArray, read_only
-from mfpde.geometry import Circle, Geometry, Sphere, Zonal
-from mfpde.geometry.spherical_transform import degrees_and_orders
+from mfpde.geometry import Geometry, Zonal
+from mfpde.geometry.real_parts import RealParts
 from mfpde.geometry.zonal_fields import zonal_harmonics
 
 NODES_PER_BAND = 6
@@ -125,45 +125,18 @@ class TransformedHarmonics(Harmonics):
 
 
 @singledispatch
-def _orders(geometry: Geometry, degree: int) -> IntArray:
-    """Order of each coefficient of moments up to ``degree``: it is real where that is 0.
-
-    Raises
-    ------
-    ValueError
-        If the geometry is no Circle, Sphere or Zonal grid.
-    """
-    del degree
-    raise ValueError(
-        f"atoms: a density on {geometry!r}; it must be on a Circle, a Sphere or a Zonal "
-        "grid"
-    )
-
-
-@_orders.register
-def _(geometry: Circle, degree: int) -> IntArray:
-    return geometry.degrees(degree)
-
-
-@_orders.register
-def _(geometry: Sphere, degree: int) -> IntArray:
-    del geometry
-    return degrees_and_orders(degree)[1]
-
-
-@singledispatch
 def _harmonics(geometry: Geometry, degree: int) -> Harmonics:
-    orders, degrees = _orders(geometry, degree), geometry.degrees(degree)
-    is_kept = np.stack([degrees > 0, (degrees > 0) & (orders > 0)], axis=1)
-    places = np.flatnonzero(is_kept)
+    parts = RealParts.of(geometry, degree)
+    is_kept = parts.degrees > 0
+    places = parts.places[is_kept]
     found = TransformedHarmonics(
-        degrees=np.repeat(degrees, 2)[places],
+        degrees=parts.degrees[is_kept],
         points=geometry.points.reshape(-1, geometry.dimension),
         shares=read_only((geometry.areas / geometry.areas.sum()).ravel()),
         geometry=geometry,
         degree=degree,
         places=places,
-        scales=np.where(np.repeat(orders, 2)[places] == 0, 1.0, np.sqrt(2.0)),
+        scales=np.sqrt(parts.weights[is_kept]),
     )
     is_small = len(found.shares) * len(places) <= LARGEST_TABLE
     return found.tabulated() if is_small else found
@@ -188,11 +161,5 @@ def _(geometry: Zonal, degree: int) -> Harmonics:
 
 @lru_cache(maxsize=4)
 def harmonics_on(geometry: Geometry, degree: int) -> Harmonics:
-    """Harmonics of degree 1..``degree`` on a grid, without constants.
-
-    Raises
-    ------
-    ValueError
-        If the geometry is no Circle, Sphere or Zonal grid.
-    """
+    """Harmonics of degree 1..``degree`` on a grid, without constants."""
     return _harmonics(geometry, degree)
