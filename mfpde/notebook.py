@@ -27,7 +27,7 @@ _MAKERS: dict[str, Callable[[Any], Any]] = {}
 
 
 def let_make(what: str, maker: Callable[[Any], Any]) -> None:
-    """Let ``maker``, of a layer above, make ``what`` is named above of a result or a path."""
+    """Let ``maker``, of a layer above, make ``what``: one of the words above."""
     _MAKERS[what] = maker
 
 
