@@ -434,9 +434,16 @@ PROTECTIONS = (
     Protection(
         "signals: SIGTERM outside of a run",
         _COMMANDS,
-        "        with ended_by_sigterm():\n",
+        "        with ended_by_signals():\n",
         "        if True:\n",
         _SIGNALS + "test_sigterm_outside_of_a_run_ends_the_command",
+    ),
+    Protection(
+        "signals: one whose error Python drops is noted",
+        "commands/signals.py",
+        "    _noted.append(number)\n",
+        "",
+        _SIGNALS + "test_a_signal_whose_error_python_drops_is_not_lost[2]",
     ),
     Protection(
         "signals: a run stops after its step",

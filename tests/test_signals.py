@@ -1,5 +1,6 @@
 """Signals, full disks, closed folders, two processes: what was saved stays, in one line."""
 
+import ctypes
 import fcntl
 import json
 import os
@@ -7,14 +8,20 @@ import signal
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from processes import Processes, processes
 from test_resume_exactly import CIRCLE, assert_same_stores
 
 from mfpde.commands import command_line
 from mfpde.commands.command_line import main
-from mfpde.commands.interruption import Signalled
-from mfpde.commands.signals import TerminatedError, raise_for
+from mfpde.commands.interruption import Signalled, stopped_by_signals
+from mfpde.commands.signals import (
+    TerminatedError,
+    ended_by_signals,
+    raise_for,
+    raise_if_dropped,
+)
 from mfpde.storage import StoreError, load, stored_checkpoint
 from mfpde.storage.claim import claim, read_beside_writer, release
 
@@ -71,6 +78,34 @@ def test_sigterm_outside_of_a_run_ends_the_command(monkeypatch, capsys) -> None:
     assert main(["settings"]) == 143
     assert capsys.readouterr().err == "terminated\n"
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("number", CODES)
+def test_a_signal_whose_error_python_drops_is_not_lost(number) -> None:
+    """What is raised where C calls back goes no further, as in imports and the compiler."""
+
+    @ctypes.CFUNCTYPE(None)
+    def called_back() -> None:
+        os.kill(os.getpid(), number)
+
+    with ended_by_signals():
+        called_back()
+        with stopped_by_signals() as signalled:
+            assert signalled.code == CODES[number]
+        with pytest.raises(KeyboardInterrupt):
+            raise_if_dropped()
+    with ended_by_signals(), stopped_by_signals() as signalled:
+        assert signalled.code is None
+
+
+def test_a_signal_at_any_time_stops_a_command(commands) -> None:
+    """Also while it is imported: a twentieth of them was lost there once."""
+    os.kill(started(commands, "long.toml", "often.zarr"), signal.SIGTERM)
+    assert commands.ended() == 143
+    for wait in np.linspace(0.02, 0.5, 20):
+        by = signal.SIGINT
+        assert commands.stopped("resume", "often.zarr", after=wait, by=by) in (130, -2)
 
 
 def test_a_second_signal_does_not_wait() -> None:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED, TERMINATED
-from mfpde.commands.signals import TerminatedError, ended_by_sigterm
+from mfpde.commands.signals import TerminatedError, ended_by_signals, raise_if_dropped
 from mfpde.commands.stored_arguments import add_quiet, add_stored
 from mfpde.commands.sweep_arguments import add_import, add_sweep
 from mfpde.version import __version__
@@ -57,9 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         The arguments after ``mfpde``; by default those of the process, which then shows
         what no check has foreseen in a line too.
     """
-    arguments = _parser().parse_args(argv)
+    arguments = argparse.Namespace(command="")
     try:
-        with ended_by_sigterm():
+        with ended_by_signals():
+            _parser().parse_args(argv, arguments)
             code = _called(arguments)
         sys.stdout.flush()
         return code
@@ -90,6 +91,7 @@ def _called(arguments: argparse.Namespace) -> int:
     from mfpde.settings.base import SettingsError
     from mfpde.storage.growing_store import StoreError
 
+    raise_if_dropped()
     try:
         with compilation_shown(wanted=not getattr(arguments, "quiet", False)):
             return int(command(arguments))

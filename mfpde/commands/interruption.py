@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from mfpde.commands import INTERRUPTED, TERMINATED, exit_code
-from mfpde.commands.signals import handled_by, raise_for
+from mfpde.commands.signals import handled_by, noted_signal, raise_for
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StepRecord, StoppingCondition, StopReason, interrupted
 
@@ -19,10 +19,16 @@ _CODES = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
 
 
 class Signalled(StoppingCondition):
-    """A stop after the step in which a signal came; ``code`` is then the exit code."""
+    """A stop after the step in which a signal came; ``code`` is then the exit code.
+
+    A signal that came before, and whose error was dropped, stops the first step.
+    """
 
     def __init__(self) -> None:
+        earlier = noted_signal()
         self.code: int | None = None
+        if earlier is not None:
+            self.code = _CODES[signal.Signals(earlier)]
 
     def check(self, record: StepRecord) -> StopReason | None:
         """Stop if there was a signal."""
