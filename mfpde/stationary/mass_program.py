@@ -155,6 +155,8 @@ def best_masses(
     Points with mass zero at the start are tried too.
     """
     masses = start / start.sum()
+    # A constant moves no mass; beside a depth of 1/eps of the kernel it would drown all of it.
+    potential = potential - potential.min()
     points = FreePoints(kernel, potential, ridge=RIDGE * float(np.trace(kernel)))
     scale = float(np.abs(kernel).max() + np.abs(potential).max())
     for _ in range(6 * len(start) + 20):
