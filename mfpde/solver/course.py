@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mfpde.arrays import FloatArray
-from mfpde.atoms import ExactAtoms
+from mfpde.atoms import ExactAtoms, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
+from mfpde.measures.measure import Measure
 from mfpde.runs.layers import Stage
 from mfpde.runs.run import Refinement
 from mfpde.runs.stopping import StoppingCondition, StopReason
-from mfpde.solver.diagnostics import Recorder
+from mfpde.solver.diagnostics import Recorder, measure_of
 from mfpde.solver.refinement import (
     RefinementCriterion,
     cell_count,
@@ -26,7 +26,7 @@ from mfpde.solver.time_loop import (
     TimeLoop,
 )
 from mfpde.solver.time_stepping import TimeStepper
-from mfpde.transport import Flow, Scheme, State
+from mfpde.transport import Flow, Scheme, State, Transport
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +47,21 @@ class Discretization:
         has_phase = atoms == 0 and self.equation.diffusion == 0
         return self.scheme.while_smooth if has_phase else None
 
-    def at_first(
-        self, geometry: Geometry, masses: FloatArray, *, atoms: int
-    ) -> Discretization:
-        """Return the way to begin with cell masses on ``geometry`` and a number of atoms.
+    def at_first(self, start: Measure) -> Discretization:
+        """Return the way to begin with ``start``: the smooth phase, if there is one for it."""
+        phase = self.smooth_phase(atoms=len(start.atoms))
+        density = start.density
+        resolves = phase is not None and phase.resolves(
+            density.geometry, density.masses
+        )
+        return replace(self, is_smooth=resolves)
 
-        It is the smooth phase, if there is one and it resolves the masses.
-        """
-        phase = self.smooth_phase(atoms=atoms)
-        is_smooth = phase is not None and phase.resolves(geometry, masses)
-        return replace(self, is_smooth=is_smooth)
+    def first_state(self, start: Measure, transport: Transport) -> State:
+        """Return ``start`` in the form that the ``transport`` evolves."""
+        masses, atoms = start.density.masses, start.atoms
+        if self.exact_atoms:
+            return state_of(transport.represented(masses), atoms)
+        return transport.evolved(State(masses, atoms.points.copy(), atoms.masses))
 
     def on(self, geometry: Geometry) -> Stepping:
         """Return the time stepper on ``geometry``, and the exact atoms if there are any."""
@@ -205,17 +210,19 @@ class Course:
         return tuple(c for c in self.conditions if not c.judges_rest)
 
     def _enter_next(self, loop: TimeLoop) -> None:
-        """Let ``loop`` continue with the next stage, on the grid that it has reached."""
+        """Let ``loop`` continue with the next stage, on the grid that it has reached.
+
+        It begins with what a run that ended here would leave, as a run that starts from that.
+        """
         before = self.discretization
         self.stages = self.stages[1:]
         equation, end = self.stages[0]
         anew = replace(before, equation=equation)
         geometry = loop.stepper.transport.grid.geometry
-        atoms = len(loop.state.atom_masses)
-        masses = loop.measured.masses
-        self.discretization = anew.at_first(geometry, masses, atoms=atoms)
+        left = measure_of(loop.measured, geometry)
+        self.discretization = anew.at_first(left)
         if before.is_smooth:
-            self._note_skipped(loop, atoms, loop.time)
+            self._note_skipped(loop, len(left.atoms), loop.time)
         is_same = (
             equation is before.equation
             and self.discretization.is_smooth == before.is_smooth
@@ -223,7 +230,8 @@ class Course:
         stepping = loop.stepping if is_same else self.discretization.on(geometry)
         loop.recorder.equation = equation
         loop.is_smooth = self.discretization.is_smooth
-        loop.change_layer(stepping, end=end)
+        first = self.discretization.first_state(left, stepping.stepper.transport)
+        loop.change_layer(stepping, first, end=end)
 
 
 def _atom_count(loop: TimeLoop, state: State) -> int:

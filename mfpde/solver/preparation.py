@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, real_array, real_number, shown
-from mfpde.atoms import check_atoms, coarseness, state_of
+from mfpde.atoms import check_atoms, coarseness
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.checkpoint import Checkpoint
@@ -52,7 +52,7 @@ from mfpde.solver.refinement import (
 )
 from mfpde.solver.time_loop import TimeLoop
 from mfpde.tracking import Concentration, Tracker
-from mfpde.transport import LARGEST_DEGREE, State, Transport, scheme_for
+from mfpde.transport import LARGEST_DEGREE, State, scheme_for
 from mfpde.version import __version__
 
 DEFAULT_SAVES = 50
@@ -124,9 +124,8 @@ class PreparedRun:
     @property
     def _first(self) -> State:
         """The start as the scheme evolves it."""
-        stepping = self.loop.stepping
-        is_exact = self.course.discretization.exact_atoms
-        return _state_of(self.start, stepping.stepper.transport, is_exact)
+        transport = self.loop.stepping.stepper.transport
+        return self.course.discretization.first_state(self.start, transport)
 
 
 def prepared(
@@ -329,18 +328,8 @@ def _in_phase(
     discretization: Discretization, start: Measure, resume_from: Checkpoint | None
 ) -> Discretization:
     if resume_from is None:
-        density = start.density
-        return discretization.at_first(
-            density.geometry, density.masses, atoms=len(start.atoms)
-        )
+        return discretization.at_first(start)
     return replace(discretization, is_smooth=bool(resume_from.numbers["is_smooth"]))
-
-
-def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:
-    masses, atoms = measure.density.masses, measure.atoms
-    if exact:
-        return state_of(transport.represented(masses), atoms)
-    return transport.evolved(State(masses, atoms.points.copy(), atoms.masses))
 
 
 def _step_observer(progress: bool | Report, stack: ExitStack) -> Observer | None:

@@ -51,7 +51,7 @@ def solve(
     ----------
     equation
         The equation, or :class:`Layers` of several, each of which acts for its time: steps end
-        at the breakpoints, where the size of the steps is found anew.  A save at a
+        at the breakpoints, where each begins as a run from what the last one left.  A save at a
         breakpoint has the diagnostics of the layer that ends, and ``energy_after`` of the one
         that begins.
     start
