@@ -339,8 +339,8 @@ def test_a_layer_begins_spectral_only_where_the_density_is_resolved() -> None:
     one = mfpde.MeanFieldEquation(mfpde.Attention(4.0), neurons, direction="ascent")
     start = mfpde.perturbed_uniform(mfpde.Sphere(32), 0.3)
     layers = mfpde.Layers([(one, 3.0), (one, 0.5)])
-    whole = mfpde.solve(layers, start, save_at=[3.5])
     options = {"transport": "spectral_donor_blended"}
+    whole = mfpde.solve(layers, start, save_at=[3.5], **options)
     first = mfpde.solve(one, start, t_end=3.0, save_at=[3.0], **options)
     second = mfpde.solve(one, first.final, t_end=0.5, save_at=[0.5], **options)
     left = whole.statistics["spectral_until"]
