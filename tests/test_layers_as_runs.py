@@ -20,6 +20,7 @@ CASES = [
     (mfpde.Circle(64), "muscl", "grid"),
     (mfpde.Circle(160), None, "exact"),
     (mfpde.Circle(160), "donor_blended", "exact"),
+    (mfpde.Sphere(32), None, "grid"),
     (mfpde.Sphere(32), "spectral_donor_blended", "grid"),
     (mfpde.Sphere(32), "donor_blended", "grid"),
     (mfpde.Sphere(32), "muscl", "grid"),

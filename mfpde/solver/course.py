@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from mfpde.atoms import ExactAtoms, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
+from mfpde.measures.labelled import LabelledDensity
 from mfpde.measures.measure import Measure
 from mfpde.runs.layers import Stage
 from mfpde.runs.run import Refinement
 from mfpde.runs.stopping import StoppingCondition, StopReason
-from mfpde.solver.diagnostics import Recorder, measure_of
+from mfpde.solver.diagnostics import Recorder
+from mfpde.solver.loop_report import left_by
 from mfpde.solver.refinement import (
     RefinementCriterion,
     cell_count,
@@ -48,7 +52,12 @@ class Discretization:
         return self.scheme.while_smooth if has_phase else None
 
     def at_first(self, start: Measure) -> Discretization:
-        """Return the way to begin with ``start``: the smooth phase, if there is one for it."""
+        """Return the way to begin with ``start``: the smooth phase, if there is one for it.
+
+        With labels it goes on: they know the density better than the grid.
+        """
+        if self._labelled(start) is not None:
+            return replace(self, is_smooth=False)
         phase = self.smooth_phase(atoms=len(start.atoms))
         density = start.density
         resolves = phase is not None and phase.resolves(
@@ -59,9 +68,19 @@ class Discretization:
     def first_state(self, start: Measure, transport: Transport) -> State:
         """Return ``start`` in the form that the ``transport`` evolves."""
         masses, atoms = start.density.masses, start.atoms
+        held = self._labelled(start)
+        if held is not None:
+            return State(np.zeros_like(masses), held.label_points, held.label_masses)
         if self.exact_atoms:
             return state_of(transport.represented(masses), atoms)
         return transport.evolved(State(masses, atoms.points.copy(), atoms.masses))
+
+    def _labelled(self, start: Measure) -> LabelledDensity | None:
+        """Return the density of ``start`` if it has labels and the scheme moves labels."""
+        density = start.density
+        if self.scheme.moves_labels and isinstance(density, LabelledDensity):
+            return density
+        return None
 
     def on(self, geometry: Geometry) -> Stepping:
         """Return the time stepper on ``geometry``, and the exact atoms if there are any."""
@@ -219,9 +238,10 @@ class Course:
         equation, end = self.stages[0]
         anew = replace(before, equation=equation)
         geometry = loop.stepper.transport.grid.geometry
-        left = measure_of(loop.measured, geometry)
-        self.discretization = anew.at_first(left)
-        if before.is_smooth:
+        # Labels go on as they are; what the grid would make of them nobody asks for here.
+        left = None if loop.stepper.scheme.moves_labels else left_by(loop)
+        self.discretization = anew if left is None else anew.at_first(left)
+        if before.is_smooth and left is not None:
             self._note_skipped(loop, len(left.atoms), loop.time)
         is_same = (
             equation is before.equation
@@ -230,7 +250,10 @@ class Course:
         stepping = loop.stepping if is_same else self.discretization.on(geometry)
         loop.recorder.equation = equation
         loop.is_smooth = self.discretization.is_smooth
-        first = self.discretization.first_state(left, stepping.stepper.transport)
+        first = loop.state
+        if left is not None:
+            transport = stepping.stepper.transport
+            first = self.discretization.first_state(left, transport)
         loop.change_layer(stepping, first, end=end)
 
 

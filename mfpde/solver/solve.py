@@ -80,8 +80,9 @@ def solve(
         then donor-blended; ``run.statistics`` has the time ``spectral_until``).  No such phase
         begins with atoms or with diffusion.  On the sphere ``"labels"`` carry the masses of the
         cells along characteristics, and what is saved is their push-forward; with
-        ``"spectral_labels"`` after a spectral phase.  They carry one density alone: no layers,
-        diffusion, atoms or ``refine``.  By default semi-Lagrangian on zonal grids of dimension
+        ``"spectral_labels"`` after a spectral phase.  They carry one density alone: no
+        diffusion, atoms or ``refine``; they go on from layer to layer, and from ``run.final``
+        to a run that starts there.  By default semi-Lagrangian on zonal grids of dimension
         above 30 and on the circle with exact atoms; spectral and labels on the sphere, where
         they can carry the run and the kernel's degree is at most 64; else the two of several
         phases on the circle and on the sphere, and the first elsewhere.
