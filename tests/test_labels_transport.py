@@ -23,6 +23,8 @@ from mfpde import (
     uniform,
     wasserstein,
 )
+from mfpde.measures.labelled import LabelledDensity
+from mfpde.storage import load, save
 from mfpde.transport import State, scheme_for
 from mfpde.transport.lagrangian import KEPT_DEGREE
 from mfpde.transport.sphere_patches import deposited, ground_of
@@ -294,12 +296,81 @@ def test_what_labels_cannot_carry_is_left_to_fluxes(case):
             solve(equation, start, t_end=0.1, transport=name, **options)
 
 
-def test_layers_are_left_to_fluxes():
-    layers = Layers([(driven(), 0.1), (driven(2.0), 0.1)])
-    start = uniform(Sphere(32))
-    assert solve(layers, start).statistics["method"] == "spectral_donor_blended"
-    with pytest.raises(ValueError, match=r"transport = 'labels'.*equation has layers"):
-        solve(layers, start, transport="labels")
+# --- From layer to layer, and from run to run ------------------------------------------
+
+
+def several_layers(count=6, duration=1.0):
+    """Layers of random neurons with kinks, every third of them in descent."""
+    pairs = []
+    for seed in range(count):
+        neurons = Perceptron.random(2, 3, seed=seed)
+        direction = "ascent" if seed % 3 else "descent"
+        terms = (Attention(5.0), neurons)
+        pairs.append((MeanFieldEquation(*terms, direction=direction), duration))
+    return Layers(pairs)
+
+
+def test_labels_go_on_from_layer_to_layer():
+    """Moments are those of labels on a finer grid, moved by an independent integrator."""
+    layers, fine, coarse = several_layers(), Sphere(64), Sphere(40)
+    nodes = Atoms(fine.points.reshape(-1, 3), smooth_start(fine).masses.ravel())
+    last = solve_particles(layers, nodes, save_at=[layers.depth], rtol=1e-6).final
+    wanted = fine.atom_moments(last.points, last.masses, 8)
+    missed = {}
+    for name in (None, "spectral_donor_blended"):
+        run = solve(
+            layers, smooth_start(coarse), save_at=[layers.depth], transport=name
+        )
+        found = coarse.moments(run.final.density.masses, 8)
+        missed[name] = np.abs(found - wanted).max()
+    assert missed[None] <= 0.35 * missed["spectral_donor_blended"]
+
+
+def test_a_run_goes_on_with_the_labels_that_another_left():
+    layers = several_layers(2, 2.0)
+    start = smooth_start(Sphere(32))
+    whole = solve(layers, start, save_at=[1.0, 2.0, 4.0])
+    first = solve(layers.equations[0], start, t_end=2.0, save_at=[1.0, 2.0])
+    assert first.statistics["spectral_until"] < 2.0
+    assert isinstance(first.final.density, LabelledDensity)
+    assert first.states[-1] is first.final
+    assert not isinstance(first.states[-2].density, LabelledDensity)
+    second = solve(layers.equations[1], first.final, t_end=2.0, save_at=[0.0, 2.0])
+    begun, left = (m.density.values for m in (second.states[0], first.final))
+    assert np.array_equal(begun, left)
+    values = whole.final.density.values
+    assert np.abs(second.final.density.values - values).max() <= 1e-10 * values.max()
+    by_grid = Density(first.final.geometry, left)
+    third = solve(layers.equations[1], by_grid, t_end=2.0, save_at=[2.0])
+    assert not np.array_equal(third.final.density.values, values)
+
+
+def test_only_labels_go_on_with_labels(tmp_path):
+    """Fluxes and stores know the density alone, and a spectral phase leaves no labels."""
+    sphere, equation = Sphere(32), driven(5.0)
+    left = solve(equation, smooth_start(sphere), t_end=3.0).final
+    plain = Density(sphere, left.density.values)
+    finals = [
+        solve(equation, one, t_end=0.2, save_at=[0.2], transport="donor_blended").final
+        for one in (left, plain)
+    ]
+    assert np.array_equal(*(final.density.values for final in finals))
+    early = solve(equation, smooth_start(sphere), t_end=0.1, save_at=[0.1])
+    assert not isinstance(early.final.density, LabelledDensity)
+    save(solve(equation, left, t_end=0.1, save_at=[0.1]), tmp_path / "run.zarr")
+    assert not isinstance(load(tmp_path / "run.zarr").final.density, LabelledDensity)
+
+
+def test_a_layer_that_labels_cannot_carry_leaves_all_to_fluxes():
+    noisy, sharp = driven(diffusion=0.05), driven(200.0)
+    for other, sphere in ((noisy, Sphere(32)), (sharp, Sphere(160))):
+        layers = Layers([(driven(), 0.001), (other, 0.001)])
+        start = perturbed_uniform(sphere, 0.1)
+        run = solve(layers, start, save_at=[0.002])
+        assert run.statistics["method"] == "spectral_donor_blended"
+    layers = Layers([(driven(), 0.001), (noisy, 0.001)])
+    with pytest.raises(ValueError, match=r"'labels'.*a layer has diffusion = 0.05"):
+        solve(layers, uniform(Sphere(32)), transport="labels")
 
 
 def test_kernels_of_high_degree_are_left_to_fluxes():

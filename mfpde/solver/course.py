@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mfpde.arrays import FloatArray
-from mfpde.atoms import ExactAtoms
+import numpy as np
+
+from mfpde.atoms import ExactAtoms, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
+from mfpde.measures.labelled import LabelledDensity
+from mfpde.measures.measure import Measure
 from mfpde.runs.layers import Stage
 from mfpde.runs.run import Refinement
 from mfpde.runs.stopping import StoppingCondition, StopReason
 from mfpde.solver.diagnostics import Recorder
+from mfpde.solver.loop_report import left_by
 from mfpde.solver.refinement import (
     RefinementCriterion,
     cell_count,
@@ -26,7 +30,7 @@ from mfpde.solver.time_loop import (
     TimeLoop,
 )
 from mfpde.solver.time_stepping import TimeStepper
-from mfpde.transport import Flow, Scheme, State
+from mfpde.transport import Flow, Scheme, State, Transport
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +51,36 @@ class Discretization:
         has_phase = atoms == 0 and self.equation.diffusion == 0
         return self.scheme.while_smooth if has_phase else None
 
-    def at_first(
-        self, geometry: Geometry, masses: FloatArray, *, atoms: int
-    ) -> Discretization:
-        """Return the way to begin with cell masses on ``geometry`` and a number of atoms.
+    def at_first(self, start: Measure) -> Discretization:
+        """Return the way to begin with ``start``: the smooth phase, if there is one for it.
 
-        It is the smooth phase, if there is one and it resolves the masses.
+        With labels it goes on: they know the density better than the grid.
         """
-        phase = self.smooth_phase(atoms=atoms)
-        is_smooth = phase is not None and phase.resolves(geometry, masses)
-        return replace(self, is_smooth=is_smooth)
+        if self._labelled(start) is not None:
+            return replace(self, is_smooth=False)
+        phase = self.smooth_phase(atoms=len(start.atoms))
+        density = start.density
+        resolves = phase is not None and phase.resolves(
+            density.geometry, density.masses
+        )
+        return replace(self, is_smooth=resolves)
+
+    def first_state(self, start: Measure, transport: Transport) -> State:
+        """Return ``start`` in the form that the ``transport`` evolves."""
+        masses, atoms = start.density.masses, start.atoms
+        held = self._labelled(start)
+        if held is not None:
+            return State(np.zeros_like(masses), held.label_points, held.label_masses)
+        if self.exact_atoms:
+            return state_of(transport.represented(masses), atoms)
+        return transport.evolved(State(masses, atoms.points.copy(), atoms.masses))
+
+    def _labelled(self, start: Measure) -> LabelledDensity | None:
+        """Return the density of ``start`` if it has labels and the scheme moves labels."""
+        density = start.density
+        if self.scheme.moves_labels and isinstance(density, LabelledDensity):
+            return density
+        return None
 
     def on(self, geometry: Geometry) -> Stepping:
         """Return the time stepper on ``geometry``, and the exact atoms if there are any."""
@@ -205,17 +229,20 @@ class Course:
         return tuple(c for c in self.conditions if not c.judges_rest)
 
     def _enter_next(self, loop: TimeLoop) -> None:
-        """Let ``loop`` continue with the next stage, on the grid that it has reached."""
+        """Let ``loop`` continue with the next stage, on the grid that it has reached.
+
+        It begins with what a run that ended here would leave, as a run that starts from that.
+        """
         before = self.discretization
         self.stages = self.stages[1:]
         equation, end = self.stages[0]
         anew = replace(before, equation=equation)
         geometry = loop.stepper.transport.grid.geometry
-        atoms = len(loop.state.atom_masses)
-        masses = loop.measured.masses
-        self.discretization = anew.at_first(geometry, masses, atoms=atoms)
-        if before.is_smooth:
-            self._note_skipped(loop, atoms, loop.time)
+        # Labels go on as they are; what the grid would make of them nobody asks for here.
+        left = None if loop.stepper.scheme.moves_labels else left_by(loop)
+        self.discretization = anew if left is None else anew.at_first(left)
+        if before.is_smooth and left is not None:
+            self._note_skipped(loop, len(left.atoms), loop.time)
         is_same = (
             equation is before.equation
             and self.discretization.is_smooth == before.is_smooth
@@ -223,7 +250,11 @@ class Course:
         stepping = loop.stepping if is_same else self.discretization.on(geometry)
         loop.recorder.equation = equation
         loop.is_smooth = self.discretization.is_smooth
-        loop.change_layer(stepping, end=end)
+        first = loop.state
+        if left is not None:
+            transport = stepping.stepper.transport
+            first = self.discretization.first_state(left, transport)
+        loop.change_layer(stepping, first, end=end)
 
 
 def _atom_count(loop: TimeLoop, state: State) -> int:

@@ -299,7 +299,7 @@ class Recorder:
     def finish(
         self,
         reason: StopReason,
-        final: State,
+        final: Measure,
         final_time: float,
         *,
         statistics: dict[str, float | int | str],
@@ -313,24 +313,27 @@ class Recorder:
     def so_far(
         self,
         reason: StopReason,
-        final: State,
+        final: Measure,
         final_time: float,
         *,
         statistics: dict[str, float | int | str],
     ) -> Run:
-        """Return the record as a run that ends with this state, for this ``reason``."""
+        """Return the record as a run that leaves ``final``, for this ``reason``."""
         if self.held_back:
             statistics = statistics | {HELD_BACK: self.held_back}
+        states = list(self.states)
+        if self.times and self.times[-1] == final_time:
+            states[-1] = final
         names = self.rows[0].keys() if self.rows else ()
         track = None if self.tracker is None else self.tracker.track
         found = () if track is None else track.events
         return Run(
             equation=self.equation,
             times=np.array(self.times),
-            states=self.states,
+            states=states,
             diagnostics={n: np.array([row[n] for row in self.rows]) for n in names},
             stop=reason,
-            final=measure_of(final, self.geometry),
+            final=final,
             final_time=final_time,
             statistics=statistics,
             events=Events(self.events or found),

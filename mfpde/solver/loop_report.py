@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mfpde.measures.labelled import LabelledDensity
+from mfpde.measures.measure import Measure
 from mfpde.runs.observer import Progress
 from mfpde.runs.stopping import StepRecord
+from mfpde.solver.diagnostics import measure_of
 from mfpde.solver.time_stepping import Point
 from mfpde.terms import PointMasses
 from mfpde.transport import Flow
@@ -47,6 +50,20 @@ def saved_of(loop: TimeLoop, flow: Flow) -> Point:
     # Labels are no atoms of what is saved.
     velocities = flow.atom_velocities[: len(state.points)]
     return Point(state, replace(flow, moments=moments, atom_velocities=velocities))
+
+
+def left_by(loop: TimeLoop) -> Measure:
+    """Return what ``loop`` leaves to a run that starts from it, with labels if it has them."""
+    measure, state = measure_of(loop.measured, loop.recorder.geometry), loop.state
+    if not loop.stepper.scheme.moves_labels:
+        return measure
+    density = measure.density
+    return Measure(
+        LabelledDensity(
+            density.geometry, density.values, state.points, state.atom_masses
+        ),
+        measure.atoms,
+    )
 
 
 def step_record_of(loop: TimeLoop, recent: int) -> StepRecord:

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, real_array, real_number, shown
-from mfpde.atoms import check_atoms, coarseness, state_of
+from mfpde.atoms import check_atoms, coarseness
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
@@ -26,6 +27,7 @@ from mfpde.runs.layers import (
     Layers,
     checked_dynamics,
     for_each_layer,
+    largest_diffusion,
     stages_of,
 )
 from mfpde.runs.observer import Observer, Report, StepObserver, progress_line
@@ -42,7 +44,7 @@ from mfpde.runs.wall_times import WAITING, WallTimes
 from mfpde.solver.course import Course, Discretization, Refiner
 from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
 from mfpde.solver.going_on import keep_last, let_keep, stages_left, take_up
-from mfpde.solver.loop_report import statistics_of
+from mfpde.solver.loop_report import left_by, statistics_of
 from mfpde.solver.refinement import (
     DEFAULT_TOLERANCE,
     RefinementCriterion,
@@ -52,7 +54,7 @@ from mfpde.solver.refinement import (
 )
 from mfpde.solver.time_loop import TimeLoop
 from mfpde.tracking import Concentration, Tracker
-from mfpde.transport import LARGEST_DEGREE, State, Transport, scheme_for
+from mfpde.transport import LARGEST_DEGREE, State, scheme_for
 from mfpde.version import __version__
 
 DEFAULT_SAVES = 50
@@ -114,7 +116,7 @@ class PreparedRun:
         if layers is not None:
             statistics["layers"] = len(layers)
         return self.record.finish(
-            reason, loop.measured, loop.time, statistics=statistics
+            reason, left_by(loop), loop.time, statistics=statistics
         )
 
     def _begin(self) -> None:
@@ -124,9 +126,8 @@ class PreparedRun:
     @property
     def _first(self) -> State:
         """The start as the scheme evolves it."""
-        stepping = self.loop.stepping
-        is_exact = self.course.discretization.exact_atoms
-        return _state_of(self.start, stepping.stepper.transport, is_exact)
+        transport = self.loop.stepping.stepper.transport
+        return self.course.discretization.first_state(self.start, transport)
 
 
 def prepared(
@@ -193,12 +194,12 @@ def prepared(
         geometry,
         exact_atoms=is_exact,
         labels=obstacle is None
-        and first_equation.on(geometry).degree <= LARGEST_DEGREE,
+        and _largest_degree(dynamics, geometry) <= LARGEST_DEGREE,
     )
     if scheme.moves_labels and obstacle is not None:
         raise ValueError(
             f"transport = {scheme.name!r} moves the mass of a density along the "
-            f"characteristics of one equation, but {obstacle}; use 'spectral_donor_blended'"
+            f"characteristics alone, but {obstacle}; use 'spectral_donor_blended'"
         )
     finest = (
         largest_grid(geometry, dynamics.sharpest, max_cells) if refine else geometry
@@ -278,15 +279,22 @@ def _obstacle_to_labels(
     dynamics: Dynamics, measure: Measure, *, exact_atoms: bool, refine: bool
 ) -> str | None:
     """Return why labels cannot carry the mass of a run, in words; None if they can."""
-    if isinstance(dynamics, Layers):
-        return "equation has layers"
-    if dynamics.diffusion > 0:
-        return f"the equation has diffusion = {dynamics.diffusion:g}"
+    diffusion = largest_diffusion(dynamics)
+    if diffusion > 0:
+        owner = "a layer" if isinstance(dynamics, Layers) else "the equation"
+        return f"{owner} has diffusion = {diffusion:g}"
     if len(measure.atoms):
         return "start has atoms"
     if exact_atoms:
         return "atoms = 'exact'"
     return "refine = True" if refine else None
+
+
+def _largest_degree(dynamics: Dynamics, geometry: Geometry) -> int:
+    """Return the largest degree of the interaction of an equation, or of layers."""
+    degrees = {0}
+    for_each_layer(dynamics, lambda layer: degrees.add(layer.on(geometry).degree))
+    return max(degrees)
 
 
 def _since(start_time: float, save_at: ArrayLike | None) -> FloatArray | None:
@@ -329,18 +337,8 @@ def _in_phase(
     discretization: Discretization, start: Measure, resume_from: Checkpoint | None
 ) -> Discretization:
     if resume_from is None:
-        density = start.density
-        return discretization.at_first(
-            density.geometry, density.masses, atoms=len(start.atoms)
-        )
+        return discretization.at_first(start)
     return replace(discretization, is_smooth=bool(resume_from.numbers["is_smooth"]))
-
-
-def _state_of(measure: Measure, transport: Transport, exact: bool) -> State:
-    masses, atoms = measure.density.masses, measure.atoms
-    if exact:
-        return state_of(transport.represented(masses), atoms)
-    return transport.evolved(State(masses, atoms.points.copy(), atoms.masses))
 
 
 def _step_observer(progress: bool | Report, stack: ExitStack) -> Observer | None:

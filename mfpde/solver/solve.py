@@ -51,7 +51,7 @@ def solve(
     ----------
     equation
         The equation, or :class:`Layers` of several, each of which acts for its time: steps end
-        at the breakpoints, where the size of the steps is found anew.  A save at a
+        at the breakpoints, where each begins as a run from what the last one left.  A save at a
         breakpoint has the diagnostics of the layer that ends, and ``energy_after`` of the one
         that begins.
     start
@@ -80,8 +80,9 @@ def solve(
         then donor-blended; ``run.statistics`` has the time ``spectral_until``).  No such phase
         begins with atoms or with diffusion.  On the sphere ``"labels"`` carry the masses of the
         cells along characteristics, and what is saved is their push-forward; with
-        ``"spectral_labels"`` after a spectral phase.  They carry one density alone: no layers,
-        diffusion, atoms or ``refine``.  By default semi-Lagrangian on zonal grids of dimension
+        ``"spectral_labels"`` after a spectral phase.  They carry one density alone: no
+        diffusion, atoms or ``refine``; they go on from layer to layer, and from ``run.final``
+        to a run that starts there.  By default semi-Lagrangian on zonal grids of dimension
         above 30 and on the circle with exact atoms; spectral and labels on the sphere, where
         they can carry the run and the kernel's degree is at most 64; else the two of several
         phases on the circle and on the sphere, and the first elsewhere.

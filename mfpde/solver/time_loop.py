@@ -115,15 +115,13 @@ class TimeLoop:
         self.next_check = self.steps
         self.is_under_way = False
 
-    def change_layer(self, stepping: Stepping, *, end: float) -> None:
-        """Continue under the equation of the recorder, which acts up to ``end``.
+    def change_layer(self, stepping: Stepping, state: State, *, end: float) -> None:
+        """Continue from ``state`` under the equation of the recorder, which acts up to ``end``.
 
-        The size of the steps is found anew, as at the start of a run, and the masses are put
-        into the form in which that begins, where a save and a new run would change no more.
+        The size of the steps is found anew, as at the start of a run.
         """
-        masses = self.stepper.transport.begun_anew(self.state.masses)
-        self.state = self.state.moved(masses, self.state.points)
         self._use(stepping)
+        self.state = state
         self.layer_end = end
         self._attention_time = attention_time(self.recorder.equation)
         self.accurate_step = np.inf

@@ -13,6 +13,7 @@ from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.observer import Observer
 from mfpde.runs.stopping import interrupted
 from mfpde.settings.settings import Settings
+from mfpde.solver.loop_report import left_by
 from mfpde.solver.preparation import PreparedRun
 from mfpde.storage.resumption import stored_so_far
 
@@ -60,6 +61,6 @@ class Keeper(Observer):
         self._round, began = present, time.monotonic()
         loop, record = self.prepared.loop, self.prepared.record
         stop = interrupted(loop.time)
-        run = record.so_far(stop, loop.measured, loop.time, statistics={})
+        run = record.so_far(stop, left_by(loop), loop.time, statistics={})
         stored_so_far(self._store, self._settings, run, checkpoint)
         self._pace.spend(time.monotonic() - began)

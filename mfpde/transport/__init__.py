@@ -70,7 +70,7 @@ class Scheme:
     scheme with which a run of a density without atoms and diffusion begins, until the grid does
     not resolve the density any more; it ``resolves`` cell masses on a geometry if it may begin
     with them.  A scheme that ``moves_labels`` carries the mass of a density along
-    characteristics: of one equation without diffusion, without atoms, on one grid.
+    characteristics: of equations without diffusion, without atoms, on one grid.
     """
 
     name: str

@@ -236,13 +236,6 @@ class Transport(ABC):
         del state
         return True
 
-    def begun_anew(self, masses: FloatArray) -> FloatArray:
-        """Masses from which a run of its own would go on, if a save and a start lose nothing.
-
-        Else, where :meth:`restored` is no identity, they are the masses themselves.
-        """
-        return self.represented(masses) if self.restored(masses) is masses else masses
-
     def density_mass(self, state: State, flow: Flow) -> float:
         """Total mass of the cells."""
         del flow

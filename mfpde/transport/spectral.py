@@ -140,10 +140,6 @@ class Spectral(Transport):
         areas = self.grid.geometry.areas
         return projected(masses.ravel(), areas.ravel()).reshape(masses.shape)
 
-    def begun_anew(self, masses: FloatArray) -> FloatArray:
-        """Masses without a negative part: a save and a start change no more."""
-        return self.restored(masses)
-
 
 class ResolvedSpectral(Spectral):
     """Spectral transport while the upper half of the degrees holds little of the density.
