@@ -284,8 +284,7 @@ class TimeStepper:
         """Norms of the error by the last stage's velocity, and of both motions' rates."""
         flow, (new, new_flow) = before.flow, after
         weight = step / 6
-        late = last.outflows - new_flow.outflows
-        error = weight * self._norm(self.transport.rate_moments(new.masses, late))
+        error = weight * self._norm(self.transport.lag_moments(new, last, new_flow))
         moved = new_flow.density_moments - flow.density_moments
         motion, atom_motion = self._norm(moved) / step, 0.0
         if len(new.atom_masses):

@@ -114,7 +114,7 @@ class SemiLagrangian(Transport):
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate at which the remap moves mass for a step near 0."""
-        return _net_rate(self.extended(masses), outflows[0])
+        return net_rate(self.extended(masses), outflows[0])
 
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
@@ -178,7 +178,7 @@ def _moved(
 
 
 @compiled
-def _net_rate(extended: FloatArray, velocity: FloatArray) -> FloatArray:
+def net_rate(extended: FloatArray, velocity: FloatArray) -> FloatArray:
     """Rate (n,) at which cells gain mass: upwind edge densities times face velocities."""
     edges = edge_densities(extended)
     n = edges.shape[1]
