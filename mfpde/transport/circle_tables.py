@@ -33,12 +33,15 @@ from mfpde.transport.semi_lagrangian import (
     is_hopeless as moves_too_far,
 )
 
-LARGEST_TABLE = 2**14
+LARGEST_TABLE = 2**15
 """Cells times degrees up to which dense matrices are faster than calls of the FFT."""
 
 
 class Maps(NamedTuple):
-    """Matrices P, Q, and of the softmax attentions Q_a and R_a; the external velocity V'."""
+    """Matrices P, Q, and of the softmax attentions Q_a and R_a; the external velocity V'.
+
+    Q is empty if nothing attracts without softmax.
+    """
 
     moments: FloatArray
     linear: FloatArray
@@ -88,7 +91,9 @@ class CircleTables:
             symbol = np.repeat(spectrum, 2)
             over[a] = (grid.sign / circle.spacing) * symbol * slopes
             under[a] = attention.sharpness * symbol * values
-        linear = np.repeat(grid.summed_spectrum, 2) / circle.spacing * slopes
+        linear = np.empty((0, slopes.shape[1]))
+        if len(softmaxes) < len(grid.zonal_terms):
+            linear = np.repeat(grid.summed_spectrum, 2) / circle.spacing * slopes
         self.maps = Maps(moment_map(circle, degree), linear, over, under, external)
 
     def motion(self, masses: FloatArray) -> Motion:
@@ -203,9 +208,11 @@ def _moments(masses: FloatArray, table: FloatArray) -> FloatArray:
 
 @compiled
 def _face_velocity(moments: FloatArray, maps: Maps) -> FloatArray:
-    velocity: FloatArray = np.dot(maps.linear, moments)
-    for j in range(len(velocity)):
-        velocity[j] += maps.external[j]
+    velocity = maps.external.copy()
+    if len(maps.linear):
+        slopes = np.dot(maps.linear, moments)
+        for j in range(len(velocity)):
+            velocity[j] += slopes[j]
     for a in range(len(maps.over)):
         slopes = np.dot(maps.over[a], moments)
         values = np.dot(maps.under[a], moments)
