@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from mfpde.arrays import FloatArray
 from mfpde.atoms import ExactAtoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.runs.layers import Stage
+from mfpde.grid_equation import GridEquation
+from mfpde.runs.layers import Layers, Stage, for_each_layer
 from mfpde.runs.run import Refinement
 from mfpde.runs.stopping import StoppingCondition, StopReason
 from mfpde.solver.diagnostics import Recorder
@@ -27,6 +29,9 @@ from mfpde.solver.time_loop import (
 )
 from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import Flow, Scheme, State
+
+_MOST_NUMBERS_WAITING = 2**18
+"""Cells times layers up to which equations on a grid are held for later layers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +78,26 @@ class Discretization:
         has_atoms = self.exact_atoms and not self.is_smooth
         exact = ExactAtoms(equation, stepper.transport) if has_atoms else None
         return Stepping(stepper, exact)
+
+
+def waiting_layers(
+    layers: Layers | None, scheme: Scheme, geometry: Geometry
+) -> tuple[GridEquation, ...]:
+    """Return the equations of all layers on a grid, to be held until their turn comes.
+
+    Raises
+    ------
+    ValueError
+        If the scheme cannot transport under one of them.
+    """
+    found: list[GridEquation] = []
+    if layers is not None:
+        for_each_layer(
+            layers, lambda e: found.append(scheme.transport(e.on(geometry)).grid)
+        )
+    # What takes much memory is made again, rather than held.
+    numbers = len(found) * math.prod(geometry.shape)
+    return tuple(found) if numbers <= _MOST_NUMBERS_WAITING else ()
 
 
 @dataclass(eq=False)
@@ -132,12 +157,15 @@ class Course:
         What may stop the run; what judges rest may do so in the last stage alone.
     refiner
         Doubles the grid where it must be finer, if that is wanted.
+    waiting
+        Equations of later stages on the grid, which are found again when they begin.
     """
 
     discretization: Discretization
     stages: tuple[Stage, ...]
     conditions: tuple[StoppingCondition, ...]
     refiner: Refiner | None = None
+    waiting: tuple[GridEquation, ...] = ()
 
     def run(self, loop: TimeLoop, state: State, start_time: float) -> StopReason:
         """Run ``loop``, which steps in the first stage, from ``state`` to its end."""

@@ -39,7 +39,7 @@ from mfpde.runs.stopping import (
 )
 from mfpde.runs.times import end_time, with_breakpoints
 from mfpde.runs.wall_times import WAITING, WallTimes
-from mfpde.solver.course import Course, Discretization, Refiner
+from mfpde.solver.course import Course, Discretization, Refiner, waiting_layers
 from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
 from mfpde.solver.going_on import keep_last, let_keep, stages_left, take_up
 from mfpde.solver.loop_report import statistics_of
@@ -211,9 +211,8 @@ def prepared(
     with ExitStack() as stack:
         stack.enter_context(watch.compiling())
         discretization = Discretization(first_equation, scheme, rtol, atoms == "exact")
-        if layers is not None:
-            # The finest of the layers decides, before any work.
-            for_each_layer(layers, lambda e: scheme.transport(e.on(geometry)))
+        # The finest of the layers decides, before any work.
+        waiting = waiting_layers(layers, scheme, geometry)
         discretization = _in_phase(discretization, measure, resume_from)
         stepping = discretization.on(present)
         exact = stepping.atoms
@@ -247,7 +246,7 @@ def prepared(
                 record=record,
             )
         let_keep(loop, record)
-        course = Course(discretization, stages, conditions, refiner)
+        course = Course(discretization, stages, conditions, refiner, waiting)
         watch.begin(WAITING)
         return PreparedRun(
             loop,

@@ -37,10 +37,12 @@ def withheld_velocity(grid: GridEquation) -> FloatArray:
         -1, geometry.points.size // dimension, dimension
     )
     along = np.full(tangents.shape[:2], grid.sign * 0.0)
-    held = np.zeros(tangents.shape[1:])
-    for term in grid.externals:
-        part = withheld_drift(term, geometry.points, geometry.half_edges, grid.sign)
-        held += part.reshape(held.shape)
+    drifts = [
+        withheld_drift(term, geometry.points, geometry.half_edges, grid.sign)
+        for term in grid.externals
+    ]
+    held = sum(drifts[1:], drifts[0]) if drifts else np.zeros(geometry.points.shape)
+    held = held.reshape(tangents.shape[1:])
     cells = _occupied(held)
     if len(cells):
         some = np.einsum("ani,ni->an", tangents[:, cells], held[cells])
@@ -75,7 +77,8 @@ def withheld_drift(
     places = points.reshape(-1, points.shape[-1])
     jumps = half_edges.reshape(len(half_edges), *places.shape)
     heights = parts.heights(places)
-    planes = np.column_stack([parts.normals, parts.offsets])
+    planes = np.empty((len(parts.normals), places.shape[1] + 1))
+    planes[:, :-1], planes[:, -1] = parts.normals, parts.offsets
     near = _near_kinks(places, jumps, heights, planes, parts.vectors, sign)
     pushes = np.asarray(parts.push(heights[near.cells, near.parts]), dtype=np.float64)
     _add_products(
