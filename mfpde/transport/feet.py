@@ -13,8 +13,8 @@ from mfpde.compiled import compiled, compiled_inside
 
 FOOT_GHOSTS = 2
 # Largest difference of velocities at neighbouring faces, in cells per step of a trace: where
-# the velocity is smooth the feet err by 1e-6 cells or less.  Beside kinks, which order 6 does
-# not help to cross, steps are half as long.
+# the velocity is smooth the feet err by about 1e-6 cells at most.  Beside kinks, which order 6
+# does not help to cross, steps are half as long.
 _COMPRESSION_OF_A_STEP = 0.2
 _COMPRESSION_BESIDE_KINKS = 0.1
 # The method of order 6 with seven stages of Butcher (1964), "On Runge-Kutta processes of high
