@@ -148,7 +148,7 @@ def _face_frame(circle: Circle) -> FaceFrame:
     angles = np.concatenate([[0.0], circle.face_angles])
     # Face n is face 0, to the last digit.
     angles[-1] = 0.0
-    return FaceFrame(points_at(angles), tangents_at(angles))
+    return FaceFrame(read_only(points_at(angles)), read_only(tangents_at(angles)))
 
 
 @lru_cache(maxsize=8)
