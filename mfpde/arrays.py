@@ -83,15 +83,16 @@ def real_number(
     at_most: float = np.inf,
 ) -> float:
     """Return ``value`` as a finite float within the bounds that are given."""
-    allowed = _allowed(at_least, above, at_most)
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        allowed = _allowed(at_least, above, at_most)
         raise ValueError(f"{name} = {shown(value)} must be a real number{allowed}")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf  # an int beyond all floats
     in_range = number >= at_least and number > above and number <= at_most
-    if not (np.isfinite(number) and in_range):
+    if not (math.isfinite(number) and in_range):
+        allowed = _allowed(at_least, above, at_most)
         raise ValueError(f"{name} = {shown(value)} must be a finite number{allowed}")
     return number
 

@@ -236,7 +236,8 @@ class GridEquation:
         """Energy (1/2 beta) iint K dmu dmu + int V dmu, by Parseval for the first part."""
         points, atom_masses = atoms
         total = float((masses * self.external_potential).sum())
-        total += float(atom_masses @ self._external_potential_at(points))
+        if len(atom_masses):
+            total += float(atom_masses @ self._external_potential_at(points))
         for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
             pairing = self.geometry.pairing(spectrum * moments, moments)
             total += term.energy_amplitude * pairing / 2

@@ -14,9 +14,11 @@ from scipy.linalg import expm
 
 import mfpde
 from mfpde.commands.command_line import main
+from mfpde.grid_equation import GridEquation
 from mfpde.runs.layers import layer_after, layer_before, stages_of
 from mfpde.runs.stopping import StoppingCondition, StopReason
 from mfpde.settings.settings import SettingsError, read_settings
+from mfpde.solver import course
 from mfpde.storage import RunWriter, load, open_dataset, save
 from mfpde.studies.ensembles import lyapunov_exponent
 from mfpde.tracking import Tracker
@@ -884,3 +886,23 @@ def test_the_matrix_product_is_the_flow() -> None:
     neurons = layers.equations[0].terms[0]
     form = neurons.directions.T @ (neurons.weights[:, np.newaxis] * neurons.directions)
     assert np.allclose(layered.product_of(layers), expm(0.3 * form), atol=1e-14)
+
+
+@pytest.mark.parametrize("most", [2**18, 0])
+def test_equations_of_later_layers_wait_where_they_are_small(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    made = []
+    begin = GridEquation.__post_init__
+
+    def counted(grid: GridEquation) -> None:
+        made.append(grid.geometry)
+        begin(grid)
+
+    monkeypatch.setattr(GridEquation, "__post_init__", counted)
+    monkeypatch.setattr(course, "_MOST_NUMBERS_WAITING", most)
+    layers = mfpde.Layers([(equation(seed), 0.05) for seed in range(12)])
+    run = mfpde.solve(layers, smooth(), save_at=[layers.depth])
+    assert len(made) == (12 if most else 24)
+    whole = mfpde.solve(layers, smooth(), save_at=[layers.depth])
+    np.testing.assert_array_equal(run.final.density.values, whole.final.density.values)

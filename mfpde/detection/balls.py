@@ -76,12 +76,14 @@ def _largest_ball(geometry: Geometry, measure: Measure, radius: float) -> float:
 
 @_largest_ball.register(Circle)
 def _(circle: Circle, measure: Measure, radius: float) -> float:
-    density = measure.density.interpolated(_finer(circle.num_cells))
+    finer = _finer(circle.num_cells)
     if len(measure.atoms) == 0:
-        width = 2 * (radius + ANGLE_ROUNDING) / density.geometry.spacing
-        return _largest_window(density.masses, width)
-    finer = CircularDistribution.of(Measure(density, measure.atoms))
-    return finer.largest_ball_mass(radius)
+        values = circle.interpolated(measure.density.values, finer)
+        width = 2 * (radius + ANGLE_ROUNDING) / finer.spacing
+        return _largest_window(values * finer.areas, width)
+    density = measure.density.interpolated(finer)
+    whole = CircularDistribution.of(Measure(density, measure.atoms))
+    return whole.largest_ball_mass(radius)
 
 
 @lru_cache(maxsize=8)
@@ -91,20 +93,31 @@ def _finer(cells: int) -> Circle:
 
 
 def _largest_window(masses: FloatArray, width: float) -> float:
-    """Largest mass in an arc ``width`` cells long, of equal cells around a circle.
+    """Largest mass in an arc ``width`` cells long, of equal cells around a circle."""
+    if width >= len(masses):
+        return float(masses.sum())
+    return float(_largest_arc(masses, width))
+
+
+@compiled
+def _largest_arc(masses: FloatArray, width: float) -> float:
+    """Largest mass in an arc shorter than the circle.
 
     The mass is linear in the arc's place between those at which an end meets a face.
     """
     count = len(masses)
-    if width >= count:
-        return float(masses.sum())
-    twice = np.concatenate([[0.0], np.cumsum(np.concatenate([masses, masses]))])
+    twice = np.zeros(2 * count + 1)
+    for i in range(2 * count):
+        twice[i + 1] = twice[i] + masses[i % count]
     whole = int(width)
     share = width - whole
-    lower, upper = twice[:count], twice[whole + 1 : whole + 1 + count]
-    from_face = (1 - share) * twice[whole : whole + count] + share * upper - lower
-    to_face = upper - (1 - share) * twice[1 : count + 1] - share * lower
-    return float(max(from_face.max(), to_face.max()))
+    largest = 0.0
+    for i in range(count):
+        inside = (1 - share) * twice[whole + i] + share * twice[whole + 1 + i]
+        from_face = inside - twice[i]
+        to_face = twice[whole + 1 + i] - (1 - share) * twice[i + 1] - share * twice[i]
+        largest = max(largest, max(from_face, to_face))
+    return largest
 
 
 @_largest_ball.register(Zonal)

@@ -283,9 +283,10 @@ class Circle(Geometry):
                 f"{self.num_cells} cells"
             )
         coefficients = self.moments(values / self.num_cells, self.max_degree)
-        smooth = finer.synthesis(coefficients)
-        if smooth.min() >= min(0.0, values.min()) and self._is_resolved(coefficients):
-            return smooth
+        if self._is_resolved(coefficients):
+            smooth = finer.synthesis(coefficients)
+            if smooth.min() >= min(0.0, values.min()):
+                return smooth
         return finer_values(values, finer.num_cells)
 
     @staticmethod

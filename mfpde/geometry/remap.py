@@ -193,11 +193,20 @@ def finer_values(values: FloatArray, count: int) -> FloatArray:
     count
         Number of cells, at least ``len(values)``.
     """
-    means = values + _bend(writable(values))
-    edges = edge_densities(np.concatenate([means[-GHOSTS:], means, means[:GHOSTS]]))
-    feet = np.linspace(0.0, len(values), count + 1)
-    finer = remapped(means, edges, feet) * (count / len(values))
-    return np.asarray(np.maximum(finer - _bend(finer), 0.0))
+    return _finer(writable(values), np.linspace(0.0, len(values), count + 1))
+
+
+@compiled
+def _finer(values: FloatArray, feet: FloatArray) -> FloatArray:
+    """Values at the centres of as many finer cells as there are pairs of ``feet``."""
+    means = values + _bend(values)
+    extended = np.concatenate((means[-GHOSTS:], means, means[:GHOSTS]))
+    factor = (len(feet) - 1) / len(values)
+    finer = remapped(means, edge_densities(extended), feet) * factor
+    bend = _bend(finer)
+    for i in range(len(finer)):
+        finer[i] = max(finer[i] - bend[i], 0.0)
+    return finer
 
 
 @compiled

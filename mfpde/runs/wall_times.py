@@ -4,12 +4,39 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numba.core.event import Listener
 
 PARTS = ("setup", "compile", "transport", "detection", "storage")
 WAITING = "waiting"
 """What counts for no part: while a run that is prepared waits, or advances with others."""
+
+
+@cache
+def _listener() -> Callable[[WallTimes], Listener]:
+    """Return the class of what tells a stopwatch when numba compiles, made once."""
+    from numba.core import event
+
+    class Compiling(event.Listener):
+        """Lets a ``watch`` count for compiling, and then for what waited."""
+
+        def __init__(self, watch: WallTimes) -> None:
+            self._watch = watch
+
+        def on_start(self, event: object) -> None:
+            """Begin to count."""
+            self._watch.begin("compile")
+
+        def on_end(self, event: object) -> None:
+            """Count for what waited."""
+            self._watch.end()
+
+    return Compiling
 
 
 class WallTimes:
@@ -55,20 +82,7 @@ class WallTimes:
         """Count what numba compiles while the block runs as compiling."""
         from numba.core import event
 
-        watch = self
-
-        class Compiling(event.Listener):
-            """Tells the stopwatch when numba compiles."""
-
-            def on_start(self, event: object) -> None:
-                """Begin to count."""
-                watch.begin("compile")
-
-            def on_end(self, event: object) -> None:
-                """Count for what waited."""
-                watch.end()
-
-        with event.install_listener("numba:compile", Compiling()):
+        with event.install_listener("numba:compile", _listener()(self)):
             yield
 
     def add(self, seconds: Mapping[str, float]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,9 +10,10 @@ import numpy as np
 from mfpde.atoms import ExactAtoms, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
+from mfpde.grid_equation import GridEquation
 from mfpde.measures.labelled import LabelledDensity
 from mfpde.measures.measure import Measure
-from mfpde.runs.layers import Stage
+from mfpde.runs.layers import Layers, Stage, for_each_layer
 from mfpde.runs.run import Refinement
 from mfpde.runs.stopping import StoppingCondition, StopReason
 from mfpde.solver.diagnostics import Recorder
@@ -31,6 +33,9 @@ from mfpde.solver.time_loop import (
 )
 from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import Flow, Scheme, State, Transport
+
+_MOST_NUMBERS_WAITING = 2**18
+"""Cells times layers up to which equations on a grid are held for later layers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +104,21 @@ class Discretization:
         return Stepping(stepper, exact)
 
 
+def waiting_layers(
+    layers: Layers | None, geometry: Geometry
+) -> tuple[GridEquation, ...]:
+    """Return the equations of all layers on a grid, to be held until their turn comes.
+
+    What takes much memory is made again, rather than held.
+    """
+    found: list[GridEquation] = []
+    if layers is not None:
+        numbers = len(layers) * math.prod(geometry.shape)
+        if numbers <= _MOST_NUMBERS_WAITING:
+            for_each_layer(layers, lambda e: found.append(e.on(geometry)))
+    return tuple(found)
+
+
 @dataclass(eq=False)
 class Refiner:
     """A watch on a time loop that doubles its grid when the criterion asks for it.
@@ -156,12 +176,15 @@ class Course:
         What may stop the run; what judges rest may do so in the last stage alone.
     refiner
         Doubles the grid where it must be finer, if that is wanted.
+    waiting
+        Equations of later stages on the grid, which are found again when they begin.
     """
 
     discretization: Discretization
     stages: tuple[Stage, ...]
     conditions: tuple[StoppingCondition, ...]
     refiner: Refiner | None = None
+    waiting: tuple[GridEquation, ...] = ()
 
     def run(self, loop: TimeLoop, state: State, start_time: float) -> StopReason:
         """Run ``loop``, which steps in the first stage, from ``state`` to its end."""

@@ -9,7 +9,6 @@ from mfpde.measures.labelled import LabelledDensity
 from mfpde.measures.measure import Measure
 from mfpde.runs.observer import Progress
 from mfpde.runs.stopping import StepRecord
-from mfpde.solver.diagnostics import measure_of
 from mfpde.solver.time_stepping import Point
 from mfpde.terms import PointMasses
 from mfpde.transport import Flow
@@ -54,7 +53,7 @@ def saved_of(loop: TimeLoop, flow: Flow) -> Point:
 
 def left_by(loop: TimeLoop) -> Measure:
     """Return what ``loop`` leaves to a run that starts from it, with labels if it has them."""
-    measure, state = measure_of(loop.measured, loop.recorder.geometry), loop.state
+    measure, state = loop.recorder.measure(loop.measured), loop.state
     if not loop.stepper.scheme.moves_labels:
         return measure
     density = measure.density

@@ -41,7 +41,7 @@ from mfpde.runs.stopping import (
 )
 from mfpde.runs.times import end_time, with_breakpoints
 from mfpde.runs.wall_times import WAITING, WallTimes
-from mfpde.solver.course import Course, Discretization, Refiner
+from mfpde.solver.course import Course, Discretization, Refiner, waiting_layers
 from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
 from mfpde.solver.going_on import keep_last, let_keep, stages_left, take_up
 from mfpde.solver.loop_report import left_by, statistics_of
@@ -186,6 +186,7 @@ def prepared(
     check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
     tracker = _tracker_of(track, dynamics, resume_from)
     is_exact = atoms == "exact"
+    waiting = waiting_layers(layers, geometry)
     obstacle = _obstacle_to_labels(
         dynamics, measure, exact_atoms=is_exact, refine=refine
     )
@@ -248,7 +249,7 @@ def prepared(
                 record=record,
             )
         let_keep(loop, record)
-        course = Course(discretization, stages, conditions, refiner)
+        course = Course(discretization, stages, conditions, refiner, waiting)
         watch.begin(WAITING)
         return PreparedRun(
             loop,

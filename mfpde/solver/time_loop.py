@@ -333,9 +333,8 @@ class TimeLoop:
         self, conditions: tuple[StoppingCondition, ...]
     ) -> StopReason | None:
         """Return why the run stops after the last step; None if it does not."""
-        record = step_record_of(self, RECENT_STEPS)
         for condition in conditions:
-            reason = condition.check(record)
+            reason = condition.check(step_record_of(self, RECENT_STEPS))
             if reason is not None:
                 return reason
         return None

@@ -105,6 +105,16 @@ def moment_norms(
     return np.sqrt(error), np.sqrt(transported), np.sqrt(diffused)
 
 
+@compiled_sum
+def weighted_norm(weights: FloatArray, moments: ComplexArray) -> float:
+    """Euclidean norm of the moments times weights."""
+    total = 0.0
+    for k in range(len(weights)):
+        real, imag = moments[k].real, moments[k].imag
+        total += weights[k] * weights[k] * (real * real + imag * imag)
+    return float(np.sqrt(total))
+
+
 @dataclass(frozen=True, eq=False)
 class StepResult:
     """A finished step: the new state, its flow, and the step that the error would allow.
@@ -284,8 +294,7 @@ class TimeStepper:
         """Norms of the error by the last stage's velocity, and of both motions' rates."""
         flow, (new, new_flow) = before.flow, after
         weight = step / 6
-        late = last.outflows - new_flow.outflows
-        error = weight * self._norm(self.transport.rate_moments(new.masses, late))
+        error = weight * self._norm(self.transport.lag_moments(new, last, new_flow))
         moved = new_flow.density_moments - flow.density_moments
         motion, atom_motion = self._norm(moved) / step, 0.0
         if len(new.atom_masses):
@@ -297,7 +306,7 @@ class TimeStepper:
         return StepErrors(error, motion, atom_motion)
 
     def _norm(self, moments: ComplexArray) -> float:
-        return float(np.linalg.norm(self.weights * moments))
+        return weighted_norm(self.weights, moments)
 
     def _energy_moves_wrong(self, before: Point, after: Point) -> bool:
         grid = self.transport.grid

@@ -157,6 +157,10 @@ class Transport(ABC):
         """Moments of :meth:`rate`."""
         return self.density_moments(self.rate(masses, outflows))
 
+    def lag_moments(self, state: State, last: Flow, now: Flow) -> ComplexArray:
+        """Moments of the rate that the flow of the last stage shows beyond that at its end."""
+        return self.rate_moments(state.masses, last.outflows - now.outflows)
+
     def grid_error(self, state: State, flow: Flow) -> ComplexArray | None:
         """Error that the grid makes in the rates of change of the moments; None if not known.
 

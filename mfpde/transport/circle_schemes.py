@@ -18,7 +18,13 @@ from mfpde.transport.base import (
     geometry_of,
 )
 from mfpde.transport.circle import cell_means, centre_values
-from mfpde.transport.circle_tables import CircleTables, fits
+from mfpde.transport.circle_tables import (
+    CircleTables,
+    Motion,
+    TableStep,
+    face_frame,
+    fits,
+)
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import wrapped
 from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
@@ -139,22 +145,25 @@ class SemiLagrangianCircle(SemiLagrangian):
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
         self.circle = geometry_of(grid, Circle, "Circle")
-        angles = np.concatenate([[0.0], self.circle.face_angles])
-        angles[-1] = 0.0
         # In cells per unit time, like all velocities below.
         self._external_at_faces = (
-            grid.external_velocity_along(points_at(angles), tangents_at(angles))
-            / self.circle.spacing
+            grid.external_velocity_along(*face_frame(self.circle)) / self.circle.spacing
         )
         self._start = (np.empty(0), np.empty(0))
-        waves = np.arange(grid.degree + 1)
-        # Averaging over a cell multiplies wave k by sin(k h / 2) / (k h / 2).
-        self._from_means = 1.0 / np.sinc(waves / self.circle.num_cells)
+        self._restored: tuple[FloatArray, FloatArray] | None = None
+        # The end of the step tried last, with what is asked for there.
+        self._ahead: TableStep | None = None
         self._tables = (
             CircleTables(grid, self.circle, self._external_at_faces)
             if fits(grid, self.circle)
             else None
         )
+
+    @cached_property
+    def _from_means(self) -> FloatArray:
+        """Inverses of sin(k h / 2) / (k h / 2), by which means over cells multiply wave k."""
+        waves = np.arange(self.grid.degree + 1)
+        return np.asarray(1.0 / np.sinc(waves / self.circle.num_cells))
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Exact masses of the cells from cell width times density at the centres."""
@@ -167,7 +176,12 @@ class SemiLagrangianCircle(SemiLagrangian):
         Where nothing has moved yet it is what was given, to the bit.
         """
         means, values = self._start
-        return values.copy() if masses is means else centre_values(masses)
+        if masses is means:
+            return values
+        # A save, and the end of the run that follows it, ask for the same.
+        if self._restored is None or self._restored[0] is not masses:
+            self._restored = masses, centre_values(masses)
+        return self._restored[1]
 
     def density_moments(self, masses: FloatArray) -> ComplexArray:
         """Moments of the density whose cells have these masses."""
@@ -176,6 +190,22 @@ class SemiLagrangianCircle(SemiLagrangian):
         moments = self.circle.moments(masses, self.grid.degree)
         moments *= self._from_means
         return moments
+
+    def flow(self, state: State) -> Flow:
+        """Evaluate moments and velocity of ``state``, unless its step has done so."""
+        if self._tables is None or len(state.atom_masses):
+            return super().flow(state)
+        ahead = self._ahead
+        if ahead is not None and ahead.masses is state.masses:
+            return _flow_of(ahead.motion)
+        return _flow_of(self._tables.motion(state.masses))
+
+    def lag_moments(self, state: State, last: Flow, now: Flow) -> ComplexArray:
+        """Moments of the rate that the flow of the last stage shows beyond that at its end."""
+        ahead = self._ahead
+        if ahead is not None and ahead.masses is state.masses:
+            return ahead.lag.view(np.complex128)
+        return super().lag_moments(state, last, now)
 
     def extended(self, masses: FloatArray) -> FloatArray:
         """Masses continued around the circle by three at each end, (n + 6,)."""
@@ -193,13 +223,25 @@ class SemiLagrangianCircle(SemiLagrangian):
         """State after a step, and the flow of its last stage."""
         if self._tables is None or len(state.atom_masses):
             return super().advanced(state, flow, step)
-        masses, last = self._tables.advanced(state.masses, flow.velocity, step)
-        moved = state.moved(masses, state.points)
+        ahead = self._tables.advanced(state.masses, flow.velocity, step)
+        self._ahead = ahead
+        last = ahead.last[np.newaxis]
+        moved = state.moved(ahead.masses, state.points)
         return moved, replace(flow, velocity=last, outflows=last)
 
     def unresolved_mass(self, masses: FloatArray) -> float:
         """Mass in structures of a cell or two."""
+        ahead = self._ahead
+        if ahead is not None and ahead.masses is masses:
+            return ahead.motion.unresolved
         return blended_mass(self.extended(masses))
+
+
+def _flow_of(motion: Motion) -> Flow:
+    """The flow of a density without atoms."""
+    moments, velocity = motion.moments.view(np.complex128), motion.velocity[np.newaxis]
+    nobody = np.empty((0, 2))
+    return Flow(moments, moments, velocity, velocity, motion.unresolved, nobody)
 
 
 class ResolvedSemiLagrangianCircle(SemiLagrangianCircle):

@@ -17,27 +17,62 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only
 from mfpde.compiled import compiled
-from mfpde.geometry.circle import Circle
+from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.geometry.remap import edge_densities, remapped
-from mfpde.grid_equation import GridEquation
+from mfpde.grid_equation import WATCHED_DEGREE, GridEquation
 from mfpde.terms.attention import SOFTMAX_FLOOR
 from mfpde.transport.base import StepFarTooLongError
 from mfpde.transport.feet import feet
 from mfpde.transport.line import wrapped
-from mfpde.transport.semi_lagrangian import FLOWS, is_hopeless
+from mfpde.transport.semi_lagrangian import (
+    FLOWS,
+    blended_mass,
+    net_rate,
+)
+from mfpde.transport.semi_lagrangian import (
+    is_hopeless as moves_too_far,
+)
 
-LARGEST_TABLE = 2**14
+LARGEST_TABLE = 2**15
 """Cells times degrees up to which dense matrices are faster than calls of the FFT."""
 
 
 class Maps(NamedTuple):
-    """Matrices P, Q, and of the softmax attentions Q_a and R_a; the external velocity V'."""
+    """Matrices P, Q, and of the softmax attentions Q_a and R_a; the external velocity V'.
+
+    Q is empty if nothing attracts without softmax.
+    """
 
     moments: FloatArray
     linear: FloatArray
     over: FloatArray
     under: FloatArray
     external: FloatArray
+
+
+class Motion(NamedTuple):
+    """What moves a density: moments (real and imaginary parts in turn) and face velocity.
+
+    ``unresolved`` is its mass in structures of a cell or two.
+    """
+
+    moments: FloatArray
+    velocity: FloatArray
+    unresolved: float
+
+
+class TableStep(NamedTuple):
+    """The end of a step: masses, their motion, and the velocity (n + 1,) of the last stage.
+
+    ``lag`` holds the rates of change of the moments that the difference of this velocity
+    from that at the end would make.  If a stage ``is_hopeless``, masses are those of the start.
+    """
+
+    masses: FloatArray
+    last: FloatArray
+    motion: Motion
+    lag: FloatArray
+    is_hopeless: bool
 
 
 class CircleTables:
@@ -56,12 +91,18 @@ class CircleTables:
             symbol = np.repeat(spectrum, 2)
             over[a] = (grid.sign / circle.spacing) * symbol * slopes
             under[a] = attention.sharpness * symbol * values
-        linear = np.repeat(grid.summed_spectrum, 2) / circle.spacing * slopes
+        linear = np.empty((0, slopes.shape[1]))
+        if len(softmaxes) < len(grid.zonal_terms):
+            linear = np.repeat(grid.summed_spectrum, 2) / circle.spacing * slopes
         self.maps = Maps(moment_map(circle, degree), linear, over, under, external)
+
+    def motion(self, masses: FloatArray) -> Motion:
+        """What moves the density whose cells have these masses."""
+        return _motion(masses, self.maps)
 
     def moments(self, masses: FloatArray) -> ComplexArray:
         """Moments of the density whose cells have these masses."""
-        return (self.maps.moments @ masses).view(np.complex128)
+        return _moments(masses, self.maps.moments).view(np.complex128)
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """Velocity at the faces 0..n in cells per unit time, (1, n + 1)."""
@@ -70,24 +111,49 @@ class CircleTables:
 
     def advanced(
         self, masses: FloatArray, velocity: FloatArray, step: float
-    ) -> tuple[FloatArray, FloatArray]:
-        """Masses after a step, and the velocity of its last stage (1, n + 1).
+    ) -> TableStep:
+        """The end of a step, from masses with this face velocity (1, n + 1).
 
         Raises
         ------
         StepFarTooLongError
             If a stage is so fast that no step of this length can be accurate.
         """
-        moved, last = _advanced(masses, velocity[0], step, self.maps)
-        if is_hopeless(step * last):
+        found = _advanced(masses, velocity[0], step, self.maps)
+        if found.is_hopeless:
             raise StepFarTooLongError
-        return moved, last[np.newaxis]
+        return found
 
 
 def fits(grid: GridEquation, circle: Circle) -> bool:
     """Whether the tables of this equation on this circle are small enough to be used."""
     is_small = circle.num_cells * (grid.degree + 1) <= LARGEST_TABLE
     return is_small and not grid.heads
+
+
+class FaceFrame(NamedTuple):
+    """Points and unit tangents at the faces 0..n of a circle, (n + 1, 2)."""
+
+    points: FloatArray
+    tangents: FloatArray
+
+
+def face_frame(circle: Circle) -> FaceFrame:
+    """The faces of a circle; of a small one they are kept for the next equation."""
+    small = circle.num_cells <= LARGEST_TABLE // WATCHED_DEGREE
+    return _kept_face_frame(circle) if small else _face_frame(circle)
+
+
+def _face_frame(circle: Circle) -> FaceFrame:
+    angles = np.concatenate([[0.0], circle.face_angles])
+    # Face n is face 0, to the last digit.
+    angles[-1] = 0.0
+    return FaceFrame(read_only(points_at(angles)), read_only(tangents_at(angles)))
+
+
+@lru_cache(maxsize=8)
+def _kept_face_frame(circle: Circle) -> FaceFrame:
+    return _face_frame(circle)
 
 
 @lru_cache(maxsize=8)
@@ -135,10 +201,18 @@ def _interleaved(symbols: ComplexArray) -> FloatArray:
 
 
 @compiled
+def _moments(masses: FloatArray, table: FloatArray) -> FloatArray:
+    moments: FloatArray = np.dot(table, masses)
+    return moments
+
+
+@compiled
 def _face_velocity(moments: FloatArray, maps: Maps) -> FloatArray:
-    velocity: FloatArray = np.dot(maps.linear, moments)
-    for j in range(len(velocity)):
-        velocity[j] += maps.external[j]
+    velocity = maps.external.copy()
+    if len(maps.linear):
+        slopes = np.dot(maps.linear, moments)
+        for j in range(len(velocity)):
+            velocity[j] += slopes[j]
     for a in range(len(maps.over)):
         slopes = np.dot(maps.over[a], moments)
         values = np.dot(maps.under[a], moments)
@@ -148,9 +222,16 @@ def _face_velocity(moments: FloatArray, maps: Maps) -> FloatArray:
 
 
 @compiled
+def _motion(masses: FloatArray, maps: Maps) -> Motion:
+    moments = _moments(masses, maps.moments)
+    velocity = _face_velocity(moments, maps)
+    return Motion(moments, velocity, blended_mass(wrapped(masses)))
+
+
+@compiled
 def _advanced(
     masses: FloatArray, first: FloatArray, step: float, maps: Maps
-) -> tuple[FloatArray, FloatArray]:
+) -> TableStep:
     edges = edge_densities(wrapped(masses))
     total = masses.sum()
     velocities = np.zeros((4, len(first)))
@@ -158,6 +239,7 @@ def _advanced(
         velocities[0, j] = first[j]
     weights = step * FLOWS
     moved = masses
+    is_hopeless = False
     for stage in range(4):
         # For a plain True another kernel would be compiled than where lines may end.
         positions = feet(velocities, weights[stage], stage < 4)
@@ -166,9 +248,15 @@ def _advanced(
         for i in range(len(moved)):
             moved[i] *= scale
         if stage < 3:
-            velocity = _face_velocity(np.dot(maps.moments, moved), maps)
+            velocity = _face_velocity(_moments(moved, maps.moments), maps)
             for j in range(len(velocity)):
                 velocities[stage + 1, j] = velocity[j]
-            if is_hopeless(step * velocities[stage + 1]):
-                return masses, velocities[stage + 1]
-    return moved, velocities[3]
+            if moves_too_far(step * velocities[stage + 1]):
+                is_hopeless = True
+                moved = masses
+                break
+    last = velocities[3].copy()
+    motion = _motion(moved, maps)
+    late = last - motion.velocity
+    lag = _moments(net_rate(wrapped(moved), late), maps.moments)
+    return TableStep(moved, last, motion, lag, is_hopeless)

@@ -13,13 +13,14 @@ rests there, whose mean may be on either side.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import BoolArray, FloatArray, IntArray, read_only
+from mfpde.arrays import FloatArray, IntArray, read_only, writable
 from mfpde.compiled import compiled
 from mfpde.grid_equation import GridEquation
-from mfpde.terms.external import ExternalTerm, KinkedParts
+from mfpde.terms.external import ExternalTerm
 
 ON_A_FACE = 1e-2
 """Share of half a cell by which a kink may miss a face and still lie on it.
@@ -31,15 +32,21 @@ _SAME_PLANE = 1e-12
 @lru_cache(maxsize=8)
 def withheld_velocity(grid: GridEquation) -> FloatArray:
     """Part of the external velocity that does not move donors, (directions, *shape)."""
-    geometry = grid.geometry
-    held = np.zeros(geometry.points.shape)
-    for term in grid.externals:
-        held += withheld_drift(term, geometry.points, geometry.half_edges, grid.sign)
-    flat = held.reshape(-1, geometry.dimension)
-    cells = np.unique(np.flatnonzero(flat != 0) // geometry.dimension)
-    tangents = geometry.tangents.reshape(-1, *flat.shape)[:, cells]
-    along = np.full((len(tangents), len(flat)), grid.sign * 0.0)
-    along[:, cells] = grid.sign * np.einsum("ani,ni->an", tangents, flat[cells])
+    geometry, dimension = grid.geometry, grid.geometry.dimension
+    tangents = geometry.tangents.reshape(
+        -1, geometry.points.size // dimension, dimension
+    )
+    along = np.full(tangents.shape[:2], grid.sign * 0.0)
+    drifts = [
+        withheld_drift(term, geometry.points, geometry.half_edges, grid.sign)
+        for term in grid.externals
+    ]
+    held = sum(drifts[1:], drifts[0]) if drifts else np.zeros(geometry.points.shape)
+    held = held.reshape(tangents.shape[1:])
+    cells = _occupied(held)
+    if len(cells):
+        some = np.einsum("ani,ni->an", tangents[:, cells], held[cells])
+        along[:, cells] = grid.sign * some
     return read_only(along.reshape(-1, *geometry.shape))
 
 
@@ -67,25 +74,25 @@ def withheld_drift(
     parts = term.kinked_parts
     if parts is None:
         return held
-    dimension = points.shape[-1]
-    places, held_there = points.reshape(-1, dimension), held.reshape(-1, dimension)
+    places = points.reshape(-1, points.shape[-1])
     jumps = half_edges.reshape(len(half_edges), *places.shape)
     heights = parts.heights(places)
-    # At least the length of the longest jump: only there a kink may be closer than that.
-    longest = np.sqrt(dimension) * max(jumps.max(), -jumps.min())
-    reached = (1 + 2 * ON_A_FACE) * longest * np.sqrt((parts.normals**2).sum(axis=1))
-    near = _near_kinks(
-        places, jumps, heights, reached, parts.normals, parts.vectors, sign
+    planes = np.empty((len(parts.normals), places.shape[1] + 1))
+    planes[:, :-1], planes[:, -1] = parts.normals, parts.offsets
+    near = _near_kinks(places, jumps, heights, planes, parts.vectors, sign)
+    pushes = np.asarray(parts.push(heights[near.cells, near.parts]), dtype=np.float64)
+    _add_products(
+        held.reshape(places.shape), near.cells, writable(pushes), near.vectors
     )
-    cells, numbers, leaves, vectors = near
-    if len(cells) == 0:
-        return held
-    pushes = parts.push(heights[cells, numbers])
-    for k in np.unique(numbers[leaves]):
-        if not _is_reached_from_behind(parts, k, sign):
-            pushes[leaves & (numbers == k)] = 0.0
-    np.add.at(held_there, cells, pushes[:, np.newaxis] * vectors)
     return held
+
+
+class _Near(NamedTuple):
+    """Pairs of a cell and a part withheld from it, and the part's tangential vector there."""
+
+    cells: IntArray
+    parts: IntArray
+    vectors: FloatArray
 
 
 @compiled
@@ -93,41 +100,38 @@ def _near_kinks(
     places: FloatArray,
     jumps: FloatArray,
     heights: FloatArray,
-    reached: FloatArray,
-    normals: FloatArray,
+    planes: FloatArray,
     vectors: FloatArray,
     sign: int,
-) -> tuple[IntArray, IntArray, BoolArray, FloatArray]:
+) -> _Near:
     """Pairs of a cell and a part whose kink is closer than mass that jumps would pass it.
 
-    ``places`` are (n, d), ``jumps`` (a, n, d), ``heights`` (n, k), of which those above
-    ``reached`` (k,) are too far; ``normals`` and ``vectors`` are those of the parts.
-
-    Returns
-    -------
-    The pairs' cells and parts, whether the part leaves its kink, and its tangential vector.
+    ``places`` are (n, d), ``jumps`` (a, n, d), ``heights`` (n, k); ``planes`` (k, d + 1) are the
+    normals and offsets of the parts, ``vectors`` (k, d) theirs.
     """
+    dimension = places.shape[1]
+    reached = _reaches(jumps, planes)
     count = 0
     for p in range(len(places)):
-        for k in range(len(normals)):
+        for k in range(len(planes)):
             count += 1 if 0.0 < heights[p, k] < reached[k] else 0
     cells, parts = np.empty(count, np.int64), np.empty(count, np.int64)
-    leaves, tangential = np.empty(count, np.bool_), np.empty((count, places.shape[1]))
+    tangential = np.empty((count, dimension))
     found = 0
     for p in range(len(places)):
-        for k in range(len(normals)):
+        for k in range(len(planes)):
             if not 0.0 < heights[p, k] < reached[k]:
                 continue
-            vector, normal = tangential[found], normals[k]
+            vector, normal = tangential[found], planes[k, :dimension]
             radial = outwards = speed = passed = 0.0
-            for i in range(len(normal)):
+            for i in range(dimension):
                 radial += vectors[k, i] * places[p, i]
-            for i in range(len(normal)):
+            for i in range(dimension):
                 vector[i] = vectors[k, i] - radial * places[p, i]
                 outwards += sign * vector[i] * normal[i]
             for jump in jumps[:, p]:
                 along = length = fall = 0.0
-                for i in range(len(normal)):
+                for i in range(dimension):
                     along += jump[i] * vector[i]
                     length += jump[i] ** 2
                     fall += jump[i] * normal[i]
@@ -137,16 +141,80 @@ def _near_kinks(
                 passed += rate * fall**2
             # A kink on the face of two cells stops mass in the one that it comes from.
             reach = 1 + ON_A_FACE if outwards < 0 else 1 - ON_A_FACE
-            if heights[p, k] * speed < passed * reach:
-                cells[found], parts[found], leaves[found] = p, k, outwards >= 0
-                found += 1
-    return cells[:found], parts[:found], leaves[:found], tangential[:found]
+            if heights[p, k] * speed >= passed * reach:
+                continue
+            if outwards >= 0 and not _is_reached_from_behind(planes, vectors, k, sign):
+                continue
+            cells[found], parts[found] = p, k
+            found += 1
+    return _Near(cells[:found], parts[:found], tangential[:found])
 
 
-def _is_reached_from_behind(parts: KinkedParts, k: int, sign: int) -> bool:
+@compiled
+def _reaches(jumps: FloatArray, planes: FloatArray) -> FloatArray:
+    """Heights (k,) over ``planes`` (k, d + 1) that no cell reaches by half a jump."""
+    longest = 0.0
+    for direction in jumps:
+        for jump in direction:
+            for i in range(len(jump)):
+                longest = max(longest, abs(jump[i]))
+    # At least the length of the longest jump: only there a kink may be closer than that.
+    dimension = jumps.shape[2]
+    longest *= np.sqrt(dimension)
+    reached = np.empty(len(planes))
+    for k in range(len(planes)):
+        reached[k] = (1 + 2 * ON_A_FACE) * longest * _length(planes[k, :dimension])
+    return reached
+
+
+@compiled
+def _length(vector: FloatArray) -> float:
+    square = 0.0
+    for i in range(len(vector)):
+        square += vector[i] ** 2
+    return float(np.sqrt(square))
+
+
+@compiled
+def _is_reached_from_behind(
+    planes: FloatArray, vectors: FloatArray, k: int, sign: int
+) -> bool:
     """Whether a part that vanishes on the other side brings mass to the kink of part ``k``."""
-    planes = np.column_stack([parts.normals, parts.offsets])
-    planes /= np.linalg.norm(parts.normals, axis=1, keepdims=True)
-    is_opposite = np.abs(planes + planes[k]).max(axis=1) <= _SAME_PLANE
-    pushes = sign * (parts.vectors * parts.normals).sum(axis=1)
-    return bool((is_opposite & (pushes < 0)).any())
+    dimension = vectors.shape[1]
+    length = _length(planes[k, :dimension])
+    for j in range(len(planes)):
+        other = _length(planes[j, :dimension])
+        difference = push = 0.0
+        for i in range(dimension + 1):
+            gap = planes[j, i] / other + planes[k, i] / length
+            difference = max(difference, abs(gap))
+        for i in range(dimension):
+            push += sign * vectors[j, i] * planes[j, i]
+        if difference <= _SAME_PLANE and push < 0.0:
+            return True
+    return False
+
+
+@compiled
+def _add_products(
+    held: FloatArray, cells: IntArray, pushes: FloatArray, vectors: FloatArray
+) -> None:
+    """Add ``pushes`` (p,) times ``vectors`` (p, d) to rows ``cells`` (p,) of ``held``."""
+    for p in range(len(cells)):
+        for i in range(held.shape[1]):
+            held[cells[p], i] += pushes[p] * vectors[p, i]
+
+
+@compiled
+def _occupied(held: FloatArray) -> IntArray:
+    """Numbers of the rows of ``held`` (cells, d) that are not 0."""
+    found = np.empty(len(held), np.int64)
+    count = 0
+    for p in range(len(held)):
+        is_zero = True
+        for i in range(held.shape[1]):
+            is_zero &= held[p, i] == 0.0
+        if not is_zero:
+            found[count] = p
+            count += 1
+    return found[:count]

@@ -92,19 +92,21 @@ class SemiLagrangian(Transport):
             not traced.
         """
         flows = [flow]
+        edges = edge_densities(self.extended(state.masses))
         for _ in range(3):
-            flows.append(self.flow(self._carried(state, flows, step)))
+            flows.append(self.flow(self._carried(state, edges, flows, step)))
             if is_hopeless(step * flows[-1].velocity[0]):
                 raise StepFarTooLongError
-        return self._carried(state, flows, step), flows[-1]
+        return self._carried(state, edges, flows, step), flows[-1]
 
-    def _carried(self, state: State, flows: Sequence[Flow], step: float) -> State:
+    def _carried(
+        self, state: State, edges: FloatArray, flows: Sequence[Flow], step: float
+    ) -> State:
         """Stage ``len(flows) + 1`` of the method, or the new state after four."""
         count = len(flows)
         weights = step * FLOWS[count - 1, :, :count]
         velocities = np.concatenate([flow.velocity for flow in flows])
-        extended = self.extended(state.masses)
-        masses = _moved(state.masses, extended, velocities, weights, self.periodic)
+        masses = _moved(state.masses, edges, velocities, weights, self.periodic)
         points = state.points
         for share, flow in zip(weights.sum(axis=0), flows, strict=True):
             # In most stages only one velocity counts.
@@ -114,14 +116,15 @@ class SemiLagrangian(Transport):
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate at which the remap moves mass for a step near 0."""
-        return _net_rate(self.extended(masses), outflows[0])
+        return net_rate(self.extended(masses), outflows[0])
 
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
         """Masses after a flow of duration ``step`` in the velocity ``outflows``."""
         weights = np.full((1, 1), step)
-        return _moved(masses, self.extended(masses), outflows, weights, self.periodic)
+        edges = edge_densities(self.extended(masses))
+        return _moved(masses, edges, outflows, weights, self.periodic)
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """Longest step 1 / max |dv/dtheta| over all cells; inf at rest.
@@ -163,14 +166,14 @@ def _contraction(velocity: FloatArray, masses: FloatArray) -> float:
 @compiled
 def _moved(
     masses: FloatArray,
-    extended: FloatArray,
+    edges: FloatArray,
     velocities: FloatArray,
     weights: FloatArray,
     periodic: bool,
 ) -> FloatArray:
-    """Masses moved along flows, see :func:`feet`; the total mass is kept."""
+    """Masses with densities ``edges`` moved along flows, see :func:`feet`; their sum is kept."""
     positions = feet(velocities, weights, periodic)
-    result = remapped(masses, edge_densities(extended), positions)
+    result = remapped(masses, edges, positions)
     scale = masses.sum() / result.sum()
     for i in range(len(result)):
         result[i] *= scale
@@ -178,7 +181,7 @@ def _moved(
 
 
 @compiled
-def _net_rate(extended: FloatArray, velocity: FloatArray) -> FloatArray:
+def net_rate(extended: FloatArray, velocity: FloatArray) -> FloatArray:
     """Rate (n,) at which cells gain mass: upwind edge densities times face velocities."""
     edges = edge_densities(extended)
     n = edges.shape[1]
