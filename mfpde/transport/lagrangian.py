@@ -107,7 +107,7 @@ class LagrangianSphere(Transport):
     def longest_step(self, state: State, flow: Flow) -> float:
         """The step in which no label moves farther than 0.4; inf at rest."""
         del state
-        fastest = float(np.sqrt((flow.atom_velocities**2).sum(axis=1).max()))
+        fastest = largest_speed(flow.atom_velocities)
         return _LONGEST_MOVE / fastest if fastest > 0.0 else np.inf
 
     def outflows(
@@ -160,6 +160,16 @@ def mean_velocities(
             middle = 2.0 * (second[p, i] + third[p, i])
             result[p, i] = (first[p, i] + middle + fourth[p, i]) / 6.0
     return result
+
+
+@compiled
+def largest_speed(velocities: FloatArray) -> float:
+    """Length of the longest of ``velocities`` (n, 3)."""
+    largest = 0.0
+    for p in range(len(velocities)):
+        x, y, z = velocities[p, 0], velocities[p, 1], velocities[p, 2]
+        largest = max(largest, x * x + y * y + z * z)
+    return float(np.sqrt(largest))
 
 
 def _negligible(grid: GridEquation) -> float:
