@@ -151,16 +151,16 @@ class GridEquation:
         """The velocity s grad A[mu] at the cell centres, or at ``where``, (directions, ...)."""
         fields = self.geometry if where is None else where
         drifts = [head.drift(moments, fields) for head in self.heads]
+        for term, spectrum in self.softmaxes:
+            coefficients = spectrum * moments
+            values = fields.synthesis(coefficients)
+            gradient = fields.gradient(coefficients)
+            drifts.append(term.gradient_from(gradient, values))
         if drifts and not self._has_linear_interaction:
             velocity = drifts.pop()
             velocity *= self.sign
         else:
             velocity = fields.gradient(self.summed_spectrum * moments)
-        for term, spectrum in self.softmaxes:
-            coefficients = spectrum * moments
-            values = fields.synthesis(coefficients)
-            gradient = fields.gradient(coefficients)
-            velocity += self.sign * term.gradient_from(gradient, values)
         for drift in drifts:
             velocity += self.sign * drift
         return velocity

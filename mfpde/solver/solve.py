@@ -96,8 +96,9 @@ def solve(
         Error in time that a step may make, relative to how far it moves the moments
         that the interaction sees; on the sphere beside a share of the error of the grid, on
         the circle a tenth of it, or less beyond 256 cells, in the semi-Lagrangian phase.  The
-        step follows this and the draining time of the cells.  Of labels the velocity in the
-        last stage of a step, 10 to 100 times as wrong as the step, may be 30 times as wrong.
+        step follows this and the draining time of the cells.  Of labels, and in the spectral
+        phase on the sphere, the velocity in the last stage of a step, 10 to 1000 times as wrong
+        as the step, may be 30 times as wrong.
     max_step
         Largest step; none by default.
     refine

@@ -67,6 +67,18 @@ def mass_and_motion(before: FloatArray, after: FloatArray) -> tuple[float, float
     return mass, 0.5 * changes
 
 
+@compiled_sum
+def motion_of_atoms(before: FloatArray, after: FloatArray, masses: FloatArray) -> float:
+    """Masses (n,) times the distances between points (n, d) before and after a step, summed."""
+    total = 0.0
+    for p in range(len(masses)):
+        squared = 0.0
+        for i in range(before.shape[1]):
+            squared += (after[p, i] - before[p, i]) ** 2
+        total += masses[p] * np.sqrt(squared)
+    return total
+
+
 @compiled
 def judged(error: float, size: float, step: float) -> tuple[float, bool]:
     """Return the step that the error would allow, and whether this one is accurate.

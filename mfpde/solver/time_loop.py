@@ -25,6 +25,7 @@ from mfpde.solver.step_sizes import (
     attention_time,
     fitted,
     mass_and_motion,
+    motion_of_atoms,
     smallest_step,
 )
 from mfpde.solver.time_stepping import StepResult, TimeStepper
@@ -249,9 +250,8 @@ class TimeLoop:
             self.below_refused.refuse(step)
         self.below_refused.accept()
         if len(self.state.atom_masses):
-            moved += float(
-                self.state.atom_masses
-                @ np.linalg.norm(result.state.points - self.state.points, axis=-1)
+            moved += motion_of_atoms(
+                self.state.points, result.state.points, self.state.atom_masses
             )
         self.rates = [*self.rates[-RECENT_STEPS + 1 :], moved / step]
         self.state = result.state

@@ -18,15 +18,16 @@ from mfpde.arrays import (
     whole_number,
     writable,
 )
-from mfpde.compiled import compiled
 from mfpde.terms.activation import Activation
 from mfpde.terms.activations import AnyActivation, find_activation
 from mfpde.terms.external import ExternalTerm, KinkedParts, tangential
+from mfpde.terms.neuron_sums import (
+    MOST_COORDINATES,
+    affine_functions,
+    tangential_sums,
+)
 
 PARALLEL_TOLERANCE = 1e-12
-_FEW_NUMBERS = 3
-"""Vectors of so many numbers are multiplied faster in a loop than by linear algebra."""
-
 
 LARGEST = 1e50
 """Of weights, biases and lengths of directions: squares of their products are numbers."""
@@ -191,9 +192,9 @@ class Perceptron(ExternalTerm):
 
     def _preactivations(self, points: FloatArray) -> FloatArray:
         """Return a_j.x + b_j at points (n, d), shape (n, units)."""
-        if self.dimension > _FEW_NUMBERS:
+        if self.dimension > MOST_COORDINATES:
             return np.asarray(points @ self.directions.T + self.biases)
-        return _affine(points, self.directions, self.biases)
+        return affine_functions(points, self.directions, self.biases)
 
     def value(self, points: ArrayLike) -> FloatArray:
         """Potential V(x) = sum_j w_j Phi(a_j.x + b_j), shape (...).
@@ -219,9 +220,9 @@ class Perceptron(ExternalTerm):
         points = self._checked(points)
         flat = points.reshape(-1, self.dimension)
         outputs = np.asarray(self.activation.sigma(self._preactivations(flat)))
-        if self.dimension > _FEW_NUMBERS:
+        if self.dimension > MOST_COORDINATES:
             return tangential(outputs @ self._vectors, flat).reshape(points.shape)
-        return _tangential_sums(outputs, flat, self._vectors).reshape(points.shape)
+        return tangential_sums(outputs, flat, self._vectors).reshape(points.shape)
 
     @property
     def kinked_parts(self) -> KinkedParts | None:
@@ -290,40 +291,6 @@ class Perceptron(ExternalTerm):
             f"Perceptron({units} {self.activation_name} units on S^{self.dimension - 1}, "
             f"{kind} weights{biased})"
         )
-
-
-@compiled
-def _affine(
-    points: FloatArray, directions: FloatArray, biases: FloatArray
-) -> FloatArray:
-    """Return a_j.x + b_j, shape (points, units)."""
-    result = np.empty((len(points), len(biases)))
-    for p in range(len(points)):
-        for j in range(len(biases)):
-            total = biases[j]
-            for i in range(points.shape[1]):
-                total += directions[j, i] * points[p, i]
-            result[p, j] = total
-    return result
-
-
-@compiled
-def _tangential_sums(
-    outputs: FloatArray, points: FloatArray, vectors: FloatArray
-) -> FloatArray:
-    """Tangential parts (points, d) of the sums of outputs (points, units) times vectors."""
-    result = np.empty(points.shape)
-    for p in range(len(points)):
-        radial = 0.0
-        for i in range(points.shape[1]):
-            total = 0.0
-            for j in range(len(vectors)):
-                total += outputs[p, j] * vectors[j, i]
-            result[p, i] = total
-            radial += total * points[p, i]
-        for i in range(points.shape[1]):
-            result[p, i] -= radial * points[p, i]
-    return result
 
 
 def _check_directions(directions: FloatArray) -> None:

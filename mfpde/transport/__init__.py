@@ -116,8 +116,8 @@ register_scheme(
     ),
 )
 
-# The lag of the last stage is 10 to 100 times the error of the classical Runge-Kutta method.
-_SPECTRAL = Scheme("spectral", Spectral, 10.0, resolves=is_resolved)
+# The lag of the last stage is 30 to 1000 times the error of the classical Runge-Kutta method.
+_SPECTRAL = Scheme("spectral", Spectral, 30.0, resolves=is_resolved)
 
 register_scheme(Sphere, Scheme("donor_blended", DonorBlendedSphere))
 register_scheme(Sphere, Scheme("muscl", MusclSphere))

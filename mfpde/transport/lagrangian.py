@@ -21,6 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.compiled import compiled
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.terms.kernels import NEGLIGIBLE
@@ -76,9 +77,11 @@ class LagrangianSphere(Transport):
         return state if len(state.points) else self.evolved(state)
 
     def flow(self, state: State) -> Flow:
-        """Moments and velocities of the labels."""
-        points = normalised(state.points)
-        moments = self.sphere.atom_moments(points, state.atom_masses, self.grid.degree)
+        """Moments and velocities of the labels, which stand on the sphere."""
+        return self._flow(state.points, state.atom_masses)
+
+    def _flow(self, points: FloatArray, masses: FloatArray) -> Flow:
+        moments = self.sphere.atom_moments(points, masses, self.grid.degree)
         return Flow(
             density_moments=np.zeros_like(moments),
             moments=moments,
@@ -93,18 +96,18 @@ class LagrangianSphere(Transport):
         start, first = state.points, flow.atom_velocities
 
         def stage(velocities: FloatArray, length: float) -> Flow:
-            return self.flow(state.moved(state.masses, start + length * velocities))
+            return self._flow(carried(start, velocities, length), state.atom_masses)
 
         second = stage(first, 0.5 * step).atom_velocities
         third = stage(second, 0.5 * step).atom_velocities
         fourth = stage(third, step)
-        total = first + 2.0 * (second + third) + fourth.atom_velocities
-        return state.moved(state.masses, start + (step / 6.0) * total), fourth
+        mean = mean_velocities(first, second, third, fourth.atom_velocities)
+        return state.moved(state.masses, carried(start, mean, step)), fourth
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """The step in which no label moves farther than 0.4; inf at rest."""
         del state
-        fastest = float(np.sqrt((flow.atom_velocities**2).sum(axis=1).max()))
+        fastest = largest_speed(flow.atom_velocities)
         return _LONGEST_MOVE / fastest if fastest > 0.0 else np.inf
 
     def outflows(
@@ -131,6 +134,42 @@ class LagrangianSphere(Transport):
         del masses, outflows
         degrees = self.sphere.degrees(self.grid.degree)
         return np.zeros(len(degrees), dtype=np.complex128)
+
+
+@compiled
+def carried(points: FloatArray, velocities: FloatArray, time: float) -> FloatArray:
+    """Points (n, 3) that went straight on for a ``time``, scaled back to the sphere."""
+    result = np.empty(points.shape)
+    for p in range(len(points)):
+        x = points[p, 0] + time * velocities[p, 0]
+        y = points[p, 1] + time * velocities[p, 1]
+        z = points[p, 2] + time * velocities[p, 2]
+        scale = 1.0 / np.sqrt(x * x + y * y + z * z)
+        result[p, 0], result[p, 1], result[p, 2] = scale * x, scale * y, scale * z
+    return result
+
+
+@compiled
+def mean_velocities(
+    first: FloatArray, second: FloatArray, third: FloatArray, fourth: FloatArray
+) -> FloatArray:
+    """Velocities (n, 3) of a step of the Runge-Kutta method, from those of its stages."""
+    result = np.empty(first.shape)
+    for p in range(len(first)):
+        for i in range(3):
+            middle = 2.0 * (second[p, i] + third[p, i])
+            result[p, i] = (first[p, i] + middle + fourth[p, i]) / 6.0
+    return result
+
+
+@compiled
+def largest_speed(velocities: FloatArray) -> float:
+    """Length of the longest of ``velocities`` (n, 3)."""
+    largest = 0.0
+    for p in range(len(velocities)):
+        x, y, z = velocities[p, 0], velocities[p, 1], velocities[p, 2]
+        largest = max(largest, x * x + y * y + z * z)
+    return float(np.sqrt(largest))
 
 
 def _negligible(grid: GridEquation) -> float:

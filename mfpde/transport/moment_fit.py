@@ -7,6 +7,10 @@ With real harmonics R_k of mean square 1 and f = sum_k c_k R_k,
 Products of two harmonics are sums of harmonics of up to twice the degree, so that masses with the
 same moments up to that degree have the same matrix, those of the nodes of a small grid too.  G is
 singular where the masses lie in few cells; there the mean square of f has a price.
+
+The factor stays within bounds.  Where f would leave them it is the bound, and G is the matrix of
+the masses of all other cells: which these are is found by Newton's method, as the misfit of the
+moments is linear in c while they stay the same.
 """
 
 from __future__ import annotations
@@ -17,16 +21,20 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import roots_legendre
 
-from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.arrays import BoolArray, ComplexArray, FloatArray
 from mfpde.compiled import compiled_sum
 from mfpde.geometry.real_parts import RealParts
 from mfpde.geometry.sphere import MINIMUM_RINGS, Sphere
 
 KEPT_DEGREE = 8
 """Degree up to which a density is given moments."""
-# The mean of f^2 costs this much beside the squared misfit of the moments.
-_REGULARISATION = 0.02
-_SMALLEST_FACTOR, _LARGEST_FACTOR = 1.0 / 3.0, 3.0
+# The mean of f^2 costs this much beside the squared misfit of the moments over their degree: a
+# wave of a degree l that is missing is mass that is 1/l away, and so W1 counts it.
+_PRICE = 2e-4
+_SMALLEST_FACTOR, _LARGEST_FACTOR = 0.0, 3.0
+# Newton's method ends where the misfit of all moments together is this share of the mass.
+_NEGLIGIBLE_MISFIT = 1e-4
+_MOST_STEPS = 8
 
 
 def with_moments(
@@ -34,7 +42,7 @@ def with_moments(
 ) -> FloatArray:
     """Masses times 1 + f, of the same total, with the moments ``wanted`` if they can be.
 
-    The factor stays between 1/3 and 3, so that what is empty stays so, and nothing is negative.
+    The factor stays between 0 and 3, so that what is empty stays so, and nothing is negative.
 
     Parameters
     ----------
@@ -46,23 +54,72 @@ def with_moments(
         The grid.
     """
     total = masses.sum()
-    moments = sphere.moments(masses, 2 * KEPT_DEGREE)
-    is_kept = sphere.degrees(2 * KEPT_DEGREE) <= KEPT_DEGREE
-    missing = _real_moments(wanted - moments[is_kept], KEPT_DEGREE)
-    nodes = _nodes(KEPT_DEGREE)
-    at_nodes = nodes.shares * sphere.synthesis_at(moments, nodes.points)
-    price = _REGULARISATION * total
-    coefficients = _coefficients(nodes.harmonics, at_nodes, missing, price)
+    prices = total * _prices(KEPT_DEGREE)
+    fit = _fit(np.zeros((KEPT_DEGREE + 1) ** 2), masses, wanted, prices, sphere)
+    share = 1.0
+    for _ in range(_MOST_STEPS):
+        change = _coefficients(
+            _nodes(KEPT_DEGREE).harmonics,
+            _at_nodes(np.where(fit.is_free, masses, 0.0), sphere),
+            fit.misfit,
+            prices,
+        )
+        coefficients = fit.coefficients + share * change
+        tried = _fit(coefficients, masses, wanted, prices, sphere)
+        if tried.size < fit.size:
+            fit, share = tried, 1.0
+        else:
+            share /= 2.0
+        if fit.size <= (_NEGLIGIBLE_MISFIT * total) ** 2:
+            break
+    return np.asarray(fit.masses * (total / fit.masses.sum()))
+
+
+class _Fit(NamedTuple):
+    """Masses changed by a factor with ``coefficients`` of the real harmonics.
+
+    ``is_free`` is where the factor is none of its bounds; ``misfit`` is what is missing of the
+    moments less the prices times the coefficients, and 0 at the solution.
+    """
+
+    coefficients: FloatArray
+    masses: FloatArray
+    is_free: BoolArray
+    misfit: FloatArray
+
+    @property
+    def size(self) -> float:
+        """Square of the length of the misfit."""
+        return float((self.misfit**2).sum())
+
+
+def _fit(
+    coefficients: FloatArray,
+    masses: FloatArray,
+    wanted: ComplexArray,
+    prices: FloatArray,
+    sphere: Sphere,
+) -> _Fit:
     factor = 1.0 + sphere.synthesis(_field(coefficients, KEPT_DEGREE))
-    changed = masses * np.clip(factor, _SMALLEST_FACTOR, _LARGEST_FACTOR)
-    return np.asarray(changed * (total / changed.sum()))
+    bounded = np.clip(factor, _SMALLEST_FACTOR, _LARGEST_FACTOR)
+    changed = masses * bounded
+    missing = wanted - sphere.moments(changed, KEPT_DEGREE)
+    misfit = _real_moments(missing, KEPT_DEGREE) - prices * coefficients
+    return _Fit(coefficients, changed, factor == bounded, misfit)
+
+
+def _at_nodes(masses: FloatArray, sphere: Sphere) -> FloatArray:
+    """Masses (n,) at the nodes with the moments up to twice the degree of ``masses``."""
+    moments = sphere.moments(masses, 2 * KEPT_DEGREE)
+    nodes = _nodes(KEPT_DEGREE)
+    return np.asarray(nodes.shares * sphere.synthesis_at(moments, nodes.points))
 
 
 @compiled_sum
 def _coefficients(
-    harmonics: FloatArray, masses: FloatArray, missing: FloatArray, price: float
+    harmonics: FloatArray, masses: FloatArray, missing: FloatArray, prices: FloatArray
 ) -> FloatArray:
-    """Solution c (k,) of (G + price) c = missing, G of ``masses`` (n,) at ``harmonics`` (k, n).
+    """Solution c (k,) of (G + prices) c = missing, G of ``masses`` (n,) at ``harmonics`` (k, n).
 
     By Cholesky factors, in the lower half of one array.  Threads of a linear algebra library
     take longer to begin than this takes.
@@ -74,7 +131,7 @@ def _coefficients(
         for i in range(len(masses)):
             weighted[i] = masses[i] * harmonics[k, i]
         for l in range(k + 1):
-            total = price if l == k else 0.0
+            total = prices[k] if l == k else 0.0
             for i in range(len(masses)):
                 total += weighted[i] * harmonics[l, i]
             for j in range(l):
@@ -95,6 +152,13 @@ def _coefficients(
 @cache
 def _parts(degree: int) -> RealParts:
     return RealParts.of(Sphere(MINIMUM_RINGS), degree)
+
+
+@cache
+def _prices(degree: int) -> FloatArray:
+    """Price of each coefficient of the real harmonics, for masses of total 1."""
+    degrees = np.maximum(_parts(degree).degrees, 1)
+    return np.asarray(_PRICE * degrees**2.0)
 
 
 def _real_moments(moments: ComplexArray, degree: int) -> FloatArray:
