@@ -235,10 +235,9 @@ def measure_of(state: State, geometry: Geometry) -> Measure:
 class Recorder:
     """The record of a run, which its observers see as it grows.
 
-    ``events`` are the events that the solver itself tells of, in their order; ``geometry``
-    is the present grid, ``refinements`` are the doublings that led to it, and ``held_back``
-    is the reason of a refinement that ``max_cells`` did not allow, or empty.  ``equation`` is
-    the present one of the ``layers``, if there are several.
+    ``events`` are those that the solver itself tells of, in their order; ``geometry`` is the
+    present grid, ``refinements`` are the doublings that led to it, and ``held_back`` says why
+    ``max_cells`` did not allow one.  ``equation`` is the present one of the ``layers``.
     """
 
     equation: MeanFieldEquation
@@ -293,10 +292,9 @@ class Recorder:
 
     def measure(self, state: State) -> Measure:
         """Return the measure of a state, which is often the one that was saved last."""
-        if self._last is not None:
-            saved, measure = self._last
-            if saved.masses is state.masses and saved.points is state.points:
-                return measure
+        last = self._last
+        if last and last[0].masses is state.masses and last[0].points is state.points:
+            return last[1]
         return measure_of(state, self.geometry)
 
     def refined(self, refinement: Refinement) -> None:
@@ -335,7 +333,6 @@ class Recorder:
             states[-1] = final
         names = self.rows[0].keys() if self.rows else ()
         track = None if self.tracker is None else self.tracker.track
-        found = () if track is None else track.events
         return Run(
             equation=self.equation,
             times=np.array(self.times),
@@ -345,7 +342,7 @@ class Recorder:
             final=final,
             final_time=final_time,
             statistics=statistics,
-            events=Events(self.events or found),
+            events=Events(self.events or (() if track is None else track.events)),
             track=track,
             refinements=tuple(self.refinements),
             quantities=self.quantities,

@@ -280,6 +280,8 @@ def _obstacle_to_labels(
     dynamics: Dynamics, measure: Measure, *, exact_atoms: bool, refine: bool
 ) -> str | None:
     """Return why labels cannot carry the mass of a run, in words; None if they can."""
+    if measure.dimension != 3:
+        return f"geometry = {measure.geometry!r}"
     diffusion = largest_diffusion(dynamics)
     if diffusion > 0:
         owner = "a layer" if isinstance(dynamics, Layers) else "the equation"
