@@ -5,11 +5,11 @@ import pytest
 
 import mfpde
 from mfpde.measures.measure import as_measure
-from validation import saboteurs
+from validation import fields, saboteurs
 from validation.faults import FAULTS, heaviest_heavier, turned
 from validation.independent import cells_of
 from validation.results import Script
-from validation.sabotage import Laboratory
+from validation.sabotage import FIELDS, Laboratory
 
 BY_NAME = {fault.name: fault for fault in FAULTS}
 CIRCLE = mfpde.Circle(128)
@@ -65,10 +65,10 @@ def test_a_fault_changes_the_run_and_nothing_else(fault) -> None:
         as_measure(run.final).density.values, as_measure(sound.final).density.values
     )
     same_energy = np.allclose(run.energies, sound.energies, rtol=0, atol=1e-15)
-    # On the grid no exact atoms meet, and one equation has no order; a fault of energies
-    # leaves states as they are.
-    assert same_state == (fault.name in ("no merges", "order", "energy"))
-    assert same_energy == (fault.name in ("no merges", "order"))
+    # On the grid no exact atoms meet, one equation has no order, and there is no matrix; a
+    # fault of energies leaves states as they are.
+    assert same_state == (fault.name in ("no merges", "order", "matrix", "energy"))
+    assert same_energy == (fault.name in ("no merges", "order", "matrix"))
     first = as_measure(run.states[0]).density.values
     np.testing.assert_array_equal(first, START.values)
 
@@ -89,7 +89,18 @@ def test_a_fault_changes_a_run_of_layers_too(fault) -> None:
         as_measure(run.final).density.values, as_measure(sound.final).density.values
     )
     # In descent at the end there is no atom that could be too heavy.
-    assert same_state == (fault.name in ("energy", "heavy"))
+    assert same_state == (fault.name in ("energy", "heavy", "matrix"))
+
+
+@pytest.mark.parametrize("name", ["softmax", "beta", "matrix"])
+def test_fields_at_points_have_the_fault_of_the_equation(name) -> None:
+    head = mfpde.Attention(4.0, bilinear=[[1.0, 0.2], [0.2, 0.5]])
+    equation = mfpde.MeanFieldEquation(head, NEURONS, direction="ascent")
+    for field in FIELDS:
+        with Laboratory().with_fault(BY_NAME[name]):
+            found = getattr(fields, field)(equation, START)
+            sound = getattr(equation, field)(START)
+        assert np.abs(found - sound).max() > 1e-2 * np.abs(sound).max()
 
 
 def test_particles_stay_as_they_are() -> None:

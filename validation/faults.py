@@ -1,7 +1,8 @@
 """What can be wrong with a solver: faults that the rows of the validation have to notice.
 
-A fault changes what ``mfpde.solve``, ``minimize``, ``maximize`` and ``polish`` compute, one
-thing at a time: the equation that they solve, or the states that they return.  Particles,
+A fault changes what ``mfpde.solve``, ``minimize``, ``maximize``, ``polish`` and
+``validation.fields`` compute, one thing at a time: the equation that they solve, or the states
+that they return.  Particles,
 closed forms and ``validation.independent`` stay as they are: they are the witnesses.
 """
 
@@ -105,6 +106,19 @@ def _other_attention(term: Any, changes: dict[str, Callable[[Any], Any]]) -> Any
         return term  # softmax is the same under both kernels
     values = {name: change(getattr(term, name)) for name, change in changes.items()}
     return replace(term, **values)
+
+
+def matrix_off(equation: mfpde.MeanFieldEquation) -> mfpde.MeanFieldEquation:
+    """The last diagonal entry of each D a tenth of its norm too large."""
+    return _with_terms(equation, _other_matrix)
+
+
+def _other_matrix(term: Any) -> Any:
+    if getattr(term, "bilinear", None) is None:
+        return term
+    matrix = np.array(term.bilinear)
+    matrix[-1, -1] += 0.1 * np.linalg.norm(matrix, 2)
+    return replace(term, bilinear=matrix)
 
 
 def with_neurons(
@@ -262,6 +276,11 @@ FAULTS: Final = (
         equation=with_attention(
             kernel=lambda kernel: "unshifted" if kernel == "shifted" else "shifted"
         ),
+    ),
+    Fault(
+        "matrix",
+        "the last diagonal entry of D off by a tenth of its norm",
+        equation=in_each_layer(matrix_off),
     ),
     Fault("still", "a density that does not move", stays=True),
     Fault(

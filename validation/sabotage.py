@@ -1,8 +1,9 @@
 """The package with one fault in it: what a script measures then.
 
 Within ``sabotaged(fault)`` the functions ``mfpde.solve``, ``minimize``, ``maximize`` and
-``polish`` are faulty.  What is computed without a fault is kept and used again, so that a
-fault that only changes states costs no run, and witnesses are computed once.
+``polish`` are faulty, and ``validation.fields``.  What is computed without a fault
+is kept and used again, so that a fault that only changes states costs no run, and witnesses are
+computed once.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.layers import Dynamics
 from mfpde.runs.run import Run
 from mfpde.stationary.certification import Certificate
+from validation import fields
 from validation.faults import Fault, potential_energy
 
 SOLVERS: Final = ("solve", "minimize", "maximize", "polish")
+FIELDS: Final = ("velocity", "first_variation")
 PATIENCE: Final = 3
 """A faulty run may take this many times the steps of the sound one."""
 FEWEST_STEPS: Final = 300
@@ -59,6 +62,9 @@ class Laboratory:
             for name in SOLVERS:
                 faulty = self._faulty(name, fault)
                 stack.enter_context(patch.object(mfpde, name, faulty))
+            for name in FIELDS:
+                faulty = self._faulty(name, fault)
+                stack.enter_context(patch.object(fields, name, faulty))
             witness = self._kept("solve_particles")
             stack.enter_context(patch.object(mfpde, "solve_particles", witness))
             yield
@@ -75,6 +81,8 @@ class Laboratory:
                 return self._faulty_run(fault, equation, *args, **kwargs)
             solved = fault.equation(equation) if fault.equation else equation
             found = self.sound(name, solved, *args, **kwargs)
+            if name in FIELDS:
+                return found
             if name == "minimize":
                 found = _faulty_minimum(fault, found, args[0])
             return found if solved is equation else replace(found, equation=equation)
@@ -107,7 +115,10 @@ class Laboratory:
         return _with_other_states(fault, run, start, begin=begin)
 
 
-_SOUND: Final = {name: getattr(mfpde, name) for name in (*SOLVERS, "solve_particles")}
+_SOUND: dict[str, Any] = {
+    name: getattr(mfpde, name) for name in (*SOLVERS, "solve_particles")
+}
+_SOUND |= {name: getattr(fields, name) for name in FIELDS}
 
 
 def _described(value: Any) -> Any:

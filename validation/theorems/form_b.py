@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import mfpde
-from validation import independent
+from validation import fields, independent
 from validation.circle_cases import points_at
 from validation.claim import Claim, Quantity
 from validation.theorems.proposition_6_1 import end_of_one
@@ -61,9 +61,8 @@ def injectivity(matrix: np.ndarray, name: str) -> list[Quantity]:
     head = mfpde.Attention(BETA, bilinear=matrix)
     equation = mfpde.MeanFieldEquation(head, direction="descent")
     at = fine_points(dimension)[::40]
-    apart = np.abs(
-        equation.first_variation(density, at) - equation.first_variation(mirrored, at)
-    ).max()
+    found = [fields.first_variation(equation, m, at) for m in (density, mirrored)]
+    apart = np.abs(found[0] - found[1]).max()
     problem = independent.problem_of(equation)
     one, other = (
         independent.first_variation(problem, *independent.cells_of(m), at=at)
@@ -90,9 +89,9 @@ def main(quick: bool = False) -> dict[str, Any]:
     equation = mfpde.MeanFieldEquation(
         mfpde.Attention(BETA, bilinear=flat), direction="descent"
     )
-    change = equation.first_variation(density) - equation.first_variation(
-        mfpde.uniform(density.geometry)
-    )
+    flatter = mfpde.uniform(density.geometry)
+    found = [fields.first_variation(equation, m) for m in (density, flatter)]
+    change = found[0] - found[1]
     quantities.append(
         Quantity(
             "S^2, singular B: F of 2 + z less that of the uniform measure",
