@@ -17,6 +17,7 @@ it the labels' moments up to degree 8, as far as a positive density on the grid 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from mfpde.terms.kernels import NEGLIGIBLE
 from mfpde.transport.base import Transport, geometry_of
 from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
 from mfpde.transport.sphere_patches import deposited, ground_of
+from mfpde.transport.sphere_pieces import Ground
 from mfpde.transport.state import Flow, State, normalised
 
 LARGEST_DEGREE = 64
@@ -45,7 +47,6 @@ class LagrangianSphere(Transport):
         super().__init__(replace(grid, negligible=_negligible(grid)))
         self.sphere = sphere = geometry_of(grid, Sphere, "Sphere")
         self._centres = np.ascontiguousarray(sphere.points.reshape(-1, 3))
-        self._ground = ground_of(sphere.colatitudes, sphere.points)
         # The state measured last, which is often asked for again, and what it was.
         self._known: tuple[State, State] | None = None
 
@@ -69,7 +70,7 @@ class LagrangianSphere(Transport):
         labels = normalised(state.points)
         wanted = self.sphere.atom_moments(labels, state.atom_masses, KEPT_DEGREE)
         places = labels.reshape(*self.sphere.shape, 3)
-        spread = deposited(places, masses, self._ground)
+        spread = deposited(places, masses, _ground_of(self.sphere))
         return with_moments(spread, wanted, self.sphere)
 
     def resumed(self, state: State) -> State:
@@ -170,6 +171,12 @@ def largest_speed(velocities: FloatArray) -> float:
         x, y, z = velocities[p, 0], velocities[p, 1], velocities[p, 2]
         largest = max(largest, x * x + y * y + z * z)
     return float(np.sqrt(largest))
+
+
+@lru_cache(maxsize=4)
+def _ground_of(sphere: Sphere) -> Ground:
+    """The cells of a grid, which all layers of a run share."""
+    return ground_of(sphere.colatitudes, sphere.points)
 
 
 def _negligible(grid: GridEquation) -> float:
