@@ -49,6 +49,8 @@ class LagrangianSphere(Transport):
         self._centres = np.ascontiguousarray(sphere.points.reshape(-1, 3))
         # The state measured last, which is often asked for again, and what it was.
         self._known: tuple[State, State] | None = None
+        # The state whose flow was asked for last: a layer that ends there leaves it to the next.
+        self._last: tuple[State, Flow] | None = None
 
     def evolved(self, state: State) -> State:
         """The state whose labels stand at the centres and carry the masses of the cells."""
@@ -79,10 +81,25 @@ class LagrangianSphere(Transport):
 
     def flow(self, state: State) -> Flow:
         """Moments and velocities of the labels, which stand on the sphere."""
-        return self._flow(state.points, state.atom_masses)
+        if self._last is None or self._last[0] is not state:
+            moments = self._moments(state.points, state.atom_masses)
+            self._last = state, self._flow(state.points, moments)
+        return self._last[1]
 
-    def _flow(self, points: FloatArray, masses: FloatArray) -> Flow:
-        moments = self.sphere.atom_moments(points, masses, self.grid.degree)
+    def go_on_from(self, before: Transport) -> None:
+        """Take over the moments of the labels, which do not change where equations do."""
+        if before is self or not isinstance(before, LagrangianSphere):
+            return
+        known, degree = before._last, self.grid.degree
+        if known is not None and degree <= before.grid.degree:
+            state, flow = known
+            kept = self.sphere.degrees(before.grid.degree) <= degree
+            self._last = state, self._flow(state.points, flow.moments[kept])
+
+    def _moments(self, points: FloatArray, masses: FloatArray) -> ComplexArray:
+        return self.sphere.atom_moments(points, masses, self.grid.degree)
+
+    def _flow(self, points: FloatArray, moments: ComplexArray) -> Flow:
         return Flow(
             density_moments=np.zeros_like(moments),
             moments=moments,
@@ -97,7 +114,8 @@ class LagrangianSphere(Transport):
         start, first = state.points, flow.atom_velocities
 
         def stage(velocities: FloatArray, length: float) -> Flow:
-            return self._flow(carried(start, velocities, length), state.atom_masses)
+            points = carried(start, velocities, length)
+            return self._flow(points, self._moments(points, state.atom_masses))
 
         second = stage(first, 0.5 * step).atom_velocities
         third = stage(second, 0.5 * step).atom_velocities
