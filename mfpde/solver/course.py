@@ -273,9 +273,10 @@ class Course:
         stepping = loop.stepping if is_same else self.discretization.on(geometry)
         loop.recorder.equation = equation
         loop.is_smooth = self.discretization.is_smooth
-        first = loop.state
-        if left is not None:
-            transport = stepping.stepper.transport
+        first, transport = loop.state, stepping.stepper.transport
+        if left is None:
+            transport.go_on_from(loop.stepper.transport)
+        else:
             first = self.discretization.first_state(left, transport)
         loop.change_layer(stepping, first, end=end)
 

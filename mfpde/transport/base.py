@@ -143,6 +143,13 @@ class Transport(ABC):
         """Return the state of a checkpoint in the form that the scheme evolves."""
         return state
 
+    def go_on_from(self, before: Transport) -> None:
+        """Take over what is known of the last state of the transport of the layer ``before``.
+
+        The new layer begins with that very state, on the same grid.
+        """
+        del before
+
     @abstractmethod
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float

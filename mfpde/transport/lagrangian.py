@@ -17,6 +17,7 @@ it the labels' moments up to degree 8, as far as a positive density on the grid 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from mfpde.terms.kernels import NEGLIGIBLE
 from mfpde.transport.base import Transport, geometry_of
 from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
 from mfpde.transport.sphere_patches import deposited, ground_of
+from mfpde.transport.sphere_pieces import Ground
 from mfpde.transport.state import Flow, State, normalised
 
 LARGEST_DEGREE = 64
@@ -45,9 +47,10 @@ class LagrangianSphere(Transport):
         super().__init__(replace(grid, negligible=_negligible(grid)))
         self.sphere = sphere = geometry_of(grid, Sphere, "Sphere")
         self._centres = np.ascontiguousarray(sphere.points.reshape(-1, 3))
-        self._ground = ground_of(sphere.colatitudes, sphere.points)
         # The state measured last, which is often asked for again, and what it was.
         self._known: tuple[State, State] | None = None
+        # The state whose flow was asked for last: a layer that ends there leaves it to the next.
+        self._last: tuple[State, Flow] | None = None
 
     def evolved(self, state: State) -> State:
         """The state whose labels stand at the centres and carry the masses of the cells."""
@@ -69,7 +72,7 @@ class LagrangianSphere(Transport):
         labels = normalised(state.points)
         wanted = self.sphere.atom_moments(labels, state.atom_masses, KEPT_DEGREE)
         places = labels.reshape(*self.sphere.shape, 3)
-        spread = deposited(places, masses, self._ground)
+        spread = deposited(places, masses, _ground_of(self.sphere))
         return with_moments(spread, wanted, self.sphere)
 
     def resumed(self, state: State) -> State:
@@ -78,10 +81,25 @@ class LagrangianSphere(Transport):
 
     def flow(self, state: State) -> Flow:
         """Moments and velocities of the labels, which stand on the sphere."""
-        return self._flow(state.points, state.atom_masses)
+        if self._last is None or self._last[0] is not state:
+            moments = self._moments(state.points, state.atom_masses)
+            self._last = state, self._flow(state.points, moments)
+        return self._last[1]
 
-    def _flow(self, points: FloatArray, masses: FloatArray) -> Flow:
-        moments = self.sphere.atom_moments(points, masses, self.grid.degree)
+    def go_on_from(self, before: Transport) -> None:
+        """Take over the moments of the labels, which do not change where equations do."""
+        if before is self or not isinstance(before, LagrangianSphere):
+            return
+        known, degree = before._last, self.grid.degree
+        if known is not None and degree <= before.grid.degree:
+            state, flow = known
+            kept = self.sphere.degrees(before.grid.degree) <= degree
+            self._last = state, self._flow(state.points, flow.moments[kept])
+
+    def _moments(self, points: FloatArray, masses: FloatArray) -> ComplexArray:
+        return self.sphere.atom_moments(points, masses, self.grid.degree)
+
+    def _flow(self, points: FloatArray, moments: ComplexArray) -> Flow:
         return Flow(
             density_moments=np.zeros_like(moments),
             moments=moments,
@@ -96,7 +114,8 @@ class LagrangianSphere(Transport):
         start, first = state.points, flow.atom_velocities
 
         def stage(velocities: FloatArray, length: float) -> Flow:
-            return self._flow(carried(start, velocities, length), state.atom_masses)
+            points = carried(start, velocities, length)
+            return self._flow(points, self._moments(points, state.atom_masses))
 
         second = stage(first, 0.5 * step).atom_velocities
         third = stage(second, 0.5 * step).atom_velocities
@@ -170,6 +189,12 @@ def largest_speed(velocities: FloatArray) -> float:
         x, y, z = velocities[p, 0], velocities[p, 1], velocities[p, 2]
         largest = max(largest, x * x + y * y + z * z)
     return float(np.sqrt(largest))
+
+
+@lru_cache(maxsize=4)
+def _ground_of(sphere: Sphere) -> Ground:
+    """The cells of a grid, which all layers of a run share."""
+    return ground_of(sphere.colatitudes, sphere.points)
 
 
 def _negligible(grid: GridEquation) -> float:
