@@ -31,7 +31,7 @@ KEPT_DEGREE = 8
 # The mean of f^2 costs this much beside the squared misfit of the moments over their degree: a
 # wave of a degree l that is missing is mass that is 1/l away, and so W1 counts it.  With less of a
 # price mass that rests beside a core loses the density that it has, and its edge.
-_PRICE = 1e-3
+_PRICE = 5e-4
 _SMALLEST_FACTOR, _LARGEST_FACTOR = 0.0, 3.0
 # Newton's method ends where the misfit of all moments together is this share of the mass.
 _NEGLIGIBLE_MISFIT = 1e-4
