@@ -179,7 +179,7 @@ def test_labels_move_as_particles_at_the_nodes(normalized):
     transport = scheme_for("labels", sphere).transport(equation.on(sphere))
     state = transport.evolved(State(start.masses, np.empty((0, 3)), np.empty(0)))
     for _ in range(80):
-        moved, _ = transport.advanced(state, transport.flow(state), 0.025)
+        moved = transport.advanced(state, transport.flow(state), 0.025).state
         state = moved.on_sphere()
     assert np.abs(state.points - particles.final.points).max() <= 1e-6
 
@@ -211,7 +211,7 @@ def test_the_saved_density_has_the_moments_of_the_labels():
     start = smooth_start(sphere).masses
     state = transport.evolved(State(start, np.empty((0, 3)), np.empty(0)))
     for _ in range(6):
-        moved, _ = transport.advanced(state, transport.flow(state), 0.25)
+        moved = transport.advanced(state, transport.flow(state), 0.25).state
         state = moved.on_sphere()
     wanted = sphere.atom_moments(state.points, state.atom_masses, KEPT_DEGREE)
     labels = state.points.reshape(*sphere.shape, 3)
@@ -406,7 +406,7 @@ def test_a_layer_knows_the_flow_of_the_labels_that_the_last_one_left(betas):
     assert np.sign(degrees[0] - degrees[1]) == np.sign(betas[0] - betas[1])
     masses = perturbed_uniform(sphere, 0.3).masses
     first = before.evolved(State(masses, np.empty((0, 3)), np.empty(0)))
-    state = before.advanced(first, before.flow(first), 0.2)[0].on_sphere()
+    state = before.advanced(first, before.flow(first), 0.2).state.on_sphere()
     flow = before.flow(state)
     after.go_on_from(before)
     found, wanted = after.flow(state), alone.flow(state)

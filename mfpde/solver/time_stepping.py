@@ -75,11 +75,12 @@ class StepErrors(NamedTuple):
 
 
 class _Transported(NamedTuple):
-    """Transport within a step: its start, its end, and the flow at the end if it is known."""
+    """Transport within a step: its start, and the parts of its advance."""
 
     start: Point
     end: State
     last: Flow | None
+    lag_factor: float
 
 
 @compiled_sum
@@ -194,7 +195,7 @@ class TimeStepper:
             )
         else:
             error, motion, atom_motion = self._lag(
-                before, after, last=moved.last, step=step
+                before, after, last=moved.last, step=step, factor=moved.lag_factor
             )
         if not math.isfinite(error):
             return StepResult(new, new_flow, np.nan, False)
@@ -237,8 +238,8 @@ class TimeStepper:
         if self.diffusion > 0:
             half = self._diffused(before.state, step / 2)
             start = Point(half, self.transport.flow(half))
-        moved, last = self.transport.advanced(*start, step)
-        return _Transported(start, moved, last)
+        end, last, lag_factor = self.transport.advanced(*start, step)
+        return _Transported(start, end, last, lag_factor)
 
     def _diffused(self, state: State, time: float) -> State:
         geometry = self.transport.grid.geometry
@@ -289,11 +290,11 @@ class TimeStepper:
         return StepErrors(error, motion, atom_motion)
 
     def _lag(
-        self, before: Point, after: Point, *, last: Flow, step: float
+        self, before: Point, after: Point, *, last: Flow, step: float, factor: float
     ) -> StepErrors:
         """Norms of the error by the last stage's velocity, and of both motions' rates."""
         flow, (new, new_flow) = before.flow, after
-        weight = step / 6
+        weight = factor * (step / 6)
         error = weight * self._norm(self.transport.lag_moments(new, last, new_flow))
         moved = new_flow.density_moments - flow.density_moments
         motion, atom_motion = self._norm(moved) / step, 0.0

@@ -15,7 +15,7 @@ from mfpde.compiled import compiled
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile, draining_times
-from mfpde.transport.state import HEUN, Flow, State, normalised
+from mfpde.transport.state import HEUN, Advance, Flow, State, normalised
 
 
 def check_monotone(grid: GridEquation) -> None:
@@ -196,14 +196,11 @@ class Transport(ABC):
         )
         return missed
 
-    def advanced(
-        self, state: State, flow: Flow, step: float
-    ) -> tuple[State, Flow | None]:
-        """State after a step, its points not yet normalised.
+    def advanced(self, state: State, flow: Flow, step: float) -> Advance:
+        """State after a step, and the flow of the last stage if that stands at its end.
 
         By default it is a Runge-Kutta method of Euler stages, each of which conserves mass and
-        sign for any step.  A method whose last stage stands at the end of the step too
-        returns that stage's flow, from which the error is then measured; else None.
+        sign for any step.
 
         Raises
         ------
@@ -214,7 +211,7 @@ class Transport(ABC):
         new = self.stage(state, flow, length)
         for share in self.method_in_time.shares:
             new = self.mixed_stage(state, new, length, share)
-        return new, None
+        return Advance(new, None)
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""

@@ -28,7 +28,7 @@ from mfpde.transport.circle_tables import (
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import wrapped
 from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
-from mfpde.transport.state import SSPRK3, Flow, State
+from mfpde.transport.state import SSPRK3, Advance, Flow, State
 
 LARGEST_UNRESOLVED_MASS = 0.3
 """Mass in structures of a cell or two up to which semi-Lagrangian transport, which would pin
@@ -219,7 +219,7 @@ class SemiLagrangianCircle(SemiLagrangian):
         velocity = np.concatenate([attention[-1:], attention]) / self.circle.spacing
         return np.asarray((velocity + self._external_at_faces)[np.newaxis])
 
-    def advanced(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
+    def advanced(self, state: State, flow: Flow, step: float) -> Advance:
         """State after a step, and the flow of its last stage."""
         if self._tables is None or len(state.atom_masses):
             return super().advanced(state, flow, step)
@@ -227,7 +227,7 @@ class SemiLagrangianCircle(SemiLagrangian):
         self._ahead = ahead
         last = ahead.last[np.newaxis]
         moved = state.moved(ahead.masses, state.points)
-        return moved, replace(flow, velocity=last, outflows=last)
+        return Advance(moved, replace(flow, velocity=last, outflows=last))
 
     def unresolved_mass(self, masses: FloatArray) -> float:
         """Mass in structures of a cell or two."""

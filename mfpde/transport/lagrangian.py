@@ -30,7 +30,7 @@ from mfpde.transport.base import Transport, geometry_of
 from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
 from mfpde.transport.sphere_patches import deposited, ground_of
 from mfpde.transport.sphere_pieces import Ground
-from mfpde.transport.state import Flow, State, normalised
+from mfpde.transport.state import Advance, Flow, State, normalised
 
 LARGEST_DEGREE = 64
 """Degree of the interaction beyond which sums over labels cost more than fluxes."""
@@ -109,7 +109,7 @@ class LagrangianSphere(Transport):
             atom_velocities=self.grid.velocity_at(moments, points),
         )
 
-    def advanced(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
+    def advanced(self, state: State, flow: Flow, step: float) -> Advance:
         """State after a step of the Runge-Kutta method, and the flow of its last stage."""
         start, first = state.points, flow.atom_velocities
 
@@ -121,7 +121,7 @@ class LagrangianSphere(Transport):
         third = stage(second, 0.5 * step).atom_velocities
         fourth = stage(third, step)
         mean = mean_velocities(first, second, third, fourth.atom_velocities)
-        return state.moved(state.masses, carried(start, mean, step)), fourth
+        return Advance(state.moved(state.masses, carried(start, mean, step)), fourth)
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """The step in which no label moves farther than 0.4; inf at rest."""

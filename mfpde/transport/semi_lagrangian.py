@@ -27,7 +27,7 @@ from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
 from mfpde.transport.base import StepFarTooLongError, Transport
 from mfpde.transport.feet import feet
 from mfpde.transport.line import blends
-from mfpde.transport.state import Flow, State
+from mfpde.transport.state import Advance, Flow, State
 
 # The flows keep their order below about 1.
 _LARGEST_COMPRESSION = 1.0
@@ -82,7 +82,7 @@ class SemiLagrangian(Transport):
         points = geometry.points.reshape(-1, geometry.dimension)[numbers]
         return self.grid.velocity_at(flow.moments, points)
 
-    def advanced(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
+    def advanced(self, state: State, flow: Flow, step: float) -> Advance:
         """State after a step of the method, and the flow of its last stage.
 
         Raises
@@ -97,7 +97,7 @@ class SemiLagrangian(Transport):
             flows.append(self.flow(self._carried(state, edges, flows, step)))
             if is_hopeless(step * flows[-1].velocity[0]):
                 raise StepFarTooLongError
-        return self._carried(state, edges, flows, step), flows[-1]
+        return Advance(self._carried(state, edges, flows, step), flows[-1])
 
     def _carried(
         self, state: State, edges: FloatArray, flows: Sequence[Flow], step: float

@@ -24,7 +24,7 @@ from mfpde.compiled import compiled, compiled_sum
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import Transport
-from mfpde.transport.state import Flow, State
+from mfpde.transport.state import Advance, Flow, State
 
 LARGEST_NEGATIVE_MASS = 1e-5
 """Weight of the density's negative part from which on the grid does not resolve it."""
@@ -89,7 +89,7 @@ class Spectral(Transport):
         del masses
         return outflows.view(np.complex128)[self._watched]
 
-    def advanced(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
+    def advanced(self, state: State, flow: Flow, step: float) -> Advance:
         """State after a step of the Runge-Kutta method, and the flow of its last stage."""
         start = self._all_moments(state.masses).view(np.float64)
         second = self._stage(state, start + (0.5 * step) * flow.outflows)
@@ -98,7 +98,7 @@ class Spectral(Transport):
         rates = flow.outflows + 2.0 * (second.outflows + third.outflows)
         total = start + (step / 6.0) * (rates + fourth.outflows)
         moments = total.view(np.complex128) * np.exp(step * self._filter_rates)
-        return state.moved(self._masses(moments), state.points), fourth
+        return Advance(state.moved(self._masses(moments), state.points), fourth)
 
     def _stage(self, state: State, numbers: FloatArray) -> Flow:
         """The flow of the density whose moments have these real and imaginary parts."""
