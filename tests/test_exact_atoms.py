@@ -411,3 +411,13 @@ def test_a_method_that_takes_too_many_evaluations_gives_way_to_the_next(monkeypa
         lambda _, d: -np.exp(np.cos(d) - 1) * np.sin(d), (0, 1), [1.0], rtol=1e-10
     ).y[0, -1]
     assert angle == pytest.approx(exact, abs=1e-8)
+
+
+def test_a_method_that_fails_gives_way_without_a_warning():
+    """LSODA finds no step for a velocity of 1e30 beside its zero; warnings are errors here."""
+    neuron = mfpde.Perceptron([[0.0, 1.0]], [-1e30], "leaky_relu")
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(1.0), neuron, direction="ascent")
+    motion = AtomMotion(equation, 1e-3)
+    point = np.array([[1.0, 1.75358081e-33]])
+    ends, _, _ = motion.advanced(point, np.ones(1), start=4e-6, end=0.2)
+    assert np.abs(ends - [[1.0, 0.0]]).max() <= 1e-12

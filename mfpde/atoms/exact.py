@@ -11,6 +11,7 @@ decades of time in some hundred steps.  Forces are sums over pairs in which noth
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -175,16 +176,19 @@ def _integrated(
     failure: AtomsTooFastError | None = None
     for method in ("LSODA", "BDF"):
         try:
-            # Time counts from the start: late in a long run its digits are few.
-            found = solve_ivp(
-                _within_reason(rate),
-                (0.0, duration),
-                first,
-                method=method,
-                events=event,
-                rtol=RELATIVE_TOLERANCE,
-                atol=ABSOLUTE_TOLERANCE,
-            )
+            with warnings.catch_warnings():
+                # Why LSODA gives up; the next method goes on.
+                warnings.filterwarnings("ignore", message="lsoda: ")
+                # Time counts from the start: late in a long run its digits are few.
+                found = solve_ivp(
+                    _within_reason(rate),
+                    (0.0, duration),
+                    first,
+                    method=method,
+                    events=event,
+                    rtol=RELATIVE_TOLERANCE,
+                    atol=ABSOLUTE_TOLERANCE,
+                )
         except AtomsTooFastError as error:
             failure = error
             continue
