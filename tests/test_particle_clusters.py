@@ -105,6 +105,20 @@ def test_particles_of_a_density_are_no_clusters(count, dimension, seed) -> None:
     assert len(particle_clusters(mfpde.quantized(density, count))) == 0
 
 
+def test_five_of_400_may_come_together_by_chance() -> None:
+    """Within 2e-3 on the circle, once in some hundred draws; a ten times narrower group hardly."""
+    drawn = mfpde.sampled(mfpde.uniform(mfpde.Circle(64)), 400, 493)
+    angles = np.sort(np.arctan2(*drawn.points.T[::-1]))
+    assert (angles[4:] - angles[:-4]).min() < 3e-3
+    assert len(particle_clusters(drawn)) == 0
+    narrow = clusters_at(on_circle(np.array([1.0])), [5], radius=5e-5).points
+    spread = on_circle(np.linspace(1.1, 1.0 + 2 * np.pi - 0.1, 395))
+    both = mfpde.Atoms(np.concatenate([narrow, spread]))
+    np.testing.assert_allclose(
+        particle_clusters(both), on_circle([1.0]), rtol=0, atol=1e-4
+    )
+
+
 def test_a_large_cluster_is_found_at_once() -> None:
     """The work does not grow with the number of pairs."""
     centres = np.eye(3)[:2]

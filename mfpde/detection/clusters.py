@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.spatial import cKDTree
+from scipy.special import gammaln
 
 from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.detection.decision import LEAST_SHARE, NARROW_WITHOUT_GRID
@@ -25,13 +26,15 @@ from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 
 LEAST_MEMBERS = 5
+LIKELY_BY_CHANCE = 1e-7
 
 
 def particle_clusters(atoms: Atoms) -> FloatArray:
     """Return the centres (k, d) of the clusters of particles, unit vectors.
 
     A cluster is a chain of points with gaps below about 1e-3, of rms radius at most 1e-3
-    about its mean; it holds at least five points and a hundredth of the mass.
+    about its mean; it holds at least five points and a hundredth of the mass, and points drawn
+    from the uniform measure lie so close together once in ten million draws at most.
     """
     width = NARROW_WITHOUT_GRID / 2
     boxes, box_of = np.unique(
@@ -50,8 +53,30 @@ def particle_clusters(atoms: Atoms) -> FloatArray:
     )
     found = (members >= LEAST_MEMBERS) & (masses >= LEAST_SHARE * atoms.total_mass)
     found &= squares <= NARROW_WITHOUT_GRID**2 * masses
+    radii = np.zeros(count)
+    np.maximum.at(radii, cluster_of, np.linalg.norm(away, axis=1))
+    chance = _expected_by_chance(members, radii, atoms.points.shape)
+    found &= chance <= LIKELY_BY_CHANCE
     kept = centres[found]
     return np.asarray(kept / np.linalg.norm(kept, axis=1, keepdims=True))
+
+
+def _expected_by_chance(
+    members: IntArray, radii: FloatArray, shape: tuple[int, ...]
+) -> FloatArray:
+    """How many groups as large and narrow there are among uniform points of this ``shape``.
+
+    Of n points one is the first; each of m - 1 others lies within ``radii`` r of the middle with
+    the probability p of a cap of the sphere, p ~ r^(d-1): n (n p)^(m-1) / (m-1)! in the mean.
+    """
+    count, dimension = shape
+    cap = gammaln(dimension / 2) - gammaln((dimension - 1) / 2)
+    cap -= np.log(np.sqrt(np.pi) * (dimension - 1))
+    with np.errstate(divide="ignore"):
+        caps = cap + (dimension - 1) * np.log(radii)
+    others = np.maximum(members - 1, 1)
+    expected = np.log(count) + others * (np.log(count) + caps) - gammaln(members)
+    return np.asarray(np.exp(np.minimum(expected, 0.0)))
 
 
 def threshold_distance(beta: float, dimension: int) -> float:
