@@ -125,6 +125,18 @@ def test_polynomials_end_at_their_degree(coefficients, dimension):
     assert found.sum() == pytest.approx(sum(coefficients), abs=1e-12)
 
 
+@pytest.mark.parametrize("dimension", [2, 3, 8, 40])
+def test_a_large_constant_takes_no_digits_from_the_rest(dimension):
+    """It moves nothing: eigenvalues of positive degree are those without it."""
+    rest = Polynomial((0.0, 1.0, -0.5, 0.25)).spectrum(dimension, 6)
+    whole = Polynomial((1e18, 1.0, -0.5, 0.25))
+    assert np.array_equal(whole.spectrum(dimension, 6)[1:], rest[1:])
+    counted = whole.spectrum(dimension, 6, counted=True)
+    assert counted[0] == pytest.approx(1e18)
+    assert counted[1] == pytest.approx(rest[1] * dimension, rel=1e-12)
+    assert whole.band_limit(dimension) == 3
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_densities_move_as_particles_do(kernel):
     equation = MeanFieldEquation(Interaction(kernel), direction="ascent")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.polynomial import polynomial
@@ -89,13 +90,20 @@ class Polynomial(Kernel):
         self, dimension: int, degree: int, *, counted: bool = False
     ) -> FloatArray:
         """Funk-Hecke eigenvalues lambda_0..lambda_degree, exactly 0 beyond its degree."""
-        found = super().spectrum(dimension, degree, counted=counted)
+        found = Kernel.spectrum(self._varying, dimension, degree, counted=counted)
         found[self.degree + 1 :] = 0.0
+        found[0] += self.coefficients[0]
         return found
 
     def band_limit(self, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
         """Its degree, or less where the last coefficients are below ``tolerance``."""
-        return min(self.degree, super().band_limit(dimension, tolerance))
+        found = Kernel.band_limit(self._varying, dimension, tolerance)
+        return min(self.degree, found)
+
+    @cached_property
+    def _varying(self) -> Polynomial:
+        """The kernel without its constant, whose rounding may be more than all the rest."""
+        return Polynomial((0.0, *self.coefficients[1:]))
 
 
 @dataclass(frozen=True)
