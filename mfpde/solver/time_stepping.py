@@ -10,8 +10,8 @@ both ends,
 the defect of the trapezoidal rule, is O(dt^3) for every method used here.  The
 fourth-order method compares the velocities of its last stage and of the new measure instead,
 as the Runge-Kutta methods whose last stage is the new state do: the difference is O(dt^4),
-and 0 for a velocity that does not depend on the measure.  With
-diffusion, where heat flows exactly in time, the change by transport alone is compared
+and 0 for a velocity that does not depend on the measure; methods of fewer stages do the same.
+With diffusion, where heat flows exactly in time, the change by transport alone is compared
 with the transport's rates at both ends of the step: stiff heat costs no steps, and the
 splitting error remains. A step is repeated if the error exceeds ``rtol`` times
 dt times the size of g' (more where the grid itself does not resolve the measure, and on the
@@ -154,6 +154,7 @@ class TimeStepper:
         self.resolved_tolerance = (
             rtol * scheme.tolerance_share * transport.tolerance_share
         )
+        transport.tolerance = self.resolved_tolerance
         self.watch_energy = watch_energy
         grid = transport.grid
         self.diffusion = grid.diffusion

@@ -1,0 +1,155 @@
+"""Steps of labels by two, three or four stages: their orders, and errors known beforehand."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_spectral_phase import driven, smooth_start
+
+from mfpde import Attention, MeanFieldEquation, Perceptron, Sphere, solve
+from mfpde.transport import State
+from mfpde.transport.label_steps import expected_errors
+from mfpde.transport.lagrangian import LagrangianSphere
+
+SPHERE = Sphere(32)
+
+
+class Counted(LagrangianSphere):
+    """Transport by labels that counts the stages of which it asks the velocities."""
+
+    stages = 0
+
+    def _flow(self, points, moments):
+        self.stages += 1
+        return super()._flow(points, moments)
+
+
+def transport_of(equation):
+    return Counted(equation.on(SPHERE))
+
+
+def state_after(transport, time):
+    """The state that starts smooth, after a ``time`` of steps of four stages."""
+    state = transport.evolved(
+        State(smooth_start(SPHERE).masses, np.empty((0, 3)), np.empty(0))
+    )
+    return carried(transport, state, time, steps=round(time / 0.1))
+
+
+def carried(transport, state, time, *, steps):
+    tolerance, transport.tolerance = transport.tolerance, 0.0
+    for _ in range(steps):
+        advance = transport.advanced(state, transport.flow(state), time / steps)
+        state = advance.state.on_sphere()
+    transport.tolerance = tolerance
+    return state
+
+
+def expected_of(transport, state, step):
+    flow = transport.flow(state)
+    first = flow.atom_velocities
+    halfway = state.moved(state.masses, state.points + 0.5 * step * first).on_sphere()
+    second = transport.flow(halfway).atom_velocities
+    return expected_errors(state.atom_masses, first, second)
+
+
+def distance(state, other):
+    apart = np.linalg.norm(state.points - other.points, axis=1)
+    return float(state.atom_masses @ apart)
+
+
+@pytest.mark.parametrize(("stages", "order"), [(2, 2), (3, 3), (4, 4)])
+def test_orders(stages, order):
+    """Errors of one step fall with the power of the order and one; stages are those said."""
+    transport = transport_of(driven(5.0))
+    state = state_after(transport, 1.0)
+    errors = []
+    for step in (0.1, 0.05):
+        expected = expected_of(transport, state, step)
+        between = np.sqrt(expected.of_two * expected.of_three)
+        limits = {2: 4 * expected.of_two, 3: 3 * between, 4: 0.0}
+        transport.tolerance = limits[stages] / expected.motion
+        flow = transport.flow(state)
+        before = transport.stages
+        moved = transport.advanced(state, flow, step).state.on_sphere()
+        # The first stage is the flow with which the step begins.
+        assert transport.stages - before == stages - 1
+        errors.append(distance(moved, carried(transport, state, step, steps=8)))
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order + 1, abs=0.25)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    seed=st.integers(0, 1000),
+    beta=st.floats(0.5, 10.0),
+    activation=st.sampled_from(["relu", "gelu"]),
+    direction=st.sampled_from(["ascent", "descent"]),
+    begun=st.sampled_from([0.2, 1.0, 3.0]),
+    step=st.floats(0.01, 0.5),
+    tolerance=st.floats(-5.0, -1.0).map(lambda power: 10.0**power),
+)
+def test_fewer_stages_err_less_than_is_allowed(
+    seed, beta, activation, direction, begun, step, tolerance
+):
+    """By fine steps: relative to the motion, beside what four stages err."""
+    neurons = Perceptron.random(2, 3, seed=seed, activation=activation)
+    equation = MeanFieldEquation(Attention(beta), neurons, direction=direction)
+    transport = transport_of(equation)
+    state = state_after(transport, begun)
+    exact = carried(transport, state, step, steps=8)
+    by_four = carried(transport, state, step, steps=1)
+    flow = transport.flow(state)
+    speeds = np.linalg.norm(flow.atom_velocities, axis=1)
+    motion = float(state.atom_masses @ speeds)
+    transport.tolerance = tolerance
+    moved = transport.advanced(state, flow, step).state.on_sphere()
+    allowed = tolerance * motion * step
+    assert distance(moved, exact) <= allowed + distance(by_four, exact)
+
+
+def test_labels_at_rest_take_two_stages():
+    """Where nothing moves nothing can be missed."""
+    masses = np.full(4, 0.25)
+    expected = expected_errors(masses, np.zeros((4, 3)), np.zeros((4, 3)))
+    assert expected.allows_two(0.0)
+    assert expected == (0.0, 0.0, 0.0)
+    assert expected.lag_factor_of_three == 0.0
+
+
+def test_a_tolerance_of_nothing_takes_four_stages():
+    transport = transport_of(driven(5.0))
+    state = state_after(transport, 1.0)
+    flow = transport.flow(state)
+    before = transport.stages
+    advance = transport.advanced(state, flow, 0.05)
+    assert transport.stages - before == 3
+    assert advance.lag_factor == 1.0
+
+
+def test_many_saves_cost_fewer_stages_and_no_accuracy(monkeypatch):
+    """Of a default run; beside the same steps of four stages each."""
+    equation, sphere, end = driven(5.0), Sphere(48), 5.0
+    fine = Sphere(96)
+    wanted = fine.moments(
+        solve(equation, smooth_start(fine), t_end=end, save_at=[end], rtol=1e-6)
+        .final.density.masses,
+        8,
+    )  # fmt: skip
+    counts, errors = [], []
+    flow = LagrangianSphere._flow
+
+    def counted(self, points, moments):
+        counts[-1] += 1
+        return flow(self, points, moments)
+
+    monkeypatch.setattr(LagrangianSphere, "_flow", counted)
+    for most_stages in (False, True):
+        if most_stages:
+            limit = property(lambda self: 0.0, lambda self, value: None)
+            monkeypatch.setattr(LagrangianSphere, "tolerance", limit)
+        counts.append(0)
+        run = solve(equation, smooth_start(sphere), t_end=end)
+        found = sphere.moments(run.final.density.masses, 8)
+        errors.append(np.abs(found - wanted).max())
+    assert counts[0] <= 0.8 * counts[1]
+    assert errors[0] <= 1.1 * errors[1]
