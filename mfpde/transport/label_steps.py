@@ -25,8 +25,8 @@ from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled_sum
 
 _SHARE_OF_CHANGE = 0.6
-# Of what a step may err: those that err most beside what is expected then still err less.
-_SHARE_OF_TOLERANCE = 2.0 / 3.0
+# Of what a step may err: the classical method, at its longest steps, errs as much.
+_SHARE_OF_TOLERANCE = 1.0 / 3.0
 # The lag of three stages is the error of two; this times the ratio of errors expected of three
 # and two is twice the error of three, as cautious as the lag of four stages is.
 _CAUTION = 2.6
