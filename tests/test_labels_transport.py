@@ -226,6 +226,19 @@ def test_the_saved_density_has_the_moments_of_the_labels():
     assert saved.sum() == pytest.approx(1, abs=1e-13)
 
 
+@pytest.mark.parametrize("nlat", [32, 48])
+def test_what_rests_beside_a_core_keeps_its_density_in_what_is_saved(nlat):
+    """One neuron draws half of the mass into an atom, the other half is in its dead zone."""
+    sphere, centre = Sphere(nlat), np.array([0.48, -0.6, 0.64])
+    equation = MeanFieldEquation(Perceptron([centre], [1.0]), direction="ascent")
+    run = solve(equation, uniform(sphere), t_end=8.0, save_at=[8.0])
+    rests = sphere.points @ centre < -2 * sphere.spacing
+    values = run.final.density.values[rests] * 4 * np.pi
+    assert np.abs(values - 1).mean() <= 0.03
+    near = sphere.points @ centre > np.cos(3 * sphere.spacing)
+    assert run.final.density.masses[near].sum() == pytest.approx(0.5, abs=0.02)
+
+
 def test_a_uniform_measure_rests_where_only_attention_acts():
     equation = MeanFieldEquation(Attention(5.0), direction="ascent")
     start = uniform(Sphere(32))

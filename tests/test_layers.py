@@ -17,6 +17,7 @@ from mfpde.commands.command_line import main
 from mfpde.grid_equation import GridEquation
 from mfpde.runs.layers import layer_after, layer_before, stages_of
 from mfpde.runs.stopping import StoppingCondition, StopReason
+from mfpde.runs.times import aligned_with_layers
 from mfpde.settings.settings import SettingsError, read_settings
 from mfpde.solver import course
 from mfpde.storage import RunWriter, load, open_dataset, save
@@ -413,6 +414,31 @@ def test_steps_end_at_the_breakpoints_exactly() -> None:
     assert TWO.breakpoints[1] in times
     assert times[-1] == TWO.depth
     assert np.diff(times).min() > 1e-6
+
+
+@given(
+    durations=st.lists(st.floats(0.01, 10.0), min_size=2, max_size=120),
+    begun=st.sampled_from([0.0, 0.3]),
+)
+def test_default_saves_are_at_breakpoints_and_evenly_between(durations, begun) -> None:
+    """About as many as for one equation: at most half an interval more for each layer."""
+    layers = mfpde.Layers([(equation(), duration) for duration in durations])
+    first = begun * layers.depth
+    given_times = np.linspace(first, layers.depth, 51)
+    times = aligned_with_layers(layers, given_times)
+    assert times[0] == first
+    assert times[-1] == layers.depth
+    later = layers.breakpoints[layers.breakpoints > first * (1 + 1e-9)]
+    assert set(later) <= set(times)
+    ends = [first, *later]
+    for begin, end in pairwise(ends):
+        within = times[(times >= begin) & (times <= end)]
+        np.testing.assert_allclose(
+            np.diff(within), (end - begin) / (len(within) - 1), rtol=1e-9
+        )
+        share = 50 * (end - begin) / (layers.depth - first)
+        assert abs(len(within) - 1 - share) <= max(0.5 + 1e-6, 1 - share)
+    assert aligned_with_layers(equation(), given_times) is given_times
 
 
 def test_saves_at_breakpoints_tell_the_energies_of_both_layers() -> None:

@@ -36,6 +36,8 @@ def main(quick=False):
         "quantities": [
             Quantity("sharp", mfpde.wasserstein(run.final, particles.final), 0, 0.004),
             Quantity("idle", run.final.total_mass, 1.0, 0.5),
+            Quantity("rounded", 1.0 + 1e-14 * run.energies[-1], 1.0, 0.5, subject="formula"),
+            Quantity("moved", 1.0 + 1e-9 * run.energies[-1], 1.0, 1e-20),
             Quantity("closed form", 2.0, 2.0, 0.0, subject="formula"),
             Quantity("no formula", run.energies[-1], 0.0, 1e9, subject="formula"),
         ],
@@ -166,4 +168,7 @@ def test_idle_rows_and_false_formulas_are_named(tmp_path, monkeypatch) -> None:
     assert [row.name for row in trial.false_formulas] == ["no formula"]
     (sharp,) = (row for row in trial.rows if row.name == "sharp")
     assert {"softmax", "weights", "still", "sign"} <= set(sharp.notices)
+    changed_by = {row.name: row.changed_by for row in trial.rows}
+    assert "still" in changed_by["moved"]
+    assert changed_by["rounded"] == ()
     assert not trial.is_sound

@@ -54,12 +54,22 @@ def begins_layer(dynamics: Dynamics, time: float) -> bool:
     return layer_before(breaks, time) < layer_after(breaks, time)
 
 
-def with_breakpoints(dynamics: Dynamics, times: FloatArray) -> FloatArray:
-    """Return the ``times`` of saves with the breakpoints between them; both only once."""
+def aligned_with_layers(dynamics: Dynamics, times: FloatArray) -> FloatArray:
+    """Return about as many ``times`` of saves, of which each breakpoint between them is one.
+
+    The intervals of a layer are equal, and there is at least one: of a single equation the
+    times are those given.
+    """
     if isinstance(dynamics, MeanFieldEquation):
         return times
+    first, last = times[0], times[-1]
     breaks, tolerance = dynamics.breakpoints, SLIVER * dynamics.depth
-    inner = breaks[(breaks > times[0] + tolerance) & (breaks < times[-1] - tolerance)]
-    together = np.sort(np.concatenate([times, inner]))
-    kept = np.append(np.diff(together) > tolerance, True)
-    return np.asarray(together[kept])
+    inner = breaks[(breaks > first + tolerance) & (breaks < last - tolerance)]
+    ends = np.concatenate([[first], inner, [last]])
+    shares = np.diff(ends) / (last - first)
+    intervals = np.maximum(np.rint((len(times) - 1) * shares).astype(int), 1)
+    pieces = [
+        np.linspace(begin, end, count, endpoint=False)
+        for begin, end, count in zip(ends[:-1], ends[1:], intervals, strict=True)
+    ]
+    return np.append(np.concatenate(pieces), last)

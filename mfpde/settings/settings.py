@@ -60,7 +60,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density, Measure
 from mfpde.runs.layers import Dynamics, for_each_layer
-from mfpde.runs.times import end_time, with_breakpoints
+from mfpde.runs.times import aligned_with_layers, end_time
 from mfpde.settings.base import SettingsError, noted, of_kind, raise_all, settings_lines
 from mfpde.settings.grid_and_start import (
     GEOMETRY_KINDS,
@@ -144,7 +144,7 @@ class Settings(BaseModel):
         """Return the keyword arguments for :func:`mfpde.solve`."""
         followed, times = self.concentration, self.solve.save_times()
         if self.solve.save_every is None and self.solve.save_at is None:
-            times = with_breakpoints(self._dynamics, times)
+            times = aligned_with_layers(self._dynamics, times)
         return {
             "t_end": self.solve.t_end,
             "save_at": times,

@@ -39,7 +39,7 @@ from mfpde.runs.stopping import (
     save_times,
     stopping_conditions,
 )
-from mfpde.runs.times import end_time, with_breakpoints
+from mfpde.runs.times import aligned_with_layers, end_time
 from mfpde.runs.wall_times import WAITING, WallTimes
 from mfpde.solver.course import Course, Discretization, Refiner, waiting_layers
 from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
@@ -174,7 +174,7 @@ def prepared(
     # Adding the start again must not move the last save past the end.
     times = np.minimum(times + start_time, t_end)
     if save_every is None and save_at is None:
-        times = with_breakpoints(dynamics, times)
+        times = aligned_with_layers(dynamics, times)
     stages = stages_of(dynamics, start_time, t_end, times)
     present = geometry if resume_from is None else resume_from.geometry
     stages = stages_left(resume_from, stages, times)

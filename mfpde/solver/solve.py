@@ -60,7 +60,8 @@ def solve(
         End time; of layers at most their depth, which is the default.
     save_every, save_at
         Save at multiples of ``save_every`` (and at the start and the end), or exactly
-        at the times ``save_at``; by default at 50 equal intervals, and at breakpoints.
+        at the times ``save_at``; by default at 50 equal intervals; of layers at breakpoints
+        and at equal intervals between them, about 50 in all.
     stop
         One or several conditions that end the run early: :class:`SteadyState`,
         :class:`StepLimit`, :class:`WallTimeLimit`.  A steady state ends the last layer only.

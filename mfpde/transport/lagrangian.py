@@ -10,9 +10,9 @@ Runge-Kutta method of order 4, or of a method of fewer stages where it is clear 
 they do (:mod:`mfpde.transport.label_steps`): as in steps that a save or a layer cuts short.
 
 A density on the grid is needed where a state is saved.  There it is the push-forward, spread over
-the images of the cells (:mod:`mfpde.transport.sphere_patches`), times a smooth factor that gives
-it the labels' moments up to degree 8, as far as a positive density on the grid can have them
-(:mod:`mfpde.transport.moment_fit`).
+the images of the cells (:mod:`mfpde.transport.sphere_patches`).  What has moved is multiplied by a
+smooth factor, so that the density has the labels' moments up to degree 8 as far as a positive one
+on the grid can (:mod:`mfpde.transport.moment_fit`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mfpde.terms.kernels import NEGLIGIBLE
 from mfpde.transport.base import Transport, geometry_of
 from mfpde.transport.label_steps import expected_errors, extrapolated
 from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
-from mfpde.transport.sphere_patches import deposited, ground_of
+from mfpde.transport.sphere_patches import deposited, ground_of, resting_masses
 from mfpde.transport.sphere_pieces import Ground
 from mfpde.transport.state import Advance, Flow, State, normalised
 
@@ -75,7 +75,10 @@ class LagrangianSphere(Transport):
         wanted = self.sphere.atom_moments(labels, state.atom_masses, KEPT_DEGREE)
         places = labels.reshape(*self.sphere.shape, 3)
         spread = deposited(places, masses, _ground_of(self.sphere))
-        return with_moments(spread, wanted, self.sphere)
+        # What rests is in its own cell to the last digit: the factor corrects what has moved.
+        resting = resting_masses(places, masses, self.sphere.points)
+        kept = np.minimum(resting, spread)
+        return with_moments(spread, wanted, self.sphere, kept=kept)
 
     def resumed(self, state: State) -> State:
         """The state of a checkpoint, or of one that knew no labels yet."""

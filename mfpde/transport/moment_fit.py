@@ -8,6 +8,8 @@ Products of two harmonics are sums of harmonics of up to twice the degree, so th
 same moments up to that degree have the same matrix, those of the nodes of a small grid too.  G is
 singular where the masses lie in few cells; there the mean square of f has a price.
 
+Masses that are right where they are keep out of it: the factor is that of all others.
+
 The factor stays within bounds.  Where f would leave them it is the bound, and G is the matrix of
 the masses of all other cells: which these are is found by Newton's method, as the misfit of the
 moments is linear in c while they stay the same.
@@ -29,9 +31,8 @@ from mfpde.geometry.sphere import MINIMUM_RINGS, Sphere
 KEPT_DEGREE = 8
 """Degree up to which a density is given moments."""
 # The mean of f^2 costs this much beside the squared misfit of the moments over their degree: a
-# wave of a degree l that is missing is mass that is 1/l away, and so W1 counts it.  With less of a
-# price mass that rests beside a core loses the density that it has, and its edge.
-_PRICE = 5e-4
+# wave of a degree l that is missing is mass that is 1/l away, and so W1 counts it.
+_PRICE = 2e-4
 _SMALLEST_FACTOR, _LARGEST_FACTOR = 0.0, 3.0
 # Newton's method ends where the misfit of all moments together is this share of the mass.
 _NEGLIGIBLE_MISFIT = 1e-4
@@ -39,7 +40,11 @@ _MOST_STEPS = 8
 
 
 def with_moments(
-    masses: FloatArray, wanted: ComplexArray, sphere: Sphere
+    masses: FloatArray,
+    wanted: ComplexArray,
+    sphere: Sphere,
+    *,
+    kept: FloatArray | None = None,
 ) -> FloatArray:
     """Masses times 1 + f, of the same total, with the moments ``wanted`` if they can be.
 
@@ -53,8 +58,20 @@ def with_moments(
         Moments up to degree 8.
     sphere
         The grid.
+    kept
+        The parts (nlat, nlon) of the masses that have no factor; by default none has.
     """
     total = masses.sum()
+    if kept is None or not kept.any():
+        return _fitted(masses, wanted, sphere, total)
+    of_others = wanted - sphere.moments(kept, KEPT_DEGREE)
+    return np.asarray(kept + _fitted(masses - kept, of_others, sphere, total))
+
+
+def _fitted(
+    masses: FloatArray, wanted: ComplexArray, sphere: Sphere, total: float
+) -> FloatArray:
+    """Masses times 1 + f, where they are a part of a ``total``."""
     prices = total * _prices(KEPT_DEGREE)
     fit = _fit(np.zeros((KEPT_DEGREE + 1) ** 2), masses, wanted, prices, sphere)
     share = 1.0
@@ -73,7 +90,8 @@ def with_moments(
             share /= 2.0
         if fit.size <= (_NEGLIGIBLE_MISFIT * total) ** 2:
             break
-    return np.asarray(fit.masses * (total / fit.masses.sum()))
+    found = fit.masses.sum()
+    return np.asarray(fit.masses * (masses.sum() / found) if found > 0.0 else masses)
 
 
 class _Fit(NamedTuple):

@@ -24,6 +24,8 @@ from mfpde.transport.sphere_pieces import Ground, spread_patch
 # One-sided differences of labels that differ by more than a factor 4 are not resolved.
 _LARGEST_ASYMMETRY = 0.6
 _LARGEST_BEND = 0.25
+# A label that has moved by a twentieth of a cell does not rest.
+_PER_CELL_MOVED = 20.0
 
 
 def ground_of(colatitudes: FloatArray, centres: FloatArray) -> Ground:
@@ -64,6 +66,19 @@ def deposited(labels: FloatArray, masses: FloatArray, ground: Ground) -> FloatAr
             spread_patch(result, patch, masses[i, j], ground)
     result *= masses.sum() / result.sum()
     return result
+
+
+def resting_masses(
+    labels: FloatArray, masses: FloatArray, centres: FloatArray
+) -> FloatArray:
+    """Masses (nlat, nlon) of labels that stay in the centres of their cells.
+
+    The share of a label falls from 1 at its centre to 0 a twentieth of a cell away.  ``labels``
+    and ``masses`` are as in :func:`deposited`; ``centres`` (nlat, nlon, 3) those of the cells.
+    """
+    moved = np.linalg.norm(labels - centres, axis=-1)
+    shares = np.maximum(1.0 - _PER_CELL_MOVED * moved * len(labels) / np.pi, 0.0)
+    return np.asarray(shares * masses)
 
 
 @compiled
