@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_spectral_phase import driven, smooth_start
 
-from mfpde import Attention, MeanFieldEquation, Perceptron, Sphere, solve
+from mfpde import Attention, Layers, MeanFieldEquation, Perceptron, Sphere, solve
 from mfpde.transport import State
-from mfpde.transport.label_steps import expected_errors
+from mfpde.transport.label_steps import ExpectedErrors, expected_errors, unseen_error
 from mfpde.transport.lagrangian import LagrangianSphere
 
 SPHERE = Sphere(32)
@@ -105,6 +105,40 @@ def test_fewer_stages_err_less_than_is_allowed(
     moved = transport.advanced(state, flow, step).state.on_sphere()
     allowed = tolerance * motion * step
     assert distance(moved, exact) <= allowed + distance(by_four, exact)
+
+
+@pytest.mark.parametrize("step", [0.05, 0.2, 0.8])
+def test_what_no_grid_shows_may_use_all_of_the_tolerance(step):
+    """But no more; and a third of it remains free however much that is."""
+    masses, spacing = np.array([0.5, 1.5]), 0.1
+    unseen = unseen_error(masses, spacing, step)
+    # All points err by a two-thousandth of a cell within this step.
+    assert unseen * step == pytest.approx(spacing / 2000 * masses.sum())
+    just = 0.999 * unseen
+    assert ExpectedErrors(just, 0.0, motion=1.0).allows_two(1.1 * just, unseen)
+    assert not ExpectedErrors(just, 0.0, motion=1.0).allows_two(0.9 * just, unseen)
+    more = 1.001 * unseen
+    assert not ExpectedErrors(more, 0.0, motion=1.0).allows_two(2.9 * more, unseen)
+    assert ExpectedErrors(more, 0.0, motion=1.0).allows_two(3.1 * more, unseen)
+    assert ExpectedErrors(9.0, just, motion=1.0).allows_three(1.1 * just, unseen)
+    assert not ExpectedErrors(9.0, more, motion=1.0).allows_three(2.9 * more, unseen)
+
+
+def test_layers_of_one_equation_cost_few_stages_more(monkeypatch):
+    """24 layers against one run of the same length: 1.3 of its velocities."""
+    counts = []
+    flow = LagrangianSphere._flow
+
+    def counted(self, points, moments):
+        counts[-1] += 1
+        return flow(self, points, moments)
+
+    monkeypatch.setattr(LagrangianSphere, "_flow", counted)
+    equation, sphere = driven(5.0), Sphere(48)
+    for problem in (equation, Layers([(equation, 0.5)] * 24)):
+        counts.append(0)
+        solve(problem, smooth_start(sphere), t_end=12.0, save_at=[12.0])
+    assert counts[1] <= 1.3 * counts[0]
 
 
 def test_labels_at_rest_take_two_stages():

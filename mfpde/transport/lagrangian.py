@@ -28,7 +28,7 @@ from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.terms.kernels import NEGLIGIBLE
 from mfpde.transport.base import Transport, geometry_of
-from mfpde.transport.label_steps import expected_errors, extrapolated
+from mfpde.transport.label_steps import expected_errors, extrapolated, unseen_error
 from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
 from mfpde.transport.sphere_patches import deposited, ground_of, resting_masses
 from mfpde.transport.sphere_pieces import Ground
@@ -131,10 +131,11 @@ class LagrangianSphere(Transport):
         middle = stage(first, 0.5 * step)
         second = middle.atom_velocities
         expected = expected_errors(state.atom_masses, first, second)
-        if expected.allows_two(self.tolerance):
+        unseen = unseen_error(state.atom_masses, self.sphere.spacing, step)
+        if expected.allows_two(self.tolerance, unseen):
             ahead = extrapolated(first, second)
             return Advance(moved(second), replace(middle, atom_velocities=ahead))
-        if expected.allows_three(self.tolerance):
+        if expected.allows_three(self.tolerance, unseen):
             third = stage(extrapolated(first, second), step)
             # Kutta's method weighs the middle as often as the classical one.
             mean = mean_velocities(first, second, second, third.atom_velocities)
