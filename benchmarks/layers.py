@@ -84,8 +84,10 @@ def print_errors() -> None:
 
 
 def main() -> None:
-    """Print a row for each grid, and one for each network on the sphere."""
-    print("geometry                          one [s]   24 layers   24 equations")
+    """Print two rows for each grid, and one for each network on the sphere."""
+    print(
+        "geometry                         saved    one [s]   24 layers   24 equations"
+    )
     for geometry in GRIDS:
         neurons = mfpde.Perceptron.random(2, geometry.dimension, seed=1)
         terms = (mfpde.Attention(4.0), neurons)
@@ -101,13 +103,19 @@ def main() -> None:
             mfpde.Layers([(same, share)] * LAYERS),
             mfpde.Layers([(equation(), share) for _ in range(LAYERS)]),
         )
-        options = {"t_end": DEPTH, "save_at": [DEPTH]}
-        works = [partial(mfpde.solve, case, start, **options) for case in cases]
-        one, shared, own = (timing.median for timing in in_turns(works, REPETITIONS))
-        print(
-            f"{geometry!r:32} {one:8.3f} {shared / one:11.2f} {own / one:14.2f}",
-            flush=True,
-        )
+        for saved, options in (("once", {"save_at": [DEPTH]}), ("default", {})):
+            works = [
+                partial(mfpde.solve, case, start, t_end=DEPTH, **options)
+                for case in cases
+            ]
+            one, shared, own = (
+                timing.median for timing in in_turns(works, REPETITIONS)
+            )
+            print(
+                f"{geometry!r:32} {saved:7} {one:8.3f} {shared / one:11.2f}"
+                f" {own / one:14.2f}",
+                flush=True,
+            )
     print_errors()
 
 
