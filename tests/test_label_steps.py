@@ -24,6 +24,22 @@ class Counted(LagrangianSphere):
         return super()._flow(points, moments)
 
 
+def solved_and_counted(*arguments, **options):
+    """A run, and how often its labels asked for their velocities."""
+    asked = 0
+    flow = LagrangianSphere._flow
+
+    def counted(self, points, moments):
+        nonlocal asked
+        asked += 1
+        return flow(self, points, moments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LagrangianSphere, "_flow", counted)
+        run = solve(*arguments, **options)
+    return run, asked
+
+
 def transport_of(equation):
     return Counted(equation.on(SPHERE))
 
@@ -125,20 +141,14 @@ def test_what_no_grid_shows_may_use_all_of_the_tolerance(step):
     assert not ExpectedErrors(9.0, more, motion=1.0).allows_three(2.9 * more, unseen)
 
 
-def test_layers_of_one_equation_cost_few_stages_more(monkeypatch):
+def test_layers_of_one_equation_cost_few_stages_more():
     """24 layers against one run of the same length: 1.3 of its velocities."""
-    counts = []
-    flow = LagrangianSphere._flow
-
-    def counted(self, points, moments):
-        counts[-1] += 1
-        return flow(self, points, moments)
-
-    monkeypatch.setattr(LagrangianSphere, "_flow", counted)
     equation, sphere = driven(5.0), Sphere(48)
+    counts = []
     for problem in (equation, Layers([(equation, 0.5)] * 24)):
-        counts.append(0)
-        solve(problem, smooth_start(sphere), t_end=12.0, save_at=[12.0])
+        start = smooth_start(sphere)
+        _, asked = solved_and_counted(problem, start, t_end=12.0, save_at=[12.0])
+        counts.append(asked)
     assert counts[1] <= 1.3 * counts[0]
 
 
@@ -171,19 +181,12 @@ def test_many_saves_cost_fewer_stages_and_no_accuracy(monkeypatch):
         8,
     )  # fmt: skip
     counts, errors = [], []
-    flow = LagrangianSphere._flow
-
-    def counted(self, points, moments):
-        counts[-1] += 1
-        return flow(self, points, moments)
-
-    monkeypatch.setattr(LagrangianSphere, "_flow", counted)
     for most_stages in (False, True):
         if most_stages:
             limit = property(lambda self: 0.0, lambda self, value: None)
             monkeypatch.setattr(LagrangianSphere, "tolerance", limit)
-        counts.append(0)
-        run = solve(equation, smooth_start(sphere), t_end=end)
+        run, asked = solved_and_counted(equation, smooth_start(sphere), t_end=end)
+        counts.append(asked)
         found = sphere.moments(run.final.density.masses, 8)
         errors.append(np.abs(found - wanted).max())
     assert counts[0] <= 0.8 * counts[1]
