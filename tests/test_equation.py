@@ -1,5 +1,6 @@
 """The equation: energy and first variation, conventions, Lyapunov claims."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -155,3 +156,31 @@ def test_an_equation_goes_to_another_process_and_back(activation: str) -> None:
     density = mfpde.perturbed_uniform(mfpde.Circle(64), 0.3)
     np.testing.assert_array_equal(again.velocity(density), equation.velocity(density))
     assert again.energy(density) == equation.energy(density)
+
+
+@pytest.mark.parametrize(
+    "geometry",
+    [mfpde.Circle(64), mfpde.Sphere(32), mfpde.Zonal(5, 64), mfpde.Zonal(3, 64)],
+    ids=["circle", "sphere", "zonal 5", "zonal 3"],
+)
+@pytest.mark.parametrize(
+    "copied", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy]
+)
+def test_what_was_computed_goes_to_another_process_and_back(geometry, copied) -> None:
+    """Grid, measure, field and run can be sent after they have been used."""
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
+    start = mfpde.Density(geometry, 1 + 0.3 * geometry.points[..., -1]).normalized()
+    run = mfpde.solve(equation, start, t_end=0.2)
+    points = geometry.points.reshape(-1, geometry.dimension)[:3]
+    expected = equation.field(run.final).velocity(points)
+    assert copied(geometry) == geometry
+    np.testing.assert_array_equal(copied(geometry).areas, geometry.areas)
+    again = copied(run)
+    np.testing.assert_array_equal(again.energies, run.energies)
+    assert again.equation.energy(again.final) == equation.energy(run.final)
+    field = copied(equation.field(run.final))
+    np.testing.assert_array_equal(field.velocity(points), expected)
+    further = mfpde.solve(copied(equation), copied(start), t_end=0.2)
+    np.testing.assert_array_equal(
+        further.final.density.values, run.final.density.values
+    )

@@ -865,6 +865,22 @@ def test_an_ensemble_of_densities_is_that_of_its_runs() -> None:
     assert drawn.two_token == pytest.approx(0.5, abs=1e-12)
 
 
+def make_two(_: np.random.Generator) -> mfpde.Layers:
+    """Return two layers of attention alone."""
+    alone = mfpde.MeanFieldEquation(ATTENTION, direction="ascent")
+    return mfpde.Layers([(alone, 0.1), (alone, 0.1)])
+
+
+def test_a_zonal_start_that_was_used_goes_to_other_processes() -> None:
+    zonal = mfpde.Zonal(4, 64)
+    start = mfpde.Density(zonal, 1 + 0.3 * np.cos(zonal.angles)).normalized()
+    one, two = (
+        mfpde.ensemble(make_two, start, runs=2, seed=1, jobs=jobs) for jobs in (1, 2)
+    )
+    assert np.array_equal(one.two_token, two.two_token)
+    assert np.array_equal(one.energies, two.energies)
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -874,7 +890,14 @@ def test_an_ensemble_of_densities_is_that_of_its_runs() -> None:
         ({"t_end": 5.0}, "t_end = 5 must be at most the total depth"),
         ({"make_layers": None}, "make_layers = None must be a function"),
         ({"make_layers": lambda rng: 3}, "make_layers returned 3"),
-        ({"make_layers": lambda rng: make_quadratic(rng), "jobs": 2}, "jobs = 2: "),
+        (
+            {"make_layers": lambda rng: make_quadratic(rng), "jobs": 2},
+            "jobs = 2: make_layers cannot be sent .* define it in a module",
+        ),
+        (
+            {"jobs": 2, "method": (letter for letter in "direct")},
+            r"jobs = 2: method cannot be sent to other processes \(.*\); use jobs=1",
+        ),
     ],
 )
 def test_wrong_arguments_of_an_ensemble_are_named(arguments, expected) -> None:

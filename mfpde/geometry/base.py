@@ -151,6 +151,16 @@ class Geometry(ABC):
         """
         return read_only(np.ones(math.prod(self.shape), dtype=np.int64))
 
+    def __getstate__(self) -> dict[str, object]:
+        """What the grid was made of; what is computed from it is computed again."""
+        computed = {
+            name
+            for kind in type(self).__mro__
+            for name, value in vars(kind).items()
+            if isinstance(value, cached_property)
+        }
+        return {name: v for name, v in vars(self).items() if name not in computed}
+
     @property
     def axis(self) -> FloatArray | None:
         """Axis (d,) about which densities are symmetric; None if they need not be."""

@@ -78,6 +78,10 @@ class ZonalFields:
         self._values = cache(self._value_table)
         self._slopes = cache(self._slope_table)
 
+    def __reduce__(self) -> tuple[type[ZonalFields], tuple[int, FloatArray]]:
+        # Caches of methods are sent to no other process.
+        return type(self), (self.dimension, self.angles)
+
     @cached_property
     def tangents(self) -> FloatArray:
         """Unit vectors of growing theta, (1, n, 2): along the axis, and away from it."""

@@ -17,6 +17,7 @@ For each draw of the layers a run from the same start, and of each run
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -221,15 +222,23 @@ def _layers(make_layers: MakeLayers, seed: int) -> Layers:
 
 
 def _in_processes(
-    one: Callable[[int], _Numbers], seeds: Sequence[int], jobs: int
+    one: partial[_Numbers], seeds: Sequence[int], jobs: int
 ) -> list[_Numbers]:
-    try:
-        pickle.dumps(one)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ValueError(
-            f"jobs = {jobs}: make_layers or start cannot be sent to other processes "
-            f"({error}); define make_layers in a module, or use jobs=1"
-        ) from error
+    parts = {
+        "make_layers": one.args[0],
+        "start": one.args[1],
+        **one.keywords["options"],
+    }
+    for name, part in parts.items():
+        try:
+            pickle.dumps(part)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            why = re.sub(r" at 0x[0-9a-f]+", "", str(error))
+            remedy = "define it in a module, or use" if callable(part) else "use"
+            raise ValueError(
+                f"jobs = {jobs}: {name} cannot be sent to other processes ({why}); {remedy} "
+                "jobs=1"
+            ) from error
     with ProcessPoolExecutor(min(jobs, len(seeds))) as pool:
         return list(pool.map(one, seeds))
 
