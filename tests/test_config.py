@@ -393,9 +393,14 @@ def test_without_a_name_transport_is_the_geometry_s_default(path, change):
             "[perceptron] along_axis = [1, 1] needs a geometry with an axis",
         ),
         (
-            on_sphere,
+            on_zonal,
             "particles.method=spectral",
-            "[particles] method = 'spectral' works on a circle only, not on Sphere",
+            "[particles] method = 'spectral' works on S^1 and S^2 (d = 2, 3), but",
+        ),
+        (
+            on_sphere,
+            "particles.method=labels",
+            "[particles] count = 100 must be a whole number of at least 2048",
         ),
     ],
 )

@@ -174,5 +174,5 @@ def test_labels_of_another_count_are_those_of_a_finer_grid():
     run = solve_particles(equation, start.normalized(), count=2 * 48**2, **options)
     assert len(run.final) == 48 * 96
     assert run.final.masses.sum() == pytest.approx(1.0, abs=1e-12)
-    with pytest.raises(ValueError, match=r"count = 4000 labels .* such as 4050"):
+    with pytest.raises(ValueError, match=r"count = 4000 labels .* such as 4232"):
         solve_particles(equation, start.normalized(), count=4000, **options)

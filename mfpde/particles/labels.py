@@ -19,6 +19,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
 from mfpde.arrays import LARGEST_COUNT, FloatArray, check_kind, whole_number
+from mfpde.geometry.base import Geometry
 from mfpde.geometry.circle import Circle, angles_of
 from mfpde.geometry.sphere import Sphere
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
@@ -55,35 +56,47 @@ def labels_of(start: AnyMeasure, count: int | None = None) -> Atoms:
         is that of no grid.
     """
     measure = as_measure(start)
-    grid = measure.geometry
-    if grid.axis is not None or grid.dimension > 3:
-        raise ValueError(
-            f"method='labels' needs a density on a Circle or a Sphere, but start lies on "
-            f"{grid!r}"
-        )
     if len(measure.atoms):
         raise ValueError(
             f"method='labels' needs a density, but start has also "
             f"{len(measure.atoms)} atoms; use method='spectral'"
         )
-    cells = math.prod(grid.shape)
-    if count is None:
-        count = cells
-    whole_number("count", count, at_least=cells, at_most=LARGEST_COUNT)
+    grid = grid_of_labels(measure.geometry, count)
     density = measure.density
-    if count != cells:
-        finer = Circle(count) if grid.dimension == 2 else _sphere_of(count)
-        density = density.interpolated(finer)
+    if grid.shape != measure.geometry.shape:
+        density = density.interpolated(grid)
     masses = np.maximum(density.masses, SMALLEST_MASS).ravel()
     return Atoms(density.geometry.points.reshape(-1, grid.dimension), masses)
 
 
+def grid_of_labels(grid: Geometry, count: int | None = None) -> Geometry:
+    """The grid whose cells are ``count`` labels of a density on ``grid``, by default ``grid``.
+
+    Raises
+    ------
+    ValueError
+        As for :func:`labels_of`.
+    """
+    if grid.axis is not None or grid.dimension > 3:
+        raise ValueError(
+            f"method='labels' needs a density on a Circle or a Sphere, but start lies on "
+            f"{grid!r}"
+        )
+    cells = math.prod(grid.shape)
+    if (
+        count is None
+        or whole_number("count", count, at_least=cells, at_most=LARGEST_COUNT) == cells
+    ):
+        return grid
+    return Circle(count) if grid.dimension == 2 else _sphere_of(count)
+
+
 def _sphere_of(count: int) -> Sphere:
     rings = math.isqrt(count // 2)
-    if 2 * rings**2 != count:
+    if rings % 2 or 2 * rings**2 != count:
         raise ValueError(
-            f"count = {count} labels are no grid on a sphere, which has 2 n^2, such as "
-            f"{2 * (rings + 1) ** 2}"
+            f"count = {count} labels are no grid on a sphere, which has 2 n^2 with n even, "
+            f"such as {2 * (rings + 2 - rings % 2) ** 2}"
         )
     return Sphere(rings)
 

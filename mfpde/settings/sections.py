@@ -22,7 +22,8 @@ from mfpde.arrays import (
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry
 from mfpde.particles import solve_particles
-from mfpde.particles.methods import METHODS
+from mfpde.particles.labels import grid_of_labels
+from mfpde.particles.methods import METHODS, resolved_method
 from mfpde.runs.stopping import (
     SteadyState,
     StepLimit,
@@ -287,11 +288,8 @@ class ParticlesSection(Section):
                 f"move without noise, but [equation] has diffusion = "
                 f"{equation.diffusion:g}: leave one of them out"
             )
-        if self.method not in ("auto", "direct") and geometry.dimension != 2:
-            raise ValueError(
-                f"method = {self.method!r} works on a circle only, not on {geometry!r}: "
-                "use 'direct' or 'auto'"
-            )
+        if resolved_method(self.method, geometry.dimension, self.count) == "labels":
+            grid_of_labels(geometry, self.count)
 
 
 """Beyond it a run would not fit in the memory of a common machine."""
