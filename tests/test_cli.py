@@ -128,6 +128,19 @@ def test_run_with_particles_compares_and_stores_them(config, capsys):
     assert f"{distance:.6g}" in said
 
 
+@pytest.mark.parametrize(("method", "count"), [("spectral", 50), ("labels", 2048)])
+def test_particles_move_by_each_method_beside_a_run_on_the_sphere(
+    config, capsys, method, count
+):
+    text = TEXT.replace('kind = "circle"\ncells = 64', GEOMETRIES["sphere"])
+    text = text.replace("directions = [[1.0, 0.0]]", NEURONS["sphere"])
+    text = text.replace("t_end = 1.0\nsave_every = 0.125", "t_end = 0.1")
+    particles = f'[particles]\ncount = {count}\nmethod = "{method}"\n'
+    Path("run.toml").write_text(text + particles)
+    assert main(["run", config]) == 0
+    assert f"against {count} particles" in capsys.readouterr().out
+
+
 def test_run_draws_a_pdf_and_a_png(config, tmp_path):
     assert main(["run", config, "--figure", "figures/f.pdf", "--quiet"]) == 0
     drawn = sorted(path.name for path in (tmp_path / "figures").iterdir())
