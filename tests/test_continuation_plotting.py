@@ -195,8 +195,9 @@ def test_the_command_prints_and_draws_a_branch(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "split: an atom splits" in printed
     assert figure.exists()
-    assert main([*command, "--values", "one,two"]) == 2
-    assert "first:last:count" in capsys.readouterr().err
+    for wrong in ("one,two", "5:20:0", "5:20:-1", "5:20:1000000000000"):
+        assert main([*command, "--values", wrong]) == 2
+        assert "first:last:count" in capsys.readouterr().err
 
 
 def test_the_command_follows_densities_with_diffusion(tmp_path, capsys):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.arrays import IntArray
+from mfpde.arrays import IntArray, whole_number
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.settings.base import SettingsError
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mfpde.settings.sections import OutputSection
+
+MOST_NUMBERS = 1_000_000
+"""Numbers that first:last:count may span."""
 
 
 def say(text: str) -> None:
@@ -132,13 +135,14 @@ def numbers_in(option: str, text: str) -> list[float]:
     words = text.split(":")
     try:
         if len(words) == 3:
-            return [
-                float(v)
-                for v in np.linspace(float(words[0]), float(words[1]), int(words[2]))
-            ]
+            count = whole_number(
+                "count", int(words[2]), at_least=1, at_most=MOST_NUMBERS
+            )
+            spaced = np.linspace(float(words[0]), float(words[1]), count)
+            return [float(number) for number in spaced]
         return [float(word) for word in text.split(",")]
     except ValueError as error:
         raise SettingsError(
             f"{option} {text!r} must be numbers with commas, as in 5,10,20, or "
-            "first:last:count, as in 5:20:16"
+            f"first:last:count, as in 5:20:16 (count from 1 to {MOST_NUMBERS})"
         ) from error
