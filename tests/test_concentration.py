@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -157,3 +159,63 @@ def test_what_cannot_be_searched_is_named(measure, message) -> None:
     equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
     with pytest.raises(ValueError, match=message):
         mfpde.concentration(measure, equation)
+
+
+@pytest.mark.parametrize("total", [2.0, 0.5])
+@pytest.mark.parametrize("grid", [mfpde.Circle(256), mfpde.Sphere(32)])
+def test_masses_are_masses_whatever_the_total(
+    grid: mfpde.Circle | mfpde.Sphere, total: float
+) -> None:
+    """A measure scaled by a number has its masses scaled by it, and the verdict of before."""
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
+    points = np.eye(grid.dimension)[:2] * [[1.0], [-1.0]]
+    background = 0.1 / grid.areas.sum()
+
+    def scaled(factor: float) -> mfpde.ConcentrationReport:
+        density = mfpde.Density(grid, np.full(grid.shape, factor * background))
+        atoms = mfpde.Atoms(points, factor * np.array([0.4, 0.5]))
+        return mfpde.concentration(mfpde.Measure(density, atoms), equation)
+
+    one, report = scaled(1.0), scaled(total)
+    assert report.total_mass == pytest.approx(total)
+    assert report.verdict == one.verdict == "atoms"
+    for name in ("mass", "core_mass", "arrived_mass", "coarse_mass", "ball_masses"):
+        np.testing.assert_allclose(
+            [getattr(region, name) for region in report.regions],
+            [total * getattr(region, name) for region in one.regions],
+            rtol=1e-12,
+        )
+    np.testing.assert_allclose(
+        report.largest_ball_masses, total * one.largest_ball_masses, rtol=1e-12
+    )
+    assert sum(region.mass for region in report.regions) == pytest.approx(total)
+    assert f"parts of {total:g}" in str(report)
+    assert "parts of" not in str(one)
+
+
+def test_polished_regions_are_the_atoms_of_the_measure() -> None:
+    """Atoms of total mass 2 turn and split at the same rates, however they are handed over."""
+    circle = mfpde.Circle(256)
+    atoms = mfpde.Atoms([[1.0, 0.0], [-1.0, 0.0]], [1.2, 0.8])
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(9.0), direction="ascent")
+    measure = mfpde.Measure(mfpde.Density(circle, np.zeros(256)), atoms)
+    own = mfpde.polish(equation, atoms)
+    found = mfpde.polish(equation, mfpde.concentration(measure, equation).clusters)
+    assert found.atoms.total_mass == pytest.approx(2.0)
+    np.testing.assert_allclose(
+        np.sort(found.split_rates.ravel()), np.sort(own.split_rates.ravel()), rtol=1e-9
+    )
+
+
+def test_a_track_adds_no_shares_to_masses() -> None:
+    """An exact atom and one on the grid, in a measure of mass 2, are followed by their masses."""
+    circle = mfpde.Circle(256)
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(25.0), direction="ascent")
+    peak = bumps(circle, [4.0], circle.spacing / 2)
+    measure = mfpde.Measure(
+        mfpde.Density(circle, 0.8 * peak.values), mfpde.Atoms([[1.0, 0.0]], [1.2])
+    )
+    run = mfpde.solve_particles(equation, mfpde.Atoms([[1.0, 0.0]]), t_end=0.1)
+    saved = replace(run, times=np.array([0.0]), states=(measure,), events=())
+    (seen,) = saved.tracked().track.seen
+    np.testing.assert_allclose(np.sort(seen.masses), [0.8, 1.2], rtol=1e-6)

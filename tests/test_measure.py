@@ -104,3 +104,22 @@ def test_total_mass_counts_density_and_atoms() -> None:
     half = mfpde.Density(circle, mfpde.uniform(circle).values / 2)
     measure = mfpde.Measure(half, mfpde.Atoms([[0.0, 1.0], [1.0, 0.0]], [0.3, 0.2]))
     assert measure.total_mass == pytest.approx(1.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("value", [1e308, 1e-320, 5e-324, 3.0])
+def test_values_of_any_size_are_normalised_to_mass_one(value: float) -> None:
+    """Sums that overflow, or numbers that hold few digits, change nothing."""
+    for grid in (mfpde.Circle(64), mfpde.Sphere(32), mfpde.Zonal(5, 64)):
+        density = mfpde.Density(grid, np.full(grid.shape, value)).normalized()
+        expected = mfpde.uniform(grid)
+        assert density.total_mass == pytest.approx(1.0, abs=1e-14)
+        np.testing.assert_allclose(density.values, expected.values, rtol=1e-14)
+    peak = np.zeros(64)
+    peak[3:5] = value, value / 4
+    found = mfpde.Density(mfpde.Circle(64), peak).normalized()
+    assert found.total_mass == pytest.approx(1.0, abs=1e-14)
+
+
+def test_a_density_of_no_mass_cannot_be_normalised() -> None:
+    with pytest.raises(ValueError, match="total mass 0"):
+        mfpde.Density(mfpde.Circle(16), np.zeros(16)).normalized()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -38,7 +38,8 @@ class ConcentratedRegion:
         exact atom is in ``measure.atoms``; it is the position where the atom holds less
         than half of its core, or spreads.  On a zonal grid: the pole, or one point of the ring.
     mass, core_mass
-        Mass of the basin, and of the core: the part within ``core_radius`` of its mean.
+        Mass of the basin, and of the core: the part within ``core_radius`` of its mean; as
+        all masses here in the measure's own unit (shares of the whole if its mass is 1).
         Mass at rest belongs to no basin.  What is in the basin and not in the core is on
         its way: :attr:`arriving_mass`.
     principal_radii
@@ -66,7 +67,7 @@ class ConcentratedRegion:
     reason
         Why the region is of this kind, in words.
     ball_masses, exponents
-        mu(B(x, r)) about the same place for the report's radii (n,), as shares, and
+        mu(B(x, r)) about the same place for the report's radii (n,), and
         d log mu(B) / d log r between them (n - 1,): d - 1 for a density, 0 for an atom,
         1 on a curve in S^2.  On a zonal grid about a pole, or of bands about a ring.
     coarse_difference, coarse_mass
@@ -107,6 +108,19 @@ class ConcentratedRegion:
     length: float | None = None
     basin: tuple[float, float] | None = None
     second_peak: float = 0.0
+
+    def of_total(self, mass: float) -> ConcentratedRegion:
+        """The region of a whole of ``mass``, if its masses here are shares."""
+        pins = self.pinning_force
+        return replace(
+            self,
+            mass=self.mass * mass,
+            core_mass=self.core_mass * mass,
+            ball_masses=self.ball_masses * mass,
+            coarse_mass=self.coarse_mass * mass,
+            second_peak=self.second_peak * mass,
+            pinning_force=None if pins is None else pins * mass,
+        )
 
     @property
     def arrived_mass(self) -> float:
@@ -152,7 +166,7 @@ class ConcentrationReport(Printed):
     spacing
         Cell width h; NaN for atoms without a grid.
     radii, largest_ball_masses
-        r = h, 2h, 4h, ... (n,) and Q(r) = sup_x mu(B(x, r)) as shares of the whole (n,).
+        r = h, 2h, 4h, ... (n,) and Q(r) = sup_x mu(B(x, r)) (n,).
     jumps
         Points (k, d) where the density jumps: on the circle and on zonal grids the places,
         on the sphere the centres of the cells.
@@ -179,6 +193,11 @@ class ConcentrationReport(Printed):
     strip: StripWidth
     coarse_basins: int | None
     measure: AnyMeasure
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of the measure, of which all other masses are parts."""
+        return self.measure.total_mass
 
     @property
     def atoms(self) -> tuple[ConcentratedRegion, ...]:
@@ -235,18 +254,21 @@ class ConcentrationReport(Printed):
             ("curve", "curve"),
         )
         for kind, verdict in strong:
-            if self._mass_of(kind) > LIGHT:
+            if self._share_of(kind) > LIGHT:
                 return verdict
-        if self.frozen_mass >= ALL_FROZEN:
+        frozen = self.frozen_mass / self.total_mass
+        if frozen >= ALL_FROZEN:
             return "frozen"
-        if self._mass_of("unresolved") > LIGHT:
+        if self._share_of("unresolved") > LIGHT:
             return "unresolved"
         if len(self.jumps):
             return "jump"
-        return "frozen" if self.frozen_mass > 0.5 else "resolved"
+        return "frozen" if frozen > 0.5 else "resolved"
 
-    def _mass_of(self, kind: Kind) -> float:
-        return max((region.mass for region in self.of_kinds(kind)), default=0.0)
+    def _share_of(self, kind: Kind) -> float:
+        """Share of the whole in the heaviest region of a kind."""
+        heaviest = max((region.mass for region in self.of_kinds(kind)), default=0.0)
+        return heaviest / self.total_mass
 
     @property
     def summary(self) -> str:

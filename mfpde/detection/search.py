@@ -69,19 +69,19 @@ class SearchedMeasure(ABC):
     def report(
         self, regions: tuple[ConcentratedRegion, ...], *, coarse_basins: int | None
     ) -> ConcentrationReport:
-        """The ``regions``, and the numbers of the whole.
+        """The ``regions``, whose masses are shares of the whole so far, and the whole's numbers.
 
         ``coarse_basins`` is the number of basins of the 2:1 coarsened density, if there is one.
         """
         measure, radii = self.field.measure, profile_radii(self.spacing)
-        resting = max(1 - self.moving_share, 0.0)
+        resting = max(1 - self.moving_share, 0.0) * self.total
         frozen, balls = resting, np.empty(0)
         if isinstance(measure, Measure):
             frozen = self._frozen_mass(measure, regions)
             masses = [largest_ball_mass(measure, float(radius)) for radius in radii]
-            balls = np.array(masses) / measure.total_mass
+            balls = np.array(masses)
         return ConcentrationReport(
-            regions=regions,
+            regions=tuple(region.of_total(self.total) for region in regions),
             core_radius=self.core_radius,
             resting_mass=resting,
             frozen_mass=frozen,
@@ -104,4 +104,4 @@ class SearchedMeasure(ABC):
         for region in regions:
             if region.kind in ("atom", "forming"):
                 frozen &= ~self.cells_near(region)
-        return float(measure.density.masses.ravel()[frozen].sum()) / self.total
+        return float(measure.density.masses.ravel()[frozen].sum())

@@ -37,7 +37,7 @@ NO_MASS = 1e-25
 class MovingMass:
     """Weighted points: places (n, 3), masses as shares of the whole, and each point's cell.
 
-    ``densities`` are those of the cells; an atom's is above all of them.
+    ``densities`` are those of the cells, of shares; an atom's is above all of them.
     ``atom_numbers`` are negative for cells.
     """
 
@@ -57,7 +57,7 @@ class MovingMass:
         else:
             atoms = measure.atoms
             masses = measure.density.masses.ravel()
-            densities = measure.density.values.ravel()
+            densities = measure.density.values.ravel() / measure.total_mass
         cells = np.concatenate([np.arange(len(masses)), lattice.cells_of(atoms.points)])
         shares = np.concatenate([masses, atoms.masses]) / measure.total_mass
         moving = (shares > NO_MASS) & ~on_lattice.found.frozen[cells]

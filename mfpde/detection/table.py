@@ -19,11 +19,14 @@ from mfpde.detection.report import (
 
 MOST_ROWS = 12
 MOST_JUMPS = 6
+UNIT = 1e-6
+"""A total mass this close to 1 is printed as 1."""
 
 
 def sentence(report: ConcentrationReport) -> str:
     """The finding of a report in one sentence."""
-    if report.resting_mass >= 1 - REST:
+    total = report.total_mass
+    if report.resting_mass >= (1 - REST) * total:
         return "at rest: the velocity vanishes everywhere"
     parts = [_counted(len(report.of_kinds("atom")), "atom")]
     parts.append(f"{len(report.of_kinds('forming'))} forming")
@@ -35,13 +38,13 @@ def sentence(report: ConcentrationReport) -> str:
             "its way"
         )
     second = sum(region.second_peak for region in report.clusters)
-    if second > LIGHT:
+    if second > LIGHT * total:
         text += f", {second:.6f} of it at second peaks"
     if report.curves:
         text += f"; {sum(curve.mass for curve in report.curves):.6f} on curves"
-    if report.frozen_mass > REST:
+    if report.frozen_mass > REST * total:
         text += f"; {report.frozen_mass:.6f} frozen"
-        if report.frozen_mass >= ALL_FROZEN:
+        if report.frozen_mass >= ALL_FROZEN * total:
             text += " (nothing moves a cell in 1000 units of time)"
     return text + _jumps_in_words(report)
 
@@ -100,6 +103,8 @@ def _row(region: ConcentratedRegion, place: Place) -> str:
 
 def _of_the_whole(report: ConcentrationReport) -> list[str]:
     lines = []
+    if abs(report.total_mass - 1) > UNIT:
+        lines.append(f"all masses are parts of {report.total_mass:.9g}, not of 1")
     if len(report.radii):
         cells = np.rint(report.radii / report.spacing).astype(int)
         values = ", ".join(

@@ -226,9 +226,12 @@ class Density(ShownDensity):
 
     def normalized(self) -> Density:
         """Return the density scaled to total mass 1; ``ValueError`` if its mass is 0."""
-        if self.total_mass <= 0:
+        largest = self.values.max()
+        if largest <= 0:
             raise ValueError("a density of total mass 0 cannot be normalised")
-        return Density(self.geometry, self.values / self.total_mass)
+        # A power of two changes no digit; after it no sum of any values overflows.
+        scaled = np.ldexp(self.values, -np.frexp(largest)[1])
+        return Density(self.geometry, scaled / (scaled * self.geometry.areas).sum())
 
     def interpolated(self, finer: Geometry) -> Density:
         """Return the same density on a ``finer`` geometry, with the same mass."""
@@ -292,14 +295,12 @@ def as_measure(measure: AnyMeasure) -> Measure:
         return measure
     if isinstance(measure, Density):
         return Measure(measure)
-    # Not only what the annotation allows: users hand over arrays too.
-    given: object = measure
-    if isinstance(given, Atoms):
+    if isinstance(measure, Atoms):
         raise ValueError(
             "atoms alone have no grid: use Measure(density, atoms) with a density on one, "
             "or solve_particles"
         )
-    raise no_measure("measure", given)
+    raise no_measure("measure", measure)
 
 
 def atoms_of(measure: AnyMeasure) -> Atoms:
@@ -341,9 +342,8 @@ def perturbed_uniform(
     generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
     degree = min(PERTURBED_DEGREE, geometry.max_degree)
     count = len(geometry.degrees(degree))
-    coefficients = generator.standard_normal(count) + 1j * generator.standard_normal(
-        count
-    )
+    real = generator.standard_normal(count)
+    coefficients = real + 1j * generator.standard_normal(count)
     coefficients[geometry.degrees(degree) == 0] = 0.0
     field_values = geometry.synthesis(coefficients)
     relative = 1 + amplitude * field_values / np.abs(field_values).max()

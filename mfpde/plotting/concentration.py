@@ -173,7 +173,8 @@ def _draw_balls(ax: Axes, report: ConcentrationReport) -> None:
             linewidth=0.8,
             alpha=0.7,
         )
-    set_decades(ax, max(float(report.largest_ball_masses.min()), 1e-6), 1.0)
+    whole = round(report.total_mass, 9)
+    set_decades(ax, max(float(report.largest_ball_masses.min()), 1e-6 * whole), whole)
     ax.set_xticks(cells, [f"{round(c)}" for c in cells])
     ax.xaxis.set_minor_formatter(NullFormatter())
     middles = np.sqrt(cells[1:] * cells[:-1])
