@@ -160,6 +160,7 @@ _PLAYED_EVERYWHERE = [
 def _frame(run: Run, index: int, *, finds: bool) -> Frame:
     """Return a save as a frame; without a track its atoms are searched if ``finds``."""
     time, state = float(run.times[index]), run.states[index]
+    equation = run.equation_at(time)
     own, found = marked_atoms(state, None)
     track = run.track
     if track is not None and np.array_equal(track.times, run.times):
@@ -170,6 +171,6 @@ def _frame(run: Run, index: int, *, finds: bool) -> Frame:
             # Stores of before did not keep what has arrived.
             arrived = np.where(np.isnan(arrived), seen.masses, arrived)
             found = FoundAtoms(seen.points, arrived, seen.masses - arrived)
-    elif finds and run.equation is not None and not is_crowd(state):
-        own, found = marked_atoms(state, run.equation)
-    return Frame(time, state, (own, found))
+    elif finds and equation is not None and not is_crowd(state):
+        own, found = marked_atoms(state, equation)
+    return Frame(time, state, (own, found), equation)

@@ -291,8 +291,9 @@ def plot_atom_paths(
     last = run.states[-1]
     density = density_of(last)
     norm = colours_for([density] if density is not None else [])
+    equation = run.equation_at(run.times[-1])
     pair = draw_globes(
-        figure, last, run.equation, norm=norm, track=track, sides=sides_of(track)
+        figure, last, equation, norm=norm, track=track, sides=sides_of(track)
     )
     if density is not None and norm is not None:
         add_globe_bar(figure, density, norm=norm, pair=pair)

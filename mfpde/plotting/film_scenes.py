@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from matplotlib.artist import Artist
@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
+from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Density
 from mfpde.plotting.angle_view import view_of
 from mfpde.plotting.atoms import (
@@ -61,11 +62,12 @@ AREA_PER_MASS = 260.0
 
 
 class Frame(NamedTuple):
-    """What one frame shows: a state, its time, and the atoms that are marked in it."""
+    """What one frame shows: a state, its time, the atoms marked in it, its equation."""
 
     time: float
     state: AnyMeasure
     marked: Marked
+    equation: MeanFieldEquation | None = None
 
 
 class Scale(NamedTuple):
@@ -79,27 +81,21 @@ class Scale(NamedTuple):
 
 
 class Scene(ABC):
-    """A figure whose axes stay while density, atoms and time change."""
+    """A figure whose axes stay while density, atoms, layer and time change."""
 
     figure: Figure
 
     def __init__(self, figure: Figure) -> None:
         self.figure = figure
         figure.set_layout_engine("constrained")
+        self._equation: MeanFieldEquation | None = None
+        self._ground: list[Artist] = []
         self._passing: list[Artist] = []
 
     def show(self, frame: Frame) -> None:
         """Draw a frame in place of the one before."""
-        for artist in self._passing:
-            artist.remove()
-        there = {id(child) for ax in self.figure.axes for child in ax.get_children()}
-        self._draw(frame)
-        self._passing = [
-            child
-            for ax in self.figure.axes
-            for child in ax.get_children()
-            if id(child) not in there
-        ]
+        self._set_ground(frame.equation)
+        self._passing = self._replaced(self._passing, lambda: self._draw(frame))
         # From the left, so that the title does not tremble with the width of its number.
         words = f"t = {frame.time:.4g}"
         self.figure.suptitle(words, x=0.47, ha="left", color=LANDSCAPE)
@@ -109,9 +105,36 @@ class Scene(ABC):
         self.figure.draw_without_rendering()
         self.figure.set_layout_engine("none")
 
+    def _set_ground(self, equation: MeanFieldEquation | None) -> None:
+        """Let the neurons and the landscape be those of ``equation``."""
+        if equation is not self._equation:
+            self._equation = equation
+            self._ground = self._replaced(
+                self._ground, lambda: self._draw_ground(equation)
+            )
+
+    def _replaced(
+        self, old: Sequence[Artist], draw: Callable[[], None]
+    ) -> list[Artist]:
+        """Take ``old`` away, draw, and return what has come onto the axes."""
+        for artist in old:
+            artist.remove()
+        there = {id(child) for ax in self.figure.axes for child in ax.get_children()}
+        draw()
+        return [
+            child
+            for ax in self.figure.axes
+            for child in ax.get_children()
+            if id(child) not in there
+        ]
+
     @abstractmethod
     def _draw(self, frame: Frame) -> None:
         """Add the artists of a frame to the axes."""
+
+    @abstractmethod
+    def _draw_ground(self, equation: MeanFieldEquation | None) -> None:
+        """Add neurons and landscape to the axes."""
 
 
 class CurveScene(Scene):
@@ -122,21 +145,20 @@ class CurveScene(Scene):
     ) -> None:
         super().__init__(figure)
         self._view = view_of(states[0])
-        equation = run.equation
-        with_landscape = equation is not None and has_landscape(equation)
+        equations = equations_of(run)
+        with_landscape = any(map(has_landscape, equations))
         heights = [3.0, 1.0][: 1 + with_landscape]
         column = figure.subplots(
             len(heights), 1, sharex=True, squeeze=False, height_ratios=heights
         )[:, 0]
         self._ax: Axes = column[0]
+        self._land: Axes | None = column[1] if with_landscape else None
         curves = [self._view.curve(state) for state in states]
         values = [curve[1] for curve in curves if curve is not None]
         masses = [float(a.masses.max()) for a in map(stem_atoms, states) if len(a)]
         if run.track is not None:
             masses += [float(seen.masses.max()) for seen in run.track.seen if len(seen)]
         self._top = max(masses, default=0.0)
-        if equation is not None:
-            draw_active_regions(self._ax, equation, self._view)
         if values:
             set_density_axis(self._ax, values, scale.limits)
             _set_log(self._ax, density_range(values, depth=CURVE_DEPTH), scale)
@@ -146,11 +168,19 @@ class CurveScene(Scene):
             self._stems = mass_axis(self._ax, self._view)
         elif self._top:
             self._ax.set_ylabel(self._view.atom_label)
-        if with_landscape and equation is not None:
-            draw_landscape(column[-1], equation, self._view)
+        # Axes remember the range of what they have shown: that of V is one for all layers.
+        for equation in (*equations, None):
+            self._set_ground(equation)
         for ax in column:
             ax.spines["right"].set_visible(False)
             set_angle_axis(ax, "x", self._view, label=ax is column[-1])
+
+    def _draw_ground(self, equation: MeanFieldEquation | None) -> None:
+        if equation is None:
+            return
+        draw_active_regions(self._ax, equation, self._view)
+        if self._land is not None and has_landscape(equation):
+            draw_landscape(self._land, equation, self._view)
 
     def _draw(self, frame: Frame) -> None:
         curve = self._view.curve(frame.state)
@@ -200,13 +230,10 @@ class SphereScene(Scene):
         super().__init__(figure)
         densities = [d for d in map(density_of, states) if d is not None]
         self._norm = _colours(densities, scale)
-        neurons = sphere_neurons(run.equation)
         self._projections = projections
         self._axes = list(figure.subplots(1, len(self._projections), squeeze=False)[0])
         for ax, projection in zip(self._axes, self._projections, strict=True):
             prepare_axes(ax, projection)
-            draw_neurons(ax, projection, neurons)
-            draw_directions(ax, projection, neurons)
             draw_graticule(ax, projection)
             if isinstance(projection, Mollweide):
                 label_graticule(ax)
@@ -225,9 +252,16 @@ class SphereScene(Scene):
                 pad=0.03,
             )
         none = FoundAtoms.all_arrived(Atoms.none(3))
+        neurons = [n for e in equations_of(run) for n in sphere_neurons(e)]
         handles = legend_handles(neurons, (Atoms.none(3), none))
         if handles:
             figure.legend(handles=handles, loc="outside lower center", ncols=5)
+
+    def _draw_ground(self, equation: MeanFieldEquation | None) -> None:
+        neurons = sphere_neurons(equation)
+        for ax, projection in zip(self._axes, self._projections, strict=True):
+            draw_neurons(ax, projection, neurons)
+            draw_directions(ax, projection, neurons)
 
     def _draw(self, frame: Frame) -> None:
         density = density_of(frame.state)
@@ -237,6 +271,12 @@ class SphereScene(Scene):
             if isinstance(frame.state, Atoms) and is_crowd(frame.state):
                 draw_particles(ax, projection, frame.state)
             draw_atoms(ax, projection, frame.marked, area_per_mass=AREA_PER_MASS)
+
+
+def equations_of(run: Run) -> list[MeanFieldEquation]:
+    """The equations of a run that act at its saves, each once, in their order."""
+    acting = map(run.equation_at, run.times)
+    return [equation for equation in dict.fromkeys(acting) if equation is not None]
 
 
 def _colours(densities: Sequence[Density], scale: Scale) -> Normalize | None:

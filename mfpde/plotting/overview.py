@@ -295,7 +295,8 @@ def _compose_globes(figure: Figure, run: Run) -> None:
         draw_time_panels(time, run, panels)
     else:
         globes = lower
-    draw_globes(globes, run.states[-1], run.equation, norm=norm, track=run.track)
+    last = run.equation_at(run.times[-1])
+    draw_globes(globes, run.states[-1], last, norm=norm, track=run.track)
 
 
 _COMPOSERS = {

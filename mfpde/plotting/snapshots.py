@@ -62,7 +62,6 @@ def draw_strip(
     states = [run.states[index] for index in indices]
     densities = [d for d in map(density_of, states) if d is not None]
     norm = colours_for(densities)
-    neurons = sphere_neurons(run.equation)
     columns = min(len(states), MAPS_IN_A_ROW)
     grid = figure.subplots(_rows(len(states)), columns, squeeze=False)
     for ax, index in zip_longest(grid.flat, indices):
@@ -72,8 +71,9 @@ def draw_strip(
         state = run.states[index]
         prepare_axes(ax, projection)
         draw_ground(ax, projection, state, norm=norm)
-        draw_neurons(ax, projection, neurons, width=0.7)
-        marked = marked_atoms(state, run.equation)
+        equation = run.equation_at(run.times[index])
+        draw_neurons(ax, projection, sphere_neurons(equation), width=0.7)
+        marked = marked_atoms(state, equation)
         draw_atoms(ax, projection, marked, area_per_mass=AREA_PER_MASS)
         ax.set_title(f"t = {run.times[index]:.4g}", pad=3, color=LANDSCAPE)
     if norm is not None:
@@ -104,7 +104,8 @@ def plot_snapshots(run: Run, *, times: ArrayLike | None = None) -> Figure:
 
     On the circle and on Zonal grids they are curves under one another, with the landscape
     below them; on a Sphere a strip of maps with one colour bar, on which every neuron's
-    circle is drawn and the atoms are marked.
+    circle is drawn and the atoms are marked.  Of a run of layers each state stands with the
+    neurons of the layer that acts at its time, and the landscape is that of the last of them.
 
     Parameters
     ----------
@@ -157,19 +158,24 @@ def draw_snapshots(figure: Figure | SubFigure, run: Run, indices: IntArray) -> N
     """Fill ``figure`` with one curve for each save of ``indices`` and the landscape."""
     states = [run.states[index] for index in indices]
     view = view_of(states[0])
-    with_landscape = has_landscape(run.equation)
+    equations = [run.equation_at(run.times[index]) for index in indices]
+    last = equations[-1]
+    with_landscape = has_landscape(last)
     heights = [1.0] * len(states) + [0.8] * with_landscape
     column = figure.subplots(
         len(heights), 1, sharex=True, squeeze=False, height_ratios=heights
     )[:, 0]
     panels = list(column[: len(states)])
     _draw_states(panels, states, view)
-    for ax, index in zip(panels, indices, strict=True):
+    for ax, index, equation in zip(panels, indices, equations, strict=True):
         ax.set_title(f"t = {run.times[index]:.4g}", loc="left", pad=2)
-        if run.equation is not None:
-            draw_active_regions(ax, run.equation, view)
-    if with_landscape and run.equation is not None:
-        draw_landscape(column[-1], run.equation, view)
+        if equation is not None:
+            draw_active_regions(ax, equation, view)
+    if with_landscape and last is not None:
+        draw_landscape(column[-1], last, view)
+        if len(set(equations)) > 1:
+            name = f"landscape at t = {run.times[indices[-1]]:.4g}"
+            column[-1].set_title(name, loc="left", pad=6)
     for ax in column:
         ax.spines["right"].set_visible(False)
         set_angle_axis(ax, "x", view, label=ax is column[-1])

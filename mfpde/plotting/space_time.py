@@ -145,12 +145,15 @@ def _time_edges(times: FloatArray) -> FloatArray:
 def _tracks(run: Run, view: AngleView) -> _Marks:
     """Find the atoms at up to 30 saves."""
     indices = regularly_thinned(len(run.times), MOST_TRACK_MARKS)
-    if run.equation is None:
-        return _own_atoms(run, view, indices)
-    equation = run.equation
-    return _columns(
-        view, [(run.times[i], atoms_found(run.states[i], equation)) for i in indices]
-    )
+    return _columns(view, [(run.times[i], _found(run, int(i))) for i in indices])
+
+
+def _found(run: Run, save: int) -> FoundAtoms:
+    """Atoms of a save under the equation of its time; without one those that it carries."""
+    equation = run.equation_at(run.times[save])
+    if equation is None:
+        return FoundAtoms.all_arrived(atoms_of(run.states[save]))
+    return atoms_found(run.states[save], equation)
 
 
 def _own_atoms(run: Run, view: AngleView, indices: IntArray) -> _Marks:

@@ -97,6 +97,9 @@ class Run(Printed):
         equation, and for a stored run of layers with the user's own functions.  A state that
         was saved at a breakpoint has the diagnostics of the layer that ended there, and
         ``energy_after`` is the energy of the layer that began.
+    equation_since
+        Time after which ``equation`` acted; 0 but for a stored run of layers of which not
+        all are known.
     """
 
     equation: MeanFieldEquation | None
@@ -112,6 +115,7 @@ class Run(Printed):
     refinements: tuple[Refinement, ...] = ()
     quantities: dict[str, Quantity] = field(default_factory=dict)
     layers: Layers | None = None
+    equation_since: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", Events(self.events))
@@ -120,6 +124,16 @@ class Run(Printed):
     def dynamics(self) -> Dynamics | None:
         """What was solved: the layers if there were several, else the equation."""
         return self.equation if self.layers is None else self.layers
+
+    def equation_at(self, time: float) -> MeanFieldEquation | None:
+        """Equation that acts up to ``time``: of layers, at a breakpoint, the one that ends there.
+
+        None where it is not known.
+        """
+        if self.layers is not None:
+            return self.layers.equation_before(time)
+        is_known = time > self.equation_since or self.equation_since == 0
+        return self.equation if is_known else None
 
     @property
     def energies(self) -> FloatArray:

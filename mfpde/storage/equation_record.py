@@ -94,10 +94,14 @@ def layers_to_dict(layers: Layers) -> Record:
 
 
 class StoredDynamics(NamedTuple):
-    """The equation under which a stored run ended, and its layers, where they are known."""
+    """The equation under which a stored run ended, and its layers, where they are known.
+
+    The equation acted from the time ``since`` on.
+    """
 
     equation: MeanFieldEquation | None
     layers: Layers | None
+    since: float = 0.0
 
 
 def stored_dynamics(attributes: Mapping[str, Any], final_time: float) -> StoredDynamics:
@@ -111,10 +115,12 @@ def stored_dynamics(attributes: Mapping[str, Any], final_time: float) -> StoredD
     record = json.loads(str(attributes[LAYERS]))
     equations = [equation_from_dict(one["equation"]) for one in record["layers"]]
     durations = [float(one["duration"]) for one in record["layers"]]
-    at_end = equations[layer_before(breakpoints_of(durations), final_time)]
+    breakpoints = breakpoints_of(durations)
+    last = layer_before(breakpoints, final_time)
+    at_end = equations[last]
     known = [equation for equation in equations if equation is not None]
     if len(known) < len(equations):
-        return StoredDynamics(at_end, None)
+        return StoredDynamics(at_end, None, float(breakpoints[last]))
     pairs = zip(known, durations, strict=True)
     return StoredDynamics(at_end, Layers(pairs, seed=record["seed"]))
 

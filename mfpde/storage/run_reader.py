@@ -147,6 +147,7 @@ def _loaded(
     return Run(
         equation=dynamics.equation,
         layers=dynamics.layers,
+        equation_since=dynamics.since,
         times=times,
         states=states,
         diagnostics=diagnostics,

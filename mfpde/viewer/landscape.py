@@ -48,7 +48,7 @@ def landscapes_of(
     None at all for a run without equation, or one of too many layers.
     """
     layers: list[tuple[MeanFieldEquation | None, float, float | None]]
-    layers = [(run.equation, 0.0, None)]
+    layers = [(run.equation, run.equation_since, None)]
     if run.layers is not None:
         times = [float(time) for time in run.layers.breakpoints]
         layers = list(zip(run.layers.equations, times, times[1:], strict=False))

@@ -1,0 +1,176 @@
+"""Pictures of layers: each save stands with the layer that acts at its time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from matplotlib.collections import Collection
+from matplotlib.lines import Line2D
+from matplotlib.patches import Polygon, Rectangle
+from PIL import Image, ImageSequence
+
+import mfpde
+
+TIMES = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+FIRST_UNTIL = 2
+"""The save at the breakpoint, t = 2, is the last of the first layer."""
+GRIDS = [mfpde.Circle(128), mfpde.Sphere(32), mfpde.Zonal(5, 64)]
+
+
+def equations(geometry) -> tuple[mfpde.MeanFieldEquation, mfpde.MeanFieldEquation]:
+    """Two layers with other neurons, of which the first gathers mass and the second spreads it."""
+    first, second = np.eye(geometry.dimension)[:2]
+    if geometry.axis is not None:
+        first = geometry.axis
+        second = -first
+    attention = mfpde.Attention(4.0)
+    return (
+        mfpde.MeanFieldEquation(
+            attention, mfpde.Perceptron([first], [0.8]), direction="ascent"
+        ),
+        mfpde.MeanFieldEquation(
+            attention, mfpde.Perceptron([second], [0.8]), direction="descent"
+        ),
+    )
+
+
+def layered_run(geometry) -> mfpde.Run:
+    """A run that holds one narrow bump at all times, over a layer each of two units of time."""
+    first, second = equations(geometry)
+    centre = geometry.axis
+    if centre is None:
+        centre = np.eye(geometry.dimension)[0]
+    bump = mfpde.Density.from_function(
+        geometry, lambda x: 0.02 + np.exp(25 * (x @ centre - 1))
+    )
+    state = mfpde.Measure(bump.normalized())
+    return mfpde.Run(
+        equation=second,
+        times=TIMES,
+        states=[state] * len(TIMES),
+        diagnostics={"mass": np.ones(len(TIMES))},
+        stop=mfpde.runs.stopping.reached_end(TIMES[-1]),
+        final=state,
+        final_time=TIMES[-1],
+        layers=mfpde.Layers([(first, 2.0), (second, 2.0)]),
+    )
+
+
+def single(run: mfpde.Run, layer: int) -> mfpde.Run:
+    """The same states under one of the layers alone."""
+    return replace(run, layers=None, equation=run.layers.equations[layer])
+
+
+def numbers(artist) -> list[list[float]]:
+    if isinstance(artist, Line2D):
+        drawn = [artist.get_xydata()]
+    elif isinstance(artist, Collection):
+        drawn = [np.asarray(artist.get_offsets())]
+        drawn += [path.vertices for path in artist.get_paths()]
+    elif isinstance(artist, Rectangle):
+        drawn = [np.array(artist.get_bbox().bounds)]
+    elif isinstance(artist, Polygon):
+        drawn = [artist.get_xy()]
+    else:
+        drawn = []
+    return [np.nan_to_num(np.ravel(one), nan=9.0).round(9).tolist() for one in drawn]
+
+
+def marks(ax) -> list[tuple[str, list[list[float]]]]:
+    """What is drawn over the density, by name."""
+    named = [a for a in ax.get_children() if a.get_gid() not in (None, "density")]
+    return sorted((str(a.get_gid()), numbers(a)) for a in named)
+
+
+@pytest.mark.parametrize("geometry", GRIDS, ids=str)
+def test_snapshots_have_the_neurons_and_atoms_of_the_layer_of_their_time(geometry):
+    run = layered_run(geometry)
+    panels = [marks(ax) for ax in mfpde.plot_snapshots(run).axes[: len(TIMES)]]
+    alone = [
+        [marks(ax) for ax in mfpde.plot_snapshots(single(run, layer)).axes[:5]]
+        for layer in (0, 1)
+    ]
+    for save in range(len(TIMES)):
+        layer = int(save > FIRST_UNTIL)
+        assert panels[save] == alone[layer][save]
+        assert panels[save] != alone[1 - layer][save]
+
+
+def test_atoms_of_snapshots_are_those_of_the_velocity_of_their_time():
+    run = layered_run(mfpde.Sphere(32))
+    found = [
+        any(name in ("found atoms", "on its way") for name, _ in marks(ax))
+        for ax in mfpde.plot_snapshots(run).axes[: len(TIMES)]
+    ]
+    assert found == [True, True, True, False, False]
+
+
+@pytest.mark.parametrize("geometry", [GRIDS[0], GRIDS[2]], ids=str)
+def test_the_map_over_time_has_the_atoms_of_the_layer_of_their_time(geometry):
+    def circled(run) -> list[float]:
+        drawn = mfpde.plot_space_time(run)
+        axes = getattr(drawn, "axes", [])
+        ax = axes[0] if isinstance(axes, list) else drawn
+        return [
+            float(time)
+            for c in ax.collections
+            if c.get_gid() in ("atoms", "on its way")
+            for time in c.get_offsets()[:, 0]
+        ]
+
+    run = layered_run(geometry)
+    first, second = (circled(single(run, layer)) for layer in (0, 1))
+    shown = [t for t in first if t <= 2] + [t for t in second if t > 2]
+    assert circled(run) == shown
+    assert shown != second
+
+
+def test_the_landscape_of_snapshots_says_whose_it_is():
+    run = layered_run(mfpde.Circle(128))
+    *_, land = mfpde.plot_snapshots(run).axes
+    assert land.get_title(loc="left") == "landscape at t = 4"
+    (line,) = (one for one in land.lines if one.get_gid() == "landscape")
+    angles, values = line.get_data()
+    (neuron,) = run.layers.equations[1].externals
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    np.testing.assert_allclose(values, neuron.value(points))
+    *_, land = mfpde.plot_snapshots(single(run, 0)).axes
+    assert land.get_title(loc="left") == ""
+
+
+@pytest.mark.parametrize(
+    ("geometry", "view"),
+    [(GRIDS[0], "curve"), (GRIDS[1], "globe"), (GRIDS[1], "map"), (GRIDS[2], "curve")],
+    ids=str,
+)
+def test_frames_of_a_film_change_with_the_layer(geometry, view, tmp_path):
+    run = layered_run(geometry)
+    run = replace(run, times=TIMES[1:], states=run.states[1:])
+    path = mfpde.animate(run, tmp_path / "film.gif", view=view)
+    with Image.open(path) as film:
+        frames = [np.array(f.convert("L")) for f in ImageSequence.Iterator(film)]
+    # States are all the same, and the time stands in the title.
+    shown = [frame[45:].astype(int) for frame in frames]
+    same, other, again = (np.abs(b - a).mean() for a, b in pairwise(shown))
+    assert other > 0.5
+    assert max(same, again) < 0.05 * other
+
+
+def test_a_stored_layer_of_unknown_functions_is_not_taken_for_the_last(tmp_path):
+    run = layered_run(mfpde.Circle(128))
+    first, second = run.layers.equations
+    unknown = mfpde.MeanFieldEquation(
+        *first.terms,
+        mfpde.Potential(lambda x: 0 * x[..., 0], lambda x: 0 * x, dimension=2),
+        direction="ascent",
+    )
+    given = mfpde.Layers([(unknown, 2.0), (second, 2.0)])
+    mfpde.save(replace(run, layers=given), tmp_path / "run.zarr")
+    there = mfpde.load(tmp_path / "run.zarr")
+    panels = [marks(ax) for ax in mfpde.plot_snapshots(there).axes[:5]]
+    assert panels[0] == panels[1] == panels[2] == []
+    alone = mfpde.plot_snapshots(single(run, 1)).axes
+    assert panels[3] == panels[4] == marks(alone[3]) != []
