@@ -52,7 +52,7 @@ class GridEquation:
         needed = [
             t.band_limit(self.geometry, self.negligible) for t in self.zonal_terms
         ]
-        needed += [on_grid(head, self.geometry).degree for head in self._matrices]
+        needed += [head.degree for head in self._heads_alone]
         return max([min(WATCHED_DEGREE, self.geometry.max_degree), *needed])
 
     @cached_property
@@ -63,6 +63,11 @@ class GridEquation:
     @cached_property
     def _matrices(self) -> tuple[Head, ...]:
         return tuple(t for t in self.interactions if isinstance(t, Head))
+
+    @cached_property
+    def _heads_alone(self) -> tuple[HeadOnGrid, ...]:
+        """The heads, each given moments of its own degree; they hold their matrices."""
+        return tuple(on_grid(head, self.geometry) for head in self._matrices)
 
     @cached_property
     def heads(self) -> tuple[HeadOnGrid, ...]:

@@ -15,6 +15,7 @@ import mfpde
 from mfpde import Atoms, Attention, Circle, MeanFieldEquation, Sphere, Zonal
 from mfpde.settings.settings import SettingsError, settings_from_dict
 from mfpde.storage.equation_record import equation_from_dict, equation_to_dict
+from mfpde.terms import transfer
 from mfpde.theory import growth_rates
 
 CIRCLE, SPHERE = Circle(512), Sphere(64)
@@ -650,3 +651,26 @@ def test_grids_that_cannot_hold_a_head_say_so():
         head_equation(np.diag([1.0, 2.0, 3.0])).on(Zonal(3, 128))
     with pytest.raises(ValueError, match=r"must be \(2, 2\)"):
         head_equation(np.eye(3)).on(CIRCLE)
+
+
+@pytest.mark.parametrize("layered", [False, True])
+def test_each_matrix_of_many_heads_is_computed_once(monkeypatch, layered):
+    built = []
+    sampled = transfer._sampled
+    monkeypatch.setattr(
+        transfer, "_sampled", lambda *a, **k: built.append(a) or sampled(*a, **k)
+    )
+    generator = np.random.default_rng(23 + layered)
+    heads = [
+        Attention(2.0, bilinear=matrix / np.linalg.norm(matrix, 2), value=value)
+        for matrix, value in generator.standard_normal((20, 2, 2, 2))
+    ]
+    if layered:
+        layers = [(MeanFieldEquation(h, direction="ascent"), 0.01) for h in heads]
+        whole = mfpde.Layers(layers)
+    else:
+        whole = MeanFieldEquation(*heads, direction="ascent")
+    start = smooth_density(Circle(64), 1)
+    for _ in range(2):
+        mfpde.solve(whole, start, t_end=None if layered else 0.02)
+        assert len(built) == 20

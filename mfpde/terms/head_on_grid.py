@@ -89,6 +89,12 @@ class SpectralHead:
         return transfer(self.head, self.geometry, self._shift)
 
     @cached_property
+    def _of_energy(self) -> Transfer:
+        """The matrix of the energy's kernel, which has no softmax."""
+        plain = Head(self.head.beta, self.head.bilinear)
+        return transfer(plain, self.geometry, Shift.of(plain))
+
+    @cached_property
     def _used(self) -> FloatArray:
         degrees = self.geometry.degrees(self.moment_degree)
         return np.asarray(degrees <= self.degree)
@@ -189,11 +195,9 @@ class SpectralHead:
 
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of (a / beta) int K dmu with the energy's kernel."""
-        plain = Head(self.head.beta, self.head.bilinear)
-        found = transfer(plain, self.geometry, Shift.of(plain))
         used = moments[self._used][self._kept]
         factor = (self.head.multiple or 0.0) * self.head.energy_amplitude
-        coefficients: ComplexArray = found.applied(used[np.newaxis])[0]
+        coefficients: ComplexArray = self._of_energy.applied(used[np.newaxis])[0]
         return coefficients * (factor / self.head.beta)
 
     def energy(

@@ -12,8 +12,12 @@ an even sum belong together, and T falls into two blocks.
 from __future__ import annotations
 
 import os
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -30,6 +34,8 @@ LARGEST_LOST = 11.0
 RESOLVED = 1e-13
 GROWTH = 1.3
 NEGLIGIBLE = 1e-15
+MOST_KEPT = 2**29
+"""Bytes of matrices that are kept for later runs, those used last; runs hold their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +53,11 @@ class Transfer:
     moments: RealParts
     fields: RealParts
     blocks: tuple[FloatArray, FloatArray]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the blocks."""
+        return sum(block.nbytes for block in self.blocks)
 
     def applied(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients (k, ...) of the fields int K dmu of measures with ``moments`` (k, ...)."""
@@ -147,9 +158,41 @@ class Shift:
         return int(-np.log(RESOLVED) / nearest_singularity)
 
 
-@lru_cache(maxsize=16)
+class KnownTransfers:
+    """Transfer matrices by their keys: those in use, and up to ``MOST_KEPT`` bytes beside.
+
+    Heads whose values V differ share the matrix of their D; what a run holds is found again
+    however many heads it has.
+    """
+
+    def __init__(self) -> None:
+        self._in_use: WeakValueDictionary[Hashable, Transfer] = WeakValueDictionary()
+        self._kept: OrderedDict[Hashable, Transfer] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def found(self, key: Hashable) -> Transfer | None:
+        """The matrix of ``key``, None if it is not known."""
+        with self._lock:
+            known = self._in_use.get(key)
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return known
+
+    def keep(self, key: Hashable, matrix: Transfer) -> None:
+        """Remember the ``matrix`` of ``key``; the ones used longest ago give way."""
+        with self._lock:
+            self._in_use[key] = self._kept[key] = matrix
+            while sum(kept.size for kept in self._kept.values()) > MOST_KEPT:
+                self._kept.popitem(last=False)
+
+
+_KNOWN = KnownTransfers()
+
+
 def transfer(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
     """The transfer matrix of ``head`` on the grids of ``geometry``'s kind.
+
+    It is computed once as long as it is in use, or one of the last that were.
 
     Raises
     ------
@@ -157,6 +200,17 @@ def transfer(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
         If the grid does not resolve the kernel, or the matrix needs more memory than there
         is; the messages name the grid and the memory needed.
     """
+    matrix = head.bilinear
+    key = (head.beta, matrix.shape, matrix.tobytes(), shift.is_constant, geometry)
+    known = _KNOWN.found(key)
+    if known is None:
+        known = _resolved(head, geometry, shift)
+        _KNOWN.keep(key, known)
+    return known
+
+
+def _resolved(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
+    """The matrix with as many degrees in x as the kernel has."""
     inner = min(band_limit(head.shift, head.dimension), geometry.max_degree - 1)
     outer = inner
     while True:
