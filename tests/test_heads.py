@@ -260,7 +260,11 @@ def test_a_density_on_the_circle_agrees_with_labels_at_second_order(normalized):
     equation = head_equation(bilinear, value, beta=3.0, normalized=normalized)
     fine = smooth_density(Circle(2048), 9)
     carried = mfpde.solve_particles(
-        equation, Atoms(fine.geometry.points, fine.masses), t_end=1.0
+        equation,
+        Atoms(fine.geometry.points, fine.masses),
+        t_end=1.0,
+        rtol=1e-8,
+        atol=1e-10,
     ).final
     expected = CIRCLE.atom_moments(carried.points, carried.masses, 8)
     errors = []

@@ -93,7 +93,7 @@ def test_it_is_saved_loaded_and_drawn(tmp_path) -> None:
 
 def test_stationary_atoms_are_polished() -> None:
     start = mfpde.quantized(mfpde.uniform(mfpde.Circle(64)), 3)
-    run = mfpde.solve_particles(equation(), start, t_end=60.0)
+    run = mfpde.solve_particles(equation(), start, t_end=60.0, rtol=1e-8, atol=1e-10)
     found = mfpde.polish(equation(), run.final)
     assert found.residual < 1e-13
     assert np.abs(equation().velocity(found.atoms)).max() < 1e-13

@@ -87,7 +87,9 @@ def test_two_atoms_move_as_their_equation_says(method) -> None:
     )
     distance = found.y[0, -1]
     start = mfpde.Atoms(points, masses)
-    particles = mfpde.solve_particles(shifted, start, t_end=1.0, method=method)
+    particles = mfpde.solve_particles(
+        shifted, start, t_end=1.0, method=method, rtol=1e-8, atol=1e-10
+    )
     grid = mfpde.Circle(128)
     whole = mfpde.Measure(mfpde.Density(grid, np.zeros(grid.shape)), start)
     run = mfpde.solve(shifted, whole, t_end=1.0, atoms="exact")
@@ -110,7 +112,7 @@ def test_stationary_atoms_are_polished() -> None:
     problem = equation(3)
     places = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0], [-0.6, 0.8, 0.0]])
     start = mfpde.Atoms(places, np.array([0.5, 0.3, 0.2]))
-    run = mfpde.solve_particles(problem, start, t_end=600.0)
+    run = mfpde.solve_particles(problem, start, t_end=600.0, rtol=1e-8, atol=1e-10)
     found = mfpde.polish(problem, run.final)
     assert found.residual < 1e-13
     assert np.abs(by_hand(found.atoms.points, found.atoms.masses, 3)).max() < 1e-13

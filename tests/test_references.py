@@ -352,5 +352,7 @@ def test_fixed_steps_pass_the_kink_of_a_neuron() -> None:
         particle_clusters.circle_equation("relu"),
         mfpde.quantized(mfpde.uniform(mfpde.Circle(256)), 200),
         t_end=20.0,
+        rtol=1e-8,
+        atol=1e-10,
     )
     assert mfpde.wasserstein(joined, adaptive.final) < 1e-5
