@@ -117,13 +117,17 @@ def particle_reference(
     Merges are looked for if there are saves between the start and the end: as on a grid,
     they are the times at which two basins become one.
     """
+    # Labels on the circle are as accurate as they are asked to be, particles are not.
+    are_labels = start.dimension == 2
     run = solve_particles(
         equation,
         start,
         t_end=float(saves[-1]),
         save_at=saves,
-        method="labels" if start.dimension == 2 else "direct",
+        method="labels" if are_labels else "auto",
         count=count,
+        rtol=1e-8 if are_labels else None,
+        atol=1e-10 if are_labels else None,
     )
     if len(saves) > 1:
         run = run.tracked(Concentration(smallest_mass=smallest_mass))
