@@ -106,13 +106,6 @@ PROTECTIONS = (
         _EVERY + "[time/c/0-gone]",
     ),
     Protection(
-        "unreadable chunks are named",
-        _READER,
-        "            unreadable.append(index)\n",
-        "            pass\n",
-        _DAMAGED + "test_a_chunk_cut_short_is_noticed_without_checksums_too[energy]",
-    ),
-    Protection(
         "a variable that is no description",
         _READER,
         "        except Exception as error:\n            raise StoreError(\n"

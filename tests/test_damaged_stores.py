@@ -133,38 +133,6 @@ def test_a_checksum_that_is_gone_is_noticed(store, capsys, name) -> None:
     assert refused_in_a_line(store, capsys)
 
 
-def without_checksums(store: Path) -> None:
-    """Make of it what an older version wrote."""
-    shutil.rmtree(store / "checksum")
-    place = store / "zarr.json"
-    record = json.loads(place.read_text())
-    for name in ("checked_records", "format_version", *CHECKSUMS):
-        del record["attributes"][name]
-    record.pop("consolidated_metadata", None)
-    place.write_text(json.dumps(record))
-
-
-def test_a_store_without_checksums_is_read_as_before(whole, store) -> None:
-    without_checksums(store)
-    assert len(load(store).times) == len(whole[0].times)
-
-
-@pytest.mark.parametrize("variable", ["density", "energy", "mass"])
-def test_a_chunk_cut_short_is_noticed_without_checksums_too(store, variable) -> None:
-    without_checksums(store)
-    cut_short(chunks(store, variable)[0])
-    with pytest.raises(StoreError, match="cannot be read"):
-        load(store)
-
-
-def test_what_is_sound_is_read_without_checksums_too(whole, store) -> None:
-    without_checksums(store)
-    cut_short(chunks(store, "density")[0])
-    kept = load(store, skip_damaged=True)
-    assert set(kept.times) < set(whole[0].times)
-    assert all(np.isfinite(state.density.values).all() for state in kept.states)
-
-
 def test_a_full_disk_is_a_line_and_keeps_what_was_saved(
     tmp_path, monkeypatch, capsys
 ) -> None:
