@@ -329,8 +329,12 @@ def test_a_record_leaves_nothing_of_one_that_was_cut_away(tmp_path) -> None:
     np.testing.assert_array_equal(found["a"], [7.0, 8.0, np.nan, 3.0])
 
 
-def test_times_that_are_missing_at_the_end_are_noticed(copy) -> None:
+def test_times_that_are_missing_at_the_end_are_noticed(tmp_path) -> None:
     """Of arrays that are longer than the times a killed process leaves one record."""
+    copy, start = tmp_path / "x.zarr", mfpde.uniform(mfpde.Circle(64))
+    writer = RunWriter(copy, EQUATION, start.geometry)
+    for at in range(4):
+        writer.save(float(at), start, {})
     place = copy / "time" / "zarr.json"
     record = json.loads(place.read_text())
     record["shape"] = [record["shape"][0] - 2]
