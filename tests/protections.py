@@ -40,6 +40,8 @@ class Protection(NamedTuple):
 
 _READER = "storage/record_reader.py"
 _RECORDS = "storage/growing_store.py"
+_ERRORS = "storage/errors.py"
+_DESCRIPTIONS = "storage/descriptions.py"
 _STATE = "storage/checkpoint_record.py"
 _ATTRIBUTES = "storage/attributes.py"
 _NEW = "storage/new_store.py"
@@ -87,7 +89,7 @@ PROTECTIONS = (
     Protection(
         "checksums that are gone",
         _READER,
-        "return {CHECKSUM: set(range(len(times)))} if must_be_checked else {}",
+        "return {CHECKSUM: set(range(len(times)))}",
         "return {}",
         _EVERY + "[checksum/zarr.json-gone]",
     ),
@@ -107,12 +109,24 @@ PROTECTIONS = (
     ),
     Protection(
         "a variable that is no description",
-        _READER,
-        "        except Exception as error:\n            raise StoreError(\n"
-        '                f"{description} is',
-        "        except ZeroDivisionError as error:\n            raise StoreError(\n"
-        '                f"{description} is',
+        _DESCRIPTIONS,
+        "        except Exception as error:",
+        "        except ZeroDivisionError as error:",
         _EVERY + "[energy/zarr.json-cut short]",
+    ),
+    Protection(
+        "digests of what the arrays are",
+        _DESCRIPTIONS,
+        "        if not is_described:",
+        "        if False:",
+        _DAMAGED + "test_metadata_of_two_arrays_that_are_swapped_are_noticed",
+    ),
+    Protection(
+        "no more times than chunks hold",
+        _RECORDS,
+        "    if found.shape[0] > held + 1:",
+        "    if False:",
+        _DAMAGED + "test_a_size_that_no_file_holds_is_not_read",
     ),
     Protection(
         "coordinates are those of the grid",
@@ -130,7 +144,7 @@ PROTECTIONS = (
     ),
     Protection(
         "errors of one line",
-        _RECORDS,
+        _ERRORS,
         'return " ".join(super().__str__().split())',
         "return super().__str__()",
         _DAMAGED + "test_errors_of_stores_are_of_one_line",
@@ -176,9 +190,16 @@ PROTECTIONS = (
     Protection(
         "checksums of attributes are there",
         _ATTRIBUTES,
-        "there = attributes if FORMAT_VERSION in attributes else ",
-        "there = ",
+        "attributes.get(name) != found for",
+        "attributes.get(name, found) != found for",
         _GONE + "[events_checksum]",
+    ),
+    Protection(
+        "stores without a version",
+        _ATTRIBUTES,
+        "    if version < FORMAT:",
+        "    if False:",
+        _DAMAGED + "test_a_store_without_checksums_is_refused[gone0]",
     ),
     Protection(
         "stores of newer versions",

@@ -2,13 +2,16 @@
 
 import errno
 import io
+import itertools
 import json
 import os
 import pickle
 import shutil
 import struct
+import tracemalloc
 import zipfile
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pytest
@@ -16,7 +19,7 @@ import zarr
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.storage import RunWriter, StoreError, load, save
+from mfpde.storage import RunWriter, StoreError, load, open_dataset, save
 from mfpde.storage.attributes import FORMAT, note
 from mfpde.storage.growing_store import GrowingStore, Variable
 from mfpde.storage.record_reader import read_dataset
@@ -131,6 +134,24 @@ def test_a_checksum_that_is_gone_is_noticed(store, capsys, name) -> None:
     del record["attributes"][name]
     place.write_text(json.dumps(record))
     assert refused_in_a_line(store, capsys)
+
+
+NEEDED = ("format_version", "descriptions", *CHECKSUMS)
+
+
+@pytest.mark.parametrize("gone", [*((name,) for name in NEEDED), NEEDED])
+def test_a_store_without_checksums_is_refused(store, capsys, gone) -> None:
+    """What it holds is not known to be what was written."""
+    if gone is NEEDED:
+        shutil.rmtree(store / "checksum")
+    place = store / "zarr.json"
+    record = json.loads(place.read_text())
+    for name in gone:
+        del record["attributes"][name]
+    place.write_text(json.dumps(record))
+    assert refused_in_a_line(store, capsys)
+    with pytest.raises(StoreError, match=r"damaged"):
+        load(store, skip_damaged=True)
 
 
 def test_a_full_disk_is_a_line_and_keeps_what_was_saved(
@@ -374,6 +395,89 @@ def test_a_store_of_a_newer_version_is_left_alone(copy, capsys) -> None:
         assert said.count("\n") == 1
         assert f"its format_version is {FORMAT + 1}, and this one reads up to" in said
     assert before == {p: p.read_bytes() for p in copy.rglob("*") if p.is_file()}
+
+
+# Sizes and meanings that the files of arrays claim ----------------------------------------------
+
+
+def descriptions(store: Path) -> list[Path]:
+    """Return the files in which the arrays of a store are described."""
+    files = sorted(store.rglob("zarr.json"))
+    return [file for file in files if "shape" in json.loads(file.read_text())]
+
+
+def begun(store: Path) -> Path:
+    """Make a store of a run that is still being written."""
+    start = mfpde.perturbed_uniform(mfpde.Circle(64), 0.2)
+    writer = RunWriter(store, EQUATION, start.geometry)
+    for at in range(4):
+        writer.save(float(at), start, {"mass": 1.0})
+    return store
+
+
+@pytest.mark.parametrize("axis", [0, 1, "chunks"])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_size_that_no_file_holds_is_not_read(
+    stopped, tmp_path, capsys, *, is_whole, axis
+) -> None:
+    """Whatever array claims it: what is told is told in a second, in the memory of the run."""
+    sound = stopped if is_whole else begun(tmp_path / "sound.zarr")
+    times = load(sound).times
+    for number, file in enumerate(descriptions(sound)):
+        copy = Path(shutil.copytree(sound, tmp_path / f"{number}.zarr"))
+        place = copy / file.relative_to(sound)
+        record = json.loads(place.read_text())
+        if axis == 1 and len(record["shape"]) == 1:
+            continue
+        record["shape"][axis if axis == 1 else 0] = 200_000_000
+        if axis == "chunks":
+            chunks = record["chunk_grid"]["configuration"]["chunk_shape"]
+            chunks[0] = 200_000_000
+        place.write_text(json.dumps(record))
+        tracemalloc.start()
+        began = process_time()
+        code = main(["show", str(copy)])
+        seconds, (_, most) = (
+            process_time() - began,
+            tracemalloc.get_traced_memory(),
+        )
+        tracemalloc.stop()
+        said = capsys.readouterr().err
+        if code == 0:
+            assert not is_whole
+            np.testing.assert_array_equal(load(copy).times, times)
+        else:
+            assert code == 2
+            assert said.count("\n") == 1
+            assert "damaged" in said
+        assert seconds < 5.0
+        assert most < 1e8
+
+
+def test_metadata_of_two_arrays_that_are_swapped_are_noticed(stopped, tmp_path) -> None:
+    """Energy is no mass, though both are a number at each save."""
+    names = ("mass", "energy", "dissipation")
+    for one, other in itertools.combinations(names, 2):
+        copy = Path(shutil.copytree(stopped, tmp_path / f"{one}-{other}.zarr"))
+        first, second = copy / one / "zarr.json", copy / other / "zarr.json"
+        text = first.read_text()
+        first.write_text(second.read_text())
+        second.write_text(text)
+        with pytest.raises(StoreError, match=rf"({one}|{other})/zarr.json is damaged"):
+            load(copy)
+        with pytest.raises(StoreError, match=rf"({one}|{other})/zarr.json is damaged"):
+            open_dataset(copy)
+
+
+@pytest.mark.parametrize("key", ["units", "long_name"])
+def test_a_unit_that_was_changed_is_noticed(stopped, tmp_path, key) -> None:
+    copy = Path(shutil.copytree(stopped, tmp_path / "x.zarr"))
+    place = copy / "energy" / "zarr.json"
+    record = json.loads(place.read_text())
+    record["attributes"][key] = "furlong"
+    place.write_text(json.dumps(record))
+    with pytest.raises(StoreError, match=r"energy/zarr.json is damaged"):
+        load(copy)
 
 
 # Settings and matrices ------------------------------------------------------------------------

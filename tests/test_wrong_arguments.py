@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.storage import open_dataset
 
 CIRCLE = mfpde.Circle(32)
 UNIFORM = mfpde.uniform(CIRCLE)
@@ -151,3 +152,65 @@ def test_a_diagnostic_that_is_no_number_is_named(value) -> None:
             t_end=0.1,
             diagnostics=mfpde.Diagnostic("own", "mine", "1", lambda _: value),
         )
+
+
+# Names of numbers that are recorded ------------------------------------------------------------
+
+
+NO_NAMES = [
+    *("final", "particles", "checkpoint", "lock", "density", "density_2", "time"),
+    *("atom_masses", "verdict", "checksum", "angle_3", "axis", "tracked_atom"),
+    *("a/b", "", "two words", "1st", ".", "..", "zarr.json", "a\x1b[31m", 3, ("a",)),
+]
+
+
+@pytest.mark.parametrize("name", NO_NAMES)
+def test_a_number_takes_no_name_that_a_store_cannot_hold(name) -> None:
+    """Before any work: a run that is stored under such a name could not be read back."""
+
+    def told(call) -> None:
+        with pytest.raises(ValueError, match=r"must be a word|cannot be stored") as it:
+            call()
+        assert repr(name) in str(it.value)
+
+    def never(_):
+        raise AssertionError
+
+    told(lambda: mfpde.Diagnostic(name, "mine", "1", never))
+    told(
+        lambda: mfpde.solve(EQUATION, UNIFORM, t_end=1e9, observe={name: lambda m: 0.0})
+    )
+
+
+def test_no_number_is_named_like_a_part_of_a_store(tmp_path) -> None:
+    """Whatever names a store with atoms, a track, particles and a last state has."""
+    start = mfpde.Measure(
+        mfpde.Density(CIRCLE, 0.8 * mfpde.perturbed_uniform(CIRCLE, 0.3).values),
+        mfpde.Atoms(np.array([[1.0, 0.0]]), [0.2], [0.01 * np.diag([0.0, 1.0])]),
+    )
+    saves, track = [0.0, 0.05], mfpde.Concentration()
+    run = mfpde.solve(EQUATION, start, t_end=0.1, save_at=saves, track=track)
+    mfpde.save(run, tmp_path / "x.zarr")
+    particles = mfpde.solve_particles(EQUATION, UNIFORM, t_end=0.1, count=9)
+    mfpde.save(particles, tmp_path / "x.zarr", group="particles")
+    found = open_dataset(tmp_path / "x.zarr")
+    parts = {part.name for part in (tmp_path / "x.zarr").iterdir() if part.is_dir()}
+    names = {*map(str, found.variables), *map(str, found.dims), *parts}
+    assert len(names) > 15
+    for name in names - set(run.diagnostics):
+        with pytest.raises(ValueError, match="cannot be stored: rename it"):
+            mfpde.Diagnostic(name, "mine", "1", lambda _: 0.0)
+
+
+@pytest.mark.parametrize("name", ["order", "Energy", "my_final", "höhe", "x_2", "c"])
+def test_a_number_under_any_word_comes_back(name, tmp_path) -> None:
+    run = mfpde.solve(
+        EQUATION,
+        UNIFORM,
+        t_end=0.1,
+        save_at=[0.0, 0.1],
+        observe={name: lambda m: m.total_mass + 1.0},
+    )
+    mfpde.save(run, tmp_path / "x.zarr")
+    back = mfpde.load(tmp_path / "x.zarr")
+    np.testing.assert_array_equal(back.diagnostics[name], run.diagnostics[name])

@@ -89,7 +89,7 @@ def _called(arguments: argparse.Namespace) -> int:
     command = getattr(place, _FUNCTIONS.get(name, name))
     from mfpde.commands.compiling import compilation_shown
     from mfpde.settings.base import SettingsError
-    from mfpde.storage.growing_store import StoreError
+    from mfpde.storage.errors import StoreError
 
     raise_if_dropped()
     try:

@@ -16,16 +16,23 @@ from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.notebook import DATASET, Printed, made
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
+from mfpde.runs.stored_names import check_free_name
 from mfpde.tracking import Concentration, Track, followed
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """Name, meaning and unit of a number that a run records at every save."""
+    """Name, meaning and unit of a number that a run records at every save.
+
+    The name is a word of letters, digits and underscores that no part of a store has.
+    """
 
     name: str
     meaning: str
     unit: str
+
+    def __post_init__(self) -> None:
+        check_free_name(self.name)
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class Diagnostic(Quantity):
     Parameters
     ----------
     name
-        Name in ``run.diagnostics``, in stores and in tables.
+        Name in ``run.diagnostics``, stores and tables: a word that no part of a store has.
     meaning
         What it is, in a few words.
     unit

@@ -17,8 +17,9 @@ state if it was not saved.  While a run goes on, ``checkpoint/state`` holds what
 to the bit (checkpoint_record).
 """
 
+from mfpde.runs.stored_names import PARTICLES
 from mfpde.storage.checkpoint_record import StoredCheckpoint
-from mfpde.storage.growing_store import PARTICLES, StoreError
+from mfpde.storage.errors import StoreError
 from mfpde.storage.run_reader import (
     has_particles,
     load,

@@ -13,10 +13,10 @@ from typing import Any
 
 import zarr
 
-from mfpde.storage.growing_store import StoreError
+from mfpde.storage.errors import StoreError
 
-FORMAT = 2
-"""Version of the layout of a store; 1 had one checksum for each save, and no checkpoint."""
+FORMAT = 3
+"""Version of the layout of a store; earlier ones had no digests of what the arrays are."""
 FORMAT_VERSION = "format_version"
 VERSION = "mfpde_version"
 EQUATION = "equation"
@@ -35,7 +35,7 @@ GROWING = (EVENTS, JUNCTIONS, REFINED, REFINEMENTS)
 _CHECKSUM = "attributes_checksum"
 _FIXED = (EQUATION, GEOMETRY, "settings", "convention")
 _KNOWN = (*_FIXED, FORMAT_VERSION, VERSION, LAYERS, BREAKPOINTS, *CLOSING, *GROWING)
-# Stores of before had none, and are read without.
+# Events have a checksum of their own.
 _ALL = tuple(name for name in _KNOWN if name != EVENTS)
 PROVENANCE = "provenance"
 """Attribute of a store: a record, as JSON, for each process that wrote it."""
@@ -67,20 +67,23 @@ def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
     Raises
     ------
     StoreError
-        If they do not match their checksums, or have none; only those of version 1 may.
+        If they do not match their checksums, or have none.
     NewerStoreError
         If a newer version wrote them.
     """
-    version = attributes.get(FORMAT_VERSION, 1)
+    version = attributes.get(FORMAT_VERSION, 0)
     if not isinstance(version, int) or version > FORMAT:
         raise NewerStoreError(
             f"{path} was written by a newer version of mfpde: its format_version is "
             f"{version!r}, and this one reads up to {FORMAT}"
         )
+    if version < FORMAT:
+        raise StoreError(
+            f"{path} is damaged, or was written before there were checksums of all that is in "
+            f"it: its format_version is {attributes.get(FORMAT_VERSION)!r} where {FORMAT} is read"
+        )
     expected = {_CHECKSUM: _checksum(attributes), **_own(attributes)}
-    # Stores of version 1 may be without any of them.
-    there = attributes if FORMAT_VERSION in attributes else {**expected, **attributes}
-    if any(there.get(name) != found for name, found in expected.items()):
+    if any(attributes.get(name) != found for name, found in expected.items()):
         raise StoreError(
             f"{path}/zarr.json is damaged: equation, geometry, settings or what was noted "
             "as the run went do not match their checksum"
@@ -88,13 +91,8 @@ def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
 
 
 def _checksum(attributes: Mapping[str, Any]) -> int:
-    if FORMAT_VERSION in attributes:
-        found = {name: attributes[name] for name in _ALL if name in attributes}
-        return zlib.crc32(json.dumps(found, sort_keys=True).encode())
-    # As version 1 had it.
-    fixed = [attributes.get(name) for name in _FIXED]
-    fixed += [attributes[LAYERS]] if LAYERS in attributes else []
-    return zlib.crc32(json.dumps(fixed).encode())
+    found = {name: attributes[name] for name in _ALL if name in attributes}
+    return zlib.crc32(json.dumps(found, sort_keys=True).encode())
 
 
 def _own(attributes: Mapping[str, Any]) -> dict[str, int]:

@@ -22,8 +22,9 @@ import numpy as np
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.checkpoint import Checkpoint
+from mfpde.runs.stored_names import CHECKPOINT
 from mfpde.storage.equation_record import geometry_from_dict, geometry_to_dict
-from mfpde.storage.growing_store import CHECKPOINT, StoreError
+from mfpde.storage.errors import StoreError
 from mfpde.storage.track_record import (
     event_from_dict,
     event_to_dict,

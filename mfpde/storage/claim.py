@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from mfpde.storage.growing_store import StoreError
+from mfpde.storage.errors import StoreError
 
 if sys.platform != "win32":  # which has no such locks
     import fcntl

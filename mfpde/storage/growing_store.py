@@ -14,46 +14,32 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import zarr
 from numpy.typing import NDArray
-from zarr.storage import LocalStore
 
 from mfpde.arrays import FloatArray
+from mfpde.runs.stored_names import CHECKED, CHECKSUM, TIME
+from mfpde.storage.descriptions import (
+    DESCRIPTIONS,
+    SUMMED,
+    describe_arrays,
+    described_arrays,
+    dimensions_of,
+    held_shape,
+    place_of,
+)
+from mfpde.storage.errors import StoreError
 
-PARTICLES = "particles"
-"""Group of the particle run beside a density run."""
-FINAL = "final"
-"""Group of the last state of a run, if it was not saved."""
-CHECKPOINT = "checkpoint"
-"""Group of a store whose one file is the checkpoint."""
-TIME = "time"
-CHECKSUM = "checksum"
 CHECKSUM_ATTRIBUTES = {
     "long_name": "CRC-32 of the entries of each variable",
     "units": "1",
 }
-SUMMED = "variables"
-"""Attribute of the checksums: the variables in the order of their columns, as JSON.
-
-The first column is the checksum of the others, the second that of the time.
-"""
-CHECKED = "checked_records"
-"""Attribute of a store all of whose records have a checksum."""
 TIME_ATTRIBUTES = {"long_name": "time", "units": "1"}
 _CHUNK_ENTRIES = 2**15
 _MOST_RECORDS_IN_CHUNK = 1024
-
-
-class StoreError(ValueError):
-    """The store at a path is not that of a run, holds no record yet, or is damaged."""
-
-    def __str__(self) -> str:
-        """Return the message in one line, whatever is quoted in it."""
-        return " ".join(super().__str__().split())
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,16 +70,17 @@ class GrowingStore:
 
     def __init__(self, group: zarr.Group, saves: int | None = None) -> None:
         self.group = group
-        if TIME not in group:
-            group.attrs[CHECKED] = True
-        self._arrays: dict[str, zarr.Array[Any]] = {
-            name: array
-            for name, array in group.arrays()
-            if array.metadata.dimension_names[0] == TIME  # type: ignore[union-attr,index]
-        }
+        there: dict[str, Any] = {}
+        if DESCRIPTIONS in group.attrs:
+            there = {name: group[name] for name, _ in described_arrays(group)}
+        # What a killed process has left undescribed is made again when it is written.
+        records = {n: a for n, a in there.items() if dimensions_of(a)[:1] == (TIME,)}
+        self._arrays: dict[str, zarr.Array[Any]] = records
+        self._coordinates = {n: a for n, a in there.items() if n not in records}
         if TIME not in self._arrays:
             self._create(TIME, Variable(np.array(0.0), (), TIME_ATTRIBUTES))
         self._times: zarr.Array[Any] = self._arrays.pop(TIME)
+        self._describe()
         complete = complete_records(group)
         if saves is not None:
             complete = min(saves, complete)
@@ -101,6 +88,14 @@ class GrowingStore:
             if array.shape[0] != complete:
                 array.resize((complete, *array.shape[1:]))
         self.last_time = float(np.asarray(self._times[-1])) if complete else -np.inf
+
+    def close(self) -> None:
+        """Write digests of the arrays as they are now, shapes included: the run has ended."""
+        self._describe(closed=True)
+
+    def _describe(self, *, closed: bool = False) -> None:
+        arrays = {TIME: self._times, **self._arrays, **self._coordinates}
+        describe_arrays(self.group, arrays, closed=closed)
 
     def __len__(self) -> int:
         return int(self._times.shape[0])
@@ -110,13 +105,14 @@ class GrowingStore:
 
         A coordinate that a killed process has left is replaced.
         """
-        self.group.create_array(
+        self._coordinates[name] = self.group.create_array(
             name,
             data=variable.values,
             dimension_names=variable.dimensions,
             attributes=dict(variable.attributes),
             overwrite=True,
         )
+        self._describe()
 
     def append(self, time: float, record: Mapping[str, Variable]) -> None:
         """Append a record: it is there once its time is written, and not before.
@@ -132,9 +128,9 @@ class GrowingStore:
             )
         at = len(self)
         record = {**record, **self._checksums(time, record)}
-        for name, variable in record.items():
-            if name not in self._arrays:
-                self._create(name, variable)
+        new = [name for name in record if name not in self._arrays]
+        for name in new:
+            self._create(name, record[name])
         sizes = self._sizes(*record.values())
         for name, array in self._arrays.items():
             given = record.get(name)
@@ -145,6 +141,8 @@ class GrowingStore:
             if given is not None:
                 row[tuple(map(slice, given.values.shape))] = given.values
             array[at] = row
+        if new:
+            self._describe()
         self._times.resize((at + 1,))
         self._times[at] = time
         self.last_time = time
@@ -183,6 +181,7 @@ class GrowingStore:
                 place = (slice(at, at + 1), *map(slice, variable.values.shape))
                 rows[place] = variable.values
             array[...] = rows
+        self._describe()
         self._times.resize((len(times),))
         self._times[:] = np.array(times)
         self.last_time = float(times[-1])
@@ -190,13 +189,8 @@ class GrowingStore:
     def _checksums(
         self, time: float, record: Mapping[str, Variable]
     ) -> dict[str, Variable]:
-        """Return the checksums of a record as one of its variables.
-
-        A store of version 1 has one for each record.
-        """
+        """Return the checksums of a record as one of its variables."""
         there = self._arrays.get(CHECKSUM)
-        if there is not None and there.ndim == 1:
-            return {CHECKSUM: Variable(np.array(float(record_checksum(time, record))))}
         names = [CHECKSUM, TIME] if there is None else summed_variables(there)
         new = [name for name in record if name not in names]
         names += new
@@ -231,6 +225,7 @@ class GrowingStore:
             fill_value=0 if variable.values.dtype == np.uint8 else np.nan,
             dimension_names=(TIME, *variable.dimensions),
             attributes=dict(variable.attributes),
+            overwrite=True,
         )
         return array
 
@@ -245,18 +240,7 @@ def _row_of_checksums(
         if name in record:
             found[column] = checksum_of(time, name, np.asarray(record[name].values))
     found[0] = checksum_of(0.0, CHECKSUM, found[1:])
-    return Variable(found, ("checked",), CHECKSUM_ATTRIBUTES)
-
-
-def record_checksum(time: float, record: Mapping[str, Variable]) -> int:
-    """Return the checksum that a whole record has in stores of version 1."""
-    found = zlib.crc32(np.float64(time).tobytes())
-    for name in sorted(record):
-        kept = _entries(np.asarray(record[name].values))
-        if kept.size:
-            found = zlib.crc32(name.encode(), found)
-            found = zlib.crc32(np.ascontiguousarray(kept).tobytes(), found)
-    return found
+    return Variable(found, (CHECKED,), CHECKSUM_ATTRIBUTES)
 
 
 def summed_variables(checksums: zarr.Array[Any]) -> list[str]:
@@ -293,31 +277,25 @@ def complete_records(group: zarr.Group) -> int:
     """
     place = place_of(group) / TIME
     lost = "so that its records cannot be read"
-    if TIME not in group:
+    found = dict(described_arrays(group)).get(TIME)
+    if found is None:
         raise StoreError(f"{place}/zarr.json is missing or garbled, {lost}")
+    (held,) = held_shape(found)
+    # A process that is killed leaves one time unwritten, the last.
+    if found.shape[0] > held + 1:
+        raise StoreError(
+            f"{place}/c/0 is damaged: there are chunks of {held} times at most, where "
+            f"{place}/zarr.json claims {found.shape[0]}"
+        )
     try:
-        times = np.asarray(group[TIME][:])  # type: ignore[index]
+        times = np.asarray(found[:], dtype=np.float64)
     except Exception as error:
         raise StoreError(f"{place}/c/0 cannot be read, {lost}: {error}") from error
     written = np.isfinite(times)
     complete = int(written.sum())
-    # A process that is killed leaves one time unwritten, the last.
     if len(times) - complete > 1 or not written[:complete].all():
         raise StoreError(
             f"{place}/c/0 is damaged: {len(times) - complete} of {len(times)} times are "
             f"missing, {lost}"
         )
     return complete
-
-
-def dimensions_of(array: zarr.Array[Any]) -> tuple[str, ...]:
-    """Return the names of an array's dimensions."""
-    names = array.metadata.dimension_names  # type: ignore[union-attr]
-    return tuple(str(name) for name in names or ())
-
-
-def place_of(group: zarr.Group) -> Path:
-    """Return the folder of a group."""
-    store = group.store
-    root = store.root if isinstance(store, LocalStore) else Path(str(store))
-    return root / group.path

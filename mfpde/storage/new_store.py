@@ -10,6 +10,7 @@ import zarr
 
 from mfpde.storage.attributes import NewerStoreError
 from mfpde.storage.claim import claim
+from mfpde.storage.descriptions import NOTHING_YET
 from mfpde.storage.run_reader import existing_store, opened_group
 
 
@@ -39,6 +40,7 @@ def created_group(
     path: str | Path, group: str | None, overwrite: bool, attributes: dict[str, Any]
 ) -> zarr.Group:
     """Return a new, empty store at ``path``, or a new ``group`` of the one there."""
+    attributes = attributes | NOTHING_YET
     if group is None:
         check_free(path, overwrite=overwrite)
         Path(path).mkdir(parents=True, exist_ok=True)

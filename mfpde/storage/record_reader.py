@@ -5,8 +5,9 @@ What can be read of a damaged store is told in the same line; it is read if that
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,27 +16,23 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from mfpde.storage.growing_store import (
-    CHECKED,
-    CHECKPOINT,
-    CHECKSUM,
-    FINAL,
-    PARTICLES,
-    TIME,
-    StoreError,
-    Variable,
-    checksum_of,
-    complete_records,
+from mfpde.runs.stored_names import CHECKSUM, TIME
+from mfpde.storage.descriptions import (
+    described_arrays,
     dimensions_of,
     place_of,
-    record_checksum,
+    readable_sizes,
+)
+from mfpde.storage.errors import StoreError
+from mfpde.storage.growing_store import (
+    checksum_of,
+    complete_records,
     summed_variables,
 )
 
 if TYPE_CHECKING:
     import xarray as xr
 
-PARTS = (FINAL, PARTICLES, CHECKPOINT)
 _NAMED = 3
 
 
@@ -44,13 +41,6 @@ class _Damage(NamedTuple):
 
     files: list[Path]
     records: set[int]
-
-
-class _Read(NamedTuple):
-    """The beginning of an array, and the records of it that could not be read."""
-
-    values: NDArray[Any]
-    unreadable: tuple[int, ...] = ()
 
 
 def read_dataset(group: zarr.Group, *, skip_damaged: bool = False) -> xr.Dataset:
@@ -73,13 +63,10 @@ def read_dataset(group: zarr.Group, *, skip_damaged: bool = False) -> xr.Dataset
     """
     import xarray as xr
 
-    arrays = dict(_opened(group))
-    sizes: dict[str, int] = {}
-    for array in arrays.values():
-        for name, size in zip(dimensions_of(array), array.shape, strict=True):
-            sizes[name] = min(size, sizes.get(name, size))
-    sizes[TIME] = complete_records(group)
-    _check_lengths(group, arrays, sizes[TIME])
+    arrays = dict(described_arrays(group))
+    complete = complete_records(group)
+    _check_lengths(group, arrays, complete)
+    sizes = readable_sizes(group, arrays, complete)
     read = {
         name: _read(
             place_of(group) / name,
@@ -89,37 +76,17 @@ def read_dataset(group: zarr.Group, *, skip_damaged: bool = False) -> xr.Dataset
         for name, array in arrays.items()
     }
     variables = {
-        name: xr.Variable(dimensions_of(array), read[name].values, dict(array.attrs))
+        name: xr.Variable(dimensions_of(array), read[name], dict(array.attrs))
         for name, array in arrays.items()
     }
     dataset = xr.Dataset(variables, attrs=dict(group.attrs))
-    damage = _damage(group, arrays, read, dataset)
+    damage = _damage(group, arrays, dataset)
     if not damage.files:
         return dataset.drop_vars(CHECKSUM, errors="ignore")
     if not skip_damaged:
         raise StoreError(_told(dataset, damage))
     sound = np.setdiff1d(np.arange(sizes[TIME]), sorted(damage.records))
     return dataset.isel({TIME: sound}).drop_vars(CHECKSUM, errors="ignore")
-
-
-def _opened(group: zarr.Group) -> Iterator[tuple[str, zarr.Array[Any]]]:
-    """Yield the arrays of a group; a folder whose description is gone is passed over."""
-    place = place_of(group)
-    folders = (p for p in place.iterdir() if p.is_dir() and p.name not in PARTS)
-    for folder in sorted(folders):
-        description = folder / "zarr.json"
-        if not description.is_file():
-            continue
-        try:
-            found = zarr.open(str(folder), mode="r")
-            if isinstance(found, zarr.Array):
-                yield folder.name, found
-        # Whatever zarr makes of a description that is none.
-        except Exception as error:
-            raise StoreError(
-                f"{description} is cut short or garbled, so that {folder.name!r} cannot "
-                f"be read: {error}"
-            ) from error
 
 
 def _check_lengths(
@@ -137,16 +104,12 @@ def _check_lengths(
 def _damage(
     group: zarr.Group,
     arrays: Mapping[str, zarr.Array[Any]],
-    read: Mapping[str, _Read],
     dataset: xr.Dataset,
 ) -> _Damage:
-    """Find what does not match its checksum or cannot be read, and its files."""
+    """Find what does not match its checksum, and its files."""
     place = place_of(group)
-    wrong = {name: set(found.unreadable) for name, found in read.items()}
-    for name, records in _mismatched(group, arrays, dataset).items():
-        wrong[name] = wrong.get(name, set()) | records
     damage = _Damage([], set())
-    for name, records in wrong.items():
+    for name, records in _mismatched(group, arrays, dataset).items():
         if not records:
             continue
         damage.records.update(records)
@@ -161,20 +124,16 @@ def _damage(
 def _mismatched(
     group: zarr.Group, arrays: Mapping[str, zarr.Array[Any]], dataset: xr.Dataset
 ) -> dict[str, set[int]]:
-    """Records that do not match their checksums, by variable; old stores have none."""
+    """Records that do not match their checksums, by variable."""
     times = np.asarray(dataset[TIME].values, dtype=np.float64)
-    must_be_checked = CHECKED in group.attrs
     if CHECKSUM not in arrays:
-        return {CHECKSUM: set(range(len(times)))} if must_be_checked else {}
+        return {CHECKSUM: set(range(len(times)))}
     moving = {
         str(name): np.asarray(variable.values)
         for name, variable in dataset.variables.items()
         if name not in (TIME, CHECKSUM) and variable.dims[:1] == (TIME,)
     }
     checksums = np.asarray(dataset[CHECKSUM].values)
-    if checksums.ndim == 1:
-        found = _mismatched_records(times, checksums, moving, must_be_checked)
-        return {CHECKSUM: found}
     try:
         names = summed_variables(arrays[CHECKSUM])
     except (KeyError, ValueError, TypeError) as error:
@@ -218,23 +177,6 @@ def _same(a: float, b: float) -> bool:
     return a == b or bool(np.isnan(a) and np.isnan(b))
 
 
-def _mismatched_records(
-    times: NDArray[Any],
-    checksums: NDArray[Any],
-    moving: Mapping[str, NDArray[Any]],
-    must_be_checked: bool,
-) -> set[int]:
-    """Records that do not match their checksums in a store of version 1."""
-    found = set()
-    for index, time in enumerate(times):
-        if np.isnan(checksums[index]) and not must_be_checked:
-            continue
-        record = {name: Variable(values[index]) for name, values in moving.items()}
-        if checksums[index] != record_checksum(float(time), record):
-            found.add(index)
-    return found
-
-
 def _files(place: Path, array: zarr.Array[Any], records: set[int]) -> list[Path]:
     """The chunks of ``records``: those that are gone or unreadable, else all of them."""
     if dimensions_of(array)[:1] != (TIME,):
@@ -266,25 +208,24 @@ def _told(dataset: xr.Dataset, damage: _Damage) -> str:
     )
 
 
-def _read(place: Path, array: zarr.Array[Any], shape: tuple[int, ...]) -> _Read:
-    """Return the beginning of an array, filled up where a chunk cannot be read."""
+def _read(place: Path, array: zarr.Array[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the beginning of an array, filled up where a chunk cannot be read.
+
+    Records that are filled up do not match their checksums.
+    """
     extent = tuple(slice(0, size) for size in shape)
     found = np.full(shape, array.fill_value, dtype=array.dtype)
     try:
         there = np.asarray(array[extent])
-        # A process that was killed leaves arrays that it had just made without any record.
-        found[tuple(map(slice, there.shape))] = there
-        return _Read(found)
     # Whatever a codec makes of bytes that are not its own.
     except Exception as error:
         if dimensions_of(array)[:1] != (TIME,):
             raise StoreError(f"{place}/c/0 cannot be read: {error}") from error
-    unreadable = []
+    else:
+        # A process that was killed leaves arrays that it had just made without any record.
+        found[tuple(map(slice, there.shape))] = there
+        return found
     for index in range(min(shape[0], array.shape[0])):
-        try:
-            row = np.asarray(array[index : index + 1])
-        except Exception:  # the same, told with the other damaged records
-            unreadable.append(index)
-        else:
-            found[index] = row[0][extent[1:]]
-    return _Read(found, tuple(unreadable))
+        with contextlib.suppress(Exception):
+            found[index] = np.asarray(array[index : index + 1])[0][extent[1:]]
+    return found

@@ -19,6 +19,7 @@ from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StopReason, interrupted
+from mfpde.runs.stored_names import CHECKPOINT, FINAL, PARTICLES, TIME
 from mfpde.storage.attributes import (
     EQUATION,
     EVENTS,
@@ -33,6 +34,12 @@ from mfpde.storage.checkpoint_record import (
     read_checkpoint,
 )
 from mfpde.storage.claim import read_beside_writer
+from mfpde.storage.descriptions import (
+    described_arrays,
+    dimensions_of,
+    place_of,
+    readable_sizes,
+)
 from mfpde.storage.equation_record import (
     equation_to_dict,
     layers_to_dict,
@@ -40,15 +47,8 @@ from mfpde.storage.equation_record import (
     stored_geometries,
     stored_refinements,
 )
-from mfpde.storage.growing_store import (
-    CHECKPOINT,
-    FINAL,
-    PARTICLES,
-    TIME,
-    StoreError,
-    complete_records,
-    place_of,
-)
+from mfpde.storage.errors import StoreError
+from mfpde.storage.growing_store import complete_records
 from mfpde.storage.provenance import stored_records
 from mfpde.storage.record_reader import read_dataset
 from mfpde.storage.state_record import (
@@ -216,18 +216,11 @@ def open_dataset(path: str | Path, *, group: str | None = None) -> xr.Dataset:
     import xarray as xr
 
     stored = opened_group(path, group)
-    lengths = {
-        (dimension, size)
-        for _, array in stored.arrays()
-        for dimension, size in zip(
-            array.metadata.dimension_names or (),  # type: ignore[union-attr]
-            array.shape,
-            strict=True,
-        )
-    }
-    sizes = dict(lengths)
-    if len(lengths) > len(sizes) or complete_records(stored) < sizes[TIME]:
-        return read_dataset(stored)
+    arrays = dict(described_arrays(stored))
+    sizes = readable_sizes(stored, arrays, complete_records(stored))
+    for array in arrays.values():
+        if array.shape != tuple(sizes[name] for name in dimensions_of(array)):
+            return read_dataset(stored)
     return xr.open_dataset(
         str(path), engine="zarr", group=group, consolidated=False, chunks=None
     )
@@ -271,9 +264,8 @@ def was_just_begun(path: str | Path) -> bool:
     whole = opened_group(path, None)
     if (Path(path) / FINAL).is_dir() or checkpoint_file(path).is_file():
         return False
-    if TIME not in whole:
-        return not list(whole.array_keys())
-    # Versions before had no checkpoints.
+    if TIME not in dict(described_arrays(whole)):
+        return True
     return complete_records(whole) <= (1 if CHECKPOINT in whole else 0)
 
 

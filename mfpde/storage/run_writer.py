@@ -20,6 +20,7 @@ from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import Quantity, Refinement, Run
 from mfpde.runs.stopping import ENDED
+from mfpde.runs.stored_names import CHECKPOINT, FINAL
 from mfpde.runs.wall_times import PARTS
 from mfpde.storage.attributes import (
     BREAKPOINTS,
@@ -48,7 +49,7 @@ from mfpde.storage.equation_record import (
     layers_to_dict,
     stored_geometries,
 )
-from mfpde.storage.growing_store import CHECKPOINT, FINAL, GrowingStore, Variable
+from mfpde.storage.growing_store import GrowingStore, Variable
 from mfpde.storage.new_store import created_group
 from mfpde.storage.provenance import added_provenance
 from mfpde.storage.run_reader import existing_store
@@ -295,6 +296,8 @@ class RunWriter(Observer):
             final = GrowingStore(self._group.create_group(FINAL, overwrite=True))
             grid = self._grids.number_of(run.final)
             final.append(run.final_time, state_variables(run.final, grid))
+            final.close()
+        self._records.close()
         note(
             self._group,
             {

@@ -20,28 +20,22 @@ from mfpde.measures.measure import (
     atoms_of,
 )
 from mfpde.runs.run import Quantity
+from mfpde.runs.stored_names import (
+    ATOM,
+    ATOM_VARIABLES,
+    AXIS,
+    AXIS2,
+    DENSITY,
+    TIME,
+    check_free_name,
+    is_reserved,
+    on_grid,
+)
 from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
-from mfpde.storage.growing_store import CHECKSUM, TIME, Variable
-from mfpde.storage.track_record import TRACK_VARIABLES
+from mfpde.storage.growing_store import Variable
 
 if TYPE_CHECKING:
     import xarray as xr
-
-ATOM_VARIABLES = ("atom_points", "atom_masses", "atom_covariances")
-STATE_VARIABLES = ("density", *ATOM_VARIABLES)
-COORDINATES = ("angle", "colatitude", "longitude", "polar_angle")
-RESERVED = (*STATE_VARIABLES, *TRACK_VARIABLES, TIME, CHECKSUM, *COORDINATES)
-
-
-def on_grid(name: str, grid: int) -> str:
-    """Return the name of a variable or dimension on the run's ``grid``, counted from 1."""
-    return name if grid == 1 else f"{name}_{grid}"
-
-
-def is_reserved(name: str) -> bool:
-    """Whether a state's variable or a coordinate, on any grid, has this name."""
-    stem, _, number = name.rpartition("_")
-    return name in RESERVED or (stem in ("density", *COORDINATES) and number.isdigit())
 
 
 class Axis(NamedTuple):
@@ -114,7 +108,7 @@ def state_variables(measure: AnyMeasure, grid: int = 1) -> dict[str, Variable]:
     if not isinstance(measure, Atoms):
         density = as_measure(measure).density
         described = stored_grid(density.geometry)
-        variables[on_grid("density", grid)] = Variable(
+        variables[on_grid(DENSITY, grid)] = Variable(
             density.values,
             tuple(on_grid(axis.name, grid) for axis in described.axes),
             {"long_name": described.meaning, "units": described.units},
@@ -123,16 +117,16 @@ def state_variables(measure: AnyMeasure, grid: int = 1) -> dict[str, Variable]:
     if len(atoms):
         variables["atom_points"] = Variable(
             atoms.points,
-            ("atom", "axis"),
+            (ATOM, AXIS),
             {"long_name": "unit vectors of the atoms", "units": "1"},
         )
         variables["atom_masses"] = Variable(
-            atoms.masses, ("atom",), {"long_name": "masses of the atoms", "units": "1"}
+            atoms.masses, (ATOM,), {"long_name": "masses of the atoms", "units": "1"}
         )
     if len(atoms) and atoms.covariances is not None:
         variables["atom_covariances"] = Variable(
             atoms.covariances,
-            ("atom", "axis", "axis2"),
+            (ATOM, AXIS, AXIS2),
             {"long_name": "tangent covariances of the atoms", "units": "rad^2"},
         )
     return variables
@@ -146,10 +140,9 @@ def diagnostic_variable(
     Raises
     ------
     ValueError
-        If its name is that of a state's variable or a coordinate.
+        If no store can have it beside what else is in one.
     """
-    if is_reserved(name):
-        raise ValueError(f"a diagnostic named {name!r} cannot be stored: rename it")
+    check_free_name(name)
     values = np.asarray(value, dtype=np.float64)
     dimensions = tuple(f"{name}_{axis}" for axis in range(values.ndim))
     usual = DIAGNOSTICS.get(name, Quantity(name, name, UNKNOWN_UNIT))
@@ -163,7 +156,7 @@ def stored_states(
 ) -> list[AnyMeasure]:
     """Return the measures of all records, to the bit (atoms if there is no grid)."""
     arrays = {n: np.asarray(dataset[n].values) for n in ATOM_VARIABLES if n in dataset}
-    names = [on_grid("density", k + 1) for k in range(len(geometries))]
+    names = [on_grid(DENSITY, k + 1) for k in range(len(geometries))]
     # A grid may have been noted just before the process was killed.
     grids = {n: g for n, g in zip(names, geometries, strict=True) if n in dataset}
     densities = {n: np.asarray(dataset[n].values) for n in grids}

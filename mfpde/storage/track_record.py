@@ -19,20 +19,19 @@ from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, read_only
 from mfpde.measures.events import Event
-from mfpde.storage.growing_store import TIME, Variable
+from mfpde.runs.stored_names import (
+    AXIS,
+    CHARACTER,
+    TIME,
+    TRACKED_ATOM,
+    TRACKED_ATOMS,
+    VERDICT,
+)
+from mfpde.storage.growing_store import Variable
 from mfpde.tracking import Junction, SeenAtoms, Track
 
 if TYPE_CHECKING:
     import xarray as xr
-
-TRACKED_ATOMS = (
-    "tracked_points",
-    "tracked_masses",
-    "tracked_identities",
-    "tracked_forming",
-    "tracked_arrived_masses",
-)
-TRACK_VARIABLES = (*TRACKED_ATOMS, "verdict")
 
 
 def track_variables(seen: SeenAtoms | None, verdict: str) -> dict[str, Variable]:
@@ -41,7 +40,7 @@ def track_variables(seen: SeenAtoms | None, verdict: str) -> dict[str, Variable]
         return {}
     text = np.frombuffer(verdict.encode("utf-8"), dtype=np.uint8)
     variables = {
-        "verdict": Variable(text, ("character",), {"long_name": "verdict in UTF-8"})
+        VERDICT: Variable(text, (CHARACTER,), {"long_name": "verdict in UTF-8"})
     }
     if not len(seen):
         return variables
@@ -60,7 +59,7 @@ def track_variables(seen: SeenAtoms | None, verdict: str) -> dict[str, Variable]
         numbers = np.asarray(values, dtype=np.float64)
         variables[name] = Variable(
             numbers,
-            ("tracked_atom", "axis")[: numbers.ndim],
+            (TRACKED_ATOM, AXIS)[: numbers.ndim],
             {"long_name": meaning, "units": "1"},
         )
     return variables
@@ -80,10 +79,10 @@ def stored_track(
     dimension
         Dimension d of the points.
     """
-    if "verdict" not in dataset:
+    if VERDICT not in dataset:
         return None
     times = np.asarray(dataset[TIME].values, dtype=np.float64)
-    texts = np.asarray(dataset["verdict"].values, dtype=np.uint8)
+    texts = np.asarray(dataset[VERDICT].values, dtype=np.uint8)
     arrays = {n: np.asarray(dataset[n].values) for n in TRACKED_ATOMS if n in dataset}
     last = times[-1] if len(times) else -np.inf
     return Track(

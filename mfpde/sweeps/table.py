@@ -15,7 +15,7 @@ import numpy as np
 from mfpde.settings.base import SettingsError
 from mfpde.settings.overrides import ABSENT
 from mfpde.storage.claim import claim, release
-from mfpde.storage.growing_store import StoreError
+from mfpde.storage.errors import StoreError
 from mfpde.sweeps.plan import Plan
 from mfpde.sweeps.record import SUMMARY, RunRecord, SweepFolder
 from mfpde.version import __version__

@@ -1,0 +1,62 @@
+"""The names that the parts of a stored run have, which no number of a user's may have.
+
+A store is a zarr group: its variables, their dimensions and its groups share one name space.
+"""
+
+from __future__ import annotations
+
+TIME = "time"
+CHECKSUM = "checksum"
+CHECKED = "checked"
+PARTICLES = "particles"
+"""Group of the particle run beside a density run."""
+FINAL = "final"
+"""Group of the last state of a run, if it was not saved."""
+CHECKPOINT = "checkpoint"
+"""Group of a store whose one file is the checkpoint."""
+LOCK = "lock"
+"""Group of a store whose one file is locked by the process that writes."""
+GROUPS = (PARTICLES, FINAL, CHECKPOINT, LOCK)
+DENSITY = "density"
+ATOM_VARIABLES = ("atom_points", "atom_masses", "atom_covariances")
+TRACKED_ATOMS = (
+    "tracked_points",
+    "tracked_masses",
+    "tracked_identities",
+    "tracked_forming",
+    "tracked_arrived_masses",
+)
+VERDICT = "verdict"
+COORDINATES = ("angle", "colatitude", "longitude", "polar_angle")
+ATOM, AXIS, AXIS2 = "atom", "axis", "axis2"
+TRACKED_ATOM, CHARACTER = "tracked_atom", "character"
+DIMENSIONS = (ATOM, AXIS, AXIS2, TRACKED_ATOM, CHARACTER, CHECKED)
+RESERVED = (
+    *(TIME, CHECKSUM, DENSITY, VERDICT),
+    *(*ATOM_VARIABLES, *TRACKED_ATOMS, *COORDINATES, *DIMENSIONS, *GROUPS),
+)
+
+
+def on_grid(name: str, grid: int) -> str:
+    """Return the name of a variable or dimension on the run's ``grid``, counted from 1."""
+    return name if grid == 1 else f"{name}_{grid}"
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a part of a store, on any grid, has this name."""
+    stem, _, number = name.rpartition("_")
+    return name in RESERVED or (stem in (DENSITY, *COORDINATES) and number.isdigit())
+
+
+def check_free_name(name: object) -> None:
+    """Raise ``ValueError`` unless ``name`` is a word that a store has no use of its own for."""
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(
+            f"diagnostic name = {name!r} must be a word of letters, digits and underscores "
+            "that begins with no digit, such as 'mean_height'"
+        )
+    if is_reserved(name):
+        raise ValueError(
+            f"a diagnostic named {name!r} cannot be stored: rename it, as 'my_{name}'; a "
+            f"store has parts of its own named {', '.join(RESERVED)}"
+        )
