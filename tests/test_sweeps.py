@@ -75,6 +75,126 @@ def test_a_run_of_a_sweep_is_the_run_of_its_settings(serial) -> None:
     assert len(frame) == 12
 
 
+def test_a_summary_has_a_dimension_for_each_setting_that_varies(
+    serial, tmp_path
+) -> None:
+    summary = serial.summary
+    assert dict(summary["atoms"].sizes) == {"case": 2, "beta": 2, "seed": 3}
+    assert summary["beta"].attrs["setting"] == "attention.beta"
+    assert summary["direction"].dims == ("case",)
+    assert summary["direction"].sel(case="down").item() == "descent"
+    means = summary["energy_last"].mean("seed")
+    for index, run in enumerate(serial.runs):
+        place = {
+            "case": run.parameters["case"],
+            "beta": run.parameters["attention.beta"],
+            "seed": run.parameters["start.seed"],
+        }
+        there = summary.sel(place)
+        assert there["run"].item() == run.name
+        assert there["energy_last"].item() == serial.load(index).energies[-1]
+        del place["seed"]
+        alike = [
+            serial.load(other).energies[-1]
+            for other, one in enumerate(serial.runs)
+            if one.label.partition(", seed")[0] == run.label.partition(", seed")[0]
+        ]
+        assert means.sel(place).item() == pytest.approx(np.mean(alike), rel=1e-12)
+    with xr.open_dataset(serial.folder / "summary.nc", engine="scipy") as kept:
+        xr.testing.assert_allclose(kept["energy_last"], summary["energy_last"])
+    nothing = mfpde.Sweep(source(tmp_path)).summary
+    assert nothing["state"].dims == ("case", "beta", "seed")
+
+
+def test_settings_in_step_share_a_dimension_and_names_stay_clear(tmp_path) -> None:
+    table = source(tmp_path)
+    table["perceptron"] = {"random": {"units": 2, "seed": 1}}
+    table["sweep"] = {
+        "folder": str(tmp_path),
+        "zip": {"attention.beta": [1.0, 2.0, 3.0], "start.amplitude": [0.1, 0.2, 0.2]},
+        "product": {
+            "start.seed": [1, 2],
+            "perceptron.random.seed": [5, 6],
+            "geometry.cells": [32, 64],
+        },
+    }
+    sweep = mfpde.Sweep(table)
+    summary = sweep.summary
+    assert dict(summary.sizes) == {
+        "beta": 3,
+        "start.seed": 2,
+        "perceptron.random.seed": 2,
+        "geometry.cells": 2,
+    }
+    assert summary["amplitude"].dims == ("beta",)
+    assert summary["amplitude"].values.tolist() == [0.1, 0.2, 0.2]
+    wanted = next(r for r in sweep.runs if r.label.startswith("beta = 2, amplitude"))
+    wanted_place = {
+        "beta": 2.0,
+        "start.seed": wanted.parameters["start.seed"],
+        "perceptron.random.seed": wanted.parameters["perceptron.random.seed"],
+        "geometry.cells": wanted.parameters["geometry.cells"],
+    }
+    assert summary["run"].sel(wanted_place).item() == wanted.name
+    one = mfpde.Sweep({**table, "sweep": {"folder": str(tmp_path)}}).summary
+    assert dict(one.sizes) == {"run": 1}
+
+
+def test_a_run_that_has_not_ended_has_no_numbers(serial, tmp_path) -> None:
+    table = source(tmp_path)
+    product = table["sweep"]["product"]  # type: ignore[index]
+    product["attention.beta"] = [1.0]
+    mfpde.Sweep(table).run()
+    product["attention.beta"] = [1.0, 2.0]
+    summary = mfpde.Sweep(table).summary
+    assert np.isfinite(summary["atoms"].sel(beta=1.0)).all()
+    assert np.isnan(summary["atoms"].sel(beta=2.0)).all()
+    assert (summary["state"].sel(beta=2.0) == "pending").all()
+
+
+def test_one_count_in_summary_table_picture_and_loop(tmp_path, monkeypatch) -> None:
+    """Clusters are atoms that have formed and those on their way; seeds make a mean and a band."""
+    monkeypatch.chdir(tmp_path)
+    seeds = [1, 2, 3]
+    table = source(tmp_path / "counts", t_end=40.0, cells=64)
+    table["sweep"]["product"] = {"attention.beta": [2.0, 9.0], "start.seed": seeds}  # type: ignore[index]
+    del table["sweep"]["cases"]  # type: ignore[attr-defined]
+    lines = ['[sweep]\nfolder = "counts"', "[sweep.product]"]
+    lines += [f"{k} = {v}" for k, v in table["sweep"]["product"].items()]  # type: ignore[index]
+    for name, section in table.items():
+        if name != "sweep":
+            rows = [f"{key} = {json.dumps(value)}" for key, value in section.items()]  # type: ignore[attr-defined]
+            lines += [f"[{name}]", *rows]
+    Path("sweep.toml").write_text("\n".join(lines))
+    command = ["sweep", "sweep.toml", "--quiet", "--csv", "t.csv"]
+    assert main([*command, "--plot", "clusters", "--against", "beta"]) == 0
+    sweep = mfpde.Sweep("sweep.toml")
+    counted = {"atoms": [], "forming": [], "clusters": []}
+    for place in range(6):
+        run = sweep.load(place)
+        report = mfpde.concentration(run.final, run.equation)
+        for name, counts in counted.items():
+            counts.append(len(getattr(report, name)))
+    assert len(set(counted["clusters"])) > 1
+    rows = Path("t.csv").read_text().splitlines()
+    names = rows[0].split(",")
+    for name, counts in counted.items():
+        assert sweep.summary[name].values.ravel().tolist() == counts
+        column = [int(row.split(",")[names.index(name)]) for row in rows[1:]]
+        assert column == counts
+        assert sweep.summary[name].attrs["long_name"].startswith("number of ")
+    figure = sweep.plot("clusters", against="beta")
+    (ax,) = figure.axes
+    (line,) = ax.lines
+    drawn = np.array(counted["clusters"]).reshape(2, 3)
+    np.testing.assert_allclose(line.get_ydata(), drawn.mean(axis=1))
+    (band,) = ax.collections
+    corners = band.get_paths()[0].vertices
+    assert corners[:, 1].min() == drawn.min()
+    assert corners[:, 1].max() == drawn.max()
+    assert all(float(tick).is_integer() for tick in ax.get_yticks())
+
+
 def test_a_second_start_does_nothing(serial) -> None:
     files = sorted((serial.folder / "runs").rglob("*")) + sorted(
         (serial.folder / "records").rglob("*")
@@ -159,6 +279,57 @@ def test_an_interrupted_run_goes_on_where_it_was(serial, tmp_path, monkeypatch) 
     xr.testing.assert_identical(
         numbers(sweep.summary).drop_attrs(), numbers(serial.summary).drop_attrs()
     )
+
+
+@pytest.mark.parametrize(
+    ("limit", "cells"),
+    [
+        ({"max_steps": 8}, 64),
+        ({"max_steps": 8}, 1100),
+        ({"wall_time_limit": 1e-4}, 64),
+    ],
+)
+def test_a_run_that_a_limit_stops_is_not_finished_and_goes_on(
+    tmp_path, limit, cells
+) -> None:
+    """Its record says which limit, when, and of how long; it ends as without the limit."""
+
+    def table(folder: Path) -> dict[str, object]:
+        made = source(folder, t_end=9.0, cells=cells)
+        made["sweep"]["product"] = {"attention.beta": [8.0, 9.0]}  # type: ignore[index]
+        return made
+
+    limited = table(tmp_path / "limited")
+    limited["solve"] = {**limited["solve"], **limit}  # type: ignore[dict-item]
+    (name,) = limit
+    sweep = mfpde.Sweep(limited).run()
+    assert len(sweep.stopped) == 4
+    assert not sweep.failed
+    for label, reason in sweep.stopped.items():
+        assert re.search(rf"^{name} at t = [\d.]+ of 9; .* goes on", reason), reason
+        assert f"stopped: {label}: {reason}" in str(sweep)
+    assert set(sweep.summary["state"].values.ravel()) == {"stopped"}
+    assert np.isnan(sweep.summary["atoms"]).all()
+    assert (sweep.summary["final_time"] < 9).all()
+    with pytest.raises(SettingsError, match=r"no run of .* has finished"):
+        sweep.plot("atoms")
+    reached = sweep.summary["final_time"].values
+    if "wall_time_limit" in limit:
+        return
+    for _ in range(50):
+        sweep.run()
+        assert (sweep.summary["final_time"].values >= reached).all()
+        reached = sweep.summary["final_time"].values
+        if not sweep.stopped:
+            break
+    assert set(sweep.summary["state"].values.ravel()) == {"finished"}
+    whole = mfpde.Sweep(table(tmp_path / "whole")).run()
+    for index in range(4):
+        there, expected = sweep.load(index), whole.load(index)
+        np.testing.assert_array_equal(
+            there.final.density.values, expected.final.density.values
+        )
+        assert there.times.tolist() == expected.times.tolist()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from mfpde.commands.answers import (
 from mfpde.settings.base import SettingsError
 from mfpde.sweeps.particle_configuration import imported
 from mfpde.sweeps.sweep import Sweep
-from mfpde.sweeps.table import column_named
+from mfpde.sweeps.table import column_named, rows_of
 
 
 def sweep(arguments: argparse.Namespace) -> int:
@@ -44,13 +44,18 @@ def sweep(arguments: argparse.Namespace) -> int:
         raise
     _report(made, arguments)
     chosen = {run.name for run in made.shard(arguments.shard)}
-    failed = [
-        record
+    states = [
+        record.state
         for record in made.records
-        if record is not None and record.state == "failed" and record.name in chosen
+        if record is not None and record.name in chosen
     ]
+    failed, stopped = states.count("failed"), states.count("stopped")
     if failed and not arguments.retry_failed:
-        complain(f"{len(failed)} runs failed; try them again by --retry-failed")
+        complain(f"{failed} runs failed; try them again by --retry-failed")
+    if stopped:
+        complain(
+            f"{stopped} runs stopped at a limit; the same command goes on with them"
+        )
     return NUMERICAL_FAILURE if failed else DONE
 
 
@@ -104,7 +109,7 @@ def _check_drawing(made: Sweep, arguments: argparse.Namespace) -> None:
                 raise SettingsError(f"--{name} needs --plot QUANTITY")
     elif arguments.against is not None:
         # The quantities are known when there are runs.
-        column_named(made.summary, arguments.against)
+        column_named(made.summary, arguments.against, varied=True)
 
 
 def _list(made: Sweep, shard: str | None) -> None:
@@ -115,8 +120,8 @@ def _list(made: Sweep, shard: str | None) -> None:
 
 
 def _write_table(made: Sweep, path: str) -> None:
-    """Write the numbers with one value for each run, and what varies, as columns."""
-    summary = made.summary
-    single = [name for name in summary if summary[name].dims == ("run",)]
+    """Write a line for each run: what varies, and the numbers with one value for each run."""
+    rows = rows_of(made.plan, made.records)
+    single = [name for name in rows if rows[name].dims == ("run",)]
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    summary[single].to_dataframe().to_csv(path)
+    rows[single].to_dataframe().to_csv(path)

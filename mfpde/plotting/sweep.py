@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from mfpde.arrays import FloatArray
 from mfpde.plotting.style import DENSITY, NEURONS, axes_or_new, styled
@@ -26,60 +27,114 @@ _MARKERS = "os^Dv<>P"
 def plot_sweep(
     summary: xr.Dataset,
     quantity: str,
-    against: str,
+    against: str | None = None,
     *,
-    parameters: Sequence[str] = (),
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw a quantity of a sweep's summary against a swept parameter.
+    """Draw a quantity of a sweep's runs against a setting that varies.
 
-    Runs that differ in other parameters have colours of their own, up to 12 of them; of a
-    quantity with several values for each run (``atom_masses``) each is a point.
+    Runs that differ in nothing but seeds are drawn by their mean, and a band from the least to
+    the most.  Runs that differ in other settings have colours of their own, up to 12 of them;
+    of a quantity with several values for each run (``atom_masses``), and of words, each is a
+    point.
 
     Parameters
     ----------
     summary
-        Summaries of runs, dimension ``run``.
+        Summaries of runs along one dimension ``run``; settings have the attribute ``setting``.
     quantity
         Name of a variable: numbers, or words such as the verdict.
     against
-        Name of a parameter.
-    parameters
-        Names of all parameters that vary.
+        Name of a setting; by default the first that is no seed.
     ax
         Axes to draw on; by default those of a new figure.
     """
     ax = axes_or_new(ax, size=(6.0, 4.0))
     figure = ax.get_figure(root=True)
     assert isinstance(figure, Figure)
+    varied = varied_settings(summary)
+    if against is None:
+        against = min(varied, key=lambda name: is_seed(summary, name))
     x, x_words = _numbers(summary[against].values)
     y, y_words = _numbers(summary[quantity].values)
-    groups = _groups(summary, [n for n in parameters if n not in (against, quantity)])
-    is_labelled = 1 < len(groups) <= MOST_GROUPS
-    if not is_labelled:
-        groups = {"": np.arange(len(x))}
+    others = [n for n in varied if n not in (against, quantity)]
+    is_averaged = y.ndim == 1 and not y_words
+    seeds = [n for n in others if is_seed(summary, n)] if is_averaged else []
+    groups = _groups(summary, [n for n in others if n not in seeds])
+    if len(groups) > MOST_GROUPS:
+        groups, seeds = {"": np.arange(len(x))}, []
+    most = 1
     for number, (label, places) in enumerate(groups.items()):
-        order = places[np.argsort(x[places], kind="stable")]
-        columns = y[order].reshape(len(order), -1)
-        abscissas = np.repeat(x[order], columns.shape[1])
-        is_line = columns.shape[1] == 1 and len(np.unique(abscissas)) == len(order)
-        ax.plot(
-            abscissas,
-            columns.ravel(),
-            linestyle="-" if is_line and not x_words else "none",
-            marker=_MARKERS[number // len(_COLOURS) % len(_MARKERS)],
-            markersize=4.0,
-            alpha=0.8,
+        look = _Look(
             color=_COLOURS[number % len(_COLOURS)],
+            marker=_MARKERS[number // len(_COLOURS) % len(_MARKERS)],
             label=label,
+            is_line=not x_words,
         )
+        if seeds:
+            most = max(most, _draw_means(ax, x[places], y[places], look))
+        else:
+            _draw_points(ax, x[places], y[places], look)
     _scale(ax, "x", x, x_words)
     _scale(ax, "y", y, y_words)
     ax.set_xlabel(against)
-    ax.set_ylabel(_title(summary, quantity))
-    if is_labelled:
+    spread = f"\n(mean over {most} seeds; band: least to most)" if most > 1 else ""
+    ax.set_ylabel(f"{_title(summary, quantity)}{spread}")
+    if len(groups) > 1:
         ax.legend(loc="best", fontsize=7.0)
     return figure
+
+
+class _Look(NamedTuple):
+    """How a group of runs is drawn; ``is_line`` if its points may be joined."""
+
+    color: str
+    marker: str
+    label: str
+    is_line: bool
+
+
+def varied_settings(summary: xr.Dataset) -> list[str]:
+    """Return the names of the settings that vary."""
+    return [str(n) for n in summary.coords if "setting" in summary[n].attrs]
+
+
+def is_seed(summary: xr.Dataset, name: str) -> bool:
+    """Whether a setting is a seed, over which a mean is taken."""
+    return str(summary[name].attrs["setting"]).rpartition(".")[2] == "seed"
+
+
+def _draw_means(ax: Axes, x: FloatArray, y: FloatArray, look: _Look) -> int:
+    """Draw the mean and the span of ``y`` at each ``x``; return how many there are at most."""
+    x, y = x[np.isfinite(y)], y[np.isfinite(y)]
+    places = np.unique(x)
+    parts = [y[x == place] for place in places]
+    means = np.array([part.mean() for part in parts])
+    least, most = (np.array([f(part) for part in parts]) for f in (np.min, np.max))
+    _draw_points(ax, places, means, look)
+    if look.is_line and len(places) > 1:
+        ax.fill_between(places, least, most, color=look.color, alpha=0.2, linewidth=0)
+    else:
+        ax.vlines(places, least, most, color=look.color, alpha=0.5, linewidth=1.5)
+    return max(map(len, parts), default=0)
+
+
+def _draw_points(ax: Axes, x: FloatArray, y: FloatArray, look: _Look) -> None:
+    """Draw all values at each ``x``, joined where there is one."""
+    order = np.argsort(x, kind="stable")
+    columns = y[order].reshape(len(order), -1)
+    abscissas = np.repeat(x[order], columns.shape[1])
+    is_line = columns.shape[1] == 1 and len(np.unique(abscissas)) == len(order)
+    ax.plot(
+        abscissas,
+        columns.ravel(),
+        linestyle="-" if is_line and look.is_line else "none",
+        marker=look.marker,
+        markersize=4.0,
+        alpha=0.8,
+        color=look.color,
+        label=look.label,
+    )
 
 
 def _numbers(values: Any) -> tuple[FloatArray, list[str]]:
@@ -121,12 +176,16 @@ def _short(value: Any) -> str:
 
 
 def _scale(ax: Axes, which: str, values: FloatArray, words: Sequence[str]) -> None:
-    """Put words on an axis, or make it logarithmic where numbers span decades."""
+    """Put words on an axis, whole numbers on one of counts, decades where numbers span them."""
     if words:
         getattr(ax, f"set_{which}ticks")(range(len(words)), [_short(w) for w in words])
         getattr(ax, f"set_{which}lim")(-0.5, len(words) - 0.5)
         return
     finite = values[np.isfinite(values)]
+    if len(finite) and which == "y" and (finite == np.round(finite)).all():
+        # Between counts there is nothing.
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        return
     is_positive = bool(len(finite)) and finite.min() > 0
     if is_positive and np.log10(finite.max() / finite.min()) > DECADES:
         getattr(ax, f"set_{which}scale")("log")

@@ -19,7 +19,7 @@ from mfpde.solver.preparation import PreparedRun
 from mfpde.solver.together import advanced_together, kind_of_run
 from mfpde.storage.claim import release
 from mfpde.storage.resumption import prepared_anew, stored_whole
-from mfpde.sweeps.execution import Outcome, TakenRun, Task, taken_up
+from mfpde.sweeps.execution import LIMITS, Outcome, TakenRun, Task, taken_up
 from mfpde.sweeps.keeping import Keeper, Pace
 
 
@@ -92,7 +92,7 @@ def _advanced(group: list[_Ready]) -> dict[int, Outcome]:
     for ready in group:
         ready.taken.begin()
     ending = advanced_together([ready.prepared for ready in group])
-    while len(outcomes) < len(group):
+    for _ in group:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
@@ -100,5 +100,7 @@ def _advanced(group: list[_Ready]) -> dict[int, Outcome]:
             # Whichever run it was, alone it is recorded as what it is.
             except Exception:
                 break
-        outcomes[place] = group[place].ended(run)
+        # A run that a limit stops has to leave the checkpoint that it leaves alone.
+        if run.stop.kind not in LIMITS:
+            outcomes[place] = group[place].ended(run)
     return outcomes

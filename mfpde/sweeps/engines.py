@@ -168,7 +168,7 @@ def given_up(task: Task, reason: str) -> Iterator[Outcome]:
     """Record that the runs of a task failed where no worker could record it."""
     for run in task.runs:
         record = task.folder.record(run.name)
-        if record is None:
+        if record is None or not record.has_ended():
             record = RunRecord(run.name, "failed", reason)
             task.folder.keep(record)
             task.folder.end(run.name)

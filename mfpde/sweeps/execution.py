@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from mfpde.runs.run import Run
+from mfpde.runs.stopping import ENDED
+from mfpde.runs.times import end_time
 from mfpde.settings.settings import Settings
 from mfpde.storage import (
     StoreError,
@@ -36,6 +38,8 @@ from mfpde.sweeps.run_summary import summary_of
 FAILURES = ("non_finite", "step_too_small")
 """Kinds of a run's end that are no result."""
 INTERRUPTED = "interrupted"
+LIMITS = {"step_limit": "max_steps", "wall_time_limit": "wall_time_limit"}
+"""Kinds of a run's end before its time, from which it goes on, and the settings that set them."""
 MOST_NOTES = 5
 LARGEST_CIRCLE_TOGETHER = 1024
 """Cells up to which runs are computed together: on more the calls that they share cost little."""
@@ -52,7 +56,7 @@ class Outcome(NamedTuple):
     """What became of a run: ``"elsewhere"`` while another process computes it."""
 
     name: str
-    state: Literal["finished", "failed", "elsewhere"]
+    state: Literal["finished", "stopped", "failed", "elsewhere"]
 
 
 class Task(NamedTuple):
@@ -157,12 +161,12 @@ def taken_up(
     except StoreError:
         return Outcome(run.name, "elsewhere")
     there = folder.record(run.name)
-    if there is not None and not (retry_failed and there.state == "failed"):
+    if there is not None and there.has_ended(retry_failed=retry_failed):
         # A note may be left by a process that was killed right after its record.
         folder.end(run.name)
         release(store)
         return Outcome(run.name, there.state)
-    return TakenRun(run, folder, anew=there is not None)
+    return TakenRun(run, folder, anew=there is not None and there.state == "failed")
 
 
 class TakenRun:
@@ -221,6 +225,14 @@ class TakenRun:
             return RunRecord(
                 name, "failed", ended.reason, self._attempts, summary, notes
             )
+        if ended.stop.kind in LIMITS:
+            settings = self.run.built()
+            whole = end_time(settings.build_dynamics(), settings.solve.t_end)
+            reason = (
+                f"{LIMITS[ended.stop.kind]} at t = {ended.final_time:.6g} of {whole:g}; the "
+                "same sweep goes on from there, as far again"
+            )
+            return RunRecord(name, "stopped", reason, self._attempts, summary, notes)
         return RunRecord(name, "finished", "", self._attempts, summary, notes)
 
 
@@ -230,7 +242,7 @@ def _attempt(store: Path) -> str:
         return "begun"
     with contextlib.suppress(StoreError, FileNotFoundError):
         stop = stored_stop(store)
-        if stop is not None and stop.kind != INTERRUPTED:
+        if stop is not None and stop.kind in ENDED:
             return "read"
         if stored_checkpoint(store) is not None or was_just_begun(store):
             return "resumed"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from mfpde.plotting.pictures import new_picture, picture_of
+from mfpde.plotting.sweep import is_seed, varied_settings
 from mfpde.sweeps.sweep import Sweep
-from mfpde.sweeps.table import finished_only
+from mfpde.sweeps.table import finished_only, rows_of
 
 QUANTITIES = ("atoms", "energy_last")
 """What is drawn: the first of them that the runs have."""
@@ -14,13 +15,17 @@ QUANTITIES = ("atoms", "energy_last")
 
 @picture_of.register
 def _(sweep: Sweep) -> Figure | None:
-    finished = finished_only(sweep.summary)
+    finished = finished_only(rows_of(sweep.plan, sweep.records))
     found = [name for name in QUANTITIES if name in finished]
     if not (found and sweep.plan.parameters and finished.sizes["run"]):
         return None
     # Numbers make a better axis than words.
     names = sorted(
-        sweep.plan.parameters, key=lambda name: finished[name].dtype.kind not in "fi"
+        varied_settings(finished),
+        key=lambda name: (
+            is_seed(finished, name),
+            finished[name].dtype.kind not in "fi",
+        ),
     )
     figure = new_picture()
     ax = figure.subplots()

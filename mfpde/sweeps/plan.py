@@ -57,12 +57,17 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Plan:
-    """The folder of a sweep, its runs, and the names of what varies."""
+    """The folder of a sweep, its runs, and the names of what varies.
+
+    The runs are in the order of ``axes``, the last of which varies fastest: names and values of
+    each setting of the product, of the first one of each zip, and of the cases.
+    """
 
     folder: Path
     runs: tuple[PlannedRun, ...]
     parameters: tuple[str, ...]
     source: Mapping[str, Any]
+    axes: Mapping[str, tuple[Any, ...]]
 
 
 def planned(
@@ -108,7 +113,11 @@ def planned(
     for name in ASIDE:
         data.pop(name, None)
     runs, names = _runs(section, data)
-    return Plan(Path(section.folder).absolute(), runs, names, whole)
+    axes = {}
+    for factor in section.factors():
+        name = next(iter(factor[0]))
+        axes[name] = tuple(one[name] for one in factor)
+    return Plan(Path(section.folder).absolute(), runs, names, whole, axes)
 
 
 def run_name(settings: Settings) -> str:

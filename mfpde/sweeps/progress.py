@@ -37,6 +37,7 @@ class SweepProgress:
     labels: Mapping[str, str]
     skipped: int = 0
     finished: int = 0
+    stopped: int = 0
     failed: int = 0
     began: float = field(default_factory=time.monotonic)
 
@@ -47,6 +48,7 @@ class SweepProgress:
     def take(self, outcome: Outcome) -> None:
         """Count a run that has ended."""
         self.finished += outcome.state == "finished"
+        self.stopped += outcome.state == "stopped"
         self.failed += outcome.state == "failed"
 
     def running(self) -> list[Running]:
@@ -57,11 +59,13 @@ class SweepProgress:
     @property
     def ended(self) -> int:
         """Number of the runs that have ended."""
-        return self.finished + self.failed
+        return self.finished + self.stopped + self.failed
 
     def counts(self) -> str:
         """Return the counts in words."""
         parts = [f"{self.ended}/{len(self.labels)} runs"]
+        if self.stopped:
+            parts.append(f"{self.stopped} stopped at a limit")
         if self.failed:
             parts.append(f"{self.failed} failed")
         if self.skipped:

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-RunState = Literal["finished", "failed"]
+RunState = Literal["finished", "stopped", "failed"]
 SUMMARY = "summary.nc"
 RUNS = "runs"
 """The folder of the stores, in that of the sweep."""
@@ -35,9 +35,9 @@ class RunRecord:
     name
         The hash of the run.
     state
-        ``"finished"`` or ``"failed"``.
+        ``"finished"``, ``"stopped"`` by a limit before its end, or ``"failed"``.
     error
-        The reason why it failed, else empty.
+        The reason why it stopped or failed, else empty.
     attempts
         How the run was computed, in order: ``"begun"``, ``"resumed"`` from a checkpoint, or
         ``"read"`` where only its end was left to be recorded.
@@ -53,6 +53,10 @@ class RunRecord:
     attempts: tuple[str, ...] = ()
     summary: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def has_ended(self, *, retry_failed: bool = False) -> bool:
+        """Whether there is nothing to compute: a run that a limit stopped goes on."""
+        return self.state == "finished" or (self.state == "failed" and not retry_failed)
 
 
 class Running(NamedTuple):

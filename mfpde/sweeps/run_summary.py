@@ -57,6 +57,7 @@ def _of_atoms(report: ConcentrationReport) -> dict[str, Any]:
         "verdict": report.verdict,
         "atoms": len(report.atoms),
         "forming": len(report.forming),
+        "clusters": len(clusters),
         "arrived_mass": float(report.arrived_mass),
         "frozen_mass": float(report.frozen_mass),
         "largest_mass": max((float(one.mass) for one in clusters), default=0.0),

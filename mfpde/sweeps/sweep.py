@@ -22,7 +22,13 @@ from mfpde.sweeps.execution import tasks_of
 from mfpde.sweeps.plan import PlannedRun, planned
 from mfpde.sweeps.progress import SweepProgress, sweep_shown
 from mfpde.sweeps.record import RunRecord, SweepFolder, replaced
-from mfpde.sweeps.table import dataset_of, write_table
+from mfpde.sweeps.table import (
+    column_named,
+    dataset_of,
+    finished_only,
+    rows_of,
+    write_table,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -100,7 +106,8 @@ class Sweep(Printed):
     ) -> Sweep:
         """Compute what is not done yet, and write the summary of all that is.
 
-        Interrupted, it goes on when it is called again.  A script that asks for more than one
+        Interrupted, it goes on when it is called again; so does a run that ``max_steps`` or
+        ``wall_time_limit`` has stopped, as far again.  A script that asks for more than one
         worker needs the usual ``if __name__ == "__main__":`` where workers are no forks of it
         (elsewhere than on Linux, or once numba's parallel kernels have run).
 
@@ -138,8 +145,8 @@ class Sweep(Printed):
                 "cluster has workers of its own"
             )
         chosen = self.shard(shard)
-        ended = {run.name: self._folder.record(run.name) for run in chosen}
-        pending = [run for run in chosen if _is_pending(ended[run.name], retry_failed)]
+        there = {run.name: self._folder.record(run.name) for run in chosen}
+        pending = [run for run in chosen if _is_pending(there[run.name], retry_failed)]
         replaced(self.folder / "sweep.json", json.dumps(self.plan.source, default=str))
         shown_progress = SweepProgress(
             self._folder,
@@ -184,21 +191,30 @@ class Sweep(Printed):
 
     @property
     def summary(self) -> xr.Dataset:
-        """The summaries of all runs, dimension ``run``; NaN for a run that has none yet.
+        """The summaries of all runs, with one dimension for each setting that varies.
 
-        Coordinates are the hashes and all swept parameters.  It is read from the folder, and
-        ``.to_pandas()`` of its variables, ``.to_dataframe()`` of all, are tables.
+        Those are the settings of the product, the first one of each zip, and ``case``, each by
+        the last part of its name where that is clear: ``.sel(beta=5)`` and ``.mean("seed")``.
+        Numbers of a run that has not finished are NaN, and ``state`` says why.
         """
         return dataset_of(self.plan, self.records)
 
     @property
     def failed(self) -> dict[str, str]:
         """The reasons of the runs that have failed, by what varies in them."""
+        return self._reasons("failed")
+
+    @property
+    def stopped(self) -> dict[str, str]:
+        """The limits that have stopped runs before their end, by what varies in them."""
+        return self._reasons("stopped")
+
+    def _reasons(self, state: str) -> dict[str, str]:
         pairs = zip(self.runs, self.records, strict=True)
         return {
             run.label or run.name: record.error
             for run, record in pairs
-            if record is not None and record.state == "failed"
+            if record is not None and record.state == state
         }
 
     def load(self, run: int | str) -> Run:
@@ -221,50 +237,54 @@ class Sweep(Printed):
     def plot(
         self, quantity: str, against: str | None = None, *, ax: Axes | None = None
     ) -> Figure:
-        """Draw a quantity of the summary against a swept parameter.
+        """Draw a quantity of the summary against a swept setting, of the runs that have finished.
+
+        Seeds are averaged: a line for the mean and a band from the least to the most.  Other
+        settings are told apart by colour.
 
         Parameters
         ----------
         quantity
             Name of a variable of the summary, as in ``"atoms"`` or ``"energy_last"``.
         against
-            Name of a swept parameter, of which the last part is enough; by default the first
-            that the sweep varies.  The others are told apart by colour.
+            Name of a swept setting, of which the last part is enough; by default the first
+            that the sweep varies, but for a seed.
         ax
             Axes to draw on; by default those of a new figure.
 
         Raises
         ------
         SettingsError
-            If there is no such quantity or parameter, or no run has finished.
+            If there is no such quantity or setting, or no run has finished.
         """
         from mfpde.plotting.sweep import plot_sweep
-        from mfpde.sweeps.table import column_named, finished_only
 
-        whole = self.summary
         if not self.plan.parameters:
             raise SettingsError("the sweep varies nothing that could be drawn against")
-        finished = finished_only(whole)
+        finished = finished_only(rows_of(self.plan, self.records))
         if not finished.sizes["run"]:
             raise SettingsError(f"no run of {self.folder} has finished")
-        x = self.plan.parameters[0] if against is None else column_named(whole, against)
-        y = column_named(whole, quantity)
-        return plot_sweep(finished, y, x, parameters=self.plan.parameters, ax=ax)
+        quantity = column_named(finished, quantity)
+        if against is not None:
+            against = column_named(finished, against, varied=True)
+        return plot_sweep(finished, quantity, against, ax=ax)
 
     @property
     def facts(self) -> dict[str, str]:
         """How many runs there are and have ended, over what, and where they are."""
-        records = self.records
-        failed = len(self.failed)
-        finished = sum(r is not None and r.state == "finished" for r in records)
         return {
             "runs": str(len(self.runs)),
             "over": ", ".join(self.plan.parameters) or "nothing",
-            "finished": str(finished),
-            "failed": str(failed),
-            "to do": str(len(records) - finished - failed),
+            **{state: str(count) for state, count in self._counts().items()},
             "folder": str(self.folder),
         }
+
+    def _counts(self) -> dict[str, int]:
+        """How many runs are in each state; "stopped" only where there are some."""
+        states = ["to do" if one is None else one.state for one in self.records]
+        names = ("finished", "stopped", "failed", "to do")
+        counts = {name: states.count(name) for name in names}
+        return {n: count for n, count in counts.items() if count or n != "stopped"}
 
     def _repr_html_(self) -> str:
         from mfpde.sweeps import picture  # noqa: F401 - it registers the small picture
@@ -272,22 +292,22 @@ class Sweep(Printed):
         return super()._repr_html_()
 
     def __str__(self) -> str:
-        records = self.records
-        done = sum(r is not None and r.state == "finished" for r in records)
+        counts = ", ".join(
+            f"{count} {state}" for state, count in self._counts().items()
+        )
         lines = [
             f"{len(self.runs)} runs over {', '.join(self.plan.parameters) or 'nothing'}: "
-            f"{done} finished, {len(self.failed)} failed, "
-            f"{sum(record is None for record in records)} to do",
+            f"{counts}",
             f"in {self.folder}",
         ]
-        failed = list(self.failed.items())
-        lines += [f"failed: {label}: {error}" for label, error in failed[:MOST_SHOWN]]
-        if len(failed) > MOST_SHOWN:
-            lines.append(f"... and {len(failed) - MOST_SHOWN} more in .failed")
-        noted = sum(record is not None and bool(record.notes) for record in records)
+        for state in ("stopped", "failed"):
+            reasons = list(self._reasons(state).items())
+            lines += [f"{state}: {name}: {why}" for name, why in reasons[:MOST_SHOWN]]
+            if len(reasons) > MOST_SHOWN:
+                lines.append(f"... and {len(reasons) - MOST_SHOWN} more in .{state}")
+        noted = [r.notes[0] for r in self.records if r is not None and r.notes]
         if noted:
-            first = next(r.notes[0] for r in records if r is not None and r.notes)
-            lines.append(f"{noted} runs with a warning, the first: {first}")
+            lines.append(f"{len(noted)} runs with a warning, the first: {noted[0]}")
         return "\n".join(lines)
 
     def _computed(
@@ -322,7 +342,7 @@ class Sweep(Printed):
 
 
 def _is_pending(record: RunRecord | None, retry_failed: bool) -> bool:
-    return record is None or (retry_failed and record.state == "failed")
+    return record is None or not record.has_ended(retry_failed=retry_failed)
 
 
 def _nothing() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,8 +39,9 @@ _PADDED = {
 }
 """What a run has several of: dimensions, along which it is filled up with NaN or ""."""
 MEANINGS = {
-    "atoms": "number of atoms at the end",
-    "forming": "number of atoms that are forming at the end",
+    "atoms": "number of atoms that have formed at the end",
+    "forming": "number of atoms on their way at the end, forming",
+    "clusters": "number of clusters at the end: atoms and those forming",
     "atom_masses": "mass of the basin of each atom and forming one, heaviest first",
     "atom_arrived_masses": "mass in the core of each of them",
     "atom_angles": "angle on the circle, elsewhere the angle from the last axis, radians",
@@ -50,10 +52,15 @@ MEANINGS = {
     "verdict": "what the last state is, by mfpde.concentration",
     "convention": "convention of the kernel",
 }
+OF_ANY_END = ("stop_kind", "stop_message", "final_time", "steps", "wall_seconds")
+"""What is known of a run that a limit has stopped, too: its other numbers are not final."""
+_TAKEN = {RUN, "state", "error", "attempts", "cells", "steps", *MEANINGS, *_PADDED}
+_TAKEN |= {"atom", "axis", "merge", "event", "refinements", "saves"}
+"""Names that a setting gives way to."""
 
 
-def dataset_of(plan: Plan, records: Sequence[RunRecord | None]) -> xr.Dataset:
-    """Return the summaries of a sweep, one for each run of the plan.
+def rows_of(plan: Plan, records: Sequence[RunRecord | None]) -> xr.Dataset:
+    """Return the summaries of a sweep along one dimension ``run``, in the order of the plan.
 
     Parameters
     ----------
@@ -65,13 +72,14 @@ def dataset_of(plan: Plan, records: Sequence[RunRecord | None]) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        Dimension ``run``, with the hash and each swept parameter as coordinates; ``state``
-        (``"finished"``, ``"failed"``, ``"pending"``), ``error``, and all numbers of the runs,
-        NaN where there are none.
+        Coordinates are the hashes and each swept setting, by the last part of its name where
+        that is clear; its attribute ``setting`` is the whole.  Variables are ``state``
+        (``"finished"``, ``"stopped"``, ``"failed"``, ``"pending"``), ``error``, and all numbers
+        of the runs, NaN where a run has not finished.
     """
     import xarray as xr
 
-    summaries = [{} if one is None else one.summary for one in records]
+    summaries = [_known(record) for record in records]
     variables: dict[str, Any] = {
         "state": (RUN, [PENDING if one is None else one.state for one in records]),
         "error": (RUN, ["" if one is None else one.error for one in records]),
@@ -85,9 +93,11 @@ def dataset_of(plan: Plan, records: Sequence[RunRecord | None]) -> xr.Dataset:
         else:
             variables[name] = (RUN, _column(values))
     coordinates: dict[str, Any] = {RUN: [run.name for run in plan.runs]}
-    for name in plan.parameters:
-        values = [run.parameters[name] for run in plan.runs]
-        coordinates[name] = (RUN, _column([_plain(value) for value in values]))
+    names_of_settings = short_names(plan)
+    for setting in plan.parameters:
+        values = [_plain(run.parameters[setting]) for run in plan.runs]
+        about = {"setting": setting}
+        coordinates[names_of_settings[setting]] = (RUN, _column(values), about)
     dataset = xr.Dataset(variables, coords=coordinates)
     for name, meaning in MEANINGS.items():
         if name in dataset:
@@ -97,6 +107,66 @@ def dataset_of(plan: Plan, records: Sequence[RunRecord | None]) -> xr.Dataset:
         "parameters": ", ".join(plan.parameters),
     }
     return dataset
+
+
+def dataset_of(plan: Plan, records: Sequence[RunRecord | None]) -> xr.Dataset:
+    """Return the summaries of a sweep with one dimension for each setting that varies.
+
+    Those are the settings of the product, the first one of each zip, and ``case``, named as in
+    :func:`rows_of`; other settings and the hashes are coordinates along those that they vary
+    with.  A sweep that varies nothing keeps the dimension ``run``.
+    """
+    import xarray as xr
+
+    rows = rows_of(plan, records)
+    if not plan.axes:
+        return rows
+    names = short_names(plan)
+    shape = {names[axis]: len(values) for axis, values in plan.axes.items()}
+
+    def on_axes(variable: xr.Variable) -> xr.Variable:
+        values = variable.values.reshape(*shape.values(), *variable.shape[1:])
+        return xr.Variable((*shape, *variable.dims[1:]), values, variable.attrs)
+
+    variables = {name: on_axes(rows[name].variable) for name in rows.data_vars}
+    coordinates = {RUN: on_axes(rows[RUN].variable.to_base_variable())}
+    for setting in plan.parameters:
+        coordinates[names[setting]] = _where_it_varies(
+            on_axes(rows[names[setting]].variable)
+        )
+    for axis, values in plan.axes.items():
+        plain = _column([None if v == ABSENT else _plain(v) for v in values])
+        about = {"setting": axis}
+        coordinates[names[axis]] = xr.Variable((names[axis],), plain, about)
+    return xr.Dataset(variables, coords=coordinates, attrs=rows.attrs)
+
+
+def short_names(plan: Plan) -> dict[str, str]:
+    """Return a name for each setting that varies: the last part of its own where it is clear."""
+    settings = dict.fromkeys((*plan.axes, *plan.parameters))
+    last = {setting: setting.rpartition(".")[2] for setting in settings}
+    counts = Counter(last.values())
+    return {
+        setting: name if counts[name] == 1 and name not in _TAKEN else setting
+        for setting, name in last.items()
+    }
+
+
+def _known(record: RunRecord | None) -> Mapping[str, Any]:
+    """The numbers of a run, of one that has not finished those about its end."""
+    if record is None or record.state == "finished":
+        return {} if record is None else record.summary
+    return {n: v if n in OF_ANY_END else None for n, v in record.summary.items()}
+
+
+def _where_it_varies(variable: xr.Variable) -> xr.Variable:
+    """Leave out the dimensions along which the values are the same."""
+    for axis, name in reversed(list(enumerate(variable.dims))):
+        values, first = variable.values, variable.values.take([0], axis)
+        both_missing = (values != values) & (first != first)
+        if bool(((values == first) | both_missing).all()):
+            variable = variable.isel({name: 0})
+    return variable
 
 
 def write_table(plan: Plan) -> xr.Dataset:
@@ -117,18 +187,32 @@ def write_table(plan: Plan) -> xr.Dataset:
     return dataset
 
 
-def column_named(dataset: xr.Dataset, name: str) -> str:
-    """Return the full name of a quantity or parameter; its last part is enough if it is clear.
+def column_named(dataset: xr.Dataset, name: str, *, varied: bool = False) -> str:
+    """Return the name of a quantity, or of a setting, of which the last part is enough.
+
+    Parameters
+    ----------
+    dataset
+        Summaries of runs.
+    name
+        What is looked for.
+    varied
+        Whether it must be a setting that varies.
 
     Raises
     ------
     SettingsError
         If there is none, or several.
     """
-    known = [str(one) for one in dataset.variables]
+    settings = {
+        str(one): str(dataset[one].attrs["setting"])
+        for one in dataset.coords
+        if "setting" in dataset[one].attrs
+    }
+    known = [str(one) for one in dataset.variables if not varied or one in settings]
     if name in known:
         return name
-    ending = [one for one in known if one.endswith(f".{name}")]
+    ending = [n for n, whole in settings.items() if f".{whole}".endswith(f".{name}")]
     if len(ending) == 1:
         return ending[0]
     if ending:
@@ -214,6 +298,6 @@ def _padded(values: Sequence[Any], dimensions: tuple[str, ...]) -> Any:
     return array
 
 
-def finished_only(dataset: xr.Dataset) -> xr.Dataset:
-    """Return the runs that have finished."""
-    return dataset.isel({RUN: np.flatnonzero(dataset["state"].values == "finished")})
+def finished_only(rows: xr.Dataset) -> xr.Dataset:
+    """Return the runs that have finished, of summaries along ``run``."""
+    return rows.isel({RUN: np.flatnonzero(rows["state"].values == "finished")})

@@ -71,6 +71,15 @@ class SweepSection(Section):
         cases = [] if self.cases is None else _cases(self.cases)
         return {name for case in cases for name in case} - {CASE}
 
+    def factors(self) -> list[list[Change]]:
+        """Return the lists of changes of which each is combined with each of the others."""
+        # Cases and zips come first, so that runs that differ little are beside each other.
+        return [
+            *([_cases(self.cases)] if self.cases is not None else []),
+            *_zips(self.zip),
+            *_product(self.product),
+        ]
+
     def changes(self) -> list[Change]:
         """Return what each run changes in the base, in order: the last name varies fastest.
 
@@ -79,12 +88,7 @@ class SweepSection(Section):
         SettingsError
             If the tables cannot be read so.
         """
-        # Cases and zips come first, so that runs that differ little are beside each other.
-        factors = [
-            *([_cases(self.cases)] if self.cases is not None else []),
-            *_zips(self.zip),
-            *_product(self.product),
-        ]
+        factors = self.factors()
         count = int(np.prod([float(len(factor)) for factor in factors]))
         if count > MOST_RUNS:
             raise SettingsError(f"[sweep] has {count} runs; at most {MOST_RUNS}")
