@@ -344,7 +344,7 @@ def test_settings_that_go_alone_are_split_off(tmp_path, monkeypatch) -> None:
     sweep = mfpde.Sweep(table).run()
     assert sorted(counts) == [6, 6]
     assert not sweep.failed
-    assert sweep.summary.sizes["run"] == 18
+    assert sweep.summary["run"].size == 18
 
 
 def test_several_processes_have_several_tasks_each(tmp_path) -> None:
