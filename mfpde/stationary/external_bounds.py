@@ -10,11 +10,18 @@ by its smallest (w > 0) or largest (w < 0) value over the ball: the quadratic fo
 below the second derivative on either side, and the bounds hold across the kink, since sigma
 is Lipschitz and F is C^1 with an absolutely continuous derivative.
 
+With y = a.gamma and s = y', s^2 + y^2 <= |a|^2, and M a bound of |sigma'|, sigma(z) is
+sigma(b) + m y with |m| <= M, whatever sigma is:
+
+    |(w Phi)''|  <= |w| (M |a|^2 + |sigma(b)| |a|)
+    |(w Phi)'''| <= |w| (|sigma''| |a|^3 + 2 M |a|^2 + |sigma(b)| |a|).
+
 Rounding, u = 2^-53:
 
-    |error of V| <= u sum_j |w_j| [ z_j ((d + 4) |a_j| + |b_j|) + (J + 12)(1 + z_j^2) / 2 ]
+    |error of V| <= u sum_j |w_j| [ (|sigma(b_j)| + M |a_j|) ((d + 4) |a_j| + |b_j|)
+                                    + (J + 12) (1/2 + (|sigma(0)| + M z_j / 2) z_j) ]
 
-with z_j = |a_j| + |b_j|, J neurons, and |Phi| <= z^2 / 2.
+with z_j = |a_j| + |b_j|, J neurons, and |Phi(z)| <= (|sigma(0)| + M |z| / 2) |z|.
 
 The bounds of an activation are its own (``mfpde.terms.activations``).
 """
@@ -140,13 +147,18 @@ class ExternalBounds:
         """Bound of the rounding errors of values of V."""
         total = 0.0
         for term in self.terms:
-            lengths = np.linalg.norm(term.directions, axis=1)
-            offsets = np.abs(term.biases)
-            z = lengths + offsets
-            errors = z * ((self.dimension + 4) * lengths + offsets)
-            errors += (len(z) + 12) * (1 + z**2) / 2
+            lengths, middle, steepest = _sizes(term)
+            errors = middle + steepest * lengths
+            errors *= (self.dimension + 4) * lengths + np.abs(term.biases)
+            errors += (len(lengths) + 12) * (0.5 + _primitives(term))
             total += float(np.abs(term.weights) @ errors)
         return ROUNDOFF * total
+
+    @cached_property
+    def size(self) -> float:
+        """Bound of |V|."""
+        sizes = (np.abs(term.weights) @ _primitives(term) for term in self.terms)
+        return float(sum(sizes))
 
     @cached_property
     def fifth(self) -> float:
@@ -172,20 +184,24 @@ class ExternalBounds:
         """Bound (n,) of how far kinks in a ball move third derivatives from those of ``forms``.
 
         With the lower slope l for sigma' in f'', which stays a lower bound, the derivative
-        of that has - (2 l + sigma') s y - sigma s, where ``forms`` has - (3 l y + sigma) s: at
-        most |a|^2 / 2 apart, and their derivatives 10 |a| (|a| + |b|).
+        of that is - (2 l + sigma') s y - sigma s, where ``forms`` has sigma'' s^3 -
+        (3 l y + sigma) s: at most |sigma''| |a|^3 + (largest - least slope) |a|^2 / 2 apart.
+        Their derivatives are at most |sigma'''| |a|^4 + 2.7 |sigma''| |a|^3 + 10 M |a|^2 +
+        2 |sigma(b)| |a| in size together.
         """
         points, _, radii = place
         total = np.zeros(len(points))
         for term in self.terms:
-            z = term.preactivations(points)
-            lengths = np.linalg.norm(term.directions, axis=1)
-            reach = lengths + np.abs(term.biases)
-            sizes = np.abs(term.weights) * lengths
+            z, bounds = term.preactivations(points), activation_bounds(term)
+            lengths, middle, steepest = _sizes(term)
+            sizes, bent = np.abs(term.weights) * lengths, bounds.second * lengths**2
+            apart = (bounds.largest_slope - bounds.least_slope) * lengths / 2 + bent
+            further = bounds.third * lengths**3 + 2.7 * bent
+            further += 10 * steepest * lengths + 2 * middle
             for kink in term.activation.kinks:
                 near = _is_near(term, z - kink, radii)
-                total += near @ (sizes * lengths / 2)
-                total += 2.5 * radii * (near @ (sizes * reach))
+                total += near @ (sizes * apart)
+                total += radii / 4 * (near @ (sizes * further))
         return total
 
 
@@ -194,39 +210,49 @@ def external_bounds(equation: MeanFieldEquation, dimension: int) -> ExternalBoun
     return ExternalBounds(equation.perceptrons, dimension)
 
 
-def _curvature(term: Perceptron) -> float:
-    bounds = activation_bounds(term)
+def _outputs(term: Perceptron, z: FloatArray) -> FloatArray:
+    """Sizes |sigma| at ``z``, of its shape."""
+    return np.abs(np.asarray(term.activation.sigma(z), dtype=np.float64))
+
+
+def _sizes(term: Perceptron) -> tuple[FloatArray, FloatArray, float]:
+    """The lengths |a_j| and the sizes |sigma(b_j)|, (J,), and the bound M of |sigma'|."""
     lengths = np.linalg.norm(term.directions, axis=1)
-    offsets = np.abs(term.biases)
-    # sigma(z) a.x = sigma(z) (z - b), and sigma(z) z >= 0 for every named activation.
-    falls = np.where(
-        term.weights > 0,
-        max(0.0, -bounds.least_slope) * lengths**2 + (lengths + offsets) * lengths,
-        bounds.largest_slope * lengths**2 + (lengths + offsets) * offsets,
-    )
-    return float(np.abs(term.weights) @ falls)
+    return lengths, _outputs(term, term.biases), activation_bounds(term).steepest
+
+
+def _primitives(term: Perceptron) -> FloatArray:
+    """Bounds (J,) of |Phi| on the sphere (this module's docstring)."""
+    lengths, _, steepest = _sizes(term)
+    z = lengths + np.abs(term.biases)
+    return np.asarray((_outputs(term, np.zeros(1)) + steepest * z / 2) * z)
+
+
+def _curvature(term: Perceptron) -> float:
+    """Bound of |D^2| (this module's docstring)."""
+    lengths, middle, steepest = _sizes(term)
+    sizes = steepest * lengths**2 + middle * lengths
+    return float(np.abs(term.weights) @ sizes)
 
 
 def _bend(term: Perceptron) -> float:
-    """Bound |D^3|, with |z'| |a.x| <= |a|^2 / 2 and |sigma(z)| <= |a.x| + |b|."""
-    bounds = activation_bounds(term)
-    lengths = np.linalg.norm(term.directions, axis=1)
-    sizes = bounds.second * lengths**3 + 1.5 * bounds.steepest * lengths**2
-    sizes += lengths**2 / 2 + lengths * np.abs(term.biases)
+    """Bound of |D^3| (this module's docstring)."""
+    lengths, middle, steepest = _sizes(term)
+    sizes = activation_bounds(term).second * lengths**3
+    sizes += 2 * steepest * lengths**2 + middle * lengths
     return float(np.abs(term.weights) @ sizes)
 
 
 def _fifth(term: Perceptron) -> float:
-    """Bound |D^5| (``arc_forms.py``), with s = z', y = a.x, s^2 + y^2 <= |a|^2.
+    """Bound |D^5| (``taylor_bounds.py``), with s = z', y = a.x, s^2 + y^2 <= |a|^2.
 
     |s^3 y| <= (3 sqrt 3 / 16) |a|^4, |s y^2| <= 2 |a|^3 / (3 sqrt 3), |s y| <= |a|^2 / 2.
     """
     bounds = activation_bounds(term)
-    lengths = np.linalg.norm(term.directions, axis=1)
+    lengths, middle, steepest = _sizes(term)
     sizes = bounds.fourth * lengths**5 + 3.25 * bounds.third * lengths**4
-    sizes += 15.78 * bounds.second * lengths**3 + 7.5 * bounds.steepest * lengths**2
-    sizes += lengths**2 / 2 + lengths * np.abs(term.biases)
-    return float(np.abs(term.weights) @ sizes)
+    sizes += 15.78 * bounds.second * lengths**3 + 8 * steepest * lengths**2
+    return float(np.abs(term.weights) @ (sizes + middle * lengths))
 
 
 def _slopes(term: Perceptron, place: Ball) -> Slopes:

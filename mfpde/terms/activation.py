@@ -21,7 +21,7 @@ ScalarFunction = Callable[[FloatArray], FloatArray]
 class ActivationBounds:
     """Bounds of the slope sigma', and of the sizes of sigma'' and so on off the kinks.
 
-    A certificate takes for granted that |sigma(z)| <= |z| and sigma(z) z >= 0.
+    They must hold for all arguments; nothing else is taken for granted of sigma.
     """
 
     least_slope: float
@@ -72,7 +72,8 @@ class Activation:
     ------
     ValueError
         If bounds are given of an activation that is not piecewise linear, without its
-        ``derivative`` and ``curvature``.
+        ``derivative`` and ``curvature``, or if they do not hold at some of 4000 arguments
+        in [-20, 20].
     """
 
     name: str
@@ -95,6 +96,31 @@ class Activation:
                 f"activation {self.name!r} has bounds: it needs its derivative, and its "
                 "curvature, (sigma'', sigma'''), where these are not 0"
             )
+        if self.bounds is not None:
+            self._check_bounds(self.bounds)
+
+    def _check_bounds(self, bounds: ActivationBounds) -> None:
+        """Raise ``ValueError`` where differences and derivatives pass their bounds."""
+        z = np.linspace(-20.0, 20.0, 4001) + 1e-3
+        step, kinked = np.diff(z), np.zeros(len(z) - 1, dtype=bool)
+        for kink in self.kinks:
+            kinked |= (z[:-1] <= kink) & (z[1:] >= kink)
+        second, third = self.higher_slopes(z)
+        rises = np.diff(np.asarray(self.sigma(z))) / step
+        fourth = np.where(kinked, 0.0, np.diff(third) / step)
+        for name, found, least, most in (
+            ("slopes", rises, bounds.least_slope, bounds.largest_slope),
+            ("second", second, -bounds.second, bounds.second),
+            ("third", third, -bounds.third, bounds.third),
+            ("fourth", fourth, -bounds.fourth, bounds.fourth),
+        ):
+            beyond = np.maximum(least - found, found - most)
+            worst = int(np.argmax(beyond))
+            if not beyond[worst] <= 1e-6 * (1 + max(abs(least), abs(most))):
+                raise ValueError(
+                    f"bounds of activation {self.name!r}: {name} from {least:g} to "
+                    f"{most:g}, but near z = {z[worst]:.4g} it is {found[worst]:g}"
+                )
 
     @property
     def is_piecewise_linear(self) -> bool:

@@ -21,8 +21,8 @@ polynomials near Phi,
                 |sigma'''| <= 2   (at 0),  |sigma''''| < 4.0859
     linear      sigma' = 1                       sigma'' = 0
 
-and |sigma(z)| <= |z| for all of them.  Chebyshev interpolation of degree N on an interval of
-half-length h has the error 2 (h/2)^{N+1} max |Phi^{(N+1)}| / (N+1)!, where
+Chebyshev interpolation of degree N on an interval of half-length h has the error
+2 (h/2)^{N+1} max |Phi^{(N+1)}| / (N+1)!, where
 
     gelu    Phi^{(k+3)} = +-(He_k - He_{k+2}) n,   |He_k n| <= 1.0865 sqrt(k! / (2 pi))  (Cramer)
     tanh    |Phi^{(k+1)}| <= k! tan(r) / r^k,  r = 1.4                              (Cauchy)
