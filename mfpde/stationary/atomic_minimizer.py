@@ -76,10 +76,8 @@ class AtomicPieces:
         chords = positions[:, np.newaxis, :] - others
         deficits = -np.einsum("ijd,ijd->ij", chords, chords) / 2
         total = np.zeros(deficits.shape)
-        for attention in self.equation.attentions:
-            total += attention.zonal_kernel.of_deficits(
-                deficits, amplitude=attention.amplitude
-            )
+        for term in self.equation.zonal_terms:
+            total += term.zonal_kernel.of_deficits(deficits, amplitude=term.amplitude)
         return total
 
     def potential(self, positions: FloatArray) -> FloatArray:
@@ -100,13 +98,13 @@ class AtomicPieces:
         inward = tangents @ points.T
         facing = np.repeat(inward, size, axis=1)
         moves, cross = np.zeros((count * size,) * 2), np.zeros(inward.shape)
-        for attention in self.equation.attentions:
-            pull = attention.zonal_kernel.weight(points @ points.T - 1)
-            pull *= attention.amplitude
-            pull = np.repeat(pull, size, axis=0)
-            cross += pull * inward
-            both = tangents @ tangents.T + attention.beta * facing * facing.T
-            moves += np.repeat(pull, size, axis=1) * both
+        for term in self.equation.zonal_terms:
+            weights = np.full(count, term.amplitude)
+            pulls = term.zonal_kernel.pulls(points @ points.T - 1, weights)
+            first, second = (np.repeat(pull, size, axis=0) for pull in pulls)
+            cross += first * inward
+            moves += np.repeat(first, size, axis=1) * (tangents @ tangents.T)
+            moves += np.repeat(second, size, axis=1) * (facing * facing.T)
         moves *= np.outer(wide, wide)
         blocks = moves.reshape(count, size, count, size)
         index = np.arange(count)

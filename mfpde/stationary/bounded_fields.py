@@ -13,7 +13,10 @@ Rounding: with the unit roundoff u = 2^-53 and first-order a-priori bounds of ea
 
     |error of F| <= 2 u sum_attention A m ((d + 7) + (n + 6) / beta) + |error of V|
 
-with m the mass and A the kernel's amplitude.  This is added to every gap.
+with m the mass and A the kernel's amplitude.  This is added to every gap.  Of a kernel of
+one's own 1 and 1/beta are the largest |W'| and |W|, and its values are taken to be computed
+to 6 u of the largest.  Errors of gradients and Hessians are bounded in the same way, with
+max |W'|, and (1 + sharpness) max |W'| for the size of second derivatives.
 """
 
 from __future__ import annotations
@@ -35,15 +38,17 @@ from mfpde.stationary.external_bounds import (
 )
 from mfpde.stationary.taylor_bounds import (
     ArcForms,
+    DerivativeNoise,
     Expansion,
     Ridges,
     largest,
     ridge_forms,
 )
-from mfpde.terms import Attention
-from mfpde.terms.kernels import KernelSlopes
+from mfpde.terms import Attention, ZonalTerm
+from mfpde.terms.kernels import KernelBounds
 
 ROUNDING_SHARE = 1e-12
+COSINES = np.cos(np.linspace(0.0, np.pi, 513))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +79,8 @@ class AtomicField:
         """Constant T >= 0: third derivatives of F between kinks are within +-T."""
         mass = float(self.masses.sum())
         return self.external.bend + sum(
-            mass * a.amplitude * a.zonal_kernel.bounds.third
-            for a in self.equation.attentions
+            mass * term.amplitude * bounds_of(term).third
+            for term in self.equation.zonal_terms
         )
 
     @property
@@ -86,22 +91,40 @@ class AtomicField:
     @cached_property
     def rounding(self) -> float:
         """Bound of the rounding errors of values."""
-        total = self.external.rounding
-        for attention in self.equation.attentions:
-            share = float(len(self.masses))
-            if attention.beta > 0:
-                share = (share + 6) / attention.beta
-            strength = attention.amplitude * float(self.masses.sum())
-            total += 2 * ROUNDOFF * strength * (self.dimension + 7 + share)
+        total, mass = self.external.rounding, float(self.masses.sum())
+        for term in self.equation.zonal_terms:
+            errors = term.strength * (self.dimension + 7)
+            errors += largest_value(term) * (len(self.masses) + 6)
+            total += 2 * ROUNDOFF * mass * errors
         return total
+
+    @property
+    def mean_rounding(self) -> float:
+        """Bound of the rounding of a mean of F over the atoms, beside that of the values."""
+        size = self.external.size + float(self.masses.sum()) * sum(
+            map(largest_value, self.equation.zonal_terms)
+        )
+        return 2 * ROUNDOFF * (len(self.masses) + 2) * size
+
+    @cached_property
+    def noise(self) -> DerivativeNoise:
+        """Bounds of the rounding errors of gradients and Hessians."""
+        first, second = self.external.noise
+        scale, count = 2 * ROUNDOFF * float(self.masses.sum()), len(self.masses)
+        for term in self.equation.zonal_terms:
+            errors = (self.dimension + 2) * term.sharpness
+            errors += count + 3 * self.dimension + 16
+            first += scale * term.strength * errors
+            second += scale * term.strength * (1 + term.sharpness) * errors
+        return DerivativeNoise(first, second)
 
     def values(self, points: FloatArray) -> FloatArray:
         """Values (n,) of F at ``points`` (n, d)."""
         total = np.zeros(len(points))
         deficits = points @ self.points.T - 1
-        for attention in self.equation.attentions:
-            amplitude = attention.amplitude
-            matrix = attention.zonal_kernel.of_deficits(deficits, amplitude=amplitude)
+        for term in self.equation.zonal_terms:
+            amplitude = term.amplitude
+            matrix = term.zonal_kernel.of_deficits(deficits, amplitude=amplitude)
             total += matrix @ self.masses
         return total + self.external.values(points)
 
@@ -110,8 +133,8 @@ class AtomicField:
         """Bound of the size of fifth derivatives of F between kinks."""
         mass = float(self.masses.sum())
         return self.external.fifth + sum(
-            mass * a.amplitude * a.zonal_kernel.bounds.fifth
-            for a in self.equation.attentions
+            mass * term.amplitude * bounds_of(term).fifth
+            for term in self.equation.zonal_terms
         )
 
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
@@ -122,18 +145,23 @@ class AtomicField:
         families += self.external.ridges(place)
         forms = ridge_forms(families, *place[:2])
         return Expansion(
-            values, forms.gradient, forms.hessian, forms.cubic, self._rest(forms, place)
+            values,
+            forms.gradient,
+            forms.hessian,
+            forms.cubic,
+            self._rest(forms, place),
+            self.noise,
         )
 
     def attraction(self, points: FloatArray) -> tuple[FloatArray, list[Ridges]]:
-        """A[mu] at ``points`` (n, d), and the atoms as ridges (``arc_forms.py``)."""
+        """A[mu] at ``points`` (n, d), and the atoms as ridges (``taylor_bounds.py``)."""
         values = np.zeros(len(points))
         families: list[Ridges] = []
-        cosines = points @ self.points.T
-        for attention in self.equation.attentions:
-            slopes = self._slopes(attention, cosines)
-            beta = attention.beta
-            values += cosines @ self.masses if beta == 0 else slopes[0].sum(1) / beta
+        deficits = points @ self.points.T - 1
+        for term in self.equation.zonal_terms:
+            weights = term.amplitude * self.masses
+            slopes = bounds_of(term).slopes(deficits, weights)
+            values += self._mean_kernel(term, deficits, slopes[0])
             families.append((slopes, self.points))
         return values, families
 
@@ -147,26 +175,26 @@ class AtomicField:
         gradient = np.zeros(frames.shape[:2])
         hessian = np.zeros((count, *identity.shape))
         squares = self.points[:, :, np.newaxis] * self.points[:, np.newaxis, :]
-        powers = np.column_stack(
-            [np.ones(len(self.points)), self.points, squares.reshape(-1, d * d)]
-        )
-        for attention in self.equation.attentions:
-            beta = attention.beta
-            pulls = attention.zonal_kernel.weight(points @ self.points.T - 1)
-            strengths = attention.amplitude * self.masses
-            sums = pulls @ (strengths[:, np.newaxis] * powers)
-            first = sums[:, 1 : d + 1]
+        deficits = points @ self.points.T - 1
+        for term in self.equation.zonal_terms:
+            pulls = term.zonal_kernel.pulls(deficits, term.amplitude * self.masses)
+            first = pulls.first @ self.points
             radial = np.einsum("ni,ni->n", points, first)
-            values += radial if beta == 0 else sums[:, 0] / beta
+            values += self._mean_kernel(term, deficits, pulls.first)
             gradient += np.einsum("nai,ni->na", frames, first)
-            second = beta * sums[:, d + 1 :].reshape(count, d, d)
+            second = (pulls.second @ squares.reshape(-1, d * d)).reshape(count, d, d)
             hessian += frames @ second @ np.swapaxes(frames, 1, 2)
             hessian -= radial[:, np.newaxis, np.newaxis] * identity
         return values, gradient, hessian
 
-    def _slopes(self, attention: Attention, cosines: FloatArray) -> KernelSlopes:
-        weights = attention.amplitude * self.masses
-        return attention.zonal_kernel.bounds.slopes(cosines - 1, weights)
+    def _mean_kernel(
+        self, term: ZonalTerm, deficits: FloatArray, slopes: FloatArray
+    ) -> FloatArray:
+        """Sums (n,) over the atoms of W, of which ``slopes`` (n, m) are the weighted W'."""
+        if isinstance(term, Attention) and term.beta > 0:
+            return np.asarray(slopes.sum(axis=1) / term.beta)
+        values = term.zonal_kernel.of_deficits(deficits, amplitude=term.amplitude)
+        return values @ self.masses
 
     def _rest(self, forms: ArcForms, place: Ball) -> FloatArray | None:
         """The terms beyond the cubic form, as a bound (n,) of third derivatives.
@@ -228,23 +256,36 @@ class BandLimitedField:
         Recurrences of length ``degree`` and transforms of the cells: 16 (degree + 1) +
         8 log2(cells) units, relative to the mass.
         """
-        total = self.external.rounding
-        cells = float(np.prod(self.geometry.shape))
-        for attention in self.equation.attentions:
-            strength = attention.amplitude * self.mass
-            if attention.beta > 0:
-                strength /= attention.beta
-            errors = 2 * ROUNDOFF * (16 * (self.degree + 1) + 8 * np.log2(cells))
-            total += strength * (errors + kernel_tail(attention, self))
+        total, size = self.external.rounding, 4 * self.degree + 64
+        for term in self.equation.zonal_terms:
+            tail = kernel_tail(term, self.dimension, self.degree, size=size)
+            total += self.mass * (self._roundings * largest_value(term) + tail)
         return total
+
+    @property
+    def _roundings(self) -> float:
+        return 2 * ROUNDOFF * (16 * (self.degree + 1) + 8 * self._log_cells)
+
+    @property
+    def _log_cells(self) -> float:
+        return float(np.log2(np.prod(self.geometry.shape)))
+
+    @property
+    def mean_rounding(self) -> float:
+        """Bound of the rounding of a mean of F over the cells, beside that of the values."""
+        size = self.external.size + self.mass * sum(
+            map(largest_value, self.equation.zonal_terms)
+        )
+        # The sum over the cells is pairwise.
+        return 2 * ROUNDOFF * (self._log_cells + 26) * size
 
     def field(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """A[mu] (n,) and its gradient (n, d) at ``points``."""
         degrees = self.geometry.degrees(self.degree)
         symbol = np.zeros(self.degree + 1)
-        for attention in self.equation.attentions:
-            spectrum = attention.interaction_spectrum(self.dimension, self.degree)
-            symbol += attention.amplitude * spectrum
+        for term in self.equation.zonal_terms:
+            spectrum = term.interaction_spectrum(self.dimension, self.degree)
+            symbol += term.amplitude * spectrum
         return self.geometry.field_at(symbol[degrees] * self.moments, points)
 
     def values(self, points: FloatArray) -> FloatArray:
@@ -258,7 +299,16 @@ class BandLimitedField:
         values, slopes = self.field(points)
         gradient = np.einsum("nai,ni->na", frames, slopes)
         gradient += self.external.forms((points, frames, radii)).gradient
-        return Expansion(values + self.external.values(points), gradient, None)
+        pull = self.mass * sum(term.strength for term in self.equation.zonal_terms)
+        noise = (
+            self.external.noise.gradient + (self.degree + 1) * self._roundings * pull
+        )
+        return Expansion(
+            values + self.external.values(points),
+            gradient,
+            None,
+            noise=DerivativeNoise(noise, 0.0),
+        )
 
 
 def kernel_width(equation: MeanFieldEquation) -> float:
@@ -266,11 +316,27 @@ def kernel_width(equation: MeanFieldEquation) -> float:
     return float(1 / np.sqrt(max(1.0, equation.sharpness)))
 
 
-def kernel_tail(attention: Attention, field: BandLimitedField) -> float:
-    """Bound of the part of K beyond the field's degree: the sum of D_l lambda_l over it."""
-    size = 4 * field.degree + 64
-    return attention.zonal_kernel.tail(field.dimension, field.degree, size=size)
+def kernel_tail(term: ZonalTerm, dimension: int, degree: int, *, size: int) -> float:
+    """Bound of the part of a term's kernel beyond ``degree``."""
+    return term.amplitude * term.zonal_kernel.tail(dimension, degree, size=size)
+
+
+def largest_value(term: ZonalTerm) -> float:
+    """The largest |W| of a term: 1 / beta for the shifted exponential kernel."""
+    return term.amplitude * float(np.abs(term.zonal_kernel.value(COSINES)).max())
+
+
+def bounds_of(term: ZonalTerm) -> KernelBounds:
+    """Bounds of the kernel's derivatives; ``ValueError`` if it gives none."""
+    if term.bounds is None:
+        raise ValueError(
+            f"kernel = {term.kernel_name}: a certificate needs ``bounds`` of its derivatives "
+            "along great arcs (mfpde.terms.kernels.KernelBounds), and it gives none"
+        )
+    return term.bounds
 
 
 def _strength(equation: MeanFieldEquation, mass: float) -> float:
-    return float(mass * sum(a.amplitude for a in equation.attentions))
+    """Bound L of the fall of second derivatives of A[mu] below 0."""
+    bounds = [t.amplitude * bounds_of(t).curvature for t in equation.zonal_terms]
+    return float(mass * sum(bounds))

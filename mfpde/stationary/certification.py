@@ -1,13 +1,14 @@
-r"""A rigorous bound of how far a measure's energy is above the smallest one possible.
+r"""A certified bound of how far a measure's energy is above the smallest one possible.
 
 E[mu] = (1/2 beta) iint K dmu dmu + int V dmu is convex in mu (all eigenvalues of K are
-positive), so that for every nu of the same mass m
+positive; those of another kernel are checked), so that for every nu of the same mass m
 
     E[nu] >= E[mu] + int F d(nu - mu) >= E[mu] - gap,   gap = int F dmu - m min F,
 
 with F = A[mu] + V.  min F is bounded below over the whole sphere: ``branch_and_bound.py``
-and, for nearly constant F, ``flat_field.py``; rounding is bounded a priori and added
-(``bounded_fields.py``).
+and, for nearly constant F, ``meridian_field.py``.  Rounding of values, gradients, Hessians and
+energies is bounded a priori, to first order in the unit roundoff, and added
+(``bounded_fields.py``); there is no interval arithmetic.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ from mfpde.stationary.bounded_fields import AtomicField, BandLimitedField
 from mfpde.stationary.branch_and_bound import Floor, floor_of
 from mfpde.stationary.external_bounds import activation_bounds
 from mfpde.stationary.meridian_field import MeridianField, flat_floor
-from mfpde.terms import PointMasses
+from mfpde.terms import Attention, PointMasses
 
 TOLERANCE = 1e-12
+NO_EIGENVALUE = 1e-13
+"""Eigenvalues this small, in units of the largest, have no sign."""
 AnyField = AtomicField | BandLimitedField | MeridianField
 SLACK_SHARE = 0.2
 LARGEST_DIMENSION = 4
@@ -43,14 +46,16 @@ class Certificate(Printed):
         E[mu].
     gap
         E[mu] - E* is at most this, E* the minimum over all measures of the same mass;
-        rounding included.
+        rounding is bounded a priori, to first order, and included.
     lower_bound
-        E* is at least this: energy - gap.
+        E* is at least this: energy - gap - energy_rounding.
     mean_field, floor, smallest, point
         int F dmu / m, the lower bound of F, the smallest value of F that was met, and
         where.
     rounding
         What rounding may have changed in a value of F: twice it, times the mass, is in gap.
+    energy_rounding
+        What rounding may have changed in the energy.
     evaluations
         Cells that the search looked at.
     is_tight
@@ -65,13 +70,14 @@ class Certificate(Printed):
     smallest: float
     point: FloatArray
     rounding: float
+    energy_rounding: float
     evaluations: int
     is_tight: bool
 
     @property
     def lower_bound(self) -> float:
-        """Lower bound of the smallest energy: ``energy`` - ``gap``."""
-        return self.energy - self.gap
+        """Lower bound of the smallest energy: ``energy`` - ``gap`` - ``energy_rounding``."""
+        return self.energy - self.gap - self.energy_rounding
 
     def __str__(self) -> str:
         loose = "" if self.is_tight else " (the search ended early: it may be smaller)"
@@ -88,7 +94,7 @@ class Levels(NamedTuple):
 def certificate(
     equation: MeanFieldEquation, measure: AnyMeasure, *, tolerance: float = TOLERANCE
 ) -> Certificate:
-    """Bound E[mu] - E* rigorously, for any measure on S^1, S^2 (atoms: S^3 too).
+    """Bound E[mu] - E*, with a proof, for any measure on S^1, S^2 (atoms: S^3 too).
 
     A density stands for its cells' masses at their centres: its energy and its F are
     those of these point masses, evaluated as a band-limited field (exact but for the
@@ -98,8 +104,9 @@ def certificate(
     Parameters
     ----------
     equation
-        Descent with unnormalised attention, perceptrons with scalar weights and one of
-        the named activations, no diffusion.
+        Descent with unnormalised attention, or any kernel with ``bounds`` and no negative
+        eigenvalue, perceptrons with scalar weights and activations with bounds, no
+        diffusion.
     measure
         Density, atoms, or both.
     tolerance
@@ -110,11 +117,12 @@ def certificate(
     Raises
     ------
     ValueError
-        For ascent, softmax, diffusion, vector weights, a :class:`Potential` or a user's
-        activation (whose second derivatives are not bounded), no attention, a zonal grid
-        or a dimension above 4.
+        For ascent, softmax, diffusion, vector weights, a :class:`Potential`, a kernel or
+        an activation without bounds, a kernel with a negative eigenvalue (E is not convex
+        then), no attention, a zonal grid or a dimension above 4.
     """
     check_descent(equation, "certificate")
+    check_convex(equation, measure.dimension, "certificate")
     tolerance = real_number("tolerance", tolerance, above=0.0)
     field, energy, mean = _parts(equation, measure)
     return bounded_gap(field, Levels(energy, mean), tolerance * energy_scale(equation))
@@ -142,7 +150,7 @@ def _of_floor(field: AnyField, known: Levels, floor: Floor) -> Certificate:
     mass = (
         field.mass if isinstance(field, BandLimitedField) else float(field.masses.sum())
     )
-    gap = mass * (mean - floor.bound + 2 * field.rounding)
+    gap = mass * (mean - floor.bound + 2 * field.rounding + field.mean_rounding)
     return Certificate(
         energy=energy,
         gap=float(gap),
@@ -151,6 +159,7 @@ def _of_floor(field: AnyField, known: Levels, floor: Floor) -> Certificate:
         smallest=floor.smallest,
         point=floor.point,
         rounding=field.rounding,
+        energy_rounding=mass * (field.rounding + field.mean_rounding),
         evaluations=floor.evaluations,
         is_tight=floor.is_tight,
     )
@@ -161,20 +170,19 @@ def flat_gap(field: BandLimitedField, known: Levels, *, most: float) -> Certific
 
     The gap is inf if F is further than ``most`` from its mean anywhere.
     """
-    energy, mean = known
-    bound = flat_floor(field, mean, most=most)
-    gap = field.mass * (mean - bound + 2 * field.rounding)
-    point = np.eye(1, field.dimension)[0]
-    return Certificate(energy, gap, mean, bound, mean, point, field.rounding, 0, True)
+    bound = flat_floor(field, known.mean_field, most=most)
+    point = np.eye(1, field.dimension)
+    floor = Floor(bound, known.mean_field, point[0], True, 0, point[:0])
+    return _of_floor(field, known, floor)
 
 
 def energy_scale(equation: MeanFieldEquation) -> float:
     """Scale that energies are compared with.
 
-    The largest of 1, the kernels' amplitude, and a hundredth of sum |w_j| (|a_j| + |b_j|)^2,
-    where rounding of V alone comes near 1e-12.
+    The largest of 1, max |W'| of the kernels (e^beta if unshifted), and a hundredth of
+    sum |w_j| (|a_j| + |b_j|)^2, where rounding of V alone comes near 1e-12.
     """
-    amplitude = sum(a.amplitude for a in equation.attentions)
+    amplitude = sum(term.strength for term in equation.zonal_terms)
     strength = 0.0
     for layer in equation.perceptrons:
         reach = np.linalg.norm(layer.directions, axis=1) + np.abs(layer.biases)
@@ -196,6 +204,28 @@ def check_descent(equation: MeanFieldEquation, name: str) -> None:
     if reason:
         raise ValueError(f"{name} is for unnormalised descent; {reason}")
     check_bounded(equation, name)
+
+
+def check_convex(equation: MeanFieldEquation, dimension: int, name: str) -> None:
+    """Raise ``ValueError`` unless E is convex: no eigenvalue from degree 1 on is negative.
+
+    Those of attention are positive; those of other kernels are computed, to rounding.
+    """
+    terms = equation.zonal_terms
+    if all(isinstance(term, Attention) for term in terms):
+        return
+    degree = max(term.zonal_kernel.band_limit(dimension) for term in terms)
+    spectrum = sum(
+        (t.amplitude * t.interaction_spectrum(dimension, degree) for t in terms),
+        np.zeros(degree + 1),
+    )
+    lowest = 1 + int(np.argmin(spectrum[1:]))
+    if spectrum[lowest] < -NO_EIGENVALUE * np.abs(spectrum).max():
+        raise ValueError(
+            f"{name} needs a convex energy: the kernel's eigenvalue of degree {lowest} on "
+            f"S^{dimension - 1} is {spectrum[lowest]:.4g}, below 0, and a local minimum of E "
+            "need not be the global one; polish finds stationary atoms"
+        )
 
 
 def check_bounded(equation: MeanFieldEquation, name: str) -> None:

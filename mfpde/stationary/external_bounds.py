@@ -35,7 +35,13 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.stationary.taylor_bounds import ArcForms, Ridges, Slopes, ridge_forms
+from mfpde.stationary.taylor_bounds import (
+    ArcForms,
+    DerivativeNoise,
+    Ridges,
+    Slopes,
+    ridge_forms,
+)
 from mfpde.terms import Perceptron
 from mfpde.terms.activation import ActivationBounds
 from mfpde.terms.activations import ACTIVATIONS
@@ -164,6 +170,22 @@ class ExternalBounds:
     def fifth(self) -> float:
         """Bound of the size of fifth derivatives of V between kinks."""
         return sum(_fifth(term) for term in self.terms)
+
+    @cached_property
+    def noise(self) -> DerivativeNoise:
+        """Bounds of the rounding errors of gradients and Hessians of V."""
+        first = second = 0.0
+        for term in self.terms:
+            bounds, weights = activation_bounds(term), np.abs(term.weights)
+            lengths, middle, steepest = _sizes(term)
+            outputs, terms = middle + steepest * lengths, self.dimension + 16
+            errors = (self.dimension + 2) * lengths + np.abs(term.biases)
+            terms += len(lengths)
+            first += float(weights @ (lengths * (steepest * errors + terms * outputs)))
+            bent = (bounds.second * lengths + steepest) * errors
+            bent += terms * (steepest * lengths + outputs)
+            second += float(weights @ (lengths * bent))
+        return DerivativeNoise(2 * ROUNDOFF * first, 2 * ROUNDOFF * second)
 
     def values(self, points: FloatArray) -> FloatArray:
         """Values (n,) of V at ``points`` (n, d)."""

@@ -25,7 +25,7 @@ from scipy.special import ive
 
 from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import tangent_frames
-from mfpde.stationary.bounded_fields import AtomicField, BandLimitedField
+from mfpde.stationary.bounded_fields import AtomicField, BandLimitedField, kernel_tail
 from mfpde.stationary.external_bounds import polynomial_error
 from mfpde.stationary.taylor_bounds import Expansion
 
@@ -70,6 +70,11 @@ class MeridianField:
         """Rounding of the field, plus the ripple by which F may be lower off the meridian."""
         return self.field.rounding + self.ripple
 
+    @property
+    def mean_rounding(self) -> float:
+        """Bound of the rounding of a mean of F over the atoms."""
+        return self.field.mean_rounding
+
     @cached_property
     def _frame(self) -> FloatArray:
         across = tangent_frames(self.axis[np.newaxis])[0, 0]
@@ -97,6 +102,7 @@ class MeridianField:
             slope[:, np.newaxis],
             bend[:, np.newaxis, np.newaxis],
             *self._along(found, parts),
+            noise=found.noise,
         )
 
     @staticmethod
@@ -137,7 +143,7 @@ def flat_floor(
     """Lower bound of F from the largest distance between F and ``level``.
 
     The bound is -inf if V has kinks, for d above 3, or if F is further than ``most`` from
-    the level.
+    the level.  Rounding of the values is left to the caller, once.
     """
     found = _degree(field)
     if found is None or field.dimension > 3:
@@ -148,7 +154,8 @@ def flat_floor(
         return -np.inf
     distance = np.abs(field.values(_equispaced(field.dimension, degree)) - level).max()
     factor = np.cos(np.pi / OVERSAMPLING) ** -(field.dimension - 1)
-    return float(level - factor * (distance + rest) - rest)
+    rounding = (factor - 1) * field.rounding
+    return float(level - factor * (distance + rest) - rest - rounding)
 
 
 def _degree(field: BandLimitedField | AtomicField) -> tuple[int, float] | None:
@@ -165,15 +172,11 @@ def _kernel_rest(field: BandLimitedField | AtomicField, degree: int) -> list[flo
     mass = (
         field.mass if isinstance(field, BandLimitedField) else float(field.masses.sum())
     )
-    rests = []
-    for attention in field.equation.attentions:
-        if attention.beta == 0:
-            rests.append(0.0)
-            continue
-        size = 4 * LARGEST_DEGREE + 200
-        tail = attention.zonal_kernel.tail(field.dimension, degree, size=size)
-        rests.append(mass * attention.amplitude * tail / attention.beta)
-    return rests
+    size = 4 * LARGEST_DEGREE + 200
+    return [
+        mass * kernel_tail(term, field.dimension, degree, size=size)
+        for term in field.equation.zonal_terms
+    ]
 
 
 def _equispaced(dimension: int, degree: int) -> FloatArray:

@@ -30,6 +30,7 @@ from mfpde.stationary.certification import (
     TOLERANCE,
     Certificate,
     Levels,
+    check_convex,
     check_descent,
     energy_scale,
     flat_gap,
@@ -43,6 +44,7 @@ from mfpde.stationary.ring_minimizer import (
     ring_minimum,
 )
 from mfpde.stationary.sliding import LARGEST_CONDITION
+from mfpde.terms import Attention
 
 LARGEST_REMAINDER = 1e-9
 CHECKED_DEGREE = 80
@@ -60,9 +62,9 @@ def smooth_candidate(equation: MeanFieldEquation, geometry: Geometry) -> Density
     degree = grid.degree
     degrees = geometry.degrees(degree)
     kappa = np.zeros(degree + 1)
-    for attention in equation.attentions:
-        spectrum = attention.interaction_spectrum(geometry.dimension, degree)
-        kappa += attention.amplitude * spectrum
+    for term in equation.zonal_terms:
+        spectrum = term.interaction_spectrum(geometry.dimension, degree)
+        kappa += term.amplitude * spectrum
     shares = geometry.areas / geometry.areas.sum()
     moments = geometry.moments(grid.external_potential * shares, degree)
     # Rounding errors of V must not be divided by small eigenvalues.
@@ -213,8 +215,9 @@ def minimize(
 
     Three candidates are tried in turn: a smooth density on ``geometry`` (if V has no kinks),
     rings around the common axis of the neurons (on S^2), and atoms.  The first whose gap is at
-    most the tolerance is returned, else the one with the smallest gap; ``gap`` is rigorous in
-    either case.  The state that a descent run ends in need not be the minimiser.
+    most the tolerance is returned, else the one with the smallest gap; ``gap`` holds in
+    either case, rounding bounded a priori.  The state that a descent run ends in need not be
+    the minimiser.  Follow it along beta by one call for each value: masses move too.
 
     Parameters
     ----------
@@ -238,6 +241,7 @@ def minimize(
         raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
     for term in equation.externals:
         term.check_dimension(geometry.dimension)
+    check_convex(equation, geometry.dimension, "minimize")
     tolerance = real_number("tolerance", tolerance, above=0.0) * energy_scale(equation)
     found = []
     for attempt in (_smooth, _ringed, _atomic):
@@ -263,7 +267,9 @@ def _smooth(
 def _ringed(
     equation: MeanFieldEquation, geometry: Circle | Sphere, tolerance: float
 ) -> Minimum | None:
-    axis = common_axis(equation) if geometry.dimension == 3 else None
+    # The averages of rings are known for attention alone.
+    is_attention = all(isinstance(t, Attention) for t in equation.interactions)
+    axis = common_axis(equation) if geometry.dimension == 3 and is_attention else None
     if axis is None:
         return None
     rings, end = ring_minimum(equation, axis, tolerance)

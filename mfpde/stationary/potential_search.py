@@ -202,7 +202,12 @@ class _Downward:
 
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
         forms = self.external.forms((points, tangent_frames(points), radii))
-        return Expansion(self.values(points), forms.gradient, forms.hessian)
+        return Expansion(
+            self.values(points),
+            forms.gradient,
+            forms.hessian,
+            noise=self.external.noise,
+        )
 
 
 def search_maximum(

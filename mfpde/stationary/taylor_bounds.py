@@ -39,6 +39,7 @@ nowhere larger than the sum of its harmonics' sizes.  On S^1 there is only one d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,6 +51,8 @@ Slopes = tuple[FloatArray, FloatArray, FloatArray, FloatArray] | KernelSlopes
 """g1, g2, g3, g4 of each ridge at each point, (n, m)."""
 Ridges = tuple[Slopes, FloatArray]
 """Slopes, and the vectors a_j (m, d)."""
+ROUNDED_UP = 1 + 1e-12
+"""Factor of a fall that its own few operations stay below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +178,16 @@ def _sphere_sums(
     return result
 
 
+class DerivativeNoise(NamedTuple):
+    """Bounds of the rounding errors of a gradient's length and of a Hessian's norm."""
+
+    gradient: float
+    hessian: float
+
+
+NO_NOISE = DerivativeNoise(0.0, 0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Expansion:
     """Expansions of a field around points, for the bounds.
@@ -182,8 +195,8 @@ class Expansion:
     ``values`` (n,), ``gradient`` (n, d - 1) and ``hessian`` (n, d - 1, d - 1) are in one frame;
     the field's Hessian is nowhere below this one, up to third derivatives times the distance.
     ``hessian`` is None if only ``curvature`` is known.  ``cubic`` holds the harmonics (n, h) of
-    the third derivatives (``arc_forms.py``), which stay within ``rest`` (n,) of these; both are
-    None if only the field's bend is known.
+    the third derivatives, which stay within ``rest`` (n,) of these; both are None if only the
+    field's bend is known.  ``noise`` bounds rounding errors, in favour of a larger fall.
     """
 
     values: FloatArray
@@ -191,6 +204,7 @@ class Expansion:
     hessian: FloatArray | None
     cubic: ComplexArray | FloatArray | None = None
     rest: FloatArray | None = None
+    noise: DerivativeNoise = NO_NOISE
 
 
 def axes_of(hessian: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -222,12 +236,14 @@ def largest_fall(
     ``curvature`` and ``bend`` are the field's L and T, the bounds of second and third
     derivatives.
     """
-    slopes = np.linalg.norm(found.gradient, axis=1)
+    slopes = np.linalg.norm(found.gradient, axis=1) + found.noise.gradient
     fall = slopes * radii + curvature * radii**2 / 2
     if found.hessian is None:
-        return np.asarray(fall)
+        return np.asarray(fall * ROUNDED_UP)
     sizes, vectors = axes_of(found.hessian)
-    along = np.einsum("nab,na->nb", vectors, found.gradient)
+    sizes = sizes - found.noise.hessian
+    along = np.abs(np.einsum("nab,na->nb", vectors, found.gradient))
+    along += found.noise.gradient
     bends = np.full(len(radii), bend)
     if found.cubic is not None and found.rest is not None:
         bends = np.minimum(bends, largest(found.cubic) + found.rest)
@@ -236,7 +252,7 @@ def largest_fall(
     if sizes.shape[1] == 2 and found.cubic is not None:
         valley = _valley_fall(found, radii, sizes=sizes, vectors=vectors, along=along)
         fall = np.minimum(fall, valley)
-    return np.asarray(fall)
+    return np.asarray(fall * ROUNDED_UP)
 
 
 def _box_fall(slopes: FloatArray, sizes: FloatArray, reach: FloatArray) -> FloatArray:

@@ -199,11 +199,11 @@ class Exponential(Kernel):
         return band_limit(self.beta, dimension, tolerance)
 
     def tail(self, dimension: int, degree: int, *, size: int) -> float:
-        """The sum of D_l lambda_l over ``degree`` < l <= ``size``; 0 at beta = 0."""
+        """The part of W beyond ``degree``, up to ``size``; 0 at beta = 0."""
         if self.beta == 0:
             return 0.0
         counted = counted_eigenvalues(self.beta, dimension, size)
-        return float(counted[degree + 1 :].sum())
+        return float(counted[degree + 1 :].sum() / self.beta)
 
     def scaled_sums(self, points: FloatArray, atoms: PointMasses) -> ScaledSums:
         """Sums over ``atoms`` of K at ``points`` (n, d), the largest exponents taken out.

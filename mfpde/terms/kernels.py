@@ -72,6 +72,9 @@ class KernelSlopes(NamedTuple):
 class KernelBounds(ABC):
     """Derivatives of a kernel and their bounds along great arcs, as certificates need them.
 
+    They are taken on trust.  An energy whose minimum is certified is convex: the kernel's
+    eigenvalues from degree 1 on must not be negative, which is checked.
+
     With u = gamma.y along a great arc gamma, u'' = -u and |u'| <= sqrt(1 - u^2).
     """
 
@@ -177,6 +180,17 @@ class Kernel(ABC):
         sizes = np.abs(_counted(self, dimension).coefficients)
         above = np.nonzero(sizes > tolerance * sizes.max())[0]
         return max(1, int(above[-1])) if len(above) else 1
+
+    def of_deficits(
+        self, deficits: FloatArray, *, amplitude: float = 1.0
+    ) -> FloatArray:
+        """W, times ``amplitude``, at u = 1 + ``deficits``."""
+        return amplitude * self.value(np.clip(1.0 + deficits, -1.0, 1.0))
+
+    def tail(self, dimension: int, degree: int, *, size: int) -> float:
+        """Bound of the part of W beyond ``degree``: its series' sizes there, up to ``size``."""
+        sizes = np.abs(self.spectrum(dimension, size, counted=True))
+        return float(sizes[degree + 1 :].sum() + ROUNDING * sizes.sum())
 
     def pulls(self, deficits: FloatArray, weights: FloatArray) -> KernelPulls:
         """Derivatives W' and W'' at u = 1 + ``deficits``, times ``weights``."""

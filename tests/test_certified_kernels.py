@@ -1,0 +1,180 @@
+"""Certificates of kernels of one's own that bring bounds, and what rounding adds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pytest
+from numpy.polynomial import Polynomial as Series
+
+import mfpde
+from mfpde.arrays import FloatArray
+from mfpde.terms.kernels import Kernel, KernelBounds, KernelSlopes
+
+
+@dataclass(frozen=True)
+class Twin(Kernel):
+    """The shifted exponential, as a user would write it."""
+
+    beta: float
+
+    def value(self, cosines: FloatArray) -> FloatArray:
+        return np.exp(self.beta * (cosines - 1)) / self.beta
+
+    def slope(self, cosines: FloatArray) -> FloatArray:
+        return np.exp(self.beta * (cosines - 1))
+
+    @property
+    def bounds(self) -> KernelBounds:
+        return mfpde.Exponential(self.beta).bounds
+
+
+@dataclass(frozen=True)
+class SeriesBounds(KernelBounds):
+    """Bounds of a polynomial along great arcs, over a mesh of u and s = u', 2 % wider."""
+
+    series: Series
+
+    @cached_property
+    def _mesh(self) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
+        angle, share = np.meshgrid(np.linspace(0, np.pi, 801), np.linspace(0, 1, 201))
+        u, s = np.cos(angle), share * np.sin(angle)
+        return u, s, [self.series.deriv(k)(u) for k in range(1, 6)]
+
+    @property
+    def curvature(self) -> float:
+        u, s, (w1, w2, *_) = self._mesh
+        return 1.02 * max(0.0, -float((w2 * s**2 - w1 * u).min()))
+
+    @property
+    def third(self) -> float:
+        u, s, (w1, w2, w3, *_) = self._mesh
+        return 1.02 * float(np.abs(w3 * s**3 - 3 * w2 * s * u - w1 * s).max())
+
+    @property
+    def fifth(self) -> float:
+        u, s, (w1, w2, w3, w4, w5) = self._mesh
+        found = w5 * s**5 - 10 * w4 * s**3 * u - 10 * w3 * s**3 + 15 * w3 * s * u**2
+        return 1.02 * float(np.abs(found + 15 * w2 * s * u + w1 * s).max())
+
+    def slopes(self, deficits: FloatArray, weights: FloatArray) -> KernelSlopes:
+        u = 1 + deficits
+        return KernelSlopes(*(weights * self.series.deriv(k)(u) for k in range(1, 5)))
+
+
+@dataclass(frozen=True)
+class Power(Kernel):
+    """W(u) = sum_k c_k u^k."""
+
+    coefficients: tuple[float, ...]
+
+    @property
+    def series(self) -> Series:
+        return Series(self.coefficients)
+
+    def value(self, cosines: FloatArray) -> FloatArray:
+        return self.series(cosines)
+
+    def slope(self, cosines: FloatArray) -> FloatArray:
+        return self.series.deriv()(cosines)
+
+    @property
+    def bounds(self) -> KernelBounds:
+        return SeriesBounds(self.series)
+
+
+def descent(kernel: Kernel, perceptron: mfpde.Perceptron) -> mfpde.MeanFieldEquation:
+    return mfpde.MeanFieldEquation(
+        mfpde.Interaction(kernel), perceptron, direction="descent"
+    )
+
+
+GRIDS = [mfpde.Circle(256), mfpde.Sphere(48)]
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.parametrize("beta", [1.0, 20.0])
+def test_an_own_exponential_has_the_minimum_of_attention(beta, grid):
+    perceptron = mfpde.Perceptron.random(4, grid.dimension, seed=1)
+    attention = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta), perceptron, direction="descent"
+    )
+    known, own = (
+        mfpde.minimize(equation, grid)
+        for equation in (attention, descent(Twin(beta), perceptron))
+    )
+    assert own.energy == pytest.approx(known.energy, abs=2e-13)
+    assert own.gap == pytest.approx(known.gap, abs=1e-13)
+    assert own.kind == known.kind
+    # Of a density, and of few atoms, too.
+    for measure in (
+        mfpde.perturbed_uniform(grid, 0.5),
+        mfpde.quantized(mfpde.uniform(grid), 5),
+    ):
+        gaps = [
+            mfpde.certificate(equation, measure).gap
+            for equation in (attention, descent(Twin(beta), perceptron))
+        ]
+        assert gaps[0] == pytest.approx(gaps[1], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("coefficients", [(0, 1), (0, 0.5, 1), (0.2, 0.3, 0, 1, 0.5)])
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+def test_a_polynomial_of_positive_coefficients_is_minimised(coefficients, grid):
+    """No measure drawn at random has less energy, and F is nowhere below its mean."""
+    generator = np.random.default_rng(len(coefficients))
+    dimension = grid.dimension
+    perceptron = mfpde.Perceptron.random(3, dimension, seed=2, activation="gelu")
+    equation = descent(Power(coefficients), perceptron)
+    found = mfpde.minimize(equation, grid)
+    assert 0 <= found.gap < 1e-9
+    points = generator.standard_normal((20_000, dimension))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    field = equation.first_variation(found.measure, points)
+    assert field.min() >= found.certificate.floor
+    for start in range(0, 400, 4):
+        rival = mfpde.Atoms(points[start : start + 4], generator.dirichlet(np.ones(4)))
+        assert equation.energy(rival) >= found.lower_bound
+
+
+def test_a_kernel_with_a_negative_eigenvalue_has_no_certificate():
+    perceptron = mfpde.Perceptron([[1.0, 0.0]], [0.3])
+    equation = descent(Power((0.0, 1.0, -0.5)), perceptron)
+    with pytest.raises(ValueError, match=r"eigenvalue of degree 2 on S\^1 is -0\.125"):
+        mfpde.minimize(equation, GRIDS[0])
+    with pytest.raises(ValueError, match="needs a convex energy"):
+        mfpde.certificate(equation, mfpde.uniform(GRIDS[0]))
+
+
+def test_a_kernel_without_bounds_is_refused():
+    kernel = mfpde.ZonalKernel(np.sin, np.cos)
+    equation = descent(kernel, mfpde.Perceptron([[1.0, 0.0]], [0.3]))
+    with pytest.raises(ValueError, match="needs bounds of the kernel's derivatives"):
+        mfpde.minimize(equation, GRIDS[0])
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e4])
+def test_lower_bounds_are_below_energies_in_long_double(weight):
+    """The bound leaves room for what rounding does to the energy itself."""
+    generator = np.random.default_rng(3)
+    for _ in range(10):
+        beta = float(generator.uniform(1, 60))
+        perceptron = mfpde.Perceptron(
+            generator.standard_normal((5, 2)), weight * generator.standard_normal(5)
+        )
+        equation = mfpde.MeanFieldEquation(
+            mfpde.Attention(beta), perceptron, direction="descent"
+        )
+        found = mfpde.minimize(equation, GRIDS[0])
+        points = found.measure.points.astype(np.longdouble)
+        masses = found.measure.masses.astype(np.longdouble)
+        directions = perceptron.directions.astype(np.longdouble)
+        kernel = np.exp(beta * (points @ points.T - 1)) / np.longdouble(beta)
+        outputs = np.maximum(points @ directions.T, 0) ** 2 / 2
+        exact = masses @ kernel @ masses / 2 + masses @ outputs @ perceptron.weights
+        room = found.certificate.energy_rounding
+        assert abs(exact - found.energy) <= room
+        assert found.lower_bound == found.energy - found.gap - room
+        assert exact >= found.lower_bound
