@@ -22,7 +22,7 @@ from mfpde.tracking.flow import AtRest as Resting
 from mfpde.tracking.flow import FlowBetween, attractors_of
 from mfpde.tracking.matching import matched, pairs_of
 from mfpde.tracking.open_paths import Sighting
-from mfpde.tracking.track import SeenAtoms, in_order
+from mfpde.tracking.paths import SeenAtoms, in_order
 from mfpde.tracking.tree import Tree
 from validation.circle_cases import density_of, wrapped
 

@@ -24,7 +24,7 @@ from mfpde.plotting.projections import Projection
 from mfpde.plotting.style import ATOM, LANDSCAPE
 from mfpde.runs.run import Run
 from mfpde.tracking import Junction, Path, Track
-from mfpde.tracking.track import joined
+from mfpde.tracking.paths import joined
 
 MARKS = {"birth": "o", "merge": "D", "fission": "s", "death": "X"}
 THINNEST, WIDTH_PER_MASS = 0.9, 2.4

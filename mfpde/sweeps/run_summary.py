@@ -12,7 +12,7 @@ from mfpde.detection.report import ConcentrationReport
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Atoms, as_measure
 from mfpde.runs.run import Run
-from mfpde.tracking.track import Junction
+from mfpde.tracking.paths import Junction
 
 COUNTED = ("steps", "rejected", "evaluations", "wall_seconds")
 """The statistics of a run that are kept."""

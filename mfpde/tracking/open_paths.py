@@ -16,7 +16,7 @@ from mfpde.geometry.arcs import angles_between
 from mfpde.measures.events import Event
 from mfpde.tracking.flow import MotionBetween
 from mfpde.tracking.matching import MassesOfSaves, assigned, pairs_of
-from mfpde.tracking.track import Junction, joined
+from mfpde.tracking.paths import Junction, joined
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,8 @@ from mfpde.tracking.flow import (
     TimeSpan,
 )
 from mfpde.tracking.open_paths import Sighting
-from mfpde.tracking.track import Junction, SeenAtoms, Track, in_order
+from mfpde.tracking.paths import Junction, SeenAtoms, in_order
+from mfpde.tracking.track import Track
 from mfpde.tracking.tree import Concentration, Tree, TreeMemory
 
 FOLLOWED = ("atom", "forming", "unresolved")

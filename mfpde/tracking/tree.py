@@ -29,7 +29,7 @@ from mfpde.tracking.open_paths import (
     SolverEvents,
     identities_of,
 )
-from mfpde.tracking.track import Junction
+from mfpde.tracking.paths import Junction
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from mfpde.arrays import FloatArray
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
 from mfpde.runs.run import Run
 from mfpde.tracking import Junction, Path, Track
-from mfpde.tracking.track import joined
+from mfpde.tracking.paths import joined
 from mfpde.viewer.frames import Frames, density_part, frames_of
 from mfpde.viewer.grids import grid_view
 from mfpde.viewer.landscape import landscapes_of
