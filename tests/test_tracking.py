@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
@@ -629,3 +630,172 @@ def test_what_cannot_be_followed_is_named(circle_run) -> None:
         mfpde.solve(run.equation, run.states[0], t_end=1.0, track=True)
     with pytest.raises(ValueError, match="states has 0 entries"):
         Tracker.resumed(Concentration(), run.equation, track=run.track, states=[])
+
+
+# --- what the living hold ------------------------------------------------------------
+
+
+def random_layers(dimension: int, seed: int, *, strength: float = 1.0) -> mfpde.Layers:
+    """Twelve layers of attention and 8 random GeLU neurons."""
+
+    def sampler(rng: np.random.Generator, index: int) -> mfpde.MeanFieldEquation:
+        directions = unit(rng.standard_normal((8, dimension)))
+        weights = strength * rng.standard_normal(8)
+        return mfpde.MeanFieldEquation(
+            mfpde.Attention(rng.uniform(1, 8), normalized=True),
+            mfpde.Perceptron(directions, weights, activation="gelu"),
+            direction="ascent",
+        )
+
+    return mfpde.Layers.random(sampler, count=12, duration=1.0, seed=seed)
+
+
+def rough_layers(dimension: int, seed: int) -> mfpde.Layers:
+    """Twelve layers as a network of random matrices has them: not a gradient flow."""
+
+    def sampler(rng: np.random.Generator, index: int) -> mfpde.MeanFieldEquation:
+        def matrix() -> np.ndarray:
+            return rng.standard_normal((dimension, dimension)) / np.sqrt(dimension)
+
+        heads = [
+            mfpde.Attention(
+                rng.uniform(1, 4), normalized=True, bilinear=matrix(), value=matrix()
+            )
+            for _ in range(2)
+        ]
+        return mfpde.MeanFieldEquation(
+            *heads,
+            mfpde.Perceptron(
+                unit(rng.standard_normal((16, dimension))),
+                rng.standard_normal((16, dimension)) / 2,
+                activation="gelu",
+                biases=rng.standard_normal(16),
+            ),
+            direction="ascent",
+        )
+
+    return mfpde.Layers.random(sampler, count=12, duration=1.0, seed=seed)
+
+
+def attention_and_neurons(dimension: int) -> mfpde.MeanFieldEquation:
+    directions = unit(np.array([[1.0, 0.2, 0], [0.6, 0.8, 0.1], [-0.3, 0.9, -0.7]]))
+    return mfpde.MeanFieldEquation(
+        mfpde.Attention(5.0),
+        mfpde.Perceptron(unit(directions[:, :dimension]), [0.8, -0.5, 0.6]),
+        direction="descent",
+    )
+
+
+ASCENT = mfpde.MeanFieldEquation(
+    mfpde.Attention(16.0, normalized=True), direction="ascent"
+)
+CIRCLE, FINE, SPHERE = mfpde.Circle(256), mfpde.Circle(512), mfpde.Sphere(32)
+RUNS = {
+    "layers": (random_layers(2, 0), CIRCLE, 12.0, 0.5, "grid"),
+    "layers, few saves": (random_layers(2, 3), CIRCLE, 12.0, 1.5, "grid"),
+    "layers, strong": (
+        random_layers(2, 9, strength=3.0),
+        CIRCLE,
+        12.0,
+        0.25,
+        "grid",
+    ),
+    "layers, exact": (random_layers(2, 5), FINE, 12.0, 1.0, "exact"),
+    "rough layers 1": (rough_layers(2, 1), CIRCLE, 12.0, 0.5, "grid"),
+    "rough layers 4": (rough_layers(2, 4), CIRCLE, 12.0, 0.5, "grid"),
+    "sphere, layers": (random_layers(3, 0), SPHERE, 12.0, 1.0, "grid"),
+    "sphere, layers, exact": (random_layers(3, 5), SPHERE, 6.0, 1.0, "exact"),
+    "ascent": (ASCENT, CIRCLE, 40.0, 1.0, "grid"),
+    "ascent, exact": (ASCENT, FINE, 200.0, 20.0, "exact"),
+    "descent": (attention_and_neurons(2), CIRCLE, 20.0, 1.0, "grid"),
+    "sphere, descent": (attention_and_neurons(3), SPHERE, 8.0, 1.0, "exact"),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_living_atoms_hold_no_more_than_the_whole_and_are_counted_once(name) -> None:
+    dynamics, geometry, end, every, atoms = RUNS[name]
+    run = mfpde.solve(
+        dynamics,
+        mfpde.perturbed_uniform(geometry, 0.3, seed=0),
+        t_end=end,
+        save_every=every,
+        atoms=atoms,
+        track=Concentration(),
+    )
+    track = run.track
+    assert track.paths
+    events = [junction.event.time for junction in track.junctions]
+    times = np.unique([*np.linspace(0, end, 3001), *track.times, *events])
+    held = np.zeros(len(times))
+    living = np.zeros(len(times), dtype=int)
+    for path in track.paths.values():
+        is_open = path.end is None and path.ends == track.times[-1]
+        is_alive = (times >= path.begins) & ((times < path.ends) | is_open)
+        held += is_alive * np.interp(times, path.times, path.masses)
+        living += is_alive
+    assert held.max() <= 1 + 1e-9
+    np.testing.assert_array_equal(living, track.counts_at(times))
+    np.testing.assert_array_equal(track.counts, track.counts_at(track.times))
+
+    (line,) = [
+        artist
+        for artist in mfpde.plot_cluster_counts(run).figure.axes[0].lines
+        if artist.get_gid() == "counts"
+    ]
+    shown = np.searchsorted(line.get_xdata(), times, side="right") - 1
+    np.testing.assert_array_equal(line.get_ydata()[shown], living)
+    said = re.search(r"(\d+) at t = [\d.]+, (\d+) at t = [\d.]+;", str(track))
+    assert [int(number) for number in said.groups()] == track.counts[[0, -1]].tolist()
+
+
+def test_an_atom_for_which_no_room_is_left_has_ended() -> None:
+    """All mass is in another place: what is seen later is not the atom that was lost."""
+    two = Sighting(
+        placed(np.array([0.0, 2.0]), 2), np.array([0.6, 0.4]), np.zeros(2, bool)
+    )
+    one = Sighting(placed(np.array([0.0]), 2), np.array([1.0]), np.zeros(1, bool))
+    track = grown(np.arange(4.0), [two, one, one, two], [])
+    assert track.atoms_at(3).identities.tolist() == [1, 3]
+    assert [event.kind for event in track.events] == ["death", "birth"]
+    np.testing.assert_array_equal(track.counts, [2, 1, 1, 2])
+
+
+def test_an_atom_unseen_in_a_crowd_has_the_mass_that_is_left() -> None:
+    two = Sighting(
+        placed(np.array([0.0, 2.0]), 2), np.array([0.6, 0.4]), np.zeros(2, bool)
+    )
+    one = Sighting(placed(np.array([0.0]), 2), np.array([0.7]), np.zeros(1, bool))
+    track = grown(np.arange(4.0), [two, one, one, two], [])
+    assert track.events == ()
+    np.testing.assert_array_equal(track.counts, [2, 2, 2, 2])
+    unseen = track.paths[2]
+    assert unseen.times.tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert unseen.masses == pytest.approx([0.4, 0.3, 0.3, 0.4])
+    assert unseen.is_seen.tolist() == [True, False, False, True]
+
+
+def test_what_splits_and_merges_loses_no_mass_between_two_saves() -> None:
+    """At the middle of the interval parents have what the children have."""
+    two = Sighting(
+        placed(np.array([0.0, 0.15]), 2), np.array([0.6, 0.35]), np.zeros(2, bool)
+    )
+    one = Sighting(placed(np.array([0.1]), 2), np.array([1.0]), np.zeros(1, bool))
+    track = grown(np.arange(2.0), [two, one], [])
+    assert [event.kind for event in track.events] == ["merge"]
+    first, second, whole = (track.paths[i] for i in (1, 2, 3))
+    assert whole.begins == first.ends == second.ends == 0.5
+    assert whole.masses == pytest.approx([0.975, 1.0])
+    assert first.masses[-1] + second.masses[-1] == pytest.approx(0.975)
+
+
+def test_an_atom_unseen_at_the_last_save_is_not_counted_there() -> None:
+    two = Sighting(
+        placed(np.array([0.0, 2.0]), 2), np.array([0.6, 0.4]), np.zeros(2, bool)
+    )
+    one = Sighting(placed(np.array([0.0]), 2), np.array([0.6]), np.zeros(1, bool))
+    track = grown(np.arange(3.0), [two, one, one], [])
+    np.testing.assert_array_equal(track.counts, [2, 1, 1])
+    assert track.counts_at(np.array([0.4, 0.6])).tolist() == [2, 1]
+    assert "1 at t = 2;" in str(track)
+    assert "unseen since t = 0" in str(track)

@@ -191,6 +191,7 @@ def test_particles_and_paths_are_kept(runs) -> None:
     track = held.description["track"]
     assert len(track["paths"]) == len(run.track.paths) > 0
     assert [len(seen) for seen in track["seen"]] == [len(a) for a in run.track.seen]
+    assert track["counts"] == run.track.counts.tolist()
     assert track["verdicts"] == list(run.track.verdicts)
 
 

@@ -154,20 +154,15 @@ class _Band:
 
 def _steps(track: Track) -> tuple[FloatArray, FloatArray]:
     """Times at which the number of atoms changes, with both ends, and the number after each."""
-    paths = track.paths.values()
-    lives = np.array([(path.begins, path.ends) for path in paths]).reshape(-1, 2)
-    ended = np.array([path.end is not None for path in paths], dtype=bool)
-    changes = np.concatenate([track.times[[0, -1]], lives[:, 0], lives[ended, 1]])
-    times = np.unique(changes)
-    begun = (lives[:, 0] <= times[:, np.newaxis]).sum(axis=1)
-    gone = (lives[ended, 1] <= times[:, np.newaxis]).sum(axis=1)
-    return times, np.asarray(begun - gone, dtype=np.float64)
+    lives = [time for path in track.paths.values() for time in (path.begins, path.ends)]
+    times = np.unique(np.concatenate([track.times[[0, -1]], lives]))
+    return times, np.asarray(track.counts_at(times), dtype=np.float64)
 
 
 def _bands(track: Track) -> list[_Band]:
     """A band for each atom; those that will join lie beside each other."""
     roots = [path for path in track.paths.values() if not path.children]
-    roots.sort(key=lambda path: -path.masses[-1])
+    roots.sort(key=lambda path: -path.masses[path.last_seen])
     bands: list[_Band] = []
     taken: set[int] = set()
     base = 0.0

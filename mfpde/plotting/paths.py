@@ -50,10 +50,10 @@ def track_of(run: Run, *, picture: str) -> Track:
 def drawn_nodes(path: Path) -> tuple[FloatArray, FloatArray]:
     """Times (n,) and points (n, d) of a path, from junction to junction."""
     times, points = list(path.times), list(path.points)
-    if path.birth is not None and path.parents:
+    if path.birth is not None and path.birth.is_exact and path.parents:
         times.insert(0, path.birth.event.time)
         points.insert(0, place_of(path.birth))
-    if path.end is not None and path.children:
+    if path.end is not None and path.end.is_exact and path.children:
         times.append(path.end.event.time)
         points.append(place_of(path.end))
     return np.array(times), np.stack(points)

@@ -140,7 +140,7 @@ def _loaded(
         raise StoreError(f"{path} holds no saved state: the run ended before its first")
     final_time, final = lasts[-1]
     junctions = str(attributes.get(JUNCTIONS, "[]"))
-    track = stored_track(dataset, junctions, dimension=final.dimension)
+    track = stored_track(dataset, junctions, final)
     diagnostics = stored_diagnostics(dataset)
     reached = float(attributes.get("final_time", final_time))
     dynamics = stored_dynamics(attributes, reached)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, read_only
 from mfpde.measures.events import Event
+from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.stored_names import (
     AXIS,
     CHARACTER,
@@ -66,7 +67,7 @@ def track_variables(seen: SeenAtoms | None, verdict: str) -> dict[str, Variable]
 
 
 def stored_track(
-    dataset: xr.Dataset, junctions: str, *, dimension: int
+    dataset: xr.Dataset, junctions: str, final: AnyMeasure
 ) -> Track | None:
     """Return the track of all records; None if they have none.
 
@@ -76,8 +77,8 @@ def stored_track(
         The records.
     junctions
         The attribute that :func:`junctions_json` made.
-    dimension
-        Dimension d of the points.
+    final
+        The last state, which has the dimension and the total mass of all.
     """
     if VERDICT not in dataset:
         return None
@@ -88,7 +89,7 @@ def stored_track(
     return Track(
         times=times,
         seen=tuple(
-            _seen({n: a[i] for n, a in arrays.items()}, dimension)
+            _seen({n: a[i] for n, a in arrays.items()}, final.dimension)
             for i in range(len(times))
         ),
         verdicts=tuple(bytes(t[t > 0]).decode("utf-8") for t in texts),
@@ -98,6 +99,7 @@ def stored_track(
             for junction in map(junction_from_dict, json.loads(junctions))
             if junction.latest <= last
         ),
+        total_mass=final.total_mass,
     )
 
 

@@ -15,7 +15,7 @@ Source of the assignment: D. F. Crouse, IEEE Trans. Aerosp. Electron. Syst. 52 (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from typing import NamedTuple
@@ -55,6 +55,8 @@ class Pairs:
         Cost (n, m) of calling the two the same; infinite where they cannot be.
     costs_of_parts
         Cost (n, m) of calling one a part of the other; infinite where it cannot be.
+    ways
+        The same cost however far they are apart, (n, m).
     in_basin
         Whether the earlier one arrives in the basin of the later, (n, m).
     has_arrived
@@ -63,6 +65,7 @@ class Pairs:
 
     costs: FloatArray
     costs_of_parts: FloatArray
+    ways: FloatArray
     in_basin: NDArray[np.bool_]
     has_arrived: NDArray[np.bool_]
 
@@ -70,8 +73,19 @@ class Pairs:
     def reversed(self) -> Pairs:
         """The same pairs with the roles of earlier and later atoms exchanged."""
         return Pairs(
-            self.costs.T, self.costs_of_parts.T, self.in_basin.T, self.has_arrived.T
+            self.costs.T,
+            self.costs_of_parts.T,
+            self.ways.T,
+            self.in_basin.T,
+            self.has_arrived.T,
         )
+
+    def with_basins_of(self, earlier: Sequence[int]) -> Pairs:
+        """The same pairs, but these ``earlier`` may be parts wherever they are in a basin."""
+        chosen = np.zeros_like(self.in_basin)
+        chosen[list(earlier)] = True
+        parts = np.where(chosen & self.in_basin, self.ways, self.costs_of_parts)
+        return replace(self, costs_of_parts=parts)
 
     @property
     def without_arrivals(self) -> Pairs:
@@ -231,6 +245,7 @@ def pairs_of(
     return Pairs(
         costs=np.where(allowed, ways + mismatch, np.inf),
         costs_of_parts=np.where(may_be_part, ways, np.inf),
+        ways=ways,
         in_basin=in_basin,
         has_arrived=in_basin & (distances <= ARRIVED * reach),
     )

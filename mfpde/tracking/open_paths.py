@@ -25,6 +25,7 @@ class Sighting:
 
     Atoms that cannot begin a path (None: all can) may still be atoms seen before.  The parts of
     the masses that have arrived, (n,), are not used by the tree (None: they are not known).
+    ``total_mass`` is that of the whole measure.
     """
 
     points: FloatArray
@@ -32,6 +33,7 @@ class Sighting:
     is_forming: NDArray[np.bool_]
     can_begin: NDArray[np.bool_] | None = None
     arrived_masses: FloatArray | None = None
+    total_mass: float = 1.0
 
     def begins(self, index: int) -> bool:
         """Whether a path may begin with the atom ``index``."""

@@ -34,12 +34,15 @@ class Track(Printed):
         The verdict of :func:`mfpde.concentration` on each save.
     junctions
         Births, merges, fissions and deaths in their order.
+    total_mass
+        Mass of the measure, which living atoms never exceed.
     """
 
     times: FloatArray
     seen: tuple[SeenAtoms, ...]
     verdicts: tuple[str, ...]
     junctions: tuple[Junction, ...]
+    total_mass: float = 1.0
 
     def atoms_at(self, index: int) -> SeenAtoms:
         """The atoms of the save ``index``."""
@@ -53,22 +56,23 @@ class Track(Printed):
     @cached_property
     def paths(self) -> dict[int, Path]:
         """The path of each atom, by its identity."""
-        return paths_of(self.times, self.seen, self.junctions)
+        return paths_of(
+            self.times, self.seen, self.junctions, total_mass=self.total_mass
+        )
 
     @cached_property
     def counts(self) -> IntArray:
-        """Number of atoms at each save, (saves,), between the times of their events.
+        """Number of living atoms at each save, (saves,), as :meth:`counts_at` gives it."""
+        return self.counts_at(self.times)
 
-        Those unseen for a while are counted; in the very moment of a merge its parents
-        are gone.
+    def counts_at(self, times: FloatArray) -> IntArray:
+        """Number of living atoms at ``times`` (k,): those that have begun and not ended.
+
+        Atoms unseen for a while that come back are counted, those that have not come back are
+        not; in the very moment of a merge its parents are gone.
         """
-        counts = np.zeros(len(self.times), dtype=np.int64)
-        for path in self.paths.values():
-            is_over = self.times >= path.ends
-            if path.end is None:
-                is_over = self.times > path.ends
-            counts += (self.times >= path.begins) & ~is_over
-        return counts
+        alive = [path.is_alive(times) for path in self.paths.values()]
+        return np.sum(alive, axis=0, dtype=np.int64) + np.zeros(len(times), np.int64)
 
     def __str__(self) -> str:
         return tree_text(self)
@@ -102,7 +106,9 @@ def _heading(track: Track) -> str:
 def _roots(track: Track) -> list[Path]:
     """Paths without children, the latest and heaviest first."""
     childless = [path for path in track.paths.values() if not path.children]
-    return sorted(childless, key=lambda path: (-path.times[-1], -path.masses[-1]))
+    return sorted(
+        childless, key=lambda path: (-path.times[-1], -path.masses[path.last_seen])
+    )
 
 
 def _branch(track: Track, path: Path, *, first: str = "", rest: str = "") -> list[str]:
@@ -119,8 +125,9 @@ def _branch(track: Track, path: Path, *, first: str = "", rest: str = "") -> lis
 
 
 def _line(track: Track, path: Path) -> str:
-    words = [f"atom {path.identity}: mass {path.masses[-1]:.6f}", _place(path)]
-    away = path.masses[-1] - path.arrived_masses[-1]
+    mass, arrived = path.masses[path.last_seen], path.arrived_masses[path.last_seen]
+    words = [f"atom {path.identity}: mass {mass:.6f}", _place(path)]
+    away = mass - arrived
     if path.end is None and away > SHOWN_ON_ITS_WAY:
         words.insert(1, f"{away:.6f} of it on its way")
     if path.birth is None:
@@ -129,13 +136,13 @@ def _line(track: Track, path: Path) -> str:
         words.append(f"{_BEGINNINGS[path.birth.event.kind]} {_when(path.birth)}")
     if path.end is not None:
         words.append(f"{_ENDS[path.end.event.kind]} {_when(path.end)}")
-    elif path.times[-1] < track.times[-1]:
-        words.append(f"unseen since t = {path.times[-1]:g}")
+    elif not path.is_there_at_last:
+        words.append(f"unseen since t = {path.times[path.last_seen]:g}")
     return ", ".join(words)
 
 
 def _place(path: Path) -> str:
-    point = path.points[-1]
+    point = path.points[path.last_seen]
     if len(point) == 2:
         angle = np.mod(np.arctan2(point[1], point[0]), 2 * np.pi)
         return f"angle {angle / np.pi:.5f} pi"

@@ -100,6 +100,7 @@ class Tracker:
             seen=tuple(self.seen),
             verdicts=tuple(self.verdicts),
             junctions=self.junctions,
+            total_mass=1.0 if self._before is None else self._before.total_mass,
         )
 
     @property
@@ -231,6 +232,7 @@ class Tracker:
                 seen.masses,
                 seen.is_forming,
                 arrived_masses=seen.arrived_masses,
+                total_mass=state.total_mass,
             )
             tracker._add(float(time), state, sighting, told=told)
             last = float(time)
@@ -289,6 +291,7 @@ def sighting_of(
         forming[kept],
         begins[kept],
         arrived_masses=arrived[kept],
+        total_mass=measure.total_mass,
     )
 
 

@@ -46,7 +46,8 @@ class Concentration:
         and 1.
     longest_gap
         At so many saves running an atom may go unseen (as it does while two widths unite)
-        and still be the same; unseen for longer, it has died.
+        and still be the same; unseen for longer, or at a save whose other atoms leave no room
+        for half of its mass, it has died.
     forming
         An atom is born when it is first seen forming: contracting, but not yet narrow;
         else when it reads as an atom.
@@ -72,6 +73,8 @@ class Concentration:
             raise ValueError(f"forming = {given!r} must be True or False")
 
 
+STILL_THERE = 0.5
+"""An atom may be unseen, and still be itself, where there is room for this share of its mass."""
 SAME_ATTRACTOR = 0.1
 """Points whose attractors are closer than this share of ``reach`` are in one basin."""
 
@@ -193,7 +196,31 @@ class Tree:
             masses,
             reach=self.reach,
         )
-        return matched(pairs, masses, tolerance=self.settings.mass_tolerance)
+        tolerance = self.settings.mass_tolerance
+        found = matched(pairs, masses, tolerance=tolerance)
+        _, crowded_out = self._with_room(found, sighting)
+        if crowded_out:
+            # Wherever it is, its mass is in others: in the one whose basin it is in, if in any.
+            pairs = pairs.with_basins_of(crowded_out)
+            found = matched(pairs, masses, tolerance=tolerance)
+        return found
+
+    def _with_room(
+        self, matching: Matching, sighting: Sighting
+    ) -> tuple[list[int], list[int]]:
+        """Indices of lost atoms for which what is not seen has room, and of the others."""
+        is_atom = np.ones(len(sighting.masses), dtype=bool)
+        is_atom[[b for b in matching.found if not sighting.begins(b)]] = False
+        room = sighting.total_mass - float(sighting.masses[is_atom].sum())
+        unseen, crowded_out = [], []
+        for a in sorted(matching.lost, key=lambda a: -self._open.paths[a].mass):
+            mass = self._open.paths[a].mass
+            if STILL_THERE * mass <= room:
+                unseen.append(a)
+                room -= mass
+            else:
+                crowded_out.append(a)
+        return unseen, crowded_out
 
     def _apply(
         self,
@@ -224,7 +251,11 @@ class Tree:
         for b in filter(sighting.begins, matching.found):
             path = keep(self._open.opened(end, sighting, b), b)
             self._found(path, interval, splits)
-        kept += self._missed([earlier[a] for a in matching.lost], end)
+        unseen, crowded_out = self._with_room(matching, sighting)
+        kept += self._missed([earlier[a] for a in sorted(unseen)], end)
+        for a in sorted(crowded_out):
+            path = earlier[a]
+            self._join("death", [path], [], latest=min([end, *path.missed_at]))
         self._open.paths = kept
         return identities
 
@@ -263,7 +294,7 @@ class Tree:
         *,
         latest: float,
     ) -> None:
-        interval = TimeSpan(min(path.seen_at for path in parents), latest)
+        interval = TimeSpan(max(path.seen_at for path in parents), latest)
         self.junctions.append(
             Junction(
                 _event(kind, interval, parents),

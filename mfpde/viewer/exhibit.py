@@ -158,7 +158,7 @@ def _rounded(values: FloatArray, *, digits: int = DIGITS) -> list[float | None]:
 
 
 def _track(run: Run, track: Track, frames: Frames) -> dict[str, Any]:
-    """Paths, junctions, and the atoms that are seen at each frame."""
+    """Paths, junctions, the atoms that are seen at each frame, and how many there are."""
     where = _Coordinates(run)
     saves = {float(time): k for k, time in enumerate(track.times)}
     seen = [saves.get(float(run.times[k])) for k in frames.choice.saves]
@@ -166,6 +166,7 @@ def _track(run: Run, track: Track, frames: Frames) -> dict[str, Any]:
         "paths": [_path(path, where) for path in track.paths.values()],
         "junctions": [_junction(junction, where) for junction in track.junctions],
         "seen": [[] if k is None else _seen(track, k, where) for k in seen],
+        "counts": [None if k is None else int(track.counts[k]) for k in seen],
         "verdicts": ["" if k is None else track.verdicts[k] for k in seen],
     }
 
@@ -200,6 +201,7 @@ def _path(path: Path, where: _Coordinates) -> dict[str, Any]:
         "children": list(path.children),
         "birth": None if path.birth is None else path.birth.event.kind,
         "end": None if path.end is None else path.end.event.kind,
+        "there": path.is_there_at_last,
     }
 
 

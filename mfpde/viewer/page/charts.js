@@ -187,7 +187,7 @@ class TreeChart {
   label(pen, box, y) {
     pen.textAlign = "left"; pen.textBaseline = "middle"; pen.fillStyle = INK;
     let free = Infinity;
-    const there = this.bands.filter((b) => b.path.end === null).map((b) => ({ at: y((b.base + b.high[b.high.length - 1]) / 2), text: short(b.path.masses[b.path.masses.length - 1]) }));
+    const there = this.bands.filter((b) => b.path.there).map((b) => ({ at: y((b.base + b.high[b.high.length - 1]) / 2), text: short(b.path.masses[b.path.masses.length - 1]) }));
     for (const { at, text } of there.sort((a, b) => b.at - a.at)) if (free - at > 11) { pen.fillText(text, box.right + 5, at); free = at; }
     pen.textBaseline = "alphabetic";
   }

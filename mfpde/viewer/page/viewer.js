@@ -138,7 +138,8 @@ class App {
     this.views.forEach((view, i) => {
       view.draw(states[i], scale);
       const e = this.exhibits[i], verdict = e.track?.verdicts[states[i]], words = [`t = ${short(e.times[states[i]], 6)}`];
-      if (e.track) { const n = e.seenAt(states[i]).length; words.push(`${n} atom${n === 1 ? "" : "s"}`); }
+      const n = e.track?.counts[states[i]];
+      if (Number.isInteger(n)) words.push(`${n} atom${n === 1 ? "" : "s"}`);
       if (verdict) words.push(`verdict: ${verdict}`);
       if (view.told !== words.join()) { view.told = words.join(); view.state.textContent = words.join(" · "); }
     });
