@@ -1,12 +1,18 @@
 """Signals, full disks, closed folders, two processes: what was saved stays, in one line."""
 
 import ctypes
+import errno
 import fcntl
 import json
 import os
+import re
 import signal
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,8 +28,13 @@ from mfpde.commands.signals import (
     raise_for,
     raise_if_dropped,
 )
-from mfpde.storage import StoreError, load, stored_checkpoint
-from mfpde.storage.claim import claim, read_beside_writer, release
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle
+from mfpde.measures.measure import perturbed_uniform
+from mfpde.solver.solve import solve
+from mfpde.storage import RunWriter, StoreError, load, save, stored_checkpoint
+from mfpde.storage.claim import claim, read_beside_writer
+from mfpde.terms import Attention
 
 LONG = CIRCLE.replace("t_end = 2.0", "t_end = 1000.0").replace("0.02", "0.001")
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
@@ -124,8 +135,8 @@ def test_two_processes_do_not_write_to_one_store(commands) -> None:
     child = started(commands, "long.toml", "one.zarr")
     path = commands.folder / "one.zarr"
     try:
-        with pytest.raises(ValueError, match="is being written by another process"):
-            claim(path)
+        with pytest.raises(StoreError, match="is being written by another process"):
+            RunWriter.resumed(path)
         with _beside(commands) as other:
             for command in (
                 ("resume", str(path), "--quiet"),
@@ -147,16 +158,121 @@ def test_two_processes_do_not_write_to_one_store(commands) -> None:
     assert commands.stopped("resume", "one.zarr", after=1.0, by=signal.SIGINT) == 130
 
 
+@contextmanager
+def another_thread() -> Iterator[Callable[..., Any]]:
+    """Let the block have calls made by one other thread."""
+    with ThreadPoolExecutor(1) as other:
+        yield lambda *call: other.submit(*call).result()
+
+
+def written(path: Path, *, overwrite: bool = True) -> None:
+    save(RUN, path, overwrite=overwrite)
+
+
+START = perturbed_uniform(Circle(32), 0.2)
+RUN = solve(
+    MeanFieldEquation(Attention(2.0), direction="ascent"),
+    START,
+    t_end=0.1,
+    save_every=0.05,
+)
+
+
 def test_a_store_that_was_released_can_be_claimed_by_others(tmp_path) -> None:
-    claim(tmp_path)
-    folder = os.open(tmp_path, os.O_RDONLY)
-    try:
-        with pytest.raises(BlockingIOError):
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        release(tmp_path)
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    finally:
-        os.close(folder)
+    """And not before all that was claimed in each other is released."""
+    first, second = claim(tmp_path), claim(tmp_path)
+    with another_thread() as elsewhere:
+        for held in (first, first, second):
+            with pytest.raises(StoreError, match="is being written by another"):
+                elsewhere(claim, tmp_path)
+            held.release()
+        elsewhere(claim, tmp_path).release()
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_threads_do_not_write_to_one_store(tmp_path, *, overwrite) -> None:
+    """One writes; others are told so, in a line, and spoil nothing."""
+    path = tmp_path / "x.zarr"
+
+    def said(_) -> str:
+        try:
+            written(path, overwrite=overwrite)
+        except (StoreError, FileExistsError) as error:
+            return str(error)
+        return "written"
+
+    with ThreadPoolExecutor(4) as threads:
+        told = list(threads.map(said, range(12)))
+    assert told.count("written") == 1 if not overwrite else "written" in told
+    for line in told:
+        assert re.fullmatch(r"written|.* is being written by .*|.* exists: .*", line)
+    for one, other in zip(load(path).states, RUN.states, strict=True):
+        np.testing.assert_array_equal(one.density.values, other.density.values)
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.EBADF, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_a_line(
+    code, tmp_path, monkeypatch, capsys
+) -> None:
+    """Nothing is written that two processes might write."""
+
+    def failing(*_) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.chdir(tmp_path)
+    Path("run.toml").write_text(CIRCLE)
+    varied = '[sweep]\nfolder = "s"\n[sweep.product]\n"attention.beta" = [1, 2]\n'
+    Path("sweep.toml").write_text(CIRCLE + varied)
+    monkeypatch.setattr(fcntl, "flock", failing)
+    for command in (["run", "run.toml", "--out", "x.zarr"], ["sweep", "sweep.toml"]):
+        assert main([*command, "--quiet"]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert "cannot be locked" in said
+        assert os.strerror(code) in said
+    with pytest.raises(StoreError, match="cannot be locked"):
+        written(tmp_path / "y.zarr")
+
+
+def test_a_lock_is_one_of_a_file_that_can_be_written(tmp_path, monkeypatch) -> None:
+    """Network file systems lock no others."""
+    original = fcntl.flock
+
+    def as_on_nfs(file, operation) -> None:
+        mode = fcntl.fcntl(file, fcntl.F_GETFL) & os.O_ACCMODE
+        if operation & fcntl.LOCK_EX and mode == os.O_RDONLY:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        original(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", as_on_nfs)
+    written(tmp_path / "x.zarr")
+    assert len(load(tmp_path / "x.zarr").times) == len(RUN.times)
+
+
+@pytest.mark.parametrize("command", ["run", "resume"])
+def test_particles_and_figures_are_written_by_the_process_that_ran(
+    command, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "x.zarr"
+    Path("run.toml").write_text(CIRCLE)
+    if command == "resume":
+        stop = ("--set", "solve.max_steps=5")
+        assert main(["run", "run.toml", "--quiet", "--out", "x.zarr", *stop]) == 0
+    concluded = []
+
+    def conclude(*_, **__) -> None:
+        with another_thread() as elsewhere:
+            for write in (written, RunWriter.resumed):
+                with pytest.raises(StoreError, match="is being written by another"):
+                    elsewhere(write, path)
+        concluded.append(command)
+
+    monkeypatch.setattr(f"mfpde.commands.{command}.conclude", conclude)
+    where = ["run.toml", "--out", "x.zarr"] if command == "run" else ["x.zarr"]
+    assert main([command, *where, "--quiet"]) == 0
+    assert concluded == [command]
+    written(path)
 
 
 def test_what_is_being_saved_is_read_again(tmp_path) -> None:
@@ -169,12 +285,10 @@ def test_what_is_being_saved_is_read_again(tmp_path) -> None:
             raise error
         return "whole"
 
-    folder = os.open(tmp_path, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+    with another_thread() as elsewhere:
+        held = elsewhere(claim, tmp_path)
         assert read_beside_writer(tmp_path, read) == "whole"
-    finally:
-        os.close(folder)
+        held.release()
     # Nobody writes: it is damaged.
     left = iter([StoreError("half"), StoreError("half"), StoreError("half")])
     with pytest.raises(StoreError):

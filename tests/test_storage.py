@@ -316,17 +316,42 @@ def test_a_store_half_removed_can_be_overwritten(run, tmp_path, monkeypatch):
     """A process that is killed while it replaces a store leaves what is known as one."""
     path = tmp_path / "run.zarr"
     save(run, path)
-    # The description first, whatever order the system gives.
-    parts = sorted(path.iterdir(), key=lambda part: part.is_dir())
+    files = sum(part.is_file() for part in path.rglob("*"))
+    original = Path.unlink
+    for first in (0, 1, files // 2, files - 3):
+        left = iter(range(first))
 
-    def killed(part):
-        raise OSError("killed")
+        def killed(part, *, missing_ok=False, left=left):
+            if next(left, None) is None:
+                raise OSError("killed")
+            original(part, missing_ok=missing_ok)
 
-    with monkeypatch.context() as patch:
-        patch.setattr("mfpde.storage.new_store.shutil.rmtree", killed)
-        patch.setattr(Path, "iterdir", lambda _: iter(parts))
-        with pytest.raises(OSError, match="killed"):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "unlink", killed)
+            with pytest.raises(OSError, match="killed"):
+                save(run, path, overwrite=True)
+        save(run, path, overwrite=True)
+        assert_same(run, load(path))
+
+
+def test_overwrite_deletes_no_file_that_is_not_the_stores(run, tmp_path):
+    """A run was written into a folder of other work, or something was put beside it."""
+    path = tmp_path / "project"
+    save(run, path)
+    foreign = ["src/a.py", "notes.txt", "density/c/backup.bin", "mine/zarr.json", "c/1"]
+    for name in foreign:
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text("dear")
+        with pytest.raises(FileExistsError, match=rf"other files in it.*{name}"):
             save(run, path, overwrite=True)
+        assert (path / name).read_text() == "dear"
+        assert_same(run, load(path))
+        (path / name).unlink()
+    (tmp_path / "elsewhere.txt").write_text("dear")
+    (path / "link").symlink_to(tmp_path)
+    with pytest.raises(FileExistsError, match=r"other files in it.*link"):
+        save(run, path, overwrite=True)
+    (path / "link").unlink()
     save(run, path, overwrite=True)
     assert_same(run, load(path))
 

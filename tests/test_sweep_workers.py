@@ -21,7 +21,7 @@ import xarray as xr
 from test_sweeps import numbers, source
 
 import mfpde
-from mfpde.storage.claim import claim, release
+from mfpde.storage.claim import claim
 from mfpde.sweeps import engines, workers
 from mfpde.sweeps.execution import tasks_of
 
@@ -379,9 +379,9 @@ def test_a_copy_of_a_process_holds_none_of_its_stores(tmp_path) -> None:
         copy.join()
         return copy.exitcode == 0
 
-    claim(tmp_path)
+    held = claim(tmp_path)
     try:
         assert not claimed_by_copy()
     finally:
-        release(tmp_path)
+        held.release()
     assert claimed_by_copy()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ import xarray as xr
 import mfpde
 from mfpde.commands.command_line import main
 from mfpde.settings.base import SettingsError
+from mfpde.storage.claim import claim
 from mfpde.sweeps.execution import Outcome, TakenRun, taken_up, tasks_of
 from mfpde.sweeps.record import SweepFolder, replaced
 
@@ -356,16 +357,15 @@ def test_a_run_that_another_process_computes_is_left_to_it(tmp_path) -> None:
     folder, run = SweepFolder(sweep.folder), sweep.runs[0]
     store = folder.store(run.name)
     store.mkdir(parents=True)
-    held = os.open(store, os.O_RDONLY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    with ThreadPoolExecutor(1) as elsewhere:
+        held = elsewhere.submit(claim, store).result()
+        there = set(store.rglob("*"))
         found = taken_up(run, folder, retry_failed=False)
         assert isinstance(found, Outcome)
         assert found.state == "elsewhere"
         assert folder.record(run.name) is None
-        assert not list(store.iterdir())
-    finally:
-        os.close(held)
+        assert set(store.rglob("*")) == there
+        held.release()
     taken = taken_up(run, folder, retry_failed=False)
     assert isinstance(taken, TakenRun)
     assert taken.ended(taken.computed).state == "finished"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from mfpde.settings.grid_and_start import GEOMETRY_KINDS, START_KINDS
 from mfpde.settings.settings import Settings, read_settings
 from mfpde.solver.solve import solve
 from mfpde.storage import RunWriter
+from mfpde.storage.claim import alone
 
 _KINDS: dict[str, Mapping[str, Any]] = {
     "geometry": GEOMETRY_KINDS,
@@ -118,13 +120,15 @@ def run(arguments: argparse.Namespace) -> int:
             settings=settings,
             overwrite=arguments.overwrite,
         )
-    with stopped_by_signals() as signalled:
-        wanted = settings.solve_arguments()
-        wanted["stop"] = [*wanted["stop"], signalled]
-        result = solve(
-            dynamics, start, **wanted, progress=not arguments.quiet, observer=writer
-        )
-    conclude(result, settings, quiet=arguments.quiet)
+    # The store is ours until particles and figure are written too.
+    with nullcontext() if store is None else alone(store):
+        with stopped_by_signals() as signalled:
+            wanted = settings.solve_arguments()
+            wanted["stop"] = [*wanted["stop"], signalled]
+            result = solve(
+                dynamics, start, **wanted, progress=not arguments.quiet, observer=writer
+            )
+        conclude(result, settings, quiet=arguments.quiet)
     if result.stop.kind == "interrupted" and store is not None:
         complain(f"interrupted; continue with: mfpde resume {store}")
     return signalled.exit_code(result)

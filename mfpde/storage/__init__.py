@@ -13,8 +13,8 @@
 with equation (or layers and their breakpoints), geometry, settings, kernel convention and the
 reason of the end as attributes; so are events and the tree of the atoms.  A group
 ``particles`` holds a particle run beside the density run; a group ``final`` holds the last
-state if it was not saved.  While a run goes on, ``checkpoint/state`` holds what it needs to go on
-to the bit (checkpoint_record).
+state if it was not saved; ``lock`` holds the file that is locked while a process writes.  While
+a run goes on, ``checkpoint/state`` holds what it needs to go on to the bit (checkpoint_record).
 """
 
 from mfpde.runs.stored_names import PARTICLES

@@ -37,11 +37,8 @@ from mfpde.storage.attributes import (
     note,
     with_checksum,
 )
-from mfpde.storage.checkpoint_record import (
-    StoredCheckpoint,
-    write_checkpoint,
-)
-from mfpde.storage.claim import claim, release
+from mfpde.storage.checkpoint_record import StoredCheckpoint, write_checkpoint
+from mfpde.storage.claim import claim
 from mfpde.storage.equation_record import (
     StoredGrids,
     equation_to_dict,
@@ -127,7 +124,9 @@ class RunWriter(Observer):
         # A run beside another one is made anew, not continued.
         self.keeps_checkpoints = group is None
         self._path = Path(path)
-        self._open(created_group(path, group, overwrite, with_checksum(attributes)))
+        made = created_group(path, group, overwrite, with_checksum(attributes))
+        self._claim = made.claim
+        self._open(made.group)
         if self.keeps_checkpoints:
             self._group.create_group(CHECKPOINT)
         self._grids.begin(geometry)
@@ -165,7 +164,7 @@ class RunWriter(Observer):
         writer = cls.__new__(cls)
         writer._path = Path(path)
         group = zarr.open_group(existing_store(path), mode="r+")
-        claim(path)
+        writer._claim = claim(path)
         for left in Path(path).rglob("*.partial"):
             left.unlink(missing_ok=True)
         # Before anything is removed: a store closed for writing, a full disk.
@@ -310,8 +309,7 @@ class RunWriter(Observer):
         )
         if run.stop.kind in ENDED and CHECKPOINT in self._group:
             del self._group[CHECKPOINT]
-        if self.keeps_checkpoints:
-            release(self._path)
+        self._claim.release()
 
     def _statistics(self, run: Run) -> dict[str, Any]:
         """Return what was counted in both parts of a run that was resumed, together."""

@@ -17,7 +17,6 @@ from mfpde.runs.run import Run
 from mfpde.settings.settings import Settings
 from mfpde.solver.preparation import PreparedRun
 from mfpde.solver.together import advanced_together, kind_of_run
-from mfpde.storage.claim import release
 from mfpde.storage.resumption import prepared_anew, stored_whole
 from mfpde.sweeps.execution import LIMITS, Outcome, TakenRun, Task, taken_up
 from mfpde.sweeps.keeping import Keeper, Pace
@@ -55,7 +54,7 @@ def execute(task: Task) -> list[Outcome]:
             if isinstance(taken, Outcome):
                 outcomes.append(taken)
                 continue
-            claims.callback(release, taken.store)
+            claims.callback(taken.claim.release)
             ready = _ready(taken, pace) if len(task.runs) > 1 else None
             kind = None if ready is None else kind_of_run(ready.prepared)
             if ready is None or kind is None:

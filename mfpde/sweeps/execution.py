@@ -28,7 +28,7 @@ from mfpde.storage import (
     stored_stop,
     was_just_begun,
 )
-from mfpde.storage.claim import claim, release
+from mfpde.storage.claim import Claim, StoreLockedError, claim
 from mfpde.storage.new_store import emptied
 from mfpde.storage.resumption import resumed_exactly, solved_anew
 from mfpde.sweeps.plan import PlannedRun
@@ -157,16 +157,17 @@ def taken_up(
     store = folder.store(run.name)
     store.mkdir(parents=True, exist_ok=True)
     try:
-        claim(store)
-    except StoreError:
+        held = claim(store)
+    except StoreLockedError:
         return Outcome(run.name, "elsewhere")
     there = folder.record(run.name)
     if there is not None and there.has_ended(retry_failed=retry_failed):
         # A note may be left by a process that was killed right after its record.
         folder.end(run.name)
-        release(store)
+        held.release()
         return Outcome(run.name, there.state)
-    return TakenRun(run, folder, anew=there is not None and there.state == "failed")
+    is_failed = there is not None and there.state == "failed"
+    return TakenRun(run, folder, held, anew=is_failed)
 
 
 class TakenRun:
@@ -178,9 +179,14 @@ class TakenRun:
         The run, the folder of its sweep, its store.
     attempt
         How it has to be computed, as a :class:`RunRecord` says it.
+    claim
+        What holds the store.
     """
 
-    def __init__(self, run: PlannedRun, folder: SweepFolder, *, anew: bool) -> None:
+    def __init__(
+        self, run: PlannedRun, folder: SweepFolder, claim: Claim, *, anew: bool
+    ) -> None:
+        self.claim = claim
         self.run, self.folder = run, folder
         self.store = folder.store(run.name)
         self.attempt = "begun" if anew else _attempt(self.store)

@@ -5,6 +5,7 @@
     records/<hash>.json          how it ended, its attempts, and its summary or its error
     running/<hash>.json          where a run is being computed
     summary.nc                   the summaries of all runs
+    lock/                        what is locked while they are written
 
 A record is written when its run has ended, in one piece, by the process that holds the lock of
 the run's store.

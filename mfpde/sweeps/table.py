@@ -15,8 +15,7 @@ import numpy as np
 
 from mfpde.settings.base import SettingsError
 from mfpde.settings.overrides import ABSENT
-from mfpde.storage.claim import claim, release
-from mfpde.storage.errors import StoreError
+from mfpde.storage.claim import StoreLockedError, claim
 from mfpde.sweeps.plan import Plan
 from mfpde.sweeps.record import SUMMARY, RunRecord, SweepFolder
 from mfpde.version import __version__
@@ -227,16 +226,16 @@ def _alone(path: Path) -> Iterator[None]:
     until = time.monotonic() + 30.0
     while True:
         try:
-            claim(path)
+            held = claim(path)
             break
-        except StoreError:
+        except StoreLockedError:
             if time.monotonic() > until:
                 raise
             time.sleep(0.1)
     try:
         yield
     finally:
-        release(path)
+        held.release()
 
 
 def _attempts(record: RunRecord | None) -> float:
