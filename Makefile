@@ -102,7 +102,7 @@ explore: $(READY)
 test-all: check
 	$(BIN)/python -m pytest -q -n 2 --run-slow
 	$(MAKE) --no-print-directory explore
-	$(BIN)/python -m mfpde verify
+	$(BIN)/python -m mfpde verify --update
 	$(BIN)/python -m validation.saboteurs
 
 bench: $(READY)

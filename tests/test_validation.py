@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -217,7 +218,7 @@ def test_no_text_states_a_number_of_its_own(script: Script) -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "report/report.md"])
 def test_the_committed_report_is_that_of_the_present_sources(page: str) -> None:
-    """Made anew by ``python -m mfpde verify`` whenever mfpde or validation changes."""
+    """Made anew by ``python -m mfpde verify --update`` whenever mfpde or validation changes."""
     folder = Path(report.__file__).parent
     text = (folder / page).read_text(encoding="utf-8")
     assert digest_in(text) == whole_digest()[:16]
@@ -277,6 +278,54 @@ def test_command(
     assert main(["verify", "--only", "nothing", *out]) == 2
     assert "cases/sound, cases/wrong" in capsys.readouterr().err
     assert main(["verify", *out, "--jobs", "0"]) == 2
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """Return what the committed report consists of."""
+    files = [folder / "README.md", *(folder / "report").rglob("*")]
+    return {file: file.read_bytes() for file in files if file.is_file()}
+
+
+def test_the_report_of_the_checkout_is_left_alone_unless_asked(
+    out: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder, temporary = Path(report.__file__).parent, tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.chdir(temporary)
+    before = contents(folder)
+    for choice in ([], ["--quick"], ["--only", "sound"], ["--fresh"]):
+        main(["verify", "--jobs", "1", *choice])
+        said = capsys.readouterr().out
+        (line,) = (line for line in said.splitlines() if line.startswith("results go"))
+        written = Path(line.removeprefix("results go to "))
+        assert written.parent == temporary
+        assert list(written.glob("*.html"))
+    assert contents(folder) == before
+
+
+def test_the_report_of_the_checkout_is_made_anew_when_asked(
+    out: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("mfpde.commands.verify._folder", lambda: tmp_path)
+    assert main(["verify", "--jobs", "1", "--update"]) == 3
+    assert "2 claims" in (tmp_path / "README.md").read_text()
+    found = contents(tmp_path)
+    assert tmp_path / "report" / "report.md" in found
+    # What is there of the same sources is not run again.
+    monkeypatch.setattr(runner, "run_script", None)
+    assert main(["verify", "--jobs", "1", "--update"]) == 3
+    assert contents(tmp_path) == found
+    capsys.readouterr()
+    for other in (["--quick"], ["--out", str(tmp_path)]):
+        assert main(["verify", "--update", *other]) == 2
+        assert "--update" in capsys.readouterr().err
 
 
 def test_command_without_a_checkout(

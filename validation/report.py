@@ -66,12 +66,14 @@ below they are all given.
 README_HEAD: Final = """\
 # Validation: what of the paper this package confirms
 
-    python -m mfpde verify            # all scripts, on two processes; resumes when interrupted
+    python -m mfpde verify            # all scripts, on two processes, into a temporary folder
     python -m mfpde verify --quick    # the same at reduced size, in under three minutes
     python -m mfpde verify --only theorems exact_facts/growth_rates   # some
+    python -m mfpde verify --out DIR  # into DIR; goes on there when it was interrupted
+    python -m mfpde verify --update   # into report/, and this table; goes on as well
     python -m validation.saboteurs    # which rows notice a wrong solver
 
-This table is written by the first of these, and with it `report/`: every number and figure.
+This table is written by the last but one, and with it `report/`: every number and figure.
 The exit code is 0 only if every quantity holds, else 3. Each script has a `CLAIM` and a
 `main(quick=False)`. The modules beside the sections are the cases, references and studies that
 scripts and tests share.

@@ -293,8 +293,13 @@ def _add_verify(commands: _Commands) -> None:
     verify.add_argument(
         "--out",
         metavar="DIR",
-        help="where results, figures and report go: by default validation/report, "
-        "with --quick results/verify",
+        help="where results, figures and report go, by default a temporary folder; what is "
+        "there already of the present sources is not run again",
+    )
+    verify.add_argument(
+        "--update",
+        action="store_true",
+        help="make the report of the checkout anew (validation/report and README.md)",
     )
     verify.add_argument(
         "--fresh", action="store_true", help="run again what has been run before"

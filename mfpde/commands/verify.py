@@ -1,12 +1,14 @@
 """``mfpde verify``: run the scripts of ``validation/`` and write what they found.
 
-They stand beside the package in a checkout and are not installed with it.
+They stand beside the package in a checkout and are not installed with it.  The report of the
+checkout is replaced only with ``--update``.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -40,18 +42,27 @@ def verify(arguments: argparse.Namespace) -> int:
         scripts = runner.selected_scripts(arguments.only)
     except ValueError as error:
         raise SettingsError(str(error)) from error
+    if arguments.update and (arguments.quick or arguments.out is not None):
+        raise SettingsError(
+            "--update makes the report of the checkout anew, at full size: it goes with neither "
+            "--quick nor --out"
+        )
+    out = _out(arguments)
     say(f"the scripts of {_folder()}, with mfpde {__version__}")
-    results = _results(runner, scripts, arguments)
-    _write(results, arguments)
+    say(f"results go to {out}")
+    results = _results(runner, scripts, out, arguments)
+    _write(results, out, arguments)
     return DONE if all(result.holds for result in results) else NUMERICAL_FAILURE
 
 
-def _results(runner: Any, scripts: list[Any], arguments: argparse.Namespace) -> Any:
+def _results(
+    runner: Any, scripts: list[Any], out: Path, arguments: argparse.Namespace
+) -> Any:
     shown: Any = importlib.import_module("validation.progress_bar")
     with shown.progress_bar(len(scripts)) as report:
         return runner.run_scripts(
             scripts,
-            _out(arguments),
+            out,
             quick=arguments.quick,
             fresh=arguments.fresh,
             jobs=arguments.jobs,
@@ -59,26 +70,28 @@ def _results(runner: Any, scripts: list[Any], arguments: argparse.Namespace) -> 
         )
 
 
-def _write(results: Any, arguments: argparse.Namespace) -> None:
+def _write(results: Any, out: Path, arguments: argparse.Namespace) -> None:
     report: Any = importlib.import_module("validation.report")
-    whole = not arguments.quick and not arguments.only and arguments.out is None
-    if whole:
+    is_whole = arguments.update and not arguments.only
+    if is_whole:
         kept: Any = importlib.import_module("validation.results")
-        kept.remove_stale_figures(results, _out(arguments))
+        kept.remove_stale_figures(results, out)
     written = report.write_report(
         results,
-        _out(arguments),
+        out,
         name="selected" if arguments.only else "report",
-        readme=_folder() / "README.md" if whole else None,
+        readme=_folder() / "README.md" if is_whole else None,
     )
     say(report.summary(results))
     say(f"written: {', '.join(str(path) for path in written)}")
 
 
 def _out(arguments: argparse.Namespace) -> Path:
+    if arguments.update:
+        return _folder() / "report"
     if arguments.out is not None:
         return Path(arguments.out)
-    return Path("results") / "verify" if arguments.quick else _folder() / "report"
+    return Path(tempfile.mkdtemp(prefix="mfpde-verify-"))
 
 
 def _folder() -> Path:
