@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -60,6 +62,7 @@ def test_the_ladder_of_one_neuron(beta):
         [1.3, 1.1, 0.8, 0.5, 0.25],
         switch=True,
     )
+    assert "masses frozen" in str(found)
     splits = events(found, "split")
     assert splits[0].value == pytest.approx(1.0, abs=1e-8)
     np.testing.assert_allclose(splits[0].points, circle_points([np.pi / 4]), atol=1e-8)
@@ -424,3 +427,12 @@ PAIR = mfpde.Atoms([[1.0, 0.0], [0.0, 1.0]])
 def test_bad_input_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         mfpde.continuation(*arguments)
+
+
+def test_what_begins_at_a_state_calls_it_its_start():
+    """Arguments of one meaning have one name in all of these functions."""
+    for function in (mfpde.solve, mfpde.solve_particles, mfpde.continuation):
+        assert list(inspect.signature(function).parameters)[:2] == ["equation", "start"]
+    for function in (mfpde.minimize, mfpde.maximize, mfpde.certificate, mfpde.polish):
+        assert next(iter(inspect.signature(function).parameters)) == "equation"
+    assert "masses frozen" in mfpde.continuation.__doc__.splitlines()[0]

@@ -63,18 +63,20 @@ SHORTEST_SHARE = 1e-4
 
 def continuation(
     equation: MeanFieldEquation,
-    atoms: BranchStart,
+    start: BranchStart,
     parameter: str,
     values: ArrayLike,
     *,
     switch: bool = False,
 ) -> Continuation:
-    """Follow a stationary state in a parameter, through folds, and locate what happens.
+    """Follow a stationary state of atoms, their masses frozen, or of a density in a parameter.
 
-    Without diffusion the state is of atoms with fixed masses.  It is polished at the first
-    value, and followed to the last; each time that the branch passes one of the values it is
-    recorded, polished.  With diffusion it is a smooth density on a grid, to be given for
-    ``atoms``.  Events are located to 1e-8 of the parameter, mostly to rounding: see
+    Without diffusion the state is of atoms whose masses stay those of the start: a minimiser
+    of E, whose masses change with the parameter, leaves the branch at once and is followed by
+    one call of :func:`mfpde.minimize` for each value.  Atoms are polished at the first
+    value, and followed to the last, through folds; each time that the branch passes one of the
+    values it is recorded, polished.  With diffusion the state is a smooth density on a grid.
+    Events are located to 1e-8 of the parameter, mostly to rounding: see
     :class:`mfpde.BranchEvent`; those of a density have no points.  Rotations that leave
     the equation as it is are taken out.
 
@@ -90,8 +92,8 @@ def continuation(
     ----------
     equation
         The equation.
-    atoms
-        The start: atoms beside a stationary state at ``values[0]``; with diffusion a density
+    start
+        Atoms beside a stationary state at ``values[0]``; with diffusion a density
         beside a stationary one, on a Circle, a Sphere or a Zonal grid (cells must resolve the
         stationary state; on a Zonal grid stability is that against zonal changes).  Beside
         means: W1 is at most 0.1 and Newton's method converges from the first step on, its
@@ -129,7 +131,7 @@ def continuation(
     first = equation_at(equation, parameter, value)
     problem: Problem
     if parameter == "diffusion" or first.diffusion > 0:
-        density = check_density(first, atoms, "atoms")
+        density = check_density(first, start, "start")
         last = equation_at(equation, parameter, float(wanted[-1]))
         problem = SmoothProblem(
             equation=equation,
@@ -141,17 +143,17 @@ def continuation(
         )
         place = _smooth_start(problem, density, value)
     else:
-        if not isinstance(atoms, Atoms):
+        if not isinstance(start, Atoms):
             raise ValueError(
-                f"atoms = {atoms!r} must be Atoms: without diffusion the stationary states "
+                f"start = {start!r} must be Atoms: without diffusion the stationary states "
                 "are atoms; a Density is followed with diffusion above 0"
             )
         # Both ends of the range must be allowed.
         equation_at(equation, parameter, float(wanted[-1]))
-        polished = polish(first, atoms)
+        polished = polish(first, start)
         if not polished.converged:
             raise ValueError(
-                f"atoms: no stationary state beside them at {parameter} = {value:g}; "
+                f"start: no stationary state beside these atoms at {parameter} = {value:g}; "
                 f"{polished.message}"
             )
         rest = polished.atoms
@@ -212,7 +214,7 @@ def _smooth_start(problem: SmoothProblem, density: Density, value: float) -> Sta
     found = _damped(problem, start)
     if found is None:
         raise ValueError(
-            "atoms: Newton's method finds no stationary density beside the one given, "
+            "start: Newton's method finds no stationary density beside the one given, "
             f"{where}; let a run come to rest there first"
         )
     if _is_only_state(problem, value):
@@ -224,7 +226,7 @@ def _smooth_start(problem: SmoothProblem, density: Density, value: float) -> Sta
     distance = wasserstein(density, problem.density(found), order=1, support=support)
     if contraction > LARGEST_CONTRACTION or distance > FARTHEST:
         raise ValueError(
-            f"atoms: no stationary density beside the one given, {where}: the one that "
+            f"start: no stationary density beside the one given, {where}: the one that "
             f"Newton's method goes to is at the distance W1 = {distance:.3g}, with "
             f"corrections that shrink by the factor {contraction:.2g} at first, and may "
             f"be another one; W1 must be at most {FARTHEST} and the factor at most "

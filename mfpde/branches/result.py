@@ -192,14 +192,15 @@ class Continuation(Printed):
 
     def __str__(self) -> str:
         name = _NAMES[self.parameter]
-        kind, energy, margins = "atoms", "energy", ""
+        kind, energy, margins, frozen = "atoms", "energy", "", ""
         if any(isinstance(state, StationaryDensity) for state in self.states):
             kind, energy = f"{'|mean x|':>10}", "free energy"
         else:
             margins = f" {'strict margin':>13} {'split margin':>13}"
+            frozen = ", masses frozen"
         lines = [
             f"{self.equation}, {self.equation.convention}",
-            f"branch in {name}: {len(self.states)} states, "
+            f"branch in {name}{frozen}: {len(self.states)} states, "
             f"{len(self.events)} events; {self.reason}",
             f"{name:>14} {kind} {energy:>18} {'residual':>9} unstable{margins}",
         ]

@@ -218,7 +218,8 @@ def _add_minimize(commands: _Commands) -> None:
 
 def _add_continuation(commands: _Commands) -> None:
     continuation = commands.add_parser(
-        "continuation", help="follow a stationary state in a parameter"
+        "continuation",
+        help="follow a stationary state in a parameter, atoms with frozen masses",
     )
     _add_settings(continuation)
     continuation.add_argument(

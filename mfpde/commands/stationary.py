@@ -50,9 +50,9 @@ def minimize(arguments: argparse.Namespace) -> int:
 def continuation(arguments: argparse.Namespace) -> int:
     """Follow the best stationary state at the first value, print the branch, and draw it.
 
-    That is the minimiser of E in descent and its maximiser in ascent; with diffusion the
-    stationary density beside the start in the settings.  The exit code is 3 if the branch
-    ends before the last value.
+    That is the minimiser of E in descent and its maximiser in ascent, whose masses are frozen
+    from there on; with diffusion the stationary density beside the start in the settings.  The
+    exit code is 3 if the branch ends before the last value.
     """
     check_file_place("--figure", arguments.figure)
     settings = read_settings(arguments.config, arguments.set)
