@@ -48,6 +48,7 @@ _NEW = "storage/new_store.py"
 _WRITER = "storage/run_writer.py"
 _RUNS = "storage/run_reader.py"
 _CLAIM = "storage/claim.py"
+_ARRAYS = "terms/array_files.py"
 _MATRICES = "settings/matrices.py"
 _COMMANDS = "commands/command_line.py"
 _ANSWERS = "commands/answers.py"
@@ -361,7 +362,7 @@ PROTECTIONS = (
     ),
     Protection(
         "checkpoint: no pickle",
-        _STATE,
+        _ARRAYS,
         "allow_pickle=False",
         "allow_pickle=True",
         _RESUMED + "test_a_checkpoint_runs_no_code",
@@ -404,7 +405,7 @@ PROTECTIONS = (
     # Matrix files and settings ----------------------------------------------------------------
     Protection(
         "matrix files: no pickle",
-        _MATRICES,
+        _ARRAYS,
         "allow_pickle=False",
         "allow_pickle=True",
         _MATRIX + "[objects.npy]",
@@ -416,6 +417,27 @@ PROTECTIONS = (
         "    except Exception as error:\n        reason",
         "    except ZeroDivisionError as error:\n        reason",
         _MATRIX + "[brackets.npy]",
+    ),
+    Protection(
+        "matrix files: no more than the file has",
+        _ARRAYS,
+        "    if claimed > size:",
+        "    if False:",
+        _MATRIX + "[huge.npy]",
+    ),
+    Protection(
+        "tensors: no more than the file has",
+        _ARRAYS,
+        "        if end > size - 8 - length:",
+        "        if False:",
+        "test_array_files.py::test_a_damaged_header_of_tensors_is_a_line[out of the file]",
+    ),
+    Protection(
+        "tensors: none in another",
+        _ARRAYS,
+        "        if begin < last:",
+        "        if False:",
+        "test_array_files.py::test_a_damaged_header_of_tensors_is_a_line[overlap]",
     ),
     Protection(
         "matrix files: real numbers only",

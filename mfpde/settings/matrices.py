@@ -6,14 +6,17 @@ and never run code.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mfpde.arrays import nearest
+from mfpde.terms.array_files import SUFFIXES, array_names, read_array
 
-SUFFIXES = (".npy", ".npz", ".safetensors")
+Found = TypeVar("Found")
+_LISTED = 20
 
 
 def matrix_rows(given: Any) -> Any:
@@ -29,25 +32,27 @@ def matrix_rows(given: Any) -> Any:
     if not isinstance(given, str):
         return given
     path, name = _parted(given)
-    if path.suffix not in SUFFIXES:
+    if not path.name.endswith(SUFFIXES):
         raise ValueError(
             f"= {given!r} must be rows of numbers or a file that ends in {', '.join(SUFFIXES)}"
         )
     if not path.is_file():
         raise ValueError(f"= {given!r}: there is no file {str(path)!r}")
-    arrays = _arrays(path)
-    if name is None and len(arrays) == 1:
-        (name,) = arrays
-    if name not in arrays:
-        listed = ", ".join(map(repr, arrays)) or "nothing"
+    names = _read(path, lambda: array_names(path))
+    if name is None and len(names) == 1:
+        (name,) = names
+    if name is None or name not in names:
+        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        listed = ", ".join(map(repr, names[:_LISTED])) or "nothing"
         what = (
             "needs the name of an array" if name is None else f"has no array {name!r}"
         )
         raise ValueError(
-            f"= {given!r}: {str(path)!r} {what}{nearest(name, arrays)}; it holds {listed}, "
-            f"as in '{path}:{next(iter(arrays), 'name')}'"
+            f"= {given!r}: {str(path)!r} {what}{nearest(name, names)}; it holds {listed}{more}, "
+            f"as in '{path}:{next(iter(names), 'name')}'"
         )
-    found = np.asarray(arrays[name])
+    chosen = name
+    found = _read(path, lambda: read_array(path, chosen))
     if found.dtype.kind not in "fiu":
         raise ValueError(
             f"= {given!r} holds {found.dtype}, which is not an array of real numbers"
@@ -66,26 +71,10 @@ def _parted(given: str) -> tuple[Path, str | None]:
     return Path(given), None
 
 
-def _arrays(path: Path) -> dict[str, Any]:
+def _read(path: Path, read: Callable[[], Found]) -> Found:
     try:
-        if path.suffix == ".safetensors":
-            return _tensors(path)
-        with path.open("rb") as file:
-            found = np.load(file, allow_pickle=False)
-            if isinstance(found, np.ndarray):
-                return {path.stem: found}
-            return {name: found[name] for name in found.files}
+        return read()
     # Whatever readers make of bytes that are none of theirs; nothing in a file is executed.
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"= {str(path)!r} cannot be read: {reason}") from error
-
-
-def _tensors(path: Path) -> dict[str, Any]:
-    try:
-        from safetensors.numpy import load_file
-    except ImportError as error:
-        raise ValueError(
-            f"= {str(path)!r} needs the package safetensors: pip install safetensors"
-        ) from error
-    return dict(load_file(path))

@@ -31,6 +31,7 @@ from mfpde.storage.track_record import (
     junction_from_dict,
     junction_to_dict,
 )
+from mfpde.terms.array_files import read_member
 from mfpde.tracking import OpenPath, Track, TrackerMemory, TreeMemory
 from mfpde.transport import State
 
@@ -151,9 +152,9 @@ def _as_bytes(checkpoint: Checkpoint, noted: Mapping[str, Any]) -> bytes:
 
 
 def _from_bytes(payload: bytes) -> StoredCheckpoint:
-    with np.load(io.BytesIO(payload), allow_pickle=False) as held:
-        record = json.loads(held["record"].tobytes())
-        arrays = {name: held[name] for name in _ARRAYS}
+    held = io.BytesIO(payload)
+    record = json.loads(read_member(held, "record").tobytes())
+    arrays = {name: read_member(held, name) for name in _ARRAYS}
     geometry = geometry_from_dict(record["geometry"])
     state = State(**arrays, cloud_size=record["cloud_size"])
     _check_fits(state, geometry)
