@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import FloatArray, real_array, real_number, shown
 from mfpde.atoms import check_atoms, coarseness
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Geometry
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
@@ -27,7 +26,6 @@ from mfpde.runs.layers import (
     Layers,
     checked_dynamics,
     for_each_layer,
-    largest_diffusion,
     stages_of,
 )
 from mfpde.runs.observer import Observer, Report, StepObserver, progress_line
@@ -44,6 +42,7 @@ from mfpde.runs.wall_times import WAITING, WallTimes
 from mfpde.solver.course import Course, Discretization, Refiner, waiting_layers
 from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
 from mfpde.solver.going_on import keep_last, let_keep, stages_left, take_up
+from mfpde.solver.label_conditions import largest_degree, obstacle_to_labels
 from mfpde.solver.loop_report import left_by, statistics_of
 from mfpde.solver.refinement import (
     DEFAULT_TOLERANCE,
@@ -187,7 +186,7 @@ def prepared(
     tracker = _tracker_of(track, dynamics, resume_from)
     is_exact = atoms == "exact"
     waiting = waiting_layers(layers, geometry)
-    obstacle = _obstacle_to_labels(
+    obstacle = obstacle_to_labels(
         dynamics, measure, exact_atoms=is_exact, refine=refine
     )
     scheme = scheme_for(
@@ -195,7 +194,7 @@ def prepared(
         geometry,
         exact_atoms=is_exact,
         labels=obstacle is None
-        and _largest_degree(dynamics, geometry) <= LARGEST_DEGREE,
+        and largest_degree(dynamics, geometry) <= LARGEST_DEGREE,
     )
     if scheme.moves_labels and obstacle is not None:
         raise ValueError(
@@ -274,30 +273,6 @@ def _check_start(measure: Measure, equation: MeanFieldEquation) -> None:
             f"start has atoms and the equation diffusion = {equation.diffusion:g}, which "
             "dissolves atoms at once; start from a density"
         )
-
-
-def _obstacle_to_labels(
-    dynamics: Dynamics, measure: Measure, *, exact_atoms: bool, refine: bool
-) -> str | None:
-    """Return why labels cannot carry the mass of a run, in words; None if they can."""
-    if measure.dimension != 3:
-        return f"geometry = {measure.geometry!r}"
-    diffusion = largest_diffusion(dynamics)
-    if diffusion > 0:
-        owner = "a layer" if isinstance(dynamics, Layers) else "the equation"
-        return f"{owner} has diffusion = {diffusion:g}"
-    if len(measure.atoms):
-        return "start has atoms"
-    if exact_atoms:
-        return "atoms = 'exact'"
-    return "refine = True" if refine else None
-
-
-def _largest_degree(dynamics: Dynamics, geometry: Geometry) -> int:
-    """Return the largest degree of the interaction of an equation, or of layers."""
-    degrees = {0}
-    for_each_layer(dynamics, lambda layer: degrees.add(layer.on(geometry).degree))
-    return max(degrees)
 
 
 def _since(start_time: float, save_at: ArrayLike | None) -> FloatArray | None:
