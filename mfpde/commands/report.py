@@ -96,7 +96,8 @@ def summary(run: Run) -> str:
     ending = f"stopped:    {run.reason}"
     if "mass" in run.diagnostics:
         ending += f"\nmass drift: {run.mass_drift:.1e}"
-    ending = "\n".join([ending, *run.refinement_lines])
+    notes = [f"note:       {note}" for note in run.notes]
+    ending = "\n".join([ending, *run.refinement_lines, *notes])
     parts = [f"{head(run)}\n{ending}", diagnostics_table(run)]
     if run.equation is not None and not isinstance(run.final, Atoms):
         parts.append(str(concentration(run.final, run.equation)))

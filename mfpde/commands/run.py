@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -28,6 +29,7 @@ from mfpde.commands.report import conclude
 from mfpde.settings.grid_and_start import GEOMETRY_KINDS, START_KINDS
 from mfpde.settings.settings import Settings, read_settings
 from mfpde.solver.solve import solve
+from mfpde.solver.symmetric_start import BEGINNING
 from mfpde.storage import RunWriter
 from mfpde.storage.claim import alone
 
@@ -122,7 +124,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
     # The store is ours until particles and figure are written too.
     with nullcontext() if store is None else alone(store):
-        with stopped_by_signals() as signalled:
+        with stopped_by_signals() as signalled, warnings.catch_warnings():
+            # The report says it.
+            warnings.filterwarnings("ignore", message=BEGINNING)
             wanted = settings.solve_arguments()
             wanted["stop"] = [*wanted["stop"], signalled]
             result = solve(

@@ -60,6 +60,8 @@ class Refinement:
 
 HELD_BACK = "held_back"
 """Name of the statistic that says which refinement max_cells did not allow."""
+SYMMETRIC_START = "symmetric_start"
+"""Name of the statistic that says along which symmetry of its start a run is unstable."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,6 +218,8 @@ class Run(Printed):
             found["mass drift"] = f"{self.mass_drift:.1e}"
         if np.isfinite(self.energies).any():
             found["energy"] = f"{self.energies[0]:.9g} → {self.energies[-1]:.9g}"
+        if self.notes:
+            found["note"] = "; ".join(self.notes)
         return found
 
     @property
@@ -224,6 +228,12 @@ class Run(Printed):
         lines = [f"refined at {refinement}" for refinement in self.refinements]
         held_back = self.statistics.get(HELD_BACK)
         return [*lines, f"not refined: {held_back}"] if held_back else lines
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know before one believes the result: an unstable symmetry of the start."""
+        note = self.statistics.get(SYMMETRIC_START)
+        return [str(note)] if note else []
 
     @property
     def _solved(self) -> str:
@@ -252,6 +262,7 @@ class Run(Printed):
         if len(self.times):
             lines.append(f"energy {self.energies[0]:.10g} -> {self.energies[-1]:.10g}")
         lines += self.refinement_lines
+        lines += [f"note: {note}" for note in self.notes]
         if self.equation is not None and _is_searchable(self.final):
             lines.append(str(concentration(self.final, self.equation)))
         if self.track is not None:

@@ -24,6 +24,7 @@ from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
     Dynamics,
     Layers,
+    Stage,
     checked_dynamics,
     for_each_layer,
     stages_of,
@@ -51,12 +52,14 @@ from mfpde.solver.refinement import (
     check_refine,
     largest_grid,
 )
+from mfpde.solver.symmetric_start import noted_symmetry
 from mfpde.solver.time_loop import TimeLoop
 from mfpde.tracking import Concentration, Tracker
 from mfpde.transport import LARGEST_DEGREE, State, scheme_for
 from mfpde.version import __version__
 
 DEFAULT_SAVES = 50
+UNFINISHED = ("interrupted", "non_finite", "step_too_small")
 
 
 @dataclass(eq=False)
@@ -71,6 +74,8 @@ class PreparedRun:
         Where it begins.
     resume_from
         The checkpoint from which it goes on, or None.
+    stages
+        Its parts from the start on.
     open
         What is open while it is computed: the progress line, a watch on the compiler.
     """
@@ -81,6 +86,7 @@ class PreparedRun:
     start: Measure
     start_time: float
     resume_from: Checkpoint | None
+    stages: tuple[Stage, ...]
     open: ExitStack
 
     def run(self) -> Run:
@@ -114,6 +120,10 @@ class PreparedRun:
         statistics |= self.record.watch.statistics
         if layers is not None:
             statistics["layers"] = len(layers)
+        if reason.kind not in UNFINISHED:
+            statistics |= noted_symmetry(
+                self.stages, self.start, begun=self.start_time, ended=loop.time
+            )
         return self.record.finish(
             reason, left_by(loop), loop.time, statistics=statistics
         )
@@ -174,9 +184,9 @@ def prepared(
     times = np.minimum(times + start_time, t_end)
     if save_every is None and save_at is None:
         times = aligned_with_layers(dynamics, times)
-    stages = stages_of(dynamics, start_time, t_end, times)
+    all_stages = stages_of(dynamics, start_time, t_end, times)
     present = geometry if resume_from is None else resume_from.geometry
-    stages = stages_left(resume_from, stages, times)
+    stages = stages_left(resume_from, all_stages, times)
     first_equation = stages[0].equation
     layers = dynamics if isinstance(dynamics, Layers) else None
     conditions = stopping_conditions(stop)
@@ -257,6 +267,7 @@ def prepared(
             start=measure,
             start_time=start_time,
             resume_from=resume_from,
+            stages=all_stages,
             open=stack.pop_all(),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
@@ -153,9 +154,11 @@ def solve(
     Warns
     -----
     UserWarning
-        If the grid is too coarse for exact atoms to form at the right place.
+        If the grid is too coarse for exact atoms to form at the right place, or if the start
+        shares a symmetry with the equation along which the run is unstable; the second is in
+        ``run.notes`` too.
     """
-    return prepared(
+    run = prepared(
         equation,
         start,
         t_end=t_end,
@@ -178,3 +181,6 @@ def solve(
         first_step=first_step,
         resume_from=resume_from,
     ).run()
+    for note in run.notes:
+        warnings.warn(note, stacklevel=2)
+    return run

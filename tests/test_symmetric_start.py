@@ -1,0 +1,204 @@
+"""A symmetry that start and equation share, along which the run is unstable, is noted."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde import Attention, Circle, MeanFieldEquation, Perceptron, Sphere, Zonal
+from mfpde.commands.command_line import main
+
+BEGINNING = "start and equation share"
+
+
+def pure(beta, *, direction="ascent", diffusion=0.0, normalized=False):
+    attention = Attention(beta, normalized=normalized)
+    return MeanFieldEquation(attention, direction=direction, diffusion=diffusion)
+
+
+def with_neuron(
+    *axis, beta=16.0, weight=-1.0, normalized=True, direction="ascent", diffusion=0.0
+):
+    return MeanFieldEquation(
+        Attention(beta, normalized=normalized),
+        Perceptron([axis], [weight]),
+        direction=direction,
+        diffusion=diffusion,
+    )
+
+
+def rate_in(note):
+    return float(re.search(r"rate of up to ([\d.e+-]+),", note).group(1))
+
+
+def note_of(equation, start, t_end, **arguments):
+    """The note of a run, which its printed form has too; empty without one."""
+    run = mfpde.solve(equation, start, t_end=t_end, save_at=[t_end], **arguments)
+    note = " ".join(run.notes)
+    assert (BEGINNING in str(run)) == bool(note)
+    return note
+
+
+@pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (0.6, 0.64, 0.48)])
+def test_a_ring_that_breaks_into_atoms_is_noted_with_its_axis_and_rate(axis):
+    note = note_of(with_neuron(*axis), mfpde.uniform(Sphere(32)), 20.0)
+    assert f"{BEGINNING} all rotations about {list(axis)}" in note
+    # That of perturbations by 1e-6 on 96 rings is .71 once the ring has formed.
+    assert rate_in(note) == pytest.approx(0.71, rel=0.2)
+    assert "perturbed_uniform" in note
+
+
+def test_its_rate_is_that_of_two_perturbed_runs():
+    grid, equation = Sphere(48), with_neuron(0.0, 0.0, 1.0)
+    broken = {}
+    for amplitude in (1e-4, 1e-5):
+        start = mfpde.perturbed_uniform(grid, amplitude)
+        run = mfpde.solve(equation, start, t_end=10.0, save_at=[7.0, 8.0, 9.0, 10.0])
+        rings = [s.density.masses for s in run.states]
+        broken[amplitude] = np.array(
+            [
+                np.linalg.norm(grid.moments(m - m.mean(1, keepdims=True), 8))
+                for m in rings
+            ]
+        )
+    slopes = [np.diff(np.log(b)).max() for b in broken.values()]
+    assert slopes[0] == pytest.approx(slopes[1], rel=0.05)
+    note = note_of(equation, mfpde.uniform(grid), 20.0)
+    assert rate_in(note) == pytest.approx(slopes[0], rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("grid", "beta", "normalized"),
+    [
+        (Circle(256), 5.0, False),
+        (Circle(256), 16.0, True),
+        (Sphere(32), 4.0, True),
+        (Zonal(8, 128), 4.0, False),
+    ],
+)
+def test_the_rate_about_the_uniform_state_is_that_of_theory(grid, beta, normalized):
+    d = grid.dimension
+    rate = mfpde.theory.growth_rates(
+        beta, d, np.arange(1, 30), direction="ascent", normalized=normalized
+    ).max()
+    equation = pure(beta, normalized=normalized)
+    note = note_of(equation, mfpde.uniform(grid), 4 / rate)
+    assert f"{BEGINNING} all rotations" in note
+    assert rate_in(note) == pytest.approx(rate, rel=1e-3)
+    # A perturbation that has hardly grown is none to speak of.
+    assert not note_of(equation, mfpde.uniform(grid), 1 / rate)
+
+
+def held_at_top(angle):
+    """A bump at the maximum of a potential that repels it, held together by attention."""
+    top = np.array([np.cos(angle), np.sin(angle)])
+    potential = mfpde.Potential(
+        lambda x: -0.3 * x @ top, lambda x: -0.3 * top, dimension=2
+    )
+    equation = MeanFieldEquation(Attention(1.0), potential, direction="ascent")
+    return equation, mfpde.bumps(Circle(256), angles=[angle], widths=0.3)
+
+
+@pytest.mark.parametrize("angle", [np.pi / 2, 1.0])
+def test_a_cluster_on_top_of_a_hill_is_noted_with_its_mirror_and_rate(angle):
+    equation, start = held_at_top(angle)
+    note = note_of(equation, start, 30.0)
+    assert f"{BEGINNING} the reflection" in note
+    # The curvature of the potential there, which no attraction within the cluster changes.
+    assert rate_in(note) == pytest.approx(0.3, rel=0.03)
+    noise = mfpde.perturbed_uniform(start.geometry, 1e-2).values
+    perturbed = mfpde.Density(start.geometry, start.values * noise).normalized()
+    assert not note_of(equation, perturbed, 30.0)
+
+
+@pytest.mark.parametrize(
+    ("equation", "grid", "t_end"),
+    [
+        # All mass goes to one pole, or to where neurons say.
+        (with_neuron(0.0, 0.0, 1.0, beta=1.0), Sphere(32), 20.0),
+        (with_neuron(1.0, 0.0, beta=5.0), Circle(256), 20.0),
+        (with_neuron(0.0, 0.0, 1.0, direction="descent"), Sphere(32), 20.0),
+        (pure(5.0, direction="descent"), Circle(256), 60.0),
+        # Above the critical diffusion, .0447.
+        (pure(4.0, diffusion=0.06), Circle(256), 200.0),
+        (
+            with_neuron(
+                0.0, 0.0, 1.0, beta=4.0, weight=0.2, normalized=False, diffusion=0.3
+            ),
+            Sphere(32),
+            20.0,
+        ),
+        # Nothing has grown yet.
+        (with_neuron(0.0, 0.0, 1.0), Sphere(32), 1.0),
+        # Without interaction nothing is unstable together.
+        (
+            MeanFieldEquation(Perceptron([[0.0, 1.0]], [1.0]), direction="ascent"),
+            Circle(64),
+            5.0,
+        ),
+    ],
+)
+def test_a_stable_symmetric_run_has_no_note(equation, grid, t_end):
+    assert not note_of(equation, mfpde.uniform(grid), t_end)
+
+
+@pytest.mark.parametrize(
+    ("equation", "grid"),
+    [(with_neuron(0.0, 0.0, 1.0), Sphere(32)), (pure(5.0), Circle(256))],
+)
+def test_a_perturbed_start_has_no_note(equation, grid):
+    assert note_of(equation, mfpde.uniform(grid), 20.0)
+    assert not note_of(equation, mfpde.perturbed_uniform(grid, 1e-2), 20.0)
+
+
+def test_neurons_without_a_common_symmetry_have_no_note():
+    equation = MeanFieldEquation(
+        Attention(16.0, normalized=True),
+        Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.1, -0.05]),
+        direction="ascent",
+    )
+    assert not note_of(equation, mfpde.uniform(Circle(256)), 20.0)
+
+
+def test_layers_are_judged_together():
+    stable, unstable = pure(5.0, direction="descent"), pure(5.0)
+    start = mfpde.uniform(Circle(256))
+    note = note_of(mfpde.Layers([(stable, 0.1), (unstable, 30.0)]), start, 30.1)
+    assert rate_in(note) == pytest.approx(0.1253, rel=1e-3)
+    assert not note_of(mfpde.Layers([(unstable, 1.0), (stable, 30.0)]), start, 31.0)
+
+
+def test_the_note_is_a_warning_and_is_stored(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match=BEGINNING):
+            mfpde.solve(pure(5.0), mfpde.uniform(Circle(128)), t_end=40.0)
+        perturbed = mfpde.perturbed_uniform(Circle(128))
+        mfpde.solve(pure(5.0), perturbed, t_end=40.0)
+    run = mfpde.solve(pure(5.0), mfpde.uniform(Circle(128)), t_end=40.0)
+    mfpde.save(run, tmp_path / "run.zarr")
+    assert mfpde.load(tmp_path / "run.zarr").notes == run.notes
+    assert len(run.notes) == 1
+
+
+def test_a_run_is_the_same_with_and_without_the_look_at_its_symmetry(monkeypatch):
+    equation, start = with_neuron(0.0, 0.0, 1.0), mfpde.uniform(Sphere(32))
+    run = mfpde.solve(equation, start, t_end=2.0)
+    monkeypatch.setattr("mfpde.solver.preparation.noted_symmetry", lambda *_, **__: {})
+    without = mfpde.solve(equation, start, t_end=2.0)
+    assert np.array_equal(run.final.density.masses, without.final.density.masses)
+
+
+def test_the_command_shows_the_note_once(tmp_path, capfd):
+    settings = tmp_path / "run.toml"
+    settings.write_text(
+        'geometry = { kind = "circle", cells = 128 }\nattention = { beta = 5.0 }\n'
+        'equation = { direction = "ascent" }\nstart = { kind = "uniform" }\n'
+        "solve = { t_end = 40.0, save_at = [40.0] }\n"
+    )
+    assert main(["run", str(settings)]) == 0
+    out, err = capfd.readouterr()
+    assert out.count(BEGINNING) == 1
+    assert BEGINNING not in err
