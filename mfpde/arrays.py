@@ -175,3 +175,13 @@ def _allowed(at_least: float, above: float, at_most: float) -> str:
     if at_most < np.inf:
         parts.append(f"at most {at_most:g}")
     return ", " + " and ".join(parts) if parts else ""
+
+
+def check_sizes(name: str, values: FloatArray, largest: float) -> None:
+    """Raise ``ValueError`` for values (of any shape) above ``largest`` in size."""
+    if values.size and np.abs(values).max() > largest:
+        where = np.unravel_index(int(np.abs(values).argmax()), values.shape)
+        place = ", ".join(str(int(k)) for k in where)
+        raise ValueError(
+            f"{name}[{place}] = {values[where]:g} must be at most {largest:g} in size"
+        )

@@ -159,6 +159,11 @@ class MeanFieldEquation:
         return tuple(layer for layer in layers if layer is not None)
 
     @property
+    def perceptron_parts(self) -> tuple[Perceptron, ...]:
+        """The perceptrons, each output bias as a neuron of constant output beside them."""
+        return tuple(part for layer in self.perceptrons for part in layer.parts)
+
+    @property
     def has_energy(self) -> bool:
         """Whether E exists: drifts are gradients, and heads have V = a D with D symmetric."""
         return self.has_first_variation and all(

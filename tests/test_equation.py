@@ -146,7 +146,9 @@ def test_lyapunov_claims() -> None:
         general.first_variation(density)
 
 
-@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "gelu", "tanh", "linear"])
+@pytest.mark.parametrize(
+    "activation", ["relu", "leaky_relu", "gelu", "silu", "tanh", "linear"]
+)
 def test_an_equation_goes_to_another_process_and_back(activation: str) -> None:
     perceptron = mfpde.Perceptron([[1.0, 0.2]], [0.8], activation)  # type: ignore[arg-type]
     equation = mfpde.MeanFieldEquation(

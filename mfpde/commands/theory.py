@@ -43,6 +43,7 @@ class TheorySettings(Section):
     directions: Any = None
     weights: Any = None
     biases: Any = None
+    output_bias: Any = None
     activation: Word = default(Perceptron, "activation")
     mass: Real = default(facts.merge_time, "mass")
     start_angle: Real = 1.0
@@ -79,7 +80,11 @@ class TheorySettings(Section):
             return []
         return [
             Perceptron(
-                self.directions, self.weights, self.activation, biases=self.biases
+                self.directions,
+                self.weights,
+                self.activation,
+                biases=self.biases,
+                output_bias=self.output_bias,
             )
         ]
 

@@ -105,6 +105,7 @@ class PerceptronSection(Section):
     weights: SkipValidation[list[Any]] | None = None
     activation: Word = default(Perceptron, "activation")
     biases: SkipValidation[list[float]] | None = None
+    output_bias: SkipValidation[Any] = None
     random: RandomPerceptron | None = None
 
     def build(self, geometry: Geometry) -> Perceptron:
@@ -121,7 +122,17 @@ class PerceptronSection(Section):
         if self.along_axis is not None:
             directions = _along_axis(self.along_axis, geometry)
         weights = [] if self.weights is None else self.weights
-        return Perceptron(directions, weights, self.activation, biases=self.biases)
+        constant = self.output_bias
+        is_number = constant is not None and np.ndim(constant) == 0
+        if self.along_axis is not None and is_number:
+            constant = _along_axis([constant], geometry)[0]
+        return Perceptron(
+            directions,
+            weights,
+            self.activation,
+            biases=self.biases,
+            output_bias=constant,
+        )
 
     def check(self) -> None:
         """Raise ``ValueError`` unless exactly one of the three ways is used.
@@ -133,6 +144,7 @@ class PerceptronSection(Section):
             "along_axis": self.along_axis,
             "weights": self.weights,
             "biases": self.biases,
+            "output_bias": self.output_bias,
         }
         named = [name for name, value in given.items() if value is not None]
         if self.random is not None and named:

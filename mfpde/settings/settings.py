@@ -12,7 +12,7 @@
                   kind = "sigmoid", slope_of_logits, offset
                   kind = "bounded_confidence", radius, width
                   kind = "exponential", beta                                (optional)
-    [perceptron]  directions, weights, activation, biases; or
+    [perceptron]  directions, weights, activation, biases, output_bias; or
                   along_axis, weights, activation, biases (zonal); or
                   random = {units, seed, scale}, activation                 (optional)
     [equation]    direction, diffusion

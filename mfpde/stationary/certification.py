@@ -184,7 +184,7 @@ def energy_scale(equation: MeanFieldEquation) -> float:
     """
     amplitude = sum(term.strength for term in equation.zonal_terms)
     strength = 0.0
-    for layer in equation.perceptrons:
+    for layer in equation.perceptron_parts:
         reach = np.linalg.norm(layer.directions, axis=1) + np.abs(layer.biases)
         strength += float(np.abs(layer.weights) @ reach**2)
     return max(1.0, amplitude, strength / 100)

@@ -311,12 +311,13 @@ def _of_layer(
     inward = np.einsum("nai,ji->nja", frames, term.directions)
     driven = np.einsum("nai,ji->nja", frames, vectors)
     gradients = np.einsum("nj,nja,njb->nab", steepest, driven, inward, optimize=True)
-    radial = (outputs * (points @ vectors.T)).sum(axis=1)
+    radial = (outputs * (points @ vectors.T)).sum(axis=1) + points @ term.output_bias
     gradients -= radial[:, np.newaxis, np.newaxis] * np.eye(frames.shape[1])
     strengths = np.linalg.norm(vectors, axis=1)
     lengths = np.linalg.norm(term.directions, axis=1)
     largest = np.maximum(np.abs(left), np.abs(right))
     scales = (np.abs(outputs) + largest * lengths) @ strengths
+    scales += np.linalg.norm(term.output_bias)
     return gradients, np.asarray(scales)
 
 

@@ -229,7 +229,7 @@ class ExternalBounds:
 
 def external_bounds(equation: MeanFieldEquation, dimension: int) -> ExternalBounds:
     """Bounds of the equation's V (its terms must be perceptrons with scalar weights)."""
-    return ExternalBounds(equation.perceptrons, dimension)
+    return ExternalBounds(equation.perceptron_parts, dimension)
 
 
 def _outputs(term: Perceptron, z: FloatArray) -> FloatArray:

@@ -215,7 +215,7 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
 
 def _checked(equation: MeanFieldEquation) -> tuple[Perceptron, ...]:
     check_bounded(equation, "maximize")
-    terms = equation.perceptrons
+    terms = equation.perceptron_parts
     if not equation.attentions or equation.has_softmax:
         raise ValueError(
             "maximize is for unnormalised attention: softmax is no gradient of E beside "

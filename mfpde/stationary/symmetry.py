@@ -54,8 +54,8 @@ def rotation_modes(
     Columns of tangent coordinates, (n (d - 1), k), k = 0 without symmetry, of atoms with
     ``points`` (n, d) and tangent ``frames`` (n, d - 1, d).
     """
-    neurons = equation.perceptrons
-    if len(neurons) < len(equation.externals) or equation.heads:
+    neurons = equation.perceptron_parts
+    if len(equation.perceptrons) < len(equation.externals) or equation.heads:
         found = invariant_rotations(equation, points.shape[1])
         return _span(displacements(found, points, frames))
     fixed = [np.empty((0, points.shape[1])), *map(_vectors, neurons)]

@@ -3,10 +3,12 @@ r"""Activations sigma and their primitives Phi, Phi' = sigma, Phi(0) = 0.
     relu         sigma = max(z, 0)          Phi = max(z, 0)^2 / 2
     leaky_relu   sigma = max(z, z/100)      Phi = z sigma(z) / 2
     gelu         sigma = z N(z)             Phi = ((z^2 - 1) N(z) + z n(z)) / 2 + 1/4
+    silu         sigma = z s(z)             Phi = z log(1 + e^z) + Li2(-e^z) + pi^2 / 12
     tanh         sigma = tanh z             Phi = log cosh z
     linear       sigma = z                  Phi = z^2 / 2
 
-with N and n the normal cdf and pdf (Hendrycks & Gimpel 2016, arXiv 1606.08415).
+with N and n the normal cdf and pdf (Hendrycks & Gimpel 2016, arXiv 1606.08415), s(z) = 1 /
+(1 + e^-z) and the dilogarithm Li2, Li2(-e^z) + Li2(-e^-z) = -pi^2/6 - z^2/2 at large z.
 
 An entry of ``ACTIVATIONS`` is complete (``activation.py``): bounds of derivatives too, and of
 polynomials near Phi,
@@ -17,6 +19,10 @@ polynomials near Phi,
                 sigma'' = (2 - z^2) n            |sigma''| <= 2 n(0) < 0.7979
                 sigma''' = (z^3 - 4 z) n         |sigma'''| < 0.7796   (at z^2 = (7 - sqrt 33) / 2)
                 sigma'''' = (7 z^2 - z^4 - 4) n  |sigma''''| <= 4 n(0) < 1.5958
+    silu        sigma' = s + z q, q = s (1 - s)  -0.0999 < sigma' < 1.0999 (z tanh(z/2) = 2)
+                sigma'' = 2 q + z q'             |sigma''| <= 1/2 (at 0),  q' = q (1 - 2 s)
+                sigma''' = 3 q' + z q''          |sigma'''| < 0.3083,      q'' = q (1 - 6 q)
+                sigma'''' = 4 q'' + z q'''       |sigma''''| <= 1/2 (at 0)
     tanh        0 < sigma' <= 1                  |sigma''| <= 4 / (3 sqrt 3) < 0.7699
                 |sigma'''| <= 2   (at 0),  |sigma''''| < 4.0859
     linear      sigma' = 1                       sigma'' = 0
@@ -26,12 +32,14 @@ Chebyshev interpolation of degree N on an interval of half-length h has the erro
 
     gelu    Phi^{(k+3)} = +-(He_k - He_{k+2}) n,   |He_k n| <= 1.0865 sqrt(k! / (2 pi))  (Cramer)
     tanh    |Phi^{(k+1)}| <= k! tan(r) / r^k,  r = 1.4                              (Cauchy)
+    silu    |Phi^{(k+2)}| <= k! 6.1 / r^k,     r = 2.4   (|sigma'| < 6.1 where |Im z| <= r)
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln, ndtr
+from numpy.polynomial.legendre import leggauss
+from scipy.special import expit, gammaln, ndtr, spence
 
 from mfpde.arrays import FloatArray, choice
 from mfpde.terms.activation import (
@@ -44,9 +52,14 @@ from mfpde.terms.activation import (
 LEAKY_SLOPE = 0.01
 CRAMER = 1.0865 / np.sqrt(2 * np.pi)
 STRIP = 1.4
+SILU_STRIP, SILU_LARGEST = 2.4, 6.1
+NODES, SHARES = (leggauss(16)[0] + 1) / 2, leggauss(16)[1] / 2
+"""Gauss's rule on [0, 1]."""
 
-AnyActivation = str | Activation | tuple[ScalarFunction, ScalarFunction]
-"""What a user may give: a name, or a pair (sigma, Phi)."""
+AnyActivation = (
+    str | Activation | ScalarFunction | tuple[ScalarFunction, ScalarFunction]
+)
+"""What a user may give: a name, or a pair (sigma, Phi); sigma alone for vector weights."""
 
 
 # Functions of a module rather than lambdas: equations are sent to other processes (pickle).
@@ -112,6 +125,37 @@ def _tanh_curvature(z: FloatArray) -> HigherSlopes:
     return HigherSlopes(-2 * outputs * slopes, (6 * outputs**2 - 2) * slopes)
 
 
+def _silu(z: FloatArray) -> FloatArray:
+    return np.asarray(z * expit(z))
+
+
+def _silu_primitive(z: FloatArray) -> FloatArray:
+    # spence(u) = Li2(1 - u); at z > 0 by its inversion, in which nothing overflows.
+    decay = np.exp(-np.abs(z))
+    dilogarithm = spence(1 + decay) + np.pi**2 / 12
+    far = np.where(z > 0, z**2 / 2 - dilogarithm, dilogarithm) + z * np.log1p(decay)
+    # Near 0 these cancel: sigma = z/2 + z tanh(z/2) / 2 is integrated to all digits.
+    near = np.clip(z, -2.0, 2.0)
+    rises = np.tanh(np.multiply.outer(near, NODES / 2)) @ (NODES * SHARES)
+    return np.asarray(np.where(np.abs(z) <= 2, near**2 * (0.25 + rises / 2), far))
+
+
+def _silu_derivative(z: FloatArray) -> FloatArray:
+    return np.asarray(expit(z) * (1 + z * expit(-z)))
+
+
+def _silu_curvature(z: FloatArray) -> HigherSlopes:
+    share = expit(z)
+    bump = share * expit(-z)
+    slope, bend = bump * (1 - 2 * share), bump * (1 - 6 * bump)
+    return HigherSlopes(2 * bump + z * slope, 3 * slope + z * bend)
+
+
+def _silu_log_derivative(order: int) -> float:
+    powers = (order - 2) * np.log(SILU_STRIP) + np.log(order * (order - 1.0))
+    return float(np.log(SILU_LARGEST) - powers)
+
+
 def _gelu_log_derivative(order: int) -> float:
     largest = np.log(2 * CRAMER) + gammaln(order) / 2
     return float(largest - gammaln(order + 1))
@@ -167,6 +211,17 @@ ACTIVATIONS: dict[str, Activation] = {
             log_derivative=_gelu_log_derivative,
         ),
         Activation(
+            "silu",
+            _silu,
+            _silu_primitive,
+            _silu_derivative,
+            # z tanh(z/2) = 2, where sigma'' changes its sign.
+            steepest_at=2.399357280515468,
+            bounds=ActivationBounds(-0.0999, 1.0999, 0.5, 0.3083, 0.5),
+            curvature=_silu_curvature,
+            log_derivative=_silu_log_derivative,
+        ),
+        Activation(
             "tanh",
             _tanh,
             _log_cosh,
@@ -188,6 +243,21 @@ ACTIVATIONS: dict[str, Activation] = {
 }
 
 
+CONSTANT = Activation(
+    "constant",
+    _one,
+    _identity,
+    np.zeros_like,
+    bounds=ActivationBounds(0.0, 0.0, 0.0, 0.0, 0.0),
+)
+"""The neuron c/|c| with the weight |c| and this activation is an output bias c."""
+
+
+def _no_primitive(z: FloatArray) -> FloatArray:
+    del z
+    raise ValueError("activation: sigma was given without its primitive Phi")
+
+
 def register_activation(activation: Activation) -> None:
     """Add an ``activation`` to ``ACTIVATIONS``: settings and stores then know its name.
 
@@ -202,8 +272,10 @@ def register_activation(activation: Activation) -> None:
     ACTIVATIONS[activation.name] = activation
 
 
-def find_activation(activation: object) -> Activation:
+def find_activation(activation: object, *, needs_primitive: bool = True) -> Activation:
     """Return an activation by name, or from a user's pair ``(sigma, Phi)``.
+
+    Where no primitive is needed (vector weights have no potential) sigma alone will do.
 
     Raises
     ------
@@ -212,6 +284,8 @@ def find_activation(activation: object) -> Activation:
     """
     if isinstance(activation, Activation):
         return activation
+    if callable(activation) and not needs_primitive:
+        return Activation("custom", activation, _no_primitive)
     if isinstance(activation, tuple) and len(activation) == 2:
         sigma, primitive = activation
         if callable(sigma) and callable(primitive):
@@ -222,7 +296,7 @@ def find_activation(activation: object) -> Activation:
         return ACTIVATIONS[choice("activation", activation, ACTIVATIONS)]
     raise ValueError(
         f"activation = {activation!r} must be one of {', '.join(map(repr, ACTIVATIONS))} "
-        "or a pair (sigma, Phi) of functions with Phi' = sigma"
+        "or a pair (sigma, Phi) of functions with Phi' = sigma (vector weights need sigma alone)"
     )
 
 

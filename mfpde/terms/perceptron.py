@@ -1,4 +1,4 @@
-"""The perceptron: V(x) = sum_j w_j Phi(a_j.x + b_j), Phi' = sigma (paper, eq. 2.6)."""
+"""The perceptron: V(x) = sum_j w_j Phi(a_j.x + b_j) + c.x, Phi' = sigma (paper, eq. 2.6)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mfpde.arrays import (
     LARGEST_COUNT,
     LARGEST_DIMENSION,
     FloatArray,
+    check_sizes,
     read_only,
     real_array,
     real_number,
@@ -19,7 +20,7 @@ from mfpde.arrays import (
     writable,
 )
 from mfpde.terms.activation import Activation
-from mfpde.terms.activations import AnyActivation, find_activation
+from mfpde.terms.activations import CONSTANT, AnyActivation, find_activation
 from mfpde.terms.external import ExternalTerm, KinkedParts, tangential
 from mfpde.terms.neuron_sums import (
     MOST_COORDINATES,
@@ -51,10 +52,14 @@ class Perceptron(ExternalTerm):
     weights
         Scalars w_j, shape (units,), or vectors W_j, shape (units, d).
     activation
-        ``"relu"``, ``"leaky_relu"``, ``"gelu"``, ``"tanh"``, ``"linear"``, or a pair
-        ``(sigma, Phi)`` of elementwise functions with Phi' = sigma and Phi(0) = 0.
+        ``"relu"``, ``"leaky_relu"``, ``"gelu"``, ``"silu"``, ``"tanh"``, ``"linear"``, or a
+        pair ``(sigma, Phi)`` of elementwise functions with Phi' = sigma and Phi(0) = 0; with
+        vector weights ``sigma`` alone will do.
     biases
         Scalars b_j, shape (units,); zero if not given.
+    output_bias
+        A constant c of the output, shape (d,), which adds P_x c to the drift and c.x to V;
+        zero if not given.
 
     Raises
     ------
@@ -67,6 +72,7 @@ class Perceptron(ExternalTerm):
     weights: FloatArray
     activation: Activation
     biases: FloatArray
+    output_bias: FloatArray
 
     def __init__(
         self,
@@ -75,6 +81,7 @@ class Perceptron(ExternalTerm):
         activation: AnyActivation = "relu",
         *,
         biases: ArrayLike | None = None,
+        output_bias: ArrayLike | None = None,
     ) -> None:
         directions = real_array("directions", directions)
         if directions.ndim != 2 or directions.size == 0 or directions.shape[1] < 2:
@@ -85,10 +92,12 @@ class Perceptron(ExternalTerm):
         units = len(directions)
         weights = real_array("weights", weights)
         if weights.shape not in ((units,), directions.shape):
+            is_turned = weights.shape == directions.shape[::-1]
+            turned = "; torch's Linear(units, d) holds their transpose: give weights.T"
             raise ValueError(
                 f"weights of shape {weights.shape} do not match the {units} directions: "
                 f"they must have shape ({units},) for a gradient drift or "
-                f"{directions.shape} for a general one"
+                f"{directions.shape} for a general one{turned if is_turned else ''}"
             )
         offsets = np.zeros(units) if biases is None else real_array("biases", biases)
         if offsets.shape != (units,):
@@ -96,12 +105,23 @@ class Perceptron(ExternalTerm):
                 f"biases of shape {offsets.shape} do not match the {units} directions: "
                 f"they must have shape ({units},)"
             )
-        _check_sizes("weights", weights)
-        _check_sizes("biases", offsets)
+        d = directions.shape[1]
+        constant = np.zeros(d)
+        if output_bias is not None:
+            constant = real_array("output_bias", output_bias)
+        if constant.shape != (d,):
+            raise ValueError(
+                f"output_bias of shape {constant.shape} must have shape ({d},)"
+            )
+        check_sizes("weights", weights, LARGEST)
+        check_sizes("biases", offsets, LARGEST)
+        check_sizes("output_bias", constant, LARGEST)
         object.__setattr__(self, "directions", read_only(directions))
         object.__setattr__(self, "weights", read_only(weights))
         object.__setattr__(self, "biases", read_only(offsets))
-        object.__setattr__(self, "activation", find_activation(activation))
+        object.__setattr__(self, "output_bias", read_only(constant))
+        found = find_activation(activation, needs_primitive=weights.ndim == 1)
+        object.__setattr__(self, "activation", found)
 
     @classmethod
     def random(
@@ -156,7 +176,22 @@ class Perceptron(ExternalTerm):
     def description(self) -> str:
         """The kind of the term and its number of neurons, in words."""
         units = len(self.directions)
-        return f"perceptron ({units} {self.activation_name} neuron{'s' * (units > 1)})"
+        biased = ", output bias" if self.output_bias.any() else ""
+        neurons = f"{self.activation_name} neuron{'s' * (units > 1)}"
+        return f"perceptron ({units} {neurons}{biased})"
+
+    @cached_property
+    def parts(self) -> tuple[Perceptron, ...]:
+        """The neurons without an output bias, and this as a neuron of the constant output 1."""
+        length = float(np.linalg.norm(self.output_bias))
+        if length == 0:
+            return (self,)
+        neurons = self._with(self.weights, 0 * self.output_bias)
+        return neurons, Perceptron([self.output_bias / length], [length], CONSTANT)
+
+    def _with(self, weights: FloatArray, constant: FloatArray) -> Perceptron:
+        given = {"biases": self.biases, "output_bias": constant}
+        return Perceptron(self.directions, weights, self.activation, **given)
 
     @property
     def acts(self) -> NDArray[np.bool_]:
@@ -165,9 +200,8 @@ class Perceptron(ExternalTerm):
         return np.asarray(rows != 0)
 
     def scaled(self, factor: float) -> Perceptron:
-        """The perceptron with all weights times ``factor``."""
-        weights = factor * self.weights
-        return Perceptron(self.directions, weights, self.activation, biases=self.biases)
+        """The perceptron with all weights, and the output bias, times ``factor``."""
+        return self._with(factor * self.weights, factor * self.output_bias)
 
     def preactivations(self, points: ArrayLike) -> FloatArray:
         """Return a_j.x + b_j at ``points`` (..., d), shape (..., units).
@@ -197,7 +231,7 @@ class Perceptron(ExternalTerm):
         return affine_functions(points, self.directions, self.biases)
 
     def value(self, points: ArrayLike) -> FloatArray:
-        """Potential V(x) = sum_j w_j Phi(a_j.x + b_j), shape (...).
+        """Potential V(x) = sum_j w_j Phi(a_j.x + b_j) + c.x, shape (...).
 
         Raises
         ------
@@ -207,10 +241,13 @@ class Perceptron(ExternalTerm):
         if not self.is_gradient:
             raise ValueError("a perceptron with vector weights has no potential")
         primitives = self.activation.primitive(self.preactivations(points))
-        return np.asarray(primitives @ self.weights)
+        values = np.asarray(primitives @ self.weights)
+        if not self.output_bias.any():
+            return values
+        return values + np.asarray(points, dtype=np.float64) @ self.output_bias
 
     def drift(self, points: ArrayLike) -> FloatArray:
-        """Drift P_x sum_j w_j sigma(a_j.x + b_j) a_j, or with W_j for w_j a_j, (..., d).
+        """Drift P_x (sum_j w_j sigma(a_j.x + b_j) a_j + c), or with W_j for w_j a_j, (..., d).
 
         Raises
         ------
@@ -220,9 +257,13 @@ class Perceptron(ExternalTerm):
         points = self._checked(points)
         flat = points.reshape(-1, self.dimension)
         outputs = np.asarray(self.activation.sigma(self._preactivations(flat)))
+        vectors = self._vectors
+        if self.output_bias.any():
+            outputs = np.column_stack([outputs, np.ones(len(flat))])
+            vectors = np.vstack([vectors, self.output_bias])
         if self.dimension > MOST_COORDINATES:
-            return tangential(outputs @ self._vectors, flat).reshape(points.shape)
-        return tangential_sums(outputs, flat, self._vectors).reshape(points.shape)
+            return tangential(outputs @ vectors, flat).reshape(points.shape)
+        return tangential_sums(outputs, flat, vectors).reshape(points.shape)
 
     @property
     def kinked_parts(self) -> KinkedParts | None:
@@ -272,21 +313,24 @@ class Perceptron(ExternalTerm):
 
     def check_axis(self, axis: FloatArray) -> None:
         """Raise ``ValueError`` unless directions and vector weights are parallel to ``axis``."""
-        vectors = {"directions": self.directions}
+        vectors = {"directions": self.directions, "output_bias": self.output_bias}
         if not self.is_gradient:
             vectors["weights"] = self.weights
-        for name, rows in vectors.items():
+        for name, given in vectors.items():
+            rows = np.atleast_2d(given)
             across = np.linalg.norm(rows - np.outer(rows @ axis, axis), axis=1)
             wrong = across > PARALLEL_TOLERANCE * np.linalg.norm(rows, axis=1)
             if wrong.any():
+                which = f"[{int(np.argmax(wrong))}]" if given.ndim > 1 else ""
                 raise ValueError(
-                    f"{name}[{int(np.argmax(wrong))}] is not parallel to the axis; a "
+                    f"{name}{which} is not parallel to the axis; a "
                     "zonal density stays zonal only if it is. Use Sphere."
                 )
 
     def __repr__(self) -> str:
         units, kind = len(self.directions), "scalar" if self.is_gradient else "vector"
         biased = ", biased" if self.biases.any() else ""
+        biased += ", output bias" if self.output_bias.any() else ""
         return (
             f"Perceptron({units} {self.activation_name} units on S^{self.dimension - 1}, "
             f"{kind} weights{biased})"
@@ -295,7 +339,7 @@ class Perceptron(ExternalTerm):
 
 def _check_directions(directions: FloatArray) -> None:
     """Raise ``ValueError`` for directions of which none is one, or their squares no numbers."""
-    _check_sizes("directions", directions)
+    check_sizes("directions", directions, LARGEST)
     lengths = np.linalg.norm(directions, axis=1)
     where = int(np.argmin(lengths))
     if lengths[where] < 1 / LARGEST:
@@ -303,14 +347,4 @@ def _check_directions(directions: FloatArray) -> None:
         raise ValueError(
             f"directions[{where}] = {directions[where].tolist()} {what}; a neuron "
             f"needs a direction, of a length of at least {1 / LARGEST:g}"
-        )
-
-
-def _check_sizes(name: str, values: FloatArray) -> None:
-    """Raise ``ValueError`` for numbers of which products are no numbers any more."""
-    if values.size and np.abs(values).max() > LARGEST:
-        where = np.unravel_index(int(np.abs(values).argmax()), values.shape)
-        place = ", ".join(str(int(k)) for k in where)
-        raise ValueError(
-            f"{name}[{place}] = {values[where]:g} must be at most {LARGEST:g} in size"
         )

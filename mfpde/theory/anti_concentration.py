@@ -255,7 +255,9 @@ def _published_obstacle(equation: MeanFieldEquation) -> str:
     beta = equation.attentions[0].beta
     obstacles = {
         "the theorem has sigma(0) = 0": any(value_at_zero(p) != 0 for p in perceptrons),
-        "the theorem has no biases": any(p.biases.any() for p in perceptrons),
+        "the theorem has no biases": any(
+            p.biases.any() or p.output_bias.any() for p in perceptrons
+        ),
         f"beta = {beta:g} is too small for the theorem's constants": (
             not kernel_curvature(beta).satisfies_published_constants
         ),

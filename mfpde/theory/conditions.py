@@ -222,6 +222,7 @@ def _relu_of_softmax(equation: MeanFieldEquation) -> Perceptron:
         or term.activation_name != "relu"
         or not term.is_gradient
         or term.biases.any()
+        or term.output_bias.any()
         or equation.diffusion > 0
     ):
         raise ValueError(

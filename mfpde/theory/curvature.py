@@ -189,7 +189,7 @@ def curvature_constant(
     # In units of the kernel's peak, e^beta or 1.
     peak = equation.attentions[0].energy_amplitude
     total = 0.0
-    for perceptron in equation.perceptrons:
+    for perceptron in equation.perceptron_parts:
         slope = perceptron.activation.lipschitz
         slope = given if slope is None else slope
         if slope is None:
