@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -26,6 +27,8 @@ LARGEST_DIMENSION = 1_000_000
 """Of points whose coordinates are held."""
 LONGEST_SHOWN = 120
 """Characters of a wrong value that an error repeats."""
+_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Classes of characters that a terminal obeys or hides, in place of showing them."""
 CLOSE = 0.6
 """Likeness from which a name is taken for a misspelt one: 'silu' is not 'relu'."""
 
@@ -126,6 +129,19 @@ def shown(value: Any) -> str:
     """Return the printed form of ``value`` for a line of an error, cut short if long."""
     text = " ".join(repr(value).split())
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with what a terminal obeys or hides as escapes; lines and tabs remain.
+
+    Stores, settings and names of files come from anywhere, and could rewrite what is shown.
+    """
+    return "".join(
+        repr(one)[1:-1]
+        if unicodedata.category(one) in _UNSEEN and one not in "\n\t"
+        else one
+        for one in text
+    )
 
 
 def check_kind(name: str, value: object, kind: type, *, source: str) -> None:

@@ -1,5 +1,6 @@
 """Stores that something has happened to: named in a line, never read as if they were whole."""
 
+import dataclasses
 import errno
 import io
 import itertools
@@ -19,6 +20,7 @@ import zarr
 
 import mfpde
 from mfpde.commands.command_line import main
+from mfpde.runs.stopping import StopReason
 from mfpde.storage import RunWriter, StoreError, load, open_dataset, save
 from mfpde.storage.attributes import FORMAT, note
 from mfpde.storage.growing_store import GrowingStore, Variable
@@ -633,3 +635,50 @@ def test_an_error_that_nobody_has_foreseen_is_a_line(monkeypatch, capsys) -> Non
     monkeypatch.setenv("MFPDE_TRACEBACK", "1")
     with pytest.raises(RuntimeError):
         main()
+
+
+# What a terminal obeys ------------------------------------------------------------------------
+
+
+ESCAPES = "\x1b]0;owned\x07 \x1b[2J\x1b[31m \x9b1m \r \u202e \u2066"
+
+
+def is_plain(text: str) -> bool:
+    return all(one.isprintable() or one == "\n" for one in text)
+
+
+def test_nothing_that_is_printed_is_obeyed_by_a_terminal(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    """Of stores, of settings, of names of files: it is shown as escapes."""
+    monkeypatch.chdir(tmp_path)
+    start = mfpde.perturbed_uniform(mfpde.Circle(64), 0.2)
+    order = mfpde.Diagnostic("order", f"{ESCAPES} height", ESCAPES, lambda _: 0.5)
+    run = mfpde.solve(
+        EQUATION, start, t_end=0.1, save_at=[0.0, 0.1], diagnostics=[order]
+    )
+    stopped = dataclasses.replace(run, stop=StopReason("t_end", ESCAPES))
+    mfpde.save(stopped, "x.zarr")
+    assert main(["show", "x.zarr"]) == 0
+    assert main(["show", "x.zarr", "--origin"]) == 0
+    shown = capsys.readouterr().out
+    assert "\\x1b]0;owned\\x07" in shown
+    assert is_plain(shown)
+    Path("run.toml").write_text(SETTINGS.replace("beta", '"\\u001b[31m\\u202e"'))
+    for command in (
+        ["show", f"{ESCAPES}.zarr"],
+        ["run", f"{ESCAPES}.toml"],
+        ["run", "run.toml"],
+        ["resume", f"{ESCAPES}.zarr"],
+    ):
+        assert main(command) == 2
+        said = capsys.readouterr()
+        assert "\\x1b" in said.err
+        assert is_plain(said.err + said.out)
+
+
+def test_ordinary_text_is_printed_as_it_is() -> None:
+    from mfpde.arrays import printable
+
+    text = "θ = 3π/4 → 中, naïve\n\tβ ≤ 1 — “ok” 👍"
+    assert printable(text) == text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.arrays import IntArray, whole_number
+from mfpde.arrays import IntArray, printable, whole_number
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.settings.base import SettingsError
 
@@ -25,12 +25,12 @@ MOST_NUMBERS = 1_000_000
 
 def say(text: str) -> None:
     """Write a line on stdout."""
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{printable(text)}\n")
 
 
 def complain(text: str) -> None:
     """Write a line on stderr."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{printable(text)}\n")
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[float]]) -> str:

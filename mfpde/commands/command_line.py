@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not is_process:
             raise
         what = f"{type(error).__name__}: {_one_line(error)} ({TRACEBACK}=1 shows where)"
-        print(f"mfpde {arguments.command}: {what}", file=sys.stderr)
+        _complain(arguments, what)
         return BAD_SETTINGS
 
 
@@ -96,7 +96,7 @@ def _called(arguments: argparse.Namespace) -> int:
         with compilation_shown(wanted=not getattr(arguments, "quiet", False)):
             return int(command(arguments))
     except (SettingsError, StoreError, FileExistsError, FileNotFoundError) as error:
-        print(f"mfpde {arguments.command}: {error}", file=sys.stderr)
+        _complain(arguments, str(error))
         return BAD_SETTINGS
     except BrokenPipeError:
         raise
@@ -104,17 +104,23 @@ def _called(arguments: argparse.Namespace) -> int:
         # A full disk, a folder that is closed for writing: what was saved stays.
         where = f": {error.filename}" if error.filename else ""
         reason = error.strerror or str(error)
-        print(f"mfpde {arguments.command}: {reason}{where}", file=sys.stderr)
+        _complain(arguments, f"{reason}{where}")
         return BAD_SETTINGS
     except MemoryError as error:
         reason = str(error) or "there is not enough of it"
-        print(f"mfpde {arguments.command}: memory: {reason}", file=sys.stderr)
+        _complain(arguments, f"memory: {reason}")
         return BAD_SETTINGS
     except ValueError as error:
         if TRACEBACK in os.environ:
             raise
-        print(f"mfpde {arguments.command}: {_one_line(error)}", file=sys.stderr)
+        _complain(arguments, _one_line(error))
         return BAD_SETTINGS
+
+
+def _complain(arguments: argparse.Namespace, text: str) -> None:
+    from mfpde.arrays import printable
+
+    print(f"mfpde {arguments.command}: {printable(text)}", file=sys.stderr)
 
 
 def _one_line(error: Exception) -> str:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from mfpde.arrays import printable
 from mfpde.runs.observer import SECONDS_BETWEEN_LINES, SECONDS_TO_FIRST_LINE
 from mfpde.sweeps.execution import Outcome
 from mfpde.sweeps.record import Running, SweepFolder
@@ -111,7 +112,7 @@ def _occasional_lines(progress: SweepProgress, console: Console) -> Callable[[],
         next_at = now + SECONDS_BETWEEN_LINES
         slow = progress.longest()
         text = progress.counts() + (f"; longest: {slow[0].strip()}" if slow else "")
-        console.print(text, markup=False, highlight=False)
+        console.print(printable(text), markup=False, highlight=False)
 
     return show
 
