@@ -39,12 +39,14 @@ def peers(*, quick: bool) -> Iterator[Row]:
     problems = against_spectral.PROBLEMS
     for problem in problems[:1] if quick else problems:
         found = against_spectral.measured(against_spectral.CODES, problem)
-        times = {row.code: row.time_to(problem.error) for row in found}
+        rows = {row.code: row for row in found}
+        times = {name: row.time_to(problem.error) for name, row in rows.items()}
         wanted = 1.0 if not problem.sphere else (0.3 if problem.time < 5 else 0.5)
         for peer, target in (("signed", wanted), ("positive", 3.0)):
             if peer == "positive" and not problem.sphere:
                 continue
-            remark = f"{times['package']:.3g} ms against {times[peer]:.3g} ms"
+            told = [rows[code].describe(problem.error) for code in ("package", peer)]
+            remark = " against ".join(told)
             ratio = times[peer] / times["package"]
             part = "Beside 35 lines of filtered spectral code, speed at equal modes"
             what = f"{problem}: {peer}"
