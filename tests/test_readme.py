@@ -63,7 +63,10 @@ QUOTED = [
     ("is 2.5e-3 at 1024 cells and 1.3e-3 at 2048", "test_readme", "(2.5e-3, 1.3e-3)"),
 ]
 # Numbers that are settings or names, or held below.
-NAMED = ("3.12", "3.13", "3.13.", "1e-4", "1e-5", "1e-7", "3.11", "0.1.0", "2601.21366")
+NAMED = (
+    *("3.12", "3.13", "3.13.", "1e-4", "1e-5", "1e-6", "1e-7"),
+    *("3.11", "0.1.0", "2601.21366"),
+)
 
 
 @pytest.mark.parametrize(("phrase", "module", "condition"), QUOTED)
@@ -146,3 +149,26 @@ def test_two_atoms_at_beta_25_merge_after_ten_to_the_thirteenth() -> None:
     assert merge.kind == "merge"
     # 2e-8 measured.
     assert merge.time == pytest.approx(exact, rel=1e-6)
+
+
+def test_a_merge_is_a_distance_that_is_told() -> None:
+    """Two atoms never meet; from a cell's width on they come closer like e^(-Mt)."""
+    told = "a **merge** is a distance of 1e-6 rad"
+    assert told in SENTENCES
+    assert "from one cell h to the merge it takes log(h/1e-6)/M" in SENTENCES
+    assert "distance of 1e-6 rad" in " ".join(str(mfpde.Run.__doc__).split())
+    circle = mfpde.Circle(1024)
+    points = [[np.cos(angle), np.sin(angle)] for angle in (1.0, 2.1)]
+    start = mfpde.Measure(
+        mfpde.Density(circle, np.zeros(1024)), mfpde.Atoms(points, [0.3, 0.7])
+    )
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(7.3), direction="ascent")
+    run = mfpde.solve(equation, start, t_end=50.0, atoms="exact")
+    (merge,) = run.events
+    times = [
+        mfpde.theory.merge_time(7.3, start_angle=1.1, end_angle=end)
+        for end in (2 * np.pi / 1024, 1e-6)
+    ]
+    assert merge.time == pytest.approx(times[1], rel=1e-4)
+    later = np.log(2 * np.pi / 1024 / 1e-6)
+    assert merge.time - times[0] == pytest.approx(later, rel=1e-3)

@@ -43,7 +43,7 @@ RELEASED_CELLS = 1.5
 RELEASE_SMOOTHING = 0.3
 SMALLEST_MASS = 1e-4
 MEETING_DISTANCE = 1e-6
-"""Atoms closer than this, in radians, are one."""
+"""Atoms closer than this, in radians, are one; they never meet."""
 REACH_CELLS = 0.7
 _WINDOW_STEPS = 4
 

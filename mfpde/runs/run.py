@@ -91,7 +91,9 @@ class Run(Printed):
     events
         Births, merges, fissions and deaths of atoms, in their order: the events that the
         solver told of exact atoms, else those that the track found between saves;
-        ``run.events.to_pandas()`` is their table.
+        ``run.events.to_pandas()`` is their table.  Exact atoms merge at a distance of 1e-6
+        rad, as they never meet: about log(h/1e-6)/M later than at a cell's width h, with M the
+        mass of the two (8.7/M for 1024 cells), while the track's basins become one earlier.
     track
         The atoms in time, with their identities and their tree, where the run was asked
         to follow them (``solve(..., track=Concentration())``) or :meth:`tracked`.

@@ -60,7 +60,8 @@ def merge_time(
     mass
         Total mass M; under softmax without effect.
     start_angle, end_angle
-        Angles between the atoms in radians, 0 < end_angle <= start_angle < pi.
+        Angles between the atoms in radians, 0 < end_angle <= start_angle < pi.  Exact atoms
+        of a run merge at 1e-6.
     normalized
         Whether the attention is softmax.
     share
