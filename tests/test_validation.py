@@ -16,6 +16,7 @@ from validation.claim import (
     FAILED,
     PARTLY,
     REFUTED,
+    REPRODUCED,
     UNCONTRADICTED,
     UNCONTRADICTED_CONDITIONAL,
     Claim,
@@ -156,8 +157,9 @@ def test_verdicts_follow_from_the_quantities() -> None:
     both = Claim("c", "s", "t", condition="beta > 1", refutation="it is larger")
     universal = Claim("c", "s", "t", universal=True)
     bounded = Claim("c", "s", "t", condition="beta > 1", universal=True)
+    guessed = Claim("c", "s", "t", condition="beta > 1", at_guessed_beta=True)
     shown = [GOOD, ON_CONDITION, ON_REFUTATION]
-    claims = (CLAIM, conditional, refuted, both, universal, bounded)
+    claims = (CLAIM, conditional, refuted, both, universal, bounded, guessed)
     assert [verdict(claim, shown) for claim in claims] == [
         CONFIRMED,
         CONDITIONAL,
@@ -165,6 +167,7 @@ def test_verdicts_follow_from_the_quantities() -> None:
         PARTLY,
         UNCONTRADICTED,
         UNCONTRADICTED_CONDITIONAL,
+        REPRODUCED,
     ]
     assert {verdict(claim, [*shown, BAD]) for claim in claims} == {FAILED}
     assert verdict(CLAIM, []) == FAILED

@@ -41,6 +41,7 @@ UNCONTRADICTED = "no counterexample found"
 CONDITIONAL = "confirmed with a condition"
 UNCONTRADICTED_CONDITIONAL = "no counterexample found, with a condition"
 PARTLY = "confirmed in part"
+REPRODUCED = "reproduced at guessed beta"
 REFUTED = "not confirmed"
 FAILED = "failed: a quantity is outside its tolerance"
 
@@ -70,6 +71,9 @@ class Claim:
     universal
         Whether the claim is about all measures, or all weights: examples then confirm
         nothing, they only fail to contradict it.
+    at_guessed_beta
+        Whether the source has a beta that we do not know: then its numbers cannot be compared,
+        and what holds, holds at the beta chosen here.
     """
 
     title: str
@@ -78,6 +82,7 @@ class Claim:
     condition: str = ""
     refutation: str = ""
     universal: bool = False
+    at_guessed_beta: bool = False
 
     def told(self, quantities: Sequence[Quantity], *, quick: bool = False) -> Claim:
         """Return the claim with the numbers of ``quantities`` in its texts.
@@ -210,6 +215,8 @@ def verdict(claim: Claim, quantities: Sequence[Quantity]) -> str:
         return FAILED
     if claim.refutation:
         return PARTLY if claim.condition else REFUTED
+    if claim.at_guessed_beta:
+        return REPRODUCED
     if claim.universal:
         return UNCONTRADICTED_CONDITIONAL if claim.condition else UNCONTRADICTED
     return CONDITIONAL if claim.condition else CONFIRMED

@@ -44,13 +44,17 @@ have been changed after a first measurement; each change since this rule was mad
 commit of its own that says why (`git log --grep '^Tolerance:\\|^Oracle:\\|^Input:'`). Particles
 share kernel and perceptron with the densities beside them; `validation/independent.py` is the
 equation a second time, in numpy alone, and the exact facts are independent of both.
-[The table of saboteurs]({saboteurs}) says for each row which faults of a solver it notices.
+[The table of saboteurs]({saboteurs}) says of the claims in it which row notices which fault.
 
-Named and not answered. Propagation of chaos is measured: n^(-1/2) on S^1 and, in a mollified
+Named in the paper, and measured. Propagation of chaos: n^(-1/2) on S^1 and, in a mollified
 distance, on S^2, with intervals over the seeds (`particle_limit`). How counts and masses depend
-on the perceptron's seed is measured for one law of weights on S^1 (`next_checks`). The rate of
-the limit of low temperature and kernels exp(beta x.By) are out of scope: nothing
-here tests them.
+on the perceptron's seed, for one law of weights on S^1 (`next_checks`). The limit of low
+temperature and its rate, on S^1 while the measure has full support
+(`exact_facts/low_temperature`), and kernels exp(beta x.By), for two matrices B on S^1 and a
+singular one on S^2 (`theorems/form_b`).
+
+Named and not answered. Figure 2; what happens as beta grows without bound once the measure has
+lost its full support; laws of weights other than the one above.
 
 A row of the first tables shows the one of its quantities that comes nearest to its tolerance;
 below they are all given.
@@ -59,6 +63,8 @@ below they are all given.
 - **no counterexample found**: they are, and the claim is about all measures or all weights, of
   which examples were tried.
 - **confirmed with a condition**: they are, and the claim needs the condition that is named.
+- **reproduced at guessed beta**: they are, at betas chosen here: density and particles agree,
+  under the condition that is named, and no panel of the paper is compared.
 - **confirmed in part**: they are, and show where the claim holds and where it does not.
 - **not confirmed**: they are, and show that the claim as printed does not hold.
 - **failed**: a quantity is outside its tolerance, or the script raised.

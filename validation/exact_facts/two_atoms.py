@@ -18,13 +18,14 @@ from validation.exact_facts.drawn import FORMULA_DOTS, SOLVER
 from validation.references.two_atoms import merge_time, merge_time_by_quadrature
 
 CLAIM = Claim(
-    title="Two atoms meet when the exponential integrals say",
+    title="Two atoms approach as the exponential integrals say",
     source="Eq. (2.5) for two atoms (derived here)",
     statement=(
         "In ascent the angle D of two atoms of total mass M obeys D' = -M e^(beta (cos D - 1)) "
         "sin D, so that 2 M T = Ei(beta(1-c_0)) - Ei(beta(1-c_1)) + e^(2 beta) "
         "[E_1(beta(1+c_0)) - E_1(beta(1+c_1))], c = cos D. Softmax, equal masses: "
-        "(T(M=1) + log(tan(D_0/2)/tan(D_1/2)))/2."
+        "(T(M=1) + log(tan(D_0/2)/tan(D_1/2)))/2. They never meet: a run's merge is D_1 = 1e-6, "
+        "log(h/1e-6)/M later than D_1 = h, a cell."
     ),
 )
 CASES = ((8.0, 1.2), (25.0, 0.8), (25.0, 1.0))

@@ -66,6 +66,7 @@ CLAIM = Claim(
         "{fewest:word}: each basin keeps its own level of F, and these differ by "
         "{level:.2g}."
     ),
+    at_guessed_beta=True,
 )
 SETTING = Setting(5.0, "descent", "relu")
 CUT = 100.0

@@ -30,6 +30,7 @@ CLAIM = Claim(
         "neurons at beta = 25 there are {count_gelu_25:word} at t = 40 and {later:word} at "
         "t = 150."
     ),
+    at_guessed_beta=True,
 )
 SETTINGS = tuple(
     Setting(beta, "ascent", activation, dimension=3)

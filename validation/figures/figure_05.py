@@ -32,6 +32,7 @@ CLAIM = Claim(
         "of the mass at t = 100, and of {dead_end:.2g} at t = 300. Counts at t = 300 are "
         "those of a stated time, not of the limit (Figure 1)."
     ),
+    at_guessed_beta=True,
 )
 SETTINGS = tuple(Setting(beta, "descent", "relu") for beta in (1.0, 5.0, 25.0))
 INSIDE = 0.2

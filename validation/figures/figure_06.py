@@ -53,6 +53,7 @@ CLAIM = Claim(
         "{excess_1:.2g} at beta = 1, {excess_5:.2g} at beta = 5 and {excess_25:.2g} at "
         "beta = 25."
     ),
+    at_guessed_beta=True,
 )
 SETTINGS = tuple(Setting(beta, "descent", "gelu") for beta in (1.0, 5.0, 25.0))
 LATE = 2000.0

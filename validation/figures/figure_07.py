@@ -22,6 +22,7 @@ CLAIM = Claim(
         "its energy is {excess_relu_25:.2g} (ReLU) and {excess_gelu_25:.2g} (GeLU) above the "
         "certified minimum."
     ),
+    at_guessed_beta=True,
 )
 SETTINGS = tuple(
     Setting(beta, "descent", activation, dimension=3)

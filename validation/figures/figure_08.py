@@ -34,13 +34,16 @@ CLAIM = Claim(
         "With softmax attention, ascent from the uniform measure gathers it in few "
         "clusters, as without normalisation (the three beta are guesses). Density and "
         "particles agree at all saves: ascent to t = 300, descent with ReLU and GeLU to "
-        "t = 30, and both on the sphere to t = 40."
+        "t = 30, and both on the sphere to t = 40. A merge is a distance of 1e-6 rad: "
+        "log(h / 1e-6) later than one of a cell h, where the pair is alone."
     ),
     condition=(
         "Counts are those of plateaus, at a stated time. Of the clusters of t = 300 the "
-        "first pair meets at t = {merge_5:.1e} at beta = 5, and at t = {merge_25:.1e} at "
-        "beta = 25: at t = 1e8 there are {left_5:word} and {left_25:word}."
+        "first pair merges, to within a microradian, at t = {merge_5:.1e} at beta = 5, and at "
+        "t = {merge_25:.1e} at beta = 25: at t = 1e8 there are {left_5:word} and "
+        "{left_25:word}."
     ),
+    at_guessed_beta=True,
 )
 SETTINGS = tuple(
     Setting(beta, "ascent", "relu", normalized=True) for beta in (1.0, 5.0, 25.0)

@@ -24,7 +24,11 @@ Array = NDArray[np.float64]
 ONE_CLUSTER = 0.05
 """Particles nearer than this to each other are one cluster at the last save."""
 MET = 1e-2
-"""Clusters this near have met: what is left of their way takes no time."""
+"""Clusters this near have met.
+
+To the 1e-6 rad at which exact atoms merge they need log(MET / 1e-6) / M more, some ten units of
+time: nothing beside the times here.
+"""
 LAST = 1e8
 
 
@@ -54,7 +58,7 @@ def late_merge(found: Trajectories, late: Run) -> list[Quantity]:
     softmax = "softmax, " if found.setting.normalized else ""
     return [
         Quantity(
-            f"{softmax}β = {beta:g}: time of the first merge after "
+            f"{softmax}β = {beta:g}: time of the first merge (1e-6 rad) after "
             f"t = {found.run.times[-1]:g}",
             float(merge),
             float(expected),
