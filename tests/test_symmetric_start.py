@@ -50,6 +50,13 @@ def test_a_ring_that_breaks_into_atoms_is_noted_with_its_axis_and_rate(axis):
     assert "perturbed_uniform" in note
 
 
+def test_rings_are_noted_with_the_axis_and_not_with_a_mirror_through_it():
+    note = note_of(
+        with_neuron(0.0, 0.0, 1.0, beta=64.0), mfpde.uniform(Sphere(60)), 20.0
+    )
+    assert f"{BEGINNING} all rotations about [0.0, 0.0, 1.0]" in note
+
+
 def test_its_rate_is_that_of_two_perturbed_runs():
     grid, equation = Sphere(48), with_neuron(0.0, 0.0, 1.0)
     broken = {}

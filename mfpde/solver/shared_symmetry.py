@@ -36,12 +36,16 @@ class Symmetry(NamedTuple):
     name: str
     matrix: FloatArray
 
+    @property
+    def is_rotation(self) -> bool:
+        """Whether it stands for all rotations about the last axis."""
+        return bool(np.count_nonzero(self.matrix) > len(self.matrix))
+
     def mean(self, masses: FloatArray, grid: Geometry) -> FloatArray:
         """The mean over the symmetry of ``masses`` on ``grid``, whose axes are the frame's."""
-        signs = np.diag(self.matrix)
-        if np.count_nonzero(self.matrix) > len(signs):
+        if self.is_rotation:
             return np.broadcast_to(masses.mean(axis=1, keepdims=True), masses.shape)
-        images = masses.ravel()[_images(grid, tuple(signs))]
+        images = masses.ravel()[_images(grid, tuple(np.diag(self.matrix)))]
         return np.asarray((masses + images.reshape(masses.shape)) / 2)
 
 
@@ -75,7 +79,14 @@ def shared_symmetries(
             ]
         if len(found) > len(most.symmetries):
             most = SharedSymmetries(frame, found)
-    return most
+    return most._replace(symmetries=_independent(most.symmetries))
+
+
+def _independent(found: list[Symmetry]) -> list[Symmetry]:
+    """Leave out mirrors through an axis of rotation: what breaks one breaks the rotations."""
+    if not any(s.is_rotation for s in found):
+        return found
+    return [s for s in found if s.is_rotation or s.matrix[-1, -1] < 0]
 
 
 def density_on_frame(density: Density, grid: Geometry, frame: FloatArray) -> FloatArray:
