@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -74,6 +75,51 @@ def test_what_is_quoted_is_what_a_test_holds(phrase, module, condition) -> None:
     assert phrase in SENTENCES
     source = (ROOT / "tests" / f"{module}.py").read_text(encoding="utf-8")
     assert condition in source
+
+
+MISSED = {
+    "S1 softmax gelu t = 2: signed": "on the circle GeLU under softmax at t = 2",
+    "S1 attention gelu t = 5: signed": "and under attention at t = 5",
+    "S2 softmax gelu t = 5: signed": "on S² softmax at t = 5",
+    "S2 attention gelu t = 2: positive": "and GeLU at t = 2 beside the positive code",
+}
+"""Targets beside spectral code that the table misses, and how the README names them."""
+
+
+def test_the_comparison_with_spectral_code_is_that_of_the_table() -> None:
+    table = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
+    rows = {
+        re.sub(r", [\d.]+:", ":", row["what"]): row
+        for row in table
+        if row["part"].startswith("Beside")
+    }
+    # None stands for what was never reached.
+    ratios = {name: row["value"] or np.inf for name, row in rows.items()}
+    signed = [value for name, value in ratios.items() if name.endswith(": signed")]
+    assert "from less than half of the package's time" in SENTENCES
+    assert "to more than three times it" in SENTENCES
+    assert min(signed) < 0.5
+    assert max(signed) > 3
+    assert "made positive after each step, it never arrives on S² at t = 5" in SENTENCES
+    late = [v for n, v in ratios.items() if re.match(r"S2.*t = 5: positive", n)]
+    assert late == [np.inf] * 3
+    assert "Four targets are missed" in SENTENCES
+    missed = {name for name, row in rows.items() if row["verdict"] == "missed"}
+    assert missed == set(MISSED)
+    assert all(phrase in SENTENCES for phrase in MISSED.values())
+
+
+def test_the_orders_of_the_transport_suite_are_those_of_the_table() -> None:
+    table = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
+    hills = {
+        row["what"].split(":")[0]: row["value"] / row["target"]
+        for row in table
+        if "Gaussian hills: order" in row["what"]
+    }
+    assert "reach a third of the order that they aim at for smooth hills" in SENTENCES
+    assert hills["donor_blended"] == pytest.approx(1 / 3, abs=0.05)
+    assert "labels more than half of it" in SENTENCES
+    assert 0.5 < hills["labels at T/2"] < 0.7
 
 
 def test_no_other_figure_is_quoted() -> None:
