@@ -9,7 +9,11 @@ from scipy.special import ive
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.theory import critical_diffusion, largest_continuous_beta
+from mfpde.theory import (
+    critical_diffusion,
+    has_continuous_transition,
+    largest_continuous_beta,
+)
 
 # beta, kappa_#, kappa_c / kappa_#, fold / kappa_#, first moments at kappa_c and at the fold:
 # computed to 2e-12 by another program, with 200 and with 400 nodes.
@@ -203,3 +207,111 @@ def test_picture():
     assert (lines["fold"] == diagram.fold).all()
     with pytest.raises(ValueError, match="one value of beta"):
         mfpde.plot_phase_diagram(mfpde.phase_diagram(3, 2.0))
+
+
+def circle_state(beta, kappa, degree, circle):
+    """A stationary density of l-fold symmetry, by rho <- exp(F / kappa) / Z on the circle."""
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(beta), direction="ascent", diffusion=kappa
+    )
+    density = mfpde.Density.from_function(
+        circle,
+        lambda x: np.exp(8 * np.cos(degree * np.arctan2(x[..., 1], x[..., 0]))),
+    )
+    for _ in range(4000):
+        field = equation.first_variation(density)
+        values = np.exp((field - field.max()) / kappa)
+        # Rounding must not break the symmetry.
+        values = np.tile(values.reshape(degree, -1).mean(axis=0), degree)
+        density = mfpde.Density(circle, values).normalized()
+    return equation, density
+
+
+@pytest.mark.parametrize(("degree", "beta"), [(2, 16.0), (3, 40.0)])
+def test_a_mode_of_the_circle_begins_at_its_bessel_function_and_folds(degree, beta):
+    """The threshold is I_l(beta) e^-beta / beta, the fold that of the branch of densities."""
+    found = mfpde.phase_diagram(2, [beta], degree=degree)
+    assert found.degree == degree
+    assert found.threshold[0] == pytest.approx(ive(degree, beta) / beta, rel=1e-12)
+    assert found.threshold[0] < found.coexistence[0] < found.fold[0]
+    circle = mfpde.Circle(240)
+    start = 0.5 * (found.threshold[0] + found.coexistence[0])
+    equation, density = circle_state(beta, start, degree, circle)
+    moment = np.abs(circle.moments(density.masses, degree)[degree])
+    assert moment > found.moment_at_fold[0]
+    branch = mfpde.continuation(
+        equation, density, "diffusion", [start, 1.01 * found.fold[0]]
+    )
+    folds = [event.value for event in branch.events if event.kind == "fold"]
+    assert folds[0] == pytest.approx(found.fold[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 6])
+def test_a_mode_orders_continuously_up_to_where_its_double_has_half_its_eigenvalue(
+    degree,
+):
+    cusp = largest_continuous_beta(2, degree=degree)
+    assert ive(2 * degree, cusp) / ive(degree, cusp) == pytest.approx(0.5, rel=1e-11)
+    found = mfpde.phase_diagram(2, [0.9 * cusp, 1.1 * cusp], degree=degree)
+    assert np.isnan(found.coexistence[0])
+    assert found.fold[0] == found.threshold[0]
+    assert found.fold[1] > found.threshold[1]
+    assert degree == 1 or f"of degree {degree} " in str(found)
+
+
+def test_modes_above_one_are_for_the_circle():
+    with pytest.raises(ValueError, match=r"degree = 2: modes above 1 .* circle only"):
+        mfpde.phase_diagram(3, [4.0], degree=2)
+    with pytest.raises(ValueError, match="degree"):
+        mfpde.phase_diagram(2, [4.0], degree=0)
+
+
+def test_the_mode_is_a_number_of_the_command_line(capsys):
+    arguments = ["phase-diagram", "--dimension", "2", "--betas", "20", "--degree", "2"]
+    assert main(arguments) == 0
+    found = mfpde.phase_diagram(2, [20.0], degree=2)
+    assert f"{found.fold[0]:.9g}" in capsys.readouterr().out
+    assert main([*arguments[:-1], "0"]) == 2
+
+
+@pytest.mark.parametrize("second", [-0.3, 0.0, 0.4, 0.6, 0.9])
+def test_a_kernel_orders_continuously_by_its_second_eigenvalue(second):
+    """W = cos t + c cos 2t: weak order is at kappa below 1/2 iff c is at most 1/2."""
+    kernel = mfpde.ZonalKernel(
+        lambda u: u + second * (2 * u**2 - 1), lambda u: 1 + 4 * second * u
+    )
+    angles = (np.arange(400) + 0.5) * 2 * np.pi / 400
+    amplitude = 0.1
+
+    def moments(other):
+        density = np.exp(amplitude * np.cos(angles) + other * np.cos(2 * angles))
+        return np.array([np.cos(angles), np.cos(2 * angles)]) @ density / density.sum()
+
+    def imbalance(other):
+        first, double = moments(other)
+        return other * first / amplitude - second * double
+
+    first, _ = moments(brentq(imbalance, -0.1, 0.5))
+    begins_below = first / amplitude < critical_diffusion(kernel, 2)
+    assert has_continuous_transition(kernel, 2) is bool(begins_below)
+
+
+def test_of_the_exponential_kernel_it_is_what_is_known_of_attention():
+    for dimension in (2, 3, 7):
+        cusp = largest_continuous_beta(dimension)
+        for beta in (0.5, 0.999 * cusp, 1.001 * cusp, 8.0):
+            kernel = mfpde.Exponential(beta)
+            known = has_continuous_transition(beta, dimension)
+            assert has_continuous_transition(kernel, dimension) is known
+
+
+def test_a_kernel_of_another_mode():
+    def of_degree(coefficients):
+        series = np.polynomial.Legendre(coefficients)
+        return mfpde.ZonalKernel(series.__call__, series.deriv().__call__)
+
+    assert not has_continuous_transition(of_degree([0.0, 0.1, 1.0]), 3)
+    with pytest.raises(ValueError, match="degree 3; nothing is known here"):
+        has_continuous_transition(of_degree([0.0, 0.1, 0.0, 1.0]), 3)
+    with pytest.raises(ValueError, match="no degree grows"):
+        has_continuous_transition(of_degree([0.0, -1.0]), 3)

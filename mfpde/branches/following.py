@@ -56,6 +56,8 @@ BranchStart = Atoms | Density | Measure
 LARGEST_CONTRACTION = 0.25
 ROUNDING = 1e-12
 FARTHEST = 0.1
+SAME = 1e-10
+"""A density this near, in W1, is the stationary one."""
 SPHERE_SUPPORT = 500
 MOST_ITERATIONS = 100
 SHORTEST_SHARE = 1e-4
@@ -224,7 +226,9 @@ def _smooth_start(problem: SmoothProblem, density: Density, value: float) -> Sta
     is_sphere = density.dimension > 2 and density.geometry.axis is None
     support = SPHERE_SUPPORT if is_sphere else None
     distance = wasserstein(density, problem.density(found), order=1, support=support)
-    if contraction > LARGEST_CONTRACTION or distance > FARTHEST:
+    # Where nothing is left but rounding, its corrections do not shrink.
+    is_other = contraction > LARGEST_CONTRACTION and distance > SAME
+    if is_other or distance > FARTHEST:
         raise ValueError(
             f"start: no stationary density beside the one given, {where}: the one that "
             f"Newton's method goes to is at the distance W1 = {distance:.3g}, with "

@@ -279,6 +279,9 @@ def _add_phase_diagram(commands: _Commands) -> None:
         "--kernel", choices=("shifted", "unshifted"), default="shifted"
     )
     diagram.add_argument(
+        "--degree", type=int, default=1, metavar="L", help="of the mode, above 1: D = 2"
+    )
+    diagram.add_argument(
         "--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)"
     )
 

@@ -115,7 +115,12 @@ def phase_diagram(arguments: argparse.Namespace) -> int:
             f"--betas {arguments.betas!r}: a picture needs two values or more"
         )
     try:
-        found = diagram_of(arguments.dimension, betas, kernel=arguments.kernel)
+        found = diagram_of(
+            arguments.dimension,
+            betas,
+            kernel=arguments.kernel,
+            degree=arguments.degree,
+        )
     except ValueError as error:
         raise SettingsError(str(error)) from error
     say(str(found))

@@ -68,7 +68,8 @@ def plot_phase_diagram(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
         if diagram.kernel == "shifted"
         else (r"$e^{\beta x\cdot y}$")
     )
-    ax.set_title(f"S$^{{{diagram.dimension - 1}}}$, ascent, K = {kernel}")
+    mode = f", mode {diagram.degree}" if diagram.degree > 1 else ""
+    ax.set_title(f"S$^{{{diagram.dimension - 1}}}$, ascent, K = {kernel}{mode}")
     ax.annotate("ordered", (0.04, 0.06), xycoords="axes fraction", color=MUTED)
     ax.annotate(
         "uniform", (0.96, 0.92), xycoords="axes fraction", color=MUTED, ha="right"

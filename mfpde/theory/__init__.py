@@ -41,10 +41,13 @@ from mfpde.theory.spectrum import (
     eigenvalues,
     fastest_mode,
     growth_rates,
+)
+from mfpde.theory.transitions import (
+    PhaseDiagram,
     has_continuous_transition,
     largest_continuous_beta,
+    phase_diagram,
 )
-from mfpde.theory.transitions import PhaseDiagram, phase_diagram
 
 __all__ = [
     "AntiConcentrationBound",

@@ -64,16 +64,22 @@ class _Equations(NamedTuple):
 
 
 class OrderedBranch:
-    """The ordered states of one beta by their height."""
+    """The ordered states of one beta by their height.
 
-    def __init__(self, beta: float, dimension: int) -> None:
-        degree = max(4, band_limit(beta, dimension, 1e-18))
-        self.weights = counted_eigenvalues(beta, dimension, degree)[1:] / beta
+    States of l-fold symmetry on the circle are those of a circle l times as short, whose
+    eigenvalue k is lambda_kl; ``mode`` is l.
+    """
+
+    def __init__(self, beta: float, dimension: int, mode: int = 1) -> None:
+        degree = mode * max(4, band_limit(beta, dimension, 1e-18) // mode)
+        counted = counted_eigenvalues(beta, dimension, degree)
+        self.weights = counted[mode::mode] / beta
         # A state of width sqrt(kappa beta) in theta takes some tens of nodes.
         nodes = 256 + 4 * degree + int(24 * np.sqrt(beta * dimension))
         places, shares = leggauss(nodes)
         theta = (places + 1) * np.pi / 2
-        self.harmonics = zonal_harmonics(dimension, degree, np.cos(theta))[1:]
+        count = len(self.weights)
+        self.harmonics = zonal_harmonics(dimension, count, np.cos(theta))[1:]
         logs = np.log(shares) + (dimension - 2) * np.log(np.sin(theta))
         peak = logs.max()
         self.log_shares = logs - peak - np.log(np.exp(logs - peak).sum())

@@ -36,7 +36,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.geometry.circle import angles_of
@@ -256,54 +255,6 @@ def _check_plain(normalized: bool, kernel: str) -> None:
             f"normalized = {normalized!r}, kernel = {kernel!r} are about attention; a Kernel "
             "in place of beta has neither"
         )
-
-
-def largest_continuous_beta(dimension: int) -> float:
-    """The value beta_* up to which the noisy phase transition is continuous.
-
-    Begin with ``largest_continuous_beta(3)``.
-
-    Parameters
-    ----------
-    dimension
-        Dimension d of S^(d-1), at least 2; beta_* falls to 1 as d grows.
-
-    Raises
-    ------
-    ValueError
-        If the dimension is below 2.
-    """
-    dimension = checked_dimension(dimension)
-
-    def excess(beta: float) -> float:
-        logs = log_eigenvalues(beta, dimension, 2)
-        return float(logs[2] - logs[1] + np.log(dimension))
-
-    # lambda_2 / lambda_1 increases from beta / (d + 2) at small beta to 1.
-    return float(brentq(excess, 0.5, 5.0, xtol=1e-13, rtol=1e-14))
-
-
-def has_continuous_transition(beta: float, dimension: int) -> bool:
-    """Whether the noisy phase transition is continuous: beta <= beta_*.
-
-    This holds for unnormalised attention, under either kernel (this module's docstring); for
-    beta > beta_* the transition is discontinuous.
-    Begin with ``has_continuous_transition(1.0, 3)``.
-
-    Parameters
-    ----------
-    beta, dimension
-        As in :func:`fastest_mode`.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of its range.
-    """
-    beta = Attention(beta).beta
-    dimension = checked_dimension(dimension)
-    logs = log_eigenvalues(beta, dimension, 2)
-    return bool(beta == 0 or logs[2] - logs[1] <= -np.log(dimension))
 
 
 def interaction_curvatures(

@@ -23,7 +23,8 @@ uniform state.  On the way coexistence is where
     Phi - Phi(uniform) = (1/2) sum_(l >= 1) w_l M_l^2 - kappa log Z
 
 vanishes, the fold where d kappa / dh = 0, and the unstable state where kappa is kappa_c again.
-No kappa is ever bracketed, so that the smallest windows are found.
+No kappa is ever bracketed, so that the smallest windows are found.  On the circle the states of
+l-fold symmetry, which begin at lambda_l / beta, are those of a circle l times as short.
 (Derived here; the method is that of any mean-field theory of a phase transition.)
 """
 
@@ -34,16 +35,105 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 
 from mfpde.arrays import FloatArray, choice, read_only, real_array, whole_number
 from mfpde.notebook import Printed
+from mfpde.terms import Attention, Kernel
 from mfpde.terms.attention import LARGEST_UNSHIFTED_BETA
-from mfpde.terms.funk_hecke import eigenvalues
+from mfpde.terms.funk_hecke import eigenvalues, log_eigenvalues
+from mfpde.theory.curvature import checked_dimension
 from mfpde.theory.ordered_states import SMALLEST_MOMENT, OrderedBranch
-from mfpde.theory.spectrum import largest_continuous_beta
 
 LARGEST_DIMENSION = 64
 LARGEST_BETA = 100.0
+LARGEST_MODE = 100
+
+
+def largest_continuous_beta(dimension: int, *, degree: int = 1) -> float:
+    """The value beta_* up to which the noisy phase transition is continuous.
+
+    Begin with ``largest_continuous_beta(3)``.
+
+    Parameters
+    ----------
+    dimension
+        Dimension d of S^(d-1), at least 2; beta_* falls to 1 as d grows.
+    degree
+        Degree l of the mode, from 1 to 100, above 1 on the circle only, where beta_* is the
+        solution of lambda_2l = lambda_l / 2.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range.
+    """
+    dimension = checked_dimension(dimension)
+    l = checked_mode(dimension, degree)
+
+    def excess(beta: float) -> float:
+        logs = log_eigenvalues(beta, dimension, 2 * l)
+        return float(logs[2 * l] - logs[l] + np.log(dimension))
+
+    # lambda_2l / lambda_l increases from 0 at small beta to 1; beta_* is near 2.2 l^2 on S^1.
+    return float(brentq(excess, 0.5 * l**2, 5.0 * l**2, xtol=1e-13, rtol=1e-14))
+
+
+def checked_mode(dimension: int, degree: int) -> int:
+    """Return the degree l >= 1 of a mode on S^(d-1); ``ValueError`` above 1 where d > 2."""
+    l = whole_number("degree", degree, at_least=1, at_most=LARGEST_MODE)
+    if l > 1 and dimension > 2:
+        raise ValueError(
+            f"degree = {l}: modes above 1 are known on the circle only (dimension = 2), where "
+            "states of l-fold symmetry are those of a circle l times as short; on "
+            f"S^{dimension - 1} use continuation"
+        )
+    return l
+
+
+def has_continuous_transition(beta: float | Kernel, dimension: int) -> bool:
+    """Whether the noisy phase transition is continuous: beta <= beta_*.
+
+    This holds for unnormalised attention, under either kernel (:mod:`mfpde.theory.spectrum`); for
+    beta > beta_* the transition is discontinuous.  For a kernel W it is the statement on
+    small amplitudes that is behind it: the states that leave the uniform one at the
+    critical diffusion do so below it iff lambda_2l <= lambda_l / d, l the degree of the
+    largest eigenvalue, for l = 1 or on the circle; for even l in d > 2 they never do (the
+    free energy has a cubic term).  Other ordered states, far from the uniform one, are not
+    excluded.  Begin with ``has_continuous_transition(1.0, 3)``.
+
+    Parameters
+    ----------
+    beta, dimension
+        As in :func:`fastest_mode`.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its range; for a kernel whose eigenvalues from degree 1 on
+        are not positive anywhere, or whose largest one is of an odd degree above 1 in d > 2.
+    """
+    dimension = checked_dimension(dimension)
+    if isinstance(beta, Kernel):
+        return _leaves_continuously(beta, dimension)
+    beta = Attention(beta).beta
+    logs = log_eigenvalues(beta, dimension, 2)
+    return bool(beta == 0 or logs[2] - logs[1] <= -np.log(dimension))
+
+
+def _leaves_continuously(kernel: Kernel, dimension: int) -> bool:
+    spectrum = kernel.spectrum(dimension, 2 * kernel.band_limit(dimension))
+    l = 1 + int(np.argmax(spectrum[1:]))
+    if spectrum[l] <= 0:
+        raise ValueError(f"beta = {kernel!r}: no degree grows in ascent")
+    if l > 1 and dimension > 2:
+        if l % 2:
+            raise ValueError(
+                f"beta = {kernel!r}: its largest eigenvalue on S^{dimension - 1} is of degree "
+                f"{l}; nothing is known here of odd degrees above 1 in dimension > 2"
+            )
+        return False
+    return bool(spectrum[2 * l] <= spectrum[l] / dimension)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,10 +146,12 @@ class PhaseDiagram(Printed):
     ----------
     dimension, kernel
         Dimension d of S^(d-1), and ``"shifted"`` or ``"unshifted"``.
+    degree
+        Degree l of the mode that orders; all else is about states of its symmetry.
     betas
         The inverse temperatures.
     threshold
-        kappa_#, below which the uniform state is unstable.
+        kappa_# = lambda_l / beta, below which the mode grows from the uniform state.
     fold
         Largest kappa with an ordered state; the threshold where the transition is continuous.
     coexistence
@@ -69,7 +161,8 @@ class PhaseDiagram(Printed):
         Free energy at kappa_c of the unstable ordered state between the two, less that of
         both; nan where the transition is continuous.
     moment_at_fold, moment_at_coexistence
-        Lengths of int x dmu of the ordered state there; 0 and nan where continuous.
+        Moments int P_l dmu of the ordered state there (l = 1: the length of int x dmu); 0
+        and nan where continuous.
     cusp
         beta_*, up to which the transition is continuous.
     """
@@ -84,6 +177,7 @@ class PhaseDiagram(Printed):
     moment_at_fold: FloatArray
     moment_at_coexistence: FloatArray
     cusp: float
+    degree: int = 1
 
     def __str__(self) -> str:
         kernel = "exp(beta (x.y - 1))" if self.kernel == "shifted" else "exp(beta x.y)"
@@ -106,13 +200,17 @@ class PhaseDiagram(Printed):
         ]
         title = (
             f"ascent with diffusion on S^{self.dimension - 1}, K = {kernel}; the transition "
-            f"is continuous up to beta = {self.cusp:.12g}"
+            f"{self._mode}is continuous up to beta = {self.cusp:.12g}"
         )
         return "\n".join([title, header, *rows])
 
+    @property
+    def _mode(self) -> str:
+        return f"of degree {self.degree} " if self.degree > 1 else ""
+
 
 def phase_diagram(
-    dimension: int, betas: ArrayLike, *, kernel: str = "shifted"
+    dimension: int, betas: ArrayLike, *, kernel: str = "shifted", degree: int = 1
 ) -> PhaseDiagram:
     """The phase diagram in beta and kappa of attention in ascent with diffusion.
 
@@ -129,6 +227,9 @@ def phase_diagram(
         One or more inverse temperatures, above 0 and at most 100; shape (betas,).
     kernel
         ``"shifted"`` or ``"unshifted"``, which multiplies every kappa by e^beta.
+    degree
+        Degree l of the mode that orders, from 1 to 100, above 1 on the circle only: states of
+        l-fold symmetry.  Against other modes these need not be stable.
 
     Returns
     -------
@@ -153,8 +254,9 @@ def phase_diagram(
             )
     choice("kernel", kernel, ("shifted", "unshifted"))
     assert LARGEST_BETA <= LARGEST_UNSHIFTED_BETA
-    cusp = largest_continuous_beta(d)
-    rows = [_transition(float(beta), d, cusp) for beta in given]
+    mode = checked_mode(d, degree)
+    cusp = largest_continuous_beta(d, degree=mode)
+    rows = [_transition(float(beta), d, cusp, mode) for beta in given]
     columns = np.array(rows).T
     # Free energies scale as kappa does.
     scale = np.exp(given) if kernel == "unshifted" else np.ones(len(given))
@@ -164,7 +266,12 @@ def phase_diagram(
         for name, column in zip(Transition._fields, columns, strict=True)
     }
     return PhaseDiagram(
-        dimension=d, kernel=kernel, betas=read_only(given), cusp=cusp, **named
+        dimension=d,
+        kernel=kernel,
+        betas=read_only(given),
+        cusp=cusp,
+        degree=mode,
+        **named,
     )
 
 
@@ -179,12 +286,12 @@ class Transition(NamedTuple):
     moment_at_coexistence: float
 
 
-def _transition(beta: float, dimension: int, cusp: float) -> Transition:
-    threshold = float(eigenvalues(beta, dimension, 1)[1]) / beta
+def _transition(beta: float, dimension: int, cusp: float, mode: int) -> Transition:
+    threshold = float(eigenvalues(beta, dimension, mode)[mode]) / beta
     continuous = Transition(threshold, threshold, np.nan, np.nan, 0.0, np.nan)
     if beta <= cusp:
         return continuous
-    branch = OrderedBranch(beta, dimension)
+    branch = OrderedBranch(beta, dimension, mode)
     ordered = branch.ordered(threshold)
     least = SMALLEST_MOMENT * dimension
     above, below = branch.down(ordered, lambda state: state.excess > 0, least)
