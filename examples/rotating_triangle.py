@@ -42,7 +42,7 @@ def main(num_cells: int = 384) -> dict[str, Any]:
         "measured": float(turned / 10),
         "polished": float(polished.angular_velocity[1, 0]),
         "expected": OMEGA * (1 - np.exp(-1.5 * BETA)) / 3,
-        "figure": mfpde.plot_space_time(run).figure,
+        "figure": mfpde.plot_space_time(run),
     }
 
 

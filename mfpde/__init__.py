@@ -10,7 +10,7 @@ from typing import Any
 
 import lazy_loader
 
-from mfpde.notebook import DATASET, PICTURE, STORED, let_make
+from mfpde.notebook import DATASET, PICTURE, PLOT, SAVED, STORED, let_make
 
 __getattr__, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
@@ -42,11 +42,15 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def _made_by(module: str, function: str) -> Callable[[object], Any]:
+def _made_by(module: str, function: str) -> Callable[..., Any]:
     """Return a function of a module that is loaded when it is called."""
-    return lambda result: getattr(importlib.import_module(module), function)(result)
+    return lambda *given, **options: getattr(importlib.import_module(module), function)(
+        *given, **options
+    )
 
 
 let_make(PICTURE, _made_by("mfpde.plotting.pictures", "small_png"))
+let_make(PLOT, _made_by("mfpde.plotting", "plot_run"))
 let_make(DATASET, _made_by("mfpde.storage.dataset", "dataset_of"))
+let_make(SAVED, _made_by("mfpde.storage", "save"))
 let_make(STORED, _made_by("mfpde.storage.run_reader", "load"))

@@ -23,17 +23,21 @@ DATASET = "dataset"
 """The xarray Dataset of a run."""
 STORED = "stored"
 """The run in the store at a path."""
-_MAKERS: dict[str, Callable[[Any], Any]] = {}
+PLOT = "plot"
+"""The figure of a run."""
+SAVED = "saved"
+"""The store of a run, written to a path."""
+_MAKERS: dict[str, Callable[..., Any]] = {}
 
 
-def let_make(what: str, maker: Callable[[Any], Any]) -> None:
+def let_make(what: str, maker: Callable[..., Any]) -> None:
     """Let ``maker``, of a layer above, make ``what``: one of the words above."""
     _MAKERS[what] = maker
 
 
-def made(what: str, result: object) -> Any:
+def made(what: str, result: object, *places: object, **options: Any) -> Any:
     """Return what a layer above makes of a result, or a path; None if nothing does."""
-    return _MAKERS[what](result) if what in _MAKERS else None
+    return _MAKERS[what](result, *places, **options) if what in _MAKERS else None
 
 
 class Shown:

@@ -78,7 +78,7 @@ def test_pictures_draw_discs_of_what_has_arrived(
     report = mfpde.concentration(run.final, equation)
     np.testing.assert_allclose(late.arrived.sum(), report.arrived_mass)
     on = mfpde.solve(equation, run.final, t_end=1.0, save_at=[0.0])
-    ax = mfpde.plot_space_time(on)
+    ax = mfpde.plot_space_time(on).axes[0]
     (discs,) = (c for c in ax.collections if c.get_gid() == "atoms")
     (basins,) = (c for c in ax.collections if c.get_gid() == "on its way")
     ratio = discs.get_sizes().sum() / basins.get_sizes().sum()
@@ -99,7 +99,7 @@ def test_the_track_and_its_store_keep_both(
         report = mfpde.concentration(run.final, equation)
         np.testing.assert_allclose(late.arrived_masses.sum(), report.arrived_mass)
         assert "of it on its way" in str(track)
-    ax = mfpde.plot_atom_tree(run)
+    ax = mfpde.plot_atom_tree(run).axes[0]
     heights = {
         c.get_gid(): np.ptp(c.get_paths()[0].vertices[:, 1]) for c in ax.collections
     }

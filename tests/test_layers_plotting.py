@@ -111,9 +111,7 @@ def test_atoms_of_snapshots_are_those_of_the_velocity_of_their_time():
 @pytest.mark.parametrize("geometry", [GRIDS[0], GRIDS[2]], ids=str)
 def test_the_map_over_time_has_the_atoms_of_the_layer_of_their_time(geometry):
     def circled(run) -> list[float]:
-        drawn = mfpde.plot_space_time(run)
-        axes = getattr(drawn, "axes", [])
-        ax = axes[0] if isinstance(axes, list) else drawn
+        ax = mfpde.plot_space_time(run).axes[0]
         return [
             float(time)
             for c in ax.collections

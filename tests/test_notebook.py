@@ -161,9 +161,7 @@ def test_a_result_of_ones_own_brings_its_facts_and_its_picture() -> None:
             return {"runs": "12"}
 
     assert not pictures(Study()._repr_html_())
-    picture_of.register(
-        Study, lambda _: mfpde.plot_density(mfpde.uniform(CIRCLE)).figure
-    )
+    picture_of.register(Study, lambda _: mfpde.plot_density(mfpde.uniform(CIRCLE)))
     page = Study()._repr_html_()
     assert "12</td>" in page
     assert len(pictures(page)) == 1
@@ -281,7 +279,7 @@ def test_the_first_notebook_runs_and_shows_pictures(monkeypatch) -> None:
 def test_pictures_show_themselves_whatever_the_backend(run) -> None:
     for figure in (
         mfpde.plot_run(run),
-        mfpde.plot_density(run.final).get_figure(),
+        mfpde.plot_density(run.final),
         mfpde.plot_snapshots(run),
     ):
         assert figure._repr_png_().startswith(b"\x89PNG")

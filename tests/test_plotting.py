@@ -113,7 +113,7 @@ def drawn(figure):
 
 def test_density_line_is_the_density():
     measure = poisson_kernel(Circle(64), 0.5)
-    (line,) = by_gid(plot_density(measure), "density")
+    (line,) = by_gid(plot_density(measure).axes[0], "density")
     angles, values = line.get_data()
     assert np.allclose(angles[1:-1], np.arange(0.5, 64) * 2 * np.pi / 64)
     assert np.array_equal(values[1:-1], measure.values)
@@ -124,7 +124,7 @@ def test_density_line_is_the_density():
 
 @pytest.mark.parametrize("equation", [None, EQUATION])
 def test_angles_are_in_units_of_pi(equation):
-    ax = plot_density(uniform(Circle(64)), equation=equation)
+    ax = plot_density(uniform(Circle(64)), equation=equation).axes[0]
     drawn(ax.figure)
     lowest = ax.child_axes[0] if ax.child_axes else ax
     assert [t.get_text() for t in lowest.get_xticklabels()] == PI_LABELS
@@ -140,7 +140,7 @@ def test_angles_are_in_units_of_pi(equation):
 def test_density_scale_is_logarithmic_above_fifty_means(r, scale):
     # the peak of a Poisson kernel is (1+r)/(1-r) times the mean
     density = poisson_kernel(Circle(4096), r)
-    ax = plot_density(density)
+    ax = plot_density(density).axes[0]
     low, high = ax.get_ylim()
     assert ax.get_yscale() == scale
     assert low < density.values.min()
@@ -152,7 +152,7 @@ def test_density_scale_is_logarithmic_above_fifty_means(r, scale):
 def test_a_density_of_zero_has_limits():
     nothing = Density(Circle(32), np.zeros(32))
     measure = Measure(nothing, Atoms([[1.0, 0.0]]))
-    ax = plot_density(measure)
+    ax = plot_density(measure).axes[0]
     assert ax.get_ylim() == (0.0, 1.0)
 
 
@@ -162,7 +162,7 @@ def test_atoms_are_stems_with_masses_on_a_second_scale():
         Density(Circle(64), np.full(64, 0.5 / (2 * np.pi))),
         Atoms(points_at(angles), masses),
     )
-    ax = plot_density(measure)
+    ax = plot_density(measure).axes[0]
     (heads,) = by_gid(ax, "atoms")
     assert np.allclose(heads.get_xdata(), angles)
     assert np.array_equal(heads.get_ydata(), masses)
@@ -178,7 +178,7 @@ def test_labels_of_atoms_do_not_lie_on_one_another():
         Density(Circle(64), np.zeros(64)),
         Atoms(points_at(np.array([1.0, 1.1, 3.0])), [0.34, 0.33, 0.33]),
     )
-    ax = plot_density(measure)
+    ax = plot_density(measure).axes[0]
     drawn(ax.figure)
     boxes = [t.get_window_extent() for t in by_gid(ax, "atoms")[0].axes.texts]
     assert len(boxes) == 2
@@ -201,7 +201,7 @@ def test_active_spans_are_where_the_preactivation_is_positive(length, bias, angl
 
 
 def test_active_regions_are_half_circles_around_the_directions():
-    ax = plot_density(uniform(Circle(64)), equation=EQUATION)
+    ax = plot_density(uniform(Circle(64)), equation=EQUATION).axes[0]
     for index, direction in enumerate(DIRECTIONS):
         centre = float(angles_of(np.array(direction)))
         spans = by_gid(ax, f"active region {index + 1}")
@@ -214,7 +214,7 @@ def test_active_regions_are_half_circles_around_the_directions():
 
 
 def test_landscape_is_the_potential_and_marks_the_directions():
-    ax = plot_density(uniform(Circle(64)), equation=EQUATION)
+    ax = plot_density(uniform(Circle(64)), equation=EQUATION).axes[0]
     (line,) = by_gid(ax, "landscape")
     theta, values = line.get_data()
     assert np.array_equal(values, PERCEPTRON.value(points_at(theta)))
@@ -229,7 +229,7 @@ def test_landscape_is_the_potential_and_marks_the_directions():
 def test_landscape_without_potential_is_the_drift():
     vectors = Perceptron(DIRECTIONS, [[1.0, 0.0], [0.0, 1.0]])
     equation = MeanFieldEquation(vectors, direction="ascent")
-    ax = plot_density(uniform(Circle(64)), equation=equation)
+    ax = plot_density(uniform(Circle(64)), equation=equation).axes[0]
     (line,) = by_gid(ax, "landscape")
     theta, values = line.get_data()
     points = points_at(theta)
@@ -241,7 +241,7 @@ def test_landscape_without_potential_is_the_drift():
 def test_landscape_of_a_potential_has_no_active_regions():
     potential = Potential(lambda x: x[..., 0], lambda x: np.eye(x.shape[-1])[0] + 0 * x)
     equation = MeanFieldEquation(potential, direction="ascent")
-    ax = plot_density(uniform(Circle(64)), equation=equation)
+    ax = plot_density(uniform(Circle(64)), equation=equation).axes[0]
     (line,) = by_gid(ax, "landscape")
     assert np.allclose(line.get_ydata(), np.cos(line.get_xdata()))
     assert not ax.patches
@@ -249,7 +249,7 @@ def test_landscape_of_a_potential_has_no_active_regions():
 
 def test_equation_of_attention_alone_has_no_landscape():
     equation = MeanFieldEquation(Attention(5.0), direction="ascent")
-    ax = plot_density(uniform(Circle(64)), equation=equation)
+    ax = plot_density(uniform(Circle(64)), equation=equation).axes[0]
     assert not ax.child_axes
     assert not ax.patches
 
@@ -257,22 +257,24 @@ def test_equation_of_attention_alone_has_no_landscape():
 def test_close_directions_share_a_label():
     perceptron = Perceptron(points_at(np.array([1.0, 1.1, 4.0])), [1.0, 1.0, 1.0])
     equation = MeanFieldEquation(perceptron, direction="ascent")
-    ax = plot_density(uniform(Circle(64)), equation=equation)
+    ax = plot_density(uniform(Circle(64)), equation=equation).axes[0]
     assert [t.get_text() for t in ax.child_axes[0].texts] == ["$a_{1,2}$", "$a_{3}$"]
 
 
 def test_given_axes_are_drawn_on():
     ax = Figure().subplots()
-    assert plot_density(uniform(Circle(64)), ax=ax) is ax
-    assert plot_energy(kuramoto_run(), ax=ax) is ax
+    assert plot_density(uniform(Circle(64)), ax=ax) is ax.figure
+    assert plot_energy(kuramoto_run(), ax=ax) is ax.figure
+    assert by_gid(ax, "density")
+    assert by_gid(ax, "energy")
 
 
 def test_few_particles_are_stems_and_many_a_density():
     few, many = (Atoms(Circle(n).points) for n in (50, 1000))
-    assert plot_density(few).get_ylabel() == "mass of an atom"
-    (heads,) = by_gid(plot_density(few), "atoms")
+    assert plot_density(few).axes[0].get_ylabel() == "mass of an atom"
+    (heads,) = by_gid(plot_density(few).axes[0], "atoms")
     assert np.allclose(heads.get_ydata(), 1 / 50)
-    ax = plot_density(many)
+    ax = plot_density(many).axes[0]
     assert not by_gid(ax, "atoms")
     (line,) = by_gid(ax, "density")
     # equispaced particles are a uniform density
@@ -353,7 +355,7 @@ def test_snapshots_refuse_times_outside_the_run(times):
 
 def test_space_time_map_is_log10_of_the_density(found_atoms):
     run = kuramoto_run()
-    ax = plot_space_time(run)
+    ax = plot_space_time(run).axes[0]
     drawn(ax.figure)
     (mesh,) = [c for c in ax.collections if c.get_gid() is None]
     values = np.array([s.density.values for s in run.states])
@@ -375,7 +377,7 @@ def test_space_time_floor_is_a_ten_thousandth_of_the_largest_density(found_atoms
     values[5] = 1.0
     state = Measure(Density(circle, values).normalized())
     run = Run(EQUATION, np.arange(2.0), [state] * 2, {}, reached_end(1.0), state, 1.0)
-    ax = plot_space_time(run)
+    ax = plot_space_time(run).axes[0]
     (mesh,) = [c for c in ax.collections if c.get_gid() is None]
     low, high = mesh.get_clim()
     assert high - low == pytest.approx(4.0)
@@ -384,7 +386,7 @@ def test_space_time_floor_is_a_ten_thousandth_of_the_largest_density(found_atoms
 
 def test_space_time_tracks_are_the_atoms_that_are_found(found_atoms):
     run = kuramoto_run()
-    ax = plot_space_time(run)
+    ax = plot_space_time(run).axes[0]
     (discs,) = by_gid(ax, "atoms")
     times, angles = discs.get_offsets().T
     assert np.allclose(times, run.times)
@@ -406,7 +408,7 @@ def test_space_time_without_equation_shows_the_atoms_of_the_states():
     atoms = Atoms(points_at(np.array([1.0, 2.0])), [0.4, 0.1])
     state = Measure(density, atoms)
     run = Run(None, np.arange(3.0), [state] * 3, {}, reached_end(2.0), state, 2.0)
-    (discs,) = by_gid(plot_space_time(run), "atoms")
+    (discs,) = by_gid(plot_space_time(run).axes[0], "atoms")
     times, angles = discs.get_offsets().T
     assert np.allclose(times, [0, 0, 1, 1, 2, 2])
     assert np.allclose(angles, [1, 2, 1, 2, 1, 2])
@@ -416,11 +418,11 @@ def test_space_time_without_equation_shows_the_atoms_of_the_states():
 
 def test_space_time_of_particles_is_dots_or_a_map():
     few, many = particle_run(100), particle_run(400)
-    ax = plot_space_time(few)
+    ax = plot_space_time(few).axes[0]
     (dots,) = by_gid(ax, "particles")
     assert len(dots.get_offsets()) == 300
     assert not ax.child_axes
-    ax = plot_space_time(many)
+    ax = plot_space_time(many).axes[0]
     assert not by_gid(ax, "particles")
     assert ax.child_axes[0].get_ylabel() == "log10 density"
 
@@ -428,16 +430,16 @@ def test_space_time_of_particles_is_dots_or_a_map():
 def test_time_is_logarithmic_if_the_saves_are(found_atoms):
     times = np.concatenate([[0.0], np.geomspace(1e-3, 10.0, 30)])
     run = kuramoto_run(times=times, cells=32)
-    for ax in (plot_space_time(run), plot_energy(run)):
+    for ax in (plot_space_time(run).axes[0], plot_energy(run).axes[0]):
         drawn(ax.figure)
         assert ax.get_xscale() == "log"
         assert ax.get_xlim() == pytest.approx((1e-3, 10.0))
-    assert plot_energy(kuramoto_run(cells=32)).get_xscale() == "linear"
+    assert plot_energy(kuramoto_run(cells=32)).axes[0].get_xscale() == "linear"
 
 
 def test_energy_and_dissipation_are_those_of_the_run():
     run = kuramoto_run()
-    ax = plot_energy(run)
+    ax = plot_energy(run).axes[0]
     (energy,) = by_gid(ax, "energy")
     (dissipation,) = by_gid(ax, "dissipation")
     assert np.array_equal(energy.get_xdata(), run.times)
@@ -451,7 +453,7 @@ def test_energy_and_dissipation_are_those_of_the_run():
 
 
 def test_energy_that_does_not_exist_is_named():
-    ax = plot_energy(particle_run(4))
+    ax = plot_energy(particle_run(4)).axes[0]
     assert [t.get_text() for t in ax.texts] == ["no energy: drift is not a gradient"]
     assert not by_gid(ax, "energy")
     drawn(ax.figure)
@@ -461,7 +463,7 @@ def test_rounding_of_a_constant_energy_is_not_blown_up():
     run = kuramoto_run(cells=32)
     run.diagnostics["energy"] = 0.1 + 1e-16 * np.arange(21)
     run.diagnostics["dissipation"] = np.zeros(21)
-    ax = plot_energy(run)
+    ax = plot_energy(run).axes[0]
     assert np.ptp(ax.get_ylim()) == pytest.approx(0.02)
     assert len(ax.figure.axes) == 1
 

@@ -70,7 +70,7 @@ def test_it_is_shown_with_its_meaning(run, tmp_path, capsys):
 
 
 def test_it_is_drawn(run: mfpde.Run) -> None:
-    ax = plotting.plot_diagnostic(run, "order")
+    ax = plotting.plot_diagnostic(run, "order").axes[0]
     (line,) = (line for line in ax.lines if line.get_gid() == "order")
     np.testing.assert_array_equal(line.get_ydata(), run.diagnostics["order"])
     assert ax.get_title("left") == ORDER.meaning

@@ -197,10 +197,9 @@ def test_sampled_values_cross_poles_and_the_meridian_zero():
 def test_map_pixels_are_the_density_at_their_places(given):
     density = bump(Sphere(64), [1.0, 0.5, 0.3], 10.0)
     ax = Figure(layout="constrained").subplots(1, 2)[0] if given else None
-    drawn_on = plot_density(density, ax=ax)
-    assert ax is None or drawn_on is ax
-    drawn(drawn_on.figure)
-    (image,) = by_gid(drawn_on, "density")
+    figure = drawn(plot_density(density, ax=ax))
+    assert ax is None or figure is ax.figure
+    (image,) = by_gid(figure.axes[0], "density")
     points = density.geometry.points[::9, ::7].reshape(-1, 3)
     values = density.values[::9, ::7].ravel()
     shown = [pixel_at(image, place) for place in MAP.project(points)]
@@ -212,7 +211,7 @@ def test_map_pixels_are_the_density_at_their_places(given):
 def test_colours_are_logarithmic_above_fifty_means():
     broad, narrow = bump(Sphere(64), [1, 0, 0], 10.0), bump(Sphere(64), [1, 0, 0], 200)
     for density, name in ((broad, "Normalize"), (narrow, "LogNorm")):
-        ax = plot_density(density)
+        ax = plot_density(density).axes[0]
         (image,) = by_gid(ax, "density")
         assert type(image.norm).__name__ == name
         assert image.norm.vmax == density.values.max()
@@ -222,7 +221,7 @@ def test_colours_are_logarithmic_above_fifty_means():
 
 
 def test_uniform_density_has_a_scale():
-    (image,) = by_gid(plot_density(uniform(Sphere(32))), "density")
+    (image,) = by_gid(plot_density(uniform(Sphere(32))).axes[0], "density")
     assert image.norm.vmin < 1 / (4 * np.pi) < image.norm.vmax
 
 
@@ -241,7 +240,7 @@ def test_a_circle_that_misses_the_sphere_has_no_points():
 
 def test_map_shows_circles_directions_and_dead_zone(found):
     density = bump(Sphere(32), [1.0, 0.3, 0.5], 5.0)
-    ax = plot_density(density, equation=EQUATION)
+    ax = plot_density(density, equation=EQUATION).axes[0]
     drawn(ax.figure)
     biases = PERCEPTRON.biases
     for j, direction in enumerate(DIRECTIONS):
@@ -272,14 +271,16 @@ def test_half_a_sphere_for_one_neuron_and_no_dead_zone_for_two_opposite():
     for rows, dead in (([[0, 0, 1.0]], 1), ([[0, 0, 1.0], [0, 0, -1.0]], 0)):
         perceptron = Perceptron(rows, np.ones(len(rows)))
         equation = MeanFieldEquation(perceptron, direction="ascent")
-        ax = plot_density(Atoms([[1.0, 0.0, 0.0]]), equation=equation)
+        ax = plot_density(Atoms([[1.0, 0.0, 0.0]]), equation=equation).axes[0]
         assert len(by_gid(ax, "dead zone")) == dead
 
 
 def test_atoms_land_at_their_places_with_area_proportional_to_mass(found):
     points, masses = random_points(3), np.array([0.3, 0.15, 0.05])
     density = Density(Sphere(32), np.full((32, 64), 0.5 / (4 * np.pi)))
-    ax = plot_density(Measure(density, Atoms(points, masses)), equation=EQUATION)
+    ax = plot_density(Measure(density, Atoms(points, masses)), equation=EQUATION).axes[
+        0
+    ]
     (discs,) = by_gid(ax, "atoms")
     assert np.allclose(discs.get_offsets(), MAP.project(points))
     assert np.allclose(discs.get_sizes() / discs.get_sizes()[0], masses / 0.3)
@@ -292,7 +293,7 @@ def test_atoms_land_at_their_places_with_area_proportional_to_mass(found):
 def test_found_atoms_are_those_of_the_search():
     # far narrower than exp(beta (x.y - 1)), so that it attracts itself
     density = bump(Sphere(32), [1.0, 0.3, 0.5], 150.0)
-    ax = plot_density(density, equation=EQUATION)
+    ax = plot_density(density, equation=EQUATION).axes[0]
     (rings,) = by_gid(ax, "found atoms")
     place = MAP.project(np.array([1.0, 0.3, 0.5]) / np.linalg.norm([1.0, 0.3, 0.5]))
     assert np.linalg.norm(rings.get_offsets()[0] - place) < np.pi / 32
@@ -300,7 +301,7 @@ def test_found_atoms_are_those_of_the_search():
 
 def test_particles_are_dots():
     crowd = Atoms(random_points(500))
-    ax = plot_density(crowd)
+    ax = plot_density(crowd).axes[0]
     (dots,) = by_gid(ax, "particles")
     assert np.allclose(dots.get_offsets(), MAP.project(crowd.points))
     assert not bars(ax.figure)
@@ -387,7 +388,7 @@ def test_page_of_the_sphere_has_strip_globes_and_time(found, tmp_path):
 
 def test_zonal_curve_is_the_mass_per_polar_angle():
     zonal = Zonal(64, 256)
-    ax = plot_density(uniform(zonal))
+    ax = plot_density(uniform(zonal)).axes[0]
     (line,) = by_gid(ax, "density")
     theta, values = line.get_data()
     assert np.array_equal(theta, zonal.angles)
@@ -404,7 +405,7 @@ def test_zonal_atoms_are_stems_at_their_polar_angles():
     angles = np.array([0.0, 1.0, np.pi])
     atoms = Atoms(zonal.points_at(angles), [0.2, 0.2, 0.1])
     half = Density(zonal, 0.5 * uniform(zonal).values)
-    ax = plot_density(Measure(half, atoms))
+    ax = plot_density(Measure(half, atoms)).axes[0]
     twin = next(a for a in ax.figure.axes if a is not ax)
     (heads,) = by_gid(twin, "atoms")
     assert np.allclose(heads.get_xdata(), angles)
@@ -425,7 +426,7 @@ def test_zonal_active_spans_are_where_the_preactivation_is_positive(scale, bias)
 
 
 def test_zonal_landscape_is_the_potential():
-    ax = plot_density(uniform(Zonal(8, 64)), equation=ZONAL_EQUATION)
+    ax = plot_density(uniform(Zonal(8, 64)), equation=ZONAL_EQUATION).axes[0]
     (strip,) = ax.child_axes
     (line,) = by_gid(strip, "landscape")
     theta, values = line.get_data()
@@ -435,7 +436,7 @@ def test_zonal_landscape_is_the_potential():
 
 def test_zonal_space_time_map_has_polar_angles(found):
     run = zonal_run()
-    ax = plot_space_time(run)
+    ax = plot_space_time(run).axes[0]
     drawn(ax.figure)
     (mesh,) = [c for c in ax.collections if c.get_gid() is None]
     zonal = run.states[0].geometry
@@ -485,7 +486,7 @@ def test_frames_of_a_film_have_the_same_colours_and_the_same_view(
         assert (bar.get_xscale() == "log") == is_logarithmic
     titles = {figure.axes[0].get_title() for figure in frames}
     assert titles == {"seen from θ = 0.47 π, φ = 0.10 π"}
-    curve = plot_density(uniform(Circle(32)), limits=limits)
+    curve = plot_density(uniform(Circle(32)), limits=limits).axes[0]
     assert curve.get_ylim() == pytest.approx(limits)
 
 

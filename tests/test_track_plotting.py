@@ -104,7 +104,7 @@ def by_gid(ax, gid):
 
 
 def test_paths_run_over_the_map_and_across_its_edge(circle_run):
-    ax = plot_space_time(circle_run)
+    ax = plot_space_time(circle_run).axes[0]
     (upper,) = by_gid(ax, "path 1")
     assert upper.get_xdata().tolist() == [0.0, 1.0, 2.0, 2.5]
     np.testing.assert_allclose(upper.get_ydata(), [0.3, 0.2, 0.1, 0.0], atol=1e-12)
@@ -124,7 +124,7 @@ def test_paths_run_over_the_map_and_across_its_edge(circle_run):
 
 
 def test_bands_are_as_high_as_masses_and_never_overlap(circle_run):
-    ax = plot_atom_tree(circle_run)
+    ax = plot_atom_tree(circle_run).axes[0]
     boxes = {}
     for identity, mass in MASSES.items():
         (band,) = by_gid(ax, f"atom {identity}")
@@ -146,7 +146,7 @@ def test_bands_are_as_high_as_masses_and_never_overlap(circle_run):
 
 
 def test_steps_of_the_counts_are_those_of_the_track(circle_run):
-    ax = plot_cluster_counts(circle_run)
+    ax = plot_cluster_counts(circle_run).axes[0]
     (line,) = by_gid(ax, "counts")
     times, counts = line.get_xdata(), line.get_ydata()
     shown = counts[np.searchsorted(times, TIMES, side="right") - 1]
@@ -197,7 +197,7 @@ def test_a_track_without_atoms_can_be_drawn(circle_run):
     run = replace(circle_run, track=empty, events=())
     plot_space_time(run)
     plot_atom_tree(run)
-    (line,) = by_gid(plot_cluster_counts(run), "counts")
+    (line,) = by_gid(plot_cluster_counts(run).axes[0], "counts")
     assert not line.get_ydata().any()
 
 

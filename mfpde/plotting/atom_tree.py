@@ -23,8 +23,9 @@ from mfpde.plotting.style import (
     LANDSCAPE,
     MUTED,
     NEURONS,
-    Picture,
     axes_or_new,
+    figure_of,
+    figure_or_new,
     set_time_axis,
     styled,
 )
@@ -37,7 +38,7 @@ DARK, PALE = 0.45, 0.25
 
 
 @styled
-def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Axes:
+def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
     """Draw the atoms as bands, as high as their basins, that join where atoms merge.
 
     Atoms that are one in the end have one colour.  The dark part of a band has arrived, the
@@ -51,6 +52,10 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Axes:
         A run with a track, of any geometry.
     ax
         Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    The figure, of given axes theirs.
 
     Raises
     ------
@@ -86,11 +91,11 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Axes:
     ax.spines["right"].set_visible(False)
     set_time_axis(ax, track.times)
     _add_legend(ax, track)
-    return ax
+    return figure_of(ax)
 
 
 @styled
-def plot_cluster_counts(run: Run, *, ax: Axes | None = None) -> Axes:
+def plot_cluster_counts(run: Run, *, ax: Axes | None = None) -> Figure:
     """Draw the number of atoms against time, in steps.
 
     A bar at a step is the interval in which it happened, where that is known only as
@@ -102,6 +107,10 @@ def plot_cluster_counts(run: Run, *, ax: Axes | None = None) -> Axes:
         A run with a track, of any geometry.
     ax
         Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    The figure, of given axes theirs.
 
     Raises
     ------
@@ -130,7 +139,7 @@ def plot_cluster_counts(run: Run, *, ax: Axes | None = None) -> Axes:
     ax.set_ylabel("number of atoms")
     ax.spines["right"].set_visible(False)
     set_time_axis(ax, track.times)
-    return ax
+    return figure_of(ax)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,9 +264,7 @@ def _add_legend(ax: Axes, track: Track) -> None:
 
 
 @styled
-def plot_atom_paths(
-    run: Run, *, figure: Figure | SubFigure | None = None
-) -> Figure | SubFigure:
+def plot_atom_paths(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draw the paths of a run's atoms on the globe, over the last saved state.
 
     Seen from two sides, first from where most of the paths are.  Lines are as wide as
@@ -270,6 +277,10 @@ def plot_atom_paths(
     figure
         Figure or subfigure to fill; by default a new one.
 
+    Returns
+    -------
+    The figure, of a subfigure the whole one.
+
     Raises
     ------
     ValueError
@@ -281,8 +292,7 @@ def plot_atom_paths(
             "plot_atom_paths draws on the sphere S^2, where this run is not: "
             "plot_space_time draws the paths of angles against time"
         )
-    if figure is None:
-        figure = Picture(figsize=(7.0, 4.0), layout="constrained")
+    figure = figure_or_new(figure, size=(7.0, 4.0))
     last = run.states[-1]
     density = density_of(last)
     norm = colours_for([density] if density is not None else [])
@@ -292,7 +302,7 @@ def plot_atom_paths(
     )
     if density is not None and norm is not None:
         add_globe_bar(figure, density, norm=norm, pair=pair)
-    return figure
+    return figure_of(figure)
 
 
 def sides_of(track: Track) -> tuple[Side, Side]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.branches import BranchPoint, Continuation
@@ -18,6 +18,8 @@ from mfpde.plotting.style import (
     LANDSCAPE,
     MUTED,
     OKABE_ITO,
+    figure_of,
+    figure_or_new,
     set_angle_axis,
     styled,
 )
@@ -39,7 +41,9 @@ LINES = {True: (0, (3.0, 2.0)), False: "solid"}
 
 
 @styled
-def plot_continuation(result: Continuation) -> Figure:
+def plot_continuation(
+    result: Continuation, *, figure: Figure | SubFigure | None = None
+) -> Figure:
     """Draw a branch of stationary states against its parameter.
 
     Above: on the circle the angles of the atoms (areas are masses), for densities the length
@@ -53,6 +57,12 @@ def plot_continuation(result: Continuation) -> Figure:
     ----------
     result
         What :func:`mfpde.continuation` returns.
+    figure
+        Figure or subfigure to fill; by default a new one.
+
+    Returns
+    -------
+    The figure, of a subfigure the whole one.
 
     Raises
     ------
@@ -62,7 +72,7 @@ def plot_continuation(result: Continuation) -> Figure:
     check_kind("result", result, Continuation, source="what continuation returns")
     if not result.states:
         raise ValueError("the branch holds no state: there is nothing to draw")
-    figure = Figure(figsize=(6.8, 5.4), layout="constrained")
+    figure = figure_or_new(figure, size=(6.8, 5.4))
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     if _shows_angles(result):
         _draw_angles(upper, result)
@@ -81,7 +91,7 @@ def plot_continuation(result: Continuation) -> Figure:
             )
     lower.set_xlabel(NAMES[result.parameter])
     figure.suptitle(result.reason)
-    return figure
+    return figure_of(figure)
 
 
 def _shows_angles(result: Continuation) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import NullFormatter
 
 from mfpde.detection import ConcentratedRegion, ConcentrationReport, concentration
@@ -21,7 +21,8 @@ from mfpde.plotting.style import (
     LANDSCAPE,
     MUTED,
     OKABE_ITO,
-    Picture,
+    figure_of,
+    figure_or_new,
     set_decades,
     styled,
 )
@@ -53,7 +54,10 @@ _TITLES = (
 
 @styled
 def plot_concentration(
-    found: ConcentrationReport | AnyMeasure, equation: MeanFieldEquation
+    found: ConcentrationReport | AnyMeasure,
+    equation: MeanFieldEquation,
+    *,
+    figure: Figure | SubFigure | None = None,
 ) -> Figure:
     """Draw what :func:`mfpde.concentration` found, and how it knows, 10 inches wide.
 
@@ -68,6 +72,12 @@ def plot_concentration(
         A report, or a measure that is then looked at.
     equation
         The equation whose velocity decides, and whose landscape is drawn.
+    figure
+        Figure or subfigure to fill; by default a new one.
+
+    Returns
+    -------
+    The figure, of a subfigure the whole one.
 
     Raises
     ------
@@ -83,7 +93,7 @@ def plot_concentration(
     domain = domain_of(report.measure, picture="plot_concentration")
     rows = min(len(report.regions), MOST_ROWS)
     numbers = 0.75 + ROW_HEIGHT * rows
-    figure = Picture(figsize=(10.0, UPPER_HEIGHT + numbers), layout="constrained")
+    figure = figure_or_new(figure, size=(10.0, UPPER_HEIGHT + numbers))
     figure.suptitle(f"{report.verdict}: {report.summary}", fontsize=9.5, wrap=True)
     parts = figure.subfigures(2, 1, height_ratios=(UPPER_HEIGHT, numbers))
     upper, lower = np.asarray(parts)
@@ -96,7 +106,7 @@ def plot_concentration(
         _mark_on_curve(density, report)
     _draw_balls(balls, report)
     _draw_numbers(lower.subplots(), report)
-    return figure
+    return figure_of(figure)
 
 
 def _mark_on_curve(ax: Axes, report: ConcentrationReport) -> None:

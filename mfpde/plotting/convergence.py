@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import FloatArray, check_kind
-from mfpde.plotting.style import MUTED, NEURONS, Picture, styled
+from mfpde.plotting.style import MUTED, NEURONS, figure_of, figure_or_new, styled
 from mfpde.studies import AtomConvergence, Converging
 
 PANELS = {
@@ -24,7 +24,9 @@ _NOT_CONVERGED = ", not converged"
 
 
 @styled
-def plot_convergence(study: AtomConvergence) -> Figure:
+def plot_convergence(
+    study: AtomConvergence, *, figure: Figure | SubFigure | None = None
+) -> Figure:
     """Draw how positions, masses and merge times change from grid to grid.
 
     One panel for each kind that changes, one colour for each atom or merge, against the cell
@@ -38,6 +40,12 @@ def plot_convergence(study: AtomConvergence) -> Figure:
     ----------
     study
         What :func:`mfpde.convergence_to_atoms` returns.
+    figure
+        Figure or subfigure to fill; by default a new one.
+
+    Returns
+    -------
+    The figure, of a subfigure the whole one.
 
     Raises
     ------
@@ -53,14 +61,14 @@ def plot_convergence(study: AtomConvergence) -> Figure:
             "the study found no atoms that change from grid to grid: there is nothing to "
             "draw; let the runs go on (t_end), lower smallest_mass, or use coarser grids"
         )
-    figure = Picture(figsize=(3.1 * len(kinds) + 0.4, 4.2), layout="constrained")
+    figure = figure_or_new(figure, size=(3.1 * len(kinds) + 0.4, 4.2))
     panels = figure.subplots(1, len(kinds), squeeze=False)[0]
     for ax, kind in zip(panels, kinds, strict=True):
         _draw(ax, study.of_kind(kind), study.spacings)
         ax.set_ylabel(f"change of {PANELS[kind]}")
         ax.set_xlabel("cell width h / rad")
     _explain(panels[0], study)
-    return figure
+    return figure_of(figure)
 
 
 def _draw(ax: Axes, quantities: Sequence[Converging], spacings: FloatArray) -> None:

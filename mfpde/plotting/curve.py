@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
@@ -19,6 +20,7 @@ from mfpde.plotting.style import (
     DENSITY,
     Limits,
     axes_or_new,
+    figure_of,
     set_angle_axis,
     set_density_axis,
     styled,
@@ -133,7 +135,7 @@ def plot_density(
     equation: MeanFieldEquation | None = None,
     limits: Limits | None = None,
     ax: Axes | None = None,
-) -> Axes:
+) -> Figure:
     """Draw a measure and the landscape that drives it.
 
     On a Circle the density is a curve against the angle; atoms are stems with a scale
@@ -165,7 +167,7 @@ def plot_density(
 
     Returns
     -------
-    The axes of the density; the figure is ``ax.figure``.
+    The figure, of given axes theirs.
 
     Raises
     ------
@@ -176,7 +178,7 @@ def plot_density(
     size = _MAP_SIZE if domain == "sphere" else _CURVE_SIZES[has_landscape(equation)]
     ax = axes_or_new(ax, size=size)
     _PAINTERS[domain](ax, measure, equation, limits=limits)
-    return ax
+    return figure_of(ax)
 
 
 _MAP_SIZE = (6.5, 3.6)

@@ -17,7 +17,13 @@ from mfpde.plotting.paths import draw_paths, mark_handles, path_handle
 from mfpde.plotting.projections import Orthographic, prepare_axes
 from mfpde.plotting.sphere_field import add_colour_bar, colours_for, density_of
 from mfpde.plotting.sphere_map import draw_ground, legend_handles
-from mfpde.plotting.style import LANDSCAPE, Limits, Picture, styled
+from mfpde.plotting.style import (
+    LANDSCAPE,
+    Limits,
+    figure_of,
+    figure_or_new,
+    styled,
+)
 from mfpde.tracking import Track
 
 Side = tuple[Orthographic, str]
@@ -43,7 +49,7 @@ def plot_globe(
     limits: Limits | None = None,
     camera: tuple[float, float] | None = None,
     figure: Figure | SubFigure | None = None,
-) -> Figure | SubFigure:
+) -> Figure:
     """Draw a measure on the sphere as a globe, from the front and from the back.
 
     The back view looks at the antipode of the front view's middle: together they show
@@ -69,7 +75,7 @@ def plot_globe(
 
     Returns
     -------
-    The figure.
+    The figure, of a subfigure the whole one.
 
     Raises
     ------
@@ -82,15 +88,14 @@ def plot_globe(
             f"plot_globe has no picture for a measure in dimension {measure.dimension} "
             "here: it draws densities on a Sphere and atoms with d = 3. Use plot_density"
         )
-    if figure is None:
-        figure = Picture(figsize=(7.0, 4.0), layout="constrained")
+    figure = figure_or_new(figure, size=(7.0, 4.0))
     density = density_of(measure)
     norm = colours_for([density] if density is not None else [], limits)
     sides = None if camera is None else sides_from(*_pair("camera", camera))
     pair = draw_globes(figure, measure, equation, norm=norm, sides=sides)
     if density is not None and norm is not None:
         add_globe_bar(figure, density, norm=norm, pair=pair)
-    return figure
+    return figure_of(figure)
 
 
 def sides_towards(mean: FloatArray) -> tuple[Side, Side]:

@@ -26,8 +26,9 @@ from mfpde.plotting.style import (
     DISSIPATION,
     ENERGY,
     MUTED,
-    Picture,
     axes_or_new,
+    figure_of,
+    figure_or_new,
     set_decades,
     set_time_axis,
     styled,
@@ -42,7 +43,7 @@ NEGLIGIBLE = 1e-12
 
 
 @styled
-def plot_energy(run: Run, *, ax: Axes | None = None) -> Axes:
+def plot_energy(run: Run, *, ax: Axes | None = None) -> Figure:
     """Draw the energy at each save and its dissipation, on a logarithmic second axis.
 
     A run without an energy says so in the picture.  Changes below 1e-12 of the energy
@@ -54,6 +55,10 @@ def plot_energy(run: Run, *, ax: Axes | None = None) -> Axes:
         A run of any geometry.
     ax
         Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    The figure, of given axes theirs.
 
     Raises
     ------
@@ -74,11 +79,11 @@ def plot_energy(run: Run, *, ax: Axes | None = None) -> Axes:
         _say_why_not(ax, run)
     _draw_dissipation(ax, run)
     set_time_axis(ax, run.times)
-    return ax
+    return figure_of(ax)
 
 
 @styled
-def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Axes:
+def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Figure:
     """Draw one diagnostic over time, with its meaning and unit beside the axis.
 
     Parameters
@@ -89,6 +94,10 @@ def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Axes:
         A name in ``run.diagnostics``: one of every run, or one's own.
     ax
         Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    The figure, of given axes theirs.
 
     Raises
     ------
@@ -110,7 +119,7 @@ def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Axes:
     if known is not None and known.meaning != name:
         ax.set_title(known.meaning, fontsize="medium", loc="left")
     set_time_axis(ax, run.times)
-    return ax
+    return figure_of(ax)
 
 
 def _draw_energy(ax: Axes, times: FloatArray, energies: FloatArray) -> None:
@@ -213,7 +222,7 @@ _TIME_PAINTERS = {
 
 
 @styled
-def plot_run(run: Run) -> Figure:
+def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Compose the pictures of a run on a page of 10 x 7 inches.
 
     On the circle and on Zonal grids: on the left five saved densities over the landscape,
@@ -228,6 +237,12 @@ def plot_run(run: Run) -> Figure:
     ----------
     run
         A run of a density, solved or loaded.
+    figure
+        Figure or subfigure to fill; by default a new one.
+
+    Returns
+    -------
+    The figure, of a subfigure the whole one.
 
     Raises
     ------
@@ -235,11 +250,11 @@ def plot_run(run: Run) -> Figure:
         If nothing was saved, or there is no picture for the geometry.
     """
     domain = domain_of_run(run, picture="plot_run")
-    figure = Picture(figsize=(10.0, 7.0), layout="constrained")
+    figure = figure_or_new(figure, size=(10.0, 7.0))
     figure.suptitle(describe_equation(run.equation))
     _COMPOSERS[domain](figure, run)
     figure.supxlabel(describe_outcome(run), fontsize=8, color=MUTED)
-    return figure
+    return figure_of(figure)
 
 
 def describe_equation(equation: MeanFieldEquation | None) -> str:
@@ -277,14 +292,14 @@ def _describe_kernel(equation: MeanFieldEquation) -> str:
     return words
 
 
-def _compose_curves(figure: Figure, run: Run) -> None:
+def _compose_curves(figure: Figure | SubFigure, run: Run) -> None:
     halves = figure.subfigures(1, 2, width_ratios=(1.0, 1.4), wspace=0.02)
     left, right = np.asarray(halves)
     draw_snapshots(left, run, snapshot_indices(run))
     draw_time_panels(right, run, [("map", 2.2), *available_panels(run)])
 
 
-def _compose_globes(figure: Figure, run: Run) -> None:
+def _compose_globes(figure: Figure | SubFigure, run: Run) -> None:
     rows = figure.subfigures(2, 1, height_ratios=(1.0, 2.6), hspace=0.02)
     strip, lower = np.asarray(rows)
     norm = draw_strip(strip, run, snapshot_indices(run))

@@ -7,14 +7,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mfpde.arrays import check_kind
-from mfpde.plotting.style import MUTED, NEURONS, Picture, styled
+from mfpde.plotting.style import MUTED, NEURONS, axes_or_new, figure_of, styled
 from mfpde.theory import PhaseDiagram
 
 ORDERED, BISTABLE = "#dbe7f3", "#f6e3cf"
 
 
 @styled
-def plot_phase_diagram(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
+def plot_phase_diagram(diagram: PhaseDiagram, *, ax: Axes | None = None) -> Figure:
     """Draw threshold, coexistence and fold against beta, with the cusp.
 
     Below the threshold only ordered states are stable; between threshold and fold both the
@@ -28,6 +28,10 @@ def plot_phase_diagram(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
     ax
         Axes to draw on; by default those of a new figure.
 
+    Returns
+    -------
+    The figure, of given axes theirs.
+
     Raises
     ------
     ValueError
@@ -38,8 +42,7 @@ def plot_phase_diagram(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
         raise ValueError(
             f"diagram has one value of beta, {diagram.betas[0]:g}: a line needs two or more"
         )
-    if ax is None:
-        ax = Picture(figsize=(5.2, 3.8), layout="constrained").subplots()
+    ax = axes_or_new(ax, size=(5.2, 3.8))
     order = np.argsort(diagram.betas)
     betas, threshold = diagram.betas[order], diagram.threshold[order]
     fold, met = diagram.fold[order], diagram.coexistence[order]
@@ -75,6 +78,4 @@ def plot_phase_diagram(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
         "uniform", (0.96, 0.92), xycoords="axes fraction", color=MUTED, ha="right"
     )
     ax.legend(loc="best")
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    return figure
+    return figure_of(ax)

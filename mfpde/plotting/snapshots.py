@@ -32,8 +32,9 @@ from mfpde.plotting.sphere_map import draw_ground
 from mfpde.plotting.style import (
     DENSITY,
     LANDSCAPE,
-    Picture,
     evenly_spread,
+    figure_of,
+    figure_or_new,
     set_angle_axis,
     set_density_axis,
     styled,
@@ -99,7 +100,12 @@ DEFAULT_SNAPSHOTS = 5
 
 
 @styled
-def plot_snapshots(run: Run, *, times: ArrayLike | None = None) -> Figure:
+def plot_snapshots(
+    run: Run,
+    *,
+    times: ArrayLike | None = None,
+    figure: Figure | SubFigure | None = None,
+) -> Figure:
     """Draw saved densities on common scales (logarithmic if one exceeds 50 means).
 
     On the circle and on Zonal grids they are curves under one another, with the landscape
@@ -114,6 +120,12 @@ def plot_snapshots(run: Run, *, times: ArrayLike | None = None) -> Figure:
     times
         Times to show, of each the nearest save; by default five saves evenly spread
         over their list, the first and the last among them.
+    figure
+        Figure or subfigure to fill; by default a new one.
+
+    Returns
+    -------
+    The figure, of a subfigure the whole one.
 
     Raises
     ------
@@ -124,12 +136,12 @@ def plot_snapshots(run: Run, *, times: ArrayLike | None = None) -> Figure:
     domain = domain_of_run(run, picture="plot_snapshots")
     indices = snapshot_indices(run, times)
     if domain == "sphere":
-        figure = Picture(figsize=strip_size(len(indices)), layout="constrained")
+        figure = figure_or_new(figure, size=strip_size(len(indices)))
         draw_strip(figure, run, indices)
     else:
-        figure = Picture(figsize=(5.0, 7.0), layout="constrained")
+        figure = figure_or_new(figure, size=(5.0, 7.0))
         draw_snapshots(figure, run, indices)
-    return figure
+    return figure_of(figure)
 
 
 def snapshot_indices(run: Run, times: ArrayLike | None = None) -> IntArray:

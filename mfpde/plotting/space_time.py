@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.measures.measure import Atoms, atoms_of
@@ -21,6 +22,7 @@ from mfpde.plotting.style import (
     MAP_DEPTH,
     axes_or_new,
     density_range,
+    figure_of,
     largest_in_rows,
     regularly_thinned,
     set_angle_axis,
@@ -45,7 +47,7 @@ class _Marks(NamedTuple):
 
 
 @styled
-def plot_space_time(run: Run, *, ax: Axes | None = None) -> Axes:
+def plot_space_time(run: Run, *, ax: Axes | None = None) -> Figure:
     """Draw log10 density as colours over time and angle, and atoms as discs over it.
 
     Colours span the largest density down to 1e-4 of it (or to 1e-2 of the mean if that
@@ -63,6 +65,10 @@ def plot_space_time(run: Run, *, ax: Axes | None = None) -> Axes:
         density the mass per polar angle).
     ax
         Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    The figure, of given axes theirs.
 
     Raises
     ------
@@ -91,7 +97,7 @@ def plot_space_time(run: Run, *, ax: Axes | None = None) -> Axes:
         _draw_dots(ax, _own_atoms(run, view, thinned))
     set_angle_axis(ax, "y", view)
     set_time_axis(ax, run.times)
-    return ax
+    return figure_of(ax)
 
 
 def _draw_map(

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 
 from mfpde.arrays import FloatArray, check_kind
@@ -31,7 +31,8 @@ from mfpde.plotting.style import (
     DENSITY,
     LANDSCAPE,
     MUTED,
-    Picture,
+    figure_of,
+    figure_or_new,
     set_angle_axis,
     styled,
 )
@@ -45,7 +46,9 @@ LEAST_MARK = 12.0
 
 
 @styled
-def plot_certificate(result: Minimum) -> Figure:
+def plot_certificate(
+    result: Minimum, *, figure: Figure | SubFigure | None = None
+) -> Figure:
     """Draw F = A[mu] + V of a minimiser: it is nowhere below its value on the measure.
 
     On the circle F as a curve with its certified floor and, below, how far it is above the
@@ -56,13 +59,15 @@ def plot_certificate(result: Minimum) -> Figure:
     ----------
     result
         What :func:`mfpde.minimize` returned.
+    figure
+        Figure or subfigure to fill; by default a new one.
 
     Returns
     -------
-    A matplotlib figure.
+    The figure, of a subfigure the whole one.
     """
     check_kind("result", result, Minimum, source="what minimize returns")
-    figure = Picture(figsize=(7.2, 4.4), layout="constrained")
+    figure = figure_or_new(figure, size=(7.2, 4.4))
     if result.measure.dimension == 2:
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
         _draw_curve(upper, result)
@@ -73,7 +78,7 @@ def plot_certificate(result: Minimum) -> Figure:
         f"minimum: {result.kind};  E = {result.energy:.9g},  "
         f"certified within {result.gap:.1e}"
     )
-    return figure
+    return figure_of(figure)
 
 
 def _draw_curve(ax: Axes, result: Minimum) -> None:
@@ -181,7 +186,11 @@ MOST_NUMBERED = 40
 
 
 @styled
-def plot_hessian_spectrum(polished: PolishedAtoms | StationaryDensity) -> Figure:
+def plot_hessian_spectrum(
+    polished: PolishedAtoms | StationaryDensity,
+    *,
+    figure: Figure | SubFigure | None = None,
+) -> Figure:
     """Draw the eigenvalues that decide whether a stationary state is stable.
 
     Left the rates of all motions of the state, fastest growing first: below zero they decay
@@ -193,6 +202,12 @@ def plot_hessian_spectrum(polished: PolishedAtoms | StationaryDensity) -> Figure
     ----------
     polished
         What :func:`mfpde.polish` returns, or a state of :func:`mfpde.continuation`.
+    figure
+        Figure or subfigure to fill; by default a new one.
+
+    Returns
+    -------
+    The figure, of a subfigure the whole one.
 
     Raises
     ------
@@ -200,12 +215,13 @@ def plot_hessian_spectrum(polished: PolishedAtoms | StationaryDensity) -> Figure
         If there is nothing to draw: atoms that were not polished have no rates.
     """
     if isinstance(polished, StationaryDensity):
-        figure = Picture(figsize=(4.6, 3.6), layout="constrained")
+        figure = figure_or_new(figure, size=(4.6, 3.6))
         rates = -polished.hessian_eigenvalues
-        _draw_rates(figure.subplots(), rates, polished.symmetry_dimension)
-        figure.axes[0].set_ylabel("− eigenvalue of the free energy / κ")
+        ax = figure.subplots()
+        _draw_rates(ax, rates, polished.symmetry_dimension)
+        ax.set_ylabel("− eigenvalue of the free energy / κ")
         figure.suptitle(_title(polished.is_second_order))
-        return figure
+        return figure_of(figure)
     if not isinstance(polished, PolishedAtoms):
         raise ValueError(
             f"polished = {polished!r} must be what polish returns, or a state of a "
@@ -216,7 +232,7 @@ def plot_hessian_spectrum(polished: PolishedAtoms | StationaryDensity) -> Figure
             f"the atoms are not stationary, so that their rates mean nothing: "
             f"{polished.message}"
         )
-    figure = Picture(figsize=(7.4, 3.6), layout="constrained")
+    figure = figure_or_new(figure, size=(7.4, 3.6))
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     rotations = np.zeros(polished.symmetry_dimension)
     rates = np.concatenate([polished.shift_rates.real, rotations])
@@ -224,7 +240,7 @@ def plot_hessian_spectrum(polished: PolishedAtoms | StationaryDensity) -> Figure
     left.set_ylabel("rate of motion")
     _draw_splits(right, polished)
     figure.suptitle(_title(polished.is_second_order and polished.is_split_stable))
-    return figure
+    return figure_of(figure)
 
 
 def _title(is_stable: bool) -> str:

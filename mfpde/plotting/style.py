@@ -16,10 +16,10 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase, SubFigure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-from mfpde.arrays import FloatArray, IntArray, real_array, shown
+from mfpde.arrays import FloatArray, IntArray, check_kind, real_array, shown
 from mfpde.plotting.angle_view import AngleView
 
 OKABE_ITO: Mapping[str, str] = {
@@ -80,9 +80,28 @@ styled = rc_context(STYLE)
 
 def axes_or_new(ax: Axes | None, *, size: tuple[float, float]) -> Axes:
     """Return ``ax``, or the axes of a new figure of ``size`` inches."""
-    if ax is not None:
-        return ax
-    return Picture(figsize=size, layout="constrained").subplots()
+    if ax is None:
+        return Picture(figsize=size, layout="constrained").subplots()
+    check_kind("ax", ax, Axes, source="as Figure().subplots() makes them")
+    return ax
+
+
+def figure_or_new(
+    figure: Figure | SubFigure | None, *, size: tuple[float, float]
+) -> Figure | SubFigure:
+    """Return ``figure``, or a new one of ``size`` inches."""
+    if figure is None:
+        return Picture(figsize=size, layout="constrained")
+    check_kind("figure", figure, FigureBase, source="a Figure or SubFigure")
+    return figure
+
+
+def figure_of(part: Axes | Figure | SubFigure) -> Figure:
+    """Return the whole figure that axes or a subfigure are in."""
+    whole = part.get_figure(root=True)
+    if whole is None:
+        raise ValueError("ax must be in a figure: these axes were removed from theirs")
+    return whole
 
 
 DOTS_PER_INCH = 200

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mfpde.arrays import FloatArray
-from mfpde.plotting.style import DENSITY, NEURONS, axes_or_new, styled
+from mfpde.plotting.style import DENSITY, NEURONS, axes_or_new, figure_of, styled
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,8 +50,6 @@ def plot_sweep(
         Axes to draw on; by default those of a new figure.
     """
     ax = axes_or_new(ax, size=(6.0, 4.0))
-    figure = ax.get_figure(root=True)
-    assert isinstance(figure, Figure)
     varied = varied_settings(summary)
     if against is None:
         against = min(varied, key=lambda name: is_seed(summary, name))
@@ -82,7 +80,7 @@ def plot_sweep(
     ax.set_ylabel(f"{_title(summary, quantity)}{spread}")
     if len(groups) > 1:
         ax.legend(loc="best", fontsize=7.0)
-    return figure
+    return figure_of(ax)
 
 
 class _Look(NamedTuple):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, real_number
 from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Events
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.notebook import DATASET, Printed, made
+from mfpde.notebook import DATASET, PLOT, SAVED, Printed, made
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
 from mfpde.runs.stored_names import check_free_name
@@ -58,6 +59,8 @@ class Refinement:
         return f"t = {self.time:.6g}: {self.before!r} -> {self.after!r}: {self.reason}"
 
 
+SAME_TIME = 1e-9
+"""Relative distance of two times that are one save."""
 HELD_BACK = "held_back"
 """Name of the statistic that says which refinement max_cells did not allow."""
 SYMMETRIC_START = "symmetric_start"
@@ -163,6 +166,49 @@ class Run(Printed):
             return 0.0
         masses = self.diagnostics["mass"]
         return float(np.abs(masses - masses[0]).max())
+
+    def at(self, time: float) -> AnyMeasure:
+        """Return the state that was saved at ``time``, a measure.
+
+        Raises
+        ------
+        ValueError
+            If none was, to 1e-9 of the time; the message names the nearest saves.
+        """
+        wanted = real_number("time", time)
+        if not len(self.times):
+            raise ValueError("the run has no saved states; its last one is run.final")
+        index = int(np.abs(self.times - wanted).argmin())
+        if abs(self.times[index] - wanted) <= SAME_TIME * max(abs(wanted), SAME_TIME):
+            return self.states[index]
+        after = int(np.searchsorted(self.times, wanted))
+        near = ", ".join(f"{t:.9g}" for t in self.times[max(after - 1, 0) : after + 1])
+        raise ValueError(
+            f"time = {wanted:.9g} is no save: of {len(self.times)} from "
+            f"{self.times[0]:.9g} to {self.times[-1]:.9g} the nearest are at {near}"
+        )
+
+    def plot(self, **options: Any) -> Any:
+        """Return the figure of the run on one page, as :func:`mfpde.plot_run` makes it.
+
+        Parameters
+        ----------
+        options
+            As for :func:`mfpde.plot_run`: ``figure``.
+        """
+        return made(PLOT, self, **options)
+
+    def save(self, path: str | Path, **options: Any) -> None:
+        """Write the run to a new store, as :func:`mfpde.save` does.
+
+        Parameters
+        ----------
+        path
+            Where the store goes, as in ``"run.zarr"``.
+        options
+            As for :func:`mfpde.save`: ``overwrite``, ``group``.
+        """
+        made(SAVED, self, path, **options)
 
     def tracked(self, settings: Concentration | None = None) -> Run:
         """Return the run with the track of its saved states, and events if it had none.
