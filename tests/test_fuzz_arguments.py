@@ -212,6 +212,7 @@ CALLS: dict[str, Call] = {
             "weights": [0.4, -0.3],
             "activation": "gelu",
             "biases": [0.1, 0.2],
+            "output_bias": [0.3, -0.1],
         },
     ),
     "Perceptron.random": Call(
@@ -356,7 +357,7 @@ CALLS: dict[str, Call] = {
     ),
     "phase_diagram": Call(
         mfpde.phase_diagram,
-        {"dimension": 3, "betas": [1.0]},
+        {"dimension": 2, "betas": [1.0], "degree": 1},
         unbounded=(
             "fold",
             "coexistence",
@@ -436,7 +437,7 @@ CALLS: dict[str, Call] = {
     ),
     "theory.kernel_curvature": Call(theory.kernel_curvature, {"beta": 1.0}),
     "theory.largest_continuous_beta": Call(
-        theory.largest_continuous_beta, {"dimension": 3}
+        theory.largest_continuous_beta, {"dimension": 2, "degree": 1}
     ),
     "theory.merge_time": Call(
         theory.merge_time,
