@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Any
@@ -27,6 +28,7 @@ LARGEST_DIMENSION = 1_000_000
 """Of points whose coordinates are held."""
 LONGEST_SHOWN = 120
 """Characters of a wrong value that an error repeats."""
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Classes of characters that a terminal obeys or hides, in place of showing them."""
 CLOSE = 0.6
@@ -127,8 +129,14 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
 
 def shown(value: Any) -> str:
     """Return the printed form of ``value`` for a line of an error, cut short if long."""
-    text = " ".join(repr(value).split())
+    text = " ".join(_ADDRESS.sub("", repr(value)).split())
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+def named(function: object) -> str:
+    """Return the name of a function, which is the same whenever a program runs."""
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return str(name).rpartition("<locals>.")[2]
 
 
 def printable(text: str) -> str:
@@ -164,6 +172,12 @@ def nearest(value: Any, options: Iterable[str]) -> str:
     """Return ``" (did you mean 'x'?)"`` for the option closest in spelling, or ``""``."""
     close = difflib.get_close_matches(str(value), list(options), n=1, cutoff=CLOSE)
     return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def beyond_grids(dimension: int) -> str:
+    """Return what to do in a ``dimension`` that has no grid of all of its sphere."""
+    there = f"; in dimension {dimension} particles need no grid: solve_particles"
+    return there if dimension > 3 else ""
 
 
 def unit_vectors(name: str, points: ArrayLike) -> FloatArray:

@@ -682,3 +682,52 @@ def test_ordinary_text_is_printed_as_it_is() -> None:
 
     text = "θ = 3π/4 → 中, naïve\n\tβ ≤ 1 — “ok” 👍"
     assert printable(text) == text
+
+
+# What a store can still be used for, and files that cannot be read -------------------------------
+
+
+def test_a_store_that_is_in_the_way_says_how_its_run_goes_on(copy, capsys) -> None:
+    """One that was stopped or killed; one that has ended says how to go further."""
+    Path("run.toml").write_text(SETTINGS.replace("max_steps = 42", "max_steps = 4200"))
+    run = ["run", "run.toml", "--quiet", "--out", "x.zarr"]
+    assert main(run) == 2
+    assert "`mfpde resume x.zarr` goes on with it" in capsys.readouterr().err
+    assert main(["run", "run.toml", "--quiet", "--out", "y.zarr"]) == 0
+    assert main(["run", "run.toml", "--quiet", "--out", "y.zarr"]) == 2
+    said = capsys.readouterr().err
+    assert "choose another path" in said
+    assert "mfpde resume" not in said
+    assert main(["resume", "y.zarr"]) == 2
+    assert '[start] kind = "run", path = "y.zarr"' in capsys.readouterr().err
+    # What is said works.
+    start = 'kind = "run"\npath = "y.zarr"'
+    again = SETTINGS.split("[start]")[0] + f"[start]\n{start}\n[solve]\nt_end = 1.0\n"
+    Path("on.toml").write_text(again)
+    assert main(["run", "on.toml", "--quiet", "--out", "z.zarr"]) == 0
+    np.testing.assert_array_equal(
+        load("z.zarr").states[0].density.values, load("y.zarr").final.density.values
+    )
+
+
+def test_a_damaged_store_is_said_to_be_one_when_it_is_not_replaced(
+    copy, capsys
+) -> None:
+    flipped(copy / "zarr.json")
+    Path("run.toml").write_text(SETTINGS)
+    command = ["run", "run.toml", "--quiet", "--overwrite", "--out", str(copy)]
+    assert main(command) == 2
+    assert "zarr.json" in capsys.readouterr().err
+
+
+def test_settings_that_cannot_be_read_are_named_once(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("long.toml").write_text(SETTINGS.replace("2.0", "9" * 5000))
+    assert main(["run", "long.toml", "--quiet"]) == 2
+    assert "long.toml has a number that is too long" in capsys.readouterr().err
+    neurons = "[perceptron]\nalong_axis = [1.0]\nweights = [1.0]\n[equation]"
+    Path("axis.toml").write_text(SETTINGS.replace("[equation]", neurons))
+    assert main(["run", "axis.toml", "--quiet"]) == 2
+    assert capsys.readouterr().err.count("needs a geometry with an axis") == 1

@@ -79,6 +79,11 @@ def test_a_run_given_for_something_else_is_not_printed_whole(call) -> None:
 # Things of another kind, where one is easily taken for the other
 
 
+IN_64 = mfpde.MeanFieldEquation(
+    mfpde.Attention(1.0),
+    mfpde.Perceptron(np.random.default_rng(0).standard_normal((3, 64)), np.ones(3)),
+    direction="ascent",
+)
 WRONG_KIND = [
     (
         lambda run: mfpde.save(run.final, "x.zarr"),
@@ -117,6 +122,72 @@ WRONG_KIND = [
         lambda _: mfpde.ZonalKernel(np.sin, np.sin),
         "derivative: at u = -0.93 it is -0.80",
         "the slope of function there is 0.59",
+    ),
+    (
+        lambda run: mfpde.solve(run.equation, run.final, t_end=1.0, observe=[len]),
+        "observe = [<built-in function len>]",
+        "must name each function",
+    ),
+    (
+        lambda run: mfpde.solve(run.equation, run.final, t_end=1.0, resume_from=3),
+        "resume_from = 3",
+        "must be a Checkpoint",
+    ),
+    (
+        lambda run: mfpde.solve(run.equation, run.final, t_end=1.0, progress="a"),
+        "progress = 'a'",
+        "must be True, False or a function",
+    ),
+    (
+        lambda run: mfpde.solve_particles(
+            run.equation, run.final, t_end=1.0, progress="a"
+        ),
+        "progress = 'a'",
+        "must be True or False",
+    ),
+    (
+        lambda run: mfpde.solve(run.equation, None, t_end=1.0),
+        "start = None",
+        "must be a Density",
+    ),
+    (lambda _: mfpde.Measure(None), "density = None", "must be a Density"),
+    (
+        lambda _: mfpde.Measure(mfpde.uniform(CIRCLE), 3),
+        "atoms = 3",
+        "must be an Atoms",
+    ),
+    (lambda _: mfpde.load(None), "path = None", "must be the path of a store"),
+    (lambda _: mfpde.load(3), "path = 3", "must be the path of a store"),
+    (lambda run: mfpde.save(run, 3), "path = 3", "must be the path of a store"),
+    (lambda _: mfpde.Attention(1.0, mask=None), "'mask'", "each token attends to all"),
+    (
+        lambda _: mfpde.Attention(1.0, heads=4),
+        "'heads'",
+        "MeanFieldEquation(Attention(...), Attention(...))",
+    ),
+    (lambda _: mfpde.Attention(1.0, d=64), "'d'", "is that of the geometry"),
+    (lambda _: mfpde.Attention(1.0, betta=2), "'betta'", "did you mean 'beta'?"),
+    (
+        lambda _: mfpde.solve(IN_64, mfpde.uniform(mfpde.Sphere(32)), t_end=1.0),
+        "directions have 64 entries",
+        "in dimension 64 particles need no grid: solve_particles",
+    ),
+    (
+        lambda _: mfpde.solve(IN_64, mfpde.uniform(mfpde.Zonal(64, 64)), t_end=1.0),
+        "directions[0] is not parallel to the axis",
+        "in dimension 64 particles need no grid: solve_particles",
+    ),
+    (
+        lambda _: mfpde.Potential(
+            lambda x: np.arctan2(x[..., 1], x[..., 0]) ** 2,
+            lambda x: (
+                2
+                * np.arctan2(x[..., 1], x[..., 0])[..., None]
+                * np.stack([-x[..., 1], x[..., 0], *np.zeros_like(x.T[2:])], axis=-1)
+            ),
+        ),
+        "gradient: at x = [",
+        "in dimension 2 it is right: give dimension=2",
     ),
     (
         lambda _: mfpde.Density.from_function(mfpde.Circle(32), lambda x: np.ones(3)),
@@ -214,3 +285,40 @@ def test_a_number_under_any_word_comes_back(name, tmp_path) -> None:
     mfpde.save(run, tmp_path / "x.zarr")
     back = mfpde.load(tmp_path / "x.zarr")
     np.testing.assert_array_equal(back.diagnostics[name], run.diagnostics[name])
+
+
+def test_nothing_that_is_printed_changes_from_run_to_run() -> None:
+    """No place in memory: of functions their names are told."""
+
+    def height(x):
+        return x[..., -1]
+
+    def upward(x):
+        return np.broadcast_to(np.eye(x.shape[-1])[-1], x.shape)
+
+    potential = mfpde.Potential(height, upward)
+    kernel = mfpde.ZonalKernel(lambda u: u**2, lambda u: 2 * u)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Interaction(kernel), potential, direction="ascent"
+    )
+    run = mfpde.solve(equation, UNIFORM, t_end=0.1, save_at=[0.0, 0.1])
+    dataset = run.to_xarray()
+    printed = [
+        *(repr(one) for one in (potential, kernel, equation, run)),
+        *(str(one) for one in (equation, run, dataset.attrs)),
+        repr(mfpde.Diagnostic("order", "mine", "1", height)),
+    ]
+    assert not [text for text in printed if " at 0x" in text]
+    assert repr(potential) == "Potential(height, upward)"
+    assert repr(kernel) == "ZonalKernel(<lambda>, <lambda>)"
+    with pytest.raises(ValueError, match="diagnostics holds <function ") as caught:
+        mfpde.solve(EQUATION, UNIFORM, t_end=1.0, diagnostics=[height])
+    assert " at 0x" not in str(caught.value)
+
+
+def test_an_energy_that_there_is_not_is_not_printed() -> None:
+    drift = mfpde.Perceptron([[1.0, 0.0]], [[0.0, 1.0]])
+    equation = mfpde.MeanFieldEquation(drift, direction="ascent")
+    run = mfpde.solve(equation, UNIFORM, t_end=0.1, save_at=[0.0, 0.1])
+    assert "nan" not in str(run)
+    assert "energy" in str(RUN) or not len(RUN.energies)

@@ -51,8 +51,9 @@ def _resumed(arguments: argparse.Namespace) -> int:
     stop = stored_stop(arguments.store)
     if stop is not None and stop.kind in ENDED:
         raise SettingsError(
-            f"{arguments.store} has already ended ({stop.message}); to go further run "
-            "it anew with another t_end"
+            f"{arguments.store} has already ended ({stop.message}); to go further start a run "
+            f'from its last state: [start] kind = "run", path = "{arguments.store}"; or '
+            "solve(..., run.final, start_time=run.final_time, t_end=...)"
         )
     stored = _checkpoint(arguments.store)
     with stopped_by_signals() as signalled:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import (
     LARGEST_DIMENSION,
     FloatArray,
+    check_kind,
     no_measure,
     read_only,
     real_array,
@@ -252,7 +253,9 @@ class Measure(ShownMeasure):
     atoms: Atoms
 
     def __init__(self, density: Density, atoms: Atoms | None = None) -> None:
+        check_kind("density", density, Density, source="values on a grid")
         held = Atoms.none(density.dimension) if atoms is None else atoms
+        check_kind("atoms", held, Atoms, source="points with masses")
         if held.dimension != density.dimension:
             raise ValueError(
                 f"atoms have points in dimension {held.dimension}, but the density lies on "
@@ -283,14 +286,8 @@ class Measure(ShownMeasure):
 AnyMeasure = Density | Atoms | Measure
 
 
-def as_measure(measure: AnyMeasure) -> Measure:
-    """Return a density or measure as a :class:`Measure`.
-
-    Raises
-    ------
-    ValueError
-        For bare atoms: they have no grid.
-    """
+def as_measure(measure: AnyMeasure, name: str = "measure") -> Measure:
+    """Return a density or measure as a :class:`Measure`; ``ValueError`` for bare atoms."""
     if isinstance(measure, Measure):
         return measure
     if isinstance(measure, Density):
@@ -300,7 +297,7 @@ def as_measure(measure: AnyMeasure) -> Measure:
             "atoms alone have no grid: use Measure(density, atoms) with a density on one, "
             "or solve_particles"
         )
-    raise no_measure("measure", measure)
+    raise no_measure(name, measure)
 
 
 def atoms_of(measure: AnyMeasure) -> Atoms:

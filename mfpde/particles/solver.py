@@ -129,6 +129,8 @@ def solve_particles(
     dynamics = checked_dynamics(equation)
     for_each_layer(dynamics, lambda layer: _check_start(layer, start))
     t_end = end_time(dynamics, t_end)
+    if not isinstance(progress, bool):
+        raise ValueError(f"progress = {shown(progress)} must be True or False")
     size = len(start) if isinstance(start, Atoms) else count or DEFAULT_COUNT
     method = resolved_method(method, start.dimension, size)
     saves = save_times(t_end, save_every=save_every, save_at=save_at)

@@ -307,7 +307,7 @@ class Run(Printed):
         ]
         if "minimum" in self.diagnostics and len(self.times):
             lines[-1] += f", smallest density {self.diagnostics['minimum'].min():.3e}"
-        if len(self.times):
+        if np.isfinite(self.energies).any():
             lines.append(f"energy {self.energies[0]:.10g} -> {self.energies[-1]:.10g}")
         lines += self.refinement_lines
         lines += [f"note: {note}" for note in self.notes]

@@ -47,7 +47,9 @@ def noted(lines: list[str], section: str = "") -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        lines += _marked(error, section)
+        # What cannot be built is missed again where it is needed.
+        if not any(str(error) in line for line in lines):
+            lines += _marked(error, section)
 
 
 def raise_all(lines: list[str]) -> None:

@@ -300,6 +300,8 @@ def read_table(path: str | Path) -> dict[str, Any]:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path} is not TOML: {error}") from error
+    except ValueError as error:
+        raise SettingsError(f"{path} has a number that is too long: {error}") from error
     except RecursionError as error:
         raise SettingsError(
             f"{path} has tables or lists too deep in each other"

@@ -82,7 +82,7 @@ class Diagnostic(Quantity):
         Function of a ``Snapshot`` (equation, measure, step, geometry) that returns a number.
     """
 
-    function: Callable[[Snapshot], float]
+    function: Callable[[Snapshot], float] = field(repr=False)
 
 
 def _number_of(diagnostic: Diagnostic, seen: Snapshot) -> float:

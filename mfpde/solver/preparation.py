@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, real_array, real_number, shown
+from mfpde.arrays import FloatArray, check_kind, real_array, real_number, shown
 from mfpde.atoms import check_atoms, coarseness
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
@@ -166,7 +166,7 @@ def prepared(
     """Check the arguments of :func:`mfpde.solver.solve.solve`, and stand at the start."""
     watch = WallTimes()
     dynamics = checked_dynamics(equation)
-    measure = as_measure(start)
+    measure = as_measure(start, "start")
     geometry = measure.geometry
     for_each_layer(dynamics, lambda layer: _check_start(measure, layer))
     start_time = real_number("start_time", start_time)
@@ -185,13 +185,13 @@ def prepared(
     if save_every is None and save_at is None:
         times = aligned_with_layers(dynamics, times)
     all_stages = stages_of(dynamics, start_time, t_end, times)
+    _check_onlookers(observe, observer, progress, resume_from)
     present = geometry if resume_from is None else resume_from.geometry
     stages = stages_left(resume_from, all_stages, times)
     first_equation = stages[0].equation
     layers = dynamics if isinstance(dynamics, Layers) else None
     conditions = stopping_conditions(stop)
     recorded = chosen_diagnostics(diagnostics, observe, of_layers=layers is not None)
-    _check_observer(observer)
     check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
     tracker = _tracker_of(track, dynamics, resume_from)
     is_exact = atoms == "exact"
@@ -295,11 +295,24 @@ def _positive_or_infinite(name: str, value: float | None) -> float:
     return np.inf if value is None else real_number(name, value, at_least=SHORTEST_TIME)
 
 
-def _check_observer(observer: object) -> None:
+def _check_onlookers(
+    observe: object, observer: object, progress: object, resume_from: object
+) -> None:
+    if not isinstance(observe, Mapping | None):
+        raise ValueError(
+            f"observe = {shown(observe)} must name each function: {{'name': function}}"
+        )
     if not isinstance(observer, Observer | None):
         raise ValueError(
             f"observer = {shown(observer)} must be an Observer (mfpde.runs.observer)"
         )
+    if not (isinstance(progress, bool) or callable(progress)):
+        raise ValueError(
+            f"progress = {shown(progress)} must be True, False or a function"
+        )
+    if resume_from is not None:
+        source = "as stored_checkpoint(path).checkpoint is one"
+        check_kind("resume_from", resume_from, Checkpoint, source=source)
 
 
 def _tracker_of(

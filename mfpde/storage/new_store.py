@@ -11,11 +11,18 @@ from typing import Any, NamedTuple
 
 import zarr
 
+from mfpde.runs.stopping import ENDED
 from mfpde.runs.stored_names import CHECKPOINT, FINAL, LOCK, PARTICLES
 from mfpde.storage.attributes import NewerStoreError
 from mfpde.storage.claim import LOCK_FILE, Claim, claim
 from mfpde.storage.descriptions import CLOSED, DESCRIPTIONS, NOTHING_YET
-from mfpde.storage.run_reader import existing_store, opened_group
+from mfpde.storage.run_reader import (
+    check_path,
+    existing_store,
+    opened_group,
+    stored_settings,
+    stored_stop,
+)
 
 _OWN = re.compile(
     rf"{CHECKPOINT}/(?:zarr\.json|state)|{LOCK}/(?:zarr\.json|{LOCK_FILE})"
@@ -41,8 +48,8 @@ def check_free(path: str | Path, *, overwrite: bool = False) -> None:
         return
     if not overwrite:
         raise FileExistsError(
-            f"{path} exists: choose another path, or replace it with overwrite=True "
-            "(--overwrite)"
+            f"{path} exists: {_how_to_go_on(path)}choose another path, or replace it with "
+            "overwrite=True (--overwrite)"
         )
     # Nothing but a store of our own is ever deleted.
     try:
@@ -63,10 +70,23 @@ def check_free(path: str | Path, *, overwrite: bool = False) -> None:
         )
 
 
+def _how_to_go_on(path: Path) -> str:
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        stop = stored_stop(path)
+        if stored_settings(path) is not None and (
+            stop is None or stop.kind not in ENDED
+        ):
+            return (
+                f"its run has not ended, and `mfpde resume {path}` goes on with it; or "
+            )
+    return ""
+
+
 def created_group(
     path: str | Path, group: str | None, overwrite: bool, attributes: dict[str, Any]
 ) -> NewGroup:
     """Return a new, empty store at ``path``, or a new ``group`` of the one there, claimed."""
+    check_path(path)
     attributes = attributes | NOTHING_YET
     if group is None:
         check_free(path, overwrite=overwrite)

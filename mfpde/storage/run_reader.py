@@ -6,6 +6,7 @@ What a store holds is told in :mod:`mfpde.storage`.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import zarr
 
+from mfpde.arrays import shown
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Events
 from mfpde.measures.measure import AnyMeasure
@@ -91,6 +93,7 @@ def load(
         If the store is not that of a run, holds no saved state, or is damaged: the message
         says what can still be read.
     """
+    check_path(path)
     return read_beside_writer(
         path,
         lambda: _read_run(path, opened_group(path, group), skip_damaged=skip_damaged),
@@ -295,6 +298,14 @@ def stored_provenance(path: str | Path) -> list[dict[str, Any]]:
 def has_particles(path: str | Path) -> bool:
     """Whether the store at ``path`` holds a particle run beside the density run."""
     return PARTICLES in opened_group(path, None)
+
+
+def check_path(path: object) -> None:
+    """Raise ``ValueError`` unless ``path`` can be that of a store."""
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(
+            f"path = {shown(path)} must be the path of a store, as 'run.zarr'"
+        )
 
 
 def existing_store(path: str | Path) -> str:

@@ -123,9 +123,8 @@ class RunWriter(Observer):
         attributes |= added_provenance({})
         # A run beside another one is made anew, not continued.
         self.keeps_checkpoints = group is None
-        self._path = Path(path)
         made = created_group(path, group, overwrite, with_checksum(attributes))
-        self._claim = made.claim
+        self._path, self._claim = Path(path), made.claim
         self._open(made.group)
         if self.keeps_checkpoints:
             self._group.create_group(CHECKPOINT)

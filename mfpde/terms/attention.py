@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, choice, real_number
+from mfpde.arrays import FloatArray, choice, nearest, real_number
 from mfpde.terms.exponential_kernel import SMALLEST_BETA, Exponential
 from mfpde.terms.external import tangential
 from mfpde.terms.head import Head
@@ -26,6 +26,17 @@ from mfpde.terms.kernels import PointMasses
 
 LARGEST_BETA = 1000.0
 LARGEST_UNSHIFTED_BETA = 350.0
+_HEADS = (
+    "several heads are several terms: MeanFieldEquation(Attention(...), Attention(...))"
+)
+_MASK = "each token attends to all: a measure has no order that a mask could follow"
+_DIMENSION = "its dimension is that of the geometry, or of bilinear"
+_OTHERS = {
+    **dict.fromkeys(("heads", "num_heads", "n_heads"), _HEADS),
+    **dict.fromkeys(("mask", "causal", "is_causal", "attn_mask"), _MASK),
+    **dict.fromkeys(("d", "dim", "dimension", "embed_dim"), _DIMENSION),
+}
+"""What networks have and Attention has not, and what is to be done."""
 SOFTMAX_FLOOR = 1e-13
 
 
@@ -61,6 +72,8 @@ class Attention(ZonalTerm):
         V, a matrix (d, d): what tokens send is V y.  Without it V = D, the gradient form.
         With either matrix the result is a :class:`mfpde.terms.head.Head`; several of them
         in one equation are its heads.
+    **others
+        Refused: the error says what there is in place of ``heads``, ``mask`` and the like.
 
     Raises
     ------
@@ -83,7 +96,14 @@ class Attention(ZonalTerm):
         kernel: Literal["shifted", "unshifted"] = "shifted",
         bilinear: ArrayLike | None = None,
         value: ArrayLike | None = None,
+        **others: object,
     ) -> Any:
+        for name in others if cls is Attention else ():
+            known = ("beta", "normalized", "kernel", "bilinear", "value")
+            raise ValueError(
+                f"Attention has no argument {name!r}{nearest(name, known)}: "
+                f"{_OTHERS.get(name, 'it takes ' + ', '.join(known))}"
+            )
         if bilinear is None:
             return super().__new__(cls)
         matrix: Any = bilinear

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import LARGEST_DIMENSION, FloatArray, real_array, whole_number
+from mfpde.arrays import (
+    LARGEST_DIMENSION,
+    FloatArray,
+    beyond_grids,
+    named,
+    real_array,
+    shown,
+    whole_number,
+)
 from mfpde.compiled import compiled
 
 if TYPE_CHECKING:
@@ -157,7 +165,9 @@ class Potential(ExternalTerm):
     ) -> None:
         for name, function in (("value", value), ("gradient", gradient)):
             if not callable(function):
-                raise ValueError(f"{name} = {function!r} must be a function of points")
+                raise ValueError(
+                    f"{name} = {shown(function)} must be a function of points"
+                )
         object.__setattr__(self, "value_function", value)
         object.__setattr__(self, "gradient_function", gradient)
         object.__setattr__(self, "dimension", dimension)
@@ -168,6 +178,11 @@ class Potential(ExternalTerm):
         else:
             checked = self._checked_where_callable()
         object.__setattr__(self, "checked_dimensions", checked)
+
+    def __repr__(self) -> str:
+        place = "" if self.dimension is None else f", dimension={self.dimension}"
+        functions = f"{named(self.value_function)}, {named(self.gradient_function)}"
+        return f"Potential({functions}{place})"
 
     @property
     def is_gradient(self) -> bool:
@@ -223,7 +238,8 @@ class Potential(ExternalTerm):
                 raise ValueError(
                     "the potential is not symmetric about the axis "
                     "(the last one): its gradient differs along a ring by "
-                    f"{spread:.3g}; a zonal density stays zonal only if it is. Use Sphere."
+                    f"{spread:.3g}; a zonal density stays zonal only if it is. Use Sphere"
+                    f"{beyond_grids(len(axis))}."
                 )
 
     def _checked_where_callable(self) -> tuple[int, ...]:
@@ -237,7 +253,15 @@ class Potential(ExternalTerm):
             except (ValueError, IndexError, TypeError) as error:
                 failures.append(f"d = {dimension}: {error}")
                 continue
-            self._check_gradient(dimension)
+            try:
+                self._check_gradient(dimension)
+            except ValueError as error:
+                if not checked:
+                    raise
+                raise ValueError(
+                    f"{error}; in dimension {checked[0]} it is right: give "
+                    f"dimension={checked[0]} if it is made for that"
+                ) from error
             checked.append(dimension)
         if len(failures) == len(TRIED_DIMENSIONS):
             raise ValueError(

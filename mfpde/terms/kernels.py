@@ -25,7 +25,7 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.polynomial.legendre import leggauss
 
-from mfpde.arrays import FloatArray, read_only
+from mfpde.arrays import FloatArray, named, read_only
 from mfpde.geometry.zonal_fields import harmonic_counts
 from mfpde.terms.zonal_series import ZonalSeries, zonal_series
 
@@ -246,6 +246,9 @@ class ZonalKernel(Kernel):
 
     function: Callable[[FloatArray], FloatArray]
     derivative: Callable[[FloatArray], FloatArray]
+
+    def __repr__(self) -> str:
+        return f"ZonalKernel({named(self.function)}, {named(self.derivative)})"
 
     def __post_init__(self) -> None:
         u = np.linspace(-0.93, 0.89, 7)  # beside where kernels may have corners

@@ -12,6 +12,7 @@ from mfpde.arrays import (
     LARGEST_COUNT,
     LARGEST_DIMENSION,
     FloatArray,
+    beyond_grids,
     check_sizes,
     read_only,
     real_array,
@@ -22,11 +23,7 @@ from mfpde.arrays import (
 from mfpde.terms.activation import Activation
 from mfpde.terms.activations import CONSTANT, AnyActivation, find_activation
 from mfpde.terms.external import ExternalTerm, KinkedParts, tangential
-from mfpde.terms.neuron_sums import (
-    MOST_COORDINATES,
-    affine_functions,
-    tangential_sums,
-)
+from mfpde.terms.neuron_sums import MOST_COORDINATES, affine_functions, tangential_sums
 
 PARALLEL_TOLERANCE = 1e-12
 
@@ -308,7 +305,7 @@ class Perceptron(ExternalTerm):
         if self.dimension != dimension:
             raise ValueError(
                 f"directions have {self.dimension} entries, but the measure lies on "
-                f"S^{dimension - 1}: they must have {dimension}"
+                f"S^{dimension - 1}: they must have {dimension}{beyond_grids(self.dimension)}"
             )
 
     def check_axis(self, axis: FloatArray) -> None:
@@ -324,7 +321,8 @@ class Perceptron(ExternalTerm):
                 which = f"[{int(np.argmax(wrong))}]" if given.ndim > 1 else ""
                 raise ValueError(
                     f"{name}{which} is not parallel to the axis; a "
-                    "zonal density stays zonal only if it is. Use Sphere."
+                    "zonal density stays zonal only if it is. Use Sphere"
+                    f"{beyond_grids(len(axis))}."
                 )
 
     def __repr__(self) -> str:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.arrays import ComplexArray, FloatArray, beyond_grids
 from mfpde.geometry import Geometry
 from mfpde.geometry.zonal_fields import zonal_harmonics, zonal_slopes
 from mfpde.terms.funk_hecke import band_limit, radial_factors
@@ -71,9 +71,9 @@ def axial_matrix(name: str, matrix: FloatArray, axis: FloatArray) -> AxialMatrix
     rest = matrix - along * outer - across * (np.eye(len(axis)) - outer)
     if np.abs(rest).max() > KEPT * np.abs(matrix).max():
         raise ValueError(
-            f"{name} does not keep the axis {axis.tolist()} of the zonal grid: it must be "
+            f"{name} does not keep the axis of the zonal grid, the last one: it must be "
             "a e e^T + b (1 - e e^T) with e the axis, such as the diagonal matrix "
-            "diag(b, ..., b, a)"
+            f"diag(b, ..., b, a){beyond_grids(len(axis))}"
         )
     return AxialMatrix(along, across)
 
