@@ -53,8 +53,8 @@ def test_a_sphere_that_no_memory_holds() -> None:
 
 
 def test_an_unlike_name_is_not_suggested() -> None:
-    with pytest.raises(ValueError, match=r"'silu' must be one of 'relu'"):
-        mfpde.Perceptron(np.eye(2), [1.0, 1.0], "silu")
+    with pytest.raises(ValueError, match=r"'mish' must be one of 'relu'"):
+        mfpde.Perceptron(np.eye(2), [1.0, 1.0], "mish")
     with pytest.raises(ValueError, match=r"'rellu' .did you mean 'relu'"):
         mfpde.Perceptron(np.eye(2), [1.0, 1.0], "rellu")
 
