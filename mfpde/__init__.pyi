@@ -81,6 +81,12 @@ from .geometry import (
 from .geometry import (
     Zonal as Zonal,
 )
+from .measures.clusters import (
+    Clustering as Clustering,
+)
+from .measures.clusters import (
+    clusters as clusters,
+)
 from .measures.measure import (
     Atoms as Atoms,
 )

@@ -305,6 +305,10 @@ CALLS: dict[str, Call] = {
         ),
         {"at_centers": False},
     ),
+    "clusters": Call(
+        mfpde.clusters,
+        {"points_or_measure": PAIR.points, "masses": [0.5, 0.5], "angle": 0.5},
+    ),
     "concentration": Call(mfpde.concentration, {"measure": START, "equation": ASCENT}),
     "polish": Call(
         mfpde.polish,
@@ -465,7 +469,7 @@ CALLS: dict[str, Call] = {
     ),
 }
 RESULTS = (
-    "AtomConvergence BranchEvent Certificate Continuation Ensemble Maximum Minimum "
+    "AtomConvergence BranchEvent Certificate Clustering Continuation Ensemble Maximum Minimum "
     "PhaseDiagram PolishedAtoms Run StationaryDensity WassersteinReport "
     "theory.AntiConcentrationBound theory.InverseOfInteraction theory.KernelCurvature "
     "theory.NonDegeneracy theory.PhaseDiagram theory.StrictStability"

@@ -83,7 +83,8 @@ def concentration(
     if isinstance(measure, Atoms) and measure.dimension > 3:
         raise ValueError(
             f"atoms alone in dimension d = {measure.dimension} have no basins here: use "
-            "d = 2 or 3, or a Measure on a Zonal grid for rings around an axis"
+            "d = 2 or 3, or a Measure on a Zonal grid for rings around an axis; "
+            "mfpde.clusters counts clusters of any dimension, without a velocity"
         )
     whole = measure if isinstance(measure, Atoms) else as_measure(measure)
     if whole.total_mass <= 0:

@@ -1,0 +1,319 @@
+"""Clusters without a velocity: counts, masses and gaps that are known, in any dimension."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import ortho_group
+
+import mfpde
+from mfpde.geometry.arcs import normalised as unit
+
+
+def cap(centre: np.ndarray, count: int, radius: float, rng) -> np.ndarray:
+    """Points within ``radius`` of a centre."""
+    away = rng.standard_normal((count, len(centre)))
+    away -= np.outer(away @ centre, centre)
+    lengths = radius * rng.random((count, 1))
+    return np.cos(lengths) * centre + np.sin(lengths) * unit(away)
+
+
+def on_circle(*angles: float) -> np.ndarray:
+    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+
+
+def caps(dimension: int, rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points in three caps, their masses, and the cap of each."""
+    axes = np.eye(dimension)
+    centres = [axes[0], axes[1], -axes[0]]
+    points = np.concatenate(
+        [cap(c, n, 0.2, rng) for c, n in zip(centres, (60, 25, 15), strict=True)]
+    )
+    cap_of = np.repeat([0, 1, 2], [60, 25, 15])
+    shares = rng.uniform(0.5, 1.5, 100)
+    masses = np.array([0.5, 0.3, 0.2])[cap_of]
+    return points, masses * shares / np.bincount(cap_of, shares)[cap_of], cap_of
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 64])
+def test_caps_are_found_with_their_masses(dimension, rng) -> None:
+    points, masses, cap_of = caps(dimension, rng)
+    found = mfpde.clusters(points, masses)
+    assert found.count == len(found) == 3
+    np.testing.assert_allclose(found.masses, [0.5, 0.3, 0.2], rtol=1e-12)
+    np.testing.assert_array_equal(found.labels, cap_of)
+    assert found.scattered == 0
+    assert found.effective_number == pytest.approx(1 / 0.38, rel=1e-12)
+    for k in range(3):
+        inside = cap_of == k
+        centre = unit(masses[inside] @ points[inside])
+        np.testing.assert_allclose(found.centres[k], centre, atol=1e-12)
+        radius = np.arccos((points[inside] @ centre).min())
+        assert found.radii[k] == pytest.approx(radius, abs=1e-9)
+    angles = np.arccos(np.clip(points @ points.T, -1, 1))
+    apart = cap_of[:, np.newaxis] != cap_of
+    assert found.gap[1] == pytest.approx(angles[apart].min(), abs=1e-9)
+    assert found.gap[0] < found.angle < found.gap[1]
+    assert found.silhouette > 0.8
+
+
+def test_the_gap_between_two_clusters_is_exact() -> None:
+    angles = np.array([0.0, 0.05, 0.08, 1.0, 1.01, 1.05])
+    found = mfpde.clusters(on_circle(*angles))
+    assert found.count == 2
+    assert found.gap == pytest.approx((0.05, 0.92), abs=1e-12)
+    assert found.angle == pytest.approx((0.05 + 0.92) / 2, abs=1e-12)
+    assert found.counts([0.005, 0.035, 0.05, 0.919, 0.921, np.pi]).tolist() == [
+        *(6, 4, 2, 2, 1, 1)
+    ]
+    np.testing.assert_allclose(
+        found.largest_masses([0.0, 0.035, 0.5, 2.0]), [1 / 6, 2 / 6, 0.5, 1.0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("angle", "count", "gap"),
+    [(0.04, 3, (0.03, 0.05)), (0.5, 2, (0.05, 0.92)), (np.pi, 1, (0.92, np.pi))],
+)
+def test_a_given_angle_counts_components(angle, count, gap) -> None:
+    found = mfpde.clusters(on_circle(0.0, 0.05, 0.08, 1.0, 1.01, 1.04), angle=angle)
+    assert found.count == count
+    assert found.angle == angle
+    assert found.gap == pytest.approx(gap, abs=1e-12)
+
+
+def test_rotation_and_order_change_nothing(rng) -> None:
+    points, masses, _ = caps(64, rng)
+    one = mfpde.clusters(points, masses)
+    turn = ortho_group.rvs(64, random_state=1)
+    order = rng.permutation(len(points))
+    other = mfpde.clusters((points @ turn)[order], masses[order])
+    assert other.count == one.count
+    np.testing.assert_allclose(other.masses, one.masses, rtol=1e-12)
+    np.testing.assert_allclose(other.gap, one.gap, rtol=1e-9)
+    np.testing.assert_allclose(other.centres, one.centres @ turn, atol=1e-12)
+    np.testing.assert_array_equal(other.labels, one.labels[order])
+
+
+def test_it_is_a_function_of_the_measure(rng) -> None:
+    """Points that coincide are one of their mass; those without mass are none."""
+    points, masses, _ = caps(3, rng)
+    twice = np.concatenate([points, points, np.eye(3)[2:]])
+    halves = np.concatenate([0.4 * masses, 0.6 * masses, [0.0]])
+    one, other = mfpde.clusters(points, masses), mfpde.clusters(twice, halves)
+    np.testing.assert_allclose(other.masses, one.masses, rtol=1e-12)
+    np.testing.assert_allclose(other.gap, one.gap, rtol=1e-12)
+    assert other.labels[-1] == -1
+    np.testing.assert_allclose(
+        mfpde.clusters(mfpde.Atoms(points, masses)).gap, one.gap, rtol=1e-12
+    )
+
+
+def test_one_point_and_equal_points_are_one_cluster() -> None:
+    for points in (np.eye(5)[:1], np.repeat(np.eye(5)[:1], 7, axis=0)):
+        found = mfpde.clusters(points)
+        assert found.count == 1
+        assert found.gap == (0.0, np.pi)
+        assert found.radii == pytest.approx(0.0, abs=1e-7)
+        assert found.masses == pytest.approx([1.0])
+        assert found.silhouette == 0
+
+
+def test_points_at_the_same_distance_are_each_a_cluster() -> None:
+    found = mfpde.clusters(np.eye(64))
+    assert found.count == 64
+    assert found.gap == pytest.approx((0.0, np.pi / 2), abs=1e-12)
+    assert found.effective_number == pytest.approx(64)
+    pair = mfpde.clusters(np.array([[1.0, 0.0], [-1.0, 0.0]]))
+    assert pair.count == 2
+    assert pair.gap == pytest.approx((0.0, np.pi), abs=1e-7)
+
+
+@pytest.mark.parametrize(("dimension", "count"), [(2, 200), (3, 300), (64, 200)])
+def test_uniform_samples_and_single_heaps_are_not_split(dimension, count, rng) -> None:
+    spread = mfpde.clusters(unit(rng.standard_normal((count, dimension))))
+    assert spread.count == 1
+    assert spread.radii[0] > np.pi / 4
+    heap = unit(np.eye(dimension)[0] + 0.05 * rng.standard_normal((count, dimension)))
+    assert mfpde.clusters(heap).count == 1
+
+
+def test_a_blob_among_points_that_are_far_apart_is_one_cluster(rng) -> None:
+    blob = cap(np.eye(64)[0], 160, 0.2, rng)
+    found = mfpde.clusters(np.concatenate([blob, unit(rng.standard_normal((96, 64)))]))
+    assert found.count == 1
+    assert found.masses[0] == pytest.approx(160 / 256)
+    assert found.scattered == pytest.approx(96 / 256)
+    assert (found.labels == 0).sum() == 160
+
+
+# --- densities -----------------------------------------------------------------------
+
+
+def test_bumps_of_a_density_are_clusters() -> None:
+    circle = mfpde.Circle(256)
+    density = mfpde.bumps(
+        circle, angles=[0.5, 2.0, 4.0], widths=0.08, masses=[0.5, 0.3, 0.2]
+    )
+    found = mfpde.clusters(density)
+    assert found.count == 3
+    np.testing.assert_allclose(found.masses, [0.5, 0.3, 0.2], atol=8e-3)
+    np.testing.assert_allclose(
+        found.centres, on_circle(0.5, 2.0, 4.0), atol=circle.spacing / 4
+    )
+    assert 0 < found.scattered < 0.02
+    assert found.masses.sum() + found.scattered == pytest.approx(1.0, abs=1e-12)
+    # Two bumps 1.5 apart, of half-widths that fall below half of the mean near 2.3 widths.
+    assert found.gap[1] == pytest.approx(1.5 - 2 * 2.5 * 0.08, abs=0.1)
+    assert found.labels.shape == (256,)
+    turned = mfpde.clusters(mfpde.Density(circle, np.roll(density.values, 57)))
+    np.testing.assert_allclose(turned.masses, found.masses, rtol=1e-12)
+    np.testing.assert_allclose(turned.gap, found.gap, rtol=1e-9)
+
+
+def test_bumps_on_the_sphere_are_found_wherever_they_are() -> None:
+    sphere = mfpde.Sphere(48)
+    shares, centres = [0.5, 0.3, 0.2], np.eye(3)
+    for turn in (np.eye(3), ortho_group.rvs(3, random_state=3)):
+        density = mfpde.von_mises_fisher(
+            sphere, centres @ turn, concentrations=60.0, weights=shares
+        )
+        found = mfpde.clusters(density)
+        assert found.count == 3
+        np.testing.assert_allclose(found.masses, shares, atol=1e-2)
+        np.testing.assert_allclose(found.centres, centres @ turn, atol=2e-2)
+
+
+@pytest.mark.parametrize(
+    "geometry", [mfpde.Circle(512), mfpde.Sphere(32), mfpde.Zonal(64, 128)]
+)
+def test_a_uniform_density_is_one_cluster_without_a_centre(geometry) -> None:
+    found = mfpde.clusters(mfpde.uniform(geometry))
+    assert found.count == 1
+    assert found.scattered == 0
+    assert np.isnan(found.centres).all()
+    assert found.radii == pytest.approx([np.pi])
+    rippled = mfpde.perturbed_uniform(geometry, 0.3, seed=1)
+    assert mfpde.clusters(rippled).count == 1
+
+
+def test_a_thin_background_does_not_chain_bumps_together() -> None:
+    circle = mfpde.Circle(512)
+    bumps = mfpde.bumps(circle, angles=[1.0, 4.0], widths=0.1)
+    thin = mfpde.Density(circle, 0.9 * bumps.values + 0.1 / (2 * np.pi))
+    found = mfpde.clusters(thin)
+    assert found.count == 2
+    np.testing.assert_allclose(found.masses, 0.45 + 0.1 * 0.45 / (2 * np.pi), atol=0.01)
+    assert found.scattered == pytest.approx(0.1 * (1 - 0.9 / (2 * np.pi)), abs=0.02)
+
+
+def test_atoms_beside_a_density_are_clusters_of_their_own() -> None:
+    circle = mfpde.Circle(256)
+    bump = mfpde.bumps(circle, angles=[0.5], widths=0.08)
+    atoms = mfpde.Atoms(on_circle(2.0, 2.2, 4.0), [0.3, 0.1, 0.02])
+    whole = mfpde.Measure(mfpde.Density(circle, 0.58 * bump.values), atoms)
+    found = mfpde.clusters(whole, angle=0.1)
+    assert found.count == 4
+    np.testing.assert_allclose(found.masses, [0.58, 0.3, 0.1, 0.02], atol=6e-3)
+    assert found.labels[256:].tolist() == [1, 2, 3]
+    assert mfpde.clusters(whole, angle=0.3).count == 3
+
+
+def test_rings_about_an_axis_are_told_apart() -> None:
+    zonal = mfpde.Zonal(64, 256)
+    density = mfpde.Density.from_function(
+        zonal,
+        lambda x: np.exp(300 * (x[..., -1] - 1)) + np.exp(-300 * (x[..., -1] + 1)),
+        normalize=True,
+    )
+    found = mfpde.clusters(density)
+    assert found.count == 2
+    np.testing.assert_allclose(found.masses, 0.5, atol=0.02)
+    np.testing.assert_allclose(np.abs(found.centres @ zonal.axis), 1.0, atol=1e-12)
+
+
+def test_the_count_of_layers_does_not_depend_on_which_acts() -> None:
+    """The verdict on one state differs from layer to layer; its clusters cannot."""
+    state = mfpde.bumps(mfpde.Circle(256), angles=[0.5, 2.5], widths=0.2)
+    one, other = (
+        mfpde.MeanFieldEquation(
+            mfpde.Perceptron([direction], [3.0]), direction="ascent"
+        )
+        for direction in ([1.0, 0.0], [-0.8, 0.6])
+    )
+    verdicts = [len(mfpde.concentration(state, e).regions) for e in (one, other)]
+    assert verdicts[0] != 2 or verdicts[1] != 2
+    assert mfpde.clusters(state).count == 2
+
+
+# --- many points, and wrong arguments -------------------------------------------------
+
+
+def test_very_many_points_are_taken_together(rng) -> None:
+    points = np.concatenate(
+        [cap(c, 15_000, 0.3, rng) for c in (np.eye(3)[0], np.eye(3)[2])]
+    )
+    found = mfpde.clusters(points)
+    assert found.count == 2
+    np.testing.assert_array_equal(
+        found.labels, np.repeat(found.labels[[0, -1]], 15_000)
+    )
+    assert 0 < found.resolution < 0.1
+    with pytest.raises(ValueError, match="give a sample"):
+        mfpde.clusters(unit(rng.standard_normal((10_001, 8))))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"points_or_measure": np.ones((3, 2))}, "has length 1.41421"),
+        ({"points_or_measure": np.ones((3, 1))}, "d >= 2"),
+        ({"points_or_measure": np.empty((0, 3))}, "at least|d >= 2"),
+        ({"masses": [0.5, 0.5]}, "masses = .* must be 3 numbers"),
+        ({"masses": [0.5, -0.5, 1.0]}, "none of them negative"),
+        ({"masses": [0.0, 0.0, 0.0]}, "add up to 0"),
+        ({"masses": [1.0, np.nan, 1.0]}, r"masses\[1\] = nan must be finite"),
+        ({"angle": 0.0}, "angle = 0.0 must be a finite number, above 0"),
+        ({"angle": 3.2}, "angle = 3.2 .* at most 3.14159"),
+        ({"angle": "wide"}, "angle = 'wide'"),
+        (
+            {"points_or_measure": mfpde.uniform(mfpde.Circle(64)), "angle": 0.01},
+            "angle = 0.01 is below what tells clusters apart here, 0.147",
+        ),
+        (
+            {"points_or_measure": mfpde.uniform(mfpde.Circle(64)), "masses": [1.0]},
+            "a measure has its own",
+        ),
+        (
+            {"points_or_measure": mfpde.Density(mfpde.Circle(64), np.zeros(64))},
+            "add up to 0",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        mfpde.clusters(**{"points_or_measure": np.eye(3), **arguments})
+
+
+def test_a_run_says_where_its_measure_is() -> None:
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
+    run = mfpde.solve(equation, mfpde.uniform(mfpde.Circle(64)), t_end=0.1)
+    with pytest.raises(ValueError, match=r"its last state is run\.final"):
+        mfpde.clusters(run)
+    assert mfpde.clusters(run.final).count == 1
+
+
+def test_a_verdict_on_many_dimensions_points_here() -> None:
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
+    with pytest.raises(ValueError, match=r"mfpde\.clusters counts"):
+        mfpde.concentration(mfpde.Atoms(np.eye(5)), equation)
+
+
+def test_the_table_is_printed(rng) -> None:
+    lines = str(mfpde.clusters(*caps(3, rng)[:2])).splitlines()
+    assert lines[0].startswith("clusters: 3 at the angle ")
+    assert lines[1].split() == ["mass", "radius", "apart", "centre"]
+    assert [line.split()[0] for line in lines[2:]] == [
+        *("0.500000", "0.300000", "0.200000")
+    ]
+    assert "and 34 more" in str(mfpde.clusters(np.eye(64)))
