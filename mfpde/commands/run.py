@@ -111,6 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_inside_folder(settings.output, _chosen(arguments))
     check_writable("--out", settings.output.store)
     check_file_place("--figure", settings.output.figure)
+    settings.check_memory()
     dynamics, start = settings.build_dynamics(), settings.build_start()
     store = settings.output.store
     writer = None

@@ -58,6 +58,7 @@ from pydantic import (
 from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
+from mfpde.geometry.memory import check_memory_of_run, check_memory_of_start
 from mfpde.measures.measure import Density, Measure
 from mfpde.runs.layers import Dynamics, for_each_layer
 from mfpde.runs.times import aligned_with_layers, end_time
@@ -81,6 +82,7 @@ from mfpde.settings.sections import (
     SolveSection,
     heads_of,
 )
+from mfpde.solver.label_conditions import largest_degree
 from mfpde.transport import scheme_for
 
 __all__ = ["Settings", "SettingsError", "read_settings", "settings_from_dict"]
@@ -157,6 +159,13 @@ class Settings(BaseModel):
             **self.solve.refinement(self._geometry, self._dynamics.sharpest),
         }
 
+    def check_memory(self) -> None:
+        """Raise ``MemoryError`` if the run and its report take more memory than there is."""
+        arguments = self.solve_arguments()
+        degree = largest_degree(self._dynamics, self._geometry)
+        saves = 2 if arguments["stop"] else len(arguments["save_at"])
+        check_memory_of_run(self._geometry, degree, saves, reported=True)
+
     def to_json(self) -> str:
         """Return the settings as JSON, for :func:`settings_from_dict`."""
         data = self.model_dump(mode="json", exclude_none=True, warnings=False)
@@ -219,6 +228,7 @@ class Settings(BaseModel):
                 for_each_layer(self._dynamics, lambda e: e.on(self._geometry))
         with noted(lines, "[start]"):
             self._check_store()
+            check_memory_of_start(self._geometry)
             self.build_start()
         with noted(lines, "[solve]"):
             scheme_for(self.solve.transport, self._geometry)

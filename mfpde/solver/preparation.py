@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import FloatArray, check_kind, real_array, real_number, shown
 from mfpde.atoms import check_atoms, coarseness
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
@@ -191,6 +192,8 @@ def prepared(
     first_equation = stages[0].equation
     layers = dynamics if isinstance(dynamics, Layers) else None
     conditions = stopping_conditions(stop)
+    degree = largest_degree(dynamics, geometry)
+    check_memory_of_run(geometry, degree, 2 if conditions else len(times))
     recorded = chosen_diagnostics(diagnostics, observe, of_layers=layers is not None)
     check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
     tracker = _tracker_of(track, dynamics, resume_from)
@@ -203,8 +206,7 @@ def prepared(
         transport,
         geometry,
         exact_atoms=is_exact,
-        labels=obstacle is None
-        and largest_degree(dynamics, geometry) <= LARGEST_DEGREE,
+        labels=obstacle is None and degree <= LARGEST_DEGREE,
     )
     if scheme.moves_labels and obstacle is not None:
         raise ValueError(
@@ -215,10 +217,9 @@ def prepared(
         largest_grid(geometry, dynamics.sharpest, max_cells) if refine else geometry
     )
     for_each_layer(dynamics, lambda layer: check_atoms(atoms, layer, geometry))
-    if atoms == "exact" and measure.density.total_mass > 0:
-        message = coarseness(dynamics.sharpest, finest)
-        if message is not None:
-            warnings.warn(message, stacklevel=3)
+    message = coarseness(dynamics.sharpest, finest) if is_exact else None
+    if message is not None and measure.density.total_mass > 0:
+        warnings.warn(message, stacklevel=3)
     with ExitStack() as stack:
         stack.enter_context(watch.compiling())
         discretization = Discretization(first_equation, scheme, rtol, atoms == "exact")

@@ -11,6 +11,14 @@ MOST_COORDINATES = 3
 """Vectors of so many numbers are multiplied faster in a loop than by linear algebra."""
 # Points whose outputs of many neurons stay in the fastest memory.
 _BLOCK = 64
+_MOST_OUTPUTS = 2**20
+"""Outputs of neurons at points that are held at a time."""
+
+
+def blocks_of_points(count: int, units: int) -> list[slice]:
+    """Blocks of ``count`` points whose outputs of so many neurons are held together."""
+    size = max(_MOST_OUTPUTS // units, 1)
+    return [slice(begin, begin + size) for begin in range(0, count, size)]
 
 
 @compiled

@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mfpde.arrays import (
-    LARGEST_COUNT,
-    LARGEST_DIMENSION,
     FloatArray,
     beyond_grids,
     check_sizes,
@@ -23,12 +21,19 @@ from mfpde.arrays import (
 from mfpde.terms.activation import Activation
 from mfpde.terms.activations import CONSTANT, AnyActivation, find_activation
 from mfpde.terms.external import ExternalTerm, KinkedParts, tangential
-from mfpde.terms.neuron_sums import MOST_COORDINATES, affine_functions, tangential_sums
+from mfpde.terms.neuron_numbers import (
+    LARGEST,
+    check_directions,
+    check_number_of_neurons,
+)
+from mfpde.terms.neuron_sums import (
+    MOST_COORDINATES,
+    affine_functions,
+    blocks_of_points,
+    tangential_sums,
+)
 
 PARALLEL_TOLERANCE = 1e-12
-
-LARGEST = 1e50
-"""Of weights, biases and lengths of directions: squares of their products are numbers."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -85,7 +90,7 @@ class Perceptron(ExternalTerm):
             raise ValueError(
                 f"directions of shape {directions.shape} must have shape (units, d), d >= 2"
             )
-        _check_directions(directions)
+        check_directions(directions)
         units = len(directions)
         weights = real_array("weights", weights)
         if weights.shape not in ((units,), directions.shape):
@@ -138,10 +143,7 @@ class Perceptron(ExternalTerm):
 
         Begin with ``Perceptron.random(2, 2, seed=777)``.
         """
-        units = whole_number("units", units, at_least=1, at_most=LARGEST_COUNT)
-        dimension = whole_number(
-            "dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION
-        )
+        check_number_of_neurons(units, dimension)
         scale = real_number("scale", scale, at_least=0.0, at_most=LARGEST / 100)
         generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
         directions = generator.standard_normal((units, dimension))
@@ -237,11 +239,13 @@ class Perceptron(ExternalTerm):
         """
         if not self.is_gradient:
             raise ValueError("a perceptron with vector weights has no potential")
-        primitives = self.activation.primitive(self.preactivations(points))
-        values = np.asarray(primitives @ self.weights)
-        if not self.output_bias.any():
-            return values
-        return values + np.asarray(points, dtype=np.float64) @ self.output_bias
+        points = self._checked(points)
+        flat = points.reshape(-1, self.dimension)
+        values = flat @ self.output_bias
+        for block in blocks_of_points(len(flat), len(self.biases)):
+            inner = self._preactivations(flat[block])
+            values[block] += self.activation.primitive(inner) @ self.weights
+        return np.asarray(values.reshape(points.shape[:-1]))
 
     def drift(self, points: ArrayLike) -> FloatArray:
         """Drift P_x (sum_j w_j sigma(a_j.x + b_j) a_j + c), or with W_j for w_j a_j, (..., d).
@@ -253,6 +257,10 @@ class Perceptron(ExternalTerm):
         """
         points = self._checked(points)
         flat = points.reshape(-1, self.dimension)
+        blocks = blocks_of_points(len(flat), len(self.biases))
+        if len(blocks) > 1:
+            parts = [self.drift(flat[block]) for block in blocks]
+            return np.concatenate(parts).reshape(points.shape)
         outputs = np.asarray(self.activation.sigma(self._preactivations(flat)))
         vectors = self._vectors
         if self.output_bias.any():
@@ -332,17 +340,4 @@ class Perceptron(ExternalTerm):
         return (
             f"Perceptron({units} {self.activation_name} units on S^{self.dimension - 1}, "
             f"{kind} weights{biased})"
-        )
-
-
-def _check_directions(directions: FloatArray) -> None:
-    """Raise ``ValueError`` for directions of which none is one, or their squares no numbers."""
-    check_sizes("directions", directions, LARGEST)
-    lengths = np.linalg.norm(directions, axis=1)
-    where = int(np.argmin(lengths))
-    if lengths[where] < 1 / LARGEST:
-        what = "is zero" if not directions[where].any() else "is almost zero"
-        raise ValueError(
-            f"directions[{where}] = {directions[where].tolist()} {what}; a neuron "
-            f"needs a direction, of a length of at least {1 / LARGEST:g}"
         )

@@ -11,7 +11,6 @@ an even sum belong together, and T falls into two blocks.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -24,6 +23,7 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled_sum
 from mfpde.geometry import Geometry
+from mfpde.geometry.memory import available_memory
 from mfpde.geometry.real_parts import RealParts
 from mfpde.terms.funk_hecke import band_limit
 from mfpde.terms.head import Head
@@ -286,11 +286,7 @@ def _count(geometry: Geometry, degree: int) -> int:
 
 def _check_memory(head: Head, moments: int, fields: int, points: int) -> None:
     needed = 8 * moments * (fields / 2 + points)
-    try:
-        pages = os.sysconf("SC_AVPHYS_PAGES")
-    except (OSError, ValueError):  # not known on every system
-        pages = os.sysconf("SC_PHYS_PAGES")
-    there = pages * os.sysconf("SC_PAGE_SIZE")
+    there = available_memory().size
     if needed > there:
         raise ValueError(
             f"beta |bilinear| = {head.shift:g} needs {needed / 1e9:.1f} GB for its transfer "

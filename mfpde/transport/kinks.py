@@ -21,6 +21,7 @@ from mfpde.arrays import FloatArray, IntArray, read_only, writable
 from mfpde.compiled import compiled
 from mfpde.grid_equation import GridEquation
 from mfpde.terms.external import ExternalTerm
+from mfpde.terms.neuron_sums import blocks_of_points
 
 ON_A_FACE = 1e-2
 """Share of half a cell by which a kink may miss a face and still lie on it.
@@ -76,14 +77,17 @@ def withheld_drift(
         return held
     places = points.reshape(-1, points.shape[-1])
     jumps = half_edges.reshape(len(half_edges), *places.shape)
-    heights = parts.heights(places)
     planes = np.empty((len(parts.normals), places.shape[1] + 1))
     planes[:, :-1], planes[:, -1] = parts.normals, parts.offsets
-    near = _near_kinks(places, jumps, heights, planes, parts.vectors, sign)
-    pushes = np.asarray(parts.push(heights[near.cells, near.parts]), dtype=np.float64)
-    _add_products(
-        held.reshape(places.shape), near.cells, writable(pushes), near.vectors
-    )
+    vectors = held.reshape(places.shape)
+    for block in blocks_of_points(len(places), len(planes)):
+        heights = parts.heights(places[block])
+        beside = np.ascontiguousarray(jumps[:, block])
+        near = _near_kinks(places[block], beside, heights, planes, parts.vectors, sign)
+        pushes = np.asarray(
+            parts.push(heights[near.cells, near.parts]), dtype=np.float64
+        )
+        _add_products(vectors[block], near.cells, writable(pushes), near.vectors)
     return held
 
 
