@@ -78,7 +78,7 @@ class Walk:
                 self.length, lost = segment.length, "the branch is lost"
         self.length /= 2
         if self.length < SHORTEST:
-            self.reason = f"ended at {self.place.value:.9g}: {lost}"
+            self.reason = f"{self._ended_at(self.place.value)}: {lost}"
 
     def _segment(self) -> Segment | None:
         """The next step as a segment, or None if it is too long."""
@@ -176,8 +176,15 @@ class Walk:
             return False
         self.is_complete = place.value == self.values[-1]
         word = "reached" if self.is_complete else "came back to"
-        self.reason = f"{word} {place.value:g}"
+        self.reason = f"{self._name} {word} {place.value:g}"
         return True
+
+    @property
+    def _name(self) -> str:
+        return self.problem.parameter.replace("_", " ")
+
+    def _ended_at(self, value: float) -> str:
+        return f"ended at {self._name} = {value:.9g}"
 
     def _meet(self, segment: Segment, pairs: IntArray) -> None:
         """Go to the place where atoms meet, and continue with the united atoms."""
@@ -243,8 +250,8 @@ class Walk:
         if not beside:
             self.record.add_crossing(self.problem, crossing)
             self.reason = (
-                f"ended at {crossing.place.value:.9g}: it meets a branch of more symmetry, "
-                "beyond which it would come back reflected"
+                f"{self._ended_at(crossing.place.value)}: it meets a branch of more "
+                "symmetry, beyond which it would come back reflected"
             )
             return
         beyond = beside[-1] if ahead > 0 else beside[0]

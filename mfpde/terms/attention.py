@@ -160,9 +160,12 @@ class Attention(ZonalTerm):
 
     @property
     def formula(self) -> str:
-        """The kernel in words, as every output states the convention."""
+        """The kernel, of softmax A[mu], in words, as every output states the convention."""
         shifted = self.kernel == "shifted"
-        return "K = exp(beta (x.y - 1))" if shifted else "K = exp(beta x.y)"
+        kernel = "exp(beta (x.y - 1))" if shifted else "exp(beta x.y)"
+        if self.needs_values:
+            return f"A = (1/beta) log int {kernel} dmu"
+        return f"K = {kernel}"
 
     @property
     def _named(self) -> str:

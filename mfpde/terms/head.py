@@ -177,7 +177,9 @@ class Head(InteractionTerm):
 
     @property
     def formula(self) -> str:
-        """The kernel in words."""
+        """The kernel, of softmax the drift before it is made tangent, in words."""
+        if self.needs_values:
+            return "drift V int exp(beta x.Dy) y dmu / int exp(beta x.Dy) dmu"
         shifted = self.kernel == "shifted"
         return "K = exp(beta (x.Dy - |D|))" if shifted else "K = exp(beta x.Dy)"
 
