@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.animation import FFMpegWriter
@@ -197,3 +199,38 @@ def test_particles_and_both_views_of_a_sphere_are_drawn(tmp_path) -> None:
         run = made_run(states, [0.0])
         (frame,) = frames_of(mfpde.animate(run, tmp_path / f"{view}.gif", view=view))
         assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 50
+
+
+def legend_of(scene) -> set[str]:
+    return {text.get_text() for one in scene.figure.legends for text in one.get_texts()}
+
+
+def test_the_marks_of_a_film_have_a_legend(run) -> None:
+    scale = Scale(None, None)
+    density = mfpde.Density(SPHERE, np.ones(SPHERE.shape)).normalized()
+    half = mfpde.Density(SPHERE, density.values / 2)
+    states = [mfpde.Measure(half, mfpde.Atoms([[1.0, 0.0, 0.0]], [0.5])), density]
+    without = made_run(states, [0.0, 1.0])
+    neuron = mfpde.Perceptron([[0.0, 0.0, 1.0]], [0.5])
+    equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
+    own = {"atom (area ∝ mass)"}
+    found = {
+        "atom found (area ∝ mass)",
+        "and on its way (+)",
+        "$a_j·x + b_j = 0$",
+        "none active",
+        "$a_j$, $w_j > 0$",
+    }
+    for given, texts in (
+        (without, own),
+        (replace(without, equation=equation), own | found),
+    ):
+        film = SphereScene(Figure(), given, states, scale, projections=[Mollweide()])
+        assert legend_of(film) == texts
+    curves = CurveScene(Figure(), run, run.states, scale)
+    assert legend_of(curves) == {"neuron active", "$a_j$, $w_j < 0$"}
+    bumps = mfpde.bumps(CIRCLE, angles=[1.0, 3.0], widths=[0.1, 0.1], masses=[0.5, 0.5])
+    ascent = mfpde.MeanFieldEquation(mfpde.Attention(6.0), direction="ascent")
+    followed = replace(made_run([bumps], [0.0]), equation=ascent).tracked()
+    film = CurveScene(Figure(), followed, followed.states, scale)
+    assert legend_of(film) == {"atom found (height: mass of its basin)"}

@@ -117,6 +117,13 @@ def folded():
     return mfpde.continuation(equation, down.states[-1].density, "diffusion", values)
 
 
+def test_the_title_of_a_branch_names_the_parameter(folded, ladder):
+    assert mfpde.plot_continuation(folded).get_suptitle() == "diffusion κ reached 0.04"
+    assert folded.reason == "diffusion reached 0.04"
+    title = mfpde.plot_continuation(ladder).get_suptitle()
+    assert title == "weight scale reached 0.6"
+
+
 def test_a_branch_is_drawn_as_a_curve_with_its_events_on_it(folded):
     figure = mfpde.plot_continuation(folded)
     stable, unstable = drawn(figure, "branch"), drawn(figure, "unstable branch")

@@ -1,5 +1,6 @@
 """What stands in the pictures: the numbers of the run, at the right places."""
 
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -9,12 +10,14 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.plotting import (
+    plot_concentration,
     plot_density,
     plot_energy,
     plot_run,
@@ -494,6 +497,11 @@ def test_overview_states_equation_direction_kernel_and_outcome(found_atoms):
         (Attention(0.0), "limit β → 0"),
         (Attention(2.0, kernel="unshifted"), "K = exp(β x·y)"),
         (Attention(2.0, normalized=True), "normalised attention"),
+        (Attention(2.0, normalized=True), "A = (1/β) log ∫ exp(β (x·y − 1)) dμ"),
+        (
+            Attention(2.0, normalized=True, bilinear=np.eye(2)),
+            "drift V ∫ exp(β x·Dy) y dμ / ∫ exp(β x·Dy) dμ",
+        ),
     ],
 )
 def test_overview_names_the_kind_of_attention(found_atoms, attention, words):
@@ -502,6 +510,92 @@ def test_overview_names_the_kind_of_attention(found_atoms, attention, words):
     assert words in title
     assert "Ascent" in title
     assert "κ = 0.25" in title
+    # The kernel alone says nothing of softmax.
+    assert ("K = " in title) == (attention.beta > 0 and not attention.normalized)
+
+
+@pytest.mark.parametrize("heads", [1, 3, 8])
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_a_title_of_many_heads_stays_on_the_page(found_atoms, heads, share):
+    matrix = np.diag([1.0, -0.5])
+    equation = MeanFieldEquation(
+        *(
+            Attention(2.12132 + h, normalized=True, bilinear=matrix, value=matrix.T)
+            for h in range(heads)
+        ),
+        PERCEPTRON,
+        direction="ascent",
+    )
+    run = kuramoto_run(equation=equation, cells=32)
+    page = Figure(figsize=(10.0 / share, 7.0), layout="constrained")
+    part = page if share == 1 else page.subfigures(1, 2)[0]
+    figure = drawn(plot_run(run, figure=part))
+    (title,) = [t for t in part.texts if "Ascent" in t.get_text()]
+    box = title.get_window_extent()
+    assert part.bbox.x0 <= box.x0 < box.x1 <= part.bbox.x1
+    assert box.y1 <= part.bbox.y1
+    assert box.height < 0.15 * part.bbox.height
+    assert "β = 2.12132" in title.get_text()
+    assert not any(box.overlaps(ax.get_tightbbox()) for ax in figure.axes)
+    shown = title.get_text().count("normalised attention")
+    named = shown + ("perceptron" in title.get_text())
+    more = re.search(r"(\d+) more terms", title.get_text())
+    assert named + (int(more[1]) if more else 0) == heads + 1
+
+
+def test_heads_that_are_alike_are_counted(found_atoms):
+    heads = [Attention(2.0, bilinear=np.eye(2) * k) for k in (1.0, 2.0, 3.0)]
+    equation = MeanFieldEquation(*heads, direction="ascent")
+    title = plot_run(kuramoto_run(equation=equation, cells=32)).get_suptitle()
+    assert "3 × attention (β = 2, matrix D)" in title
+
+
+@pytest.mark.parametrize(
+    ("values", "limits"),
+    [
+        ((1e-3, 1.0), (1e-3, 1.0)),
+        ((2e-3, 0.7), (1e-3, 1.0)),
+        ((1.0, 1.0), (0.1, 1.0)),
+        ((0.99999e-3, 1.00001), (1e-4, 10.0)),
+    ],
+)
+def test_decades_end_where_the_values_do(values, limits):
+    run = kuramoto_run(cells=32)
+    run.diagnostics["dissipation"] = np.geomspace(*values, len(run.times))
+    figure = plot_energy(run)
+    (scale,) = [ax for ax in figure.axes if ax.get_ylabel() == "dissipation"]
+    assert scale.get_ylim() == pytest.approx(limits)
+
+
+def test_masses_in_balls_have_no_decade_above_the_whole():
+    peak = np.zeros(128)
+    peak[5] = 1.0
+    density = Density(Circle(128), 1e-6 + peak).normalized()
+    equation = MeanFieldEquation(Attention(5.0), direction="ascent")
+    figure = plot_concentration(density, equation)
+    (balls,) = [ax for ax in figure.axes if ax.get_ylabel().startswith("Q(r)")]
+    assert balls.get_ylim()[1] == pytest.approx(1.0)
+
+
+def legend_of(figure):
+    """Texts of all legends of a figure and its parts."""
+    legends = figure.findobj(Legend)
+    return {text.get_text() for legend in legends for text in legend.get_texts()}
+
+
+def test_curves_of_snapshots_have_a_legend():
+    circle = Circle(64)
+    half = Density(circle, np.full(64, 0.25 / np.pi))
+    state = Measure(half, Atoms([[1.0, 0.0]], [0.5]))
+    run = Run(EQUATION, np.arange(2.0), [state] * 2, {}, reached_end(1.0), state, 1.0)
+    for figure in (plot_snapshots(run), plot_run(run)):
+        assert {
+            "atom (height: mass)",
+            "neuron active",
+            "$a_j$, $w_j > 0$",
+            "$a_j$, $w_j < 0$",
+        } <= legend_of(figure)
+    assert not legend_of(plot_snapshots(kuramoto_run(equation=None)))
 
 
 def test_overview_panels_of_time_share_it_and_no_text_leaves_the_page(found_atoms):

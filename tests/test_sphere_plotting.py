@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
@@ -364,6 +365,29 @@ def test_snapshots_are_maps_in_the_same_colours(found):
     assert images[0].norm.vmax == run.final.density.values.max()
     assert len(bars(figure)) == 1
     assert len(plot_snapshots(run, times=[1.0, 3.0]).axes) == 3
+
+
+def legend_of(figure):
+    """Texts of all legends of a figure and its parts."""
+    legends = figure.findobj(Legend)
+    return {text.get_text() for legend in legends for text in legend.get_texts()}
+
+
+def test_marks_of_globes_snapshots_and_the_page_have_a_legend():
+    """Discs, rings and dotted rings, and numbers with a plus."""
+    density = bump(Sphere(32), [-0.2, 0.9, -0.4], 20.0)
+    half = Density(density.geometry, density.values / 2)
+    atom = Atoms([[1.0, 0.0, 0.0]], [0.5])
+    states = [Measure(density), Measure(half, atom)]
+    run = Run(EQUATION, np.arange(2.0), states, {}, reached_end(1.0), states[-1], 1.0)
+    ring, circle = "on its way (+)", "$a_j·x + b_j = 0$"
+    forming = legend_of(plot_globe(states[0], equation=EQUATION))
+    assert any(text.endswith(ring) for text in forming)
+    for figure in (plot_snapshots(run), plot_run(run)):
+        texts = legend_of(figure)
+        assert {"atom (area ∝ mass)", circle} <= texts
+        assert any(text.endswith(ring) for text in texts)
+    assert not legend_of(plot_globe(uniform(Sphere(32))))
 
 
 def test_there_is_no_space_time_map_of_the_sphere():

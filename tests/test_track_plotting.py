@@ -145,6 +145,44 @@ def test_bands_are_as_high_as_masses_and_never_overlap(circle_run):
             assert (overlap < 1e-12).any()
 
 
+def test_bands_stand_on_one_another_below_the_whole_mass(circle_run):
+    """At any time: one atom of mass 1 after another stands from 0 to 1, not from 1 to 2."""
+    one = np.array([[1.0, 0.0]])
+
+    def seen(identity):
+        if not identity:
+            return SeenAtoms(one[:0], np.empty(0), np.empty(0, bool), np.empty(0, int))
+        masses, forming = np.ones(1), np.zeros(1, bool)
+        return SeenAtoms(one, masses, forming, np.array([identity]))
+
+    gone = Event("death", 1.5, one, np.ones(1))
+    born = Event("birth", 3.5, one, np.ones(1))
+    junctions = (
+        Junction(gone, 1.0, 2.0, (1,), ()),
+        Junction(born, 3.0, 4.0, (), (2,)),
+    )
+    atoms = tuple(seen(identity) for identity in (1, 1, 0, 0, 2, 2))
+    track = Track(TIMES, atoms, ("",) * 6, junctions)
+    run = replace(circle_run, track=track, events=track.events)
+    ax = plot_atom_tree(run).axes[0]
+    for identity in (1, 2):
+        (band,) = by_gid(ax, f"atom {identity}")
+        heights = band.get_paths()[0].vertices[:, 1]
+        assert (heights.min(), heights.max()) == pytest.approx((0.0, 1.0))
+    assert ax.get_ylim() == pytest.approx((0.0, 1.0))
+    double = mfpde.Density(mfpde.Circle(64), np.full(64, 1 / np.pi))
+    state = mfpde.Measure(double)
+    run = replace(run, states=[state] * 6, final=state)
+    ax = plot_atom_tree(run).axes[0]
+    assert ax.get_ylim() == pytest.approx((0.0, 2.0))
+    assert ax.get_yticks()[-1] == pytest.approx(2.0)
+
+
+def test_masses_that_arrived_unknown_are_labelled_as_they_are(circle_run):
+    ax = plot_atom_tree(circle_run).axes[0]
+    assert [text.get_text() for text in by_gid(ax, "mass")] == ["0.6"]
+
+
 def test_steps_of_the_counts_are_those_of_the_track(circle_run):
     ax = plot_cluster_counts(circle_run).axes[0]
     (line,) = by_gid(ax, "counts")

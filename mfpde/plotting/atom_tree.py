@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray
 from mfpde.plotting.angle_view import domain_of_run
@@ -42,9 +43,9 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
     """Draw the atoms as bands, as high as their basins, that join where atoms merge.
 
     Atoms that are one in the end have one colour.  The dark part of a band has arrived, the
-    pale one is on its way; the numbers at the right say how much of each.  What is missing
-    to 1 is mass in no basin of an atom.  Time is logarithmic if the saves are
-    spaced so.
+    pale one is on its way; the numbers at the right say how much of each.  At every time
+    bands stand on one another: what is missing to the whole mass, at which the axis ends, is in
+    no basin of an atom.  Time is logarithmic if the saves are spaced so.
 
     Parameters
     ----------
@@ -84,10 +85,10 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
             )
     _mark_junctions(ax, bands)
     _label_masses(ax, track, bands)
-    ax.set_ylim(0.0, max([1.0, *(band.high.max() for band in bands)]))
-    # Bands have room for the largest mass of each, which together may be more than 1.
-    ax.set_yticks([0.0, 0.5, 1.0])
-    ax.set_ylabel("mass of atoms\n(pale: on its way)")
+    whole = max([run.final.total_mass, *(band.high.max() for band in bands)])
+    ax.set_ylim(0.0, whole)
+    ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    ax.set_ylabel("mass of atoms\n(pale, +: on its way)")
     ax.spines["right"].set_visible(False)
     set_time_axis(ax, track.times)
     _add_legend(ax, track)
@@ -169,53 +170,51 @@ def _steps(track: Track) -> tuple[FloatArray, FloatArray]:
 
 
 def _bands(track: Track) -> list[_Band]:
-    """A band for each atom; those that will join lie beside each other."""
+    """A band for each atom, on those below it at the time; those that will join are neighbours."""
     roots = [path for path in track.paths.values() if not path.children]
     roots.sort(key=lambda path: -path.masses[path.last_seen])
-    bands: list[_Band] = []
-    taken: set[int] = set()
-    base = 0.0
+    placed: list[tuple[Path, int]] = []
     for family, root in enumerate(roots):
-        base += _lay_out(track, root, bands, taken=taken, family=family, base=base)
+        _place(track, root, placed, family=family)
+    times, are_alive = _samples([path for path, _ in placed])
+    bands: list[_Band] = []
+    base = np.zeros(len(times))
+    for (path, family), is_alive in zip(placed, are_alive, strict=True):
+        # A store that did not keep what has arrived shows all of it as such.
+        unknown = np.isnan(path.arrived_masses)
+        known = np.where(unknown, path.masses, path.arrived_masses)
+        low, high, arrived = (
+            (base + np.interp(times, path.times, masses))[is_alive]
+            for masses in (0 * path.masses, path.masses, known)
+        )
+        bands.append(_Band(path, family, times[is_alive], low, high, arrived))
+        base[is_alive] = high
     return bands
 
 
-def _lay_out(
-    track: Track,
-    path: Path,
-    bands: list[_Band],
-    *,
-    taken: set[int],
-    family: int,
-    base: float,
-) -> float:
-    """Add the bands of a path and of its ancestors from a base on; return their height.
-
-    There is room for the largest mass of each, so that no band ever has to give way.
-    """
-    if path.identity in taken:
-        return 0.0
-    taken.add(path.identity)
-    below = 0.0
+def _place(
+    track: Track, path: Path, placed: list[tuple[Path, int]], *, family: int
+) -> None:
+    """Put a path above its ancestors, whose place it takes, unless it is there already."""
+    if any(path is other for other, _ in placed):
+        return
     for parent in path.parents:
-        below += _lay_out(
-            track,
-            track.paths[parent],
-            bands,
-            taken=taken,
-            family=family,
-            base=base + below,
-        )
-    times = np.unique(
-        np.clip([path.begins, *path.times, path.ends], path.begins, path.ends)
-    )
-    low = np.full(len(times), base)
-    high = base + np.interp(times, path.times, path.masses)
-    # A store that did not keep what has arrived shows all of it as such.
-    known = np.where(np.isnan(path.arrived_masses), path.masses, path.arrived_masses)
-    arrived = base + np.interp(times, path.times, known)
-    bands.append(_Band(path, family, times, low, high, arrived))
-    return max(below, float(path.masses.max()))
+        _place(track, track.paths[parent], placed, family=family)
+    placed.append((path, family))
+
+
+def _samples(paths: list[Path]) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Times (n,) of all paths, each just before and just after; who is alive, (paths, n)."""
+    if not paths:
+        return np.empty(0), np.empty((0, 0), dtype=bool)
+    own = [np.clip(path.times, path.begins, path.ends) for path in paths]
+    begins = np.array([[path.begins] for path in paths])
+    ends = np.array([[path.ends] for path in paths])
+    times = np.unique(np.concatenate([*own, begins[:, 0], ends[:, 0]]))
+    before = (begins < times) & (times <= ends)
+    after = (begins <= times) & ((times < ends) | (begins == ends))
+    are_alive = np.stack([before, after], axis=-1).reshape(len(paths), -1)
+    return np.repeat(times, 2), are_alive
 
 
 def _mark_junctions(ax: Axes, bands: list[_Band]) -> None:
@@ -232,6 +231,8 @@ def _mark_junctions(ax: Axes, bands: list[_Band]) -> None:
 def _label_masses(ax: Axes, track: Track, bands: list[_Band]) -> None:
     for band in bands:
         mass, arrived = band.path.masses[-1], band.path.arrived_masses[-1]
+        if np.isnan(arrived):
+            arrived = mass
         if band.times[-1] < track.times[-1] or mass < LEAST_LABELLED_MASS:
             continue
         ax.annotate(

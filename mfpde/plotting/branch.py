@@ -90,7 +90,8 @@ def plot_continuation(
                 zorder=0,
             )
     lower.set_xlabel(NAMES[result.parameter])
-    figure.suptitle(result.reason)
+    plain, fine = result.parameter.replace("_", " "), NAMES[result.parameter]
+    figure.suptitle(result.reason.replace(plain, fine, 1), wrap=True)
     return figure_of(figure)
 
 

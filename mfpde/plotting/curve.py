@@ -6,8 +6,10 @@ One measure: a curve against angle, or a map of the sphere.
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
@@ -93,6 +95,14 @@ def draw_stems(
                 color=ATOM,
                 fontsize=8,
             )
+
+
+def stem_handles(*, own: bool, found: bool) -> list[Artist]:
+    """Explain stems, of atoms that states carry, and circles, of those found in them."""
+    stem = Line2D([], [], color=ATOM, marker="o", label="atom (height: mass)")
+    name = "atom found (height: mass of its basin)"
+    circle = Line2D([], [], linestyle="", marker="o", mfc="none", mec=ATOM, label=name)
+    return [*([stem] if own else []), *([circle] if found else [])]
 
 
 def mass_axis(ax: Axes, view: AngleView) -> Axes:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
@@ -17,17 +18,20 @@ from mfpde.plotting.angle_view import view_of
 from mfpde.plotting.atoms import (
     FoundAtoms,
     Marked,
+    atoms_in,
     draw_atoms,
     draw_particles,
     is_crowd,
 )
-from mfpde.plotting.curve import draw_stems, mass_axis, stem_atoms
+from mfpde.plotting.curve import draw_stems, mass_axis, stem_atoms, stem_handles
 from mfpde.plotting.landscape import (
+    curve_handles,
     draw_active_regions,
     draw_directions,
     draw_landscape,
     draw_neurons,
     has_landscape,
+    neurons_of,
     sphere_neurons,
 )
 from mfpde.plotting.projections import (
@@ -52,6 +56,7 @@ from mfpde.plotting.style import (
     LANDSCAPE,
     MAP_DEPTH,
     Limits,
+    add_legend_below,
     density_range,
     set_angle_axis,
     set_density_axis,
@@ -59,6 +64,8 @@ from mfpde.plotting.style import (
 from mfpde.runs.run import Run
 
 AREA_PER_MASS = 260.0
+NO_ATOMS = FoundAtoms.all_arrived(Atoms.none(3))
+EVERY_MARK = FoundAtoms(np.zeros((1, 3)), np.ones(1), np.ones(1))
 
 
 class Frame(NamedTuple):
@@ -174,6 +181,18 @@ class CurveScene(Scene):
         for ax in column:
             ax.spines["right"].set_visible(False)
             set_angle_axis(ax, "x", self._view, label=ax is column[-1])
+        layers = [neurons_of(e, self._view.dimension) for e in equations]
+        neurons = [neuron for layer in layers for neuron in layer]
+        has_stems = any(len(stem_atoms(state)) for state in states)
+        seen = (
+            [] if run.track is None else zip(run.track.seen, run.states, strict=False)
+        )
+        # Circles mark atoms where a state carries none.
+        has_found = any(
+            len(atoms) and not len(stem_atoms(state)) for atoms, state in seen
+        )
+        stems = stem_handles(own=has_stems, found=has_found)
+        add_legend_below(figure, [*stems, *curve_handles(neurons)], columns=4)
 
     def _draw_ground(self, equation: MeanFieldEquation | None) -> None:
         if equation is None:
@@ -251,11 +270,12 @@ class SphereScene(Scene):
                 shrink=0.6,
                 pad=0.03,
             )
-        none = FoundAtoms.all_arrived(Atoms.none(3))
-        neurons = [n for e in equations_of(run) for n in sphere_neurons(e)]
-        handles = legend_handles(neurons, (Atoms.none(3), none))
-        if handles:
-            figure.legend(handles=handles, loc="outside lower center", ncols=5)
+        layers = [sphere_neurons(equation) for equation in equations_of(run)]
+        marks = [(atoms_in(state, None)[0], NO_ATOMS) for state in states]
+        if run.track is not None or layers:
+            # Which of them the frames have is known once they are drawn.
+            marks.append((Atoms.none(3), EVERY_MARK))
+        add_legend_below(figure, legend_handles(layers, marks))
 
     def _draw_ground(self, equation: MeanFieldEquation | None) -> None:
         neurons = sphere_neurons(equation)

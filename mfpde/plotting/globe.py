@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
@@ -20,6 +23,7 @@ from mfpde.plotting.sphere_map import draw_ground, legend_handles
 from mfpde.plotting.style import (
     LANDSCAPE,
     Limits,
+    add_legend_below,
     figure_of,
     figure_or_new,
     styled,
@@ -169,11 +173,12 @@ def draw_globes(
     norm: Normalize | None,
     track: Track | None = None,
     sides: tuple[Side, Side] | None = None,
+    beside: Sequence[Artist] = (),
 ) -> list[Axes]:
     """Fill ``figure`` with both views and a legend, in the colours of ``norm``.
 
     With a ``track`` the paths that led to the atoms are drawn too.  Without ``sides`` the
-    first looks at the middle of the mass.
+    first looks at the middle of the mass.  The legend explains what is ``beside`` the globes too.
     """
     marked = marked_atoms(measure, equation)
     if sides is None:
@@ -189,16 +194,8 @@ def draw_globes(
             draw_paths(ax, projection, track)
         draw_atoms(ax, projection, marked, area_per_mass=AREA_PER_MASS, labels=True)
         ax.set_title(name, pad=5, color=LANDSCAPE)
-    handles = legend_handles(neurons, marked)
-    if track is not None:
+    handles = legend_handles([neurons], [marked])
+    if track is not None and track.paths:
         handles += [path_handle("paths"), *mark_handles(track.junctions)]
-    if handles:
-        figure.legend(
-            handles=handles,
-            loc="outside lower center",
-            ncols=min(len(handles), 6),
-            handletextpad=0.4,
-            columnspacing=1.2,
-            handlelength=1.4,
-        )
+    add_legend_below(figure, [*handles, *beside])
     return pair

@@ -6,7 +6,10 @@ A neuron is active where a.x + b > 0; each has a colour of its own.
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import MaxNLocator
 
@@ -49,6 +52,32 @@ def neuron_marker(weight: FloatArray) -> str:
     if weight.ndim:
         return "D"
     return "^" if weight > 0 else "v"
+
+
+def direction_handles(neurons: list[Neuron]) -> list[Artist]:
+    """Explain the marks of the neurons' directions, those alone that are used."""
+    used = {neuron_marker(weight) for _, weight, _ in neurons}
+    return [
+        Line2D(
+            [],
+            [],
+            linestyle="",
+            marker=marker,
+            markerfacecolor="white",
+            markeredgecolor=LANDSCAPE,
+            markeredgewidth=0.6,
+            label=meaning,
+        )
+        for marker, meaning in _MEANINGS.items()
+        if marker in used
+    ]
+
+
+_MEANINGS = {
+    "^": "$a_j$, $w_j > 0$",
+    "v": "$a_j$, $w_j < 0$",
+    "D": "$a_j$, vector weight",
+}
 
 
 CIRCLE_POINTS = 1441
@@ -153,6 +182,14 @@ def _draw_dead_zone(ax: Axes, projection: Projection, neurons: list[Neuron]) -> 
     )
     hatching.set(edgecolor=HATCH_COLOUR, linewidth=0.0, gid="dead zone")
     clip_to_outline(hatching, ax, projection)
+
+
+def curve_handles(neurons: list[Neuron]) -> list[Artist]:
+    """Explain what stands beside curves of the density: where neurons are active, and a_j."""
+    if not neurons:
+        return []
+    tint = Patch(facecolor=MUTED, alpha=0.3, label="neuron active")
+    return [tint, *direction_handles(neurons)]
 
 
 LINE_ANGLES = 1441

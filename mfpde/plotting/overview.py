@@ -7,6 +7,7 @@ Panels that share the time of a run: the map, the energy, the largest density.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -40,6 +41,8 @@ from mfpde.terms import Exponential
 NO_GRADIENT = "no energy: drift is not a gradient"
 NOT_RECORDED = "no energy was recorded"
 NEGLIGIBLE = 1e-12
+MOST_TERMS = 4
+"""Terms that a title names."""
 
 
 @styled
@@ -251,22 +254,34 @@ def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     """
     domain = domain_of_run(run, picture="plot_run")
     figure = figure_or_new(figure, size=(10.0, 7.0))
-    figure.suptitle(describe_equation(run.equation))
+    figure.suptitle(describe_dynamics(run), wrap=True)
     _COMPOSERS[domain](figure, run)
-    figure.supxlabel(describe_outcome(run), fontsize=8, color=MUTED)
+    figure.supxlabel(describe_outcome(run), fontsize=8, color=MUTED, wrap=True)
     return figure_of(figure)
 
 
-def describe_equation(equation: MeanFieldEquation | None) -> str:
-    """Terms, direction, diffusion and kernel convention in two lines."""
+def describe_dynamics(run: Run) -> str:
+    """Terms, direction, diffusion and kernel convention; of layers those of the last one."""
+    equation = run.equation
     if equation is None:
         return "stored run without its equation (it has the user's own functions)"
-    terms = " + ".join(term.description for term in equation.terms)
-    terms = terms.replace("beta", "β")
     diffusion = f", diffusion κ = {equation.diffusion:g}" if equation.diffusion else ""
     arrow = "s = +1" if equation.sign > 0 else "s = −1"
     direction = f"{equation.direction.capitalize()} ({arrow})"
-    return f"{direction}: {terms}{diffusion}\n{_describe_kernel(equation)}"
+    if run.layers is not None and len(run.layers) > 1:
+        depth = f"{len(run.layers)} layers of depth {run.layers.depth:g}"
+        direction = f"{depth}; the last: {direction}"
+    words = f"{direction}: {_describe_terms(equation)}{diffusion}"
+    return f"{words}\n{_describe_kernel(equation)}"
+
+
+def _describe_terms(equation: MeanFieldEquation) -> str:
+    """The terms in words, those that are alike once, and not more than fit on a page."""
+    counts = Counter(term.description for term in equation.terms)
+    words = [f"{n} × {name}" if n > 1 else name for name, n in counts.items()]
+    more = len(equation.terms) - sum(list(counts.values())[:MOST_TERMS])
+    rest = [f"{more} more terms"] if more > 1 else words[MOST_TERMS:]
+    return " + ".join([*words[:MOST_TERMS], *rest]).replace("beta", "β")
 
 
 def describe_outcome(run: Run) -> str:
@@ -284,6 +299,8 @@ def _describe_kernel(equation: MeanFieldEquation) -> str:
     words = equation.convention
     for plain, fine in (
         ("beta", "β"),
+        ("int ", "∫ "),
+        ("dmu", "dμ"),
         ("x.y", "x·y"),
         ("x.Dy", "x·Dy"),
         (" - ", " − "),
@@ -302,7 +319,7 @@ def _compose_curves(figure: Figure | SubFigure, run: Run) -> None:
 def _compose_globes(figure: Figure | SubFigure, run: Run) -> None:
     rows = figure.subfigures(2, 1, height_ratios=(1.0, 2.6), hspace=0.02)
     strip, lower = np.asarray(rows)
-    norm = draw_strip(strip, run, snapshot_indices(run))
+    maps = draw_strip(strip, run, snapshot_indices(run))
     panels = available_panels(run)
     if panels:
         halves = lower.subfigures(1, 2, width_ratios=(1.75, 1.0), wspace=0.02)
@@ -311,7 +328,14 @@ def _compose_globes(figure: Figure | SubFigure, run: Run) -> None:
     else:
         globes = lower
     last = run.equation_at(run.times[-1])
-    draw_globes(globes, run.states[-1], last, norm=norm, track=run.track)
+    draw_globes(
+        globes,
+        run.states[-1],
+        last,
+        norm=maps.norm,
+        track=run.track,
+        beside=maps.handles,
+    )
 
 
 _COMPOSERS = {

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
@@ -18,20 +20,23 @@ from mfpde.arrays import IntArray, real_array
 from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting.angle_view import AngleView, domain_of_run, view_of
 from mfpde.plotting.atoms import draw_atoms, marked_atoms
-from mfpde.plotting.curve import draw_stems, mass_axis, stem_atoms
+from mfpde.plotting.curve import draw_stems, mass_axis, stem_atoms, stem_handles
 from mfpde.plotting.landscape import (
+    curve_handles,
     draw_active_regions,
     draw_landscape,
     draw_neurons,
     has_landscape,
+    neurons_of,
     sphere_neurons,
 )
 from mfpde.plotting.projections import Mollweide, prepare_axes
 from mfpde.plotting.sphere_field import add_colour_bar, colours_for, density_of
-from mfpde.plotting.sphere_map import draw_ground
+from mfpde.plotting.sphere_map import draw_ground, legend_handles
 from mfpde.plotting.style import (
     DENSITY,
     LANDSCAPE,
+    add_legend_below,
     evenly_spread,
     figure_of,
     figure_or_new,
@@ -50,21 +55,22 @@ def strip_size(count: int) -> tuple[float, float]:
     return 10.0, 0.75 + 1.15 * _rows(count)
 
 
-def draw_strip(
-    figure: Figure | SubFigure, run: Run, indices: IntArray
-) -> Normalize | None:
-    """Fill ``figure`` with one map for each save of ``indices`` and a colour bar.
+class Strip(NamedTuple):
+    """The scale of colours of a strip of maps (None for particles), and its legend."""
 
-    Returns
-    -------
-    The scale of colours; None for particles.
-    """
+    norm: Normalize | None
+    handles: list[Artist]
+
+
+def draw_strip(figure: Figure | SubFigure, run: Run, indices: IntArray) -> Strip:
+    """Fill ``figure`` with one map for each save of ``indices`` and a colour bar."""
     projection = Mollweide()
     states = [run.states[index] for index in indices]
     densities = [d for d in map(density_of, states) if d is not None]
     norm = colours_for(densities)
     columns = min(len(states), MAPS_IN_A_ROW)
     grid = figure.subplots(_rows(len(states)), columns, squeeze=False)
+    layers, marks = [], []
     for ax, index in zip_longest(grid.flat, indices):
         if index is None:
             ax.set_axis_off()
@@ -73,9 +79,10 @@ def draw_strip(
         prepare_axes(ax, projection)
         draw_ground(ax, projection, state, norm=norm)
         equation = run.equation_at(run.times[index])
-        draw_neurons(ax, projection, sphere_neurons(equation), width=0.7)
-        marked = marked_atoms(state, equation)
-        draw_atoms(ax, projection, marked, area_per_mass=AREA_PER_MASS)
+        layers.append(sphere_neurons(equation))
+        marks.append(marked_atoms(state, equation))
+        draw_neurons(ax, projection, layers[-1], width=0.7)
+        draw_atoms(ax, projection, marks[-1], area_per_mass=AREA_PER_MASS)
         ax.set_title(f"t = {run.times[index]:.4g}", pad=3, color=LANDSCAPE)
     if norm is not None:
         add_colour_bar(
@@ -89,7 +96,7 @@ def draw_strip(
             shrink=0.5,
             pad=0.03,
         )
-    return norm
+    return Strip(norm, legend_handles(layers, marks, with_directions=False))
 
 
 def _rows(count: int) -> int:
@@ -137,7 +144,7 @@ def plot_snapshots(
     indices = snapshot_indices(run, times)
     if domain == "sphere":
         figure = figure_or_new(figure, size=strip_size(len(indices)))
-        draw_strip(figure, run, indices)
+        add_legend_below(figure, draw_strip(figure, run, indices).handles)
     else:
         figure = figure_or_new(figure, size=(5.0, 7.0))
         draw_snapshots(figure, run, indices)
@@ -191,6 +198,11 @@ def draw_snapshots(figure: Figure | SubFigure, run: Run, indices: IntArray) -> N
     for ax in column:
         ax.spines["right"].set_visible(False)
         set_angle_axis(ax, "x", view, label=ax is column[-1])
+    acting = [equation for equation in equations if equation is not None]
+    neurons = [n for equation in acting for n in neurons_of(equation, view.dimension)]
+    has_stems = any(len(stem_atoms(state)) for state in states)
+    handles = [*stem_handles(own=has_stems, found=False), *curve_handles(neurons)]
+    add_legend_below(figure, handles, columns=4)
 
 
 def _draw_states(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
@@ -20,10 +22,10 @@ from mfpde.plotting.atoms import (
 from mfpde.plotting.landscape import (
     HATCH,
     Neuron,
+    direction_handles,
     draw_directions,
     draw_neurons,
     has_dead_zone,
-    neuron_marker,
     sphere_neurons,
 )
 from mfpde.plotting.projections import (
@@ -40,7 +42,7 @@ from mfpde.plotting.sphere_field import (
     draw_bare_globe,
     draw_field,
 )
-from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, Limits
+from mfpde.plotting.style import ATOM, MUTED, Limits
 
 AREA_PER_MASS = 260.0
 
@@ -67,7 +69,7 @@ def draw_density_map(
     if density is not None and norm is not None:
         bar = ax.inset_axes((1.03, 0.08, 0.025, 0.84))
         add_colour_bar(ax.figure, norm, [density], cax=bar)
-    add_legend(ax, neurons, marked)
+    _add_legend(ax, legend_handles([neurons], [marked]))
 
 
 def draw_ground(
@@ -84,9 +86,8 @@ def draw_ground(
         draw_particles(ax, projection, measure)
 
 
-def add_legend(ax: Axes, neurons: list[Neuron], marked: Marked) -> None:
+def _add_legend(ax: Axes, handles: list[Artist]) -> None:
     """Explain the marks in a row below the axes, those alone that are there."""
-    handles = legend_handles(neurons, marked)
     if handles:
         ax.legend(
             handles=handles,
@@ -99,22 +100,29 @@ def add_legend(ax: Axes, neurons: list[Neuron], marked: Marked) -> None:
         )
 
 
-def legend_handles(neurons: list[Neuron], marked: Marked) -> list[Artist]:
-    """Marks of the neurons and the atoms with their meanings."""
+def legend_handles(
+    layers: Sequence[list[Neuron]],
+    marked: Sequence[Marked],
+    *,
+    with_directions: bool = True,
+) -> list[Artist]:
+    """Marks of the neurons of each layer and of the atoms, with their meanings."""
     handles: list[Artist] = []
+    neurons = [neuron for layer in layers for neuron in layer]
     if neurons:
         handles.append(
             Line2D([], [], color=MUTED, linewidth=1.2, label="$a_j·x + b_j = 0$")
         )
-        handles += _direction_handles(neurons)
-    if has_dead_zone(neurons, Mollweide().points_of(Mollweide().pixels(200))):
+        handles += direction_handles(neurons) if with_directions else []
+    everywhere = Mollweide().points_of(Mollweide().pixels(200))
+    if any(has_dead_zone(layer, everywhere) for layer in layers):
         handles.append(
             Patch(facecolor="none", edgecolor=MUTED, hatch=HATCH, label="none active")
         )
-    own, found = marked
+    has_arrived = any((found.arrived > 0).any() for _, found in marked)
     for is_there, face, name in (
-        (len(own) > 0, ATOM, "atom (area ∝ mass)"),
-        ((found.arrived > 0).any(), "none", "atom found (area ∝ mass)"),
+        (any(len(own) for own, _ in marked), ATOM, "atom (area ∝ mass)"),
+        (has_arrived, "none", "atom found (area ∝ mass)"),
     ):
         if is_there:
             handles.append(
@@ -128,34 +136,13 @@ def legend_handles(neurons: list[Neuron], marked: Marked) -> list[Artist]:
                     label=name,
                 )
             )
-    if found.are_on_their_way.any():
+    if any(found.are_on_their_way.any() for _, found in marked):
+        # Labels write it so: 0.3 (+0.2).
         dotted = Patch(
-            facecolor="none", edgecolor=ATOM, linestyle=":", label="on its way"
+            facecolor="none",
+            edgecolor=ATOM,
+            linestyle=":",
+            label=f"{'and' if has_arrived else 'basin:'} on its way (+)",
         )
         handles.append(dotted)
     return handles
-
-
-def _direction_handles(neurons: list[Neuron]) -> list[Artist]:
-    used = {neuron_marker(weight) for _, weight, _ in neurons}
-    return [
-        Line2D(
-            [],
-            [],
-            linestyle="",
-            marker=marker,
-            markerfacecolor="white",
-            markeredgecolor=LANDSCAPE,
-            markeredgewidth=0.6,
-            label=meaning,
-        )
-        for marker, meaning in _MEANINGS.items()
-        if marker in used
-    ]
-
-
-_MEANINGS = {
-    "^": "$a_j$, $w_j > 0$",
-    "v": "$a_j$, $w_j < 0$",
-    "D": "$a_j$, vector weight",
-}

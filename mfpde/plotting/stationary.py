@@ -76,7 +76,8 @@ def plot_certificate(
         _draw_map(figure.subplots(), result)
     figure.suptitle(
         f"minimum: {result.kind};  E = {result.energy:.9g},  "
-        f"certified within {result.gap:.1e}"
+        f"certified within {result.gap:.1e}",
+        wrap=True,
     )
     return figure_of(figure)
 

@@ -96,6 +96,24 @@ def figure_or_new(
     return figure
 
 
+def add_legend_below(
+    figure: Figure | SubFigure, handles: Sequence[Artist], *, columns: int = 6
+) -> None:
+    """Explain marks below all axes of a figure, each once; nothing without any."""
+    once: dict[str, Artist] = {}
+    for handle in handles:
+        once.setdefault(str(handle.get_label()), handle)
+    if once:
+        figure.legend(
+            handles=list(once.values()),
+            loc="outside lower center",
+            ncols=min(len(once), columns),
+            handletextpad=0.4,
+            columnspacing=1.2,
+            handlelength=1.4,
+        )
+
+
 def figure_of(part: Axes | Figure | SubFigure) -> Figure:
     """Return the whole figure that axes or a subfigure are in."""
     whole = part.get_figure(root=True)
@@ -155,6 +173,7 @@ MAP_DEPTH = 1e-4
 MOST_ROWS = 512
 MEAN_DEPTH = 1e-2
 CURVE_DEPTH = 1e-6
+ROUNDING_OF_DECADES = 1e-9
 
 Limits = tuple[float, float]
 """Smallest and largest value of a scale."""
@@ -225,8 +244,9 @@ def set_density_axis(
     floor, top = density_range(curves, depth=CURVE_DEPTH)
     peaks = [curve.max() / curve.mean() for curve in curves if curve.max() > 0]
     if max(peaks, default=0.0) > LOGARITHMIC_ABOVE:
-        ax.set_yscale("log")
+        # In this order: a curve of zeros alone has no range of its own.
         ax.set_ylim(floor / 2, 3 * top)
+        ax.set_yscale("log")
         ax.yaxis.set_major_locator(LogLocator(numticks=5))
         ax.yaxis.set_minor_locator(NullLocator())
     else:
@@ -234,9 +254,12 @@ def set_density_axis(
 
 
 def set_decades(ax: Axes, low: float, high: float) -> None:
-    """Make the y axis logarithmic, with whole decades around ``low`` and ``high``."""
-    first = int(np.floor(np.log10(low) - 0.05))
-    last = max(int(np.ceil(np.log10(high) + 0.05)), first + 1)
+    """Make the y axis logarithmic, with whole decades around ``low`` and ``high``.
+
+    A power of ten, up to rounding, is an end itself; equal ends get the decade below them.
+    """
+    last = int(np.ceil(np.log10(high) - ROUNDING_OF_DECADES))
+    first = min(int(np.floor(np.log10(low) + ROUNDING_OF_DECADES)), last - 1)
     ax.set_yscale("log")
     ax.set_ylim(10.0**first, 10.0**last)
     ax.yaxis.set_minor_formatter(NullFormatter())
