@@ -56,7 +56,7 @@ def add_sweep(commands: _Commands) -> None:
     sweep.add_argument(
         "--against",
         metavar="PARAMETER",
-        help="the swept parameter to draw it against, by default the first one",
+        help="the swept setting to draw it against, by default the first of numbers but seeds",
     )
     sweep.add_argument(
         "--figure",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MOST_GROUPS = 12
+LONGEST_LINE = 48
 DECADES = 1.5
 """Values that span more of them are drawn on a logarithmic axis."""
 _COLOURS = (DENSITY, *NEURONS)
@@ -45,20 +47,20 @@ def plot_sweep(
     quantity
         Name of a variable: numbers, or words such as the verdict.
     against
-        Name of a setting; by default the first that is no seed.
+        Name of a setting; by default the first of numbers that are no seeds.
     ax
         Axes to draw on; by default those of a new figure.
     """
     ax = axes_or_new(ax, size=(6.0, 4.0))
     varied = varied_settings(summary)
     if against is None:
-        against = min(varied, key=lambda name: is_seed(summary, name))
+        against = by_numbers(summary)[0]
     x, x_words = _numbers(summary[against].values)
     y, y_words = _numbers(summary[quantity].values)
     others = [n for n in varied if n not in (against, quantity)]
     is_averaged = y.ndim == 1 and not y_words
     seeds = [n for n in others if is_seed(summary, n)] if is_averaged else []
-    groups = _groups(summary, [n for n in others if n not in seeds])
+    groups = _groups(summary, [n for n in others if n not in seeds], against)
     if len(groups) > MOST_GROUPS:
         groups, seeds = {"": np.arange(len(x))}, []
     most = 1
@@ -95,6 +97,15 @@ class _Look(NamedTuple):
 def varied_settings(summary: xr.Dataset) -> list[str]:
     """Return the names of the settings that vary."""
     return [str(n) for n in summary.coords if "setting" in summary[n].attrs]
+
+
+def by_numbers(summary: xr.Dataset) -> list[str]:
+    """Return the settings that vary: numbers, which make a better axis, words, then seeds."""
+
+    def rank(name: str) -> tuple[bool, bool]:
+        return is_seed(summary, name), summary[name].dtype.kind not in "fi"
+
+    return sorted(varied_settings(summary), key=rank)
 
 
 def is_seed(summary: xr.Dataset, name: str) -> bool:
@@ -146,21 +157,23 @@ def _numbers(values: Any) -> tuple[FloatArray, list[str]]:
     return np.array(drawn).reshape(given.shape), words
 
 
-def _groups(summary: xr.Dataset, names: Sequence[str]) -> Mapping[str, Any]:
+def _groups(
+    summary: xr.Dataset, names: Sequence[str], against: str
+) -> Mapping[str, Any]:
     """Return the places of the runs that agree in the parameters ``names``, by their values."""
-    count = summary.sizes["run"]
-    words = {name: [_short(value) for value in summary[name].values] for name in names}
-    telling: list[str] = []
+    words = {n: [_short(v) for v in summary[n].values] for n in (against, *names)}
+    telling = [against]
     for name in names:
         # What follows from the others, as settings do from a case, need not be said.
-        if len(set(zip(*(words[n] for n in (*telling, name)), strict=True))) > (
-            len(set(zip(*(words[n] for n in telling), strict=True))) if telling else 1
+        there = set(zip(*(words[n] for n in telling), strict=True))
+        if len(set(zip(*(words[n] for n in (*telling, name)), strict=True))) > len(
+            there
         ):
             telling.append(name)
     found: dict[str, list[int]] = {}
-    for index in range(count):
+    for index in range(summary.sizes["run"]):
         parts = [
-            f"{name.rpartition('.')[2]} = {words[name][index]}" for name in telling
+            f"{name.rpartition('.')[2]} = {words[name][index]}" for name in telling[1:]
         ]
         found.setdefault(", ".join(parts), []).append(index)
     return {label: np.array(places) for label, places in found.items()}
@@ -190,4 +203,5 @@ def _scale(ax: Axes, which: str, values: FloatArray, words: Sequence[str]) -> No
 
 
 def _title(summary: xr.Dataset, quantity: str) -> str:
-    return str(summary[quantity].attrs.get("long_name", quantity.replace("_", " ")))
+    words = str(summary[quantity].attrs.get("long_name", quantity.replace("_", " ")))
+    return fill(words, LONGEST_LINE)

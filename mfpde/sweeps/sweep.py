@@ -248,7 +248,7 @@ class Sweep(Printed):
             Name of a variable of the summary, as in ``"atoms"`` or ``"energy_last"``.
         against
             Name of a swept setting, of which the last part is enough; by default the first
-            that the sweep varies, but for a seed.
+            of numbers that are no seeds.
         ax
             Axes to draw on; by default those of a new figure.
 

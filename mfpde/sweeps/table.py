@@ -38,9 +38,9 @@ _PADDED = {
 }
 """What a run has several of: dimensions, along which it is filled up with NaN or ""."""
 MEANINGS = {
-    "atoms": "number of atoms that have formed at the end",
-    "forming": "number of atoms on their way at the end, forming",
-    "clusters": "number of clusters at the end: atoms and those forming",
+    "atoms": "number of atoms (formed) at the end",
+    "forming": "number of atoms on their way (forming) at the end",
+    "clusters": "number of clusters (atoms, forming) at the end",
     "atom_masses": "mass of the basin of each atom and forming one, heaviest first",
     "atom_arrived_masses": "mass in the core of each of them",
     "atom_angles": "angle on the circle, elsewhere the angle from the last axis, radians",
