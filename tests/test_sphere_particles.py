@@ -19,7 +19,7 @@ from mfpde.terms import (
     PointMasses,
     exponential_kernel,
 )
-from mfpde.terms.exponential_kernel import exponential
+from mfpde.terms.exponential_sums import exponential
 from validation.references.two_atoms import merge_time
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}

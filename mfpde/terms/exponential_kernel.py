@@ -1,89 +1,23 @@
 r"""The exponential kernel W(u) = exp(beta (u - 1)) / beta of attention, u = x.y.
 
 Its limit at beta = 0 is u (up to a constant; Kuramoto).  K = exp(beta (u - 1)) is W' and
-beta W.  Direct sums take targets in blocks, side by side, and every target adds up its atoms in
-their order: the sums do not depend on the block, nor on the number of threads.
-
-The exponential of the sums, for arguments up to 0, is one that the compiler can vectorise:
-
-    e^x = 2^n e^r,   n = round(x / log 2),   r = x - n log 2,   |r| <= (log 2) / 2
-
-with the Taylor polynomial of degree 13 for e^r (remainder 4e-18) and log 2 in two parts
-(Cody & Waite, 1980); the error is within one unit in the last place.  The exponential of a
-library is called once for each number, which costs four times as much in a double sum.
+beta W.  Direct sums over atoms are in :mod:`mfpde.terms.exponential_sums`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from math import factorial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
 from mfpde.arrays import FloatArray, real_number
-from mfpde.compiled import compiled, compiled_parallel, thread_count
+from mfpde.compiled import compiled, thread_count
 from mfpde.terms.exponential_bounds import ExponentialBounds
+from mfpde.terms.exponential_sums import parallel_sums, serial_sums
 from mfpde.terms.funk_hecke import band_limit, counted_eigenvalues, eigenvalues
 from mfpde.terms.kernels import NEGLIGIBLE, Kernel, KernelPulls, KernelSums, PointMasses
 
-LOWEST = -708.0
-"""Below this e^x leaves the range of normal numbers, and 0 is returned."""
-
-PER_OCTAVE = 1.4426950408889634
-OCTAVE_HIGH = 0.6931471803691238
-OCTAVE_LOW = 1.9082149292705877e-10
-# Adding 1.5 * 2^52 leaves the nearest whole number in the low bits of the sum.
-ROUNDER = 6755399441055744.0
-C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (
-    1.0 / factorial(k) for k in range(2, 14)
-)
-
-
-def _reinterpreted(source: Any, target: Any) -> Any:
-    """Return a compiled function that reads the bits of one type as another."""
-
-    def typed(_context: Any, _value: Any) -> tuple[Any, Callable[..., Any]]:
-        def generated(context: Any, builder: Any, _sig: Any, values: Any) -> Any:
-            return builder.bitcast(values[0], context.get_value_type(target))
-
-        return target(source), generated
-
-    return intrinsic(typed)
-
-
-_bits_of = _reinterpreted(types.float64, types.int64)
-_number_of = _reinterpreted(types.int64, types.float64)
-
-
-@compiled
-def exponential(x: float) -> float:
-    """Return the exponential e^x for x <= 0, and 0 below -708."""
-    bounded = x if x >= LOWEST else LOWEST
-    shifted = bounded * PER_OCTAVE + ROUNDER
-    n = shifted - ROUNDER
-    r = (bounded - n * OCTAVE_HIGH) - n * OCTAVE_LOW
-    p = C12 + r * C13
-    p = C11 + r * p
-    p = C10 + r * p
-    p = C9 + r * p
-    p = C8 + r * p
-    p = C7 + r * p
-    p = C6 + r * p
-    p = C5 + r * p
-    p = C4 + r * p
-    p = C3 + r * p
-    p = C2 + r * p
-    p = 1.0 + r * (1.0 + r * p)
-    scaled = _number_of(_bits_of(p) + (_bits_of(shifted) << 52))
-    return scaled if x >= LOWEST else 0.0
-
-
-BLOCK = 128
 # Below it K / beta is x.y (up to a constant) to more digits than there are, and 1 / beta
 # is soon not representable.
 SMALLEST_BETA = 1e-100
@@ -211,7 +145,7 @@ class Exponential(Kernel):
         From a million pairs on, the blocks of targets are shared among numba's threads.
         """
         many = len(points) * len(atoms.masses) >= FEWEST_PARALLEL_PAIRS
-        sums = _parallel_sums if many and thread_count() > 1 else _serial_sums
+        sums = parallel_sums if many and thread_count() > 1 else serial_sums
         targets, sources = map(np.ascontiguousarray, (points, atoms.points))
         masses = np.ascontiguousarray(atoms.masses)
         return ScaledSums(*sums(targets, sources, masses, self.beta))
@@ -232,78 +166,6 @@ class Exponential(Kernel):
     def pull_between(self, atoms: PointMasses) -> FloatArray:
         """Gradients (n, d) of sum_j m_j W(x.y_j) at the atoms themselves."""
         return self.attraction(atoms).pulls
-
-
-_Arrays = tuple[FloatArray, FloatArray, FloatArray]
-
-
-@compiled
-def _inner_products(rows: FloatArray, point: FloatArray, products: FloatArray) -> None:
-    """Fill in x.y for all targets x, given as ``rows`` of coordinates, shape (d, size)."""
-    products[:] = 0.0
-    for k in range(len(point)):
-        row, y = rows[k], point[k]
-        for i in range(len(products)):
-            products[i] += row[i] * y
-
-
-@compiled
-def _block_sums(
-    points: FloatArray,
-    atom_points: FloatArray,
-    masses: FloatArray,
-    beta: float,
-    first: int,
-    result: _Arrays,
-) -> None:
-    """Fill in the sums of the BLOCK targets from ``first`` on."""
-    peaks, sums, vectors = result
-    size = min(BLOCK, len(points) - first)
-    rows = points[first : first + size].T.copy()
-    products = np.empty(size)
-    largest = np.full(size, -np.inf)
-    for j in range(len(masses)):
-        _inner_products(rows, atom_points[j], products)
-        for i in range(size):
-            largest[i] = products[i] if products[i] > largest[i] else largest[i]
-    totals = np.zeros(size)
-    moments = np.zeros(rows.shape)
-    for j in range(len(masses)):
-        _inner_products(rows, atom_points[j], products)
-        mass, point = masses[j], atom_points[j]
-        for i in range(size):
-            products[i] = mass * exponential(beta * (products[i] - largest[i]))
-        for i in range(size):
-            totals[i] += products[i]
-        for k in range(len(point)):
-            moment, y = moments[k], point[k]
-            for i in range(size):
-                moment[i] += products[i] * y
-    peaks[first : first + size] = beta * (largest - 1.0)
-    sums[first : first + size] = totals
-    vectors[first : first + size] = moments.T
-
-
-@compiled
-def _serial_sums(
-    points: FloatArray, atom_points: FloatArray, masses: FloatArray, beta: float
-) -> _Arrays:
-    count = len(points)
-    result = (np.empty(count), np.empty(count), np.empty(points.shape))
-    for block in range((count + BLOCK - 1) // BLOCK):
-        _block_sums(points, atom_points, masses, beta, block * BLOCK, result)
-    return result
-
-
-@compiled_parallel
-def _parallel_sums(
-    points: FloatArray, atom_points: FloatArray, masses: FloatArray, beta: float
-) -> _Arrays:
-    count = len(points)
-    result = (np.empty(count), np.empty(count), np.empty(points.shape))
-    for block in numba.prange((count + BLOCK - 1) // BLOCK):
-        _block_sums(points, atom_points, masses, beta, block * BLOCK, result)
-    return result
 
 
 @compiled
