@@ -48,14 +48,17 @@ class GridField(MeasureField):
     measure: Measure
 
     @cached_property
-    def _acting(self) -> PointMasses:
+    def acting(self) -> PointMasses:
+        """The atoms as the points that represent them."""
         acting = self.measure.atoms.without_widths
         return PointMasses(acting.points, acting.masses)
 
     @cached_property
     def moments(self) -> ComplexArray:
         """Moments of the measure, density and atoms."""
-        return self.grid.moments(self.measure.density.masses, self._acting)
+        masses = self.measure.density.masses
+        moments = self.grid.moments(masses, self.acting)
+        return self.grid.with_sources(moments, masses, self.acting)
 
     @property
     def components(self) -> FloatArray:
@@ -81,7 +84,7 @@ class GridField(MeasureField):
     def energy(self) -> float:
         """The energy E, by Parseval for its first part."""
         masses = self.measure.density.masses
-        return self.grid.energy(masses, self._acting, self.moments)
+        return self.grid.energy(masses, self.acting, self.moments)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ analysis and one gradient synthesis (one more synthesis for softmax).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,10 +17,18 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
 from mfpde.terms import ExternalTerm, Head, InteractionTerm, PointMasses, ZonalTerm
-from mfpde.terms.head_on_grid import HeadOnGrid, on_grid
+from mfpde.terms.head_on_grid import HeadOnGrid, SpectralHead, on_grid
 from mfpde.terms.kernels import NEGLIGIBLE
+from mfpde.terms.softmax_sums import (
+    Normalisation,
+    Series,
+    Sources,
+    largest_terms,
+    with_sources,
+)
 
 WATCHED_DEGREE = 16
+WATCHED_SHARE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +89,20 @@ class GridEquation:
     def pulls_on_itself(self) -> bool:
         """Whether an atom's own mass may change its velocity: with softmax, or matrices."""
         return bool(self.softmaxes or self.heads)
+
+    @cached_property
+    def weighs_tails(self) -> bool:
+        """Whether the least mass may rule the velocity of all others: a softmax with matrices.
+
+        Without, mass sees itself, and Z is at least the mass nearby.
+        """
+        return any(head.needs_values for head in self._matrices)
+
+    @cached_property
+    def may_lose_mass(self) -> bool:
+        """Whether Z may be small where mass is; on a zonal grid mass sees but its ring."""
+        sees_rings = self.geometry.axis is not None
+        return self.weighs_tails or (sees_rings and bool(self.softmaxes))
 
     @cached_property
     def _spectra(self) -> tuple[FloatArray, ...]:
@@ -143,12 +166,61 @@ class GridEquation:
         return sum(drifts[1:], drifts[0]) if drifts else np.zeros(points.shape)
 
     def moments(self, masses: FloatArray, atoms: PointMasses) -> ComplexArray:
-        """Moments of cell masses and atoms, up to ``degree``."""
+        """Moments of cell masses and atoms, up to ``degree``, as stages of a scheme need them."""
         moments = self.geometry.moments(masses, self.degree)
         points, atom_masses = atoms
         if len(atom_masses):
             moments += self.geometry.atom_moments(points, atom_masses, self.degree)
-        return moments
+        return self.with_acting(moments, masses, atoms)
+
+    def with_sources(
+        self, moments: ComplexArray, masses: FloatArray, atoms: PointMasses
+    ) -> ComplexArray:
+        """The ``moments`` with the masses that they are of, which a softmax asks for.
+
+        Without them its velocity fades far from all mass.
+        """
+        if not any(term.needs_values for term in self.interactions):
+            return moments
+        return with_sources(moments, Sources(self.geometry, masses, atoms))
+
+    def with_acting(
+        self, moments: ComplexArray, masses: FloatArray, atoms: PointMasses
+    ) -> ComplexArray:
+        """The ``moments`` as stages of a scheme need them: with masses if these are needed."""
+        if not self.may_lose_mass:
+            return moments
+        matters = masses > WATCHED_SHARE * moments[0].real
+        watched = None if self.weighs_tails else matters
+        return with_sources(moments, Sources(self.geometry, masses, atoms, watched))
+
+    def _normalisation(
+        self,
+        term: ZonalTerm,
+        spectrum: FloatArray,
+        values: FloatArray,
+        where: Fields | FloatArray,
+        moments: ComplexArray,
+    ) -> Normalisation:
+        """The ``values`` of the mean kernel with this ``spectrum``, by which softmax divides."""
+        mass = float(moments[0].real)
+        if self.geometry.axis is not None:
+            largest = largest_terms(mass * spectrum, where, self.geometry)
+            return Normalisation(values, largest, where, moments)
+        geometry, most = self.geometry, mass / term.sharpness
+
+        def series() -> Series:
+            plain: ComplexArray = np.asarray(moments)
+            coefficients: ComplexArray = spectrum * plain
+            # What is summed has one sign where Z is largest.
+            return Series(
+                geometry,
+                coefficients,
+                self.degree,
+                lambda: float(geometry.synthesis(coefficients).max()),
+            )
+
+        return Normalisation(values, most, where, moments, series)
 
     def attention_velocity(
         self, moments: ComplexArray, where: Fields | None = None
@@ -156,16 +228,18 @@ class GridEquation:
         """The velocity s grad A[mu] at the cell centres, or at ``where``, (directions, ...)."""
         fields = self.geometry if where is None else where
         drifts = [head.drift(moments, fields) for head in self.heads]
+        plain = np.asarray(moments)
         for term, spectrum in self.softmaxes:
-            coefficients = spectrum * moments
+            coefficients = spectrum * plain
             values = fields.synthesis(coefficients)
-            gradient = fields.gradient(coefficients)
-            drifts.append(term.gradient_from(gradient, values))
+            z = self._normalisation(term, spectrum, values, fields, moments)
+            drift = term.gradient_from(fields.gradient(coefficients), z.divisors)
+            drifts.append(z.completed_drift(drift, term))
         if drifts and not self._has_linear_interaction:
             velocity = drifts.pop()
             velocity *= self.sign
         else:
-            velocity = fields.gradient(self.summed_spectrum * moments)
+            velocity = fields.gradient(self.summed_spectrum * plain)
         for drift in drifts:
             velocity += self.sign * drift
         return velocity
@@ -176,32 +250,58 @@ class GridEquation:
             velocity = self.attention_velocity(moments)
             velocity += self.external_velocity
             return velocity
-        coefficients = self.summed_spectrum * moments
+        plain: ComplexArray = np.asarray(moments)
+        coefficients: ComplexArray = self.summed_spectrum * plain
         return self.geometry.gradient_onto(coefficients, self.external_velocity)
 
     def velocity_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Velocity at ``points`` (..., d), tangent vectors (..., d)."""
         velocity = self.sign * self._external_drift_at(points)
+        plain = np.asarray(moments)
         if self._has_linear_interaction:
-            velocity += self.geometry.gradient_at(
-                self.summed_spectrum * moments, points
-            )
+            velocity += self.geometry.gradient_at(self.summed_spectrum * plain, points)
         for term, spectrum in self.softmaxes:
-            values, gradient = self.geometry.field_at(spectrum * moments, points)
-            velocity += self.sign * term.gradient_from(
-                gradient, values[..., np.newaxis]
-            )
+            coefficients = spectrum * plain
+            values, gradient = self.geometry.field_at(coefficients, points)
+            z = self._normalisation(term, spectrum, values, points, moments)
+            drift = term.gradient_from(gradient, z.divisors[..., np.newaxis])
+            velocity += self.sign * z.completed_drift(drift, term)
         for head in self.heads:
             velocity += self.sign * head.drift_at(moments, points)
         return np.asarray(velocity)
 
     def first_variation(self, moments: ComplexArray) -> FloatArray:
         """The first variation F = A[mu] + V at the cell centres, shape ``geometry.shape``."""
-        total = self.external_potential.copy()
-        for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
-            total += term.potential_from(self.geometry.synthesis(spectrum * moments))
+        return self._potential(moments, self.geometry.synthesis)
+
+    def _potential(
+        self, moments: ComplexArray, synthesis: Callable[[ComplexArray], FloatArray]
+    ) -> FloatArray:
+        """The first variation at the centres, with mean kernels from ``synthesis``."""
+        total = self.external_potential + self._interaction_potential(
+            moments, synthesis, self.geometry
+        )
         for head in self.heads:
             total += head.potential(moments, self.geometry)
+        return total
+
+    def _interaction_potential(
+        self,
+        moments: ComplexArray,
+        synthesis: Callable[[ComplexArray], FloatArray],
+        where: Fields | FloatArray,
+    ) -> FloatArray:
+        """The potential of kernels of x.y at ``where``, mean kernels from ``synthesis``."""
+        total, plain = np.zeros(()), np.asarray(moments)
+        for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
+            coefficients = spectrum * plain
+            values = synthesis(coefficients)
+            if term.needs_values:
+                z = self._normalisation(term, spectrum, values, where, moments)
+                potential = term.potential_from(z.divisors)
+                total = total + z.completed_potential(potential, term)
+            else:
+                total = total + term.potential_from(values)
         return total
 
     def first_variation_at(
@@ -209,13 +309,20 @@ class GridEquation:
     ) -> FloatArray:
         """The first variation F = A[mu] + V at ``points`` (..., d), shape (...)."""
         total = self._external_potential_at(points)
-        for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
-            total += term.potential_from(
-                self.geometry.synthesis_at(spectrum * moments, points)
-            )
+        total += self._interaction_potential(
+            moments, lambda c: self.geometry.synthesis_at(c, points), points
+        )
         for head in self.heads:
             total += head.potential_at(moments, points)
         return total
+
+    def has_lost_mass(self, moments: ComplexArray, masses: FloatArray) -> bool:
+        """Whether Z of a softmax with matrices is small at a cell of a share above 1e-9."""
+        matters = masses > WATCHED_SHARE * masses.sum()
+        return any(
+            isinstance(head, SpectralHead) and head.is_small(moments, matters)
+            for head in self.heads
+        )
 
     def energy_derivative(self, moments: ComplexArray) -> FloatArray:
         """Derivative of :meth:`energy` by the cell masses (of log(K mu)/beta for softmax).
@@ -223,14 +330,7 @@ class GridEquation:
         On a grid whose moments are no sums over centres it differs from the first variation
         at the centres, within the grid's accuracy.
         """
-        total = self.external_potential.copy()
-        for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
-            total += term.potential_from(
-                self.geometry.adjoint_synthesis(spectrum * moments)
-            )
-        for head in self.heads:
-            total += head.potential(moments, self.geometry)
-        return total
+        return self._potential(moments, self.geometry.adjoint_synthesis)
 
     def energy(
         self,
@@ -244,6 +344,7 @@ class GridEquation:
         if len(atom_masses):
             total += float(atom_masses @ self._external_potential_at(points))
         for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
-            pairing = self.geometry.pairing(spectrum * moments, moments)
+            plain = np.asarray(moments)
+            pairing = self.geometry.pairing(spectrum * plain, plain)
             total += term.energy_amplitude * pairing / 2
         return total + sum(head.energy(masses, atoms, moments) for head in self.heads)

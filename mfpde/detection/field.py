@@ -21,6 +21,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.field import GridField
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
+from mfpde.terms import PointMasses
 
 
 def unknown_grid(geometry: Geometry) -> ValueError:
@@ -58,10 +59,16 @@ class VelocityField:
         if not grid.pulls_on_itself:
             return grid.velocity_at(moments, points)
         masses = np.array([mass])
+        cells, acting = self._on_grid.measure.density.masses, self._on_grid.acting
         found = []
         for point in points[:, np.newaxis]:
             own = grid.geometry.atom_moments(point, masses, grid.degree)
-            found.append(grid.velocity_at(moments + own, point)[0])
+            with_own = PointMasses(
+                np.concatenate([acting.points, point]),
+                np.concatenate([acting.masses, masses]),
+            )
+            whole = grid.with_sources(np.asarray(moments) + own, cells, with_own)
+            found.append(grid.velocity_at(whole, point)[0])
         return np.array(found).reshape(points.shape)
 
     def drift(self, points: FloatArray) -> FloatArray:

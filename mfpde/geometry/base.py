@@ -43,6 +43,10 @@ class Fields(Protocol):
     """Points at which spectral fields can be evaluated (a geometry's centres, its faces)."""
 
     @property
+    def points(self) -> FloatArray:
+        """The points, (..., d)."""
+
+    @property
     def tangents(self) -> FloatArray:
         """Orthonormal tangent vectors at the points, (directions, ..., d)."""
 

@@ -326,6 +326,7 @@ class CircleFaces:
         self._circle = circle
         waves = np.arange(circle.num_cells // 2 + 1)
         self._phases = np.exp(1j * circle.face_angles[0] * waves)
+        self.points = read_only(points_at(circle.face_angles))
         self.tangents = read_only(tangents_at(circle.face_angles)[np.newaxis])
         self._gradient_symbol = 1j * waves * self._phases
 

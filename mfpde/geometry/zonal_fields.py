@@ -83,6 +83,11 @@ class ZonalFields:
         return type(self), (self.dimension, self.angles)
 
     @cached_property
+    def points(self) -> FloatArray:
+        """The points (n, 2) in the plane: along the axis, and away from it."""
+        return np.stack([np.cos(self.angles), np.sin(self.angles)], axis=-1)
+
+    @cached_property
     def tangents(self) -> FloatArray:
         """Unit vectors of growing theta, (1, n, 2): along the axis, and away from it."""
         return np.stack([-np.sin(self.angles), np.cos(self.angles)], axis=-1)[
@@ -98,6 +103,11 @@ class ZonalFields:
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values of the field, shape (n,)."""
         return np.asarray(coefficients.real @ self._values(len(coefficients) - 1))
+
+    def largest_terms(self, coefficients: FloatArray) -> FloatArray:
+        """Sums (n,) of the sizes |c_l P_l| of terms of :meth:`synthesis`."""
+        sizes = np.abs(self._values(len(coefficients) - 1))
+        return np.asarray(np.abs(coefficients) @ sizes)
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Derivative of the field by theta, shape (1, n)."""

@@ -66,7 +66,7 @@ class Discretization:
         phase = self.smooth_phase(atoms=len(start.atoms))
         density = start.density
         resolves = phase is not None and phase.resolves(
-            density.geometry, density.masses
+            self.equation.on(density.geometry), density.masses
         )
         return replace(self, is_smooth=resolves)
 

@@ -37,14 +37,6 @@ _OTHERS = {
     **dict.fromkeys(("d", "dim", "dimension", "embed_dim"), _DIMENSION),
 }
 """What networks have and Attention has not, and what is to be done."""
-SOFTMAX_FLOOR = 1e-13
-
-
-def softmax_gradient(
-    gradient: FloatArray, mean_kernel: FloatArray, beta: float | FloatArray
-) -> FloatArray:
-    """Gradient of (1/beta) log int K dmu from gradient and values of (1/beta) int K dmu."""
-    return np.asarray(gradient / np.maximum(beta * mean_kernel, SOFTMAX_FLOOR))
 
 
 @dataclass(frozen=True)
@@ -172,11 +164,13 @@ class Attention(ZonalTerm):
         return f"beta = {self.beta:g}"
 
     def potential_from(self, mean_kernel: FloatArray) -> FloatArray:
-        """Potential A[mu] from the values of (1/beta) int K dmu (shifted kernel)."""
+        """Potential A[mu] from the values of (1/beta) int K dmu (shifted kernel).
+
+        Softmax takes their logarithm: they must be positive.
+        """
         if not self.needs_values:
             return super().potential_from(mean_kernel)
-        total = np.maximum(self.beta * mean_kernel, SOFTMAX_FLOOR)
-        return np.asarray(np.log(total) / self.beta + self._offset)
+        return np.asarray(np.log(self.beta * mean_kernel) / self.beta + self._offset)
 
     @property
     def _offset(self) -> float:
@@ -187,14 +181,14 @@ class Attention(ZonalTerm):
     ) -> FloatArray:
         """The gradient grad A[mu] from that of the mean kernel (1/beta) int K dmu.
 
-        Softmax needs the values ``mean_kernel`` of the mean kernel too, which must broadcast
-        against ``gradient``; ``ValueError`` without them.
+        Softmax divides by the values ``mean_kernel`` of the mean kernel, which must be positive
+        and broadcast against ``gradient``; ``ValueError`` without them.
         """
         if not self.needs_values:
             return super().gradient_from(gradient, mean_kernel)
         if mean_kernel is None:
             raise ValueError("softmax needs the values of the mean kernel")
-        return softmax_gradient(gradient, mean_kernel, self.beta)
+        return np.asarray(gradient / (self.beta * mean_kernel))
 
     def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldValues:
         """A[mu] and its tangential gradient at ``points`` (n, d), by the direct sum over atoms.

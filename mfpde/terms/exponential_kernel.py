@@ -27,9 +27,9 @@ FEWEST_PARALLEL_PAIRS = 1_000_000
 class ScaledSums(NamedTuple):
     """Sums over atoms of K with the largest exponent taken out: int K dmu = e^peak sum.
 
-    ``peaks`` (n,) hold p = max_j beta (x.y_j - 1), ``sums`` (n,) sum_j m_j
-    e^{beta (x.y_j - 1) - p}, ``vectors`` (n, d) the same with m_j y_j: the logarithm of
-    the mean never underflows.
+    ``peaks`` (n,) hold p = max_j (beta (x.y_j - 1) + log m_j), ``sums`` (n,) sum_j m_j
+    e^{beta (x.y_j - 1) - p}, ``vectors`` (n, d) the same with m_j y_j: neither the logarithm
+    of the mean nor a quotient underflows, for any masses.  Atoms without mass do not count.
     """
 
     peaks: FloatArray

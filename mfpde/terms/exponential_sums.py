@@ -1,7 +1,9 @@
 r"""Direct sums over atoms of the kernel exp(beta (x.y - 1)).
 
 Targets are taken in blocks, side by side, and every target adds up its atoms in their order:
-the sums do not depend on the block, nor on the number of threads.
+the sums do not depend on the block, nor on the number of threads.  The largest of the terms
+m e^(beta (x.y - 1)), with the atom's mass m, is taken out of them: for no masses does what
+counts underflow.
 
 Their exponential, for arguments up to 0, is one that the compiler can vectorise:
 
@@ -79,6 +81,9 @@ def exponential(x: float) -> float:
 
 
 BLOCK = 128
+# An atom of so small a share e^x in a target's sum is left out: a block of neighbours is far
+# from most atoms if beta is large, and skips them.
+LOWEST_SHARE = -50.0
 
 
 _Arrays = tuple[FloatArray, FloatArray, FloatArray]
@@ -95,10 +100,52 @@ def _inner_products(rows: FloatArray, point: FloatArray, products: FloatArray) -
 
 
 @compiled
+def _log_masses(masses: FloatArray) -> FloatArray:
+    """Logarithms of ``masses`` (n,), -inf where one is not positive."""
+    result = np.full(len(masses), -np.inf)
+    for j in range(len(masses)):
+        if masses[j] > 0.0:
+            result[j] = np.log(masses[j])
+    return result
+
+
+@compiled
+def _largest_exponents(
+    rows: FloatArray, atom_points: FloatArray, log_masses: FloatArray
+) -> FloatArray:
+    """Largest beta x.y_j + log m_j of each target, from ``rows`` of beta x, (d, size)."""
+    logits = np.empty(rows.shape[1])
+    largest = np.full(rows.shape[1], -np.inf)
+    for j in range(len(log_masses)):
+        _inner_products(rows, atom_points[j], logits)
+        log_mass = log_masses[j]
+        for i in range(len(logits)):
+            here = logits[i] + log_mass
+            largest[i] = here if here > largest[i] else largest[i]
+    return largest
+
+
+@compiled
+def _turn_into_shares(logits: FloatArray, log_mass: float, largest: FloatArray) -> bool:
+    """Replace beta x.y by an atom's shares in the sums; whether any is not negligible."""
+    top = -np.inf
+    for i in range(len(logits)):
+        logits[i] = (logits[i] + log_mass) - largest[i]
+        top = logits[i] if logits[i] > top else top
+    # Also where all of the sum is 0, and the difference no number.
+    if not top >= LOWEST_SHARE:
+        return False
+    for i in range(len(logits)):
+        share = exponential(logits[i])
+        logits[i] = share if logits[i] >= LOWEST_SHARE else 0.0
+    return True
+
+
+@compiled
 def _block_sums(
     points: FloatArray,
     atom_points: FloatArray,
-    masses: FloatArray,
+    log_masses: FloatArray,
     beta: float,
     first: int,
     result: _Arrays,
@@ -106,27 +153,22 @@ def _block_sums(
     """Fill in the sums of the BLOCK targets from ``first`` on."""
     peaks, sums, vectors = result
     size = min(BLOCK, len(points) - first)
-    rows = points[first : first + size].T.copy()
-    products = np.empty(size)
-    largest = np.full(size, -np.inf)
-    for j in range(len(masses)):
-        _inner_products(rows, atom_points[j], products)
-        for i in range(size):
-            largest[i] = products[i] if products[i] > largest[i] else largest[i]
+    rows = beta * points[first : first + size].T.copy()
+    largest = _largest_exponents(rows, atom_points, log_masses)
+    shares = np.empty(size)
     totals = np.zeros(size)
     moments = np.zeros(rows.shape)
-    for j in range(len(masses)):
-        _inner_products(rows, atom_points[j], products)
-        mass, point = masses[j], atom_points[j]
-        for i in range(size):
-            products[i] = mass * exponential(beta * (products[i] - largest[i]))
-        for i in range(size):
-            totals[i] += products[i]
-        for k in range(len(point)):
-            moment, y = moments[k], point[k]
+    for j in range(len(log_masses)):
+        point = atom_points[j]
+        _inner_products(rows, point, shares)
+        if _turn_into_shares(shares, log_masses[j], largest):
             for i in range(size):
-                moment[i] += products[i] * y
-    peaks[first : first + size] = beta * (largest - 1.0)
+                totals[i] += shares[i]
+            for k in range(len(point)):
+                moment, y = moments[k], point[k]
+                for i in range(size):
+                    moment[i] += shares[i] * y
+    peaks[first : first + size] = largest - beta
     sums[first : first + size] = totals
     vectors[first : first + size] = moments.T
 
@@ -138,8 +180,9 @@ def serial_sums(
     """Peaks (n,), sums (n,) and vectors (n, d) at ``points`` (n, d), on one thread."""
     count = len(points)
     result = (np.empty(count), np.empty(count), np.empty(points.shape))
+    log_masses = _log_masses(masses)
     for block in range((count + BLOCK - 1) // BLOCK):
-        _block_sums(points, atom_points, masses, beta, block * BLOCK, result)
+        _block_sums(points, atom_points, log_masses, beta, block * BLOCK, result)
     return result
 
 
@@ -150,6 +193,7 @@ def parallel_sums(
     """The same, the blocks shared among numba's threads."""
     count = len(points)
     result = (np.empty(count), np.empty(count), np.empty(points.shape))
+    log_masses = _log_masses(masses)
     for block in numba.prange((count + BLOCK - 1) // BLOCK):
-        _block_sums(points, atom_points, masses, beta, block * BLOCK, result)
+        _block_sums(points, atom_points, log_masses, beta, block * BLOCK, result)
     return result

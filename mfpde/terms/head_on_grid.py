@@ -14,14 +14,14 @@ from typing import Protocol
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.arrays import BoolArray, ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields, components_along
-from mfpde.terms.attention import SOFTMAX_FLOOR
 from mfpde.terms.external import tangential
 from mfpde.terms.head import Head
 from mfpde.terms.interaction import RESOLVED_TOLERANCE
 from mfpde.terms.kernels import PointMasses
+from mfpde.terms.softmax_sums import SMALL, Normalisation, Series
 from mfpde.terms.transfer import Shift, Transfer, check_resolved, transfer
 from mfpde.terms.zonal_head import ZonalHead
 
@@ -114,13 +114,13 @@ class SpectralHead:
 
     def _of_mean(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of Z."""
-        used = moments[self._used][self._kept]
+        used = np.asarray(moments)[self._used][self._kept]
         coefficients: ComplexArray = self._transfer.applied(used[np.newaxis])[0]
         return coefficients
 
     def _of_vectors(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of V m, one row for each coordinate, and of Z with softmax."""
-        used = moments[self._used]
+        used = np.asarray(moments)[self._used]
         products = self.geometry.coordinate_moments(used)
         rows = self.head.values_matrix @ products
         if self.head.needs_values:
@@ -134,68 +134,112 @@ class SpectralHead:
             slopes = where.gradient(coefficients)
             if not self.head.needs_values:
                 return self._factor * slopes
-            total = np.maximum(where.synthesis(coefficients), SOFTMAX_FLOOR)
-            return np.asarray(self._factor * slopes / total)
-        rows = [where.synthesis(c) for c in self._of_vectors(moments)]
+            values = where.synthesis(coefficients)
+            z = self._normalisation(values, where, moments, coefficients)
+            drift = self._factor * slopes / z.divisors
+            return z.completed_drift(drift, self.head)
+        coefficients = self._of_vectors(moments)
+        rows = [where.synthesis(c) for c in coefficients]
         vectors = rows[: self.head.dimension]
         if where is self.geometry:
             along = self.geometry.along_tangents(vectors)
         else:
             along = components_along(where.tangents, vectors)
         if self.head.needs_values:
-            along /= np.maximum(rows[-1], SOFTMAX_FLOOR)
-        elif self.head.amplitude != 1.0:
+            z = self._normalisation(rows[-1], where, moments, coefficients[-1])
+            along /= z.divisors
+            return z.completed_drift(along, self.head)
+        if self.head.amplitude != 1.0:
             along *= self.head.amplitude
         return along
 
-    def _scale(self, found: FloatArray) -> FloatArray | float:
-        if not self.head.needs_values:
-            return self.head.amplitude
-        return np.asarray(1 / np.maximum(found[-1], SOFTMAX_FLOOR))
+    def _normalisation(
+        self,
+        values: FloatArray,
+        where: Fields | FloatArray,
+        moments: ComplexArray,
+        coefficients: ComplexArray,
+    ) -> Normalisation:
+        """The ``values`` of Z, with ``coefficients``, at ``where``; no kernel is above 1."""
+
+        def series() -> Series:
+            used = np.asarray(moments)[self._used][self._kept]
+            degree = self._transfer.fields.degree
+            largest = self._transfer.largest_terms
+            return Series(self.geometry, coefficients, degree, lambda: largest(used))
+
+        return Normalisation(values, moments[0].real, where, moments, series)
 
     def drift_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Vectors P_x V m (over Z with softmax) at ``points`` (..., d)."""
         if self._follows_gradient:
-            values, slopes = self.geometry.field_at(self._of_mean(moments), points)
+            mean = self._of_mean(moments)
+            values, slopes = self.geometry.field_at(mean, points)
             if not self.head.needs_values:
                 return self._factor * slopes
-            total = np.maximum(values, SOFTMAX_FLOOR)
-            return np.asarray(self._factor * slopes / total[..., np.newaxis])
+            z = self._normalisation(values, points, moments, mean)
+            drift = self._factor * slopes / z.divisors[..., np.newaxis]
+            return z.completed_drift(drift, self.head)
         rows = self._of_vectors(moments)
         found = np.stack([self.geometry.synthesis_at(c, points) for c in rows])
-        scaled = found[: self.head.dimension] * self._scale(found)
-        return tangential(np.moveaxis(scaled, 0, -1), points)
+        vectors = np.moveaxis(found[: self.head.dimension], 0, -1)
+        if not self.head.needs_values:
+            return tangential(vectors * self.head.amplitude, points)
+        z = self._normalisation(found[-1], points, moments, rows[-1])
+        drift = tangential(vectors / z.divisors[..., np.newaxis], points)
+        return z.completed_drift(drift, self.head)
 
     def potential(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """The potential of which the drift is the gradient, at the centres."""
         if self.head.beta == 0:
             return self.potential_at(moments, self.geometry.points)
-        values = where.synthesis(self._of_mean(moments))
-        return self._potential_from(values, self.geometry.points)
+        mean = self._of_mean(moments)
+        return self._potential_from(
+            where.synthesis(mean), where, self.geometry.points, moments, mean
+        )
 
     def potential_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """The potential at ``points`` (..., d)."""
         if self.head.beta == 0:
             drift = self.head.bilinear @ self._mean_point(moments)
             return np.asarray((self.head.multiple or 0.0) * (points @ drift))
-        values = self.geometry.synthesis_at(self._of_mean(moments), points)
-        return self._potential_from(values, points)
+        mean = self._of_mean(moments)
+        values = self.geometry.synthesis_at(mean, points)
+        return self._potential_from(values, points, points, moments, mean)
 
-    def _potential_from(self, values: FloatArray, points: FloatArray) -> FloatArray:
+    def _potential_from(
+        self,
+        values: FloatArray,
+        where: Fields | FloatArray,
+        points: FloatArray,
+        moments: ComplexArray,
+        coefficients: ComplexArray,
+    ) -> FloatArray:
+        """The potential from ``values`` of Z at ``where``, which are ``points`` (..., d)."""
         if not self.head.needs_values:
             return self._factor * values
-        logarithms = np.log(np.maximum(values, SOFTMAX_FLOOR))
-        offset = self._shift.at(points) - self.head.size
-        return self.head.potential_from(logarithms + self.head.beta * offset)
+        z = self._normalisation(values, where, moments, coefficients)
+        offset = self.head.beta * (self._shift.at(points) - self.head.size)
+        potential = self.head.potential_from(np.log(z.divisors) + offset)
+        return z.completed_potential(potential, self.head)
+
+    def is_small(self, moments: ComplexArray, cells: BoolArray) -> bool:
+        """Whether a softmax has a small Z at one of the marked ``cells``."""
+        # Nowhere is Z below e^(-2 c) times the mass.
+        if not self.head.needs_values or 2 * self.head.shift < -np.log(SMALL):
+            return False
+        values = self.geometry.synthesis(self._of_mean(moments))
+        return bool((values[cells] < SMALL * moments[0].real).any())
 
     def _mean_point(self, moments: ComplexArray) -> FloatArray:
         """The vector int y dmu (d,)."""
-        products = self.geometry.coordinate_moments(moments[self._used])
+        used = np.asarray(moments)[self._used]
+        products = self.geometry.coordinate_moments(used)
         return np.asarray(products[:, 0].real)
 
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of (a / beta) int K dmu with the energy's kernel."""
-        used = moments[self._used][self._kept]
+        used = np.asarray(moments)[self._used][self._kept]
         factor = (self.head.multiple or 0.0) * self.head.energy_amplitude
         coefficients: ComplexArray = self._of_energy.applied(used[np.newaxis])[0]
         return coefficients * (factor / self.head.beta)
@@ -210,7 +254,7 @@ class SpectralHead:
             return float(
                 (self.head.multiple or 0.0) * (mean @ self.head.bilinear @ mean) / 2
             )
-        used = moments[self._used][self._kept]
+        used = np.asarray(moments)[self._used][self._kept]
         return float(self.geometry.pairing(self.mean_kernel(moments), used) / 2)
 
 

@@ -31,7 +31,7 @@ from mfpde.terms.interaction import RESOLVED_TOLERANCE
 
 LARGEST_LOST = 11.0
 """Largest beta (|D|_2 - sigma_min) at which Z / exp(beta |D|_2) keeps its digits."""
-RESOLVED = 1e-13
+RESOLVED = 1e-15
 GROWTH = 1.3
 NEGLIGIBLE = 1e-15
 MOST_KEPT = 2**29
@@ -74,6 +74,21 @@ class Transfer:
             )
         coefficients: ComplexArray = found.view(np.complex128)
         return coefficients
+
+    def largest_terms(self, moments: ComplexArray) -> float:
+        """Bound of the sum over b of |T_ab f_b| for all a, f the real parts of ``moments``."""
+        numbers = np.abs(np.ascontiguousarray(moments).view(np.float64))
+        return sum(
+            float(largest @ numbers[places])
+            for largest, places in zip(
+                self._largest_entries, self.moments.places_by_parity, strict=True
+            )
+        )
+
+    @cached_property
+    def _largest_entries(self) -> tuple[FloatArray, ...]:
+        """The largest entry of each column of both blocks."""
+        return tuple(np.abs(block).max(axis=0) for block in self.blocks)
 
     @cached_property
     def _lengths(self) -> tuple[IntArray, ...]:

@@ -31,6 +31,7 @@ from mfpde.geometry.zonal_fields import zonal_harmonics, zonal_slopes
 from mfpde.terms.funk_hecke import band_limit, radial_factors
 from mfpde.terms.head import Head
 from mfpde.terms.kernels import PointMasses
+from mfpde.terms.softmax_sums import Normalisation
 from mfpde.terms.transfer import check_resolved
 
 KEPT = 1e-12
@@ -147,18 +148,35 @@ class ZonalHead:
         return self._kept[where]
 
     def _used(self, moments: ComplexArray) -> FloatArray:
-        return np.asarray(moments.real[: self.degree + 1])
+        return np.asarray(moments).real[: self.degree + 1]
+
+    @cached_property
+    def _planar(self) -> Head:
+        """The head in the plane of the axis, its first direction, and the point."""
+        logit, value = self._factors
+        given = None if self.head.value is None else np.diag(value)
+        head = self.head
+        return Head(head.beta, np.diag(logit), given, head.normalized, head.kernel)
+
+    def _normalisation(
+        self, rows: MeridianRows, where: Any, moments: ComplexArray
+    ) -> Normalisation:
+        """Z times e^-shift at points ``where``, which have these ``rows`` (n, degree + 1)."""
+        used = self._used(moments)
+        # Moments have the rounding of the first.
+        largest = np.abs(rows.total).sum(axis=1) * used[0]
+        shape = where.shape[:-1] if isinstance(where, np.ndarray) else (-1,)
+        totals = (rows.total @ used).reshape(shape)
+        return Normalisation(totals, largest.reshape(shape), where, moments)
 
     def drift(self, moments: ComplexArray, where: Any) -> FloatArray:
         """Component (1, n) of P_x V m (over Z with softmax) along growing theta."""
-        return self._speeds(self._rows_at(where), moments)[np.newaxis]
-
-    def _speeds(self, rows: MeridianRows, moments: ComplexArray) -> FloatArray:
-        used = self._used(moments)
-        speeds = rows.turning @ used
+        rows = self._rows_at(where)
+        speeds = (rows.turning @ self._used(moments))[np.newaxis]
         if not self.head.needs_values:
-            return np.asarray(self.head.amplitude * speeds)
-        return np.asarray(speeds / np.maximum(rows.total @ used, np.finfo(float).tiny))
+            return self.head.amplitude * speeds
+        z = self._normalisation(rows, where, moments)
+        return z.completed_drift(speeds / z.divisors, self._planar)
 
     def drift_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Vectors P_x V m (over Z with softmax) at ``points`` (..., d)."""
@@ -167,35 +185,45 @@ class ZonalHead:
         outward = cosines[..., np.newaxis] * points - axis
         sines = np.linalg.norm(outward, axis=-1)
         theta = np.arctan2(sines, cosines)
-        speeds = self._speeds(self._rows(theta.ravel()), moments).reshape(theta.shape)
+        rows = self._rows(theta.ravel())
+        speeds = (rows.turning @ self._used(moments)).reshape(theta.shape)
         scaled = np.divide(speeds, sines, out=np.zeros(sines.shape), where=sines > 0)
-        return np.asarray(scaled[..., np.newaxis] * outward)
+        drift = np.asarray(scaled[..., np.newaxis] * outward)
+        if not self.head.needs_values:
+            return self.head.amplitude * drift
+        z = self._normalisation(rows, points, moments)
+        return z.completed_drift(drift / z.divisors[..., np.newaxis], self._planar)
 
     def potential(self, moments: ComplexArray, where: Any) -> FloatArray:
         """The potential of which the drift is the gradient, (n,)."""
-        return self._potential(where.angles, self._rows_at(where), moments)
+        rows = self._rows_at(where)
+        return self._potential(np.cos(where.angles), rows, where, moments)
 
     def potential_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """The potential at ``points`` (..., d)."""
         cosines = np.clip(points @ np.asarray(self.geometry.axis), -1.0, 1.0)
-        theta = np.arccos(cosines).ravel()
-        values = self._potential(theta, self._rows(theta), moments)
-        return values.reshape(cosines.shape)
+        rows = self._rows(np.arccos(cosines).ravel())
+        return self._potential(cosines, rows, points, moments)
 
     def _potential(
-        self, theta: FloatArray, rows: MeridianRows, moments: ComplexArray
+        self,
+        cosines: FloatArray,
+        rows: MeridianRows,
+        where: Any,
+        moments: ComplexArray,
     ) -> FloatArray:
+        """The potential at points ``where``, with these ``cosines`` (...) to the axis."""
         head, used = self.head, self._used(moments)
         if head.beta == 0:
             factor = (head.multiple or 0.0) * self._factors[0].along * used[1]
-            return np.asarray(factor * np.cos(theta))
-        totals = rows.total @ used
+            return np.asarray(factor * cosines)
         if not head.needs_values:
-            return np.asarray(
-                (head.multiple or 0.0) * head.amplitude / head.beta * totals
-            )
-        logarithms = np.log(np.maximum(totals, np.finfo(float).tiny))
-        return head.potential_from(logarithms + rows.shift - head.shift)
+            factor = (head.multiple or 0.0) * head.amplitude / head.beta
+            return np.asarray(factor * (rows.total @ used)).reshape(cosines.shape)
+        z = self._normalisation(rows, where, moments)
+        offset = (rows.shift - head.shift).reshape(cosines.shape)
+        potential = head.potential_from(np.log(z.divisors) + offset)
+        return z.completed_potential(potential, self._planar)
 
     def energy(
         self, masses: FloatArray, atoms: PointMasses, moments: ComplexArray

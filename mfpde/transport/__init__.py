@@ -12,9 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import singledispatch
 
+import numpy as np
+
 from mfpde.arrays import FloatArray, choice
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.grid_equation import GridEquation
+from mfpde.terms import PointMasses
 from mfpde.transport.base import Transport
 from mfpde.transport.circle_schemes import (
     DonorBlendedCircle,
@@ -54,9 +57,17 @@ __all__ = [
 LARGEST_DONOR_BLENDED_DIMENSION = 30
 
 
-def _resolves_all(geometry: Geometry, masses: FloatArray) -> bool:
-    del geometry, masses
+def _resolves_all(grid: GridEquation, masses: FloatArray) -> bool:
+    del grid, masses
     return True
+
+
+def _resolves_spectrally(grid: GridEquation, masses: FloatArray) -> bool:
+    """Whether masses stay positive in the grid's degrees, and their noise rules nothing."""
+    nobody = PointMasses(np.empty((0, grid.geometry.dimension)), np.empty(0))
+    return is_resolved(grid.geometry, masses) and not grid.has_lost_mass(
+        grid.moments(masses, nobody), masses
+    )
 
 
 @dataclass(frozen=True)
@@ -68,8 +79,8 @@ class Scheme:
     SSPRK3 an order smaller.  ``keeps_energy_monotone`` asks the time loop to repeat a
     step whose energy moves the wrong way with half the step.  ``while_smooth`` is the
     scheme with which a run of a density without atoms and diffusion begins, until the grid does
-    not resolve the density any more; it ``resolves`` cell masses on a geometry if it may begin
-    with them.  A scheme that ``moves_labels`` carries the mass of a density along
+    not resolve the density any more; it ``resolves`` cell masses, of an equation on a grid, if
+    it may begin with them.  A scheme that ``moves_labels`` carries the mass of a density along
     characteristics: of equations without diffusion, without atoms, on one grid.
     """
 
@@ -78,7 +89,7 @@ class Scheme:
     tolerance_share: float = 0.1
     keeps_energy_monotone: bool = False
     while_smooth: Scheme | None = None
-    resolves: Callable[[Geometry, FloatArray], bool] = _resolves_all
+    resolves: Callable[[GridEquation, FloatArray], bool] = _resolves_all
     moves_labels: bool = False
 
 
@@ -117,7 +128,7 @@ register_scheme(
 )
 
 # The lag of the last stage is 30 to 1000 times the error of the classical Runge-Kutta method.
-_SPECTRAL = Scheme("spectral", Spectral, 30.0, resolves=is_resolved)
+_SPECTRAL = Scheme("spectral", Spectral, 30.0, resolves=_resolves_spectrally)
 
 register_scheme(Sphere, Scheme("donor_blended", DonorBlendedSphere))
 register_scheme(Sphere, Scheme("muscl", MusclSphere))

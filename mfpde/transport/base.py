@@ -14,6 +14,7 @@ from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
+from mfpde.terms import PointMasses
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile, draining_times
 from mfpde.transport.state import HEUN, Advance, Flow, State, normalised
 
@@ -85,13 +86,14 @@ class Transport(ABC):
         """Evaluate moments, velocity and outflows of ``state``."""
         grid, masses = self.grid, state.masses
         moments = density_moments = self.density_moments(masses)
+        atoms = PointMasses(normalised(state.points), state.atom_masses)
+        if len(state.atom_masses):
+            moments = moments + grid.geometry.atom_moments(*atoms, grid.degree)
+        if grid.may_lose_mass:
+            moments = grid.with_acting(moments, self.restored(masses), atoms)
         atom_velocities = np.empty(state.points.shape)
         if len(state.atom_masses):
-            points = normalised(state.points)
-            moments = moments + grid.geometry.atom_moments(
-                points, state.atom_masses, grid.degree
-            )
-            atom_velocities = grid.velocity_at(moments, points)
+            atom_velocities = grid.velocity_at(moments, atoms.points)
         velocity = self.velocity(moments)
         outflows, unresolved = self.outflows(masses, moments, velocity)
         return Flow(

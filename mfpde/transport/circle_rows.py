@@ -16,7 +16,7 @@ from mfpde.arrays import BoolArray, ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry.circle import Circle
 from mfpde.geometry.circle_rows import CircleRows
-from mfpde.terms.attention import softmax_gradient
+from mfpde.terms.softmax_sums import EMPTY
 from mfpde.transport.base import Transport, mix_in
 from mfpde.transport.circle import drained, fifth_order_outflows
 from mfpde.transport.circle_schemes import DonorBlendedCircle
@@ -120,7 +120,8 @@ class DonorBlendedRows:
             coefficients = spectrum * moments
             values = fields.synthesis(coefficients).copy()
             gradient = fields.gradient(coefficients)
-            velocity += self._sign * softmax_gradient(gradient, values, beta)
+            least = np.maximum(EMPTY * moments[:, :1].real, np.finfo(float).tiny)
+            velocity += self._sign * gradient / np.maximum(beta * values, least)
         velocity += self._external
         return velocity
 

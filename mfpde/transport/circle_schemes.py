@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry import Geometry
 from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
@@ -260,9 +259,9 @@ class ResolvedSemiLagrangianCircle(SemiLagrangianCircle):
         return self.unresolved_mass(state.masses) <= LARGEST_UNRESOLVED_MASS
 
 
-def is_mostly_resolved(geometry: Geometry, masses: FloatArray) -> bool:
+def is_mostly_resolved(grid: GridEquation, masses: FloatArray) -> bool:
     """Whether at most 30 % of cell masses on a circle are in structures of a cell or two."""
-    del geometry
+    del grid
     return bool(blended_mass(wrapped(cell_means(masses))) <= LARGEST_UNRESOLVED_MASS)
 
 

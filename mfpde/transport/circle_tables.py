@@ -5,7 +5,7 @@ several times as much.  On so few cells the moments and the velocity at the face
 the cell masses m by small dense matrices:
 
     moments = P m  (real and imaginary parts in turn),   velocity = Q moments + V'
-    + sum over softmax attentions of (Q_a moments) / max(R_a moments, floor).
+    + sum over softmax attentions of (Q_a moments) / max(R_a moments, a 1e-13 of the mass).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mfpde.compiled import compiled
 from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.geometry.remap import edge_densities, remapped
 from mfpde.grid_equation import WATCHED_DEGREE, GridEquation
-from mfpde.terms.attention import SOFTMAX_FLOOR
+from mfpde.terms.softmax_sums import EMPTY
 from mfpde.transport.base import StepFarTooLongError
 from mfpde.transport.feet import feet
 from mfpde.transport.line import wrapped
@@ -213,11 +213,12 @@ def _face_velocity(moments: FloatArray, maps: Maps) -> FloatArray:
         slopes = np.dot(maps.linear, moments)
         for j in range(len(velocity)):
             velocity[j] += slopes[j]
+    least = max(EMPTY * moments[0], 1e-300)
     for a in range(len(maps.over)):
         slopes = np.dot(maps.over[a], moments)
         values = np.dot(maps.under[a], moments)
         for j in range(len(velocity)):
-            velocity[j] += slopes[j] / max(values[j], SOFTMAX_FLOOR)
+            velocity[j] += slopes[j] / max(values[j], least)
     return velocity
 
 

@@ -26,7 +26,7 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
-from mfpde.terms.kernels import NEGLIGIBLE
+from mfpde.terms.kernels import NEGLIGIBLE, PointMasses
 from mfpde.transport.base import Transport, geometry_of
 from mfpde.transport.label_steps import expected_errors, extrapolated, unseen_error
 from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
@@ -87,7 +87,7 @@ class LagrangianSphere(Transport):
     def flow(self, state: State) -> Flow:
         """Moments and velocities of the labels, which stand on the sphere."""
         if self._last is None or self._last[0] is not state:
-            moments = self._moments(state.points, state.atom_masses)
+            moments = self._moments(state.points, state)
             self._last = state, self._flow(state.points, moments)
         return self._last[1]
 
@@ -99,14 +99,20 @@ class LagrangianSphere(Transport):
         if known is not None and degree <= before.grid.degree:
             state, flow = known
             kept = self.sphere.degrees(before.grid.degree) <= degree
-            self._last = state, self._flow(state.points, flow.moments[kept])
+            atoms = PointMasses(state.points, state.atom_masses)
+            moments = np.asarray(flow.moments)[kept]
+            moments = self.grid.with_acting(moments, state.masses, atoms)
+            self._last = state, self._flow(state.points, moments)
 
-    def _moments(self, points: FloatArray, masses: FloatArray) -> ComplexArray:
-        return self.sphere.atom_moments(points, masses, self.grid.degree)
+    def _moments(self, points: FloatArray, state: State) -> ComplexArray:
+        """Moments of the labels of ``state`` if they stand at ``points``."""
+        atoms = PointMasses(points, state.atom_masses)
+        moments = self.sphere.atom_moments(*atoms, self.grid.degree)
+        return self.grid.with_acting(moments, state.masses, atoms)
 
     def _flow(self, points: FloatArray, moments: ComplexArray) -> Flow:
         return Flow(
-            density_moments=np.zeros_like(moments),
+            density_moments=np.zeros(moments.shape, dtype=np.complex128),
             moments=moments,
             velocity=np.zeros(1),
             outflows=np.zeros(1),
@@ -123,7 +129,7 @@ class LagrangianSphere(Transport):
 
         def stage(velocities: FloatArray, length: float) -> Flow:
             points = carried(start, velocities, length)
-            return self._flow(points, self._moments(points, state.atom_masses))
+            return self._flow(points, self._moments(points, state))
 
         def moved(velocities: FloatArray) -> State:
             return state.moved(state.masses, carried(start, velocities, step))

@@ -128,10 +128,14 @@ class Spectral(Transport):
         return _COURANT_NUMBER / fastest if fastest > 0 else np.inf
 
     def carries(self, state: State) -> bool:
-        """Whether the density is resolved, and there are no atoms."""
+        """Whether the density is resolved, there are no atoms, and Z is not small at mass."""
         if len(state.atom_masses):
             return False
-        return bool(negative_mass(state.masses.ravel()) <= LARGEST_NEGATIVE_MASS)
+        if negative_mass(state.masses.ravel()) > LARGEST_NEGATIVE_MASS:
+            return False
+        # The noise of its masses would rule the velocity.
+        moments = self.density_moments(state.masses)
+        return not self.grid.has_lost_mass(moments, state.masses)
 
     def restored(self, masses: FloatArray) -> FloatArray:
         """Masses without a negative part, of the same total."""
