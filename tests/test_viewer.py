@@ -195,6 +195,26 @@ def test_particles_and_paths_are_kept(runs) -> None:
     assert track["verdicts"] == list(run.track.verdicts)
 
 
+def test_atoms_that_are_forming_are_told_apart(runs) -> None:
+    run = runs["circle"]
+    exhibit, held = opened(run)
+    track = held.description["track"]
+    told = list(zip(track["counts"], track["forming"], strict=True))
+    for state, (count, forming) in zip(run.states, told, strict=True):
+        report = mfpde.concentration(state, run.equation)
+        assert count - forming == len(report.atoms)
+        assert forming == len(report.forming)
+    assert (exhibit.card["atoms"], exhibit.card["forming"]) == told[-1]
+    assert any(forming for _, forming in told)
+
+
+def test_densities_of_a_circle_are_per_radian(runs) -> None:
+    _, held = opened(runs["circle"])
+    assert held.description["diagnostics"]["curves"]["minimum"]["unit"] == "1/radian"
+    _, held = opened(runs["zonal"])
+    assert held.description["diagnostics"]["curves"]["minimum"]["unit"] == "1/area"
+
+
 def test_the_landscape_is_that_of_the_layer(runs) -> None:
     run = runs["circle"]
     _, held = opened(run)
@@ -531,6 +551,109 @@ def test_export_is_a_picture_of_all(drive, runs, tmp_path) -> None:
         # The globe is in it: WebGL keeps no pixels after a frame unless asked in time.
         colours = picture.convert("RGB").resize((64, 40)).getcolors(64 * 40)
     assert len(colours) > 100
+
+
+def pointed(driven: Driven, selector: str, x: float, y: float) -> str:
+    """Words beside the pointer at a place on a canvas, given as shares of its sides."""
+    canvas = driven.page.locator(selector).first
+    box = canvas.bounding_box()
+    canvas.scroll_into_view_if_needed()
+    canvas.hover(position={"x": x * box["width"], "y": y * box["height"]})
+    shown = [o for o in driven.page.locator("output.readout").all() if o.is_visible()]
+    return shown[0].inner_text() if shown else ""
+
+
+def number_after(name: str, words: str) -> float:
+    found = re.search(rf"{name} = ([−\d.]+)(?:·10(\S+))?", words)
+    value = float(found.group(1).replace("−", "-"))
+    raised = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+    return value * 10.0 ** int((found.group(2) or "0").translate(raised))
+
+
+def test_values_stand_beside_the_pointer(drive, runs) -> None:
+    run = runs["circle"]
+    driven = drive(run)
+    driven.until("mfpde.drawn > 0")
+    driven.page.keyboard.press("End")
+    driven.until("mfpde.index === 12")
+    driven.picture(".curve")
+    density = as_measure(run.final).density
+    for selector, place in ((".curve", (0.5, 0.3)), (".ring", (0.2, 0.3))):
+        words = pointed(driven, selector, *place)
+        angle = number_after("θ", words) * np.pi
+        values = np.interp(
+            angle + np.array([-0.01, 0.0, 0.01]),
+            density.geometry.angles,
+            density.values,
+            period=2 * np.pi,
+        )
+        slack = np.ptp(values) + 1e-3 * values.max()
+        assert abs(number_after("ρ", words) - values[1]) <= slack
+        point = np.array([[np.cos(angle), np.sin(angle)]])
+        assert number_after("V", words) == pytest.approx(
+            float(NEURONS.value(point)[0]), abs=0.02
+        )
+    words = pointed(driven, ".map", 0.1, 0.5)
+    assert number_after("t", words) == 0.0
+    assert number_after("ρ", words) == pytest.approx(1 / (2 * np.pi), rel=1e-3)
+    words = pointed(driven, ".chart canvas", 0.5, 0.5)
+    time = number_after("t", words)
+    energy = run.energies[np.abs(run.times - time).argmin()]
+    assert float(words.split(" · ")[-1].replace("−", "-")) == pytest.approx(
+        energy, rel=1e-5
+    )
+    assert "atom" in pointed(driven, ".tree canvas", 0.7, 0.8)
+    driven.page.mouse.move(2, 2)
+    assert driven.page.locator("output.readout:visible").count() == 0
+
+
+def test_a_globe_tells_the_density_at_the_pointer(drive, runs) -> None:
+    run = runs["sphere"]
+    driven = drive(run)
+    driven.until("mfpde.drawn > 0")
+    density = as_measure(run.states[0]).density
+    words = pointed(driven, ".over", 0.4, 0.5)
+    theta, phi = (number_after(name, words) * np.pi for name in "θφ")
+    x = [np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)]
+    nearest = (density.geometry.points.reshape(-1, 3) @ x).argmax()
+    assert number_after("ρ", words) == pytest.approx(
+        density.values.ravel()[nearest], rel=0.2
+    )
+    assert pointed(driven, ".over", 0.01, 0.99) == ""
+
+
+def test_the_map_of_a_circle_has_a_bar_of_colours(drive, runs) -> None:
+    driven = drive(runs["circle"])
+    driven.until("mfpde.drawn > 0")
+    driven.picture(".map")
+    colours = driven.page.evaluate(
+        """() => {
+          const { map, mapBox: box } = mfpde.views[0], ratio = map.width / map.clientWidth;
+          const at = (y) => [...map.getContext("2d").getImageData(
+            ratio * (box.left + box.width + 16), ratio * y, 1, 1).data].slice(0, 3);
+          return [at(box.top + 3), at(box.top + box.height - 4)];
+        }"""
+    )
+    high, low = np.array(colours)
+    assert low.sum() > 600 > 300 > high.sum()
+
+
+def test_the_head_tells_what_is_forming_and_rounding_has_no_chart(drive, runs) -> None:
+    run = runs["circle"]
+    report = mfpde.concentration(run.states[6], run.equation)
+    driven = drive(run)
+    driven.page.locator("#time").fill("6")
+    driven.picture(".curve")
+    told = driven.page.locator(".state").first.inner_text()
+    n, forming = len(report.atoms), len(report.forming)
+    words = f"{n} atom{'s' * (n != 1)}" + (f", {forming} forming" if forming else "")
+    assert f" · {words} · verdict: {report.verdict}" in told
+    heads = driven.page.locator(".chart h3").all_inner_texts()
+    assert not any("Mass" in head for head in heads)
+    drift = run.diagnostics["mass"] + 1e-9 * run.times
+    lossy = replace(run, diagnostics={**run.diagnostics, "mass": drift})
+    heads = drive(lossy).page.locator(".chart h3").all_inner_texts()
+    assert [head for head in heads if "Atoms" not in head][-1].startswith("Mass")
 
 
 def test_many_runs_are_cards_that_open(drive, runs) -> None:

@@ -79,6 +79,7 @@ def exhibit_of(
         "facts": _facts(run),
         "thumbnail": _thumbnail(run, frames),
         "atoms": None if run.track is None else int(run.track.counts[-1]),
+        "forming": 0 if run.track is None else _forming(run.track, -1),
     }
     description = {
         "notes": list(frames.notes),
@@ -86,7 +87,7 @@ def exhibit_of(
         "landscapes": landscapes_of(
             run, frames.domain, geometries[-1] if geometries else None, stream
         ),
-        "diagnostics": _diagnostics(run),
+        "diagnostics": _diagnostics(run, frames.domain),
         "track": None if run.track is None else _track(run, run.track, frames),
         "breakpoints": [] if run.layers is None else _rounded(run.layers.breakpoints),
     }
@@ -103,10 +104,11 @@ def _facts(run: Run) -> list[list[str]]:
     if run.equation is not None:
         terms = " + ".join(term.description for term in run.equation.terms)
         noise = run.equation.diffusion
+        several = run.layers is not None and len(run.layers) > 1
         facts = [
             [
                 "equation",
-                f"{run.equation.direction} of {terms}"
+                f"{'last layer: ' if several else ''}{run.equation.direction} of {terms}"
                 + (f", diffusion {noise:g}" if noise else ""),
             ],
             ["kernel", run.equation.convention],
@@ -130,7 +132,7 @@ def _facts(run: Run) -> list[list[str]]:
     return facts + [["grid", line] for line in run.refinement_lines]
 
 
-def _diagnostics(run: Run) -> dict[str, Any]:
+def _diagnostics(run: Run, domain: str) -> dict[str, Any]:
     """The curves of the diagnostics, all saves or as many as a curve can show."""
     count = len(run.times)
     kept = np.unique(
@@ -141,9 +143,10 @@ def _diagnostics(run: Run) -> dict[str, Any]:
         if values.ndim != 1 or not np.isfinite(values).any():
             continue
         known = run.quantities.get(name)
+        unit = "" if known is None or known.unit == "unknown" else known.unit
         curves[name] = {
             "meaning": "" if known is None else known.meaning,
-            "unit": "" if known is None or known.unit == "unknown" else known.unit,
+            "unit": unit.replace("area", "radian") if domain == "circle" else unit,
             "values": _rounded(values[kept], digits=15 if name == "mass" else DIGITS),
         }
     return {"times": _rounded(run.times[kept]), "curves": curves}
@@ -167,8 +170,15 @@ def _track(run: Run, track: Track, frames: Frames) -> dict[str, Any]:
         "junctions": [_junction(junction, where) for junction in track.junctions],
         "seen": [[] if k is None else _seen(track, k, where) for k in seen],
         "counts": [None if k is None else int(track.counts[k]) for k in seen],
+        "forming": [0 if k is None else _forming(track, k) for k in seen],
         "verdicts": ["" if k is None else track.verdicts[k] for k in seen],
     }
+
+
+def _forming(track: Track, save: int) -> int:
+    """Number of the atoms of a save that are forming, which the count contains."""
+    seen = track.atoms_at(save)
+    return int((seen.is_forming & (seen.identities > 0)).sum())
 
 
 class _Coordinates:

@@ -1,8 +1,8 @@
 // Curves of the diagnostics against time, with a marker that moves; the atoms as bands.
 
 class Chart {
-  constructor(host, app, { title, unit, series, isLog = false, options = null, least = 1 }) {
-    Object.assign(this, { app, series, isLog, least });
+  constructor(host, app, { title, unit, series, isLog = false, options = null }) {
+    Object.assign(this, { app, series, isLog });
     this.box = document.createElement("div");
     this.box.className = "chart";
     const head = document.createElement("h3");
@@ -26,6 +26,18 @@ class Chart {
       const share = (event.offsetX - this.left) / (this.right - this.left);
       app.goToTime(app.clock.inverse(Math.max(0, Math.min(1, share))));
     });
+    readOut(this.canvas, (x) => this.told(x));
+  }
+
+  // Time and values of the save nearest to a place.
+  told(x) {
+    if (x < this.left || x > this.right) return "";
+    const time = this.app.clock.inverse((x - this.left) / (this.right - this.left));
+    const told = this.series.map(({ name, times, values }) => {
+      const k = nearestOf(times, time);
+      return [times[k], `${this.series.length > 1 ? `${name}: ` : ""}${short(values[k], 6)}`];
+    });
+    return [`t = ${short(told[0][0], 6)}`, ...told.map(([, words]) => words)].join(" · ");
   }
 
   describe(title) {
@@ -42,7 +54,7 @@ class Chart {
     let low = Infinity, high = -Infinity;
     for (const v of all) { if (v < low) low = v; if (v > high) high = v; }
     if (this.isLog) { low = Math.max(low, 1e-16 * high); return low < high ? new Scale(low / 1.5, 1.5 * high, true) : new Scale(low / 2, 2 * high, true); }
-    const room = 0.06 * (high - low) || 0.05 * Math.abs(high) || this.least;
+    const room = 0.06 * (high - low) || 0.05 * Math.abs(high) || 1;
     return new Scale(low - room, high + room);
   }
 
@@ -97,6 +109,12 @@ function offsetOf(axis) {
   return Math.round(axis.low / power) * power;
 }
 
+function nearestOf(times, time) {
+  let best = 0;
+  for (let i = 1; i < times.length; i++) if (Math.abs(times[i] - time) < Math.abs(times[best] - time)) best = i;
+  return best;
+}
+
 // The value at the last save at or before a time.
 function valueAt(times, values, time) {
   let found = null;
@@ -123,12 +141,14 @@ function makeCharts(host, exhibits, app) {
   add("Energy E", "", series("energy"));
   const dissipation = series("dissipation");
   add("Dissipation ∫|v|² dμ", "log scale", dissipation.map((s) => ({ ...s, values: s.values.map((v) => (v === null ? null : Math.abs(v))) })), { isLog: true });
-  add("Mass − mass at the start", "", series("mass", (v, all) => v - all[0]), { least: 1e-15 });
   const others = [...new Set(exhibits.flatMap((e) => Object.keys(e.diagnostics.curves)))].filter((n) => !["energy", "dissipation", "mass"].includes(n));
   if (others.length) {
     const options = others.map((n) => { const c = told(n); return [n, `${c.meaning || n.replaceAll("_", " ")}${c.unit && c.unit !== "1" ? ` [${c.unit}]` : ""}`, series(n)]; });
     charts.push(new Chart(host, app, { title: "Diagnostic", options }));
   }
+  // Rounding is a number among the facts, and no curve.
+  const drifts = series("mass", (v, all) => v - all[0]);
+  if (drifts.some(({ values }) => values.some((v) => Math.abs(v) > 1e-12))) add("Mass − mass at the start", "", drifts);
   exhibits.forEach((e, i) => { if (e.track?.paths.length) charts.push(new TreeChart(host, app, e, exhibits.length > 1 ? ` · ${e.name}` : "")); });
   return charts;
 }
@@ -152,13 +172,26 @@ class TreeChart {
     host.append(this.box);
     this.bands = bandsOf(exhibit.track);
     this.canvas.addEventListener("click", (event) => app.goToTime(app.clock.inverse(Math.max(0, Math.min(1, (event.offsetX - this.left) / (this.right - this.left))))));
+    readOut(this.canvas, (x, y) => this.told(x, y));
+  }
+
+  // The atom whose band is at a place.
+  told(x, y) {
+    if (x < this.left || x > this.right) return "";
+    const time = this.app.clock.inverse((x - this.left) / (this.right - this.left)), height = this.axis.inverse((this.bottom - y) / (this.bottom - this.top));
+    for (const { path, times, low, high, arrived } of this.bands) {
+      if (time < times[0] || time > times[times.length - 1]) continue;
+      const [base, top, there] = [low, high, arrived].map((values) => interpolated(times, values, time));
+      if (height >= base && height <= top) return `t = ${short(time)} · atom ${path.identity}: mass ${short(top - base)}, arrived ${short(there - base)}`;
+    }
+    return `t = ${short(time)}`;
   }
 
   draw() {
     const { pen, width, height } = prepared(this.canvas), { clock } = this.app, box = { left: 58, right: width - 62, top: 6, bottom: height - 18 };
     if (!width) return;
-    Object.assign(this, { left: box.left, right: box.right });
-    const top = Math.max(1, ...this.bands.map((b) => b.base + b.tallest)), axis = new Scale(0, top);
+    const top = Math.max(1, ...this.bands.flatMap((b) => b.high)), axis = new Scale(0, top);
+    Object.assign(this, { axis, ...box });
     frameOf(pen, box, axis, 2);
     drawTimes(pen, box, clock, width > 240 ? 4 : 2);
     const x = (t) => box.left + (box.right - box.left) * Math.max(0, Math.min(1, clock.at(t))), y = (v) => box.bottom - (box.bottom - box.top) * axis.at(v);
@@ -168,13 +201,13 @@ class TreeChart {
         pen.globalAlpha = alpha;
         pen.beginPath();
         band.times.forEach((t, i) => (i ? pen.lineTo(x(t), y(tops[i])) : pen.moveTo(x(t), y(tops[i]))));
-        for (let i = band.times.length - 1; i >= 0; i--) pen.lineTo(x(band.times[i]), y(band.base));
+        for (let i = band.times.length - 1; i >= 0; i--) pen.lineTo(x(band.times[i]), y(band.low[i]));
         pen.closePath(); pen.fill();
       }
       pen.globalAlpha = 1;
     }
     for (const band of this.bands) {
-      const middle = (time) => y((band.base + interpolated(band.times, band.high, time)) / 2);
+      const middle = (time) => y((interpolated(band.times, band.low, time) + interpolated(band.times, band.high, time)) / 2);
       if (band.path.birth && band.path.birth !== "fission") mark(pen, band.path.birth, x(band.path.begins), middle(band.path.begins));
       if (band.path.end === "fission" || band.path.end === "death") mark(pen, band.path.end, x(band.path.ends), middle(band.path.ends));
     }
@@ -187,7 +220,7 @@ class TreeChart {
   label(pen, box, y) {
     pen.textAlign = "left"; pen.textBaseline = "middle"; pen.fillStyle = INK;
     let free = Infinity;
-    const there = this.bands.filter((b) => b.path.there).map((b) => ({ at: y((b.base + b.high[b.high.length - 1]) / 2), text: short(b.path.masses[b.path.masses.length - 1]) }));
+    const there = this.bands.filter((b) => b.path.there).map((b) => ({ at: y((b.low[b.low.length - 1] + b.high[b.high.length - 1]) / 2), text: short(b.path.masses[b.path.masses.length - 1]) }));
     for (const { at, text } of there.sort((a, b) => b.at - a.at)) if (free - at > 11) { pen.fillText(text, box.right + 5, at); free = at; }
     pen.textBaseline = "alphabetic";
   }
@@ -201,21 +234,30 @@ function interpolated(times, values, time) {
   return (1 - u) * values[i] + u * values[i + 1];
 }
 
-// A band for each atom; those that will join lie beside each other.
+// A band for each atom, on those below it at the time; those that will join are neighbours.
 function bandsOf(track) {
-  const paths = new Map(track.paths.map((p) => [p.identity, p])), bands = [], taken = new Set();
+  const paths = new Map(track.paths.map((p) => [p.identity, p])), bands = [], placed = new Set();
   const roots = track.paths.filter((p) => !p.children.length).sort((a, b) => b.masses[b.masses.length - 1] - a.masses[a.masses.length - 1]);
-  const layOut = (path, family, base) => {
-    if (!path || taken.has(path.identity)) return 0;
-    taken.add(path.identity);
-    let below = 0;
-    for (const parent of path.parents) below += layOut(paths.get(parent), family, base + below);
-    const times = [...new Set([path.begins, ...path.times, path.ends].map((t) => Math.max(path.begins, Math.min(path.ends, t))))].sort((a, b) => a - b);
-    const known = path.arrived.map((v, i) => v ?? path.masses[i]), tallest = Math.max(...path.masses);
-    bands.push({ path, family, base, tallest, times, high: times.map((t) => base + interpolated(path.times, path.masses, t)), arrived: times.map((t) => base + interpolated(path.times, known, t)) });
-    return Math.max(below, tallest);
+  const place = (path, family) => {
+    if (!path || placed.has(path)) return;
+    placed.add(path);
+    for (const parent of path.parents) place(paths.get(parent), family);
+    const known = path.arrived.map((v, i) => v ?? path.masses[i]);
+    bands.push({ path, family, known, times: [], low: [], high: [], arrived: [] });
   };
-  let base = 0;
-  roots.forEach((root, family) => { base += layOut(root, family, base); });
-  return bands;
+  roots.forEach(place);
+  const times = [...new Set(track.paths.flatMap((p) => [p.begins, ...p.times, p.ends]))].sort((a, b) => a - b);
+  // Just before and just after each time.
+  for (const t of times) for (const isAfter of [false, true]) {
+    let base = 0;
+    for (const band of bands) {
+      const { begins, ends, times: own, masses } = band.path;
+      const isAlive = isAfter ? begins <= t && (t < ends || begins === ends) : begins < t && t <= ends;
+      if (!isAlive) continue;
+      const top = base + interpolated(own, masses, t);
+      band.times.push(t); band.low.push(base); band.high.push(top); band.arrived.push(base + interpolated(own, band.known, t));
+      base = top;
+    }
+  }
+  return bands.filter((band) => band.times.length);
 }

@@ -37,7 +37,7 @@ class Gallery {
     link.append(canvas, name);
     told.className = "told";
     const words = Object.entries(run.parameters).map(([key, value]) => `${key.split(".").pop()} = ${typeof value === "number" ? short(value, 6) : value}`);
-    if (run.atoms !== null) words.push(`${run.atoms} atom${run.atoms === 1 ? "" : "s"}`);
+    if (run.atoms !== null) words.push(countWords(run.atoms, run.forming));
     told.textContent = words.join(" · ");
     const pick = document.createElement("label"), box = document.createElement("input");
     box.type = "checkbox";

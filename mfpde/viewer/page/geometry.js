@@ -86,6 +86,24 @@ function prepared(canvas) {
   return { pen, width, height };
 }
 
+// Words beside the pointer: what wordsAt(x, y) says of a place on a canvas, if anything.
+function readOut(canvas, wordsAt) {
+  const box = document.createElement("output");
+  box.className = "readout"; box.hidden = true;
+  canvas.after(box);
+  canvas.addEventListener("pointermove", ({ offsetX: x, offsetY: y, buttons }) => {
+    const words = buttons ? "" : wordsAt(x, y);
+    box.hidden = !words;
+    if (!words) return;
+    box.textContent = words;
+    box.style.left = `${canvas.offsetLeft + Math.min(x + 14, canvas.clientWidth - box.offsetWidth)}px`;
+    box.style.top = `${canvas.offsetTop + (y < 30 ? y + 18 : y - 28)}px`;
+  });
+  canvas.addEventListener("pointerleave", () => { box.hidden = true; });
+}
+
+const inPi = (angle) => `${short(angle / Math.PI)} π`;
+
 function haloed(pen, text, x, y, colour = INK) {
   pen.lineWidth = 3;
   pen.strokeStyle = "rgba(255,255,255,0.85)";

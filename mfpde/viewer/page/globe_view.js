@@ -13,6 +13,25 @@ class GlobeView {
     box.append(this.ground, this.over);
     try { this.globe = new Globe(this.ground); } catch (error) { this.problem = error.message; }
     this.listen();
+    readOut(this.over, (x, y) => this.toldAt(x, y));
+  }
+
+  // Place and density at the pointer, on either globe.
+  toldAt(x, y) {
+    const grid = this.exhibit.gridAt(this.k);
+    for (const { x: middle, y: height, radius, frame: [right, up, near] } of this.layout(this.over.clientWidth, this.over.clientHeight)) {
+      const [a, b] = [(x - middle) / radius, (height - y) / radius], rest = 1 - a * a - b * b;
+      if (rest < 0) continue;
+      const p = [0, 1, 2].map((i) => a * right[i] + b * up[i] + Math.sqrt(rest) * near[i]);
+      const theta = Math.acos(Math.max(-1, Math.min(1, p[2]))), phi = (Math.atan2(p[1], p[0]) + TURN) % TURN;
+      const words = `θ = ${inPi(theta)} · φ = ${inPi(phi)}`;
+      if (!grid) return words;
+      const step = (grid.colatitudes[grid.rows - 1] - grid.colatitudes[0]) / (grid.rows - 1);
+      const row = Math.max(0, Math.min(grid.rows - 1, Math.round((theta - grid.colatitudes[0]) / step)));
+      const column = Math.round((grid.columns * (phi - grid.first)) / TURN + grid.columns) % grid.columns;
+      return `${words} · ρ = ${short(this.exhibit.table[this.exhibit.codesAt(this.k)[row * grid.columns + column]], 4)}`;
+    }
+    return "";
   }
 
   listen() {
@@ -62,6 +81,7 @@ class GlobeView {
 
   draw(k, scale) {
     const { exhibit, app, globe } = this, { pen, width, height } = prepared(this.over);
+    this.k = k;
     if (!width) return;
     const globes = this.layout(width, height), land = exhibit.landscapeAt(exhibit.times[k]);
     if (globe) {
@@ -150,14 +170,17 @@ class GlobeView {
       if (land.neurons.some((n) => n.w !== null && n.w <= 0)) entries.push(["down", "w < 0"]);
       if (this.globe?.hasZone) entries.push(["hatch", "no neuron active"]);
     }
-    if (options.atoms && markedAtoms(this.exhibit, k).length) entries.push(["atom", "atom, area ∝ mass"]);
+    const found = options.atoms ? markedAtoms(this.exhibit, k) : [];
+    if (found.length) entries.push(["atom", "atom, area ∝ mass"]);
+    if (found.some(isOnItsWay)) entries.push(["basin", "basin, of what is on its way (+)"]);
     let y = 12;
     pen.textAlign = "left"; pen.textBaseline = "middle";
     for (const [mark, text] of entries) {
       if (mark === "line") { pen.strokeStyle = MUTED; pen.lineWidth = 1.8; pen.beginPath(); pen.moveTo(2, y); pen.lineTo(18, y); pen.stroke(); }
       if (mark === "up" || mark === "down") triangle(pen, 10, y, 4.5, mark === "up" ? 1 : -1, "#fff");
       if (mark === "hatch") { pen.fillStyle = hatch(pen); pen.fillRect(2, y - 6, 16, 12); pen.strokeStyle = FAINT; pen.strokeRect(2, y - 6, 16, 12); }
-      if (mark === "atom") { pen.strokeStyle = ATOM; pen.lineWidth = 1.8; pen.beginPath(); pen.arc(10, y, 5, 0, TURN); pen.stroke(); }
+      if (mark === "basin") pen.setLineDash([2, 3]);
+      if (mark === "atom" || mark === "basin") { pen.strokeStyle = ATOM; pen.lineWidth = 1.8; pen.beginPath(); pen.arc(10, y, 5, 0, TURN); pen.stroke(); pen.setLineDash([]); }
       haloed(pen, text, 24, y, MUTED);
       y += 17;
     }
@@ -197,6 +220,9 @@ function markedAtoms(exhibit, k) {
   return exhibit.atomsAt(k).map(({ place, mass }) => ({ place, mass, arrived: mass, forming: false, own: true }));
 }
 
+// Whether so much is on its way that the whole basin has a mark.
+const isOnItsWay = ({ mass, arrived }) => arrived !== null && mass - arrived > 0.1 * mass;
+
 // A ring of the area of what has arrived, dotted for the whole basin where more is on its way.
 function drawAtom(pen, x, y, atom, size, isLabelled) {
   const whole = atom.mass, there = atom.arrived === null ? whole : atom.arrived;
@@ -211,7 +237,7 @@ function drawAtom(pen, x, y, atom, size, isLabelled) {
   if (atom.own) { pen.beginPath(); pen.arc(x, y, Math.max(radius(whole), 2.5), 0, TURN); pen.fillStyle = ATOM; pen.fill(); pen.lineWidth = 1; pen.strokeStyle = "#fff"; pen.stroke(); }
   else {
     if (there > 0) ring(radius(there), []);
-    if (whole - there > 0.1 * whole) ring(radius(whole), [2, 3]);
+    if (isOnItsWay(atom)) ring(radius(whole), [2, 3]);
   }
   if (!isLabelled) return;
   const extra = whole - there > 5e-4 && there > 0 ? ` (+${short(whole - there, 2)})` : "";
@@ -221,6 +247,20 @@ function drawAtom(pen, x, y, atom, size, isLabelled) {
   pen.textAlign = isAtEdge ? "right" : "left";
   haloed(pen, text, isAtEdge ? x - beside : x + beside, y + 4);
   pen.textAlign = "left";
+}
+
+// A column of colours with its ticks, beside a map.
+function drawColumn(pen, { left, top, height }, scale, label) {
+  for (let i = 0; i < height; i++) {
+    const c = 3 * Math.round((255 * (height - 1 - i)) / (height - 1));
+    pen.fillStyle = `rgb(${COLOURS[c]},${COLOURS[c + 1]},${COLOURS[c + 2]})`;
+    pen.fillRect(left, top + i, 8, 1.5);
+  }
+  pen.strokeStyle = MUTED; pen.lineWidth = 0.6; pen.strokeRect(left, top, 8, height);
+  pen.fillStyle = INK; pen.textAlign = "left"; pen.textBaseline = "middle";
+  pen.fillText(label, left, top - 7);
+  for (const tick of scale.ticks(4)) pen.fillText(short(tick), left + 12, top + height * (1 - scale.at(tick)));
+  pen.textBaseline = "alphabetic";
 }
 
 // A horizontal bar of colours with its ticks, at the bottom of a stage.

@@ -20,6 +20,9 @@ class LineView {
       this[name].setAttribute("aria-label", `${told[name]} (${exhibit.name})`);
       box.append(this[name]);
     }
+    if (this.ring) readOut(this.ring, (x, y) => this.toldAt(Math.atan2(this.ring.clientHeight / 2 - y, x - this.ring.clientWidth / 2)));
+    readOut(this.curve, (x) => this.toldOfCurve(x));
+    readOut(this.map, (x, y) => this.toldOfMap(x, y));
     this.clock = timeScale(exhibit.times);
     this.map.addEventListener("click", (event) => {
       const { left, width } = this.mapBox ?? { left: 0, width: 1 };
@@ -49,6 +52,26 @@ class LineView {
     return (1 - u) * get(low) + u * get(low + 1);
   }
 
+  // Angle, density and landscape, as they are at a state.
+  toldAt(angle, k = this.shown) {
+    const { field } = this.exhibit.landscapeAt(this.exhibit.times[k]) ?? {}, turned = ((angle % TURN) + TURN) % TURN;
+    const words = [`θ = ${inPi(turned)}`, `${this.isZonal ? "n" : "ρ"} = ${short(this.at(this.curveAt(k), turned), 4)}`];
+    if (field) words.push(`${field.name} = ${short(field.numbers[Math.round(((field.n - 1) * turned) / this.span)], 4)}`);
+    return words.join(" · ");
+  }
+
+  toldOfCurve(x) {
+    const share = (x - 52) / (this.curve.clientWidth - 64);
+    return share < 0 || share > 1 ? "" : this.toldAt(0.999999 * share * this.span);
+  }
+
+  toldOfMap(x, y) {
+    const { left, width, top, height } = this.mapBox, share = (x - left) / width, up = 1 - (y - top) / height;
+    if (Math.min(share, up) < 0 || Math.max(share, up) > 1) return "";
+    const k = this.exhibit.stateAt(this.clock.inverse(share));
+    return `t = ${short(this.exhibit.times[k], 6)} · ${this.toldAt(0.999999 * up * this.span, k)}`;
+  }
+
   // Largest value between two angles, so that a peak of one cell is seen.
   peak(curve, from, to) {
     const n = curve.values.length;
@@ -59,6 +82,7 @@ class LineView {
   }
 
   draw(k, scale) {
+    this.shown = k;
     if (!this.curve.clientWidth) return;
     const curve = this.curveAt(k), land = this.exhibit.landscapeAt(this.exhibit.times[k]);
     // Curves go deeper than colours, as in the figures.
@@ -251,8 +275,9 @@ class LineView {
 
   drawMap(k, scale) {
     const { pen, width, height } = prepared(this.map), { exhibit, app } = this;
-    const box = { left: 52, right: width - 12, top: 8, bottom: height - 34 };
-    this.mapBox = { left: box.left, width: box.right - box.left };
+    const box = { left: 52, right: width - 62, top: 14, bottom: height - 34 };
+    this.mapBox = { left: box.left, width: box.right - box.left, top: box.top, height: box.bottom - box.top };
+    drawColumn(pen, { ...this.mapBox, left: box.right + 12 }, scale, this.isZonal ? "n" : "ρ");
     const image = this.imageOfMap(Math.max(1, Math.round(box.right - box.left)), Math.max(1, Math.round(box.bottom - box.top)), scale);
     pen.drawImage(image, box.left, box.top, box.right - box.left, box.bottom - box.top);
     const x = (t) => box.left + (box.right - box.left) * Math.max(0, Math.min(1, this.clock.at(t)));

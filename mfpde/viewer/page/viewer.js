@@ -138,8 +138,8 @@ class App {
     this.views.forEach((view, i) => {
       view.draw(states[i], scale);
       const e = this.exhibits[i], verdict = e.track?.verdicts[states[i]], words = [`t = ${short(e.times[states[i]], 6)}`];
-      const n = e.track?.counts[states[i]];
-      if (Number.isInteger(n)) words.push(`${n} atom${n === 1 ? "" : "s"}`);
+      const count = e.track?.counts[states[i]];
+      if (Number.isInteger(count)) words.push(countWords(count, e.track.forming[states[i]]));
       if (verdict) words.push(`verdict: ${verdict}`);
       if (view.told !== words.join()) { view.told = words.join(); view.state.textContent = words.join(" · "); }
     });
@@ -296,6 +296,12 @@ class App {
       setTimeout(() => URL.revokeObjectURL(link.href), 1000);
     }, "image/png");
   }
+}
+
+// How many atoms there are, and how many more are forming.
+function countWords(count, forming) {
+  const atoms = count - forming;
+  return `${atoms} atom${atoms === 1 ? "" : "s"}${forming ? `, ${forming} forming` : ""}`;
 }
 
 // Sorted times without those that are the same.
