@@ -317,10 +317,10 @@ class GridEquation:
         return total
 
     def has_lost_mass(self, moments: ComplexArray, masses: FloatArray) -> bool:
-        """Whether Z of a softmax with matrices is small at a cell of a share above 1e-9."""
+        """Whether noise counts in the Z of a softmax with matrices at a share above 1e-9."""
         matters = masses > WATCHED_SHARE * masses.sum()
         return any(
-            isinstance(head, SpectralHead) and head.is_small(moments, matters)
+            isinstance(head, SpectralHead) and head.is_noisy(moments, matters)
             for head in self.heads
         )
 

@@ -21,7 +21,7 @@ from mfpde.terms.external import tangential
 from mfpde.terms.head import Head
 from mfpde.terms.interaction import RESOLVED_TOLERANCE
 from mfpde.terms.kernels import PointMasses
-from mfpde.terms.softmax_sums import SMALL, Normalisation, Series
+from mfpde.terms.softmax_sums import NOISY, Normalisation, Series
 from mfpde.terms.transfer import Shift, Transfer, check_resolved, transfer
 from mfpde.terms.zonal_head import ZonalHead
 
@@ -223,13 +223,13 @@ class SpectralHead:
         potential = self.head.potential_from(np.log(z.divisors) + offset)
         return z.completed_potential(potential, self.head)
 
-    def is_small(self, moments: ComplexArray, cells: BoolArray) -> bool:
-        """Whether a softmax has a small Z at one of the marked ``cells``."""
+    def is_noisy(self, moments: ComplexArray, cells: BoolArray) -> bool:
+        """Whether noise counts in the Z of a softmax at one of the marked ``cells``."""
         # Nowhere is Z below e^(-2 c) times the mass.
-        if not self.head.needs_values or 2 * self.head.shift < -np.log(SMALL):
+        if not self.head.needs_values or 2 * self.head.shift < -np.log(NOISY):
             return False
         values = self.geometry.synthesis(self._of_mean(moments))
-        return bool((values[cells] < SMALL * moments[0].real).any())
+        return bool((values[cells] < NOISY * moments[0].real).any())
 
     def _mean_point(self, moments: ComplexArray) -> FloatArray:
         """The vector int y dmu (d,)."""

@@ -29,8 +29,10 @@ from mfpde.geometry.zonal_fields import ZonalFields
 from mfpde.terms.interaction import FieldValues, InteractionTerm
 from mfpde.terms.kernels import PointMasses
 
-SMALL = 1e-5
+SMALL = 1e-4
 """Share of the largest terms of its sum below which Z has lost too many digits."""
+NOISY = 1e-10
+"""Share of the mass below which noise in the masses of empty cells, 1e-17, counts in Z."""
 LARGE = 1e-2
 """The share above which nothing has been lost on any grid that resolves the kernel."""
 DIGITS = 1e9

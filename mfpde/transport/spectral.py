@@ -128,7 +128,7 @@ class Spectral(Transport):
         return _COURANT_NUMBER / fastest if fastest > 0 else np.inf
 
     def carries(self, state: State) -> bool:
-        """Whether the density is resolved, there are no atoms, and Z is not small at mass."""
+        """Whether the density is resolved, there are no atoms, and no noise rules it."""
         if len(state.atom_masses):
             return False
         if negative_mass(state.masses.ravel()) > LARGEST_NEGATIVE_MASS:
