@@ -453,7 +453,7 @@ def test_help_needs_no_storage_and_no_plotting():
         "    main(['--help'])\n"
         "except SystemExit:\n"
         "    pass\n"
-        "heavy = {'xarray', 'zarr', 'matplotlib', 'pydantic', 'rich'}\n"
+        "heavy = {'xarray', 'zarr', 'matplotlib', 'rich'}\n"
         "loaded = heavy & set(sys.modules)\n"
         "sys.exit(', '.join(sorted(loaded)) or 0)\n"
     )

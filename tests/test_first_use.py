@@ -17,7 +17,6 @@ HEAVY = {
     "matplotlib",
     "zarr",
     "xarray",
-    "pydantic",
     "shtns",
     "pyfftw",
 }
@@ -49,7 +48,7 @@ def test_nothing_heavy_is_loaded(code):
 
 def test_a_geometry_needs_no_storage_and_no_plotting():
     loaded = loaded_by("import mfpde; mfpde.Circle(64)")
-    assert not loaded & {"matplotlib", "zarr", "xarray", "pydantic", "shtns"}
+    assert not loaded & {"matplotlib", "zarr", "xarray", "shtns"}
 
 
 def test_all_public_names_are_found():

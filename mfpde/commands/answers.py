@@ -17,7 +17,7 @@ from mfpde.settings.base import SettingsError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mfpde.settings.sections import OutputSection
+    from mfpde.settings.base import Table
 
 MOST_NUMBERS = 1_000_000
 """Numbers that first:last:count may span."""
@@ -102,7 +102,7 @@ def check_file_place(name: str, path: str | Path | None) -> None:
         )
 
 
-def check_inside_folder(output: OutputSection, chosen: Collection[str] = ()) -> None:
+def check_inside_folder(output: Table, chosen: Collection[str] = ()) -> None:
     """Refuse outputs of a settings file outside of the folder in which the command runs.
 
     Those that the command itself names, ``chosen`` as in output.store, may be anywhere.

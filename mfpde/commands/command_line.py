@@ -19,7 +19,7 @@ from mfpde.commands.stored_arguments import add_quiet, add_stored
 from mfpde.commands.sweep_arguments import add_import, add_sweep
 from mfpde.version import __version__
 
-# Imported when called: all of them together with their libraries (xarray, zarr, pydantic)
+# Imported when called: all of them together with their libraries (xarray, zarr)
 # would make `mfpde --help` take half as long again.
 _PLACES = {
     "run": "run",

@@ -69,13 +69,12 @@ def _resumed(arguments: argparse.Namespace) -> int:
             continued = _from_last_state(settings, arguments, signalled)
     # The whole of it, with what was saved before.
     whole = load(arguments.store)
-    output = settings.output.model_copy(update={"store": arguments.store})
+    settings = settings.with_output(store=arguments.store)
     try:
-        check_inside_folder(output, ["output.store"])
+        check_inside_folder(settings.output, ["output.store"])
     except SettingsError as error:
         complain(f"mfpde resume: {error.args[0].partition(':')[0]}: it is not drawn")
-        output = output.model_copy(update={"figure": None})
-    settings = settings.model_copy(update={"output": output})
+        settings = settings.with_output(figure=None)
     conclude(whole, settings, quiet=arguments.quiet)
     if continued.stop.kind == "interrupted":
         complain(f"interrupted; continue with: mfpde resume {arguments.store}")

@@ -8,13 +8,8 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
-
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from mfpde.commands import DONE
 from mfpde.commands.answers import (
@@ -26,17 +21,13 @@ from mfpde.commands.answers import (
 )
 from mfpde.commands.interruption import stopped_by_signals
 from mfpde.commands.report import conclude
-from mfpde.settings.grid_and_start import GEOMETRY_KINDS, START_KINDS
-from mfpde.settings.settings import Settings, read_settings
+from mfpde.settings.base import NEEDED, Key, Section
+from mfpde.settings.settings import SECTIONS, Settings, read_settings
 from mfpde.solver.solve import solve
 from mfpde.solver.symmetric_start import BEGINNING
 from mfpde.storage import RunWriter
 from mfpde.storage.claim import alone
 
-_KINDS: dict[str, Mapping[str, Any]] = {
-    "geometry": GEOMETRY_KINDS,
-    "start": START_KINDS,
-}
 _REPEATED = ("layers",)
 
 
@@ -49,59 +40,38 @@ def settings(_arguments: argparse.Namespace) -> int:
 def settings_text() -> str:
     """Return all sections with their keys, defaults, and what each is about."""
     parts = []
-    for name, field in Settings.model_fields.items():
-        for kind, section in _KINDS.get(name, {"": _table(field)}).items():
-            optional = (
-                "" if field.is_required() else "    (the section may be left out)"
-            )
-            header = f"[[{name}]]" if name in _REPEATED else f"[{name}]"
-            lines = [f"{header}{optional}", f"  # {_meaning(section)}"]
+    for name, key in SECTIONS.items():
+        optional = "" if key.default is NEEDED else "    (the section may be left out)"
+        header = f"[[{name}]]" if name in _REPEATED else f"[{name}]"
+        for kind, section in key.sections.items():
+            lines = [f"{header}{optional}", f"  # {section.meaning}"]
             if kind:
                 lines.append(f'  kind = "{kind}"')
-            lines += _keys(section)
-            parts.append("\n".join(lines))
+            parts.append("\n".join([*lines, *_keys(section)]))
     return "\n\n".join(parts)
 
 
-def _keys(section: type[BaseModel], indent: str = "  ") -> list[str]:
+def _keys(section: Section, indent: str = "  ") -> list[str]:
     lines = []
-    for name, field in section.model_fields.items():
-        if name == "kind":
-            continue
-        inner = _table(field)
-        lines.append(f"{indent}{name}{_default(field)}")
-        if inner is not None:
+    for name, key in section.keys.items():
+        lines.append(f"{indent}{name}{_default(key)}")
+        for inner in key.sections.values():
             lines += _keys(inner, indent + "  ")
     return lines
 
 
-def _table(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the class of a setting that is a table, optional or not; None for a value."""
-    for option in getattr(field.annotation, "__args__", (field.annotation,)):
-        # A table that may be there several times is in a list.
-        for kind in getattr(option, "__args__", (option,)):
-            if isinstance(kind, type) and issubclass(kind, BaseModel):
-                return kind
-    return None
-
-
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "    (needed)"
-    value = field.default
-    if value is None:
-        return "    (none)"
-    shown = str(value).lower() if isinstance(value, bool) else value
-    return f' = "{shown}"' if isinstance(value, str) else f" = {shown}"
-
-
-def _meaning(section: type[BaseModel]) -> str:
-    """Return the first line of the class's docstring, without names and marks."""
-    first = (section.__doc__ or "").strip().splitlines()[0]
-    words = first.partition("]")[2].lstrip("]: ")
-    for role in (":class:", ":func:", ":meth:"):
-        words = words.replace(role, "")
-    return words.replace("`", "")
+def _default(key: Key) -> str:
+    match key.default:
+        case value if value is NEEDED:
+            return "    (needed)"
+        case None | ():
+            return "    (none)"
+        case bool() as value:
+            return f" = {str(value).lower()}"
+        case str() as value:
+            return f' = "{value}"'
+        case value:
+            return f" = {value}"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -164,5 +134,4 @@ def _beside_store(settings: Settings, arguments: argparse.Namespace) -> Settings
     if arguments.store is None or output.figure is None or is_chosen:
         return settings
     figure = str(Path(arguments.store).with_suffix(".pdf"))
-    moved = output.model_copy(update={"figure": figure})
-    return settings.model_copy(update={"output": moved})
+    return settings.with_output(figure=figure)

@@ -82,7 +82,7 @@ def _start(settings: Settings, parameter: str, value: float) -> BranchStart:
     check_parameter(given, parameter)
     equation = equation_at(given, parameter, value)
     if equation.diffusion > 0:
-        return settings.start.build(geometry)
+        return settings.start.build(geometry)  # type: ignore[no-any-return]
     if equation.has_softmax:
         raise ValueError(
             "attention.normalized = true: the branch would start from the minimiser or the "

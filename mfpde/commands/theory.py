@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from mfpde import theory as facts
 from mfpde.arrays import FloatArray, choice, nearest, real_number, whole_number
 from mfpde.commands import DONE
 from mfpde.commands.answers import say, table
 from mfpde.equation import MeanFieldEquation
-from mfpde.settings.base import (
-    Real,
-    Section,
-    SettingsError,
-    Whole,
-    Word,
-    default,
-    section_lines,
-)
+from mfpde.settings.base import SettingsError, default, flag, section
 from mfpde.settings.overrides import setting_value
 from mfpde.terms import Attention, Perceptron
 
@@ -31,27 +23,28 @@ MOST_DEGREES = 10_000
 SAMPLED_POINTS = 2000
 
 
-class TheorySettings(Section):
+@dataclass(frozen=True)
+class TheorySettings:
     """What ``mfpde theory`` takes as key=value."""
 
-    beta: Real
-    dimension: Whole = 2
+    beta: float
+    dimension: int = 2
     normalized: bool = default(Attention, "normalized")
-    kernel: Word = default(Attention, "kernel")
-    diffusion: Real = default(MeanFieldEquation, "diffusion")
-    degrees: Whole = 8
+    kernel: str = default(Attention, "kernel")
+    diffusion: float = default(MeanFieldEquation, "diffusion")
+    degrees: int = 8
     directions: Any = None
     weights: Any = None
     biases: Any = None
     output_bias: Any = None
-    activation: Word = default(Perceptron, "activation")
-    mass: Real = default(facts.merge_time, "mass")
-    start_angle: Real = 1.0
-    end_angle: Real = 0.1
-    atoms: Whole = 8
-    least_mass: Real = 0.1
+    activation: str = default(Perceptron, "activation")
+    mass: float = default(facts.merge_time, "mass")
+    start_angle: float = 1.0
+    end_angle: float = 0.1
+    atoms: int = 8
+    least_mass: float = 0.1
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Build everything that the report needs, which checks it."""
         choice("kernel", self.kernel, ("shifted", "unshifted"))
         whole_number("dimension", self.dimension, at_least=2)
@@ -104,6 +97,9 @@ class TheorySettings(Section):
         return {"normalized": self.normalized, "kernel": self.kernel}
 
 
+_KEYS = section(TheorySettings, normalized=flag)
+
+
 def theory(arguments: argparse.Namespace) -> int:
     """Print what is known in closed form at the given parameters."""
     settings = read_theory_settings(arguments.settings)
@@ -131,15 +127,15 @@ def read_theory_settings(texts: Iterable[str]) -> TheorySettings:
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            known = nearest(key, TheorySettings.model_fields)
+            known = nearest(key, _KEYS.keys)
             raise SettingsError(
                 f"setting {text!r}{known} must have the form key=value, as in beta=5"
             )
         given[key.strip()] = setting_value(value.strip())
     try:
-        return TheorySettings.model_validate(given)
-    except ValidationError as error:
-        raise SettingsError("\n".join(section_lines(error, TheorySettings))) from error
+        return _KEYS.read(given).build()  # type: ignore[no-any-return]
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
 
 
 def _head(settings: TheorySettings) -> str:

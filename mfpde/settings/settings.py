@@ -1,60 +1,21 @@
 """Settings of a run, read from TOML and judged as a whole before any work.
 
-    [geometry]    kind = "circle", cells
-                  kind = "sphere", nlat, nlon
-                  kind = "zonal", dimension, cells
-    [attention]   beta, normalized, kernel, and of a head with matrices bilinear, value:
-                  rows, or a file "weights.npz:name"; several heads by several
-                  [[attention]]                                             (optional)
-    [interaction] kind = "polynomial", coefficients
-                  kind = "onsager", width
-                  kind = "power", exponent, width
-                  kind = "sigmoid", slope_of_logits, offset
-                  kind = "bounded_confidence", radius, width
-                  kind = "exponential", beta                                (optional)
-    [perceptron]  directions, weights, activation, biases, output_bias; or
-                  along_axis, weights, activation, biases (zonal); or
-                  random = {units, seed, scale}, activation                 (optional)
-    [equation]    direction, diffusion
-    [[layers]]    duration, count, attention, perceptron, equation: one table for each layer;
-                  what it leaves out is that of the file                    (optional)
-    [start]       kind = "uniform"
-                  kind = "perturbed_uniform", amplitude, seed
-                  kind = "bumps", angles (circle, zonal) or centres (sphere),
-                                  widths, masses, background
-                  kind = "von_mises_fisher", centres, concentrations, weights
-                  kind = "samples", points, bandwidth
-                  kind = "array", values
-                  kind = "run", path, time
-    [solve]       t_end, save_every or save_at, transport, atoms, rtol, max_step,
-                  refine, refine_tolerance, max_cells,
-                  steady_state, max_steps, wall_time_limit
-    [concentration]  track, smallest_mass, mass_tolerance, longest_gap, forming
-                                                                            (optional)
-    [particles]   count, method                                             (optional)
-    [output]      store, figure                                             (optional)
-
-Paths are relative to the directory in which the run is started.
+``mfpde settings`` lists all sections with their keys.  Paths are relative to the directory in
+which the run is started.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    SerializeAsAny,
-    ValidationError,
-    model_validator,
-)
-
+from mfpde.arrays import nearest
 from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
@@ -62,58 +23,67 @@ from mfpde.geometry.memory import check_memory_of_run, check_memory_of_start
 from mfpde.measures.measure import Density, Measure
 from mfpde.runs.layers import Dynamics, for_each_layer
 from mfpde.runs.times import aligned_with_layers, end_time
-from mfpde.settings.base import SettingsError, noted, of_kind, raise_all, settings_lines
-from mfpde.settings.grid_and_start import (
-    GEOMETRY_KINDS,
-    START_KINDS,
-    GeometrySection,
-    StartSection,
+from mfpde.settings import sections
+from mfpde.settings.base import (
+    NEEDED,
+    Key,
+    SettingsError,
+    Table,
+    marked,
+    noted,
+    plain,
+    raise_all,
 )
-from mfpde.settings.kernel_sections import KERNEL_KINDS, KernelSection
-from mfpde.settings.layer_sections import LayerSection, built_layers, completed
+from mfpde.settings.layers import LAYER, built_layers, completed, read_layers
+from mfpde.settings.neurons import PERCEPTRON
 from mfpde.settings.overrides import changed_by_text
-from mfpde.settings.sections import (
-    AttentionSection,
-    ConcentrationSection,
-    EquationSection,
-    OutputSection,
-    ParticlesSection,
-    PerceptronSection,
-    SolveSection,
-    heads_of,
-)
 from mfpde.solver.label_conditions import largest_degree
+from mfpde.terms import Interaction
 from mfpde.transport import scheme_for
 
-__all__ = ["Settings", "SettingsError", "read_settings", "settings_from_dict"]
+__all__ = [
+    "SECTIONS",
+    "Settings",
+    "SettingsError",
+    "read_settings",
+    "settings_from_dict",
+]
+
+SECTIONS: dict[str, Key] = {
+    "geometry": sections.GEOMETRY,
+    "attention": sections.HEADS,
+    "interaction": sections.KERNEL,
+    "perceptron": PERCEPTRON.key(None),
+    "equation": sections.EQUATION.key(),
+    "start": sections.START,
+    "solve": sections.SOLVE.key(),
+    "layers": Key(None, read_layers, {"": LAYER}),
+    "concentration": sections.CONCENTRATION.key(None),
+    "particles": sections.PARTICLES.key(None),
+    "output": sections.OUTPUT.key(sections.OUTPUT.read({})),
+}
+"""All sections of a settings file, in the order in which they are told."""
 
 
-class Settings(BaseModel):
+@dataclass(frozen=True)
+class Settings:
     """All settings of a run, checked: the objects that they build fit together.
 
     Settings are made by :func:`read_settings` or :func:`settings_from_dict`, which explain
     errors.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    geometry: Annotated[
-        SerializeAsAny[GeometrySection], BeforeValidator(of_kind(GEOMETRY_KINDS))
-    ]
-    attention: Annotated[tuple[AttentionSection, ...], BeforeValidator(heads_of)] = ()
-    interaction: Annotated[
-        SerializeAsAny[KernelSection] | None, BeforeValidator(of_kind(KERNEL_KINDS))
-    ] = None
-    perceptron: PerceptronSection | None = None
-    equation: EquationSection
-    start: Annotated[
-        SerializeAsAny[StartSection], BeforeValidator(of_kind(START_KINDS))
-    ]
-    solve: SolveSection
-    layers: list[LayerSection] | None = None
-    concentration: ConcentrationSection | None = None
-    particles: ParticlesSection | None = None
-    output: OutputSection = OutputSection()
+    geometry: Table
+    attention: tuple[Table, ...]
+    interaction: Table | None
+    perceptron: Table | None
+    equation: Table
+    start: Table
+    solve: Table
+    layers: list[Table] | None
+    concentration: Table | None
+    particles: Table | None
+    output: Table
 
     def build_geometry(self) -> Geometry:
         """Return the grid."""
@@ -140,23 +110,23 @@ class Settings(BaseModel):
 
     def build_start(self) -> Density | Measure:
         """Return the density at time 0, and atoms if a stored run has any."""
-        return self.start.build(self._geometry)
+        return self._start
 
     def solve_arguments(self) -> dict[str, Any]:
         """Return the keyword arguments for :func:`mfpde.solve`."""
-        followed, times = self.concentration, self.solve.save_times()
+        followed, times = self.concentration, sections.times_of_saves(self.solve)
         if self.solve.save_every is None and self.solve.save_at is None:
             times = aligned_with_layers(self._dynamics, times)
         return {
             "t_end": self.solve.t_end,
             "save_at": times,
-            "stop": self.solve.stopping_conditions(),
+            "stop": sections.stopping_conditions(self.solve),
             "transport": self.solve.transport,
             "atoms": self.solve.atoms,
             "rtol": self.solve.rtol,
             "max_step": self.solve.max_step,
             "track": followed.build() if followed and followed.track else None,
-            **self.solve.refinement(self._geometry, self._dynamics.sharpest),
+            **self._refinement(),
         }
 
     def check_memory(self) -> None:
@@ -168,8 +138,9 @@ class Settings(BaseModel):
 
     def to_json(self) -> str:
         """Return the settings as JSON, for :func:`settings_from_dict`."""
-        data = self.model_dump(mode="json", exclude_none=True, warnings=False)
-        # One head is a table, as in stores of before there could be several.
+        given = {name: getattr(self, name) for name in SECTIONS}
+        data = {name: plain(one) for name, one in given.items() if one is not None}
+        # One head is a table.
         match data.pop("attention"):
             case [head]:
                 data["attention"] = head
@@ -177,9 +148,22 @@ class Settings(BaseModel):
                 data["attention"] = heads
         return json.dumps(data)
 
+    def with_output(self, **paths: str | None) -> Settings:
+        """Return the settings with other paths in [output], and what they have built."""
+        other = copy.copy(self)
+        object.__setattr__(other, "output", self.output.changed(**paths))
+        return other
+
     @cached_property
     def _geometry(self) -> Geometry:
-        return self.geometry.build()
+        return self.geometry.build()  # type: ignore[no-any-return]
+
+    @cached_property
+    def _start(self) -> Density | Measure:
+        return self.start.build(self._geometry)  # type: ignore[no-any-return]
+
+    def _refinement(self) -> dict[str, Any]:
+        return sections.refinement(self.solve, self._geometry, self._dynamics.sharpest)
 
     @cached_property
     def _dynamics(self) -> Dynamics:
@@ -195,24 +179,19 @@ class Settings(BaseModel):
 
     def _built(
         self,
-        attention: tuple[AttentionSection, ...],
-        perceptron: PerceptronSection | None,
-        equation: EquationSection,
+        attention: tuple[Table, ...],
+        perceptron: Table | None,
+        equation: Table,
     ) -> MeanFieldEquation:
         terms: list[Any] = [head.build() for head in attention]
         if self.interaction is not None:
-            terms.append(self.interaction.build())
+            terms.append(Interaction(self.interaction.build()))
         if perceptron is not None:
             terms.append(perceptron.build(self._geometry))
-        return equation.build(*terms)
+        return equation.build(*terms)  # type: ignore[no-any-return]
 
-    @model_validator(mode="before")
-    @classmethod
-    def _completed(cls, data: Any) -> Any:
-        return completed(data)
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
+    def check(self) -> None:
+        """Raise ``ValueError`` with one line for each thing that does not fit together."""
         if self.layers == []:
             raise ValueError("layers = [] needs one table [[layers]] at least")
         of_layers = [(one.attention, one.perceptron) for one in self.layers or ()]
@@ -220,54 +199,52 @@ class Settings(BaseModel):
         given = self.attention or self.interaction or self.perceptron
         if not (given or is_complete):
             raise ValueError("an equation needs [attention], [perceptron] or both")
-        lines: list[str] = []
-        with noted(lines, "[perceptron]"):
-            self._check_neurons()
-        if not lines:
-            with noted(lines, "[geometry]"):
-                for_each_layer(self._dynamics, lambda e: e.on(self._geometry))
-        with noted(lines, "[start]"):
-            self._check_store()
-            check_memory_of_start(self._geometry)
-            self.build_start()
-        with noted(lines, "[solve]"):
-            scheme_for(self.solve.transport, self._geometry)
-        with noted(lines, "[solve]"):
-            self.solve.refinement(self._geometry, self._dynamics.sharpest)
-        with noted(lines, "[solve]"):
-            for_each_layer(
-                self._dynamics,
-                lambda e: check_atoms(self.solve.atoms, e, self._geometry),
-            )
-        with noted(lines, "[solve]"):
-            end_time(self._dynamics, self.solve.t_end)
-        if self.particles is not None and not lines:
-            with noted(lines, "[particles]"):
-                particles = self.particles
-                for_each_layer(
-                    self._dynamics, lambda e: particles.check_fits(e, self._geometry)
-                )
-        raise_all(lines)
-        return self
+        grid, solve = self._geometry, self.solve
 
-    def _check_store(self) -> None:
-        read, written = self.start.store, self.output.store
+        def each(check: Callable[[MeanFieldEquation], Any]) -> None:
+            for_each_layer(self._dynamics, check)
+
+        checks: list[tuple[str, Callable[[], Any]]] = [
+            ("[perceptron]", self._check_neurons),
+            ("[geometry]", lambda: each(lambda equation: equation.on(grid))),
+            ("[start]", self._check_start),
+            ("[solve]", lambda: scheme_for(solve.transport, grid)),
+            ("[solve]", self._refinement),
+            ("[solve]", lambda: each(lambda e: check_atoms(solve.atoms, e, grid))),
+            ("[solve]", lambda: end_time(self._dynamics, solve.t_end)),
+            ("[particles]", lambda: each(self._check_particles)),
+        ]
+        lines: list[str] = []
+        for section, check in checks:
+            # These are about what others have found to be right.
+            if not (lines and section in ("[geometry]", "[particles]")):
+                with noted(lines, section):
+                    check()
+        raise_all(lines)
+
+    def _check_start(self) -> None:
+        written = self.output.store
+        read = self.start.path if self.start.kind == "run" else None
         if read and written and Path(read).resolve() == Path(written).resolve():
             raise ValueError(
                 f"path = {read!r} is the store that this run writes: name another one in "
                 "[output]"
             )
+        check_memory_of_start(self._geometry)
+        self.build_start()
 
     def _check_neurons(self) -> None:
-        geometry = self._geometry
-
         def check(equation: MeanFieldEquation) -> None:
             for term in equation.externals:
-                term.check_dimension(geometry.dimension)
-                if geometry.axis is not None:
-                    term.check_axis(geometry.axis)
+                term.check_dimension(self._geometry.dimension)
+                if self._geometry.axis is not None:
+                    term.check_axis(self._geometry.axis)
 
         for_each_layer(self._dynamics, check)
+
+    def _check_particles(self, equation: MeanFieldEquation) -> None:
+        if self.particles is not None:
+            sections.check_particles_fit(self.particles, equation, self._geometry)
 
 
 def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
@@ -328,6 +305,32 @@ def settings_from_dict(data: Mapping[str, Any]) -> Settings:
         As :func:`read_settings` does.
     """
     try:
-        return Settings.model_validate(dict(data))
-    except ValidationError as error:
-        raise SettingsError("\n".join(settings_lines(error, Settings))) from error
+        settings = Settings(**_read_sections(completed(data)))
+        settings.check()
+    except SettingsError:
+        raise
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    return settings
+
+
+def _read_sections(data: Mapping[str, Any]) -> dict[str, Any]:
+    tables: dict[str, Any] = {}
+    lines: list[str] = []
+    for name, key in SECTIONS.items():
+        if name not in data and key.default is NEEDED:
+            lines.append(f"the section [{name}] is missing")
+            continue
+        try:
+            tables[name] = key.read(data[name]) if name in data else key.default
+        except ValueError as error:
+            # Layers say themselves which one it is.
+            lines += marked(error, "" if name == "layers" else f"[{name}]")
+    for name in data:
+        if name not in SECTIONS:
+            listed = ", ".join(f"[{known}]" for known in SECTIONS)
+            lines.append(
+                f"there is no section [{name}]{nearest(name, SECTIONS)}; there are: {listed}"
+            )
+    raise_all(lines)
+    return tables

@@ -16,7 +16,7 @@ SAME = 1e-9
 
 
 def stored_state(
-    path: str, time: float | None, geometry: Geometry
+    geometry: Geometry, path: str, time: float | None = None
 ) -> Density | Measure:
     """The state of the run stored at ``path``, at ``time``, on ``geometry``.
 

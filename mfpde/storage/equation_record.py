@@ -22,7 +22,6 @@ from mfpde.geometry import Geometry
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.layers import Layers, breakpoints_of, layer_before
 from mfpde.runs.run import Refinement
-from mfpde.settings.kernel_sections import KERNELS
 from mfpde.storage.attributes import (
     EQUATION,
     GEOMETRY,
@@ -43,6 +42,7 @@ from mfpde.terms import (
 )
 from mfpde.terms.activation import Activation
 from mfpde.terms.activations import ACTIVATIONS
+from mfpde.terms.named_kernels import KERNELS
 
 Record = dict[str, Any]
 

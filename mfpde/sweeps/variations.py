@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from pydantic import Field, SkipValidation, ValidationError
 
 from mfpde.arrays import choice, real_number, whole_number
-from mfpde.settings.base import (
-    Real,
-    Section,
-    SettingsError,
-    Whole,
-    section_lines,
-)
+from mfpde.settings.base import SettingsError, Table, marked, path, section, text
 
 Change = dict[str, Any]
 """Values by the dotted names of settings."""
@@ -25,15 +19,16 @@ CASE = "case"
 MOST_RUNS = 1_000_000
 
 
-class RangeSection(Section):
+@dataclass(frozen=True)
+class Range:
     """Numbers from one to another: ``{ from, to, count, spacing }``."""
 
-    first: Real = Field(alias="from")
-    to: Real
-    count: Whole
-    spacing: SkipValidation[Literal["linear", "log"]] = "linear"
+    first: float
+    to: float
+    count: int
+    spacing: str = "linear"
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Raise ``ValueError`` for numbers that span no range."""
         choice("spacing", self.spacing, ("linear", "log"))
         whole_number("count", self.count, at_least=1, at_most=MOST_RUNS)
@@ -51,19 +46,15 @@ class RangeSection(Section):
         return found
 
 
-class SweepSection(Section):
+@dataclass(frozen=True)
+class SweepSection:
     """[sweep]: the folder, the base, and how settings vary."""
 
     folder: str
     base: str | None = None
-    product: SkipValidation[Any] = None
-    zip: SkipValidation[Any] = None
-    cases: SkipValidation[Any] = None
-
-    def check(self) -> None:
-        """Raise ``ValueError`` for a folder that is no path."""
-        if "\0" in self.folder or not self.folder.strip():
-            raise ValueError(f"folder = {self.folder!r} must be a path")
+    product: Any = None
+    zip: Any = None
+    cases: Any = None
 
     @property
     def in_cases(self) -> set[str]:
@@ -102,6 +93,10 @@ class SweepSection(Section):
         return combined
 
 
+_RANGE = section(Range, names={"from": "first"}, check=Table.build)
+_SWEEP = section(SweepSection, folder=lambda given: path(text(given)), base=path)
+
+
 def sweep_section(data: Any) -> SweepSection:
     """Return the table [sweep], checked.
 
@@ -111,10 +106,9 @@ def sweep_section(data: Any) -> SweepSection:
         With one line for each error.
     """
     try:
-        return SweepSection.model_validate(data)
-    except ValidationError as error:
-        lines = section_lines(error, SweepSection)
-        raise SettingsError("\n".join(f"[sweep] {line}" for line in lines)) from error
+        return _SWEEP.read(data).build()  # type: ignore[no-any-return]
+    except ValueError as error:
+        raise SettingsError("\n".join(marked(error, "[sweep]"))) from error
 
 
 def _product(given: Any) -> list[list[Change]]:
@@ -172,11 +166,10 @@ def _spans(where: str, table: Any) -> dict[str, Sequence[Any]]:
     for name, value in _ranges_or_lists(table):
         if isinstance(value, Mapping):
             try:
-                found[name] = RangeSection.model_validate(dict(value)).values()
-            except ValidationError as error:
-                lines = section_lines(error, RangeSection)
-                text = "; ".join(lines)
-                raise SettingsError(f"{where} {name}: {text}") from error
+                found[name] = _RANGE.read(value).build().values()
+            except ValueError as error:
+                lines = "; ".join(str(error).splitlines())
+                raise SettingsError(f"{where} {name}: {lines}") from error
         elif isinstance(value, list) and value:
             found[name] = value
         else:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.polynomial import polynomial
 
 from mfpde.arrays import FloatArray, real_array, real_number
+from mfpde.terms.exponential_kernel import Exponential
 from mfpde.terms.kernels import NEGLIGIBLE, Kernel
 
 LARGEST_DEGREE = 64
@@ -254,3 +255,13 @@ class Sigmoid(Kernel):
         """W'' at u = ``cosines``."""
         slope = self.slope(cosines)
         return np.asarray(self.slope_of_logits * slope * (1 - slope))
+
+
+KERNELS: dict[str, type[Kernel]] = {
+    "polynomial": Polynomial,
+    "onsager": Onsager,
+    "power": Power,
+    "sigmoid": Sigmoid,
+    "exponential": Exponential,
+}
+"""The kernels by the names that settings and stores have for them."""

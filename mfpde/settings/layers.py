@@ -11,70 +11,68 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BeforeValidator
-
-from mfpde.arrays import real_number, whole_number
+from mfpde.arrays import real_number, shown, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.runs.layers import MOST_LAYERS, Layers
-from mfpde.settings.base import Real, Section, Whole
-from mfpde.settings.sections import (
-    AttentionSection,
-    EquationSection,
-    PerceptronSection,
-    heads_of,
-)
+from mfpde.settings.base import Table, marked, raise_all, section
+from mfpde.settings.neurons import PERCEPTRON
+from mfpde.settings.sections import EQUATION, HEADS
 
-"""Beyond it even the list of the layers would not fit in memory."""
+Builder = Callable[[tuple[Table, ...], Table | None, Table], MeanFieldEquation]
 
 
-class LayerSection(Section):
-    """[[layers]]: how long a layer acts, and the sections in which it differs from the file.
+def layer(
+    duration: float,
+    count: int = 1,
+    attention: tuple[Table, ...] = (),
+    perceptron: Table | None = None,
+    equation: Table | None = None,
+) -> None:
+    """How long a layer acts, and the sections in which it differs from the file.
 
     Of ``count`` layers the k-th, from 0, draws its random neurons from the seed plus k.
     """
-
-    duration: Real
-    count: Whole = 1
-    attention: Annotated[tuple[AttentionSection, ...], BeforeValidator(heads_of)] = ()
-    perceptron: PerceptronSection | None = None
-    equation: EquationSection | None = None
-
-    def check(self) -> None:
-        """Raise ``ValueError`` for a duration or a number of layers that is not allowed."""
-        real_number("duration", self.duration, above=0.0)
-        whole_number("count", self.count, at_least=1, at_most=MOST_LAYERS)
-
-    def perceptrons(
-        self, of_file: PerceptronSection | None
-    ) -> Iterator[PerceptronSection | None]:
-        """Yield the section of the perceptron for each of the ``count`` layers."""
-        section = self.perceptron or of_file
-        for k in range(self.count):
-            if section is None or section.random is None:
-                yield section
-            else:
-                drawn = {"seed": section.random.seed + k}
-                random = section.random.model_copy(update=drawn)
-                yield section.model_copy(update={"random": random})
+    real_number("duration", duration, above=0.0)
+    whole_number("count", count, at_least=1, at_most=MOST_LAYERS)
 
 
-Builder = Callable[
-    [tuple[AttentionSection, ...], PerceptronSection | None, EquationSection],
-    MeanFieldEquation,
-]
+LAYER = section(
+    layer,
+    check=Table.build,
+    attention=HEADS,
+    perceptron=PERCEPTRON,
+    equation=EQUATION,
+)
+
+
+def read_layers(given: Any) -> list[Table] | None:
+    """Return the tables of all layers."""
+    if given is None:
+        return None
+    if not isinstance(given, list):
+        raise ValueError(f"[layers] = {shown(given)} must be a table of settings")
+    tables: list[Table] = []
+    lines: list[str] = []
+    for number, one in enumerate(given):
+        try:
+            tables.append(LAYER.read(one))
+        except ValueError as error:
+            lines += marked(error, f"[layers.{number}]")
+    raise_all(lines)
+    return tables
 
 
 def built_layers(
-    sections: Sequence[LayerSection],
+    tables: Sequence[Table],
     *,
-    attention: tuple[AttentionSection, ...],
-    perceptron: PerceptronSection | None,
-    equation: EquationSection,
+    attention: tuple[Table, ...],
+    perceptron: Table | None,
+    equation: Table,
     build: Builder,
 ) -> Layers:
-    """Return the layers; what a section leaves out is the ``attention``, ... of the file.
+    """Return the layers; what a table leaves out is the ``attention``, ... of the file.
 
     ``build`` makes an equation of the three sections.
     """
@@ -83,10 +81,19 @@ def built_layers(
             build(one.attention or attention, neurons, one.equation or equation),
             one.duration,
         )
-        for one in sections
-        for neurons in one.perceptrons(perceptron)
+        for one in tables
+        for neurons in _perceptrons(one.perceptron or perceptron, one.count)
     ]
     return Layers(pairs)
+
+
+def _perceptrons(table: Table | None, count: int) -> Iterator[Table | None]:
+    for k in range(count):
+        if table is None or table.random is None:
+            yield table
+        else:
+            random = table.random
+            yield table.changed(random=random.changed(seed=random.seed + k))
 
 
 def completed(data: Any) -> Any:
