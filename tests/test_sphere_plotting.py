@@ -384,6 +384,10 @@ def test_marks_of_globes_snapshots_and_the_page_have_a_legend():
     forming = legend_of(plot_globe(states[0], equation=EQUATION))
     assert any(text.endswith(ring) for text in forming)
     for figure in (plot_snapshots(run), plot_run(run)):
+        page = drawn(figure).bbox
+        for legend in figure.findobj(Legend):
+            box = legend.get_window_extent()
+            assert page.x0 <= box.x0 < box.x1 <= page.x1
         texts = legend_of(figure)
         assert {"atom (area ∝ mass)", circle} <= texts
         assert any(text.endswith(ring) for text in texts)

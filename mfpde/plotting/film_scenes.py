@@ -192,7 +192,7 @@ class CurveScene(Scene):
             len(atoms) and not len(stem_atoms(state)) for atoms, state in seen
         )
         stems = stem_handles(own=has_stems, found=has_found)
-        add_legend_below(figure, [*stems, *curve_handles(neurons)], columns=4)
+        add_legend_below(figure, [*stems, *curve_handles(neurons)])
 
     def _draw_ground(self, equation: MeanFieldEquation | None) -> None:
         if equation is None:

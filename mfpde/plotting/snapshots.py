@@ -202,7 +202,7 @@ def draw_snapshots(figure: Figure | SubFigure, run: Run, indices: IntArray) -> N
     neurons = [n for equation in acting for n in neurons_of(equation, view.dimension)]
     has_stems = any(len(stem_atoms(state)) for state in states)
     handles = [*stem_handles(own=has_stems, found=False), *curve_handles(neurons)]
-    add_legend_below(figure, handles, columns=4)
+    add_legend_below(figure, handles)
 
 
 def _draw_states(

@@ -8,6 +8,7 @@ same bytes.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -96,18 +97,19 @@ def figure_or_new(
     return figure
 
 
-def add_legend_below(
-    figure: Figure | SubFigure, handles: Sequence[Artist], *, columns: int = 6
-) -> None:
-    """Explain marks below all axes of a figure, each once; nothing without any."""
+def add_legend_below(figure: Figure | SubFigure, handles: Sequence[Artist]) -> None:
+    """Explain marks below all axes of a figure, each once, in as many rows as it takes."""
     once: dict[str, Artist] = {}
     for handle in handles:
         once.setdefault(str(handle.get_label()), handle)
     if once:
+        letters = sum(len(re.sub(r"[$_]", "", label)) for label in once)
+        wide = LETTER_WIDTH * letters + HANDLE_WIDTH * len(once)
+        rows = int(np.ceil(wide * figure.dpi / figure.bbox.width))
         figure.legend(
             handles=list(once.values()),
             loc="outside lower center",
-            ncols=min(len(once), columns),
+            ncols=int(np.ceil(len(once) / rows)),
             handletextpad=0.4,
             columnspacing=1.2,
             handlelength=1.4,
@@ -174,6 +176,8 @@ MOST_ROWS = 512
 MEAN_DEPTH = 1e-2
 CURVE_DEPTH = 1e-6
 ROUNDING_OF_DECADES = 1e-9
+LETTER_WIDTH, HANDLE_WIDTH = 0.07, 0.4
+"""In a legend, about, in inches."""
 
 Limits = tuple[float, float]
 """Smallest and largest value of a scale."""
