@@ -44,6 +44,60 @@ def test_circle_and_zonal_grids_work_without_shtns_and_the_sphere_says_what_to_d
     assert "fftw" in sphere.lower()
 
 
+WITHOUT_POT = """
+import sys
+sys.modules["ot"] = None
+import mfpde
+for grid in (mfpde.Circle(64), mfpde.Zonal(5, 64)):
+    start = mfpde.perturbed_uniform(grid, 0.1)
+    print(mfpde.wasserstein(start, mfpde.uniform(grid)) > 0)
+on_sphere = mfpde.quantized(mfpde.uniform(mfpde.Sphere(32)), 50)
+try:
+    mfpde.wasserstein(on_sphere, mfpde.uniform(mfpde.Sphere(32)))
+except ImportError as error:
+    print(error)
+from mfpde.commands.command_line import main
+print(main(["run", "run.toml", "--quiet"]), main(["show", "run.zarr"]))
+print(main(["compare", "run.zarr"]))
+"""
+
+RUN_ON_THE_SPHERE = """
+geometry = { kind = "sphere", nlat = 32 }
+attention = { beta = 1.0 }
+equation = { direction = "descent" }
+start = { kind = "perturbed_uniform", amplitude = 0.1 }
+solve = { t_end = 0.1, save_every = 0.1 }
+particles = { count = 20 }
+output = { store = "run.zarr" }
+"""
+
+
+def test_without_pot_only_distances_on_the_sphere_are_missing_and_name_the_extra(
+    tmp_path,
+):
+    (tmp_path / "run.toml").write_text(RUN_ON_THE_SPHERE)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_POT],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    circle, zonal, sphere, *shown, last = done.stdout.splitlines()
+    assert circle == zonal == "True"
+    assert "pip install 'mfpde[wasserstein]'" in sphere
+    # The run and its particles are kept, a line stands for the distances.
+    assert "0 0" in shown
+    left_out = [line for line in shown if "mfpde[wasserstein]" in line]
+    assert len(left_out) == 1
+    assert left_out[0].startswith("W1 is left out: ")
+    # Without distances there is nothing to compare.
+    assert last == "2"
+    (refused,) = [line for line in done.stderr.splitlines() if "compare:" in line]
+    assert "pip install 'mfpde[wasserstein]'" in refused
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> dict[str, Path]:
     """Wheel and sdist of this checkout."""

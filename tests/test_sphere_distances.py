@@ -158,26 +158,6 @@ def test_a_bump_that_sharpens_tends_to_its_atom(order):
     assert report.value * np.sqrt(60.0) == pytest.approx(moment, rel=0.02)
 
 
-@ORDERS
-def test_entropic_transport_agrees_with_the_exact_one_within_its_bound(order):
-    a, b = cap(AXIS), random_atoms(100, 3, 8)
-    exact = wasserstein_report(a, b, order=order, support=200)
-    entropic = wasserstein_report(a, b, order=order, support=200, method="entropic")
-    assert entropic.method == "entropic"
-    own = entropic.error_bound - exact.error_bound
-    assert abs(entropic.value - exact.value) <= own + 1e-11 < 0.05
-
-
-@ORDERS
-def test_entropic_transport_of_nearby_atoms_is_debiased(order):
-    a = random_atoms(60, 3, 9)
-    assert wasserstein(a, a, order=order, method="entropic") < 0.02
-    point = Atoms([NORTH])
-    assert wasserstein(point, Atoms([AXIS]), method="entropic") == pytest.approx(
-        np.arcsin(0.6), abs=1e-6
-    )
-
-
 # --- zonal measures -------------------------------------------------------------
 
 
@@ -272,8 +252,6 @@ def test_mollified_distance_does_not_depend_on_the_grid_or_the_orientation():
 
 def test_errors_name_the_values_and_the_way_out():
     even, atom = uniform(Sphere(32)), Atoms([NORTH])
-    with pytest.raises(ValueError, match=r"method = 'exat' .did you mean 'exact'"):
-        wasserstein(even, atom, method="exat")
     with pytest.raises(ValueError, match="support = 1 must be a whole number"):
         wasserstein(even, atom, support=1)
     with pytest.raises(ValueError, match=r"a is no zonal measure.*quantized"):

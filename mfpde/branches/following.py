@@ -47,6 +47,7 @@ from mfpde.branches.smooth import SmoothProblem
 from mfpde.branches.walk import Walk
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
+from mfpde.measures.point_transport import network_simplex
 from mfpde.measures.wasserstein import wasserstein
 from mfpde.stationary import polish
 from mfpde.stationary.gibbs import check_density, needed_degree
@@ -211,6 +212,10 @@ def _smooth_start(problem: SmoothProblem, density: Density, value: float) -> Sta
     ValueError
         If Newton's method finds none, or one that is not beside it.
     """
+    # On a sphere W1 is that between a few hundred points.
+    is_sphere = density.dimension > 2 and density.geometry.axis is None
+    if is_sphere and not _is_only_state(problem, value):
+        network_simplex()
     start = StateAt(problem.coefficients(density, value), value)
     where = f"at {problem.parameter} = {value:g}"
     found = _damped(problem, start)
@@ -222,8 +227,6 @@ def _smooth_start(problem: SmoothProblem, density: Density, value: float) -> Sta
     if _is_only_state(problem, value):
         return found
     contraction = _contraction(problem, start)
-    # On a sphere W1 is that between a few hundred points.
-    is_sphere = density.dimension > 2 and density.geometry.axis is None
     support = SPHERE_SUPPORT if is_sphere else None
     distance = wasserstein(density, problem.density(found), order=1, support=support)
     # Where nothing is left but rounding, its corrections do not shrink.

@@ -110,7 +110,7 @@ def _called(arguments: argparse.Namespace) -> int:
         reason = str(error) or "there is not enough of it"
         _complain(arguments, f"memory: {reason}")
         return BAD_SETTINGS
-    except ValueError as error:
+    except (ValueError, ImportError) as error:
         if TRACEBACK in os.environ:
             raise
         _complain(arguments, _one_line(error))

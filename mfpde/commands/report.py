@@ -18,8 +18,9 @@ from mfpde.commands import DONE
 from mfpde.commands.answers import check_file_place, figure_saved, say, spread, table
 from mfpde.detection import concentration
 from mfpde.measures.circle_transport import polar_distance
-from mfpde.measures.distributions import PolarDistribution
+from mfpde.measures.distributions import PolarDistribution, on_circle
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.point_transport import network_simplex
 from mfpde.measures.wasserstein import is_zonal, wasserstein_report
 from mfpde.particles import solve_particles
 from mfpde.runs.citations import cite as entries_of
@@ -177,9 +178,14 @@ def distance_table(run: Run, particles: Run, *, orders: tuple[int, ...] = (1,)) 
     """Return Wasserstein distances of a run and particles at common saved times.
 
     On a zonal grid they are those of the polar angles.  On the sphere each stands beside
-    the bound of its error: cells are taken as points there, and large measures coarsened.
+    the bound of its error: cells are taken as points there, and large measures coarsened;
+    without the package that finds them there is a line in their place.
     """
     by_angles = is_zonal(run.final)
+    try:
+        _check_solver(run)
+    except ImportError as error:
+        return f"W1 is left out: {error}"
 
     def distance(one: AnyMeasure, other: AnyMeasure, order: int) -> tuple[float, float]:
         if by_angles:
@@ -206,6 +212,12 @@ def distance_table(run: Run, particles: Run, *, orders: tuple[int, ...] = (1,)) 
         for t, pairs in found.items()
     ]
     return title + table(["time", *names], rows)
+
+
+def _check_solver(run: Run) -> None:
+    """Raise ImportError if a distance from the run's states needs a package that is missing."""
+    if not (on_circle(run.final) or is_zonal(run.final)):
+        network_simplex()
 
 
 def _draw(run: Run, settings: Settings, tell: Callable[[str], None]) -> None:
@@ -295,6 +307,7 @@ def plot(arguments: argparse.Namespace) -> int:
 def compare(arguments: argparse.Namespace) -> int:
     """Compare a stored run with particles from the same start, by W1 and W2."""
     run = load(arguments.store)
+    _check_solver(run)
     wanted = arguments.particles
     if wanted is None and has_particles(arguments.store):
         particles = load(arguments.store, group=PARTICLES)

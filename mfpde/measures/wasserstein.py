@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import choice, no_measure, whole_number
+from mfpde.arrays import no_measure, whole_number
 from mfpde.measures.circle_transport import first_order, polar_distance, second_order
 from mfpde.measures.distributions import (
     CircularDistribution,
@@ -24,11 +24,10 @@ from mfpde.measures.distributions import (
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
 from mfpde.measures.mollified import mollified_distance, with_spread_atoms
 from mfpde.measures.point_transport import (
-    Cost,
     Pieces,
     coarsened,
-    entropic_cost,
-    exact_cost,
+    exact_distance,
+    network_simplex,
     pieces_of,
 )
 
@@ -39,7 +38,6 @@ __all__ = [
     "wasserstein_report",
 ]
 
-METHODS = ("auto", "exact", "entropic")
 MASS_TOLERANCE = 1e-8
 ROUNDING = {1: 1e-14, 2: 1e-7}
 LARGEST_EXACT_PAIRS = 4_000_000
@@ -59,7 +57,7 @@ class WassersteinReport:
     order
         1 or 2.
     method
-        ``"circle"``, ``"polar angle"``, ``"network simplex"`` or ``"entropic"``.
+        ``"circle"``, ``"polar angle"`` or ``"network simplex"``.
     support_sizes
         Numbers of points of the two measures in the transport problem that was solved, or
         of breakpoints of their distribution functions.
@@ -80,7 +78,6 @@ def wasserstein(
     b: AnyMeasure,
     *,
     order: int = 1,
-    method: str = "auto",
     support: int | None = None,
 ) -> float:
     """Wasserstein distance W1 or W2 between two measures on a sphere, in radians.
@@ -89,7 +86,7 @@ def wasserstein(
     on the circle and between zonal measures it is exact, elsewhere the report bounds its
     error.
     """
-    report = wasserstein_report(a, b, order=order, method=method, support=support)
+    report = wasserstein_report(a, b, order=order, support=support)
     return report.value
 
 
@@ -98,7 +95,6 @@ def wasserstein_report(
     b: AnyMeasure,
     *,
     order: int = 1,
-    method: str = "auto",
     support: int | None = None,
 ) -> WassersteinReport:
     """Wasserstein distance with the method that was used and a bound of its error.
@@ -116,9 +112,6 @@ def wasserstein_report(
         in any dimension.
     order
         1 or 2; W1 <= W2 <= sqrt(pi W1).
-    method
-        ``"exact"``: the network simplex where there is no formula; ``"entropic"``: the
-        debiased entropic cost (for supports beyond the default); ``"auto"``: exact.
     support
         Number of points to which each measure is coarsened where there is no formula; by
         default 2000 on S^2 if the product of the numbers of points is above 4 million,
@@ -132,13 +125,14 @@ def wasserstein_report(
     Raises
     ------
     ValueError
-        If the order or the method is unknown, the dimensions or kinds of place differ, the
+        If the order is unknown, the dimensions or kinds of place differ, the
         masses differ by more than 1e-8 relative or are zero, or there are too many atoms
         in dimension 4 or more.
+    ImportError
+        Where there is no formula, if the optional package POT is missing.
     """
     if order not in (1, 2):
         raise ValueError(f"order = {order!r} must be 1 or 2")
-    method = choice("method", method, METHODS)
     if support is not None:
         support = whole_number("support", support, at_least=2)
     _check_measures(a, b)
@@ -147,7 +141,8 @@ def wasserstein_report(
         return _on_circles(a, b, order)
     if is_zonal(a) or is_zonal(b):
         return _between_zonal(a, b, order)
-    return _between_points(a, b, _Choices(order, method, support))
+    network_simplex()
+    return _between_points(a, b, order, support)
 
 
 def _check_measures(a: AnyMeasure, b: AnyMeasure) -> None:
@@ -205,18 +200,10 @@ def _between_zonal(a: AnyMeasure, b: AnyMeasure, order: int) -> WassersteinRepor
     return WassersteinReport(value, order, "polar angle", sizes, ROUNDING[order])
 
 
-@dataclass(frozen=True)
-class _Choices:
-    order: int
-    method: str
-    support: int | None
-
-
 def _between_points(
-    a: AnyMeasure, b: AnyMeasure, choices: _Choices
+    a: AnyMeasure, b: AnyMeasure, order: int, support: int | None
 ) -> WassersteinReport:
-    order = choices.order
-    name = "entropic" if choices.method == "entropic" else "network simplex"
+    name = "network simplex"
     first, second, share = _pieces(a, b, order)
     sizes = (len(first.masses), len(second.masses))
     if min(sizes) == 0 or share < NOTHING_LEFT:
@@ -224,14 +211,12 @@ def _between_points(
         return WassersteinReport(0.0, order, name, sizes, bound)
     first, second = first.normalized(), second.normalized()
     moved = first.spread(order) + second.spread(order)
-    count = _support(choices.support, *sizes, a.dimension)
+    count = _support(support, *sizes, a.dimension)
     if count is not None and count < max(sizes):
         coarse = coarsened(first, second, order=order, count=count)
         first, second = coarse.first, coarse.second
         moved += coarse.first_displacement + coarse.second_displacement
-    solve = entropic_cost if choices.method == "entropic" else exact_cost
-    cost: Cost = solve(first, second, order)
-    value, error = cost.distance(order)
+    value, error = exact_distance(first, second, order)
     sizes = (len(first.masses), len(second.masses))
     return WassersteinReport(share * value, order, name, sizes, share * (error + moved))
 
