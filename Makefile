@@ -15,23 +15,29 @@
 # make linkcheck   whether the pages elsewhere that it links to are there
 # make dist    wheel and sdist
 #
-# `run` and `test` do the set-up themselves; a fresh machine needs Python 3.11, a C compiler
-# and make.
+# `run` and `test` do the set-up that they need themselves (`run`: the package alone); a fresh
+# machine needs Python 3.11, a C compiler and make.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+RUN_READY := $(VENV)/.run-ready
 
 .PHONY: setup run test test-all bench docs linkcheck dist fast check explore fftw chromium clean
 
 setup: $(READY)
 
-$(READY): pyproject.toml
+# What the package itself needs; modules are compiled when they are first imported.
+$(RUN_READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "mfpde needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
 	@$(MAKE) --no-print-directory fftw
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e .
+	@touch $@
+
+$(READY): $(RUN_READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@echo "Compiling for this machine, once (about a minute)."
 	-@$(BIN)/mfpde warm-up --quiet
@@ -62,7 +68,7 @@ fftw:
 	  exit 1; \
 	fi
 
-run: $(READY)
+run: $(RUN_READY)
 	$(BIN)/mfpde run examples/paper_circle_descent.toml --overwrite
 
 check: $(READY)
