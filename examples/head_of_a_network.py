@@ -1,5 +1,7 @@
-"""A head as a network stores it, on S^2: queries, keys and values in place of D and V
-===================================================================================
+"""A head of a network
+===================
+
+On S^2, queries, keys and values in place of D and V.
 
 A trained layer holds matrices Q, K (rank by d) and V (d by d); its logits are
 beta (Qx).(Ky) = beta x.Dy with D = Q^T K.  Here they have rank 2 and are drawn at random; with

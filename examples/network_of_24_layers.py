@@ -1,5 +1,7 @@
-"""A network of 24 layers on the circle: density against particles, and the energy at breakpoints
-==============================================================================================
+"""A network of 24 layers
+======================
+
+On the circle: density against particles, and the energy at breakpoints.
 
 Every layer has its own perceptron and its own beta.  Within a layer the energy of ascent never
 falls; at a breakpoint it jumps, since another layer has another energy: a save there tells both.

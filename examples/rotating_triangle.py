@@ -1,5 +1,7 @@
-"""Three atoms that turn for ever: a head whose values are turned against its queries
-==================================================================================
+"""A triangle that turns
+=====================
+
+Three atoms turn for ever under a head whose values are turned against its queries.
 
 With D = I and V = I + omega J (J the quarter turn) there is no energy, and a state need not
 come to rest.  A density with three equal bumps collapses to three atoms, which go on turning as

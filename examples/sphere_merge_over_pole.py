@@ -1,5 +1,7 @@
-"""Two clusters on the sphere merge across the north pole: density against the exact time
-======================================================================================
+"""A merge across the pole
+=======================
+
+Two clusters on the sphere merge: density against the exact time.
 
 Two atoms of total mass 1 at angle D approach with D' = -exp(beta (cos D - 1)) sin D, wherever
 they are: the pole, where the grid's rings shrink to a point, must not be felt.  The density

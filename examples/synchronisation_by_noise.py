@@ -1,5 +1,7 @@
-r"""Tokens that share random layers come together: synchronisation by noise
-=======================================================================
+r"""Synchronisation by noise
+========================
+
+Tokens that share random layers come together.
 
 Layers of length tau with independent random quadratic potentials of size tau^(-1/2) tend, as tau
 falls, to the Stratonovich equation dX = P_X dQ X with a noise Q that all tokens share.  Such a

@@ -1,5 +1,7 @@
-"""Two clusters on the circle attract each other and merge: density against the exact time
-=======================================================================================
+"""Two clusters merge
+==================
+
+On the circle: density against the exact time.
 
 Two atoms of total mass 1 at angle D approach with D' = -exp(beta (cos D - 1)) sin D, at a rate
 that is exponentially small in beta: the metastability of clusters.  The density run starts

@@ -1,5 +1,7 @@
-r"""Densities on the sphere in dimension 512 that depend on the angle to one axis only
-==================================================================================
+r"""Dimension 512
+=============
+
+Densities on the sphere that depend on the angle to one axis only.
 
 Attention at beta = 0 (F = x . int y dmu) with a linear potential V = c z, z = x.e, has an
 exact solution from the uniform start: in ascent every point follows the Moebius flow
