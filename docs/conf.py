@@ -61,6 +61,8 @@ html_theme_options = {
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
 }
+# The home page has tabs above it and nothing beside it.
+html_sidebars = {"index": []}
 html_static_path = ["_static"]
 
 
