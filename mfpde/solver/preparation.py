@@ -1,7 +1,6 @@
 """The preparation of a run: checked arguments, a time loop at its start, its course, its record.
 
-:func:`mfpde.solver.solve.solve` prepares one run and computes it;
-:mod:`mfpde.solver.together` lets several that are prepared advance together.
+:func:`mfpde.solver.solve.solve` prepares one run; :mod:`mfpde.solver.together` several at once.
 """
 
 from __future__ import annotations
@@ -192,13 +191,13 @@ def prepared(
     first_equation = stages[0].equation
     layers = dynamics if isinstance(dynamics, Layers) else None
     conditions = stopping_conditions(stop)
-    degree = largest_degree(dynamics, geometry)
+    waiting = waiting_layers(layers, geometry)
+    degree = first_equation.on(geometry).degree  # layers are alike in what they need
     check_memory_of_run(geometry, degree, 2 if conditions else len(times))
     recorded = chosen_diagnostics(diagnostics, observe, of_layers=layers is not None)
     check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
     tracker = _tracker_of(track, dynamics, resume_from)
     is_exact = atoms == "exact"
-    waiting = waiting_layers(layers, geometry)
     obstacle = obstacle_to_labels(
         dynamics, measure, exact_atoms=is_exact, refine=refine
     )
@@ -206,7 +205,8 @@ def prepared(
         transport,
         geometry,
         exact_atoms=is_exact,
-        labels=obstacle is None and degree <= LARGEST_DEGREE,
+        labels=obstacle is None
+        and largest_degree(dynamics, geometry) <= LARGEST_DEGREE,
     )
     if scheme.moves_labels and obstacle is not None:
         raise ValueError(
