@@ -173,9 +173,8 @@ def test_labels_move_as_particles_at_the_nodes(normalized):
     equation = MeanFieldEquation(attention, neurons, direction="ascent")
     start = smooth_start(sphere)
     nodes = Atoms(sphere.points.reshape(-1, 3), start.masses.ravel())
-    particles = solve_particles(
-        equation, nodes, t_end=2.0, save_at=[2.0], rtol=1e-9, method="direct"
-    )
+    exactly = {"rtol": 1e-9, "atol": 1e-10, "method": "direct"}
+    particles = solve_particles(equation, nodes, t_end=2.0, save_at=[2.0], **exactly)
     transport = scheme_for("labels", sphere).transport(equation.on(sphere))
     state = transport.evolved(State(start.masses, np.empty((0, 3)), np.empty(0)))
     for _ in range(80):
