@@ -463,7 +463,7 @@ PROTECTIONS = (
     Protection(
         "settings: the figure of a store stays in the folder",
         "commands/resume.py",
-        '        check_inside_folder(output, ["output.store"])\n',
+        '        check_inside_folder(settings.output, ["output.store"])\n',
         "        pass\n",
         _DAMAGED + "test_a_store_draws_nothing_outside_of_the_folder",
     ),
@@ -476,8 +476,8 @@ PROTECTIONS = (
     ),
     Protection(
         "settings: paths are paths",
-        "settings/sections.py",
-        'if path is not None and ("\\0" in path or not path.strip()):',
+        "settings/base.py",
+        'if value is not None and ("\\0" in text(value) or not value.strip()):',
         "if False:",
         _REFUSED + "[must be a path]",
     ),

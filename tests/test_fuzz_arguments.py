@@ -176,11 +176,11 @@ CALLS: dict[str, Call] = {
     "sampled": Call(mfpde.sampled, {"measure": START, "n": 5, "seed": 1}),
     "wasserstein": Call(
         mfpde.wasserstein,
-        {"a": START, "b": PAIR, "order": 1, "method": "auto", "support": 8},
+        {"a": START, "b": PAIR, "order": 1, "support": 8},
     ),
     "wasserstein_report": Call(
         mfpde.wasserstein_report,
-        {"a": START, "b": PAIR, "order": 2, "method": "auto", "support": 8},
+        {"a": START, "b": PAIR, "order": 2, "support": 8},
     ),
     "mollified_distance": Call(
         mfpde.mollified_distance,
