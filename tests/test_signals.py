@@ -210,6 +210,21 @@ def test_threads_do_not_write_to_one_store(tmp_path, *, overwrite) -> None:
         np.testing.assert_array_equal(one.density.values, other.density.values)
 
 
+def test_a_run_that_ended_meanwhile_is_not_replaced(tmp_path, monkeypatch) -> None:
+    """The place was free when one asked, and another run was written before one had it."""
+    path = tmp_path / "x.zarr"
+
+    def claimed_late(place):
+        monkeypatch.undo()
+        written(path, overwrite=False)
+        return claim(place)
+
+    monkeypatch.setattr("mfpde.storage.new_store.claim", claimed_late)
+    with pytest.raises(FileExistsError, match="exists: choose another path"):
+        written(path, overwrite=False)
+    assert len(load(path).times) == len(RUN.times)
+
+
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.EBADF, errno.EOPNOTSUPP])
 def test_a_file_system_without_locks_is_a_line(
     code, tmp_path, monkeypatch, capsys
