@@ -469,7 +469,7 @@ PROTECTIONS = (
     ),
     Protection(
         "settings: tables too deep in each other",
-        "settings/settings.py",
+        "settings/files.py",
         "    except RecursionError as error:",
         "    except ZeroDivisionError as error:",
         _REFUSED + "[too deep in each other]",

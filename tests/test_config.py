@@ -155,6 +155,40 @@ def test_a_missing_key_is_named(path):
     assert message(path) == "[solve] needs the setting 't_end'"
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("beta = 2.0", "beta = -1", "beta = -1 must be a finite number, at least 0"),
+        ("t_end = 1.0", "t_end = 1.0\nt_edn = 3", "has no setting 't_edn'"),
+        ("[solve]", "[solv]", "there is no section [solv]"),
+        ('store = "run.zarr"', "store = 3", "store = 3 must be a text"),
+        ("[[1.0, 0.0], [0.6, 0.8]]", "[[0.0, 0.0]]", "directions[0] = [0.0, 0.0]"),
+    ],
+)
+def test_an_error_says_the_line_of_the_file(path, old, new, expected):
+    path.write_text(TEXT.replace(old, new))
+    (error,) = [line for line in message(path).splitlines() if expected in line]
+    wrong = new.splitlines()[-1]
+    lines = path.read_text().splitlines()
+    (number,) = [k for k, line in enumerate(lines, start=1) if wrong in line]
+    assert error.endswith(f"({path}, line {number})")
+
+
+def test_the_line_of_a_value_is_found_in_every_way_to_write_it(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text(
+        'geometry = {kind = "circle", cells = 5}\nequation.direction = "up"\n'
+        '[start]\nkind = "uniform"\n[solve]\nt_end = 1\n'
+        "[[attention]]\nbeta = 1\n[[attention]]\n# beta\nbeta = -1\n"
+    )
+    found = [line.rpartition(", line ")[2] for line in message(path).splitlines()]
+    assert found == ["1)", "11)", "2)"]
+
+
+def test_a_value_that_an_override_gives_has_no_line(path):
+    assert "line" not in message(path, "attention.beta=-1")
+
+
 def test_a_missing_section_is_named(path):
     path.write_text(TEXT.replace('[start]\nkind = "perturbed_uniform"', "[equation.x]"))
     assert "the section [start] is missing" in message(path)
@@ -209,7 +243,7 @@ def test_several_errors_of_one_section_come_in_one_message(path):
             "has no setting 'amplitude'; kind = 'uniform' takes: nothing else",
         ),
         ("start.amplitude=1.5", "[start] amplitude = 1.5 must be below 1"),
-        ("start.seed=-1", "[start] seed = -1 must be greater than or equal to 0"),
+        ("start.seed=-1", "[start] seed = -1 must be a whole number of at least 0"),
         ("solve.t_end=0", "[solve] t_end = 0 must be a finite number, above 0"),
         ("solve.t_end=nan", "[solve] t_end = nan must be a finite number, above 0"),
         (
@@ -233,7 +267,7 @@ def test_several_errors_of_one_section_come_in_one_message(path):
         ),
         ("particles.count=0", "[particles] count = 0 must be a whole number"),
         ("particles.method=mean", "[particles] method = 'mean' must be one of 'auto'"),
-        ("output.store=3", "[output] store = 3 must be a valid string"),
+        ("output.store=3", "[output] store = 3 must be a text"),
         ("particles=3", "override 'particles=3' must have the form section.key=value"),
         ("solve.t_end", "override 'solve.t_end' must have the form section.key=value"),
         ("solve.t_end.x=3", "override 'solve.t_end.x=3': t_end is not a table"),
@@ -247,7 +281,7 @@ def test_a_section_that_is_no_table_is_refused(path):
     path.write_text(TEXT[: TEXT.index("[particles]")])
     data = "particles = 3\n" + path.read_text()
     path.write_text(data)
-    assert message(path) == "[particles] 3 must be a table of settings"
+    assert message(path) == "[particles] = 3 must be a table of settings"
 
 
 def test_a_grid_too_coarse_for_beta_is_refused_before_any_work(path):

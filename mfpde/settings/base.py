@@ -10,11 +10,13 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import UnionType
 from typing import Any
 
-from mfpde.arrays import choice, nearest, shown
+from mfpde.arrays import choice, nearest, shown, whole_number
 
 NEEDED = inspect.Parameter.empty
 """The default of a key that has none."""
@@ -37,26 +39,31 @@ def renamed(names: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def noted(lines: list[str], mark: str = "") -> Iterator[None]:
-    """Add the message of a ``ValueError`` in the block to ``lines`` and go on."""
-    try:
-        yield
-    except ValueError as error:
-        # What cannot be built is missed again where it is needed.
-        if not any(str(error) in line for line in lines):
-            lines += marked(error, mark)
+def all_errors() -> Iterator[Callable[..., AbstractContextManager[None]]]:
+    """Collect errors in the block, and raise one ``ValueError`` of all of them at its end.
+
+    The block gets a function: ``with noted("[solve]"): ...`` notes a ``ValueError`` line by
+    line, behind the words it is given, and goes on.
+    """
+    lines: list[str] = []
+
+    @contextmanager
+    def noted(mark: str = "") -> Iterator[None]:
+        try:
+            yield
+        except ValueError as error:
+            # What cannot be built is missed again where it is needed.
+            if not any(str(error) in line for line in lines):
+                lines.extend(marked(error, mark))
+
+    yield noted
+    if lines:
+        raise ValueError("\n".join(lines))
 
 
 def marked(error: ValueError, mark: str) -> list[str]:
     """Return the lines of an error, each behind what it is about."""
-    prefix = f"{mark} " if mark else ""
-    return [prefix + line for line in str(error).splitlines()]
-
-
-def raise_all(lines: list[str]) -> None:
-    """Raise one ``ValueError`` with all ``lines``, if there are any."""
-    if lines:
-        raise ValueError("\n".join(lines))
+    return [f"{mark} {line.lstrip()}".lstrip() for line in str(error).splitlines()]
 
 
 def default(function: Callable[..., Any], argument: str) -> Any:
@@ -64,16 +71,22 @@ def default(function: Callable[..., Any], argument: str) -> Any:
     return inspect.signature(function).parameters[argument].default
 
 
-def as_given(value: Any) -> Any:
-    """Return what a file gives, for the constructor that takes it to judge."""
-    return value
+def of_type(kind: type | UnionType, words: str) -> Callable[[Any], Any]:
+    """Return what reads values of one ``kind`` of Python, which ``words`` say."""
+
+    def read(value: Any) -> Any:
+        if isinstance(value, kind):
+            return value
+        raise ValueError(f"= {shown(value)} must be {words}")
+
+    return read
 
 
-def text(value: Any) -> str:
-    """Return ``value`` if it is a text."""
-    if isinstance(value, str):
-        return value
-    raise ValueError(f"= {shown(value)} must be a valid string")
+text = of_type(str, "a text")
+flag = of_type(bool, "true or false")
+table = of_type(Mapping, "a table of settings")
+as_given = of_type(object, "anything")
+"""What a file gives, for the constructor that takes it to judge."""
 
 
 def path(value: Any) -> Any:
@@ -83,20 +96,9 @@ def path(value: Any) -> Any:
     return value
 
 
-def flag(value: Any) -> bool:
-    """Return ``value`` if it is true or false."""
-    if isinstance(value, bool):
-        return value
-    raise ValueError(f"= {shown(value)} must be a valid boolean")
-
-
-def seed(value: Any) -> Any:
+def seed(value: Any) -> int:
     """Return ``value`` if a generator of random numbers takes it as its seed."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"= {shown(value)} must be a valid integer")
-    if value < 0:
-        raise ValueError(f"= {value} must be greater than or equal to 0")
-    return value
+    return whole_number("", value, at_least=0)
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,12 @@ class Key:
     default: Any = NEEDED
     read: Callable[[Any], Any] = as_given
     sections: Mapping[str, Section] = field(default_factory=dict)
+
+    def value(self, given: Mapping[str, Any], name: str) -> Any:
+        """Return what ``given`` has under ``name``, or the default; None says that it is none."""
+        value = given.get(name, self.default)
+        is_default = name not in given or (value is None and self.default is None)
+        return value if is_default else self.read(value)
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,7 @@ class Section:
     keys
         All settings by the names that a file gives them.
     names
-        The names that the constructor has for them, where they are others.
+        The constructor's names of those that it calls otherwise.
     aside
         Keys that are none of the constructor's.
     check
@@ -153,46 +161,49 @@ class Section:
             With one line for each error: no table, a key that is missing or unknown (with the
             nearest real one), a value that is not allowed.
         """
-        if not isinstance(given, Mapping):
-            raise ValueError(f"{shown(given)} must be a table of settings")
-        values: dict[str, Any] = {}
-        lines: list[str] = []
-        for name, key in self.keys.items():
-            if name not in given and key.default is NEEDED:
-                listed = f"; {self._listed}" if self.kind else ""
-                lines.append(f"needs the setting {name!r}{listed}")
-                continue
-            try:
-                values[name] = key.read(given[name]) if name in given else key.default
-            except ValueError as error:
-                lines += marked(error, name)
+        given, values = table(given), {}
+        listed = f"it has: {', '.join(self.keys)}"
+        if self.kind:
+            taken = ", ".join(self.keys) or "nothing else"
+            listed = f"kind = {self.kind!r} takes: {taken}"
         known = {*self.keys, "kind"} if self.kind else self.keys
-        lines += [
-            f"has no setting {name!r}{nearest(name, known)}; {self._listed}"
-            for name in given
-            if name not in known
-        ]
-        raise_all(lines)
-        table = Table(self, values)
+        with all_errors() as noted:
+            for name, key in self.keys.items():
+                if name not in given and key.default is NEEDED:
+                    with noted():
+                        more = f"; {listed}" if self.kind else ""
+                        raise ValueError(f"needs the setting {name!r}{more}")
+                else:
+                    with noted(name):
+                        values[name] = key.value(given, name)
+            for name in given:
+                if name not in known:
+                    with noted():
+                        close = nearest(name, known)
+                        raise ValueError(f"has no setting {name!r}{close}; {listed}")
+        found = Table(self, values)
         if self.check:
-            self.check(table)
-        return table
+            self.check(found)
+        return found
 
     def key(self, otherwise: Any = NEEDED) -> Key:
         """Return the key of such a table within another one, or of a whole file."""
+        return Key(otherwise, self.read, {"": self})
 
-        def read(given: Any) -> Table | None:
-            return None if given is None and otherwise is None else self.read(given)
+    def several(self, mark: str, otherwise: Any = ()) -> Key:
+        """Return the key of a list of such tables, or of one alone; errors begin with ``mark``."""
+
+        def read(given: Any) -> tuple[Table, ...]:
+            if not isinstance(given, list | tuple):
+                return (self.read(given),)
+            found = []
+            with all_errors() as noted:
+                for number, one in enumerate(given):
+                    with noted(mark.format(number)):
+                        found.append(self.read(one))
+            return tuple(found)
 
         return Key(otherwise, read, {"": self})
-
-    @property
-    def _listed(self) -> str:
-        """The keys that the section, or its kind, takes."""
-        names = ", ".join(self.keys)
-        if self.kind:
-            return f"kind = {self.kind!r} takes: {names or 'nothing else'}"
-        return f"it has: {names}"
 
 
 @dataclass(frozen=True)
@@ -213,6 +224,11 @@ class Table:
         """The kind of section, empty where there is only one."""
         return self.section.kind
 
+    @cached_property
+    def built(self) -> Any:
+        """What the table describes, where nothing else is needed for it."""
+        return self.build()
+
     def build(self, *given: Any, **more: Any) -> Any:
         """Return what the table describes; what no file gives comes with the call."""
         names, aside = self.section.names, self.section.aside
@@ -224,10 +240,10 @@ class Table:
         """Return the table with other ``values``, which are not judged."""
         return replace(self, values={**self.values, **values})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the table in JSON's types, without what is None."""
-        kind = {"kind": self.kind} if self.kind else {}
-        return kind | {k: plain(v) for k, v in self.values.items() if v is not None}
+
+def whole(read: Table) -> Any:
+    """Check a table by building it."""
+    return read.built
 
 
 def section(
@@ -238,7 +254,7 @@ def section(
     needed: Iterable[str] = (),
     names: Mapping[str, str] | None = None,
     more: Mapping[str, Key] | None = None,
-    check: Callable[[Table], Any] | None = None,
+    check: Callable[[Table], Any] | None = whole,
     **read: Callable[[Any], Any] | Section | Key,
 ) -> Section:
     """Return the section with the parameters of ``construct`` as its keys.
@@ -256,12 +272,12 @@ def section(
     more
         Keys of the table that are no parameters.
     check
-        Judges a table when it is read, as ``Table.build`` does.
+        Judges a table when it is read: by default it is built.
     read
         What reads the values of single keys: a function, or the section of a table in the
         table.
     """
-    names = names or {}
+    names, more = names or {}, more or {}
     of_file = {parameter: name for name, parameter in names.items()}
     keys: dict[str, Key] = {}
     for parameter in inspect.signature(construct).parameters.values():
@@ -270,7 +286,7 @@ def section(
         is_left = name in without or (only is not None and name not in only)
         if not (is_several or is_left):
             keys[name] = Key(NEEDED if name in needed else parameter.default)
-    keys |= more or {}
+    keys |= more
     for name, reader in read.items():
         if isinstance(reader, Section):
             keys[name] = reader.key(keys[name].default)
@@ -278,19 +294,15 @@ def section(
             keys[name] = reader
         else:
             keys[name] = replace(keys[name], read=reader)
-    return Section(construct, keys, names, frozenset(more or ()), check)
+    return Section(construct, keys, names, frozenset(more), check)
 
 
 def of_kinds(otherwise: Any = NEEDED, **sections: Section) -> Key:
     """Return the key of a table that is read by the section that its ``kind`` names."""
     kinds = {kind: replace(one, kind=kind) for kind, one in sections.items()}
 
-    def read(given: Any) -> Table | None:
-        if given is None and otherwise is None:
-            return None
-        if not isinstance(given, Mapping):
-            raise ValueError(f"{shown(given)} must be a table of settings")
-        if "kind" not in given:
+    def read(given: Any) -> Table:
+        if "kind" not in table(given):
             listed = ", ".join(map(repr, kinds))
             raise ValueError(f"needs the setting 'kind', one of {listed}")
         return kinds[choice("kind", given["kind"], kinds)].read(given)
@@ -301,7 +313,8 @@ def of_kinds(otherwise: Any = NEEDED, **sections: Section) -> Key:
 def plain(value: Any) -> Any:
     """Return tables and lists of them in JSON's types, without what is None."""
     if isinstance(value, Table):
-        return value.to_dict()
+        kind = {"kind": value.kind} if value.kind else {}
+        return kind | plain(value.values)
     if isinstance(value, Mapping):
         return {k: plain(one) for k, one in value.items() if one is not None}
     return [plain(one) for one in value] if isinstance(value, tuple | list) else value

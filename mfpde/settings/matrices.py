@@ -39,19 +39,15 @@ def matrix_rows(given: Any) -> Any:
     if not path.is_file():
         raise ValueError(f"= {given!r}: there is no file {str(path)!r}")
     names = _read(path, lambda: array_names(path))
-    if name is None and len(names) == 1:
-        (name,) = names
-    if name is None or name not in names:
+    chosen = name or (names[0] if len(names) == 1 else None)
+    if chosen not in names:
         more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         listed = ", ".join(map(repr, names[:_LISTED])) or "nothing"
-        what = (
-            "needs the name of an array" if name is None else f"has no array {name!r}"
-        )
+        what = f"has no array {name!r}" if name else "needs the name of an array"
         raise ValueError(
             f"= {given!r}: {str(path)!r} {what}{nearest(name, names)}; it holds {listed}{more}, "
             f"as in '{path}:{next(iter(names), 'name')}'"
         )
-    chosen = name
     found = _read(path, lambda: read_array(path, chosen))
     if found.dtype.kind not in "fiu":
         raise ValueError(

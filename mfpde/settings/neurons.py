@@ -48,12 +48,12 @@ def _check_neurons(table: Table) -> None:
         raise ValueError(
             f"random and {', '.join(named)} exclude each other: give one of them"
         )
-    if {"directions", "along_axis"} <= set(named):
+    placed = [name for name in named if name in ("directions", "along_axis")]
+    if len(placed) == 2:
         raise ValueError(
             "directions and along_axis exclude each other: give one of them"
         )
-    is_placed = bool({"directions", "along_axis"} & set(named))
-    if table.random is None and not (is_placed and "weights" in named):
+    if table.random is None and not (placed and "weights" in named):
         raise ValueError(
             "needs the settings 'directions' and 'weights', or 'random' = "
             "{units, seed, scale}, or on a zonal grid 'along_axis' and 'weights'"
@@ -73,9 +73,9 @@ def _along_axis(components: list[float], geometry: Geometry) -> FloatArray:
     return np.outer(real_array("along_axis", components), geometry.axis)
 
 
+_RANDOM = section(
+    Perceptron.random, only=("units", "seed", "scale"), check=None, seed=seed
+)
 PERCEPTRON = section(
-    perceptron,
-    without=("geometry",),
-    check=_check_neurons,
-    random=section(Perceptron.random, only=("units", "seed", "scale"), seed=seed),
+    perceptron, without=("geometry",), check=_check_neurons, random=_RANDOM
 )

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mfpde.arrays import (
-    LARGEST_COUNT,
-    FloatArray,
-    choice,
-    real_number,
-    shown,
-    whole_number,
-)
+from mfpde.arrays import LARGEST_COUNT, FloatArray, choice, real_number, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.measure import Density, perturbed_uniform, uniform
@@ -29,12 +21,10 @@ from mfpde.runs.stopping import (
 from mfpde.settings.base import (
     Key,
     Table,
+    all_errors,
     flag,
-    marked,
-    noted,
     of_kinds,
     path,
-    raise_all,
     renamed,
     section,
     seed,
@@ -51,28 +41,20 @@ from mfpde.terms.named_kernels import KERNELS, Sigmoid
 from mfpde.tracking import Concentration
 
 GEOMETRY = of_kinds(
-    circle=section(Circle, names={"cells": "num_cells"}, check=Table.build),
-    sphere=section(Sphere, check=Table.build),
-    zonal=section(
-        Zonal,
-        names={"cells": "num_cells"},
-        needed=("dimension", "cells"),
-        check=Table.build,
-    ),
+    circle=section(Circle, names={"cells": "num_cells"}),
+    sphere=section(Sphere),
+    zonal=section(Zonal, names={"cells": "num_cells"}, needed=("dimension", "cells")),
 )
 
 ATTENTION = section(
-    Attention,
-    needed=("beta",),
-    check=Table.build,
-    bilinear=matrix_rows,
-    value=matrix_rows,
+    Attention, needed=("beta",), bilinear=matrix_rows, value=matrix_rows
 )
+HEADS = ATTENTION.several("head {}:")
 
 KERNEL = of_kinds(
     None,
-    **{kind: section(kernel, check=Table.build) for kind, kernel in KERNELS.items()},
-    bounded_confidence=section(Sigmoid.within, check=Table.build),
+    **{kind: section(kernel) for kind, kernel in KERNELS.items()},
+    bounded_confidence=section(Sigmoid.within),
 )
 
 EQUATION = section(MeanFieldEquation, check=lambda table: table.build(Attention(0.0)))
@@ -83,48 +65,32 @@ def array_density(geometry: Geometry, values: Any) -> Density:
     return Density(geometry, values).normalized()
 
 
+def _start(construct: Any, **read: Any) -> Any:
+    without = ("geometry", "weights") if "points" in read else ("geometry",)
+    return section(construct, without=without, check=None, **read)
+
+
 START = of_kinds(
-    uniform=section(uniform, without=("geometry",)),
-    perturbed_uniform=section(perturbed_uniform, without=("geometry",), seed=seed),
-    bumps=section(bumps, without=("geometry",)),
-    von_mises_fisher=section(von_mises_fisher, without=("geometry",)),
-    samples=section(
-        Density.from_samples, without=("geometry", "weights"), points=matrix_rows
-    ),
-    array=section(array_density, without=("geometry",), values=matrix_rows),
-    run=section(stored_state, without=("geometry",), path=text),
+    uniform=_start(uniform),
+    perturbed_uniform=_start(perturbed_uniform, seed=seed),
+    bumps=_start(bumps),
+    von_mises_fisher=_start(von_mises_fisher),
+    samples=_start(Density.from_samples, points=matrix_rows),
+    array=_start(array_density, values=matrix_rows),
+    run=_start(stored_state, path=text),
 )
 
-
-def read_heads(given: Any) -> tuple[Table, ...]:
-    """Return all heads, from [attention] or from several [[attention]]."""
-    if isinstance(given, Mapping):
-        return (ATTENTION.read(given),)
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        raise ValueError(f"= {shown(given)} must be a table of settings")
-    heads: list[Table] = []
-    lines: list[str] = []
-    for number, table in enumerate(given):
-        try:
-            heads.append(ATTENTION.read(table))
-        except ValueError as error:
-            lines += marked(error, f"head {number}:")
-    raise_all(lines)
-    return tuple(heads)
-
-
-HEADS = Key((), read_heads, {"": ATTENTION})
+_STOPS = {
+    "steady_state": (SteadyState, "tolerance"),
+    "max_steps": (StepLimit, "steps"),
+    "wall_time_limit": (WallTimeLimit, "seconds"),
+}
 
 
 def stopping_conditions(table: Table) -> list[StoppingCondition]:
     """Return the conditions of [solve] that stop a run early."""
-    makers = {
-        "steady_state": (SteadyState, "tolerance"),
-        "max_steps": (StepLimit, "steps"),
-        "wall_time_limit": (WallTimeLimit, "seconds"),
-    }
     found: list[StoppingCondition] = []
-    for name, (condition, argument) in makers.items():
+    for name, (condition, argument) in _STOPS.items():
         if table.values[name] is not None:
             with renamed({argument: name}):
                 found.append(condition(table.values[name]))
@@ -157,17 +123,16 @@ def refinement(
 
 
 def _check_solve(table: Table) -> None:
-    lines: list[str] = []
-    with noted(lines):
-        times_of_saves(table)
-    with noted(lines):
-        real_number("rtol", table.rtol, above=0.0, at_most=1.0)
-    with noted(lines):
-        if table.max_step is not None:
-            real_number("max_step", table.max_step, above=0.0)
-    with noted(lines):
-        stopping_conditions(table)
-    raise_all(lines)
+    with all_errors() as noted:
+        with noted():
+            times_of_saves(table)
+        with noted():
+            real_number("rtol", table.rtol, above=0.0, at_most=1.0)
+        with noted():
+            if table.max_step is not None:
+                real_number("max_step", table.max_step, above=0.0)
+        with noted():
+            stopping_conditions(table)
 
 
 SOLVE = section(
@@ -177,14 +142,11 @@ SOLVE = section(
         *("refine", "refine_tolerance", "max_cells"),
     ),
     needed=("t_end",),
-    more=dict.fromkeys(("steady_state", "max_steps", "wall_time_limit"), Key(None)),
+    more=dict.fromkeys(_STOPS, Key(None)),
     check=_check_solve,
 )
 
-
-CONCENTRATION = section(
-    Concentration, more={"track": Key(True, flag)}, check=Table.build
-)
+CONCENTRATION = section(Concentration, more={"track": Key(True, flag)})
 
 
 def _check_particles(table: Table) -> None:

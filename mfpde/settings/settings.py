@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import json
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,20 +20,12 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.geometry.memory import check_memory_of_run, check_memory_of_start
 from mfpde.measures.measure import Density, Measure
-from mfpde.runs.layers import Dynamics, for_each_layer
+from mfpde.runs.layers import Dynamics, Layers, for_each_layer
 from mfpde.runs.times import aligned_with_layers, end_time
 from mfpde.settings import sections
-from mfpde.settings.base import (
-    NEEDED,
-    Key,
-    SettingsError,
-    Table,
-    marked,
-    noted,
-    plain,
-    raise_all,
-)
-from mfpde.settings.layers import LAYER, built_layers, completed, read_layers
+from mfpde.settings.base import NEEDED, Key, SettingsError, Table, all_errors, plain
+from mfpde.settings.files import read_table, with_places
+from mfpde.settings.layers import LAYER, completed, perceptrons
 from mfpde.settings.neurons import PERCEPTRON
 from mfpde.settings.overrides import changed_by_text
 from mfpde.solver.label_conditions import largest_degree
@@ -46,6 +37,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "read_settings",
+    "read_table",
     "settings_from_dict",
 ]
 
@@ -57,7 +49,7 @@ SECTIONS: dict[str, Key] = {
     "equation": sections.EQUATION.key(),
     "start": sections.START,
     "solve": sections.SOLVE.key(),
-    "layers": Key(None, read_layers, {"": LAYER}),
+    "layers": LAYER.several("[layers.{}]", None),
     "concentration": sections.CONCENTRATION.key(None),
     "particles": sections.PARTICLES.key(None),
     "output": sections.OUTPUT.key(sections.OUTPUT.read({})),
@@ -80,14 +72,14 @@ class Settings:
     equation: Table
     start: Table
     solve: Table
-    layers: list[Table] | None
+    layers: tuple[Table, ...] | None
     concentration: Table | None
     particles: Table | None
     output: Table
 
     def build_geometry(self) -> Geometry:
         """Return the grid."""
-        return self._geometry
+        return self.geometry.built  # type: ignore[no-any-return]
 
     def build_equation(self) -> MeanFieldEquation:
         """Return the equation (always the same object, so that its grid is shared).
@@ -117,36 +109,29 @@ class Settings:
         followed, times = self.concentration, sections.times_of_saves(self.solve)
         if self.solve.save_every is None and self.solve.save_at is None:
             times = aligned_with_layers(self._dynamics, times)
+        same = ("t_end", "transport", "atoms", "rtol", "max_step")
         return {
-            "t_end": self.solve.t_end,
+            **{name: self.solve.values[name] for name in same},
             "save_at": times,
             "stop": sections.stopping_conditions(self.solve),
-            "transport": self.solve.transport,
-            "atoms": self.solve.atoms,
-            "rtol": self.solve.rtol,
-            "max_step": self.solve.max_step,
-            "track": followed.build() if followed and followed.track else None,
+            "track": followed.built if followed and followed.track else None,
             **self._refinement(),
         }
 
     def check_memory(self) -> None:
         """Raise ``MemoryError`` if the run and its report take more memory than there is."""
-        arguments = self.solve_arguments()
-        degree = largest_degree(self._dynamics, self._geometry)
+        arguments, grid = self.solve_arguments(), self.build_geometry()
         saves = 2 if arguments["stop"] else len(arguments["save_at"])
-        check_memory_of_run(self._geometry, degree, saves, reported=True)
+        degree = largest_degree(self._dynamics, grid)
+        check_memory_of_run(grid, degree, saves, reported=True)
 
     def to_json(self) -> str:
         """Return the settings as JSON, for :func:`settings_from_dict`."""
-        given = {name: getattr(self, name) for name in SECTIONS}
-        data = {name: plain(one) for name, one in given.items() if one is not None}
+        data = plain({name: getattr(self, name) for name in SECTIONS})
+        heads = data.pop("attention")
         # One head is a table.
-        match data.pop("attention"):
-            case [head]:
-                data["attention"] = head
-            case [_, *_] as heads:
-                data["attention"] = heads
-        return json.dumps(data)
+        attention = {"attention": heads[0] if len(heads) == 1 else heads}
+        return json.dumps({**(attention if heads else {}), **data})
 
     def with_output(self, **paths: str | None) -> Settings:
         """Return the settings with other paths in [output], and what they have built."""
@@ -155,72 +140,76 @@ class Settings:
         return other
 
     @cached_property
-    def _geometry(self) -> Geometry:
-        return self.geometry.build()  # type: ignore[no-any-return]
-
-    @cached_property
     def _start(self) -> Density | Measure:
-        return self.start.build(self._geometry)  # type: ignore[no-any-return]
+        return self.start.build(self.build_geometry())  # type: ignore[no-any-return]
 
     def _refinement(self) -> dict[str, Any]:
-        return sections.refinement(self.solve, self._geometry, self._dynamics.sharpest)
+        sharpest = self._dynamics.sharpest
+        return sections.refinement(self.solve, self.build_geometry(), sharpest)
 
     @cached_property
     def _dynamics(self) -> Dynamics:
         if self.layers is None:
-            return self._built(self.attention, self.perceptron, self.equation)
-        return built_layers(
-            self.layers,
-            attention=self.attention,
-            perceptron=self.perceptron,
-            equation=self.equation,
-            build=self._built,
+            return self._equation(self.attention, self.perceptron, self.equation)
+        return Layers(
+            [
+                (
+                    self._equation(
+                        one.attention or self.attention,
+                        neurons,
+                        one.equation or self.equation,
+                    ),
+                    one.duration,
+                )
+                for one in self.layers
+                for neurons in perceptrons(one.perceptron or self.perceptron, one.count)
+            ]
         )
 
-    def _built(
+    def _equation(
         self,
         attention: tuple[Table, ...],
         perceptron: Table | None,
         equation: Table,
     ) -> MeanFieldEquation:
-        terms: list[Any] = [head.build() for head in attention]
+        terms: list[Any] = [head.built for head in attention]
         if self.interaction is not None:
-            terms.append(Interaction(self.interaction.build()))
+            terms.append(Interaction(self.interaction.built))
         if perceptron is not None:
-            terms.append(perceptron.build(self._geometry))
+            terms.append(perceptron.build(self.build_geometry()))
         return equation.build(*terms)  # type: ignore[no-any-return]
 
     def check(self) -> None:
         """Raise ``ValueError`` with one line for each thing that does not fit together."""
-        if self.layers == []:
+        if self.layers == ():
             raise ValueError("layers = [] needs one table [[layers]] at least")
-        of_layers = [(one.attention, one.perceptron) for one in self.layers or ()]
-        is_complete = bool(of_layers) and all(any(terms) for terms in of_layers)
-        given = self.attention or self.interaction or self.perceptron
-        if not (given or is_complete):
+        of_file = self.attention or self.interaction or self.perceptron
+        of_layers = [one.attention or one.perceptron for one in self.layers or ()]
+        if not (of_file or (of_layers and all(of_layers))):
             raise ValueError("an equation needs [attention], [perceptron] or both")
-        grid, solve = self._geometry, self.solve
+        grid, solve = self.build_geometry(), self.solve
 
         def each(check: Callable[[MeanFieldEquation], Any]) -> None:
             for_each_layer(self._dynamics, check)
 
-        checks: list[tuple[str, Callable[[], Any]]] = [
-            ("[perceptron]", self._check_neurons),
-            ("[geometry]", lambda: each(lambda equation: equation.on(grid))),
-            ("[start]", self._check_start),
-            ("[solve]", lambda: scheme_for(solve.transport, grid)),
-            ("[solve]", self._refinement),
-            ("[solve]", lambda: each(lambda e: check_atoms(solve.atoms, e, grid))),
-            ("[solve]", lambda: end_time(self._dynamics, solve.t_end)),
-            ("[particles]", lambda: each(self._check_particles)),
-        ]
-        lines: list[str] = []
-        for section, check in checks:
-            # These are about what others have found to be right.
-            if not (lines and section in ("[geometry]", "[particles]")):
-                with noted(lines, section):
-                    check()
-        raise_all(lines)
+        with all_errors() as noted:
+            with noted("[perceptron]"):
+                each(self._check_neurons)
+            with noted("[geometry]"):
+                each(lambda equation: equation.on(grid))
+            with noted("[start]"):
+                self._check_start()
+            with noted("[solve]"):
+                scheme_for(solve.transport, grid)
+            with noted("[solve]"):
+                self._refinement()
+            with noted("[solve]"):
+                each(lambda equation: check_atoms(solve.atoms, equation, grid))
+            with noted("[solve]"):
+                end_time(self._dynamics, solve.t_end)
+        if self.particles is not None:
+            with all_errors() as noted, noted("[particles]"):
+                each(self._check_particles)
 
     def _check_start(self) -> None:
         written = self.output.store
@@ -230,21 +219,19 @@ class Settings:
                 f"path = {read!r} is the store that this run writes: name another one in "
                 "[output]"
             )
-        check_memory_of_start(self._geometry)
+        check_memory_of_start(self.build_geometry())
         self.build_start()
 
-    def _check_neurons(self) -> None:
-        def check(equation: MeanFieldEquation) -> None:
-            for term in equation.externals:
-                term.check_dimension(self._geometry.dimension)
-                if self._geometry.axis is not None:
-                    term.check_axis(self._geometry.axis)
-
-        for_each_layer(self._dynamics, check)
+    def _check_neurons(self, equation: MeanFieldEquation) -> None:
+        grid = self.build_geometry()
+        for term in equation.externals:
+            term.check_dimension(grid.dimension)
+            if grid.axis is not None:
+                term.check_axis(grid.axis)
 
     def _check_particles(self, equation: MeanFieldEquation) -> None:
-        if self.particles is not None:
-            sections.check_particles_fit(self.particles, equation, self._geometry)
+        assert self.particles is not None
+        sections.check_particles_fit(self.particles, equation, self.build_geometry())
 
 
 def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
@@ -262,38 +249,15 @@ def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
     SettingsError
         With one line for each error: no such file, no TOML, an unknown section or key
         (with the nearest real one), a value that is not allowed, settings that do not
-        fit together.
+        fit together.  It says the line of the file where one is to blame.
     """
-    data = read_table(path)
+    data, overrides = read_table(path), list(overrides)
     for override in overrides:
         changed_by_text(data, override)
-    return settings_from_dict(data)
-
-
-def read_table(path: str | Path) -> dict[str, Any]:
-    """Return what a TOML file says, unchecked.
-
-    Raises
-    ------
-    SettingsError
-        If there is no such file, or it is no TOML.
-    """
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"the settings file {path} cannot be read: {error}"
-        raise SettingsError(message) from error
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path} is not TOML: {error}") from error
-    except ValueError as error:
-        raise SettingsError(f"{path} has a number that is too long: {error}") from error
-    except RecursionError as error:
-        raise SettingsError(
-            f"{path} has tables or lists too deep in each other"
-        ) from error
-    return data
+        return settings_from_dict(data)
+    except SettingsError as error:
+        raise SettingsError(with_places(str(error), path, overrides)) from error
 
 
 def settings_from_dict(data: Mapping[str, Any]) -> Settings:
@@ -316,21 +280,21 @@ def settings_from_dict(data: Mapping[str, Any]) -> Settings:
 
 def _read_sections(data: Mapping[str, Any]) -> dict[str, Any]:
     tables: dict[str, Any] = {}
-    lines: list[str] = []
-    for name, key in SECTIONS.items():
-        if name not in data and key.default is NEEDED:
-            lines.append(f"the section [{name}] is missing")
-            continue
-        try:
-            tables[name] = key.read(data[name]) if name in data else key.default
-        except ValueError as error:
-            # Layers say themselves which one it is.
-            lines += marked(error, "" if name == "layers" else f"[{name}]")
-    for name in data:
-        if name not in SECTIONS:
-            listed = ", ".join(f"[{known}]" for known in SECTIONS)
-            lines.append(
-                f"there is no section [{name}]{nearest(name, SECTIONS)}; there are: {listed}"
-            )
-    raise_all(lines)
+    with all_errors() as noted:
+        for name, key in SECTIONS.items():
+            if name not in data and key.default is NEEDED:
+                with noted():
+                    raise ValueError(f"the section [{name}] is missing")
+            else:
+                # Layers say themselves which one it is.
+                with noted("" if name == "layers" else f"[{name}]"):
+                    tables[name] = key.value(data, name)
+        for name in data:
+            if name not in SECTIONS:
+                listed = ", ".join(f"[{known}]" for known in SECTIONS)
+                with noted():
+                    raise ValueError(
+                        f"there is no section [{name}]{nearest(name, SECTIONS)}; there are: "
+                        f"{listed}"
+                    )
     return tables
