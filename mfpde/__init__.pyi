@@ -1,314 +1,69 @@
-"""The public names of mfpde, and where they are."""
+"""The public names of mfpde, and where they are; names are given twice to be public."""
 
+# fmt: off
+# isort: off
 from . import (
-    branches as branches,
-)
-from . import (
-    detection as detection,
-)
-from . import (
-    equation as equation,
-)
-from . import (
-    geometry as geometry,
-)
-from . import (
-    measures as measures,
-)
-from . import (
-    particles as particles,
-)
-from . import (
-    plotting as plotting,
-)
-from . import (
-    runs as runs,
-)
-from . import (
-    solver as solver,
-)
-from . import (
-    starts as starts,
-)
-from . import (
-    stationary as stationary,
-)
-from . import (
-    storage as storage,
-)
-from . import (
-    studies as studies,
-)
-from . import (
-    sweeps as sweeps,
-)
-from . import (
-    terms as terms,
-)
-from . import (
-    theory as theory,
-)
-from . import (
-    tracking as tracking,
-)
-from . import (
-    transport as transport,
-)
-from . import (
-    viewer as viewer,
+    branches as branches, detection as detection, equation as equation, geometry as geometry,
+    measures as measures, particles as particles, plotting as plotting, runs as runs,
+    solver as solver, starts as starts, stationary as stationary, storage as storage,
+    studies as studies, sweeps as sweeps, terms as terms, theory as theory, tracking as tracking,
+    transport as transport, viewer as viewer,
 )
 from .branches import (
-    BranchEvent as BranchEvent,
+    BranchEvent as BranchEvent, Continuation as Continuation, continuation as continuation,
 )
-from .branches import (
-    Continuation as Continuation,
-)
-from .branches import (
-    continuation as continuation,
-)
-from .detection import (
-    concentration as concentration,
-)
-from .equation import (
-    MeanFieldEquation as MeanFieldEquation,
-)
-from .geometry import (
-    Circle as Circle,
-)
-from .geometry import (
-    Sphere as Sphere,
-)
-from .geometry import (
-    Zonal as Zonal,
-)
-from .measures.clusters import (
-    Clustering as Clustering,
-)
-from .measures.clusters import (
-    clusters as clusters,
-)
+from .detection import concentration as concentration
+from .equation import MeanFieldEquation as MeanFieldEquation
+from .geometry import Circle as Circle, Sphere as Sphere, Zonal as Zonal
+from .measures.clusters import Clustering as Clustering, clusters as clusters
 from .measures.measure import (
-    Atoms as Atoms,
-)
-from .measures.measure import (
-    Density as Density,
-)
-from .measures.measure import (
-    Measure as Measure,
-)
-from .measures.measure import (
-    perturbed_uniform as perturbed_uniform,
-)
-from .measures.measure import (
+    Atoms as Atoms, Density as Density, Measure as Measure, perturbed_uniform as perturbed_uniform,
     uniform as uniform,
 )
-from .measures.sampling import (
-    quantized as quantized,
-)
-from .measures.sampling import (
-    sampled as sampled,
-)
+from .measures.sampling import quantized as quantized, sampled as sampled
 from .measures.wasserstein import (
-    WassersteinReport as WassersteinReport,
+    WassersteinReport as WassersteinReport, mollified_distance as mollified_distance,
+    wasserstein as wasserstein, wasserstein_report as wasserstein_report,
 )
-from .measures.wasserstein import (
-    mollified_distance as mollified_distance,
-)
-from .measures.wasserstein import (
-    wasserstein as wasserstein,
-)
-from .measures.wasserstein import (
-    wasserstein_report as wasserstein_report,
-)
-from .particles import (
-    label_density as label_density,
-)
-from .particles import (
-    solve_particles as solve_particles,
-)
+from .particles import label_density as label_density, solve_particles as solve_particles
 from .plotting import (
-    animate as animate,
-)
-from .plotting import (
-    plot_atom_paths as plot_atom_paths,
-)
-from .plotting import (
-    plot_atom_tree as plot_atom_tree,
-)
-from .plotting import (
-    plot_certificate as plot_certificate,
-)
-from .plotting import (
-    plot_cluster_counts as plot_cluster_counts,
-)
-from .plotting import (
-    plot_concentration as plot_concentration,
-)
-from .plotting import (
-    plot_continuation as plot_continuation,
-)
-from .plotting import (
-    plot_convergence as plot_convergence,
-)
-from .plotting import (
-    plot_density as plot_density,
-)
-from .plotting import (
-    plot_diagnostic as plot_diagnostic,
-)
-from .plotting import (
-    plot_energy as plot_energy,
-)
-from .plotting import (
-    plot_globe as plot_globe,
-)
-from .plotting import (
-    plot_hessian_spectrum as plot_hessian_spectrum,
-)
-from .plotting import (
-    plot_phase_diagram as plot_phase_diagram,
-)
-from .plotting import (
-    plot_run as plot_run,
-)
-from .plotting import (
-    plot_snapshots as plot_snapshots,
-)
-from .plotting import (
-    plot_space_time as plot_space_time,
-)
-from .plotting import (
+    animate as animate, plot_atom_paths as plot_atom_paths, plot_atom_tree as plot_atom_tree,
+    plot_certificate as plot_certificate, plot_cluster_counts as plot_cluster_counts,
+    plot_concentration as plot_concentration, plot_continuation as plot_continuation,
+    plot_convergence as plot_convergence, plot_density as plot_density,
+    plot_diagnostic as plot_diagnostic, plot_energy as plot_energy, plot_globe as plot_globe,
+    plot_hessian_spectrum as plot_hessian_spectrum, plot_phase_diagram as plot_phase_diagram,
+    plot_run as plot_run, plot_snapshots as plot_snapshots, plot_space_time as plot_space_time,
     save_figure as save_figure,
 )
-from .runs.citations import (
-    cite as cite,
-)
-from .runs.layers import (
-    Layers as Layers,
-)
-from .runs.observer import (
-    Observer as Observer,
-)
-from .runs.run import (
-    Run as Run,
-)
+from .runs.citations import cite as cite
+from .runs.layers import Layers as Layers
+from .runs.observer import Observer as Observer
+from .runs.run import Run as Run
 from .runs.stopping import (
-    SteadyState as SteadyState,
+    SteadyState as SteadyState, StepLimit as StepLimit, WallTimeLimit as WallTimeLimit,
 )
-from .runs.stopping import (
-    StepLimit as StepLimit,
-)
-from .runs.stopping import (
-    WallTimeLimit as WallTimeLimit,
-)
-from .solver.diagnostics import (
-    Diagnostic as Diagnostic,
-)
-from .solver.solve import (
-    solve as solve,
-)
-from .starts import (
-    bumps as bumps,
-)
-from .starts import (
-    von_mises_fisher as von_mises_fisher,
-)
+from .solver.diagnostics import Diagnostic as Diagnostic
+from .solver.solve import solve as solve
+from .starts import bumps as bumps, von_mises_fisher as von_mises_fisher
 from .stationary import (
-    Certificate as Certificate,
-)
-from .stationary import (
-    Maximum as Maximum,
-)
-from .stationary import (
-    Minimum as Minimum,
-)
-from .stationary import (
-    PolishedAtoms as PolishedAtoms,
-)
-from .stationary import (
-    StationaryDensity as StationaryDensity,
-)
-from .stationary import (
-    certificate as certificate,
-)
-from .stationary import (
-    maximize as maximize,
-)
-from .stationary import (
-    minimize as minimize,
-)
-from .stationary import (
-    polish as polish,
-)
-from .stationary import (
+    Certificate as Certificate, Maximum as Maximum, Minimum as Minimum,
+    PolishedAtoms as PolishedAtoms, StationaryDensity as StationaryDensity,
+    certificate as certificate, maximize as maximize, minimize as minimize, polish as polish,
     stationary_density as stationary_density,
 )
-from .storage import (
-    load as load,
-)
-from .storage import (
-    save as save,
-)
+from .storage import load as load, save as save
 from .studies import (
-    AtomConvergence as AtomConvergence,
+    AtomConvergence as AtomConvergence, Ensemble as Ensemble,
+    convergence_to_atoms as convergence_to_atoms, ensemble as ensemble,
 )
-from .studies import (
-    Ensemble as Ensemble,
-)
-from .studies import (
-    convergence_to_atoms as convergence_to_atoms,
-)
-from .studies import (
-    ensemble as ensemble,
-)
-from .sweeps.sweep import (
-    Sweep as Sweep,
-)
+from .sweeps.sweep import Sweep as Sweep
 from .terms import (
-    Attention as Attention,
+    Attention as Attention, Exponential as Exponential, Interaction as Interaction,
+    Kernel as Kernel, Onsager as Onsager, Perceptron as Perceptron, Polynomial as Polynomial,
+    Potential as Potential, Power as Power, Sigmoid as Sigmoid, ZonalKernel as ZonalKernel,
 )
-from .terms import (
-    Exponential as Exponential,
-)
-from .terms import (
-    Interaction as Interaction,
-)
-from .terms import (
-    Kernel as Kernel,
-)
-from .terms import (
-    Onsager as Onsager,
-)
-from .terms import (
-    Perceptron as Perceptron,
-)
-from .terms import (
-    Polynomial as Polynomial,
-)
-from .terms import (
-    Potential as Potential,
-)
-from .terms import (
-    Power as Power,
-)
-from .terms import (
-    Sigmoid as Sigmoid,
-)
-from .terms import (
-    ZonalKernel as ZonalKernel,
-)
-from .theory import (
-    PhaseDiagram as PhaseDiagram,
-)
-from .theory import (
-    phase_diagram as phase_diagram,
-)
-from .tracking import (
-    Concentration as Concentration,
-)
-from .version import (
-    __version__ as __version__,
-)
-from .viewer import (
-    view as view,
-)
+from .theory import PhaseDiagram as PhaseDiagram, phase_diagram as phase_diagram
+from .tracking import Concentration as Concentration
+from .version import __version__ as __version__
+from .viewer import view as view

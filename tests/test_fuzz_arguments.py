@@ -505,7 +505,7 @@ def public_callables() -> list[str]:
     stub = Path(mfpde.__file__).with_suffix(".pyi").read_text()
     names = {
         name
-        for name in re.findall(r"(\w+) as \1,", stub)
+        for name in re.findall(r"(\w+) as \1\b", stub)
         if callable(getattr(mfpde, name))
     }
     names |= {
