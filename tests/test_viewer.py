@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
 import time
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,15 +20,16 @@ import mfpde
 from benchmarks.chromium import CHROMIUM, launched
 from mfpde.commands.command_line import main
 from mfpde.measures.measure import as_measure
-from mfpde.viewer.exhibit import Exhibit, exhibit_of
-from mfpde.viewer.grids import grid_view
-from mfpde.viewer.packed import LogarithmicScale, Stream, Unpacked, unpacked
+from mfpde.viewer.exhibit import exhibit_of
+from mfpde.viewer.writing import page_of
 
 NEURONS = mfpde.Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5])
 DESCENT = mfpde.MeanFieldEquation(mfpde.Attention(5.0), NEURONS, direction="descent")
 ASCENT = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
 ROOM = 7_000_000
 MOST_BYTES = 20_000_000
+ERROR = 2.0**-11
+"""Relative error of the page's 16-bit numbers."""
 
 
 def circle_run(beta: float = 5.0) -> mfpde.Run:
@@ -97,147 +101,69 @@ def runs() -> dict[str, mfpde.Run]:
     }
 
 
-def opened(run: mfpde.Run, *, room: int = ROOM) -> tuple[Exhibit, Unpacked]:
-    exhibit = exhibit_of(run, "run", room=room)
-    return exhibit, unpacked(exhibit.text)
+def told(run: mfpde.Run, *, room: int = ROOM) -> dict[str, Any]:
+    """What a page says of a run, but for its arrays."""
+    whole = zlib.decompress(base64.b64decode(exhibit_of(run, "run", room=room).text))
+    end = 4 + int.from_bytes(whole[:4], "little")
+    return json.loads(whole[4:end])
 
 
 # What the page holds --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["circle", "sphere", "zonal"])
-def test_densities_come_back_to_the_error_that_the_page_tells(runs, name) -> None:
-    run = runs[name]
-    _, held = opened(run)
-    frames = held.description["frames"]
-    scale = LogarithmicScale(frames["low"], frames["high"])
-    values = scale.values(held.codes(frames["density"]))
-    note = next(note for note in held.description["notes"] if "16-bit" in note)
-    told = float(re.search(r"right to (\S+) of itself", note).group(1))
-    assert told < 5e-4
-    at = 0
-    for state, mass in zip(run.states, frames["masses"], strict=True):
-        density = as_measure(state).density
-        view = grid_view(density.geometry)
-        wanted = view.values(density).ravel()
-        found = values[at : at + view.cells]
-        at += view.cells
-        is_kept = wanted >= scale.low
-        # The error is told to two digits.
-        assert np.all(
-            abs(found - wanted)[is_kept] <= 1.05 * told * wanted[is_kept] + 1e-300
-        )
-        assert np.all(found[~is_kept] <= scale.low * (1 + told))
-        assert found @ view.weights.ravel() == pytest.approx(mass, rel=told)
-        assert mass == pytest.approx(density.total_mass, rel=1e-14)
-    assert at == len(values)
-
-
-def test_codes_keep_nothing_and_the_ends() -> None:
-    values = np.array([0.0, 1e-20, 1e-9, 0.5, 2.0])
-    scale = LogarithmicScale.of([values])
-    codes = scale.codes(values)
-    assert codes.tolist()[:2] == [0, 0]
-    assert codes[2] == 1
-    assert codes[-1] == 65535
-    assert (
-        LogarithmicScale.of([np.full(4, 0.3)]).codes(np.full(4, 0.3)).tolist()
-        == [1] * 4
-    )
-    stream = Stream()
-    places = [stream.add_floats(values), stream.add_codes(codes)]
-    held = unpacked(stream.text({"places": places}))
-    assert held.codes(places[1]).tolist() == codes.tolist()
-    np.testing.assert_allclose(held.floats(places[0]), values, rtol=1e-7)
-
-
-def test_blocks_keep_the_mass_and_the_page_says_that_it_is_coarse(runs) -> None:
-    run = runs["sphere"]
-    fine = sphere_run(nlat=64)
-    _, held = opened(fine, room=4 * 2048)
-    frames = held.description["frames"]
-    (grid,) = frames["grids"]
-    assert (grid["rows"], grid["columns"]) == (32, 64)
-    assert any("Coarsened for display" in note for note in held.description["notes"])
-    view = grid_view(fine.final.geometry).coarsened()
-    scale = LogarithmicScale(frames["low"], frames["high"])
-    last = scale.values(held.codes(frames["density"]))[-view.cells :]
-    mass = last @ view.weights.ravel()
-    assert mass == pytest.approx(1.0, rel=scale.relative_error)
-    _, whole = opened(run)
-    assert not any("Coarsened" in note for note in whole.description["notes"])
-
-
 def test_saves_are_left_out_evenly_and_said() -> None:
-    circle = mfpde.Circle(256)
-    run = run_of_states([mfpde.uniform(circle)] * 300)
-    _, held = opened(run, room=120 * 256)
-    saves = held.description["frames"]["saves"]
+    run = run_of_states([mfpde.uniform(mfpde.Circle(256))] * 300)
+    page = told(run, room=120 * 256)
+    saves = page["frames"]["saves"]
     assert (saves[0], saves[-1], len(saves)) == (0, 299, 120)
     assert max(np.diff(saves)) <= 3
-    assert any("120 of the 300 saves" in note for note in held.description["notes"])
+    assert any("120 of the 300 saves" in note for note in page["notes"])
     # Curves are of all saves.
-    assert len(held.description["diagnostics"]["times"]) == 300
+    assert len(page["diagnostics"]["times"]) == 300
 
 
-def test_particles_and_paths_are_kept(runs) -> None:
-    _, held = opened(runs["particles"])
-    atoms = held.description["frames"]["atoms"]
-    angles = held.floats(atoms["places"])[-50:]
-    points = runs["particles"].states[-1].points
-    np.testing.assert_allclose(np.cos(angles), points[:, 0], atol=1e-6)
+def test_paths_and_counts_are_those_of_the_track_and_of_the_report(runs) -> None:
     run = runs["circle"]
-    _, held = opened(run)
-    track = held.description["track"]
+    track = told(run)["track"]
     assert len(track["paths"]) == len(run.track.paths) > 0
     assert [len(seen) for seen in track["seen"]] == [len(a) for a in run.track.seen]
-    assert track["counts"] == run.track.counts.tolist()
     assert track["verdicts"] == list(run.track.verdicts)
-
-
-def test_atoms_that_are_forming_are_told_apart(runs) -> None:
-    run = runs["circle"]
-    exhibit, held = opened(run)
-    track = held.description["track"]
-    told = list(zip(track["counts"], track["forming"], strict=True))
-    for state, (count, forming) in zip(run.states, told, strict=True):
+    pairs = list(zip(track["counts"], track["forming"], strict=True))
+    for state, (count, forming) in zip(run.states, pairs, strict=True):
         report = mfpde.concentration(state, run.equation)
-        assert count - forming == len(report.atoms)
-        assert forming == len(report.forming)
-    assert (exhibit.card["atoms"], exhibit.card["forming"]) == told[-1]
-    assert any(forming for _, forming in told)
+        assert (count - forming, forming) == (len(report.atoms), len(report.forming))
+    assert any(forming for _, forming in pairs)
+    card = exhibit_of(run, "run", room=ROOM).card
+    assert (card["atoms"], card["forming"]) == pairs[-1]
 
 
 def test_densities_of_a_circle_are_per_radian(runs) -> None:
-    _, held = opened(runs["circle"])
-    assert held.description["diagnostics"]["curves"]["minimum"]["unit"] == "1/radian"
-    _, held = opened(runs["zonal"])
-    assert held.description["diagnostics"]["curves"]["minimum"]["unit"] == "1/area"
+    for name, unit in (("circle", "1/radian"), ("zonal", "1/area")):
+        curves = told(runs[name])["diagnostics"]["curves"]
+        assert curves["minimum"]["unit"] == unit
 
 
-def test_the_landscape_is_that_of_the_layer(runs) -> None:
-    run = runs["circle"]
-    _, held = opened(run)
-    (land,) = held.description["landscapes"]
-    assert [n["w"] for n in land["neurons"]] == [0.8, -0.5]
-    values = held.floats(land["field"]["values"])
-    angles = np.linspace(0, 2 * np.pi, len(values))
-    wanted = NEURONS.value(np.stack([np.cos(angles), np.sin(angles)], axis=-1))
-    np.testing.assert_allclose(values, wanted, atol=1e-6)
+def test_each_layer_has_its_landscape() -> None:
     network = mfpde.Layers([(ASCENT, 0.5), (DESCENT, 0.5)])
     layered = mfpde.solve(network, mfpde.uniform(mfpde.Circle(64)), save_every=0.25)
-    _, held = opened(layered)
-    (land,) = held.description["landscapes"]
+    page = told(layered)
+    (land,) = page["landscapes"]
     assert (land["from"], land["to"]) == (0.5, 1.0)
+    assert [neuron["w"] for neuron in land["neurons"]] == [0.8, -0.5]
+    assert page["breakpoints"] == [0.0, 0.5, 1.0]
 
 
 def test_a_page_loads_nothing_and_is_the_same_again(runs, tmp_path) -> None:
     page = mfpde.view(*runs.values(), path=tmp_path / "a" / "page.html")
     text = page.read_text("utf-8")
     assert "default-src 'none'" in text
-    assert not re.search(r"""(?:src|href)\s*=\s*["']?\s*(?:https?:)?//""", text)
-    assert not re.search(r"https?://|@import|url\(|XMLHttpRequest|\bfetch\(", text)
-    assert "<!--" not in text.split("<!DOCTYPE html>")[1].split('id="numbers-0"')[0]
+    assert "The MIT License" in text
+    assert not re.search(r"@import|url\(|XMLHttpRequest|\bfetch\(", text)
+    # The one address is where uPlot says that it comes from.
+    assert re.findall(r"https?://[\w./]+", text) == [
+        "https://github.com/leeoniya/uPlot"
+    ]
+    assert "<!--" not in text.split("<!DOCTYPE html>")[1]
     again = mfpde.view(*runs.values(), path=tmp_path / "again.html")
     assert again.read_text("utf-8") == text
 
@@ -252,9 +178,9 @@ def test_the_size_has_a_bound(tmp_path, rng) -> None:
     run = run_of_states(states * 5)
     page = mfpde.view(run, run, path=tmp_path / "noise.html")
     assert page.stat().st_size < MOST_BYTES
-    _, held = opened(run, room=ROOM // 2)
-    assert held.description["frames"]["grids"][0]["rows"] == 128
-    assert len(held.description["frames"]["saves"]) == 100
+    frames = told(run, room=ROOM // 2)["frames"]
+    assert frames["grids"][0]["rows"] == 128
+    assert len(frames["saves"]) == 100
 
 
 def test_names_cannot_leave_their_place(runs, tmp_path) -> None:
@@ -372,14 +298,74 @@ def drive(browser, tmp_path) -> Iterator[Any]:
         page.closed()
 
 
+def until_drawn(driven: Driven) -> Any:
+    driven.until("mfpde.drawn > 0")
+    return driven.page
+
+
 def shown_time(driven: Driven) -> str:
     return driven.page.locator("#when").inner_text()
 
 
+def values_at(page: Any, k: int) -> np.ndarray:
+    """Density that the page holds of a state, as it was unpacked."""
+    return np.array(page.evaluate(f"[...mfpde.exhibits[0].densityAt({k}).values]"))
+
+
+def test_numbers_come_back_to_the_error_that_the_page_tells(
+    browser, runs, tmp_path
+) -> None:
+    fine = sphere_run(nlat=64)
+    exhibits = [exhibit_of(run, name, room=ROOM) for name, run in runs.items()]
+    exhibits.append(exhibit_of(fine, "coarse", room=4 * 2048))
+    path = tmp_path / "page.html"
+    path.write_text(page_of(exhibits), "utf-8")
+    driven = Driven(browser, path)
+    page = driven.page
+    notes = []
+    for index, (name, run) in enumerate([*runs.items(), ("coarse", fine)]):
+        page.evaluate(f"location.hash = '#run={index}'")
+        driven.until(f"mfpde.exhibits[0]?.name === '{name}'")
+        notes.append(page.locator("#facts").text_content())
+        for k, state in enumerate(run.states):
+            found = values_at(page, k)
+            if name == "particles":
+                angles = np.mod(np.arctan2(*state.points.T[::-1]), 2 * np.pi)
+                bins, _ = np.histogram(angles, 128, (0, 2 * np.pi), None, state.masses)
+                wanted = bins / (2 * np.pi / 128)
+                places = page.evaluate(
+                    f"mfpde.exhibits[0].atomsAt({k}).map((atom) => atom.place[0])"
+                )
+                np.testing.assert_allclose(
+                    np.cos(places), state.points[:, 0], atol=1e-6
+                )
+            else:
+                density = as_measure(state).density
+                wanted = density.values
+                if name == "zonal":
+                    wanted = density.masses / density.geometry.spacing
+                if name == "coarse":
+                    blocks = [
+                        cells.reshape(32, 2, 64, 2).sum(axis=(1, 3))
+                        for cells in (density.masses, density.geometry.areas)
+                    ]
+                    wanted = blocks[0] / blocks[1]
+            slack = ERROR * wanted.ravel() + 2e-12 * np.max(wanted) * len(run.states)
+            assert np.all(abs(found - wanted.ravel()) <= slack)
+    assert "each is right to 5e-04" in notes[0]
+    assert ["Coarsened for display" in note for note in notes] == 4 * [False] + [True]
+    page.evaluate("location.hash = '#run=0'")
+    driven.until("mfpde.exhibits[0]?.name === 'circle'")
+    values = page.evaluate("[...mfpde.exhibits[0].landscapes[0].field.values]")
+    angles = np.linspace(0, 2 * np.pi, len(values))
+    wanted = NEURONS.value(np.stack([np.cos(angles), np.sin(angles)], axis=-1))
+    np.testing.assert_allclose(values, wanted, rtol=2 * ERROR, atol=1e-9)
+    driven.closed()
+
+
 def test_slider_keys_and_play(drive, runs) -> None:
     driven = drive(runs["circle"])
-    driven.until("mfpde.drawn > 0")
-    page = driven.page
+    page = until_drawn(driven)
     assert shown_time(driven) == "t = 0 (1 of 13)"
     first = driven.picture(".curve")
     page.locator("#time").fill("6")
@@ -387,7 +373,7 @@ def test_slider_keys_and_play(drive, runs) -> None:
     assert driven.picture(".curve") != first
     assert page.locator("#time").get_attribute("aria-valuetext") == "t = 3"
     page.locator("#time").focus()
-    for key, told in (
+    for key, time_told in (
         ("ArrowRight", "t = 3.5 (8 of 13)"),
         ("ArrowLeft", "t = 3 (7 of 13)"),
         ("End", "t = 6 (13 of 13)"),
@@ -395,7 +381,7 @@ def test_slider_keys_and_play(drive, runs) -> None:
         ("PageDown", "t = 5 (11 of 13)"),
     ):
         page.keyboard.press(key)
-        assert shown_time(driven) == told
+        assert shown_time(driven) == time_told
     page.locator("#speed").select_option("60")
     page.locator("#speed").blur()
     page.keyboard.press("Home")
@@ -408,149 +394,10 @@ def test_slider_keys_and_play(drive, runs) -> None:
     assert not page.locator("#keys").is_visible()
 
 
-def test_a_click_on_a_chart_goes_to_that_time(drive, runs) -> None:
-    driven = drive(runs["circle"])
-    driven.until("mfpde.drawn > 0")
-    chart = driven.page.locator(".chart canvas").first
-    width = chart.bounding_box()["width"]
-    chart.click(position={"x": 58 + 0.5 * (width - 68), "y": 40})
-    assert shown_time(driven) == "t = 3 (7 of 13)"
-
-
-def test_the_globe_turns_by_mouse_and_keys(drive, runs) -> None:
-    driven = drive(runs["sphere"])
-    driven.until("mfpde.drawn > 0")
-    page = driven.page
-    first = driven.picture(".globe")
-    box = page.locator(".globe .over").bounding_box()
-    x, y = box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"]
-    before = page.evaluate("[mfpde.camera.longitude, mfpde.camera.latitude]")
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + 80, y + 40, steps=4)
-    page.mouse.up()
-    after = page.evaluate("[mfpde.camera.longitude, mfpde.camera.latitude]")
-    # What is dragged follows the pointer: to the right is to the west.
-    assert after[0] < before[0] - 0.1
-    assert after[1] > before[1] + 0.05
-    turned = driven.picture(".globe")
-    assert turned != first
-    page.keyboard.press("Shift+ArrowRight")
-    assert page.evaluate("mfpde.camera.longitude") == pytest.approx(after[0] + 0.1)
-    page.keyboard.press("r")
-    assert driven.picture(".globe") == first
-
-
-def test_the_globe_turns_by_touch(drive, runs) -> None:
-    driven = drive(
-        runs["sphere"], viewport={"width": 390, "height": 844}, has_touch=True
-    )
-    driven.until("mfpde.drawn > 0")
-    before = driven.page.evaluate("mfpde.camera.longitude")
-    box = driven.page.locator(".globe .over").bounding_box()
-    x, y = box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"]
-    client = driven.page.context.new_cdp_session(driven.page)
-    for kind, points in (
-        ("touchStart", [{"x": x, "y": y}]),
-        ("touchMove", [{"x": x - 30, "y": y}]),
-        ("touchMove", [{"x": x - 60, "y": y}]),
-        ("touchEnd", []),
-    ):
-        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    driven.until(f"mfpde.camera.longitude > {before} + 0.1")
-    # Nothing is wider than a phone.
-    assert driven.page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-def test_the_globe_shows_the_density_in_the_colours_of_the_figures(drive, runs) -> None:
-    """The pixel in the middle is that of the cell that is looked at."""
-    driven = drive(runs["sphere"])
-    driven.until("mfpde.drawn > 0")
-    page = driven.page
-    for box in ("#neurons", "#atoms"):
-        if page.locator(box).is_visible():
-            page.locator(box).uncheck()
-    page.evaluate("mfpde.go(3)")
-    density = runs["sphere"].final
-    at = np.unravel_index(np.argmax(density.values), density.values.shape)
-    theta = density.geometry.colatitudes[at[0]]
-    phi = density.geometry.longitudes[at[1]]
-    colour = page.evaluate(
-        """([theta, phi]) => {
-          const { camera } = mfpde, view = mfpde.views[0];
-          camera.longitude = phi; camera.latitude = Math.PI / 2 - theta;
-          mfpde.draw();
-          const ratio = view.ground.width / view.ground.clientWidth;
-          const { x, y } = view.layout(view.ground.clientWidth, view.ground.clientHeight)[0];
-          const gl = view.globe.gl, pixel = new Uint8Array(4);
-          gl.readPixels(Math.round(x * ratio), Math.round(view.ground.height - y * ratio),
-                        1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
-          return [...pixel];
-        }""",
-        [float(theta), float(phi)],
-    )
-    from matplotlib import colormaps
-
-    darkest = np.array(colormaps["YlGnBu"](1.0)[:3]) * 255
-    light = 0.82 + 0.18 * 0.7391
-    # Half a pixel beside the middle a peak of a few cells is lower by a hundredth.
-    np.testing.assert_allclose(colour[:3], light * darkest, atol=6)
-
-
-def test_log_switch_and_what_is_drawn_over_the_globe(drive, runs) -> None:
-    driven = drive(runs["sphere"], viewport={"width": 800, "height": 500})
-    driven.until("mfpde.drawn > 0")
-    page = driven.page
-    driven.page.evaluate("mfpde.go(3)")
-    before = driven.picture(".globe")
-    was_log = page.evaluate("mfpde.isLog")
-    page.keyboard.press("l")
-    assert page.evaluate("mfpde.isLog") != was_log
-    assert page.locator("input[value=log]").is_checked() != was_log
-    assert driven.picture(".globe") != before
-    page.locator("input[value=log]" if was_log else "input[value=linear]").check()
-    assert driven.picture(".globe") == before
-    for key in "ncvf":
-        driven.page.keyboard.press(key)
-        changed = driven.picture(".globe")
-        driven.page.keyboard.press(key)
-        # The last state has the highest density: fitted colours start elsewhere at most.
-        assert changed != before or key == "f"
-        assert driven.picture(".globe") == before
-
-
-def test_two_runs_have_one_slider(drive, runs) -> None:
-    driven = drive(runs["circle"], circle_run(beta=10.0))
-    driven.until("mfpde.drawn > 0")
-    page = driven.page
-    assert page.locator(".exhibit").count() == 2
-    page.evaluate("mfpde.goToTime(3.0)")
-    driven.picture(".curve")
-    told = page.locator(".exhibit .state").all_inner_texts()
-    assert all(text.startswith("t = 3 ") for text in told)
-    assert page.locator(".chart").first.locator("canvas").get_attribute("aria-label")
-    left, right = (
-        page.locator(".exhibit .curve").nth(k).bounding_box() for k in (0, 1)
-    )
-    assert left["x"] + left["width"] <= right["x"]
-    assert left["y"] == right["y"]
-
-
-def test_export_is_a_picture_of_all(drive, runs, tmp_path) -> None:
-    driven = drive(runs["sphere"])
-    driven.until("mfpde.drawn > 0")
-    with driven.page.expect_download() as waited:
-        driven.page.locator("#export").click()
-    saved = tmp_path / waited.value.suggested_filename
-    waited.value.save_as(saved)
-    assert saved.name == "run_1_t_0.png"
+def pixels(picture: bytes) -> np.ndarray:
     from PIL import Image
 
-    with Image.open(saved) as picture:
-        assert picture.width >= 2000
-        # The globe is in it: WebGL keeps no pixels after a frame unless asked in time.
-        colours = picture.convert("RGB").resize((64, 40)).getcolors(64 * 40)
-    assert len(colours) > 100
+    return np.asarray(Image.open(io.BytesIO(picture)).convert("RGB"), dtype=float)
 
 
 def pointed(driven: Driven, selector: str, x: float, y: float) -> str:
@@ -573,12 +420,11 @@ def number_after(name: str, words: str) -> float:
 def test_values_stand_beside_the_pointer(drive, runs) -> None:
     run = runs["circle"]
     driven = drive(run)
-    driven.until("mfpde.drawn > 0")
-    driven.page.keyboard.press("End")
-    driven.until("mfpde.index === 12")
+    page = until_drawn(driven)
+    page.keyboard.press("End")
     driven.picture(".curve")
     density = as_measure(run.final).density
-    for selector, place in ((".curve", (0.5, 0.3)), (".ring", (0.2, 0.3))):
+    for selector, place in ((".curve .u-over", (0.5, 0.3)), (".ring", (0.2, 0.3))):
         words = pointed(driven, selector, *place)
         angle = number_after("θ", words) * np.pi
         values = np.interp(
@@ -593,24 +439,80 @@ def test_values_stand_beside_the_pointer(drive, runs) -> None:
         assert number_after("V", words) == pytest.approx(
             float(NEURONS.value(point)[0]), abs=0.02
         )
-    words = pointed(driven, ".map", 0.1, 0.5)
+    words = pointed(driven, ".map .u-over", 0.01, 0.5)
     assert number_after("t", words) == 0.0
     assert number_after("ρ", words) == pytest.approx(1 / (2 * np.pi), rel=1e-3)
-    words = pointed(driven, ".chart canvas", 0.5, 0.5)
-    time = number_after("t", words)
-    energy = run.energies[np.abs(run.times - time).argmin()]
+    words = pointed(driven, ".chart .u-over", 0.5, 0.5)
+    energy = run.energies[np.abs(run.times - number_after("t", words)).argmin()]
     assert float(words.split(" · ")[-1].replace("−", "-")) == pytest.approx(
         energy, rel=1e-5
     )
-    assert "atom" in pointed(driven, ".tree canvas", 0.7, 0.8)
-    driven.page.mouse.move(2, 2)
-    assert driven.page.locator("output.readout:visible").count() == 0
+    trees = page.locator(".chart", has_text="mass of atoms").locator(".u-over")
+    trees.hover()
+    assert "atom 1: mass" in page.locator("output.readout:visible").inner_text()
+    page.mouse.move(2, 2)
+    assert page.locator("output.readout:visible").count() == 0
 
 
-def test_a_globe_tells_the_density_at_the_pointer(drive, runs) -> None:
+def test_charts_zoom_together_and_a_click_goes_to_its_time(drive, runs) -> None:
+    driven = drive(runs["circle"])
+    page = until_drawn(driven)
+    driven.picture(".chart .plot")
+    chart = page.locator(".chart .u-over").first
+    ends = "[mfpde.charts[0], mfpde.charts[1], mfpde.views[0].map && {plot: mfpde.views[0].map}]"
+    ranges = f"{ends}.map(({{ plot }}) => [plot.u.scales.x.min, plot.u.scales.x.max])"
+    assert page.evaluate(ranges) == 3 * [[0, 6]]
+    box = chart.bounding_box()
+    chart.click(position={"x": 0.5 * box["width"], "y": 40})
+    assert shown_time(driven) == "t = 3 (7 of 13)"
+    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 30, steps=4)
+    page.mouse.up()
+    driven.until(f"{ranges}.every(([low, high]) => low > 1.4 && high < 4.6)")
+    # To drag is not to click.
+    assert shown_time(driven) == "t = 3 (7 of 13)"
+    chart.dblclick()
+    driven.until(f"{ranges}.every(([low, high]) => low === 0 && high === 6)")
+
+
+def test_words_and_colours_are_those_of_the_pictures(drive, runs) -> None:
+    from mfpde.plotting.angle_view import CircleView
+
+    run = runs["circle"]
+    driven = drive(run)
+    page = until_drawn(driven)
+    page.locator("#time").fill("6")
+    driven.picture(".curve")
+    report = mfpde.concentration(run.states[6], run.equation)
+    n, forming = len(report.atoms), len(report.forming)
+    words = f"{n} atom{'s' * (n != 1)}" + (f", {forming} forming" if forming else "")
+    state = page.locator(".state").first.inner_text()
+    assert f" · {words} · verdict: {report.verdict}" in state
+    label = page.locator(".curve canvas").get_attribute("aria-label")
+    assert label.startswith(CircleView.density_label)
+    heads = page.locator(".chart h3").all_inner_texts()
+    assert not any("mass − mass" in head for head in heads)
+    # The bar of colours: light at its left, dark at its right.
+    bar = pixels(driven.picture(".map"))[8, -232:-16].sum(axis=1)
+    assert bar[0] > 600 > 300 > bar[-1]
+    # Bands of the tree have the colour of the atoms' rings and paths, and no other.
+    tree = pixels(driven.picture(".chart:last-child .plot"))[-30, 80:-60]
+    shades = (255 - tree) / (255 - np.array([0xD5, 0x5E, 0x00]))
+    bands = shades[shades.min(axis=1) > 0.25]
+    assert len(bands) > 50
+    assert np.median(np.ptp(bands, axis=1)) < 0.06
+    drift = run.diagnostics["mass"] + 1e-9 * run.times
+    lossy = replace(run, diagnostics={**run.diagnostics, "mass": drift})
+    heads = drive(lossy).page.locator(".chart h3").all_inner_texts()
+    assert any("mass − mass at the start" in head for head in heads)
+
+
+def test_the_globe_turns_by_mouse_and_keys_and_tells_the_density(drive, runs) -> None:
     run = runs["sphere"]
     driven = drive(run)
-    driven.until("mfpde.drawn > 0")
+    page = until_drawn(driven)
+    first = driven.picture(".globe")
     density = as_measure(run.states[0]).density
     words = pointed(driven, ".over", 0.4, 0.5)
     theta, phi = (number_after(name, words) * np.pi for name in "θφ")
@@ -620,40 +522,122 @@ def test_a_globe_tells_the_density_at_the_pointer(drive, runs) -> None:
         density.values.ravel()[nearest], rel=0.2
     )
     assert pointed(driven, ".over", 0.01, 0.99) == ""
+    box = page.locator(".globe .over").bounding_box()
+    x, y = box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"]
+    before = page.evaluate("[mfpde.camera.longitude, mfpde.camera.latitude]")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 80, y + 40, steps=4)
+    page.mouse.up()
+    after = page.evaluate("[mfpde.camera.longitude, mfpde.camera.latitude]")
+    # What is dragged follows the pointer: to the right is to the west.
+    assert after[0] < before[0] - 0.1
+    assert after[1] > before[1] + 0.05
+    page.mouse.move(2, 2)
+    assert driven.picture(".globe") != first
+    page.keyboard.press("Shift+ArrowRight")
+    assert page.evaluate("mfpde.camera.longitude") == pytest.approx(after[0] + 0.1)
+    page.keyboard.press("r")
+    assert driven.picture(".globe") == first
 
 
-def test_the_map_of_a_circle_has_a_bar_of_colours(drive, runs) -> None:
-    driven = drive(runs["circle"])
-    driven.until("mfpde.drawn > 0")
-    driven.picture(".map")
-    colours = driven.page.evaluate(
-        """() => {
-          const { map, mapBox: box } = mfpde.views[0], ratio = map.width / map.clientWidth;
-          const at = (y) => [...map.getContext("2d").getImageData(
-            ratio * (box.left + box.width + 16), ratio * y, 1, 1).data].slice(0, 3);
-          return [at(box.top + 3), at(box.top + box.height - 4)];
-        }"""
+def test_the_globe_turns_by_touch(drive, runs) -> None:
+    driven = drive(
+        runs["sphere"], viewport={"width": 390, "height": 844}, has_touch=True
     )
-    high, low = np.array(colours)
-    assert low.sum() > 600 > 300 > high.sum()
+    page = until_drawn(driven)
+    before = page.evaluate("mfpde.camera.longitude")
+    box = page.locator(".globe .over").bounding_box()
+    x, y = box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"]
+    client = page.context.new_cdp_session(page)
+    for kind, points in (
+        ("touchStart", [{"x": x, "y": y}]),
+        ("touchMove", [{"x": x - 30, "y": y}]),
+        ("touchMove", [{"x": x - 60, "y": y}]),
+        ("touchEnd", []),
+    ):
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    driven.until(f"mfpde.camera.longitude > {before} + 0.1")
+    # Nothing is wider than a phone.
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_the_head_tells_what_is_forming_and_rounding_has_no_chart(drive, runs) -> None:
-    run = runs["circle"]
-    report = mfpde.concentration(run.states[6], run.equation)
-    driven = drive(run)
-    driven.page.locator("#time").fill("6")
+def test_the_globe_shows_the_density_in_the_colours_of_the_figures(drive, runs) -> None:
+    """The pixel in the middle is that of the cell that is looked at."""
+    driven = drive(runs["sphere"], viewport={"width": 800, "height": 500})
+    page = until_drawn(driven)
+    page.keyboard.press("n")
+    page.evaluate("mfpde.go(3)")
+    density = runs["sphere"].final
+    at = np.unravel_index(np.argmax(density.values), density.values.shape)
+    theta = density.geometry.colatitudes[at[0]]
+    phi = density.geometry.longitudes[at[1]]
+    colour = page.evaluate(
+        """([theta, phi]) => {
+          const { camera } = mfpde, view = mfpde.views[0];
+          camera.longitude = phi; camera.latitude = Math.PI / 2 - theta;
+          mfpde.draw();
+          const ratio = view.ground.width / view.ground.clientWidth, { x, y } = view.globes[0];
+          const gl = view.globe.gl, pixel = new Uint8Array(4);
+          gl.readPixels(Math.round(x * ratio), Math.round(view.ground.height - y * ratio),
+                        1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
+          return [...pixel];
+        }""",
+        [float(theta), float(phi)],
+    )
+    from matplotlib import colormaps
+
+    darkest = np.array(colormaps["YlGnBu"](1.0)[:3]) * 255
+    light = 0.82 + 0.18 * 0.7391
+    # Half a pixel beside the middle a peak of a few cells is lower by a hundredth.
+    np.testing.assert_allclose(colour[:3], light * darkest, atol=6)
+    page.keyboard.press("n")
+    before = driven.picture(".globe")
+    was_log = page.evaluate("mfpde.isLog")
+    page.keyboard.press("l")
+    assert page.locator("input[value=log]").is_checked() != was_log
+    assert driven.picture(".globe") != before
+    page.locator("input[value=log]" if was_log else "input[value=linear]").check()
+    page.locator("input[value=log]").blur()
+    assert driven.picture(".globe") == before
+    for key in "ncv":
+        page.keyboard.press(key)
+        assert driven.picture(".globe") != before
+        page.keyboard.press(key)
+        assert driven.picture(".globe") == before
+
+
+def test_two_runs_have_one_slider(drive, runs) -> None:
+    driven = drive(runs["circle"], runs["particles"])
+    page = until_drawn(driven)
+    page.evaluate("mfpde.goToTime(1.0)")
     driven.picture(".curve")
-    told = driven.page.locator(".state").first.inner_text()
-    n, forming = len(report.atoms), len(report.forming)
-    words = f"{n} atom{'s' * (n != 1)}" + (f", {forming} forming" if forming else "")
-    assert f" · {words} · verdict: {report.verdict}" in told
-    heads = driven.page.locator(".chart h3").all_inner_texts()
-    assert not any("Mass" in head for head in heads)
-    drift = run.diagnostics["mass"] + 1e-9 * run.times
-    lossy = replace(run, diagnostics={**run.diagnostics, "mass": drift})
-    heads = drive(lossy).page.locator(".chart h3").all_inner_texts()
-    assert [head for head in heads if "Atoms" not in head][-1].startswith("Mass")
+    states = page.locator(".exhibit .state").all_inner_texts()
+    assert len(states) == 2
+    assert all(re.match(r"t = 1\b", text) for text in states)
+    left, right = (
+        page.locator(".exhibit .curve").nth(k).bounding_box() for k in (0, 1)
+    )
+    assert left["x"] + left["width"] <= right["x"]
+    assert left["y"] == right["y"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_export_is_a_picture_of_all(drive, runs, tmp_path) -> None:
+    driven = drive(runs["sphere"])
+    page = until_drawn(driven)
+    with page.expect_download() as waited:
+        page.locator("#export").click()
+    saved = tmp_path / waited.value.suggested_filename
+    waited.value.save_as(saved)
+    assert saved.name == "run_1_t_0.png"
+    from PIL import Image
+
+    with Image.open(saved) as picture:
+        assert picture.width >= 2000
+        # The globe is in it: WebGL keeps no pixels after a frame unless asked in time.
+        colours = picture.convert("RGB").resize((64, 40)).getcolors(64 * 40)
+    assert len(colours) > 100
 
 
 def test_many_runs_are_cards_that_open(drive, runs) -> None:

@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
+from mfpde.measures.measure import AnyMeasure, atoms_of
 from mfpde.runs.run import Run
-from mfpde.tracking import Junction, Path, Track
+from mfpde.tracking import Path, Track
 from mfpde.tracking.paths import joined
-from mfpde.viewer.frames import Frames, density_part, frames_of
-from mfpde.viewer.grids import grid_view
+from mfpde.viewer.frames import (
+    Frames,
+    choose_frames,
+    density_shown,
+    describe_frames,
+    notes_of,
+)
+from mfpde.viewer.grids import coordinates
 from mfpde.viewer.landscape import landscapes_of
-from mfpde.viewer.packed import Stream
+from mfpde.viewer.packed import Pack, rounded
 
 DIGITS = 9
+DIGITS_OF_MASS = 15
+DIGITS_OF_PLACE = 7
 MOST_POINTS = 2000
 """Points of a curve of diagnostics."""
 THUMBNAIL = 32 * 64
 """Values of the last state on a card."""
-BINS = 128
-TURN = 2 * np.pi
 
 
-@dataclass(frozen=True)
-class Exhibit:
-    """A run in a page.
-
-    Attributes
-    ----------
-    card
-        What a page of many runs shows at once: name, parameters, facts, last state.
-    text
-        All that is shown when the run is opened: the description and its numbers.
-    """
+class Exhibit(NamedTuple):
+    """A run in a page: its card among many runs, and the text of all that opens with it."""
 
     card: dict[str, Any]
     text: str
@@ -50,94 +46,55 @@ def exhibit_of(
     parameters: Mapping[str, Any] | None = None,
     room: int,
 ) -> Exhibit:
-    """Turn a run into what a page holds of it.
+    """Turn a run into what a page holds of it, in about ``room`` numbers of two bytes.
 
-    Parameters
-    ----------
-    run
-        The run.
-    name
-        What it is called on the page.
-    parameters
-        What tells it from the other runs of the page, by name.
-    room
-        Numbers of two bytes that its states may take, about.
-
-    Raises
-    ------
-    ValueError
-        If nothing was saved, or there is no picture for the geometry.
+    ``parameters`` tell it from the other runs of the page, by name.  A run without saves, or on
+    a geometry without a picture, is a ValueError.
     """
-    stream = Stream()
-    frames = frames_of(run, stream, room=room)
-    geometries = list(frames.choice.views)
+    frames, pack, track = choose_frames(run.states, room), Pack(), run.track
     card = {
         "name": name,
-        "parameters": {k: _shown(v) for k, v in (parameters or {}).items()},
+        "parameters": {
+            key: value if isinstance(value, bool | int | float) else str(value)
+            for key, value in (parameters or {}).items()
+        },
         "domain": frames.domain,
-        "dimension": run.states[0].dimension,
         "facts": _facts(run),
         "thumbnail": _thumbnail(run, frames),
-        "atoms": None if run.track is None else int(run.track.counts[-1]),
-        "forming": 0 if run.track is None else _forming(run.track, -1),
+        "middle": _middle(run.states[-1]) if frames.domain == "sphere" else None,
+        "atoms": None if track is None else int(track.counts[-1]),
+        "forming": 0 if track is None else _count_forming(track, -1),
     }
     description = {
-        "notes": list(frames.notes),
-        "frames": frames.description,
-        "landscapes": landscapes_of(
-            run, frames.domain, geometries[-1] if geometries else None, stream
-        ),
+        "notes": notes_of(run, frames),
+        "frames": describe_frames(run, frames, pack),
+        "landscapes": landscapes_of(run, frames, pack),
         "diagnostics": _diagnostics(run, frames.domain),
-        "track": None if run.track is None else _track(run, run.track, frames),
-        "breakpoints": [] if run.layers is None else _rounded(run.layers.breakpoints),
+        "track": None if track is None else _describe_track(run, track, frames),
+        "breakpoints": list(run.layers.breakpoints) if run.layers is not None else [],
     }
-    return Exhibit(card, stream.text(description))
-
-
-def _shown(value: Any) -> Any:
-    return value if isinstance(value, bool | int | float) else str(value)
+    return Exhibit(card, pack.text(description))
 
 
 def _facts(run: Run) -> list[list[str]]:
-    """Pairs of a word and what there is to say."""
-    facts = [["equation", "not stored: it has the user's own functions"]]
+    """Pairs of a word and what there is to say, as a notebook shows them."""
+    facts = [[name, told] for name, told in run.facts.items()]
     if run.equation is not None:
         terms = " + ".join(term.description for term in run.equation.terms)
-        noise = run.equation.diffusion
-        several = run.layers is not None and len(run.layers) > 1
-        facts = [
-            [
-                "equation",
-                f"{'last layer: ' if several else ''}{run.equation.direction} of {terms}"
-                + (f", diffusion {noise:g}" if noise else ""),
-            ],
-            ["kernel", run.equation.convention],
-        ]
-    if run.layers is not None:
-        facts.append(["layers", f"{len(run.layers)}, depth {run.layers.depth:g}"])
-    if isinstance(run.final, Atoms):
-        facts.append(["particles", str(len(run.final))])
-    else:
-        facts.append(["grid", repr(as_measure(run.final).geometry)])
-    numbers = run.statistics
-    facts += [["stopped", run.reason], ["saves", str(len(run.times))]]
-    if "mass" in run.diagnostics:
-        facts.append(["mass drift", f"{run.mass_drift:.1e}"])
-    if "method" in numbers:
-        facts.append(
-            ["computed by", f"{numbers['method']}, {numbers.get('steps', '?')} steps"]
-        )
-    if "version" in numbers:
-        facts.append(["version", f"mfpde {numbers['version']}"])
-    return facts + [["grid", line] for line in run.refinement_lines]
+        noise = f", diffusion {run.equation.diffusion:g}" * (run.equation.diffusion > 0)
+        last = "last layer: " * (run.layers is not None and len(run.layers) > 1)
+        words = f"{last}{run.equation.direction} of {terms}{noise}"
+        facts[0] = ["equation", words]
+    facts += [["grid", line] for line in run.refinement_lines]
+    if "version" in run.statistics:
+        facts.append(["version", f"mfpde {run.statistics['version']}"])
+    return facts
 
 
 def _diagnostics(run: Run, domain: str) -> dict[str, Any]:
     """The curves of the diagnostics, all saves or as many as a curve can show."""
-    count = len(run.times)
-    kept = np.unique(
-        np.linspace(0, count - 1, min(count, MOST_POINTS)).round().astype(int)
-    )
+    count = min(len(run.times), MOST_POINTS)
+    kept = np.linspace(0, len(run.times) - 1, count).round().astype(int)
     curves = {}
     for name, values in run.diagnostics.items():
         if values.ndim != 1 or not np.isfinite(values).any():
@@ -147,64 +104,53 @@ def _diagnostics(run: Run, domain: str) -> dict[str, Any]:
         curves[name] = {
             "meaning": "" if known is None else known.meaning,
             "unit": unit.replace("area", "radian") if domain == "circle" else unit,
-            "values": _rounded(values[kept], digits=15 if name == "mass" else DIGITS),
+            "values": rounded(
+                values[kept], DIGITS_OF_MASS if name == "mass" else DIGITS
+            ),
         }
-    return {"times": _rounded(run.times[kept]), "curves": curves}
+    return {"times": rounded(run.times[kept], DIGITS), "curves": curves}
 
 
-def _rounded(values: FloatArray, *, digits: int = DIGITS) -> list[float | None]:
-    """Numbers to so many digits; None for what is no number."""
-    return [
-        float(f"{value:.{digits}g}") if np.isfinite(value) else None
-        for value in np.asarray(values).ravel().tolist()
-    ]
-
-
-def _track(run: Run, track: Track, frames: Frames) -> dict[str, Any]:
+def _describe_track(run: Run, track: Track, frames: Frames) -> dict[str, Any]:
     """Paths, junctions, the atoms that are seen at each frame, and how many there are."""
-    where = _Coordinates(run)
-    saves = {float(time): k for k, time in enumerate(track.times)}
-    seen = [saves.get(float(run.times[k])) for k in frames.choice.saves]
+    save_at = {float(time): k for k, time in enumerate(track.times)}
+    saves = [save_at.get(float(time)) for time in run.times[frames.saves]]
+    events = [junction.event for junction in track.junctions]
     return {
-        "paths": [_path(path, where) for path in track.paths.values()],
-        "junctions": [_junction(junction, where) for junction in track.junctions],
-        "seen": [[] if k is None else _seen(track, k, where) for k in seen],
-        "counts": [None if k is None else int(track.counts[k]) for k in seen],
-        "forming": [0 if k is None else _forming(track, k) for k in seen],
-        "verdicts": ["" if k is None else track.verdicts[k] for k in seen],
+        "paths": [_describe_path(path, frames) for path in track.paths.values()],
+        "junctions": [
+            {
+                "kind": event.kind,
+                "time": float(event.time),
+                "place": _places(joined(event.points, event.masses)[0], frames)[0],
+            }
+            for event in events
+        ],
+        "seen": [[] if k is None else _seen(track, k, frames) for k in saves],
+        "counts": [None if k is None else int(track.counts[k]) for k in saves],
+        "forming": [0 if k is None else _count_forming(track, k) for k in saves],
+        "verdicts": ["" if k is None else track.verdicts[k] for k in saves],
     }
 
 
-def _forming(track: Track, save: int) -> int:
+def _count_forming(track: Track, save: int) -> int:
     """Number of the atoms of a save that are forming, which the count contains."""
     seen = track.atoms_at(save)
     return int((seen.is_forming & (seen.identities > 0)).sum())
 
 
-class _Coordinates:
-    """Coordinates of points as the page wants them: an angle, or three numbers."""
-
-    def __init__(self, run: Run) -> None:
-        density = density_part(run.states[0])
-        self._view = None if density is None else grid_view(density.geometry)
-
-    def __call__(self, points: FloatArray) -> list[list[float | None]]:
-        if self._view is not None:
-            places = self._view.coordinates(points)
-        elif points.shape[-1] == 2:
-            places = np.arctan2(points[:, 1], points[:, 0])[:, np.newaxis]
-        else:
-            places = points
-        return [_rounded(row, digits=7) for row in places]
+def _places(points: FloatArray, frames: Frames) -> list[list[float | None]]:
+    found = coordinates(np.atleast_2d(points), frames.axis)
+    return [rounded(row, DIGITS_OF_PLACE) for row in found]
 
 
-def _path(path: Path, where: _Coordinates) -> dict[str, Any]:
+def _describe_path(path: Path, frames: Frames) -> dict[str, Any]:
     return {
         "identity": path.identity,
-        "times": _rounded(path.times),
-        "places": where(path.points),
-        "masses": _rounded(path.masses),
-        "arrived": _rounded(path.arrived_masses),
+        "times": rounded(path.times, DIGITS),
+        "places": _places(path.points, frames),
+        "masses": rounded(path.masses, DIGITS),
+        "arrived": rounded(path.arrived_masses, DIGITS),
         "begins": path.begins,
         "ends": path.ends,
         "parents": list(path.parents),
@@ -215,56 +161,37 @@ def _path(path: Path, where: _Coordinates) -> dict[str, Any]:
     }
 
 
-def _junction(junction: Junction, where: _Coordinates) -> dict[str, Any]:
-    centre = joined(junction.event.points, junction.event.masses)[0]
-    return {
-        "kind": junction.event.kind,
-        "time": float(junction.event.time),
-        "earliest": float(junction.earliest),
-        "latest": float(junction.latest),
-        "place": where(centre[np.newaxis])[0],
-        "parents": list(junction.parents),
-        "children": list(junction.children),
-    }
-
-
-def _seen(track: Track, save: int, where: _Coordinates) -> list[dict[str, Any]]:
+def _seen(track: Track, save: int, frames: Frames) -> list[dict[str, Any]]:
+    """The atoms of a save; how much has arrived is unknown in old stores."""
     atoms = track.atoms_at(save)
-    arrived = np.full(len(atoms), np.nan)
-    if atoms.arrived_masses is not None:
-        arrived = atoms.arrived_masses
+    arrived = atoms.arrived_masses
+    known = np.full(len(atoms), np.nan) if arrived is None else arrived
     return [
         {
             "identity": int(atoms.identities[k]),
-            "place": place,
-            "mass": _rounded(atoms.masses[k])[0],
-            "arrived": _rounded(arrived[k])[0],
-            "forming": bool(atoms.is_forming[k]),
+            "place": _places(atoms.points[k], frames)[0],
+            "mass": float(atoms.masses[k]),
+            "arrived": rounded(known[k : k + 1], DIGITS)[0],
         }
-        for k, place in enumerate(where(atoms.points) if len(atoms) else [])
+        for k in range(len(atoms))
     ]
 
 
+def _middle(state: AnyMeasure) -> list[float | None]:
+    """Mean point of the mass of a state on the sphere."""
+    atoms, density = atoms_of(state), density_shown(state)
+    total = atoms.masses @ atoms.points
+    if density is not None:
+        total = total + density.masses.ravel() @ density.geometry.points.reshape(-1, 3)
+    return rounded(total / state.total_mass, 3)
+
+
 def _thumbnail(run: Run, frames: Frames) -> dict[str, Any] | None:
-    """The last density, coarse; of particles on the circle their density in bins."""
-    last = run.states[frames.choice.saves[-1]]
-    density = density_part(last)
+    """The last density, coarse; None for particles on the sphere."""
+    density = density_shown(run.states[-1])
     if density is None:
-        return _binned(last) if frames.domain == "circle" else None
-    view = frames.choice.views[density.geometry]
-    while view.cells > THUMBNAIL and view.coarsened().cells < view.cells:
-        view = view.coarsened()
-    return {"grid": view.description(), "values": _three(view.values(density))}
-
-
-def _binned(particles: AnyMeasure) -> dict[str, Any]:
-    atoms = atoms_of(particles)
-    angles = np.mod(np.arctan2(atoms.points[:, 1], atoms.points[:, 0]), TURN)
-    step = TURN / BINS
-    masses, _ = np.histogram(angles, BINS, (0.0, TURN), weights=atoms.masses)
-    grid = {"n": BINS, "first": step / 2, "step": step}
-    return {"grid": grid, "values": _three(masses / step)}
-
-
-def _three(values: FloatArray) -> list[float]:
-    return [float(f"{value:.3g}") for value in values.ravel().tolist()]
+        return None
+    view = frames.views[density.geometry]
+    while view.size > THUMBNAIL and (coarser := view.coarsened()) is not view:
+        view = coarser
+    return {"grid": view.description(), "values": rounded(view.values(density), 3)}

@@ -16,28 +16,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib import colormaps
 
-from mfpde.arrays import shown
+from mfpde.arrays import check_kind, shown
 from mfpde.runs.run import Run
 from mfpde.viewer.exhibit import Exhibit, exhibit_of
 
-DENSITY_MAP = "YlGnBu"
-"""As in the pictures of :mod:`mfpde.plotting`: light where there is little, dark at the mass."""
-POTENTIAL_MAP = "RdBu_r"
-COLOURS = 256
-SCRIPTS = (
-    "reading.js",
-    "geometry.js",
-    "globe.js",
-    "globe_view.js",
-    "line_view.js",
-    "charts.js",
-    "gallery.js",
-    "viewer.js",
-)
+SCRIPTS = [
+    f"{name}.js"
+    for name in (
+        *("reading", "drawing", "sphere", "globe", "globe_view"),
+        *("plots", "line_view", "gallery", "viewer"),
+    )
+]
 ROOM = 7_000_000
 """Numbers of two bytes for the states of all runs: 19 MB if nothing deflates."""
 MANY = 2
-"""Of more runs than that, a page leaves half of the room to what is told of each."""
+"""Of more runs a page leaves half of the room to what is told of each."""
 
 
 class NamedRun(NamedTuple):
@@ -56,11 +49,10 @@ def view(
 ) -> Path:
     """Write runs as one HTML page that opens from disk, without any network.
 
-    One run fills the page; of two both stand side by side with one slider; more are shown
-    small, each of which opens.  The sphere is a globe to turn, the circle a ring and a curve,
-    a zonal density a curve; with atoms and their paths (where the run has a track), the
-    neurons' half-spaces and the landscape V, and the diagnostics.  A page stays below 20 MB:
-    what had to be coarsened for that is said on it.
+    One run fills the page; two stand side by side with one slider; more are cards that open.
+    The sphere is a globe to turn, the circle a ring and a curve, a zonal density a curve; with
+    atoms and their paths (where the run has a track), the neurons' half-spaces and V, and the
+    diagnostics.  A page stays below 20 MB: what had to be coarsened for that is said on it.
 
     Parameters
     ----------
@@ -83,11 +75,8 @@ def view(
         a folder.
     """
     runs = [run, *others]
-    for index, one in enumerate(runs):
-        # Annotations bind no caller.
-        given: object = one
-        if not isinstance(given, Run):
-            raise ValueError(f"run {index + 1} = {shown(given)} must be a Run")
+    for number, one in enumerate(runs, 1):
+        check_kind(f"run {number}", one, Run, source="what solve returns or load reads")
     called = [f"run {k + 1}" for k in range(len(runs))] if names is None else names
     if isinstance(called, str) or len(called) != len(runs):
         raise ValueError(
@@ -118,41 +107,38 @@ def write_page(runs: Iterable[NamedRun], path: Path, *, count: int) -> Path:
 
 def page_of(exhibits: Sequence[Exhibit]) -> str:
     """Return the page's text."""
-    parts = files("mfpde.viewer") / "page"
-    names = ", ".join(exhibit.card["name"] for exhibit in exhibits[:MANY])
-    if len(exhibits) > MANY:
-        names = f"{len(exhibits)} runs"
+    names = ", ".join(exhibit.card["name"] for exhibit in exhibits)
     told = {
         "runs": [exhibit.card for exhibit in exhibits],
-        "colours": {
-            "density": _colours(DENSITY_MAP),
-            "potential": _colours(POTENTIAL_MAP),
-        },
+        "colours": {"density": _colours("YlGnBu"), "potential": _colours("RdBu_r")},
     }
-    numbers = "\n".join(
+    numbers = [
         f'<script type="text/plain" id="numbers-{k}">{exhibit.text}</script>'
         for k, exhibit in enumerate(exhibits)
-    )
-    scripts = "\n".join((parts / name).read_text("utf-8") for name in SCRIPTS)
-    page = (parts / "template.html").read_text("utf-8")
-    for name, text in (
-        ("title", html.escape(names)),
-        ("style", (parts / "viewer.css").read_text("utf-8")),
-        ("runs", _inside_script(told)),
-        ("numbers", numbers),
-        ("scripts", scripts),
-    ):
+    ]
+    page = _part("template.html")
+    for name, text in {
+        "title": html.escape(names)
+        if len(exhibits) <= MANY
+        else f"{len(exhibits)} runs",
+        "licence": _part("vendor/uPlot.LICENSE"),
+        "style": _part("vendor/uPlot.min.css") + _part("viewer.css"),
+        # No text inside can end the script before its time.
+        "runs": json.dumps(told, allow_nan=False).replace("<", "\\u003c"),
+        "numbers": "\n".join(numbers),
+        "fragment": _part("globe.frag"),
+        "uplot": _part("vendor/uPlot.iife.min.js"),
+        "scripts": "\n".join(map(_part, SCRIPTS)),
+    }.items():
         page = page.replace(f"<!--{name}-->", text)
     return page
 
 
-def _inside_script(told: Any) -> str:
-    """JSON that no text inside can end as a script before its time."""
-    text = json.dumps(told, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
+def _part(name: str) -> str:
+    return (files("mfpde.viewer") / "page" / name).read_text("utf-8")
 
 
 def _colours(name: str) -> str:
-    """The colours of a map, six hexadecimal digits each."""
-    table = colormaps[name](np.arange(COLOURS) / (COLOURS - 1), bytes=True)
+    """The 256 colours of a map of the pictures, six hexadecimal digits each."""
+    table = colormaps[name](np.linspace(0, 1, 256), bytes=True)
     return bytes(table[:, :3].tobytes()).hex()

@@ -4,110 +4,111 @@ const TOLD = JSON.parse(document.getElementById("runs").textContent);
 
 async function inflated(id) {
   const text = atob(document.getElementById(id).textContent);
-  const bytes = new Uint8Array(text.length);
-  for (let k = 0; k < bytes.length; k++) bytes[k] = text.charCodeAt(k);
+  const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+// The 16-bit numbers of IEEE 754 by their bits.
+const HALVES = Float32Array.from({ length: 65536 }, (_, bits) => {
+  const exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  const size = exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : fraction / 2 ** 24;
+  return bits & 32768 ? -size : size;
+});
+
+// Bits of halves, kept as differences, high bytes first.
+function bitsAt(data, { at, count }) {
+  const bits = new Uint16Array(count);
+  for (let k = 0, sum = 0; k < count; k++) {
+    sum += (data[at + k] << 8) + data[at + count + k];
+    bits[k] = sum;
+  }
+  return bits;
+}
+
+const numbersOf = (bits, unit) => Float32Array.from(bits, (b) => unit * HALVES[b]);
+
+const singlesAt = (data, place) =>
+  new Float32Array(place ? data.slice(place.at, place.at + 4 * place.count).buffer : 0);
+
 // One run with its saved states.
 class Exhibit {
   static async read(index) {
-    const bytes = await inflated(`numbers-${index}`);
-    const length = new DataView(bytes.buffer).getUint32(0, true);
+    const bytes = await inflated(`numbers-${index}`), length = new DataView(bytes.buffer).getUint32(0, true);
     const description = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
     return new Exhibit(index, description, bytes.subarray(4 + length));
   }
 
   constructor(index, description, data) {
     Object.assign(this, TOLD.runs[index], description);
-    this.index = index;
-    this.data = data;
-    const frames = this.frames;
+    const { frames } = this, { density, atoms } = frames;
     this.times = frames.times;
-    this.codes = this.readCodes(frames.density);
-    this.logLow = Math.log(frames.low);
-    this.logStep = (Math.log(frames.high) - this.logLow) / 65534;
-    this.table = new Float32Array(65536);
-    for (let c = 1; c < 65536; c++) this.table[c] = Math.exp(this.logLow + this.logStep * (c - 1));
-    this.starts = [];
+    this.unit = density?.unit;
     let at = 0;
-    for (const grid of frames.gridOf) {
-      this.starts.push(at);
-      if (grid >= 0) at += this.cellsOf(frames.grids[grid]);
-    }
-    this.highs = this.times.map((_, k) => this.highestIn(k));
-    this.atomPlaces = this.readFloats(frames.atoms.places);
-    this.atomMasses = this.readFloats(frames.atoms.masses);
-    this.atomStarts = [];
+    const bits = density && bitsAt(data, density);
+    this.bits = frames.gridOf.map((number) => {
+      const { rows, columns } = frames.grids[number];
+      return bits.subarray(at, (at += rows * columns));
+    });
+    this.places = singlesAt(data, atoms.places);
+    this.masses = singlesAt(data, atoms.masses);
     at = 0;
-    for (const count of frames.atoms.counts) { this.atomStarts.push(at); at += count; }
+    this.starts = atoms.counts.map((count) => (at += count) - count);
     for (const land of this.landscapes) {
-      if (land.field) land.field.numbers = this.readFloats(land.field.values);
+      for (const part of [land.field, land.zone]) if (part) part.bits = bitsAt(data, part);
+      if (land.field) land.field.values = numbersOf(land.field.bits, land.field.unit);
     }
-  }
-
-  cellsOf(grid) { return grid.n ?? grid.rows * grid.columns; }
-
-  readCodes(place) {
-    if (!place) return new Uint16Array(0);
-    const { at, count } = place, data = this.data, codes = new Uint16Array(count);
-    for (let k = 0, code = 0; k < count; k++) {
-      code = (code + (data[at + k] << 8) + data[at + count + k]) & 65535;
-      codes[k] = code;
-    }
-    return codes;
-  }
-
-  readFloats(place) {
-    if (!place) return new Float32Array(0);
-    return new Float32Array(this.data.slice(place.at, place.at + 4 * place.count).buffer);
   }
 
   gridAt(k) { return this.frames.grids[this.frames.gridOf[k]] ?? null; }
 
-  // Codes of the density at the k-th state.
-  codesAt(k) {
-    const grid = this.gridAt(k);
-    return grid ? this.codes.subarray(this.starts[k], this.starts[k] + this.cellsOf(grid)) : null;
+  // The density at the k-th state: its grid and values, row by row; null if it has none.
+  densityAt(k) {
+    if (this.last?.k !== k) this.last = this.bits[k] && { k, ...this.gridAt(k), values: numbersOf(this.bits[k], this.unit) };
+    return this.last;
   }
 
-  highestIn(k) {
-    const codes = this.codesAt(k);
-    if (!codes) return 0;
-    let highest = 0;
-    for (let c = 0; c < codes.length; c++) if (codes[c] > highest) highest = codes[c];
-    return this.table[highest];
+  // Places of the density's values on a bar of colours, found once for a scale.
+  bytesAt(k, scale) {
+    const key = [scale.low, scale.high, scale.isLog].join(), placeOf = (bits) => byteOf(scale.at(this.unit * HALVES[bits]));
+    if (this.key !== key) this.table = Uint8Array.from({ length: 32768 }, (_, bits) => placeOf(bits));
+    this.key = key;
+    return this.bits[k] && Uint8Array.from(this.bits[k], (bits) => this.table[bits]);
   }
 
-  // Atoms that the state itself carries: [{place, mass}], in crowds too.
+  // Atoms that the state carries, particles too.
   atomsAt(k) {
-    const size = this.domain === "sphere" ? 3 : 1, found = [];
-    for (let i = this.atomStarts[k]; i < this.atomStarts[k] + this.frames.atoms.counts[k]; i++) {
-      found.push({ place: this.atomPlaces.subarray(size * i, size * (i + 1)), mass: this.atomMasses[i] });
-    }
-    return found;
+    const size = this.domain === "sphere" ? 3 : 1;
+    return Array.from({ length: this.frames.atoms.counts[k] }, (_, number) => {
+      const i = this.starts[k] + number, mass = this.masses[i];
+      return { place: this.places.subarray(size * i, size * (i + 1)), mass, arrived: mass, isOwn: true };
+    });
   }
 
-  // Atoms that were followed, as they are at the k-th state.
-  seenAt(k) { return this.track ? this.track.seen[k] : []; }
+  // Atoms with marks: those that were followed, else those that the state carries (no crowd).
+  markedAt(k) {
+    const seen = (this.track?.seen[k] ?? []).filter((atom) => atom.identity > 0);
+    const { counts, areParticles } = this.frames.atoms;
+    return seen.length || (areParticles && counts[k] > 20) ? seen : this.atomsAt(k);
+  }
 
   // The last state at or before a time.
-  stateAt(time) {
-    const slack = 1e-9 * Math.max(1, Math.abs(time));
-    let low = 0, high = this.times.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.times[middle] <= time + slack) low = middle; else high = middle - 1;
-    }
-    return low;
-  }
+  stateAt(time) { return lastAt(this.times, time); }
 
   // The landscape of the layer that acts just before a time, as the saved state has it.
   landscapeAt(time) {
-    for (const land of this.landscapes) {
-      if (land.to === null || time <= land.to + 1e-12) return time < land.from ? null : land;
-    }
-    return null;
+    const land = this.landscapes.find(({ to }) => to === null || time <= to + 1e-12);
+    return land && time >= land.from ? land : null;
   }
+}
+
+// Index of the last of some times that is not after a time; 0 if all are.
+function lastAt(times, time) {
+  const limit = time + 1e-9 * Math.max(1, Math.abs(time));
+  let low = 0, high = times.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (times[middle] <= limit) low = middle; else high = middle - 1;
+  }
+  return low;
 }

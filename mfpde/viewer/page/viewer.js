@@ -1,147 +1,114 @@
 // The page: which runs are shown, at what time, in what scale; controls, keys, export.
 
-const element = (id) => document.getElementById(id);
+const factOf = (run, name) => run.facts.find(([key]) => key === name)?.[1];
 
 class App {
   constructor() {
-    Object.assign(this, { exhibits: [], views: [], charts: [], times: [0], index: 0, isPlaying: false, camera: new Camera(), read: new Map() });
+    Object.assign(this, { exhibits: [], views: [], charts: [], times: [0], index: 0, drawn: 0, read: new Map() });
+    Object.assign(this, { isPlaying: false, isLog: false, sharpness: 1, camera: new Camera() });
     this.options = { neurons: true, contours: false, ground: false, atoms: true, paths: true, fit: false };
-    this.sharpness = 1;
-    this.isLog = false;
-    this.drawn = 0;
+    this.sizes = new ResizeObserver(() => this.invalidate());
+    this.sizes.observe(element("show"));
     this.listen();
   }
 
   get time() { return this.times[this.index]; }
 
   async start() {
-    if (TOLD.runs.length > 2) this.gallery = new Gallery(element("gallery"), this);
+    if (TOLD.runs.length > 2) this.gallery = new Gallery();
     window.addEventListener("hashchange", () => this.open());
     await this.open();
   }
 
   // Open what the address says: all runs, one, or two.
   async open() {
-    const asked = /run=(\d+)(?:,(\d+))?/.exec(location.hash);
-    let wanted = asked ? asked.slice(1).filter(Boolean).map(Number).filter((i) => i < TOLD.runs.length) : [];
-    if (!wanted.length && TOLD.runs.length <= 2) wanted = TOLD.runs.map((_, i) => i);
-    this.pause();
+    const asked = /run=(\d+)(?:,(\d+))?/.exec(location.hash), areMany = TOLD.runs.length > 2;
+    let wanted = (asked ?? []).slice(1).filter((text) => TOLD.runs[text]).map(Number);
+    if (!wanted.length && !areMany) wanted = [...TOLD.runs.keys()];
     const isGallery = !wanted.length;
-    element("back").hidden = TOLD.runs.length <= 2 || isGallery;
-    element("bar").hidden = element("show").hidden = true;
+    this.pause();
+    Object.assign(this, { exhibits: [], views: [], charts: [] });
+    element("back").hidden = !areMany || isGallery;
     element("gallery").hidden = !isGallery;
+    element("bar").hidden = element("show").hidden = true;
     element("export").hidden = isGallery;
     element("loading").hidden = isGallery;
     if (isGallery) {
-      this.exhibits = [];
+      const equations = new Set(TOLD.runs.map((run) => factOf(run, "equation")));
       element("title").textContent = `${TOLD.runs.length} runs`;
-      element("subtitle").textContent = common("equation");
-      element("loading").hidden = true;
+      element("subtitle").textContent = equations.size === 1 ? [...equations][0] : "";
       return;
     }
-    const exhibits = [];
-    for (const index of wanted) {
-      if (!this.read.has(index)) this.read.set(index, await Exhibit.read(index));
-      exhibits.push(this.read.get(index));
-    }
+    for (const index of wanted) if (!this.read.has(index)) this.read.set(index, await Exhibit.read(index));
     element("loading").hidden = true;
-    this.show(exhibits);
+    this.show(wanted.map((index) => this.read.get(index)));
   }
 
   show(exhibits) {
-    this.exhibits = exhibits;
-    const hasGlobe = exhibits.some((e) => e.domain === "sphere");
-    const section = element("show");
+    const hasGlobe = exhibits.some((e) => e.domain === "sphere"), section = element("show"), isOne = exhibits.length === 1;
     section.hidden = element("bar").hidden = false;
-    section.className = `${exhibits.length > 1 ? "two" : "one"} ${hasGlobe ? "with-globe" : "with-line"}`;
+    section.className = `${isOne ? "one" : "two"} ${hasGlobe ? "with-globe" : "with-line"}`;
     element("title").textContent = exhibits.map((e) => e.name).join("  |  ");
-    element("subtitle").textContent = exhibits.length > 1 ? "side by side, at the same time" : [factOf(exhibits[0], "equation"), factOf(exhibits[0], "kernel")].filter(Boolean).join(" · ");
-    this.times = united(exhibits.map((e) => e.times));
-    this.clock = timeScale(united(exhibits.map((e) => e.diagnostics.times)));
-    for (const view of this.views) view.release?.();
+    element("subtitle").textContent = isOne
+      ? ["equation", "convention"].map((name) => factOf(exhibits[0], name)).filter(Boolean).join(" · ")
+      : "side by side, at the same time";
+    this.exhibits = exhibits;
+    this.times = united(exhibits.flatMap((e) => e.times));
+    this.firstTime = firstOfLogarithm(this.times);
+    this.camera = Camera.towards(exhibits.find((e) => e.domain === "sphere")?.middle ?? [0, 0, 0]);
+    this.home = { ...this.camera };
     element("exhibits").replaceChildren();
     this.views = exhibits.map((exhibit, i) => this.viewOf(exhibit, i));
     this.charts = makeCharts(element("charts"), exhibits, this);
     element("facts").replaceChildren(...exhibits.map(factsOf));
-    const spheres = exhibits.filter((e) => e.domain === "sphere" && e.thumbnail);
-    this.camera = spheres.length ? cameraTowards(spheres[0].thumbnail.grid, spheres[0].thumbnail.values) : new Camera();
-    this.home = { ...this.camera };
-    this.isLog = this.isWide();
-    for (const radio of document.querySelectorAll("[name=scale]")) radio.checked = (radio.value === "log") === this.isLog;
-    const has = {
-      neurons: exhibits.some((e) => e.landscapes.some((l) => l.neurons.length)),
-      contours: hasGlobe && exhibits.some((e) => e.landscapes.some((l) => l.field)),
-      atoms: exhibits.some((e) => e.track?.paths.length || (e.frames.atoms.places && !e.frames.atoms.crowd)),
-      paths: exhibits.some((e) => e.track?.paths.length),
-    };
-    has.ground = has.contours;
-    for (const label of document.querySelectorAll("#layers label")) label.hidden = !has[label.dataset.for];
-    element("layers").hidden = !Object.values(has).some(Boolean);
-    element("scale").hidden = !exhibits.some((e) => e.frames.high && e.frames.density);
-    const slider = element("time");
-    slider.max = this.times.length - 1;
+    this.offer(exhibits, hasGlobe);
+    element("time").max = this.times.length - 1;
     this.go(0);
-    this.sizes?.disconnect();
-    this.sizes = new ResizeObserver(() => this.invalidate());
-    this.sizes.observe(section);
   }
 
   viewOf(exhibit, i) {
-    const article = document.createElement("article"), head = document.createElement("h2"), state = document.createElement("span"), box = document.createElement("div");
-    article.className = "exhibit";
+    const article = node("article", "exhibit"), head = node("h2"), box = node("div"), state = node("span", "state");
     if (this.exhibits.length > 1) {
-      const markOf = document.createElement("span");
-      markOf.className = "mark"; markOf.style.background = RUNS[i];
-      head.append(markOf, exhibit.name);
+      head.append(node("span", "mark"), exhibit.name);
+      head.firstChild.style.background = RUNS[i];
     }
-    state.className = "state";
     head.append(state);
     article.append(head, box);
     element("exhibits").append(article);
     const view = exhibit.domain === "sphere" ? new GlobeView(box, exhibit, this) : new LineView(box, exhibit, this);
-    view.state = state;
-    return view;
+    return Object.assign(view, { state });
   }
 
-  // Whether one scale of colours needs a logarithm: a density exceeds 50 times its mean.
-  isWide() {
-    return this.exhibits.some((e) => e.highs.some((high, k) => high > 50 * e.frames.means[k] && e.frames.means[k] > 0));
+  // Show the controls of what there is; colours are logarithmic where a density exceeds 50 times its mean.
+  offer(exhibits, hasGlobe) {
+    const lands = exhibits.flatMap((e) => e.landscapes), hasField = hasGlobe && lands.some((l) => l.field);
+    const hasPaths = exhibits.some((e) => e.track?.paths.length);
+    const has = { neurons: lands.some((l) => l.neurons.length), contours: hasField, ground: hasField, paths: hasPaths };
+    has.atoms = hasPaths || exhibits.some((e) => e.frames.atoms.places && !e.frames.atoms.areParticles);
+    for (const label of document.querySelectorAll("#layers label")) label.hidden = !has[label.dataset.for];
+    element("layers").hidden = !Object.values(has).some(Boolean);
+    element("scale").hidden = !exhibits.some((e) => e.frames.density);
+    this.setLog(exhibits.some(({ frames: { highs, means } }) => highs.some((high, k) => high > 50 * means[k] && means[k] > 0)));
   }
 
   // The scale of colours, the same for all that is shown.
   scaleAt(states) {
-    const { fit } = this.options;
-    let high = 0, mean = 0, low = Infinity;
-    this.exhibits.forEach((e, i) => {
-      if (!e.frames.density) { for (const v of this.binned(e, states[i])) high = Math.max(high, v); return; }
-      high = Math.max(high, fit ? e.highs[states[i]] : Math.max(...e.highs));
-      mean = Math.max(mean, ...(fit ? [e.frames.means[states[i]]] : e.frames.means));
-      low = Math.min(low, e.frames.low);
-    });
+    const shown = this.exhibits.flatMap(({ frames: { highs, means } }, i) => (
+      this.options.fit ? [[highs[states[i]], means[states[i]]]] : highs.map((high, k) => [high, means[k]])));
+    const high = Math.max(...shown.map(([h]) => h)), mean = Math.max(...shown.map(([, m]) => m));
     if (!(high > 0)) return new Scale(0, 1);
-    if (!this.isLog) {
-      const start = !fit && low > 0.1 * high && isFinite(low) ? low : 0;
-      return high - start <= 1e-6 * high ? new Scale(0.9 * high, 1.1 * high) : new Scale(start, high);
-    }
-    const floor = Math.max(1e-12 * high, Math.min(1e-4 * high, mean ? 1e-2 * mean : 1e-4 * high));
-    return new Scale(floor, high, true);
-  }
-
-  binned(exhibit, k) {
-    const view = this.views[this.exhibits.indexOf(exhibit)];
-    return view.curveAt ? view.curveAt(k).values : [];
+    return this.isLog ? new Scale(Math.max(1e-9 * high, Math.min(1e-4 * high, 1e-2 * mean)), high, true) : new Scale(0, high);
   }
 
   draw() {
     this.isAsked = false;
     const states = this.exhibits.map((e) => e.stateAt(this.time)), scale = this.scaleAt(states);
     this.views.forEach((view, i) => {
-      view.draw(states[i], scale);
-      const e = this.exhibits[i], verdict = e.track?.verdicts[states[i]], words = [`t = ${short(e.times[states[i]], 6)}`];
-      const count = e.track?.counts[states[i]];
-      if (Number.isInteger(count)) words.push(countWords(count, e.track.forming[states[i]]));
-      if (verdict) words.push(`verdict: ${verdict}`);
-      if (view.told !== words.join()) { view.told = words.join(); view.state.textContent = words.join(" · "); }
+      const { times, track } = this.exhibits[i], k = states[i], words = [`t = ${short(times[k], 6)}`];
+      view.draw(k, scale);
+      if (Number.isInteger(track?.counts[k])) words.push(countWords(track.counts[k], track.forming[k]));
+      if (track?.verdicts[k]) words.push(`verdict: ${track.verdicts[k]}`);
+      view.state.textContent = words.join(" · ");
     });
     for (const chart of this.charts) chart.draw();
     this.drawn++;
@@ -154,7 +121,7 @@ class App {
   }
 
   go(index) {
-    this.index = Math.max(0, Math.min(this.times.length - 1, index));
+    this.index = clamp(index, 0, this.times.length - 1);
     const slider = element("time"), text = `t = ${short(this.time, 6)}`;
     slider.value = this.index;
     slider.setAttribute("aria-valuetext", text);
@@ -162,17 +129,21 @@ class App {
     this.invalidate();
   }
 
-  goToTime(time) {
-    let best = 0;
-    this.times.forEach((t, i) => { if (Math.abs(t - time) < Math.abs(this.times[best] - time)) best = i; });
-    this.go(best);
+  // An axis of times, the place of a time on it, and a line at the present one.
+  timeAxis(label) { return { label, scale: { distr: this.firstTime > 0 ? 3 : 1 } }; }
+  onAxis(time) { return Math.max(time, this.firstTime); }
+  drawNow(pen, { x, top, bottom }, time = this.time) {
+    const at = x(this.onAxis(time));
+    polyline(pen, [[at, top - 4], [at, bottom]], INK, 1.2, true);
   }
+
+  goToTime(time) { this.go(nearestOf(this.times, time)); }
+
+  step(by) { this.pause(); this.go(this.index + by); }
 
   play() {
     if (this.index === this.times.length - 1) this.go(0);
-    this.isPlaying = true;
-    const button = element("play");
-    button.textContent = "❚❚"; button.setAttribute("aria-pressed", "true"); button.setAttribute("aria-label", "Pause");
+    this.setPlaying(true);
     let before = performance.now(), due = 0, late = 0;
     const step = (now) => {
       if (!this.isPlaying) return;
@@ -181,18 +152,25 @@ class App {
       if (late > 2) this.sharpness = 0.5;
       due += ((now - before) / 1000) * Number(element("speed").value);
       before = now;
-      const ahead = Math.floor(due);
-      if (ahead > 0) { due -= ahead; this.go(this.index + ahead); }
+      if (due >= 1) this.go(this.index + Math.floor(due));
+      due %= 1;
       if (this.index === this.times.length - 1) this.pause(); else requestAnimationFrame(step);
     };
     requestAnimationFrame(step);
   }
 
   pause() {
-    this.isPlaying = false;
-    if (this.sharpness < 1) { this.sharpness = 1; this.invalidate(); }
+    this.setPlaying(false);
+    this.sharpness = 1;
+    this.invalidate();
+  }
+
+  setPlaying(isPlaying) {
     const button = element("play");
-    button.textContent = "▶"; button.setAttribute("aria-pressed", "false"); button.setAttribute("aria-label", "Play");
+    this.isPlaying = isPlaying;
+    button.textContent = isPlaying ? "❚❚" : "▶";
+    button.setAttribute("aria-pressed", String(isPlaying));
+    button.setAttribute("aria-label", isPlaying ? "Pause" : "Play");
   }
 
   setLog(isLog) {
@@ -201,133 +179,100 @@ class App {
     this.invalidate();
   }
 
-  toggle(name) {
-    const box = element(name);
-    box.checked = !box.checked;
-    this.options[name] = box.checked;
+  set(name, isOn) {
+    element(name).checked = this.options[name] = isOn;
     this.invalidate();
   }
 
+  turn(right, up) { this.camera.turn(right, up); this.invalidate(); }
+
   zoom(factor) {
-    this.camera.zoom = Math.max(1, Math.min(12, this.camera.zoom * factor));
+    this.camera.zoom = clamp(this.camera.zoom * factor, 1, 12);
     this.invalidate();
   }
 
   listen() {
-    element("time").addEventListener("input", (event) => { this.pause(); this.go(Number(event.target.value)); });
+    element("time").addEventListener("input", ({ target }) => { this.pause(); this.go(Number(target.value)); });
     element("play").addEventListener("click", () => (this.isPlaying ? this.pause() : this.play()));
     for (const radio of document.querySelectorAll("[name=scale]")) radio.addEventListener("change", () => this.setLog(radio.value === "log"));
-    for (const name of Object.keys(this.options)) element(name).addEventListener("change", (event) => { this.options[name] = event.target.checked; this.invalidate(); });
+    for (const name of Object.keys(this.options)) element(name).addEventListener("change", ({ target }) => this.set(name, target.checked));
     element("back").addEventListener("click", () => { location.hash = ""; });
     element("export").addEventListener("click", () => this.export());
     element("help").addEventListener("click", () => element("keys").showModal());
-    window.addEventListener("keydown", (event) => this.pressed(event));
+    window.addEventListener("keydown", (event) => this.press(event));
   }
 
-  pressed(event) {
+  press(event) {
+    const { key, target, shiftKey } = event;
     if (event.ctrlKey || event.metaKey || event.altKey || element("keys").open) return;
-    const isChoice = event.target.tagName === "SELECT";
-    if (event.key === "Escape" && !element("back").hidden) { location.hash = ""; return; }
-    if (event.key === "?") { element("keys").showModal(); return; }
-    if (!this.exhibits.length || isChoice) return;
-    const isButton = ["BUTTON", "SUMMARY", "INPUT", "A"].includes(event.target.tagName) && event.target.id !== "time";
-    if (event.key === " " && isButton) return;
-    if (event.key.startsWith("Arrow") && event.target.type === "radio") return;
-    const turn = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] }[event.key];
-    const keys = {
+    if (key === "Escape" && !element("back").hidden) { location.hash = ""; return; }
+    if (key === "?") { element("keys").showModal(); return; }
+    // Controls keep the keys that they use themselves.
+    const isControl = ["BUTTON", "SUMMARY", "INPUT", "A"].includes(target.tagName) && target.id !== "time";
+    if (!this.exhibits.length || target.tagName === "SELECT" || (key === " " && isControl)) return;
+    if (key.startsWith("Arrow") && target.type === "radio") return;
+    const options = { f: "fit", n: "neurons", c: "contours", v: "ground", a: "atoms", p: "paths" };
+    const turns = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] };
+    const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
+    const actions = {
       " ": () => (this.isPlaying ? this.pause() : this.play()),
-      ArrowLeft: () => { this.pause(); this.go(this.index - 1); },
-      ArrowRight: () => { this.pause(); this.go(this.index + 1); },
-      PageUp: () => { this.pause(); this.go(this.index - 10); },
-      PageDown: () => { this.pause(); this.go(this.index + 10); },
-      Home: () => { this.pause(); this.go(0); },
-      End: () => { this.pause(); this.go(this.times.length - 1); },
       l: () => this.setLog(!this.isLog),
-      f: () => this.toggle("fit"),
-      n: () => this.toggle("neurons"),
-      c: () => this.toggle("contours"),
-      v: () => this.toggle("ground"),
-      a: () => this.toggle("atoms"),
-      p: () => this.toggle("paths"),
       e: () => this.export(),
       r: () => { Object.assign(this.camera, this.home); this.invalidate(); },
-      "+": () => this.zoom(1.2),
-      "=": () => this.zoom(1.2),
-      "-": () => this.zoom(1 / 1.2),
+      "+": () => this.zoom(1.2), "=": () => this.zoom(1.2), "-": () => this.zoom(1 / 1.2),
     };
-    if (event.shiftKey && turn) { this.camera.turn(...turn); this.invalidate(); event.preventDefault(); return; }
-    const action = keys[event.key] ?? keys[event.key.toLowerCase()];
-    if (!action) return;
-    action();
+    const letter = key.toLowerCase();
+    if (shiftKey && turns[key]) this.turn(...turns[key]);
+    else if (steps[key]) this.step(steps[key]);
+    else if (options[letter]) this.set(options[letter], !this.options[options[letter]]);
+    else if (actions[letter]) actions[letter]();
+    else return;
     event.preventDefault();
   }
 
   // What is shown, as one picture: all canvases at their places, with the words between them.
   picture() {
     this.draw();
-    const shown = element("show"), area = shown.getBoundingClientRect(), ratio = Math.max(2, Math.min(window.devicePixelRatio || 1, 3)), head = 34;
-    const bottom = Math.max(...[...shown.querySelectorAll("canvas")].map((c) => c.getBoundingClientRect().bottom)) - area.top;
-    const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
-    canvas.width = Math.round((area.width + 24) * ratio); canvas.height = Math.round((bottom + head + 16) * ratio);
+    const shown = element("show"), area = shown.getBoundingClientRect(), head = 34, font = FONT.slice(5);
+    const canvases = [...shown.querySelectorAll("canvas")].map((part) => [part, part.getBoundingClientRect()]);
+    const size = [area.width + 24, Math.max(...canvases.map(([, { bottom }]) => bottom)) - area.top + head + 16];
+    const ratio = clamp(window.devicePixelRatio || 1, 2, 3), canvas = node("canvas"), pen = canvas.getContext("2d");
+    [canvas.width, canvas.height] = size.map((side) => Math.round(side * ratio));
     pen.scale(ratio, ratio);
-    pen.fillStyle = "#fff"; pen.fillRect(0, 0, area.width + 24, bottom + head + 16);
-    pen.fillStyle = INK; pen.font = `600 15px ${FONT.slice(5)}`;
-    pen.fillText(`${element("title").textContent}   t = ${short(this.time, 6)}`, 12, 22, area.width);
-    for (const part of shown.querySelectorAll("canvas")) {
-      const at = part.getBoundingClientRect();
-      if (at.width) pen.drawImage(part, 12 + at.left - area.left, head + at.top - area.top, at.width, at.height);
-    }
-    pen.textBaseline = "middle";
+    pen.fillStyle = "#fff"; pen.fillRect(0, 0, ...size);
+    write(pen, `${element("title").textContent}   t = ${short(this.time, 6)}`, 12, 17, { font: `600 15px ${font}` });
+    const at = ({ left, top }) => [12 + left - area.left, head + top - area.top];
+    for (const [part, place] of canvases) if (place.width) pen.drawImage(part, ...at(place), place.width, place.height);
     for (const part of shown.querySelectorAll("h2, h3")) {
-      const at = part.getBoundingClientRect(), choice = part.querySelector("select");
-      pen.font = `600 12.5px ${FONT.slice(5)}`;
-      pen.fillText(choice ? choice.selectedOptions[0].text : part.textContent, 12 + at.left - area.left, head + (at.top + at.bottom) / 2 - area.top, at.width);
+      const place = part.getBoundingClientRect(), [x, y] = at(place), choice = part.querySelector("select");
+      const text = choice ? `${choice.value} ${part.lastChild.textContent}` : part.innerText;
+      write(pen, text, x, y + place.height / 2, { font: `600 12.5px ${font}` });
     }
     return canvas;
   }
 
   export() {
-    const name = `${this.exhibits.map((e) => e.name).join("_and_")}_t_${Number(this.time.toPrecision(6))}`.replace(/[^\w.+-]+/g, "_");
+    const name = `${this.exhibits.map((e) => e.name).join("_and_")}_t_${Number(this.time.toPrecision(6))}`;
     this.picture().toBlob((blob) => {
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(blob);
-      link.download = `${name}.png`;
+      const link = Object.assign(node("a"), { href: URL.createObjectURL(blob), download: `${name.replace(/[^\w.+-]+/g, "_")}.png` });
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 1000);
     }, "image/png");
   }
 }
 
-// How many atoms there are, and how many more are forming.
-function countWords(count, forming) {
-  const atoms = count - forming;
-  return `${atoms} atom${atoms === 1 ? "" : "s"}${forming ? `, ${forming} forming` : ""}`;
-}
+const nearestOf = (times, time) => times.reduce((best, t, i) => (Math.abs(t - time) < Math.abs(times[best] - time) ? i : best), 0);
 
 // Sorted times without those that are the same.
-function united(lists) {
-  const all = lists.flat().sort((a, b) => a - b), slack = 1e-9 * Math.max(1, Math.abs(all[all.length - 1] ?? 0));
+function united(times) {
+  const all = times.sort((a, b) => a - b), slack = 1e-9 * Math.max(1, Math.abs(all[all.length - 1] ?? 0));
   return all.filter((t, i) => i === 0 || t - all[i - 1] > slack);
 }
 
-const factOf = (run, name) => run.facts.find(([key]) => key === name)?.[1];
-
-// A fact that all runs share; nothing if they do not.
-function common(name) {
-  const found = new Set(TOLD.runs.map((run) => factOf(run, name)));
-  return found.size === 1 ? [...found][0] : "";
-}
-
 function factsOf(exhibit) {
-  const box = document.createElement("div"), list = document.createElement("dl");
-  const rows = [["run", exhibit.name], ...Object.entries(exhibit.parameters), ...exhibit.facts, ...exhibit.notes.map((note) => ["shown", note])];
-  for (const [key, value] of rows) {
-    const dt = document.createElement("dt"), dd = document.createElement("dd");
-    dt.textContent = key; dd.textContent = value;
-    list.append(dt, dd);
-  }
-  box.append(list);
-  return box;
+  const list = node("dl"), rows = [["run", exhibit.name], ...Object.entries(exhibit.parameters), ...exhibit.facts];
+  for (const [key, value] of [...rows, ...exhibit.notes.map((note) => ["shown", note])]) list.append(node("dt", "", key), node("dd", "", value));
+  return list;
 }
 
 const app = new App();

@@ -1,0 +1,232 @@
+// Plots by uPlot: words beside the pointer, zoom by dragging (twice clicked: all of it), and what is
+// drawn before and over its curves.
+
+class Plot {
+  constructor(host, { label, data, x, y, series, sync, padding, under, over, words, picked }) {
+    this.host = host;
+    host.classList.add("plot");
+    const painted = (paint) => [(u) => paint && this.paint(u, paint)];
+    const u = (this.u = new uPlot({
+      width: host.clientWidth || 300, height: host.clientHeight || 100, padding,
+      series: [{}, ...series.map((look) => ({ pxAlign: 0, points: { show: false }, ...look }))],
+      legend: { show: false },
+      cursor: { y: false, drag: { x: true, y: false, dist: 4 }, sync: { key: sync } },
+      scales: { x: { time: false, ...x.scale }, y: { ...y.scale } },
+      axes: [axisOf(x, true), axisOf(y, false)],
+      hooks: { drawClear: painted(under), draw: painted(over) },
+    }, data, host));
+    u.ctx.canvas.setAttribute("role", "img");
+    u.ctx.canvas.setAttribute("aria-label", label);
+    readOut(u.over, (px, py) => words(u.posToVal(px, "x"), u.posToVal(py, "y")));
+    if (picked) u.over.addEventListener("click", ({ offsetX }) => picked(u.posToVal(offsetX, "x")));
+  }
+
+  // Paint in CSS pixels, with places of values.
+  paint(u, paint) {
+    const { ctx: pen } = u, ratio = uPlot.pxRatio;
+    const [left, top, wide, tall] = ["left", "top", "width", "height"].map((side) => u.bbox[side] / ratio);
+    const [x, y] = [(value) => left + u.valToPos(value, "x"), (value) => top + u.valToPos(value, "y")];
+    pen.save();
+    pen.scale(ratio, ratio);
+    paint(pen, { left, top, right: left + wide, bottom: top + tall, x, y });
+    pen.restore();
+  }
+
+  draw(data) {
+    const { u, host } = this, width = host.clientWidth, height = host.clientHeight;
+    // A new plot draws itself, when all that is asked for now has been done.
+    if (!width || !u.status) return;
+    if (data) u.setData(data, false);
+    if (width !== u.width || height !== u.height) u.setSize({ width, height });
+    else u.redraw(Boolean(data), false);
+  }
+}
+
+function clipTo(pen, { left, top, right, bottom }) {
+  pen.beginPath(); pen.rect(left, top, right - left, bottom - top); pen.clip();
+}
+
+function axisOf({ label, splits, values, scale, hasGrid }, isX) {
+  const line = { stroke: MUTED, width: 0.7 }, longest = (texts) => Math.max(0, ...(texts ?? []).map((text) => text.length));
+  const ticks = (u, axis, low, high) => new Scale(low, high, scale?.distr === 3).ticks(isX ? u.width / 62 : u.height / 28);
+  return {
+    label, font: SMALL, labelFont: SMALL, labelSize: 16, labelGap: 0, stroke: INK, gap: 3, space: 0,
+    // Labels have as much room as the longest takes.
+    size: isX ? 20 : (u, texts) => Math.max(40, 14 + 6.2 * longest(texts)),
+    splits: splits ?? ticks,
+    values: values ?? ((u, found) => found.map((tick) => short(tick, digitsFor(found)))),
+    grid: { show: hasGrid ?? !isX, stroke: "#eceff3", width: 0.7 },
+    ticks: { ...line, size: 4 }, border: { show: true, ...line },
+  };
+}
+
+// Digits that tell ticks apart.
+function digitsFor(ticks) {
+  const step = Math.min(...ticks.slice(1).map((tick, i) => Math.abs(tick - ticks[i])));
+  return clamp(Math.ceil(Math.log10(Math.max(...ticks.map(Math.abs)) / step || 1)) + 1, 3, 12);
+}
+
+// An axis of angles from 0 to a half turn or a whole one, with ticks at parts of it.
+function angleAxis(span, label) {
+  const words = (angle) => {
+    const parts = [1, 2, 4].find((n) => Number.isInteger((n * angle) / Math.PI)), count = (parts * angle) / Math.PI;
+    if (angle === 0 || !parts) return angle ? inPi(angle) : "0";
+    return `${count === 1 ? "" : count}π${parts === 1 ? "" : `/${parts}`}`;
+  };
+  const splits = (u, axis, low, high) => {
+    let step = span / 4;
+    while (high - low < 2 * step) step /= 2;
+    const all = Array.from({ length: Math.floor(high / step + 1e-9) + 1 }, (_, k) => k * step);
+    return all.filter((tick) => tick >= low - 1e-9);
+  };
+  return { label, splits, values: (u, ticks) => ticks.map(words), scale: { range: (u, low, high) => [Math.max(0, low), Math.min(span, high)] } };
+}
+
+// A plot of something against time under its heading, which tells the value now.
+class Chart {
+  constructor(host, app, { title, unit = "", choices = null, series = [], isLog = false, plot = {} }) {
+    Object.assign(this, { app, isLog, series: choices ? choices[0].series : series, value: node("span", "value") });
+    const box = node("div", "chart"), head = node("h3"), place = node("div"), choice = choices && node("select");
+    for (const { title: text } of choices ?? []) choice.add(new Option(text));
+    choice?.setAttribute("aria-label", "Diagnostic");
+    choice?.addEventListener("change", () => {
+      this.series = choices[choice.selectedIndex].series;
+      this.plot.draw(this.data());
+      app.invalidate();
+    });
+    head.append(choice ?? title, node("span", "unit", ` ${unit}`), this.value);
+    box.append(head, place);
+    host.append(box);
+    this.plot = new Plot(place, {
+      label: `${title} against time`, data: plot.data ?? this.data(), sync: "time", padding: [8, 10, 0, 0],
+      x: app.timeAxis(), y: { scale: { distr: isLog ? 3 : 1 } },
+      series: this.series.map(({ colour }) => ({ stroke: colour, width: 1.5, spanGaps: this.series.length > 1 })),
+      over: (pen, around) => { clipTo(pen, { ...around, top: 0 }); app.drawNow(pen, around); },
+      words: (time) => this.wordsAt(time), picked: (time) => app.goToTime(time), ...plot,
+    });
+  }
+
+  data() {
+    const { app, isLog, series } = this;
+    return uPlot.join(series.map(({ times, values }) => [times.map((t) => app.onAxis(t)), isLog ? values.map((v) => (v > 0 ? v : null)) : values]));
+  }
+
+  // Time and values of the save nearest to a time.
+  wordsAt(time) {
+    const told = this.series.map(({ name, times, values }) => {
+      const k = nearestOf(times, time);
+      return `${this.series.length > 1 ? `${name}: ` : ""}t = ${short(times[k], 6)} · ${short(values[k], 6)}`;
+    });
+    return told.join(" · ");
+  }
+
+  draw() {
+    const { series, app } = this, digits = series.length > 1 ? 4 : 6;
+    this.value.textContent = series.map(({ times, values }) => short(values[lastAt(times, app.time)], digits)).join("  |  ");
+    this.plot.draw();
+  }
+}
+
+// Energy, dissipation, one of the other diagnostics and the atoms, for one or two runs.
+function makeCharts(host, exhibits, app) {
+  const seriesOf = (name, change = (v) => v) => exhibits.map(({ name: run, diagnostics: { times, curves } }, i) => {
+    const values = curves[name]?.values;
+    return { name: run, times, colour: RUNS[i], values: values?.map((v) => (v === null ? v : change(v, values[0]))) };
+  }).filter(({ values }) => values);
+  const charts = [], add = (title, series, more) => { if (series.length) charts.push(new Chart(host, app, { title, series, ...more })); };
+  host.replaceChildren();
+  add("energy E", seriesOf("energy"));
+  add("dissipation", seriesOf("dissipation", Math.abs), { unit: "∫|v|² dμ", isLog: true });
+  const others = new Map(exhibits.flatMap((e) => Object.entries(e.diagnostics.curves)));
+  for (const name of ["energy", "dissipation", "mass"]) others.delete(name);
+  const choices = [...others].map(([name, { meaning, unit }]) => ({
+    title: `${meaning || name.replaceAll("_", " ")}${unit && unit !== "1" ? ` [${unit}]` : ""}`, series: seriesOf(name),
+  }));
+  if (choices.length) charts.push(new Chart(host, app, { title: "Diagnostic", choices }));
+  // Rounding is a number among the facts, and no curve.
+  const drifts = seriesOf("mass", (v, first) => v - first);
+  if (drifts.some(({ values }) => values.some((v) => Math.abs(v) > 1e-12))) add("mass − mass at the start", drifts);
+  for (const exhibit of exhibits) if (exhibit.track?.paths.length) charts.push(treeOf(host, app, exhibit));
+  return charts;
+}
+
+// Atoms as bands as high as their masses that join where atoms merge; dark is what has arrived.
+function treeOf(host, app, { name, track: { paths }, diagnostics }) {
+  const bands = bandsOf(paths), top = Math.max(1, ...bands.flatMap(({ high }) => high)), title = app.exhibits.length > 1 ? ` · ${name}` : "";
+  return new Chart(host, app, {
+    title: `mass of atoms${title}`, unit: "(pale, +: on its way)",
+    plot: {
+      data: [diagnostics.times.map((t) => app.onAxis(t)), diagnostics.times.map(() => null)], series: [{}],
+      padding: [8, 50, 0, 0], y: { scale: { range: [0, top] } },
+      words: (time, mass) => wordsOfBand(bands, time, mass),
+      over: (pen, place) => { paintBands(pen, place, bands, app); app.drawNow(pen, place); },
+    },
+  });
+}
+
+// The atom whose band is at a place.
+function wordsOfBand(bands, time, mass) {
+  const at = bands.filter(({ times }) => time >= times[0] && time <= times[times.length - 1]).map(({ path, times, low, high, arrived }) => (
+    { path, low: interpolated(times, low, time), high: interpolated(times, high, time), arrived: interpolated(times, arrived, time) }));
+  const found = at.find(({ low, high }) => mass >= low && mass <= high), when = `t = ${short(time)}`;
+  return found ? `${when} · atom ${found.path.identity}: mass ${short(found.high - found.low)}, arrived ${short(found.arrived - found.low)}` : when;
+}
+
+function paintBands(pen, place, bands, app) {
+  const { x, y, right } = place, at = (t) => x(app.onAxis(t));
+  let free = Infinity;
+  for (const { path, low, high } of bands) {
+    const level = y((low[low.length - 1] + high[high.length - 1]) / 2);
+    if (!path.there || free - level < 11) continue;
+    write(pen, short(path.masses[path.masses.length - 1]), right + 5, level);
+    free = level;
+  }
+  clipTo(pen, { ...place, top: 0 });
+  for (const { times, low, high, arrived } of bands) {
+    const edge = (levels) => times.map((t, i) => [at(t), y(levels[i])]), floor = edge(low).reverse();
+    for (const [tops, alpha] of [[high, 0.3], [arrived, 0.6]]) {
+      pen.globalAlpha = alpha;
+      polygon(pen, [...edge(tops), ...floor], ATOM);
+    }
+    pen.globalAlpha = 1;
+    // White between neighbours, which are of one colour.
+    polyline(pen, edge(high), "#fff", 1.2);
+  }
+  for (const { path: { birth, end, begins, ends }, times, low, high } of bands) {
+    const middle = (t) => y((interpolated(times, low, t) + interpolated(times, high, t)) / 2);
+    if (birth && birth !== "fission") mark(pen, birth, at(begins), middle(begins));
+    if (end === "fission" || end === "death") mark(pen, end, at(ends), middle(ends));
+  }
+}
+
+// A band for each atom, on those below it at the time; those that will join are neighbours.
+function bandsOf(all) {
+  const paths = new Map(all.map((p) => [p.identity, p])), bands = new Map(), last = ({ masses }) => masses[masses.length - 1];
+  const place = (path) => {
+    if (!path || bands.has(path)) return;
+    path.parents.forEach((parent) => place(paths.get(parent)));
+    const known = path.arrived.map((mass, i) => mass ?? path.masses[i]);
+    bands.set(path, { path, known, times: [], low: [], high: [], arrived: [] });
+  };
+  all.filter((p) => !p.children.length).sort((a, b) => last(b) - last(a)).forEach(place);
+  const times = [...new Set(all.flatMap((p) => [p.begins, ...p.times, p.ends]))].sort((a, b) => a - b);
+  // Just before and just after each time.
+  for (const t of times) for (const isAfter of [false, true]) {
+    let base = 0;
+    for (const band of bands.values()) {
+      const { begins, ends, times: own, masses } = band.path;
+      if (isAfter ? begins > t || (t >= ends && begins !== ends) : begins >= t || t > ends) continue;
+      const top = base + interpolated(own, masses, t);
+      band.times.push(t); band.low.push(base); band.high.push(top);
+      band.arrived.push(base + interpolated(own, band.known, t));
+      base = top;
+    }
+  }
+  return [...bands.values()].filter((band) => band.times.length);
+}
+
+function interpolated(times, values, time) {
+  const i = Math.max(0, Math.min(lastAt(times, time), times.length - 2)), gap = times[i + 1] - times[i];
+  const share = gap > 0 ? clamp((time - times[i]) / gap) : 0;
+  return share ? (1 - share) * values[i] + share * values[i + 1] : values[i];
+}
