@@ -20,7 +20,7 @@ from mfpde.plotting import (
     plot_space_time,
     save_figure,
 )
-from mfpde.plotting.angle_view import ZonalView
+from mfpde.plotting.angle_view import view_of_geometry
 from mfpde.plotting.globe import BACK, FRONT
 from mfpde.plotting.landscape import circle_points
 from mfpde.plotting.projections import Mollweide, Orthographic
@@ -444,7 +444,7 @@ def test_zonal_atoms_are_stems_at_their_polar_angles():
 @pytest.mark.parametrize("bias", [0.0, 0.3, -0.3, 3.0, -3.0])
 def test_zonal_active_spans_are_where_the_preactivation_is_positive(scale, bias):
     zonal = Zonal(8, 501)
-    spans = ZonalView(zonal).active_spans(scale * zonal.axis, bias)
+    spans = view_of_geometry(zonal).active_spans(scale * zonal.axis, bias)
     inside = np.zeros(501, dtype=bool)
     for low, high in spans:
         inside |= (zonal.angles > low) & (zonal.angles < high)
@@ -455,7 +455,7 @@ def test_zonal_active_spans_are_where_the_preactivation_is_positive(scale, bias)
 
 def test_zonal_landscape_is_the_potential():
     ax = plot_density(uniform(Zonal(8, 64)), equation=ZONAL_EQUATION).axes[0]
-    (strip,) = ax.child_axes
+    _, strip = ax.figure.axes
     (line,) = by_gid(strip, "landscape")
     theta, values = line.get_data()
     exact = np.maximum(np.cos(theta) + 0.5, 0) ** 2 / 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -123,26 +123,32 @@ def test_paths_run_over_the_map_and_across_its_edge(circle_run):
     assert labels == ["atoms (width ∝ mass)", "birth", "merge", "death"]
 
 
+def band(ax, identity):
+    """Lower left and upper right corner of the band of an atom, where it has a height."""
+    parts = [
+        by_gid(ax, f"{what} {identity}")[0] for what in ("arrived at", "arriving at")
+    ]
+    (arrived,), (arriving,) = (part.get_paths() for part in parts)
+    steps = len(arrived.vertices) // 2
+    lower, upper = arrived.vertices[1:steps], arriving.vertices[-2:steps:-1]
+    high = upper[:, 1] - lower[:, 1] > 1e-12
+    return lower[high].min(axis=0), upper[high].max(axis=0)
+
+
 def test_bands_are_as_high_as_masses_and_never_overlap(circle_run):
     ax = plot_atom_tree(circle_run).axes[0]
-    boxes = {}
-    for identity, mass in MASSES.items():
-        (band,) = by_gid(ax, f"atom {identity}")
-        vertices = band.get_paths()[0].vertices
-        boxes[identity] = (vertices.min(axis=0), vertices.max(axis=0))
-        low, high = boxes[identity]
-        assert high[1] - low[1] == pytest.approx(mass)
+    boxes = {identity: band(ax, identity) for identity in MASSES}
+    for identity, (low, high) in boxes.items():
+        assert high[1] - low[1] == pytest.approx(MASSES[identity])
     # From event to event: parents end where what they become begins, on the same base.
     assert boxes[1][1][0] == boxes[2][1][0] == boxes[4][0][0] == 2.5
     assert (boxes[3][0][0], boxes[3][1][0]) == (0.5, 3.5)
     assert min(boxes[1][0][1], boxes[2][0][1]) == pytest.approx(boxes[4][0][1])
     assert max(boxes[1][1][1], boxes[2][1][1]) == pytest.approx(boxes[4][1][1])
-    identities = list(boxes)
-    for i, one in enumerate(identities):
-        for other in identities[i + 1 :]:
-            (low, high), (bottom, top) = boxes[one], boxes[other]
-            overlap = np.minimum(high, top) - np.maximum(low, bottom)
-            assert (overlap < 1e-12).any()
+    for one, other in combinations(boxes, 2):
+        (low, high), (bottom, top) = boxes[one], boxes[other]
+        overlap = np.minimum(high, top) - np.maximum(low, bottom)
+        assert (overlap < 1e-12).any()
 
 
 def test_bands_stand_on_one_another_below_the_whole_mass(circle_run):
@@ -166,9 +172,8 @@ def test_bands_stand_on_one_another_below_the_whole_mass(circle_run):
     run = replace(circle_run, track=track, events=track.events)
     ax = plot_atom_tree(run).axes[0]
     for identity in (1, 2):
-        (band,) = by_gid(ax, f"atom {identity}")
-        heights = band.get_paths()[0].vertices[:, 1]
-        assert (heights.min(), heights.max()) == pytest.approx((0.0, 1.0))
+        low, high = band(ax, identity)
+        assert (low[1], high[1]) == pytest.approx((0.0, 1.0))
     assert ax.get_ylim() == pytest.approx((0.0, 1.0))
     double = mfpde.Density(mfpde.Circle(64), np.full(64, 1 / np.pi))
     state = mfpde.Measure(double)

@@ -1,11 +1,8 @@
-"""Masses and number of the atoms against time, for any geometry.
-
-The paths of a run's atoms on the globe.
-"""
+"""Masses and number of a run's atoms against time, and their paths on the globe."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,31 +11,96 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray
+from mfpde.plotting import paths, style
 from mfpde.plotting.angle_view import domain_of_run
 from mfpde.plotting.atoms import mass_text
 from mfpde.plotting.globe import Side, add_globe_bar, draw_globes, sides_towards
-from mfpde.plotting.paths import draw_mark, drawn_nodes, mark_handles, track_of
+from mfpde.plotting.marks import Look, add_legend_above, write_beside
 from mfpde.plotting.sphere_field import colours_for, density_of
-from mfpde.plotting.style import (
-    ATOM,
-    LANDSCAPE,
-    MUTED,
-    NEURONS,
-    axes_or_new,
-    figure_of,
-    figure_or_new,
-    set_time_axis,
-    styled,
-)
 from mfpde.runs.run import Run
 from mfpde.tracking import Path, Track
 
 LEAST_LABELLED_MASS = 0.04
-DARK, PALE = 0.45, 0.25
-"""Strengths of what has arrived, over that of the whole band."""
+DARK, PALE = 0.6, 0.25
+"""Strengths of what has arrived, and of what is on its way."""
 
 
-@styled
+class Bands(NamedTuple):
+    """Masses of atoms that stand on one another, those that will join as neighbours.
+
+    Attributes
+    ----------
+    paths, families
+        The atoms from the bottom to the top, and the number of what each is in the end.
+    times
+        Times (n,) of all changes, each twice: just before and just after.
+    is_alive
+        Whether an atom is there, (atoms, n).
+    arrived, arriving
+        Masses (atoms, n) in them and on their way, 0 where an atom is not there.
+    """
+
+    paths: list[Path]
+    families: list[int]
+    times: FloatArray
+    is_alive: NDArray[np.bool_]
+    arrived: FloatArray
+    arriving: FloatArray
+
+    @property
+    def tops(self) -> FloatArray:
+        """Upper ends of the bands (atoms, n)."""
+        return np.cumsum(self.arrived + self.arriving, axis=0)
+
+    @property
+    def middles(self) -> FloatArray:
+        """Middles of the bands (atoms, n)."""
+        return self.tops - (self.arrived + self.arriving) / 2
+
+
+def bands_of(track: Track) -> Bands:
+    """Stack the masses of a track's atoms."""
+    roots = [path for path in track.paths.values() if not path.children]
+    roots.sort(key=lambda path: -path.masses[path.last_seen])
+    families: dict[int, int] = {}
+    for family, root in enumerate(roots):
+        _place(track, root, family, families)
+    paths = [track.paths[identity] for identity in families]
+    times, is_alive = _changes(paths)
+    masses, arrived = np.zeros((2, *is_alive.shape))
+    for row, path in enumerate(paths):
+        # A store that did not keep what has arrived shows all of it as such.
+        unknown = np.isnan(path.arrived_masses)
+        known = np.where(unknown, path.masses, path.arrived_masses)
+        masses[row] = np.interp(times, path.times, path.masses) * is_alive[row]
+        arrived[row] = np.interp(times, path.times, known) * is_alive[row]
+    numbers = list(families.values())
+    return Bands(paths, numbers, times, is_alive, arrived, masses - arrived)
+
+
+def _place(track: Track, path: Path, family: int, families: dict[int, int]) -> None:
+    """Put a path above its ancestors, whose place it takes, unless it is there already."""
+    if path.identity not in families:
+        for parent in path.parents:
+            _place(track, track.paths[parent], family, families)
+        families[path.identity] = family
+
+
+def _changes(paths: list[Path]) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Times (n,) of all paths, each just before and just after; who is alive, (paths, n)."""
+    begins, ends = (
+        np.array([(path.begins, path.ends) for path in paths]).reshape(-1, 2).T
+    )
+    own = [np.clip(path.times, path.begins, path.ends) for path in paths]
+    times = np.unique(np.concatenate([*own, begins, ends]))
+    begins, ends = begins[:, np.newaxis], ends[:, np.newaxis]
+    before = (begins < times) & (times <= ends)
+    after = (begins <= times) & ((times < ends) | (begins == ends))
+    both = np.stack([before, after], axis=-1)
+    return np.repeat(times, 2), both.reshape(len(paths), 2 * len(times))
+
+
+@style.styled
 def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
     """Draw the atoms as bands, as high as their basins, that join where atoms merge.
 
@@ -54,48 +116,53 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
     ax
         Axes to draw on; by default those of a new figure.
 
-    Returns
-    -------
-    The figure, of given axes theirs.
-
     Raises
     ------
     ValueError
         If the run has no track.
     """
-    track = track_of(run, picture="plot_atom_tree")
-    ax = axes_or_new(ax, size=(6.5, 3.2))
-    bands = _bands(track)
-    for number, band in enumerate(bands):
-        colour = NEURONS[band.family % len(NEURONS)]
-        for top, strength, gid in (
-            (band.high, PALE, f"atom {band.path.identity}"),
-            (band.arrived, DARK, f"arrived at {band.path.identity}"),
-        ):
-            ax.fill_between(
-                band.times,
-                band.low,
-                top,
-                facecolor=colour,
-                alpha=strength,
-                edgecolor="white",
-                linewidth=0.6,
-                gid=gid,
-                zorder=2 + 0.001 * number,
-            )
-    _mark_junctions(ax, bands)
-    _label_masses(ax, track, bands)
-    whole = max([run.final.total_mass, *(band.high.max() for band in bands)])
-    ax.set_ylim(0.0, whole)
+    track = paths.track_of(run, picture="plot_atom_tree")
+    ax = style.axes_or_new(ax, size=(6.5, 3.2))
+    bands = bands_of(track)
+    layers = np.stack([bands.arrived, bands.arriving], axis=1)
+    layers = layers.reshape(2 * len(bands.paths), len(bands.times))
+    edges: Look = {"edgecolor": "white", "linewidth": 0.6}
+    drawn = ax.stackplot(bands.times, layers, **edges) if bands.paths else []
+    pairs = zip(drawn[::2], drawn[1::2], bands.paths, bands.families, strict=True)
+    for dark, pale, path, family in pairs:
+        colour = style.NEURONS[family % len(style.NEURONS)]
+        dark.set(facecolor=colour, alpha=DARK, gid=f"arrived at {path.identity}")
+        pale.set(facecolor=colour, alpha=PALE, gid=f"arriving at {path.identity}")
+    _mark_bands(ax, bands, last=track.times[-1])
+    ax.set_ylim(0.0, max(run.final.total_mass, bands.tops.max(initial=0.0)))
     ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     ax.set_ylabel("mass of atoms\n(pale, +: on its way)")
     ax.spines["right"].set_visible(False)
-    set_time_axis(ax, track.times)
-    _add_legend(ax, track)
-    return figure_of(ax)
+    style.set_time_axis(ax, track.times)
+    add_legend_above(ax, paths.mark_handles(track.junctions))
+    return style.figure_of(ax)
 
 
-@styled
+def _mark_bands(ax: Axes, bands: Bands, *, last: float) -> None:
+    """Mark births, merges, fissions and deaths; write masses beside the right edge."""
+    look: Look = {"va": "center", "color": style.LANDSCAPE, "annotation_clip": False}
+    arrays = (bands.middles, bands.arrived, bands.arriving)
+    for row, path in enumerate(bands.paths):
+        heights, arrived, arriving = (
+            array[row][bands.is_alive[row]] for array in arrays
+        )
+        birth, end = path.birth, path.end
+        if birth is not None and birth.event.kind != "fission":
+            paths.draw_mark(ax, birth.event.kind, birth.event.time, heights[0])
+        if end is not None and end.event.kind in ("fission", "death"):
+            paths.draw_mark(ax, end.event.kind, end.event.time, heights[-1])
+        if path.ends >= last and path.masses[-1] >= LEAST_LABELLED_MASS:
+            text = mass_text(arrived[-1], arriving[-1], separator="\n")
+            place, look["xycoords"] = (1.0, heights[-1]), ax.get_yaxis_transform()
+            write_beside(ax, text, place, (4, 0), gid="mass", **look)
+
+
+@style.styled
 def plot_cluster_counts(run: Run, *, ax: Axes | None = None) -> Figure:
     """Draw the number of atoms against time, in steps.
 
@@ -109,162 +176,32 @@ def plot_cluster_counts(run: Run, *, ax: Axes | None = None) -> Figure:
     ax
         Axes to draw on; by default those of a new figure.
 
-    Returns
-    -------
-    The figure, of given axes theirs.
-
     Raises
     ------
     ValueError
         If the run has no track.
     """
-    track = track_of(run, picture="plot_cluster_counts")
-    ax = axes_or_new(ax, size=(6.0, 2.4))
-    times, counts = _steps(track)
-    ax.step(times, counts, where="post", color=ATOM, gid="counts")
+    track = paths.track_of(run, picture="plot_cluster_counts")
+    ax = style.axes_or_new(ax, size=(6.0, 2.4))
+    lives = [time for path in track.paths.values() for time in (path.begins, path.ends)]
+    times = np.unique([track.times[0], track.times[-1], *lives])
+    counts = np.asarray(track.counts_at(times), dtype=np.float64)
+    ax.step(times, counts, where="post", color=style.ATOM, gid="counts")
     for junction in track.junctions:
-        where = int(np.searchsorted(times, junction.event.time))
-        if junction.is_exact or where == 0:
-            continue
-        middle = (counts[where - 1] + counts[where]) / 2
-        ax.hlines(
-            middle,
-            junction.earliest,
-            junction.latest,
-            color=MUTED,
-            linewidth=1.0,
-            gid="interval",
-        )
+        step = int(np.searchsorted(times, junction.event.time))
+        if not junction.is_exact and step > 0:
+            first, last = junction.earliest, junction.latest
+            middle = counts[step - 1 : step + 1].mean()
+            ax.hlines(middle, first, last, style.MUTED, linewidth=1.0, gid="interval")
     ax.set_ylim(0.0, max(int(counts.max()), 1) + 0.5)
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     ax.set_ylabel("number of atoms")
     ax.spines["right"].set_visible(False)
-    set_time_axis(ax, track.times)
-    return figure_of(ax)
+    style.set_time_axis(ax, track.times)
+    return style.figure_of(ax)
 
 
-@dataclass(frozen=True, eq=False)
-class _Band:
-    """One atom's band: between ``low`` and ``high`` (n,) at ``times`` (n,).
-
-    What has arrived reaches up to ``arrived``.
-    """
-
-    path: Path
-    family: int
-    times: FloatArray
-    low: FloatArray
-    high: FloatArray
-    arrived: FloatArray
-
-    def middle_at(self, time: float) -> float:
-        """Height of the band's middle."""
-        return float(np.interp(time, self.times, (self.low + self.high) / 2))
-
-
-def _steps(track: Track) -> tuple[FloatArray, FloatArray]:
-    """Times at which the number of atoms changes, with both ends, and the number after each."""
-    lives = [time for path in track.paths.values() for time in (path.begins, path.ends)]
-    times = np.unique(np.concatenate([track.times[[0, -1]], lives]))
-    return times, np.asarray(track.counts_at(times), dtype=np.float64)
-
-
-def _bands(track: Track) -> list[_Band]:
-    """A band for each atom, on those below it at the time; those that will join are neighbours."""
-    roots = [path for path in track.paths.values() if not path.children]
-    roots.sort(key=lambda path: -path.masses[path.last_seen])
-    placed: list[tuple[Path, int]] = []
-    for family, root in enumerate(roots):
-        _place(track, root, placed, family=family)
-    times, are_alive = _samples([path for path, _ in placed])
-    bands: list[_Band] = []
-    base = np.zeros(len(times))
-    for (path, family), is_alive in zip(placed, are_alive, strict=True):
-        # A store that did not keep what has arrived shows all of it as such.
-        unknown = np.isnan(path.arrived_masses)
-        known = np.where(unknown, path.masses, path.arrived_masses)
-        low, high, arrived = (
-            (base + np.interp(times, path.times, masses))[is_alive]
-            for masses in (0 * path.masses, path.masses, known)
-        )
-        bands.append(_Band(path, family, times[is_alive], low, high, arrived))
-        base[is_alive] = high
-    return bands
-
-
-def _place(
-    track: Track, path: Path, placed: list[tuple[Path, int]], *, family: int
-) -> None:
-    """Put a path above its ancestors, whose place it takes, unless it is there already."""
-    if any(path is other for other, _ in placed):
-        return
-    for parent in path.parents:
-        _place(track, track.paths[parent], placed, family=family)
-    placed.append((path, family))
-
-
-def _samples(paths: list[Path]) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Times (n,) of all paths, each just before and just after; who is alive, (paths, n)."""
-    if not paths:
-        return np.empty(0), np.empty((0, 0), dtype=bool)
-    own = [np.clip(path.times, path.begins, path.ends) for path in paths]
-    begins = np.array([[path.begins] for path in paths])
-    ends = np.array([[path.ends] for path in paths])
-    times = np.unique(np.concatenate([*own, begins[:, 0], ends[:, 0]]))
-    before = (begins < times) & (times <= ends)
-    after = (begins <= times) & ((times < ends) | (begins == ends))
-    are_alive = np.stack([before, after], axis=-1).reshape(len(paths), -1)
-    return np.repeat(times, 2), are_alive
-
-
-def _mark_junctions(ax: Axes, bands: list[_Band]) -> None:
-    for band in bands:
-        birth, end = band.path.birth, band.path.end
-        if birth is not None and birth.event.kind != "fission":
-            time = birth.event.time
-            draw_mark(ax, birth.event.kind, time, band.middle_at(time))
-        if end is not None and end.event.kind in ("fission", "death"):
-            time = end.event.time
-            draw_mark(ax, end.event.kind, time, band.middle_at(time))
-
-
-def _label_masses(ax: Axes, track: Track, bands: list[_Band]) -> None:
-    for band in bands:
-        mass, arrived = band.path.masses[-1], band.path.arrived_masses[-1]
-        if np.isnan(arrived):
-            arrived = mass
-        if band.times[-1] < track.times[-1] or mass < LEAST_LABELLED_MASS:
-            continue
-        ax.annotate(
-            mass_text(arrived, mass - arrived, separator="\n"),
-            (1.0, (band.low[-1] + band.high[-1]) / 2),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-            color=LANDSCAPE,
-            annotation_clip=False,
-            gid="mass",
-        )
-
-
-def _add_legend(ax: Axes, track: Track) -> None:
-    handles = mark_handles(track.junctions)
-    if handles:
-        ax.legend(
-            handles=handles,
-            loc="lower right",
-            bbox_to_anchor=(1.0, 1.0),
-            ncols=len(handles),
-            borderaxespad=0.1,
-            borderpad=0.1,
-            handletextpad=0.1,
-            columnspacing=1.0,
-        )
-
-
-@styled
+@style.styled
 def plot_atom_paths(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draw the paths of a run's atoms on the globe, over the last saved state.
 
@@ -278,36 +215,29 @@ def plot_atom_paths(run: Run, *, figure: Figure | SubFigure | None = None) -> Fi
     figure
         Figure or subfigure to fill; by default a new one.
 
-    Returns
-    -------
-    The figure, of a subfigure the whole one.
-
     Raises
     ------
     ValueError
         If the run has no track, or is not on the sphere S^2.
     """
-    track = track_of(run, picture="plot_atom_paths")
+    track = paths.track_of(run, picture="plot_atom_paths")
     if domain_of_run(run, picture="plot_atom_paths") != "sphere":
         raise ValueError(
             "plot_atom_paths draws on the sphere S^2, where this run is not: "
             "plot_space_time draws the paths of angles against time"
         )
-    figure = figure_or_new(figure, size=(7.0, 4.0))
-    last = run.states[-1]
+    figure = style.figure_or_new(figure, size=(7.0, 4.0))
+    last, equation = run.states[-1], run.equation_at(run.times[-1])
     density = density_of(last)
     norm = colours_for([density] if density is not None else [])
-    equation = run.equation_at(run.times[-1])
-    pair = draw_globes(
-        figure, last, equation, norm=norm, track=track, sides=sides_of(track)
-    )
+    sides = sides_of(track)
+    pair = draw_globes(figure, last, equation, norm=norm, track=track, sides=sides)
     if density is not None and norm is not None:
         add_globe_bar(figure, density, norm=norm, pair=pair)
-    return figure_of(figure)
+    return style.figure_of(figure)
 
 
 def sides_of(track: Track) -> tuple[Side, Side]:
     """Two opposite views, the first onto the middle of the paths where they have one."""
-    nodes = [drawn_nodes(path)[1] for path in track.paths.values()]
-    mean = np.concatenate(nodes).mean(axis=0) if nodes else np.zeros(3)
-    return sides_towards(mean)
+    nodes = [paths.drawn_nodes(path)[1] for path in track.paths.values()]
+    return sides_towards(np.concatenate(nodes).mean(axis=0) if nodes else np.zeros(3))

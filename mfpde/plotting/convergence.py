@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import FloatArray, check_kind
-from mfpde.plotting.style import MUTED, NEURONS, figure_of, figure_or_new, styled
+from mfpde.plotting import style
+from mfpde.plotting.marks import Look, write_beside
 from mfpde.studies import AtomConvergence, Converging
 
 PANELS = {
@@ -18,12 +19,11 @@ PANELS = {
     "core mass": "mass in core",
     "merge time": "merge time",
 }
-_SMALLEST = 1e-16
-_FAR_BELOW = 0.1
-_NOT_CONVERGED = ", not converged"
+SMALLEST = 1e-16
+FAR_BELOW = 0.1
 
 
-@styled
+@style.styled
 def plot_convergence(
     study: AtomConvergence, *, figure: Figure | SubFigure | None = None
 ) -> Figure:
@@ -43,122 +43,73 @@ def plot_convergence(
     figure
         Figure or subfigure to fill; by default a new one.
 
-    Returns
-    -------
-    The figure, of a subfigure the whole one.
-
     Raises
     ------
     ValueError
         If nothing changes, as without atoms.
     """
-    check_kind(
-        "study", study, AtomConvergence, source="what convergence_to_atoms returns"
-    )
-    kinds = [kind for kind in PANELS if any(map(_changes, study.of_kind(kind)))]
-    if not kinds:
+    source = "what convergence_to_atoms returns"
+    check_kind("study", study, AtomConvergence, source=source)
+    changing = {
+        kind: quantities
+        for kind in PANELS
+        if (quantities := study.of_kind(kind))
+        and np.nanmax([q.differences for q in quantities], initial=0.0) > SMALLEST
+    }
+    if not changing:
         raise ValueError(
             "the study found no atoms that change from grid to grid: there is nothing to "
             "draw; let the runs go on (t_end), lower smallest_mass, or use coarser grids"
         )
-    figure = figure_or_new(figure, size=(3.1 * len(kinds) + 0.4, 4.2))
-    panels = figure.subplots(1, len(kinds), squeeze=False)[0]
-    for ax, kind in zip(panels, kinds, strict=True):
-        _draw(ax, study.of_kind(kind), study.spacings)
-        ax.set_ylabel(f"change of {PANELS[kind]}")
-        ax.set_xlabel("cell width h / rad")
-    _explain(panels[0], study)
-    return figure_of(figure)
-
-
-def _draw(ax: Axes, quantities: Sequence[Converging], spacings: FloatArray) -> None:
-    for number, quantity in enumerate(quantities):
-        colour = NEURONS[number % len(NEURONS)]
-        ax.plot(
-            spacings[:-1],
-            _drawable(quantity.differences),
-            "o-",
-            color=colour,
-            markersize=4,
-            label=_label(quantity),
-        )
-        for errors, marker in (
-            (quantity.particle_errors, "x"),
-            (quantity.polished_errors, "s"),
-        ):
+    figure = style.figure_or_new(figure, size=(3.1 * len(changing) + 0.4, 4.2))
+    panels = figure.subplots(1, len(changing), squeeze=False)[0]
+    for ax, (kind, quantities) in zip(panels, changing.items(), strict=True):
+        _draw(ax, quantities, study.spacings)
+        ax.set(ylabel=f"change of {PANELS[kind]}", xlabel="cell width h / rad")
+        if ax is panels[0] and study.particles is not None:
+            ax.plot([], [], "x", color=style.MUTED, label="to particles")
+        if ax is panels[0] and study.polished is not None:
             ax.plot(
-                spacings,
-                _drawable(errors),
-                marker,
-                color=colour,
-                markersize=5,
-                fillstyle="none",
+                [], [], "s", color=style.MUTED, fillstyle="none", label="to polished"
             )
-        visible = _FAR_BELOW * np.nanmin(
-            _drawable(quantity.differences), initial=np.inf
-        )
+        # Below the axis it hides nothing.
+        ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.18), borderaxespad=0.0)
+    return style.figure_of(figure)
+
+
+def _draw(ax: Axes, quantities: Sequence[Converging], h: FloatArray) -> None:
+    for number, quantity in enumerate(quantities):
+        colour = style.NEURONS[number % len(style.NEURONS)]
+        look: Look = {"color": colour, "markersize": 4.5}
+        differences = _drawable(quantity.differences)
+        ax.plot(h[:-1], differences, "o-", label=_label(quantity), **look)
+        ax.plot(h, _drawable(quantity.particle_errors), "x", **look)
+        ax.plot(h, _drawable(quantity.polished_errors), "s", fillstyle="none", **look)
+        visible = FAR_BELOW * np.nanmin(differences, initial=np.inf)
         if visible < quantity.particle_uncertainty < np.inf:
-            ax.axhline(
-                quantity.particle_uncertainty,
-                color=colour,
-                linestyle=":",
-                linewidth=0.8,
-            )
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xticks(spacings, [f"{h:.2g}" for h in spacings])
+            known = quantity.particle_uncertainty
+            ax.axhline(known, color=colour, linestyle=":", linewidth=0.8)
+    ax.set(xscale="log", yscale="log")
+    ax.set_xticks(h, [f"{width:.2g}" for width in h])
     ax.minorticks_off()
-    _draw_slopes(ax, quantities, spacings)
-    _add_legend(ax)
+    _draw_slopes(ax, max(float(np.nan_to_num(q.differences[0])) for q in quantities), h)
 
 
-def _changes(quantity: Converging) -> bool:
-    return bool((quantity.differences > _SMALLEST).any())
-
-
-def _explain(ax: Axes, study: AtomConvergence) -> None:
-    """Add the references' markers to the legend."""
-    for name, marker, there in (
-        ("to particles", "x", study.particles is not None),
-        ("to polished", "s", study.polished is not None),
-    ):
-        if there:
-            ax.plot([], [], marker, color=MUTED, fillstyle="none", label=name)
-    _add_legend(ax)
-
-
-def _add_legend(ax: Axes) -> None:
-    """Put the legend below the axis, where it hides nothing."""
-    ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.18), borderaxespad=0.0)
-
-
-def _draw_slopes(
-    ax: Axes, quantities: Sequence[Converging], spacings: FloatArray
-) -> None:
-    """Lines of slopes 1 and 2 from the largest difference on the coarsest grid."""
-    starts = [float(np.nan_to_num(q.differences[0])) for q in quantities]
-    top = max(starts, default=0.0)
-    if top <= _SMALLEST:
-        return
-    for slope in (1, 2):
-        line = 1.5 * top * (spacings / spacings[0]) ** slope
-        ax.plot(spacings, line, color=MUTED, linewidth=0.6, zorder=0)
-        ax.annotate(
-            f"h$^{slope}$" if slope > 1 else "h",
-            (spacings[-1], line[-1]),
-            color=MUTED,
-            xytext=(2, 4),
-            textcoords="offset points",
-        )
+def _draw_slopes(ax: Axes, top: float, h: FloatArray) -> None:
+    """Draw lines of slopes 1 and 2 from the largest difference on the coarsest grid."""
+    for slope, name in ((1, "h"), (2, "h$^2$")) if top > SMALLEST else ():
+        line = 1.5 * top * (h / h[0]) ** slope
+        ax.plot(h, line, color=style.MUTED, linewidth=0.6, zorder=0)
+        write_beside(ax, name, (h[-1], line[-1]), (2, 4), color=style.MUTED)
 
 
 def _drawable(errors: FloatArray) -> FloatArray:
-    return np.where(errors > _SMALLEST, errors, np.nan)
+    return np.where(errors > SMALLEST, errors, np.nan)
 
 
 def _label(quantity: Converging) -> str:
     orders = quantity.orders[np.isfinite(quantity.orders)]
     order = f", order {orders[-1]:.1f}" if len(orders) else ""
-    number = quantity.name.rsplit(" ", 1)[-1]
     what = "merge" if quantity.kind == "merge time" else "atom"
-    return f"{what} {number}{order}" + ("" if quantity.converged else _NOT_CONVERGED)
+    number = quantity.name.rsplit(" ", 1)[-1]
+    return f"{what} {number}{order}" + ("" if quantity.converged else ", not converged")

@@ -1,7 +1,4 @@
-"""The density as a curve against one angle, and atoms as stems.
-
-One measure: a curve against angle, or a map of the sphere.
-"""
+"""One measure against one angle: the density as a curve, atoms as stems, V below them."""
 
 from __future__ import annotations
 
@@ -11,139 +8,25 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
+from mfpde.plotting import landscape, style
 from mfpde.plotting.angle_view import MOST_STEMS, AngleView, domain_of, view_of
-from mfpde.plotting.landscape import draw_active_regions, draw_landscape, has_landscape
+from mfpde.plotting.marks import Look, add_legend_above, spread, write_beside
 from mfpde.plotting.sphere_map import draw_density_map
-from mfpde.plotting.style import (
-    ATOM,
-    DENSITY,
-    Limits,
-    axes_or_new,
-    figure_of,
-    set_angle_axis,
-    set_density_axis,
-    styled,
-)
 
 MOST_WIDE_STEMS = 20
 MOST_MASS_LABELS = 8
+LABEL_SIZE = np.array([0.45, 0.09])
+"""Of a mass: radians, and share of the axis."""
 
 
-def draw_density_curve(
-    ax: Axes,
-    measure: AnyMeasure,
-    equation: MeanFieldEquation | None,
-    *,
-    limits: Limits | None = None,
-) -> None:
-    """Draw the density, stems of atoms, and below them the external landscape."""
-    view = view_of(measure)
-    curve, atoms = view.curve(measure), stem_atoms(measure)
-    ax.spines["right"].set_visible(False)
-    if curve is not None:
-        ax.plot(*view.continued(curve), color=DENSITY, gid="density")
-        set_density_axis(ax, [curve[1]], limits)
-        ax.set_ylabel(view.density_label)
-    if len(atoms):
-        stems = mass_axis(ax, view) if curve is not None else ax
-        few = len(atoms) <= MOST_MASS_LABELS
-        draw_stems(stems, view, atoms, top=float(atoms.masses.max()), labels=few)
-        stems.set_ylabel(view.atom_label)
-    set_angle_axis(ax, "x", view)
-    if equation is not None and has_landscape(equation):
-        draw_active_regions(ax, equation, view)
-        _add_landscape_strip(ax, equation, view)
-
-
-def stem_atoms(measure: AnyMeasure) -> Atoms:
-    """Atoms of a measure that are drawn as stems: all unless they are many and bare."""
-    atoms = atoms_of(measure)
-    is_crowd = isinstance(measure, Atoms) and len(atoms) > MOST_STEMS
-    return Atoms.none(atoms.dimension) if is_crowd else atoms
-
-
-def draw_stems(
-    ax: Axes, view: AngleView, atoms: Atoms, *, top: float, labels: bool
-) -> None:
-    """Draw atoms as stems of height mass; the axis ends a little above ``top``."""
-    ax.set_ylim(0.0, 1.18 * top)
-    if not len(atoms):
-        return
-    angles = view.angles_of(atoms.points)
-    width, head = (1.3, 4.0) if len(atoms) <= MOST_WIDE_STEMS else (0.7, 2.2)
-    ax.vlines(angles, 0.0, atoms.masses, color=ATOM, linewidth=width)
-    ax.plot(
-        angles,
-        atoms.masses,
-        "o",
-        color=ATOM,
-        markersize=head,
-        clip_on=False,
-        gid="atoms",
-    )
-    if labels:
-        for angle, mass in _spread_labels(angles, atoms.masses, top):
-            ax.annotate(
-                f"{mass:.3g}",
-                (angle, mass),
-                xytext=(0, 4),
-                textcoords="offset points",
-                ha="center",
-                color=ATOM,
-                fontsize=8,
-            )
-
-
-def stem_handles(*, own: bool, found: bool) -> list[Artist]:
-    """Explain stems, of atoms that states carry, and circles, of those found in them."""
-    stem = Line2D([], [], color=ATOM, marker="o", label="atom (height: mass)")
-    name = "atom found (height: mass of its basin)"
-    circle = Line2D([], [], linestyle="", marker="o", mfc="none", mec=ATOM, label=name)
-    return [*([stem] if own else []), *([circle] if found else [])]
-
-
-def mass_axis(ax: Axes, view: AngleView) -> Axes:
-    """Return a second y axis for masses, on the right and in the colour of atoms."""
-    twin = ax.twinx()
-    twin.set_ylabel(view.atom_label, color=ATOM)
-    twin.tick_params(axis="y", colors=ATOM)
-    twin.spines["right"].set_color(ATOM)
-    return twin
-
-
-def _add_landscape_strip(
-    ax: Axes, equation: MeanFieldEquation, view: AngleView
-) -> None:
-    strip = ax.inset_axes((0.0, -0.38, 1.0, 0.26), sharex=ax)
-    strip.spines["right"].set_visible(False)
-    draw_landscape(strip, equation, view)
-    set_angle_axis(strip, "x", view)
-    ax.set_xlabel("")
-    ax.tick_params(axis="x", labelbottom=False)
-
-
-def _spread_labels(
-    angles: FloatArray, masses: FloatArray, top: float
-) -> list[tuple[float, float]]:
-    """Choose the labels, heaviest first, that lie on none chosen before."""
-    chosen: list[tuple[float, float]] = []
-    for index in np.argsort(-masses, kind="stable"):
-        angle, mass = float(angles[index]), float(masses[index])
-        free = [abs(angle - a) > 0.45 or abs(mass - m) > 0.09 * top for a, m in chosen]
-        if all(free):
-            chosen.append((angle, mass))
-    return chosen
-
-
-@styled
+@style.styled
 def plot_density(
     measure: AnyMeasure,
     *,
     equation: MeanFieldEquation | None = None,
-    limits: Limits | None = None,
+    limits: style.Limits | None = None,
     ax: Axes | None = None,
 ) -> Figure:
     """Draw a measure and the landscape that drives it.
@@ -175,26 +58,101 @@ def plot_density(
     ax
         Axes to draw on; by default those of a new figure.
 
-    Returns
-    -------
-    The figure, of given axes theirs.
-
     Raises
     ------
     ValueError
         If there is no picture for the measure's geometry, or the limits do not increase.
     """
-    domain = domain_of(measure, picture="plot_density")
-    size = _MAP_SIZE if domain == "sphere" else _CURVE_SIZES[has_landscape(equation)]
-    ax = axes_or_new(ax, size=size)
-    _PAINTERS[domain](ax, measure, equation, limits=limits)
-    return figure_of(ax)
+    if domain_of(measure, picture="plot_density") == "sphere":
+        ax = style.axes_or_new(ax, size=(6.5, 3.6))
+        draw_density_map(ax, measure, equation, limits=limits)
+        return style.figure_of(ax)
+    height = 4.2 if landscape.has_landscape(equation) else 3.2
+    ax = style.axes_or_new(ax, size=(6.0, height))
+    draw_density_curve(ax, measure, equation, limits=limits)
+    neurons = landscape.neurons_of(equation, view_of(measure).dimension)
+    add_legend_above(ax, landscape.curve_handles(neurons))
+    return style.figure_of(ax)
 
 
-_MAP_SIZE = (6.5, 3.6)
-_CURVE_SIZES = {True: (6.0, 4.2), False: (6.0, 3.2)}
-_PAINTERS = {
-    "circle": draw_density_curve,
-    "zonal": draw_density_curve,
-    "sphere": draw_density_map,
-}
+def draw_density_curve(
+    ax: Axes,
+    measure: AnyMeasure,
+    equation: MeanFieldEquation | None,
+    *,
+    limits: style.Limits | None = None,
+) -> None:
+    """Draw the density, stems of atoms, and below them the external landscape."""
+    view = view_of(measure)
+    curve, atoms = view.curve(measure), stem_atoms(measure)
+    style.set_angle_axis(ax, "x", view)
+    if equation is not None and landscape.has_landscape(equation):
+        landscape.draw_active_regions(ax, equation, view)
+        strip = axes_below(ax)
+        landscape.draw_landscape(strip, equation, view)
+        style.set_angle_axis(strip, "x", view)
+        strip.spines["right"].set_visible(False)
+    ax.spines["right"].set_visible(False)
+    if curve is not None:
+        ax.plot(*view.continued(curve), color=style.DENSITY, gid="density")
+        style.set_density_axis(ax, [curve[1]], limits)
+        ax.set_ylabel(view.density_label)
+    if len(atoms):
+        stems = mass_axis(ax, view) if curve is not None else ax
+        few = len(atoms) <= MOST_MASS_LABELS
+        draw_stems(stems, view, atoms, top=float(atoms.masses.max()), labels=few)
+        stems.set_ylabel(view.atom_label)
+
+
+def axes_below(ax: Axes) -> Axes:
+    """Return new axes in the lower quarter of the place of ``ax``, with the same x."""
+    place = ax.get_subplotspec()
+    ax.set_xlabel("")
+    ax.tick_params(axis="x", labelbottom=False)
+    if place is None:
+        return ax.inset_axes((0.0, -0.38, 1.0, 0.26), sharex=ax)
+    rows = place.subgridspec(2, 1, height_ratios=(3, 1))
+    ax.set_subplotspec(rows[0])
+    return ax.figure.add_subplot(rows[1], sharex=ax)
+
+
+def mass_axis(ax: Axes, view: AngleView) -> Axes:
+    """Return a second y axis for masses, on the right and in the colour of atoms."""
+    twin = ax.twinx()
+    twin.set_ylabel(view.atom_label, color=style.ATOM)
+    twin.tick_params(axis="y", colors=style.ATOM)
+    twin.spines["right"].set_color(style.ATOM)
+    return twin
+
+
+def stem_atoms(measure: AnyMeasure) -> Atoms:
+    """Atoms of a measure that are drawn as stems: all unless they are many and bare."""
+    atoms = atoms_of(measure)
+    is_crowd = isinstance(measure, Atoms) and len(atoms) > MOST_STEMS
+    return Atoms.none(atoms.dimension) if is_crowd else atoms
+
+
+def draw_stems(
+    ax: Axes, view: AngleView, atoms: Atoms, *, top: float, labels: bool
+) -> None:
+    """Draw atoms as stems of height mass; the axis ends a little above ``top``."""
+    ax.set_ylim(0.0, 1.18 * top)
+    angles, masses = view.angles_of(atoms.points), atoms.masses
+    width, head = (1.3, 4.0) if len(atoms) <= MOST_WIDE_STEMS else (0.7, 2.2)
+    if len(atoms):
+        ax.vlines(angles, 0.0, masses, color=style.ATOM, linewidth=width)
+        (heads,) = ax.plot(angles, masses, "o", color=style.ATOM, markersize=head)
+        heads.set(clip_on=False, gid="atoms")
+    tops = np.stack([angles, masses], axis=-1)
+    for index in spread(tops, masses, LABEL_SIZE * (1.0, top)) if labels else ():
+        name = f"{masses[index]:.3g}"
+        write_beside(ax, name, tops[index], (0, 4), ha="center", color=style.ATOM)
+
+
+def stem_handles(*, own: bool, found: bool) -> list[Artist]:
+    """Explain stems, of atoms that states carry, and circles, of those found in them."""
+    look: Look = {"marker": "o", "color": style.ATOM}
+    stem = Line2D([], [], label="atom (height: mass)", **look)
+    name = "atom found (height: mass of its basin)"
+    circle = Line2D([], [], label=name, linestyle="", fillstyle="none", **look)
+    return [*([stem] if own else []), *([circle] if found else [])]

@@ -7,13 +7,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mfpde.arrays import check_kind
-from mfpde.plotting.style import MUTED, NEURONS, axes_or_new, figure_of, styled
+from mfpde.plotting import style
+from mfpde.plotting.marks import Look, write_beside
 from mfpde.theory import PhaseDiagram
 
 ORDERED, BISTABLE = "#dbe7f3", "#f6e3cf"
+KERNELS = {"shifted": r"$e^{\beta(x\cdot y-1)}$", "unshifted": r"$e^{\beta x\cdot y}$"}
 
 
-@styled
+@style.styled
 def plot_phase_diagram(diagram: PhaseDiagram, *, ax: Axes | None = None) -> Figure:
     """Draw threshold, coexistence and fold against beta, with the cusp.
 
@@ -28,10 +30,6 @@ def plot_phase_diagram(diagram: PhaseDiagram, *, ax: Axes | None = None) -> Figu
     ax
         Axes to draw on; by default those of a new figure.
 
-    Returns
-    -------
-    The figure, of given axes theirs.
-
     Raises
     ------
     ValueError
@@ -42,40 +40,28 @@ def plot_phase_diagram(diagram: PhaseDiagram, *, ax: Axes | None = None) -> Figu
         raise ValueError(
             f"diagram has one value of beta, {diagram.betas[0]:g}: a line needs two or more"
         )
-    ax = axes_or_new(ax, size=(5.2, 3.8))
+    ax = style.axes_or_new(ax, size=(5.2, 3.8))
     order = np.argsort(diagram.betas)
     betas, threshold = diagram.betas[order], diagram.threshold[order]
     fold, met = diagram.fold[order], diagram.coexistence[order]
-    ax.fill_between(betas, 0.0, threshold, color=ORDERED, linewidth=0)
-    ax.fill_between(betas, threshold, fold, color=BISTABLE, linewidth=0)
-    ax.plot(betas, threshold, color=NEURONS[0], label=r"threshold $\kappa_\#$")
-    ax.plot(betas, met, "--", color=NEURONS[1], label=r"coexistence $\kappa_c$")
-    ax.plot(betas, fold, color=NEURONS[2], label="fold")
+    ax.fill_between(betas, 0.0, threshold, color=ORDERED, lw=0, label="ordered")
+    ax.fill_between(betas, threshold, fold, color=BISTABLE, lw=0, label="both")
+    ax.plot(betas, threshold, color=style.NEURONS[0], label=r"threshold $\kappa_\#$")
+    ax.plot(betas, met, "--", color=style.NEURONS[1], label=r"coexistence $\kappa_c$")
+    ax.plot(betas, fold, color=style.NEURONS[2], label="fold")
     if betas[0] <= diagram.cusp <= betas[-1]:
         height = np.exp(np.interp(diagram.cusp, betas, np.log(threshold)))
         ax.plot(diagram.cusp, height, "o", color="black", markersize=4)
-        ax.annotate(
-            rf"$\beta_* = {diagram.cusp:.4f}$",
-            (diagram.cusp, height),
-            xytext=(6, 6),
-            textcoords="offset points",
-        )
-    ax.set_yscale("log")
+        cusp = rf"$\beta_* = {diagram.cusp:.4f}$"
+        write_beside(ax, cusp, (diagram.cusp, height), (6, 6), fontsize=9)
+    look: Look = {"transform": ax.transAxes, "color": style.MUTED}
+    ax.text(0.04, 0.06, "ordered", **look)
+    ax.text(0.96, 0.92, "uniform", ha="right", **look)
     bottom = max(threshold.min(), 1e-4 * fold.max())
-    ax.set_ylim(bottom, 1.3 * fold.max())
-    ax.set_xlim(betas[0], betas[-1])
-    ax.set_xlabel(r"inverse temperature $\beta$")
-    ax.set_ylabel(r"diffusion $\kappa$")
-    kernel = (
-        r"$e^{\beta(x\cdot y-1)}$"
-        if diagram.kernel == "shifted"
-        else (r"$e^{\beta x\cdot y}$")
-    )
+    ax.set(yscale="log", ylim=(bottom, 1.3 * fold.max()), xlim=(betas[0], betas[-1]))
+    ax.set(xlabel=r"inverse temperature $\beta$", ylabel=r"diffusion $\kappa$")
     mode = f", mode {diagram.degree}" if diagram.degree > 1 else ""
-    ax.set_title(f"S$^{{{diagram.dimension - 1}}}$, ascent, K = {kernel}{mode}")
-    ax.annotate("ordered", (0.04, 0.06), xycoords="axes fraction", color=MUTED)
-    ax.annotate(
-        "uniform", (0.96, 0.92), xycoords="axes fraction", color=MUTED, ha="right"
-    )
+    kernel = f"K = {KERNELS[diagram.kernel]}{mode}"
+    ax.set_title(f"S$^{{{diagram.dimension - 1}}}$, ascent, {kernel}")
     ax.legend(loc="best")
-    return figure_of(ax)
+    return style.figure_of(ax)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from itertools import cycle, product
+from textwrap import fill, shorten
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,20 +13,23 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mfpde.arrays import FloatArray
-from mfpde.plotting.style import DENSITY, NEURONS, axes_or_new, figure_of, styled
+from mfpde.plotting import style
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
 MOST_GROUPS = 12
-LONGEST_LINE = 48
+LONGEST_WORD, LONGEST_LINE = 32, 48
 DECADES = 1.5
 """Values that span more of them are drawn on a logarithmic axis."""
-_COLOURS = (DENSITY, *NEURONS)
-_MARKERS = "os^Dv<>P"
+LOOKS = [
+    {"marker": marker, "color": colour}
+    for marker, colour in product("os^Dv<>P", (style.DENSITY, *style.NEURONS))
+]
 
 
-@styled
+@style.styled
 def plot_sweep(
     summary: xr.Dataset,
     quantity: str,
@@ -51,61 +55,59 @@ def plot_sweep(
     ax
         Axes to draw on; by default those of a new figure.
     """
-    ax = axes_or_new(ax, size=(6.0, 4.0))
-    varied = varied_settings(summary)
-    if against is None:
-        against = by_numbers(summary)[0]
-    x, x_words = _numbers(summary[against].values)
-    y, y_words = _numbers(summary[quantity].values)
-    others = [n for n in varied if n not in (against, quantity)]
-    is_averaged = y.ndim == 1 and not y_words
-    seeds = [n for n in others if is_seed(summary, n)] if is_averaged else []
-    groups = _groups(summary, [n for n in others if n not in seeds], against)
-    if len(groups) > MOST_GROUPS:
-        groups, seeds = {"": np.arange(len(x))}, []
+    ax = style.axes_or_new(ax, size=(6.0, 4.0))
+    settings = by_numbers(summary)
+    against = settings[0] if against is None else against
+    others = [name for name in settings if name not in (against, quantity)]
+    # A row for each run, and for each of several values of one.
+    drawn = summary[list(dict.fromkeys([against, quantity]))]
+    rows = drawn.to_dataframe(summary[quantity].dims).reset_index(drop=True)
+    rows["x"], x_words = numbers_of(rows[against])
+    rows["y"], y_words = numbers_of(rows[quantity])
+    seeds = [name for name in others if is_seed(summary, name)]
+    is_single = summary[quantity].ndim == 1 and not y_words
+    has_mean = is_single and len(seeds) > 0
+    told = [name for name in others if not (has_mean and name in seeds)]
+    rows["label"] = labels_of(rows, told, against)
+    if rows["label"].nunique() > MOST_GROUPS:
+        rows["label"], has_mean = "", False
     most = 1
-    for number, (label, places) in enumerate(groups.items()):
-        look = _Look(
-            color=_COLOURS[number % len(_COLOURS)],
-            marker=_MARKERS[number // len(_COLOURS) % len(_MARKERS)],
-            label=label,
-            is_line=not x_words,
-        )
-        if seeds:
-            most = max(most, _draw_means(ax, x[places], y[places], look))
-        else:
-            _draw_points(ax, x[places], y[places], look)
-    _scale(ax, "x", x, x_words)
-    _scale(ax, "y", y, y_words)
-    ax.set_xlabel(against)
+    for (label, group), look in zip(rows.groupby("label", sort=False), cycle(LOOKS)):
+        there = group[["x", "y"]].dropna().sort_values("x", kind="stable")
+        x, y = there.to_numpy().T
+        if has_mean:
+            at = there.groupby("x")["y"].agg(["mean", "min", "max", "count"])
+            most, x, y = max(most, at["count"].max()), at.index, at["mean"]
+            span, colour = (x, at["min"], at["max"]), look["color"]
+            if x_words or len(x) == 1:
+                ax.vlines(*span, color=colour, alpha=0.5, linewidth=1.5)
+            else:
+                ax.fill_between(*span, color=colour, alpha=0.2, linewidth=0)
+        is_line = not (x_words or y_words) and len(np.unique(x)) == len(x)
+        line: dict[str, Any] = {
+            "linestyle": "-" if is_line else "none",
+            "markersize": 4.0,
+            **look,
+        }
+        ax.plot(x, y, alpha=0.8, label=label, **line)
+    set_scale(ax, "x", rows["x"], x_words)
+    set_scale(ax, "y", rows["y"], y_words)
+    name = summary[quantity].attrs.get("long_name", quantity.replace("_", " "))
     spread = f"\n(mean over {most} seeds; band: least to most)" if most > 1 else ""
-    ax.set_ylabel(f"{_title(summary, quantity)}{spread}")
-    if len(groups) > 1:
+    ax.set(xlabel=against, ylabel=f"{fill(str(name), LONGEST_LINE)}{spread}")
+    if rows["label"].nunique() > 1:
         ax.legend(loc="best", fontsize=7.0)
-    return figure_of(ax)
-
-
-class _Look(NamedTuple):
-    """How a group of runs is drawn; ``is_line`` if its points may be joined."""
-
-    color: str
-    marker: str
-    label: str
-    is_line: bool
-
-
-def varied_settings(summary: xr.Dataset) -> list[str]:
-    """Return the names of the settings that vary."""
-    return [str(n) for n in summary.coords if "setting" in summary[n].attrs]
+    return style.figure_of(ax)
 
 
 def by_numbers(summary: xr.Dataset) -> list[str]:
     """Return the settings that vary: numbers, which make a better axis, words, then seeds."""
+    varied = [str(name) for name in summary.coords if "setting" in summary[name].attrs]
 
     def rank(name: str) -> tuple[bool, bool]:
         return is_seed(summary, name), summary[name].dtype.kind not in "fi"
 
-    return sorted(varied_settings(summary), key=rank)
+    return sorted(varied, key=rank)
 
 
 def is_seed(summary: xr.Dataset, name: str) -> bool:
@@ -113,95 +115,46 @@ def is_seed(summary: xr.Dataset, name: str) -> bool:
     return str(summary[name].attrs["setting"]).rpartition(".")[2] == "seed"
 
 
-def _draw_means(ax: Axes, x: FloatArray, y: FloatArray, look: _Look) -> int:
-    """Draw the mean and the span of ``y`` at each ``x``; return how many there are at most."""
-    x, y = x[np.isfinite(y)], y[np.isfinite(y)]
-    places = np.unique(x)
-    parts = [y[x == place] for place in places]
-    means = np.array([part.mean() for part in parts])
-    least, most = (np.array([f(part) for part in parts]) for f in (np.min, np.max))
-    _draw_points(ax, places, means, look)
-    if look.is_line and len(places) > 1:
-        ax.fill_between(places, least, most, color=look.color, alpha=0.2, linewidth=0)
-    else:
-        ax.vlines(places, least, most, color=look.color, alpha=0.5, linewidth=1.5)
-    return max(map(len, parts), default=0)
-
-
-def _draw_points(ax: Axes, x: FloatArray, y: FloatArray, look: _Look) -> None:
-    """Draw all values at each ``x``, joined where there is one."""
-    order = np.argsort(x, kind="stable")
-    columns = y[order].reshape(len(order), -1)
-    abscissas = np.repeat(x[order], columns.shape[1])
-    is_line = columns.shape[1] == 1 and len(np.unique(abscissas)) == len(order)
-    ax.plot(
-        abscissas,
-        columns.ravel(),
-        linestyle="-" if is_line and look.is_line else "none",
-        marker=look.marker,
-        markersize=4.0,
-        alpha=0.8,
-        color=look.color,
-        label=look.label,
-    )
-
-
-def _numbers(values: Any) -> tuple[FloatArray, list[str]]:
+def numbers_of(column: pd.Series[Any]) -> tuple[FloatArray, list[str]]:
     """Return numbers to draw, and the words that they stand for if they do."""
-    given = np.asarray(values)
-    if given.dtype.kind in "fiub":
-        return given.astype(np.float64), []
-    words = sorted({str(word) for word in given.ravel()} - {""})
+    if column.dtype.kind in "fiub":
+        return column.to_numpy(np.float64), []
+    words = sorted({str(word) for word in column} - {""})
     place = {word: float(number) for number, word in enumerate(words)}
-    drawn = [place.get(str(word), np.nan) for word in given.ravel()]
-    return np.array(drawn).reshape(given.shape), words
+    return np.array([place.get(str(word), np.nan) for word in column]), words
 
 
-def _groups(
-    summary: xr.Dataset, names: Sequence[str], against: str
-) -> Mapping[str, Any]:
-    """Return the places of the runs that agree in the parameters ``names``, by their values."""
-    words = {n: [_short(v) for v in summary[n].values] for n in (against, *names)}
-    telling = [against]
+def labels_of(rows: pd.DataFrame, names: Sequence[str], against: str) -> list[str]:
+    """Name each row by its values of the settings ``names``."""
+    words, telling = rows[[against, *names]].map(_word), [against]
     for name in names:
         # What follows from the others, as settings do from a case, need not be said.
-        there = set(zip(*(words[n] for n in telling), strict=True))
-        if len(set(zip(*(words[n] for n in (*telling, name)), strict=True))) > len(
-            there
-        ):
+        if words.groupby(telling)[name].nunique().max() > 1:
             telling.append(name)
-    found: dict[str, list[int]] = {}
-    for index in range(summary.sizes["run"]):
-        parts = [
-            f"{name.rpartition('.')[2]} = {words[name][index]}" for name in telling[1:]
-        ]
-        found.setdefault(", ".join(parts), []).append(index)
-    return {label: np.array(places) for label, places in found.items()}
+    short = [name.rpartition(".")[2] for name in telling[1:]]
+    return [
+        ", ".join(f"{name} = {word}" for name, word in zip(short, row, strict=True))
+        for row in words[telling[1:]].to_numpy()
+    ]
 
 
-def _short(value: Any) -> str:
+def _word(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{float(value):.6g}"
-    text = str(value)
-    return text if len(text) <= 32 else f"{text[:29]}..."
+    return shorten(str(value), LONGEST_WORD, placeholder="...")
 
 
-def _scale(ax: Axes, which: str, values: FloatArray, words: Sequence[str]) -> None:
+def set_scale(
+    ax: Axes, which: str, values: pd.Series[float], words: Sequence[str]
+) -> None:
     """Put words on an axis, whole numbers on one of counts, decades where numbers span them."""
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    finite = values[np.isfinite(values)].to_numpy()
     if words:
-        getattr(ax, f"set_{which}ticks")(range(len(words)), [_short(w) for w in words])
-        getattr(ax, f"set_{which}lim")(-0.5, len(words) - 0.5)
-        return
-    finite = values[np.isfinite(values)]
-    if len(finite) and which == "y" and (finite == np.round(finite)).all():
+        axis.set_ticks(range(len(words)), labels=[_word(word) for word in words])
+        ax.set(**{f"{which}lim": (-0.5, len(words) - 0.5)})
+    elif len(finite) and which == "y" and (finite == np.round(finite)).all():
         # Between counts there is nothing.
-        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-        return
-    is_positive = bool(len(finite)) and finite.min() > 0
-    if is_positive and np.log10(finite.max() / finite.min()) > DECADES:
-        getattr(ax, f"set_{which}scale")("log")
-
-
-def _title(summary: xr.Dataset, quantity: str) -> str:
-    words = str(summary[quantity].attrs.get("long_name", quantity.replace("_", " ")))
-    return fill(words, LONGEST_LINE)
+        axis.set_major_locator(MaxNLocator(integer=True))
+    elif len(finite) and finite.min() > 0 and np.ptp(np.log10(finite)) > DECADES:
+        ax.set(**{f"{which}scale": "log"})
