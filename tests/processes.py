@@ -16,7 +16,7 @@ from pathlib import Path
 SERVER = """
 import json, os, resource, signal, sys
 import mfpde
-from mfpde.commands import command_line, resume, run
+from mfpde.commands import command_line, interruption, report
 from mfpde.storage import RunWriter
 
 def serve():

@@ -6,8 +6,10 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
+import mfpde
 from mfpde.settings.settings import read_settings
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -65,6 +67,20 @@ def test_shared_layers_synchronise_tokens() -> None:
     assert 0 < result["antipodal_0"] < 1
     assert result["antipodal_1"] < result["antipodal_0"]
     assert result["exponent_0"] < -1
+
+
+def test_a_configuration_of_the_particle_code_is_run_as_densities(capsys) -> None:
+    short = {"betas": [1.0, 5.0], "total_time": 0.1, "save_every": 100, "mlp_seed": 4}
+    sweep = load("particle_code_configuration").main({**short, "k_max": 4})
+    assert "left out: k_max" in capsys.readouterr().out
+    assert {run.parameters["attention.beta"] for run in sweep.runs} == {1.0, 5.0}
+    driven = [run.built() for run in sweep.runs if run.built().perceptron is not None]
+    for settings in driven:
+        (built,) = settings.build_equation().externals
+        drawn = mfpde.Perceptron.random(2, 2, seed=4, scale=0.5)
+        np.testing.assert_array_equal(built.directions, drawn.directions)
+        np.testing.assert_array_equal(built.weights, drawn.weights)
+    assert len(driven) == 2
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda p: p.stem)

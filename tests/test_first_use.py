@@ -9,7 +9,7 @@ import pytest
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.commands.compiling import compilation_shown
+from mfpde.commands.waiting import waiting
 
 HEAVY = {
     "numba",
@@ -38,8 +38,9 @@ def loaded_by(code: str) -> set[str]:
         "import mfpde; mfpde.__version__",
         "from mfpde.commands.command_line import main\n"
         "import contextlib, io\n"
-        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
-        "    main(['--help'])",
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        "    main(['--help'])\n"
+        "    main(['run', '--help'])",
     ],
 )
 def test_nothing_heavy_is_loaded(code):
@@ -67,25 +68,25 @@ def test_packages_inside_are_attributes_without_an_import_of_their_own():
 # What a first run waits for -------------------------------------------------------------------
 
 
-def test_what_is_compiled_is_said_on_a_terminal_and_nowhere_else(monkeypatch, capsys):
-    for is_terminal in (True, False):
-        monkeypatch.setattr("sys.stderr.isatty", lambda here=is_terminal: here)
-        with compilation_shown() as line:
-            kernel = numba.njit(lambda x: 2.0 * x)
-            assert kernel(3.0) == 6.0
-            assert kernel(4.0) == 8.0
-        assert line.kernels == int(is_terminal)
-        said = capsys.readouterr().err
-        assert ("compiling for this machine, once: " in said) == is_terminal
-        # The line is cleared at the end.
-        assert said.endswith(" \r") == is_terminal
-
-
-def test_kernels_are_not_announced_where_quiet_is_asked_for(monkeypatch, capsys):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with compilation_shown(wanted=False):
-        numba.njit(lambda x: 3.0 * x)(1.0)
-    assert capsys.readouterr().err == ""
+@pytest.mark.parametrize(
+    ("is_terminal", "wanted"), [(True, True), (False, True), (True, False)]
+)
+def test_what_a_command_waits_for_is_said_on_a_terminal_and_nowhere_else(
+    is_terminal, wanted, monkeypatch, capsys
+):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+    with waiting("run", wanted=wanted):
+        kernel = numba.njit(lambda x: 2.0 * x)
+        assert kernel(3.0) == 6.0
+        assert kernel(4.0) == 8.0
+    said = capsys.readouterr().err
+    if not (is_terminal and wanted):
+        assert said == ""
+        return
+    assert said.startswith("\rmfpde run: loading")
+    assert said.count("mfpde run: compiling for this machine, once: ") == 1
+    # The line is cleared at the end.
+    assert said.endswith(" \r")
 
 
 def test_warm_up_runs_what_users_run_first(capsys):

@@ -283,7 +283,7 @@ def test_particles_and_figures_are_written_by_the_process_that_ran(
                     elsewhere(write, path)
         concluded.append(command)
 
-    monkeypatch.setattr(f"mfpde.commands.{command}.conclude", conclude)
+    monkeypatch.setattr("mfpde.commands.report.conclude", conclude)
     where = ["run.toml", "--out", "x.zarr"] if command == "run" else ["x.zarr"]
     assert main([command, *where, "--quiet"]) == 0
     assert concluded == [command]

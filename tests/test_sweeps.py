@@ -529,54 +529,6 @@ def test_the_example_lists_its_runs(tmp_path, monkeypatch, capsys) -> None:
     assert len(Path("betas.csv").read_text().splitlines()) == 7
 
 
-# The authors' configuration ---------------------------------------------------------------
-
-
-def test_a_configuration_of_the_particle_code_becomes_a_sweep(
-    tmp_path, monkeypatch, capsys
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    neurons = {
-        "a": [[1.0, 0.0], [0.6, 0.8]],
-        "omega": [[0.8, 0.0], [-0.3, -0.4]],
-        "activation": "relu",
-    }
-    Path("neurons.json").write_text(json.dumps(neurons))
-    configuration = {
-        "betas": [1.0, 5.0],
-        "dimension": 2,
-        "total_time": 0.5,
-        "save_every": 250,
-        "ascending": True,
-        "mlp_params_path": "neurons.json",
-        "no_such_key": 3,
-        "k_max": 4,
-    }
-    Path("config.json").write_text(json.dumps(configuration))
-    assert main(["import", "config.json"]) == 0
-    said = capsys.readouterr().out
-    assert "no_such_key" in said
-    assert "k_max" in said
-    sweep = mfpde.Sweep("config.toml", overrides=["geometry.cells=64"])
-    betas = {run.parameters["attention.beta"] for run in sweep.runs}
-    assert betas == {1.0, 5.0}
-    driven = [run.built() for run in sweep.runs if run.built().perceptron is not None]
-    assert len(driven) == 2
-    for settings in driven:
-        built = settings.build_equation()
-        wanted = mfpde.MeanFieldEquation(
-            built.attentions[0],
-            mfpde.Perceptron(neurons["a"], [0.8, -0.5], "relu"),
-            direction="ascent",
-        )
-        there = mfpde.uniform(mfpde.Circle(64))
-        assert built.direction == "ascent"
-        assert built.energy(there) == pytest.approx(wanted.energy(there), rel=1e-12)
-    sweep.run()
-    assert not sweep.failed
-    assert (sweep.summary["atoms"] >= 0).all()
-
-
 def test_a_notebook_shows_a_picture_beside_the_table(serial, tmp_path) -> None:
     shown = serial._repr_html_()
     assert "data:image/png;base64," in shown
@@ -585,32 +537,3 @@ def test_a_notebook_shows_a_picture_beside_the_table(serial, tmp_path) -> None:
         cells = rf">{name}</th><td[^>]*>{value}</td>"
         assert re.search(cells, shown), name
     assert "data:image/png" not in mfpde.Sweep(source(tmp_path))._repr_html_()
-
-
-def test_keys_that_a_parameter_file_leaves_without_a_use_are_told(
-    tmp_path, monkeypatch, capsys
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    neurons = {"a": [[1.0, 0.0]], "omega": [[0.8, 0.0]], "activation": "relu"}
-    Path("neurons.json").write_text(json.dumps(neurons))
-    configuration = {
-        "betas": [1.0],
-        "total_time": 0.5,
-        "max_steps": 10,
-        "activation": "gelu",
-        "mlp_params_path": "neurons.json",
-        "mlp_seed": 5,
-        "num_mlp_inits": 3,
-    }
-    Path("config.json").write_text(json.dumps(configuration))
-    assert main(["import", "config.json"]) == 0
-    said = capsys.readouterr().out
-    for key in ("max_steps", "activation", "mlp_seed", "num_mlp_inits"):
-        assert f"left out: {key} = " in said, key
-    assert len(mfpde.Sweep("config.toml").runs) == 2
-    configuration |= {"activation": "ReLU", "total_time": "inf"}
-    Path("config.json").write_text(json.dumps(configuration))
-    assert main(["import", "config.json", "--overwrite"]) == 0
-    said = capsys.readouterr().out
-    assert "left out: activation" not in said
-    assert "left out: max_steps" not in said

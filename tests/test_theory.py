@@ -893,7 +893,8 @@ def test_the_command_states_the_convention_and_refuses_empty_bounds(
     [
         (["bta=5"], ["'bta' (did you mean 'beta'?)", "needs the setting 'beta'"]),
         (["beta=5", "dimenson=3"], ["did you mean 'dimension'?"]),
-        (["beta"], ["must have the form key=value"]),
+        (["beta", "5"], ["beta needs a value behind =, as in beta=5"]),
+        (["5"], ["'5' must be KEY=VALUE, as in beta=5"]),
         (["beta=-1"], ["beta = -1"]),
         (["beta=x"], ["beta = 'x'"]),
         (["beta=5", "kernel=shiftd"], ["did you mean 'shifted'?"]),

@@ -1,7 +1,7 @@
-"""The commands of ``mfpde``: each takes parsed arguments and returns an exit code.
+"""The commands of ``mfpde``: each is a typed function that returns an exit code.
 
-The module of a command is imported when the command is called, so that ``mfpde --help`` is
-quick.
+Its signature and docstring are its help, so that their modules import what takes long when a
+command is called, and not before: ``mfpde --help`` is quick.
 """
 
 DONE = 0

@@ -6,46 +6,64 @@ interrupted and 143 terminated (saved states are kept).
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any
+
+import cyclopts
 
 from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED, TERMINATED
+from mfpde.commands.look import animate, cite, compare, plot, show, view
+from mfpde.commands.resume import resume
+from mfpde.commands.run import run, settings
 from mfpde.commands.signals import TerminatedError, ended_by_signals, raise_if_dropped
-from mfpde.commands.stored_arguments import add_quiet, add_stored
-from mfpde.commands.sweep_arguments import add_import, add_sweep
+from mfpde.commands.stationary import continuation, minimize, phase_diagram
+from mfpde.commands.study import study
+from mfpde.commands.sweep import sweep
+from mfpde.commands.theory import theory
+from mfpde.commands.verify import verify
+from mfpde.commands.waiting import waiting
+from mfpde.commands.warm_up import warm_up
 from mfpde.version import __version__
 
-# Imported when called: all of them together with their libraries (xarray, zarr)
-# would make `mfpde --help` take half as long again.
-_PLACES = {
-    "run": "run",
-    "settings": "run",
-    "study": "study",
-    "resume": "resume",
-    "show": "report",
-    "plot": "report",
-    "view": "view",
-    "compare": "report",
-    "animate": "animate",
-    "cite": "report",
-    "theory": "theory",
-    "minimize": "stationary",
-    "verify": "verify",
-    "continuation": "stationary",
-    "phase-diagram": "stationary",
-    "warm-up": "warm_up",
-    "sweep": "sweep",
-    "import": "sweep",
+GROUPS = {
+    "Run": (run, resume, settings, warm_up),
+    "Look": (show, plot, view, animate, compare, cite),
+    "States": (minimize, continuation, phase_diagram, theory),
+    "Studies": (study, sweep, verify),
 }
-_FUNCTIONS = {"import": "import_configuration"}
-"""Names of functions that are not those of their commands."""
+"""All commands; none of their modules imports what takes long before it is called."""
 TRACEBACK = "MFPDE_TRACEBACK"
 """Variable of the environment with which an unforeseen error shows its traceback."""
-_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def _shown_default(value: Any) -> str | None:
+    return None if value in (None, False, ()) else str(value)
+
+
+def _application() -> cyclopts.App:
+    app = cyclopts.App(
+        "mfpde",
+        help="Mean-field PDEs of transformer attention, solved as densities.\n"
+        "`mfpde COMMAND --help` explains a command, with an example.",
+        help_epilogue="Exit codes: 0 done, 2 bad settings, 3 not finite or not reached,\n"
+        "130 interrupted, 143 terminated.",
+        help_format="plaintext",
+        version=f"mfpde {__version__}",
+        default_parameter=cyclopts.Parameter(negative=(), show_default=_shown_default),
+        result_action="return_value",
+        exit_on_error=False,
+        print_error=False,
+    )
+    for order, (name, commands) in enumerate(GROUPS.items()):
+        group = cyclopts.Group(name, sort_key=order)
+        for place, command in enumerate(commands):
+            app.command(command, group=group, sort_key=place)
+    for flag in ("--help", "--version"):
+        app[flag].group = "Options"
+    return app
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,11 +75,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         The arguments after ``mfpde``; by default those of the process, which then shows
         what no check has foreseen in a line too.
     """
-    arguments = argparse.Namespace(command="")
+    words = list(sys.argv[1:] if argv is None else argv)
     try:
         with ended_by_signals():
-            _parser().parse_args(argv, arguments)
-            code = _called(arguments)
+            code = _called(words)
         sys.stdout.flush()
         return code
     except TerminatedError:
@@ -78,245 +95,88 @@ def main(argv: Sequence[str] | None = None) -> int:
         is_process = argv is None and TRACEBACK not in os.environ
         if not is_process:
             raise
-        what = f"{type(error).__name__}: {_one_line(error)} ({TRACEBACK}=1 shows where)"
-        _complain(arguments, what)
-        return BAD_SETTINGS
+        what = f"{type(error).__name__}: {reason(error)}"
+        return _complain(words, f"{what} ({TRACEBACK}=1 shows where)")
 
 
-def _called(arguments: argparse.Namespace) -> int:
-    place = importlib.import_module(f"mfpde.commands.{_PLACES[arguments.command]}")
-    name = arguments.command.replace("-", "_")
-    command = getattr(place, _FUNCTIONS.get(name, name))
-    from mfpde.commands.compiling import compilation_shown
-    from mfpde.settings.base import SettingsError
-    from mfpde.storage.errors import StoreError
-
-    raise_if_dropped()
+def _called(words: list[str]) -> int:
+    app = _application()
     try:
-        with compilation_shown(wanted=not getattr(arguments, "quiet", False)):
-            return int(command(arguments))
-    except (SettingsError, StoreError, FileExistsError, FileNotFoundError) as error:
-        _complain(arguments, str(error))
-        return BAD_SETTINGS
+        command, bound, _ = app.parse_args(words)
+    except cyclopts.CycloptsError as error:
+        return _complain(words, misuse(error))
+    if not any(command in commands for commands in GROUPS.values()):
+        # The help, or the version.
+        command(*bound.args, **bound.kwargs)
+        return DONE
+    try:
+        is_wanted = not bound.arguments.get("quiet", False)
+        with waiting(words[0], wanted=is_wanted):
+            raise_if_dropped()
+            return int(command(*bound.args, **bound.kwargs))
     except BrokenPipeError:
         raise
-    except OSError as error:
-        # A full disk, a folder that is closed for writing: what was saved stays.
-        where = f": {error.filename}" if error.filename else ""
-        reason = error.strerror or str(error)
-        _complain(arguments, f"{reason}{where}")
-        return BAD_SETTINGS
-    except MemoryError as error:
-        reason = str(error) or "there is not enough of it"
-        _complain(arguments, f"memory: {reason}")
-        return BAD_SETTINGS
-    except (ValueError, ImportError) as error:
-        if TRACEBACK in os.environ:
+    except (OSError, MemoryError, ValueError, ImportError) as error:
+        if TRACEBACK in os.environ and type(error) in (ValueError, ImportError):
             raise
-        _complain(arguments, _one_line(error))
-        return BAD_SETTINGS
+        return _complain(words, reason(error))
 
 
-def _complain(arguments: argparse.Namespace, text: str) -> None:
-    from mfpde.arrays import printable
+def _complain(words: Sequence[str], text: str) -> int:
+    """Say what is wrong, behind the command that it is about."""
+    printable = importlib.import_module("mfpde.arrays").printable
+    is_command = bool(words) and not words[0].startswith("-")
+    name = f"mfpde {printable(words[0])}" if is_command else "mfpde"
+    print(f"{name}: {printable(text)}", file=sys.stderr)
+    return BAD_SETTINGS
 
-    print(f"mfpde {arguments.command}: {printable(text)}", file=sys.stderr)
+
+def reason(error: Exception) -> str:
+    """Return what an error says: a line, or of settings one for each that is wrong."""
+    text = str(error)
+    match error:
+        case FileExistsError() | FileNotFoundError() if error.filename is None:
+            return text
+        case OSError():
+            # A full disk, a folder that is closed for writing: what was saved stays.
+            where = f": {error.filename}" if error.filename else ""
+            return f"{error.strerror or text}{where}"
+        case MemoryError():
+            return f"memory: {text or 'there is not enough of it'}"
+    return text if type(error).__name__ == "SettingsError" else " ".join(text.split())
 
 
-def _one_line(error: Exception) -> str:
+def misuse(error: cyclopts.CycloptsError) -> str:
+    """Return what is wrong with the words of a command: name, value, and what is allowed."""
+    nearest = importlib.import_module("mfpde.arrays").nearest
+    error.verbose = False
+    argument, token = error.argument, getattr(error, "token", None)
+    match error:
+        case cyclopts.MissingArgumentError() if argument is not None:
+            named = error.keyword or argument.name
+            what = "needs a value" if error.keyword else "is missing"
+            return f"{named} {what}: {argument.parameter.help}"
+        case cyclopts.CoercionError() if argument is not None and token is not None:
+            name, choices = token.keyword or argument.name, argument.get_choices()
+            text = str(error.__cause__ or error)
+            if error.target_type is bool:
+                text = "must be left out: it takes no value"
+            elif choices:
+                listed = ", ".join(map(repr, choices))
+                text = f"must be one of {listed}{nearest(token.value, choices)}"
+            return f"{name} = {token.value!r} {text}"
+        case cyclopts.UnusedCliTokensError():
+            return f"{' '.join(error.unused_tokens or [])} is more than it takes"
+        case cyclopts.UnknownCommandError():
+            word = (error.unused_tokens or [""])[0]
+            known = [_name(command) for group in GROUPS.values() for command in group]
+            listed = ", ".join(known)
+            return f"there is no command {word!r}{nearest(word, known)}; there are: {listed}"
     return " ".join(str(error).split())
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="mfpde",
-        description="Mean-field PDEs of transformer attention, solved as densities.",
-        epilog="exit codes: 0 done, 2 bad settings, 3 not finite, 130 interrupted, "
-        "143 terminated",
-    )
-    parser.add_argument("--version", action="version", version=f"mfpde {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_run(commands)
-    _add_resume(commands)
-    commands.add_parser(
-        "settings", help="list every key of a settings file, with its default"
-    )
-    add_sweep(commands)
-    add_import(commands)
-    _add_study(commands)
-    add_stored(commands)
-    _add_theory(commands)
-    _add_phase_diagram(commands)
-    _add_minimize(commands)
-    _add_verify(commands)
-    _add_continuation(commands)
-    warm_up = commands.add_parser(
-        "warm-up", help="compile what first runs need, which they would wait for"
-    )
-    add_quiet(warm_up)
-    return parser
-
-
-def _add_run(commands: _Commands) -> None:
-    run = commands.add_parser("run", help="solve what a settings file describes")
-    _add_settings(run)
-    run.add_argument("--out", dest="store", metavar="X.zarr", help="where to store it")
-    run.add_argument("--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)")
-    run.add_argument(
-        "--overwrite", action="store_true", help="replace a store that is there"
-    )
-    add_quiet(run)
-
-
-def _add_settings(command: argparse.ArgumentParser) -> None:
-    command.add_argument("config", metavar="CONFIG.toml", help="the settings")
-    command.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="SECTION.KEY=VALUE",
-        help="change one setting; may be given several times",
-    )
-
-
-def _add_study(commands: _Commands) -> None:
-    study = commands.add_parser(
-        "study", help="run on several grids, and say which digits of the atoms hold"
-    )
-    _add_settings(study)
-    study.add_argument(
-        "--cells",
-        metavar="N,N,N",
-        help="cells of circles or rings of spheres; by default the settings' grid, half "
-        "and a quarter of it",
-    )
-    study.add_argument("--atoms", choices=("exact", "grid"), default="exact")
-    study.add_argument(
-        "--particles", type=int, metavar="N", help="to compare with; 0 for none"
-    )
-    study.add_argument("--rtol", type=float, help="error in time; by default 1e-5")
-    study.add_argument("--csv", metavar="T.csv", help="where to write the table")
-    study.add_argument("--figure", metavar="F.pdf", help="where to draw (PDF and PNG)")
-    add_quiet(study)
-
-
-def _add_resume(commands: _Commands) -> None:
-    resume = commands.add_parser("resume", help="continue an interrupted run")
-    resume.add_argument("store", metavar="X.zarr")
-    add_quiet(resume)
-
-
-def _add_minimize(commands: _Commands) -> None:
-    minimize = commands.add_parser(
-        "minimize", help="find the measure of least energy, with a certified gap"
-    )
-    _add_settings(minimize)
-    minimize.add_argument(
-        "--tolerance",
-        type=float,
-        default=1e-12,
-        help="wanted gap, relative to the size of the energy (default 1e-12)",
-    )
-    minimize.add_argument(
-        "--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)"
-    )
-
-
-def _add_continuation(commands: _Commands) -> None:
-    continuation = commands.add_parser(
-        "continuation",
-        help="follow a stationary state in a parameter, atoms with frozen masses",
-    )
-    _add_settings(continuation)
-    continuation.add_argument(
-        "--parameter", choices=("beta", "weight_scale", "diffusion"), required=True
-    )
-    continuation.add_argument(
-        "--values",
-        required=True,
-        metavar="V,V,V",
-        help="where states are wanted: numbers with commas, or first:last:count",
-    )
-    continuation.add_argument(
-        "--switch",
-        action="store_true",
-        help="at a loss of stability follow the branch that begins there",
-    )
-    continuation.add_argument(
-        "--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)"
-    )
-
-
-def _add_theory(commands: _Commands) -> None:
-    theory = commands.add_parser(
-        "theory", help="print what is known in closed form, as in: theory beta=5"
-    )
-    theory.add_argument(
-        "settings",
-        nargs="+",
-        metavar="KEY=VALUE",
-        help="beta (needed), dimension, normalized, kernel, diffusion, degrees, "
-        "directions, weights, biases, activation, mass, start_angle, end_angle, atoms, "
-        "least_mass",
-    )
-
-
-def _add_phase_diagram(commands: _Commands) -> None:
-    diagram = commands.add_parser(
-        "phase-diagram",
-        help="where order begins and wins under attention with diffusion",
-    )
-    diagram.add_argument(
-        "--dimension", type=int, required=True, metavar="D", help="of S^(D-1), 2 to 64"
-    )
-    diagram.add_argument(
-        "--betas",
-        required=True,
-        metavar="B,B,B",
-        help="numbers with commas, or first:last:count",
-    )
-    diagram.add_argument(
-        "--kernel", choices=("shifted", "unshifted"), default="shifted"
-    )
-    diagram.add_argument(
-        "--degree", type=int, default=1, metavar="L", help="of the mode, above 1: D = 2"
-    )
-    diagram.add_argument(
-        "--figure", metavar="F.pdf", help="where to draw it (PDF and PNG)"
-    )
-
-
-def _add_verify(commands: _Commands) -> None:
-    verify = commands.add_parser(
-        "verify", help="check the claims of validation/ and write a report"
-    )
-    verify.add_argument(
-        "--quick", action="store_true", help="at reduced size, in a few minutes"
-    )
-    verify.add_argument(
-        "--only",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="sections or scripts, as in: theorems exact_facts/growth_rates",
-    )
-    verify.add_argument(
-        "--out",
-        metavar="DIR",
-        help="where results, figures and report go, by default a temporary folder; what is "
-        "there already of the present sources is not run again",
-    )
-    verify.add_argument(
-        "--update",
-        action="store_true",
-        help="make the report of the checkout anew (validation/report and README.md)",
-    )
-    verify.add_argument(
-        "--fresh", action="store_true", help="run again what has been run before"
-    )
-    verify.add_argument(
-        "--jobs", type=int, default=2, metavar="N", help="processes (default 2)"
-    )
+def _name(command: Any) -> str:
+    return str(command.__name__).replace("_", "-")
 
 
 if __name__ == "__main__":

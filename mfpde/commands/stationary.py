@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from mfpde.branches import continuation as followed
-from mfpde.branches.arclength import check_parameter, equation_at
-from mfpde.branches.following import BranchStart
 from mfpde.commands import DONE, NUMERICAL_FAILURE
 from mfpde.commands.answers import (
     check_file_place,
@@ -15,74 +12,105 @@ from mfpde.commands.answers import (
     numbers_in,
     say,
 )
-from mfpde.measures.measure import Atoms
-from mfpde.settings.settings import Settings, SettingsError, read_settings
-from mfpde.stationary import maximize
-from mfpde.stationary import minimize as minimized
-from mfpde.stationary.certification import energy_scale
-from mfpde.theory import phase_diagram as diagram_of
+from mfpde.commands.options import REAL, WHOLE, Changes, Config, Figure, option
+
+if TYPE_CHECKING:
+    from mfpde.branches.following import BranchStart
+    from mfpde.settings.settings import Settings
 
 
-def minimize(arguments: argparse.Namespace) -> int:
-    """Minimise, print kind, energy, gap and atoms, and draw if a figure is asked for.
+def minimize(
+    config: Config,
+    /,
+    *,
+    changes: Changes = (),
+    tolerance: Annotated[
+        float, REAL, option("Wanted gap, as a share of the size of the energy.")
+    ] = 1e-12,
+    figure: Figure = None,
+) -> int:
+    """Find the measure of least energy, with a certified gap to the minimum.
 
-    The exit code is 3 if the gap is not as small as wanted; it is printed all the same.
+    The exit code is 3 if the gap is not as small as wanted; it is printed all
+    the same.
+
+    Example: mfpde minimize run.toml --figure minimum.pdf
     """
-    check_file_place("--figure", arguments.figure)
-    settings = read_settings(arguments.config, arguments.set)
+    check_file_place("--figure", figure)
+    from mfpde.settings.settings import read_settings
+    from mfpde.stationary import minimize as minimized
+    from mfpde.stationary.certification import energy_scale
+
+    settings = read_settings(config, changes)
     equation, geometry = settings.build_equation(), settings.build_geometry()
     grid = circle_or_sphere(
         geometry, f"geometry = {geometry!r}: minimize works on a circle or a sphere"
     )
-    try:
-        found = minimized(equation, grid, tolerance=arguments.tolerance)
-    except ValueError as error:
-        raise SettingsError(str(error)) from error
+    found = minimized(equation, grid, tolerance=tolerance)
     say(str(found))
-    if arguments.figure is not None:
+    if figure is not None:
         from mfpde.plotting import plot_certificate
 
-        say(figure_saved(plot_certificate(found), arguments.figure))
-    wanted = arguments.tolerance * energy_scale(equation)
-    return DONE if found.gap <= wanted else NUMERICAL_FAILURE
+        say(figure_saved(plot_certificate(found), figure))
+    is_reached = found.gap <= tolerance * energy_scale(equation)
+    return DONE if is_reached else NUMERICAL_FAILURE
 
 
-def continuation(arguments: argparse.Namespace) -> int:
-    """Follow the best stationary state at the first value, print the branch, and draw it.
+def continuation(
+    config: Config,
+    /,
+    *,
+    parameter: Annotated[
+        Literal["beta", "weight_scale", "diffusion"],
+        option("What changes; weight_scale is a factor of the perceptron's weights."),
+    ],
+    values: Annotated[
+        str,
+        option("Where states are wanted: numbers, or first:last:count.", "V,V,V"),
+    ],
+    changes: Changes = (),
+    switch: Annotated[
+        bool, option("Follow at a loss of stability the branch that begins there.")
+    ] = False,
+    figure: Figure = None,
+) -> int:
+    """Follow a stationary state in a parameter; masses of atoms are frozen.
 
-    That is the minimiser of E in descent and its maximiser in ascent, whose masses are frozen
-    from there on; with diffusion the stationary density beside the start in the settings.  The
-    exit code is 3 if the branch ends before the last value.
+    It begins, at the first value, with the minimiser of the energy in descent
+    and its maximiser in ascent; with diffusion, with the stationary density
+    beside the start of the settings. The exit code is 3 if the branch ends
+    before the last value.
+
+    Example: mfpde continuation run.toml --parameter beta --values 5:20:16
     """
-    check_file_place("--figure", arguments.figure)
-    settings = read_settings(arguments.config, arguments.set)
-    values = numbers_in("--values", arguments.values)
-    try:
-        start = _start(settings, arguments.parameter, values[0])
-        found = followed(
-            settings.build_equation(),
-            start,
-            arguments.parameter,
-            values,
-            switch=arguments.switch,
-        )
-    except ValueError as error:
-        raise SettingsError(str(error)) from error
+    check_file_place("--figure", figure)
+    numbers = numbers_in("--values", values)
+    from mfpde.branches import continuation as followed
+    from mfpde.settings.settings import read_settings
+
+    settings = read_settings(config, changes)
+    start = _start(settings, parameter, numbers[0])
+    equation = settings.build_equation()
+    found = followed(equation, start, parameter, numbers, switch=switch)
     say(str(found))
-    if arguments.figure is not None:
+    if figure is not None:
         from mfpde.plotting import plot_continuation
 
-        say(figure_saved(plot_continuation(found), arguments.figure))
+        say(figure_saved(plot_continuation(found), figure))
     return DONE if found.is_complete else NUMERICAL_FAILURE
 
 
 def _start(settings: Settings, parameter: str, value: float) -> BranchStart:
-    geometry = settings.build_geometry()
-    given = settings.build_equation()
+    from mfpde.branches.arclength import check_parameter, equation_at
+    from mfpde.measures.measure import Atoms
+    from mfpde.stationary import maximize
+    from mfpde.stationary import minimize as minimized
+
+    geometry, given = settings.build_geometry(), settings.build_equation()
     check_parameter(given, parameter)
     equation = equation_at(given, parameter, value)
     if equation.diffusion > 0:
-        return settings.start.build(geometry)  # type: ignore[no-any-return]
+        return settings.build_start()
     if equation.has_softmax:
         raise ValueError(
             "attention.normalized = true: the branch would start from the minimiser or the "
@@ -90,8 +118,7 @@ def _start(settings: Settings, parameter: str, value: float) -> BranchStart:
             "start from to mfpde.continuation in Python, or set attention.normalized=false"
         )
     if equation.direction == "ascent":
-        best = maximize(equation)
-        return Atoms(best.points[:1])
+        return Atoms(maximize(equation).points[:1])
     grid = circle_or_sphere(
         geometry,
         f"geometry = {geometry!r}: the minimiser that the branch starts from is known "
@@ -106,26 +133,35 @@ def _start(settings: Settings, parameter: str, value: float) -> BranchStart:
     return found.atoms
 
 
-def phase_diagram(arguments: argparse.Namespace) -> int:
-    """Print the table of a phase diagram, and draw it."""
-    check_file_place("--figure", arguments.figure)
-    betas = numbers_in("--betas", arguments.betas)
-    if arguments.figure is not None and len(betas) < 2:
-        raise SettingsError(
-            f"--betas {arguments.betas!r}: a picture needs two values or more"
-        )
-    try:
-        found = diagram_of(
-            arguments.dimension,
-            betas,
-            kernel=arguments.kernel,
-            degree=arguments.degree,
-        )
-    except ValueError as error:
-        raise SettingsError(str(error)) from error
+def phase_diagram(
+    *,
+    dimension: Annotated[int, WHOLE, option("D of S^(D-1), from 2 to 64.", "D")],
+    betas: Annotated[
+        str, option("Values of beta: numbers, or first:last:count.", "B,B,B")
+    ],
+    kernel: Annotated[
+        Literal["shifted", "unshifted"],
+        option("exp(beta (x.y - 1)), or exp(beta x.y)."),
+    ] = "shifted",
+    degree: Annotated[
+        int, WHOLE, option("Degree of the mode; above 1 for D = 2.", "L")
+    ] = 1,
+    figure: Figure = None,
+) -> int:
+    """Find the diffusion below which the uniform state loses to order, by beta.
+
+    Example: mfpde phase-diagram --dimension 3 --betas 1:10:10
+    """
+    check_file_place("--figure", figure)
+    numbers = numbers_in("--betas", betas)
+    if figure is not None and len(numbers) < 2:
+        raise ValueError(f"--betas {betas!r}: a picture needs two values or more")
+    from mfpde.theory import phase_diagram as diagram_of
+
+    found = diagram_of(dimension, numbers, kernel=kernel, degree=degree)
     say(str(found))
-    if arguments.figure is not None:
+    if figure is not None:
         from mfpde.plotting import plot_phase_diagram
 
-        say(figure_saved(plot_phase_diagram(found), arguments.figure))
+        say(figure_saved(plot_phase_diagram(found), figure))
     return DONE

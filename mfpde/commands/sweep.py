@@ -1,9 +1,10 @@
-"""``mfpde sweep`` runs what a sweep file spans; ``mfpde import`` writes one."""
+"""``mfpde sweep`` runs what a sweep file spans."""
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mfpde.commands import DONE, NUMERICAL_FAILURE
 from mfpde.commands.answers import (
@@ -13,44 +14,116 @@ from mfpde.commands.answers import (
     figure_saved,
     say,
 )
-from mfpde.settings.base import SettingsError
-from mfpde.sweeps.particle_configuration import imported
-from mfpde.sweeps.sweep import Sweep
-from mfpde.sweeps.table import column_named, rows_of
+from mfpde.commands.options import WHOLE, Changes, Csv, Figure, Quiet, option
+
+if TYPE_CHECKING:
+    from mfpde.sweeps.sweep import Sweep
 
 
-def sweep(arguments: argparse.Namespace) -> int:
-    """Check every run of a sweep, compute what is not done, and report."""
-    made = Sweep(arguments.config, arguments.out, arguments.set)
-    if arguments.out is None:
-        _check_inside(made.folder)
-    made.shard(arguments.shard)
-    _check_drawing(made, arguments)
+def sweep(
+    config: Annotated[
+        str,
+        option(
+            "Sweep file: a settings file with a table [sweep] that says what varies."
+        ),
+    ],
+    /,
+    *,
+    changes: Changes = (),
+    out: Annotated[
+        str | None, option("The folder, in place of the file's.", "DIR")
+    ] = None,
+    workers: Annotated[
+        int, WHOLE, option("How many processes of this machine.", "N")
+    ] = 1,
+    scheduler: Annotated[
+        str | None, option("Of a Dask cluster, as in tcp://host:8786.", "ADDRESS")
+    ] = None,
+    shard: Annotated[
+        str | None,
+        option(
+            "Only the I-th of N parts, for the job arrays of a batch system.", "I/N"
+        ),
+    ] = None,
+    retry_failed: Annotated[bool, option("Compute again what has failed.")] = False,
+    list: Annotated[
+        bool,
+        option("Check all runs and list them with their state; compute nothing."),
+    ] = False,
+    plot: Annotated[
+        str | None,
+        option("Draw a quantity of the summary: atoms, energy_last, ...", "QUANTITY"),
+    ] = None,
+    against: Annotated[
+        str | None,
+        option(
+            "Draw it against this setting; by default the first of numbers.", "NAME"
+        ),
+    ] = None,
+    figure: Figure = None,
+    csv: Csv = None,
+    quiet: Quiet = False,
+) -> int:
+    """Run each combination of settings that a sweep file spans.
+
+    A sweep file is a settings file with a table [sweep]:
+
+        [sweep]
+        folder = "betas"
+        [sweep.product]
+        attention.beta = [1, 5, 25]
+        perceptron.random.seed = { from = 1, to = 3, count = 3 }
+
+    Started again, it skips what is done and goes on with what was interrupted.
+    `python -c "help('mfpde.sweeps')"` explains zips, cases and clusters.
+
+    Example: mfpde sweep sweep.toml --workers 8 --plot atoms
+    """
+    from mfpde.sweeps.sweep import Sweep
+
+    made = Sweep(config, out, changes)
+    inside = made.folder.resolve().is_relative_to(Path.cwd().resolve())
+    if out is None and not inside:
+        raise ValueError(
+            f"[sweep] folder = {str(made.folder)!r} lies outside of the folder in which the "
+            "sweep is started, where a sweep file writes nothing: name it by --out"
+        )
+    chosen = made.shard(shard)
+    _check_drawing(made, plot=plot, against=against, figure=figure)
     check_writable("the folder", made.folder / "runs")
-    check_file_place("--csv", arguments.csv)
-    if arguments.list:
-        _list(made, arguments.shard)
+    check_file_place("--csv", csv)
+    if list:
+        states = {r.name: r.state for r in made.records if r is not None}
+        for run in chosen:
+            say(f"{run.name}  {states.get(run.name, 'to do'):8}  {run.label}")
+        say(str(made))
         return DONE
     try:
         made.run(
-            arguments.workers,
-            scheduler=arguments.scheduler,
-            shard=arguments.shard,
-            retry_failed=arguments.retry_failed,
-            progress=not arguments.quiet,
+            workers,
+            scheduler=scheduler,
+            shard=shard,
+            retry_failed=retry_failed,
+            progress=not quiet,
         )
     except KeyboardInterrupt:
         complain("what is done is kept; the same command goes on")
         raise
-    _report(made, arguments)
-    chosen = {run.name for run in made.shard(arguments.shard)}
-    states = [
-        record.state
-        for record in made.records
-        if record is not None and record.name in chosen
-    ]
+    tell: Callable[[str], Any] = (lambda _: None) if quiet else say
+    tell(str(made))
+    if csv is not None:
+        _write_table(made, csv)
+    if plot is not None:
+        place = figure or made.folder / f"{plot}.pdf"
+        tell(figure_saved(made.plot(plot, against), place))
+    return _code(made, {run.name for run in chosen}, retry_failed=retry_failed)
+
+
+def _code(made: Sweep, names: set[str], *, retry_failed: bool) -> int:
+    """Return the exit code, and say how to go on with what is not done."""
+    states = [r.state for r in made.records if r is not None and r.name in names]
     failed, stopped = states.count("failed"), states.count("stopped")
-    if failed and not arguments.retry_failed:
+    if failed and not retry_failed:
         complain(f"{failed} runs failed; try them again by --retry-failed")
     if stopped:
         complain(
@@ -59,68 +132,24 @@ def sweep(arguments: argparse.Namespace) -> int:
     return NUMERICAL_FAILURE if failed else DONE
 
 
-def import_configuration(arguments: argparse.Namespace) -> int:
-    """Write a sweep file from a configuration of the particle code, and say what is left out."""
-    source = Path(arguments.config)
-    place = Path(arguments.output or source.with_suffix(".toml"))
-    check_file_place("--output", place)
-    if place.exists() and not arguments.overwrite:
-        raise FileExistsError(
-            f"{place} exists: choose another by --output, or replace it by --overwrite"
-        )
-    found = imported(source, name=place.stem)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(found.text, encoding="utf-8")
-    # Whatever was written can be read: all its runs are checked.
-    count = len(Sweep(place).runs)
-    say(f"{place}: {count} runs; start them by: mfpde sweep {place}")
-    for line in found.notes:
-        say(line)
-    return DONE
+def _check_drawing(
+    made: Sweep, *, plot: str | None, against: str | None, figure: str | None
+) -> None:
+    from mfpde.sweeps.table import column_named
 
-
-def _report(made: Sweep, arguments: argparse.Namespace) -> None:
-    """Say what became of the runs, and write the table and the picture."""
-    if not arguments.quiet:
-        say(str(made))
-    if arguments.csv is not None:
-        _write_table(made, arguments.csv)
-    if arguments.plot is not None:
-        place = arguments.figure or made.folder / f"{arguments.plot}.pdf"
-        drawn = figure_saved(made.plot(arguments.plot, arguments.against), place)
-        if not arguments.quiet:
-            say(drawn)
-
-
-def _check_inside(folder: Path) -> None:
-    """Refuse a folder of a sweep file that lies outside of the one where it is started."""
-    if not folder.resolve().is_relative_to(Path.cwd().resolve()):
-        raise SettingsError(
-            f"[sweep] folder = {str(folder)!r} lies outside of the folder in which the sweep "
-            "is started, where a sweep file writes nothing: name it by --out"
-        )
-
-
-def _check_drawing(made: Sweep, arguments: argparse.Namespace) -> None:
-    check_file_place("--figure", arguments.figure)
-    if arguments.plot is None:
-        for name in ("figure", "against"):
-            if getattr(arguments, name) is not None:
-                raise SettingsError(f"--{name} needs --plot QUANTITY")
-    elif arguments.against is not None:
+    check_file_place("--figure", figure)
+    for name, given in (("--figure", figure), ("--against", against)):
+        if given is not None and plot is None:
+            raise ValueError(f"{name} needs --plot QUANTITY")
+    if against is not None:
         # The quantities are known when there are runs.
-        column_named(made.summary, arguments.against, varied=True)
-
-
-def _list(made: Sweep, shard: str | None) -> None:
-    states = {r.name: r.state for r in made.records if r is not None}
-    for run in made.shard(shard):
-        say(f"{run.name}  {states.get(run.name, 'to do'):8}  {run.label}")
-    say(str(made))
+        column_named(made.summary, against, varied=True)
 
 
 def _write_table(made: Sweep, path: str) -> None:
     """Write a line for each run: what varies, and the numbers with one value for each run."""
+    from mfpde.sweeps.table import rows_of
+
     rows = rows_of(made.plan, made.records)
     single = [name for name in rows if rows[name].dims == ("run",)]
     Path(path).parent.mkdir(parents=True, exist_ok=True)

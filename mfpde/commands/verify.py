@@ -6,92 +6,93 @@ checkout is replaced only with ``--update``.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from mfpde.commands import BAD_SETTINGS, DONE, NUMERICAL_FAILURE
-from mfpde.commands.answers import complain, say
-from mfpde.settings.base import SettingsError
+from cyclopts import Parameter
+
+from mfpde.commands import DONE, NUMERICAL_FAILURE
+from mfpde.commands.answers import say
+from mfpde.commands.options import WHOLE, option
 from mfpde.version import __version__
 
-MISSING = (
-    "mfpde verify: the scripts of validation/ are not installed with the package; run "
-    "`python -m mfpde verify` in the root of a checkout (git clone), or of the unpacked "
-    f"mfpde-{__version__}.tar.gz, which holds them too"
-)
 
-
-def verify(arguments: argparse.Namespace) -> int:
-    """Run the chosen scripts, write the report, and say how many quantities hold.
+def verify(
+    *,
+    quick: Annotated[bool, option("At reduced size, in a few minutes.")] = False,
+    only: Annotated[
+        tuple[str, ...],
+        Parameter(
+            consume_multiple=1,
+            metavar="NAME",
+            help="Sections or scripts, as in: theorems exact_facts/growth_rates.",
+        ),
+    ] = (),
+    out: Annotated[
+        str | None,
+        option(
+            "Where results, figures and report go, by default a temporary folder; what is "
+            "there already of the present sources is not run again.",
+            "DIR",
+        ),
+    ] = None,
+    update: Annotated[
+        bool,
+        option("Make the report of the checkout again (validation/report, README.md)."),
+    ] = False,
+    fresh: Annotated[bool, option("Run again what has been run before.")] = False,
+    jobs: Annotated[int, WHOLE, option("How many processes.", "N")] = 2,
+) -> int:
+    """Check the claims of validation/ in a checkout, and write a report.
 
     The exit code is 3 unless every quantity is within its tolerance.
+
+    Example: mfpde verify --quick --only theorems
     """
     try:
         runner: Any = importlib.import_module("validation.runner")
     except ModuleNotFoundError as error:
         if error.name not in ("validation", "validation.runner"):
             raise
-        complain(MISSING)
-        return BAD_SETTINGS
-    if arguments.jobs < 1:
-        raise SettingsError(f"--jobs {arguments.jobs} must be 1 or more")
-    try:
-        scripts = runner.selected_scripts(arguments.only)
-    except ValueError as error:
-        raise SettingsError(str(error)) from error
-    if arguments.update and (arguments.quick or arguments.out is not None):
-        raise SettingsError(
+        raise ValueError(
+            "the scripts of validation/ are not installed with the package; run "
+            "`python -m mfpde verify` in the root of a checkout (git clone), or of the "
+            f"unpacked mfpde-{__version__}.tar.gz, which holds them too"
+        ) from error
+    if jobs < 1:
+        raise ValueError(f"--jobs {jobs} must be 1 or more")
+    scripts = runner.selected_scripts(only)
+    if update and (quick or out is not None):
+        raise ValueError(
             "--update makes the report of the checkout anew, at full size: it goes with neither "
             "--quick nor --out"
         )
-    out = _out(arguments)
-    say(f"the scripts of {_folder()}, with mfpde {__version__}")
-    say(f"results go to {out}")
-    results = _results(runner, scripts, out, arguments)
-    _write(results, out, arguments)
-    return DONE if all(result.holds for result in results) else NUMERICAL_FAILURE
-
-
-def _results(
-    runner: Any, scripts: list[Any], out: Path, arguments: argparse.Namespace
-) -> Any:
-    shown: Any = importlib.import_module("validation.progress_bar")
-    with shown.progress_bar(len(scripts)) as report:
-        return runner.run_scripts(
-            scripts,
-            out,
-            quick=arguments.quick,
-            fresh=arguments.fresh,
-            jobs=arguments.jobs,
-            on_done=report,
+    folder = _folder()
+    place = Path(out or tempfile.mkdtemp(prefix="mfpde-verify-"))
+    place = folder / "report" if update else place
+    say(f"the scripts of {folder}, with mfpde {__version__}")
+    say(f"results go to {place}")
+    bar: Any = importlib.import_module("validation.progress_bar")
+    with bar.progress_bar(len(scripts)) as report:
+        results = runner.run_scripts(
+            scripts, place, quick=quick, fresh=fresh, jobs=jobs, on_done=report
         )
-
-
-def _write(results: Any, out: Path, arguments: argparse.Namespace) -> None:
-    report: Any = importlib.import_module("validation.report")
-    is_whole = arguments.update and not arguments.only
+    is_whole = update and not only
     if is_whole:
         kept: Any = importlib.import_module("validation.results")
-        kept.remove_stale_figures(results, out)
-    written = report.write_report(
+        kept.remove_stale_figures(results, place)
+    reports: Any = importlib.import_module("validation.report")
+    written = reports.write_report(
         results,
-        out,
-        name="selected" if arguments.only else "report",
-        readme=_folder() / "README.md" if is_whole else None,
+        place,
+        name="selected" if only else "report",
+        readme=folder / "README.md" if is_whole else None,
     )
-    say(report.summary(results))
+    say(reports.summary(results))
     say(f"written: {', '.join(str(path) for path in written)}")
-
-
-def _out(arguments: argparse.Namespace) -> Path:
-    if arguments.update:
-        return _folder() / "report"
-    if arguments.out is not None:
-        return Path(arguments.out)
-    return Path(tempfile.mkdtemp(prefix="mfpde-verify-"))
+    return DONE if all(result.holds for result in results) else NUMERICAL_FAILURE
 
 
 def _folder() -> Path:
