@@ -1,0 +1,1 @@
+"""Numbers that the package computes, stored: changes of structure are held to rounding."""

@@ -1,0 +1,96 @@
+"""What is read off measures: verdicts of the corpora, and tracks of runs."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import mfpde
+from oracles.quantities import Case, Quantities, nudged, words_of
+from oracles.run_cases import attention, equation, layers, neurons
+from validation import verdict_beside_kinks, verdict_cases, verdict_second
+
+EVENT_TIMES = (2.0, 4.0, 7.0, 10.0)
+
+
+def verdict(situation: Any, size: int, nudge: float) -> Quantities:
+    """Return the verdict on a case of a corpus, with masses, frozen mass and jumps."""
+    measure, problem = situation(size)
+    report = mfpde.concentration(measure, problem)
+    masses = sorted((region.mass for region in report.clusters), reverse=True)
+    return {
+        "words": words_of(report),
+        "masses": np.array(masses),
+        "frozen mass": np.array(report.frozen_mass),
+        "jumps": np.array(len(report.jumps) if report.place != "sphere" else -1),
+    }
+
+
+def track(problem: Any, grid: Any, options: dict[str, Any], nudge: float) -> Quantities:
+    """Return who is alive at which save of a run, and what became of whom."""
+    smooth = mfpde.perturbed_uniform(grid, 0.3, seed=4)
+    start = mfpde.Density(grid, nudged(smooth.values, nudge)).normalized()
+    end = EVENT_TIMES[-1]
+    times = np.linspace(0.0, end, 21)
+    if isinstance(problem, mfpde.Layers):
+        end = float(problem.breakpoints[-1])
+        times = np.linspace(0.0, end, 13)
+    run = mfpde.solve(
+        problem, start, t_end=end, save_at=times, track=mfpde.Concentration(), **options
+    )
+    alive = [
+        " ".join(str(number) for number in sorted(run.track.atoms_at(index).identities))
+        for index in range(len(run.times))
+    ]
+    return {
+        "alive": np.array("; ".join(alive)),
+        "events": np.array("; ".join(event.kind for event in run.track.events)),
+        "event times": np.array([event.time for event in run.track.events]),
+        "masses": np.sort(run.track.atoms_at(len(run.times) - 1).masses),
+    }
+
+
+def _verdicts() -> list[Case]:
+    cases = []
+    for module in (verdict_cases, verdict_second, verdict_beside_kinks):
+        for case in module.CASES:
+            sizes = module.SIZES[case.place]
+            for size in sizes[:1] if case.is_dear else sizes:
+                name = f"{module.__name__.split('_', 1)[1]}: {case.name} ({case.place} {size})"
+                cases.append(Case(name, partial(verdict, case.situation, size)))
+    return cases
+
+
+def random_layer(draws: np.random.Generator, index: int) -> mfpde.MeanFieldEquation:
+    """Attention with three random neurons on the circle."""
+    return equation(attention(7.0), neurons(2, seed=int(draws.integers(1000))))
+
+
+def _tracks() -> list[Case]:
+    circle, sphere = mfpde.Circle(192), mfpde.Sphere(32)
+    softmax = equation(attention(9.0, normalized=True))
+    driven = equation(attention(9.0, normalized=True), neurons(2, "gelu"))
+    descent = equation(attention(), neurons(2), direction="descent")
+    drawn = mfpde.Layers.random(random_layer, count=6, duration=1.5, seed=1)
+    exact = {"atoms": "exact"}
+    runs: list[tuple[str, Any, Any, dict[str, Any]]] = [
+        ("circle softmax", softmax, circle, {}),
+        ("circle softmax exact", softmax, circle, exact),
+        ("circle neurons", driven, circle, {}),
+        ("circle neurons exact", driven, circle, exact),
+        ("circle descent", descent, circle, {}),
+        ("circle layers", layers(2), circle, {}),
+        ("circle random layers", drawn, circle, {}),
+        ("sphere softmax", softmax, sphere, {}),
+        ("sphere softmax exact", softmax, sphere, exact),
+        ("sphere layers", layers(3), sphere, {}),
+    ]
+    return [
+        Case(f"track {name}", partial(track, problem, grid, options))
+        for name, problem, grid, options in runs
+    ]
+
+
+VERDICTS, TRACKS = _verdicts(), _tracks()
