@@ -664,11 +664,19 @@ def test_settings_build_the_layers_that_they_say(config) -> None:
         (
             "duration = 0.2",
             "duration = -1",
-            "[layers.1] duration = -1 must be a finite",
+            "[layers] layer 1: duration = -1 must be a finite",
         ),
-        ("count = 3", "count = 0", "[layers.1] count = 0 must be a whole number"),
-        ("duration = 0.1", "", "[layers.2] needs the setting 'duration'"),
-        ("beta = 3.0", "beta = -3.0", "[layers.2] attention beta = -3.0 must be"),
+        (
+            "count = 3",
+            "count = 0",
+            "[layers] layer 1: count = 0 must be a whole number",
+        ),
+        ("duration = 0.1", "", "[layers] layer 2: needs the setting 'duration'"),
+        (
+            "beta = 3.0",
+            "beta = -3.0",
+            "[layers] layer 2: attention beta = -3.0 must be",
+        ),
         ("beta = 3.0", "beta = 900.0", "layers[4]"),
         ("[1.0, 0.0]", "[1.0, 0.0, 0.0]", "layers"),
         (

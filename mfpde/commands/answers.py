@@ -60,6 +60,15 @@ def figure_saved(figure: Figure, path: str | Path) -> str:
     return f"drawn in {pdf} and {png}"
 
 
+def answer(found: object, figure: str | None, plot: str) -> None:
+    """Print a result, and draw it by the function ``plot`` of mfpde where a figure is wanted."""
+    import mfpde
+
+    say(str(found))
+    if figure is not None:
+        say(figure_saved(getattr(mfpde, plot)(found), figure))
+
+
 def circle_or_sphere(geometry: Geometry, refusal: str) -> Circle | Sphere:
     """Return ``geometry``, or raise ``ValueError`` with ``refusal`` if it is zonal."""
     from mfpde.geometry import Circle, Sphere

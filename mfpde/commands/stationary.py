@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from mfpde.commands import DONE, NUMERICAL_FAILURE
 from mfpde.commands.answers import (
+    answer,
     check_file_place,
     circle_or_sphere,
-    figure_saved,
     numbers_in,
-    say,
 )
 from mfpde.commands.options import REAL, WHOLE, Changes, Config, Figure, option
 
@@ -47,11 +46,7 @@ def minimize(
         geometry, f"geometry = {geometry!r}: minimize works on a circle or a sphere"
     )
     found = minimized(equation, grid, tolerance=tolerance)
-    say(str(found))
-    if figure is not None:
-        from mfpde.plotting import plot_certificate
-
-        say(figure_saved(plot_certificate(found), figure))
+    answer(found, figure, "plot_certificate")
     is_reached = found.gap <= tolerance * energy_scale(equation)
     return DONE if is_reached else NUMERICAL_FAILURE
 
@@ -92,11 +87,7 @@ def continuation(
     start = _start(settings, parameter, numbers[0])
     equation = settings.build_equation()
     found = followed(equation, start, parameter, numbers, switch=switch)
-    say(str(found))
-    if figure is not None:
-        from mfpde.plotting import plot_continuation
-
-        say(figure_saved(plot_continuation(found), figure))
+    answer(found, figure, "plot_continuation")
     return DONE if found.is_complete else NUMERICAL_FAILURE
 
 
@@ -159,9 +150,5 @@ def phase_diagram(
     from mfpde.theory import phase_diagram as diagram_of
 
     found = diagram_of(dimension, numbers, kernel=kernel, degree=degree)
-    say(str(found))
-    if figure is not None:
-        from mfpde.plotting import plot_phase_diagram
-
-        say(figure_saved(plot_phase_diagram(found), figure))
+    answer(found, figure, "plot_phase_diagram")
     return DONE

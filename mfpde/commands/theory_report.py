@@ -12,7 +12,7 @@ from mfpde import theory as facts
 from mfpde.arrays import choice, real_number, whole_number
 from mfpde.commands.answers import table
 from mfpde.equation import MeanFieldEquation
-from mfpde.settings.base import SettingsError, default, flag, section
+from mfpde.settings.base import Section, SettingsError, default, flag
 from mfpde.terms import Attention, Perceptron
 
 MOST_ROWS = 100
@@ -81,7 +81,7 @@ class Parameters:
         return {"normalized": self.normalized, "kernel": self.kernel}
 
 
-FACTS = section(Parameters, normalized=flag)
+FACTS = Section(Parameters, normalized=flag)
 
 
 def theory_report(values: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import UnionType
@@ -20,6 +21,7 @@ from mfpde.arrays import choice, nearest, shown, whole_number
 
 NEEDED = inspect.Parameter.empty
 """The default of a key that has none."""
+_SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _ROLE = re.compile(r":\w+:`~?([^`]*)`|`+([^`]*)`+")
 
 
@@ -85,6 +87,7 @@ def of_type(kind: type | UnionType, words: str) -> Callable[[Any], Any]:
 text = of_type(str, "a text")
 flag = of_type(bool, "true or false")
 table = of_type(Mapping, "a table of settings")
+listing = of_type(list | tuple, "a table of settings, or several")
 as_given = of_type(object, "anything")
 """What a file gives, for the constructor that takes it to judge."""
 
@@ -109,39 +112,104 @@ class Key:
     read: Callable[[Any], Any] = as_given
     sections: Mapping[str, Section] = field(default_factory=dict)
 
-    def value(self, given: Mapping[str, Any], name: str) -> Any:
-        """Return what ``given`` has under ``name``, or the default; None says that it is none."""
-        value = given.get(name, self.default)
-        is_default = name not in given or (value is None and self.default is None)
-        return value if is_default else self.read(value)
+
+def read_keys(
+    keys: Mapping[str, Key],
+    given: Mapping[str, Any],
+    *,
+    word: str = "setting",
+    form: str = "{!r}",
+    kind: str = "",
+) -> dict[str, Any]:
+    """Return the values of ``keys`` in ``given``.
+
+    Raises
+    ------
+    ValueError
+        With one line for each error: a key that is missing or unknown (with the nearest real
+        one), a value that is not allowed.  A key is called ``word``, and written in ``form``;
+        ``kind`` has chosen them.
+    """
+    names = ", ".join(form.format(name).strip("'") for name in keys)
+    listed = f"kind = {kind!r} takes: {names or 'nothing else'}"
+    listed = listed if kind else f"it has: {names}"
+    values = {}
+    with all_errors() as noted:
+        for name, key in keys.items():
+            if name not in given and key.default is NEEDED:
+                with noted():
+                    more = f"; {listed}" if kind else ""
+                    raise ValueError(f"needs the {word} {form.format(name)}{more}")
+            with noted(form.format(name).strip("'")):
+                value = given.get(name, key.default)
+                is_default = name not in given or value is key.default is None
+                values[name] = value if is_default else key.read(value)
+        for name in given:
+            if name not in keys and not (kind and name == "kind"):
+                with noted():
+                    close = nearest(name, keys)
+                    raise ValueError(
+                        f"has no {word} {form.format(name)}{close}; {listed}"
+                    )
+    return values
 
 
-@dataclass(frozen=True)
 class Section:
-    """What a table may hold, and what it builds.
+    """What a table may hold, and what it builds: the parameters of a constructor are its keys.
 
-    Attributes
+    Parameters
     ----------
     construct
-        The constructor, which takes the values of ``keys`` by name.
-    keys
-        All settings by the names that a file gives them.
+        A class or a function; its checks are those of the settings.
+    only, without
+        The parameters that are keys, or those that are none.
+    needed
+        Keys that a file must give although the constructor has defaults for them.
     names
-        The constructor's names of those that it calls otherwise.
-    aside
-        Keys that are none of the constructor's.
+        The constructor's names for keys that are called otherwise in a file.
+    more
+        Keys of the table that are no parameters.
     check
-        Judges a table as soon as it is read; None leaves that to later.
-    kind
-        The value of ``kind`` that chooses this section among others.
+        Judges a table when it is read: by default it is built.
+    read
+        What reads the values of single keys: a function, a key, or the section of a table in
+        the table.
     """
 
-    construct: Callable[..., Any]
-    keys: Mapping[str, Key]
-    names: Mapping[str, str]
-    aside: frozenset[str] = frozenset()
-    check: Callable[[Table], Any] | None = None
-    kind: str = ""
+    kind = ""
+    """The value of ``kind`` that chooses this section among others."""
+
+    def __init__(
+        self,
+        construct: Callable[..., Any],
+        *,
+        only: Iterable[str] | None = None,
+        without: Iterable[str] = (),
+        needed: Iterable[str] = (),
+        names: Mapping[str, str] | None = None,
+        more: Mapping[str, Key] | None = None,
+        check: Callable[[Table], Any] | None = lambda table: table.built,
+        **read: Callable[[Any], Any] | Section | Key,
+    ) -> None:
+        self.construct, self.check = construct, check
+        self.names, self.aside = names or {}, more or {}
+        of_file = {parameter: name for name, parameter in self.names.items()}
+        self.keys: dict[str, Key] = {}
+        for parameter in inspect.signature(construct).parameters.values():
+            name = of_file.get(parameter.name, parameter.name)
+            is_left = name in without or (only is not None and name not in only)
+            if not (is_left or parameter.kind in _SEVERAL):
+                self.keys[name] = Key(NEEDED if name in needed else parameter.default)
+        self.keys |= self.aside
+        for name, reader in read.items():
+            otherwise = self.keys[name].default
+            match reader:
+                case Section():
+                    self.keys[name] = reader.key(otherwise)
+                case Key():
+                    self.keys[name] = reader
+                case _:
+                    self.keys[name] = Key(otherwise, reader)
 
     @property
     def meaning(self) -> str:
@@ -153,35 +221,8 @@ class Section:
         return words[:1].upper() + words[1:]
 
     def read(self, given: Any) -> Table:
-        """Return the table that ``given`` is.
-
-        Raises
-        ------
-        ValueError
-            With one line for each error: no table, a key that is missing or unknown (with the
-            nearest real one), a value that is not allowed.
-        """
-        given, values = table(given), {}
-        listed = f"it has: {', '.join(self.keys)}"
-        if self.kind:
-            taken = ", ".join(self.keys) or "nothing else"
-            listed = f"kind = {self.kind!r} takes: {taken}"
-        known = {*self.keys, "kind"} if self.kind else self.keys
-        with all_errors() as noted:
-            for name, key in self.keys.items():
-                if name not in given and key.default is NEEDED:
-                    with noted():
-                        more = f"; {listed}" if self.kind else ""
-                        raise ValueError(f"needs the setting {name!r}{more}")
-                else:
-                    with noted(name):
-                        values[name] = key.value(given, name)
-            for name in given:
-                if name not in known:
-                    with noted():
-                        close = nearest(name, known)
-                        raise ValueError(f"has no setting {name!r}{close}; {listed}")
-        found = Table(self, values)
+        """Return the table that ``given`` is, checked."""
+        found = Table(self, read_keys(self.keys, table(given), kind=self.kind))
         if self.check:
             self.check(found)
         return found
@@ -191,14 +232,14 @@ class Section:
         return Key(otherwise, self.read, {"": self})
 
     def several(self, mark: str, otherwise: Any = ()) -> Key:
-        """Return the key of a list of such tables, or of one alone; errors begin with ``mark``."""
+        """Return the key of a list of such tables, or of one; ``mark`` says which is wrong."""
 
         def read(given: Any) -> tuple[Table, ...]:
-            if not isinstance(given, list | tuple):
+            if isinstance(given, Mapping):
                 return (self.read(given),)
             found = []
             with all_errors() as noted:
-                for number, one in enumerate(given):
+                for number, one in enumerate(listing(given)):
                     with noted(mark.format(number)):
                         found.append(self.read(one))
             return tuple(found)
@@ -241,65 +282,11 @@ class Table:
         return replace(self, values={**self.values, **values})
 
 
-def whole(read: Table) -> Any:
-    """Check a table by building it."""
-    return read.built
-
-
-def section(
-    construct: Callable[..., Any],
-    *,
-    only: Iterable[str] | None = None,
-    without: Iterable[str] = (),
-    needed: Iterable[str] = (),
-    names: Mapping[str, str] | None = None,
-    more: Mapping[str, Key] | None = None,
-    check: Callable[[Table], Any] | None = whole,
-    **read: Callable[[Any], Any] | Section | Key,
-) -> Section:
-    """Return the section with the parameters of ``construct`` as its keys.
-
-    Parameters
-    ----------
-    construct
-        A class or a function; its checks are those of the settings.
-    only, without
-        The parameters that are keys, or those that are none.
-    needed
-        Keys that a file must give although the constructor has defaults for them.
-    names
-        The constructor's names for keys that are called otherwise in a file.
-    more
-        Keys of the table that are no parameters.
-    check
-        Judges a table when it is read: by default it is built.
-    read
-        What reads the values of single keys: a function, or the section of a table in the
-        table.
-    """
-    names, more = names or {}, more or {}
-    of_file = {parameter: name for name, parameter in names.items()}
-    keys: dict[str, Key] = {}
-    for parameter in inspect.signature(construct).parameters.values():
-        name = of_file.get(parameter.name, parameter.name)
-        is_several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-        is_left = name in without or (only is not None and name not in only)
-        if not (is_several or is_left):
-            keys[name] = Key(NEEDED if name in needed else parameter.default)
-    keys |= more
-    for name, reader in read.items():
-        if isinstance(reader, Section):
-            keys[name] = reader.key(keys[name].default)
-        elif isinstance(reader, Key):
-            keys[name] = reader
-        else:
-            keys[name] = replace(keys[name], read=reader)
-    return Section(construct, keys, names, frozenset(more), check)
-
-
 def of_kinds(otherwise: Any = NEEDED, **sections: Section) -> Key:
     """Return the key of a table that is read by the section that its ``kind`` names."""
-    kinds = {kind: replace(one, kind=kind) for kind, one in sections.items()}
+    kinds = {kind: copy(one) for kind, one in sections.items()}
+    for kind, one in kinds.items():
+        one.kind = kind
 
     def read(given: Any) -> Table:
         if "kind" not in table(given):

@@ -12,10 +12,10 @@ from mfpde.settings.base import SettingsError
 
 _HEADER = re.compile(r"\s*\[\[?\s*([^\]]*?)\s*\]")
 _ABOUT = re.compile(
-    r"\[(?P<section>\w+)(?:\.(?P<layer>\d+))?\] (?:head (?P<head>\d+): )?"
+    r"\[(?P<section>\w+)\] (?:(?:head|layer) (?P<number>\d+): )?"
     r"(?:has no setting ')?(?P<key>\w+)"
 )
-_UNKNOWN = re.compile(r"there is no section \[(?P<section>[^\]]+)\]")
+_UNKNOWN = re.compile(r"has no section \[(?P<section>[^\]]+)\]")
 
 
 def read_table(path: str | Path) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def with_places(message: str, path: str | Path, overrides: Sequence[str]) -> str
             return error
         about = found.groupdict()
         section, key = about["section"], about.get("key")
-        number = about.get("layer") or about.get("head") or "0"
+        number = about.get("number") or "0"
         changed = (f"{section}.{key or ''}", f"{section}.{number}.")
         is_given = any(name.startswith(changed) for name in given)
         line = None if is_given else line_of(lines, section, key, int(number))

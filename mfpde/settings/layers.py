@@ -15,7 +15,7 @@ from typing import Any
 
 from mfpde.arrays import real_number, whole_number
 from mfpde.runs.layers import MOST_LAYERS
-from mfpde.settings.base import Table, section
+from mfpde.settings.base import Section, Table
 from mfpde.settings.neurons import PERCEPTRON
 from mfpde.settings.sections import EQUATION, HEADS
 
@@ -35,7 +35,7 @@ def layer(
     whole_number("count", count, at_least=1, at_most=MOST_LAYERS)
 
 
-LAYER = section(layer, attention=HEADS, perceptron=PERCEPTRON, equation=EQUATION)
+LAYER = Section(layer, attention=HEADS, perceptron=PERCEPTRON, equation=EQUATION)
 
 
 def perceptrons(table: Table | None, count: int) -> Iterator[Table | None]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, real_array
 from mfpde.geometry import Circle, Geometry
-from mfpde.settings.base import Table, default, section, seed
+from mfpde.settings.base import Section, Table, default, seed
 from mfpde.terms import Perceptron
 
 _ACTIVATION = default(Perceptron, "activation")
@@ -73,9 +73,9 @@ def _along_axis(components: list[float], geometry: Geometry) -> FloatArray:
     return np.outer(real_array("along_axis", components), geometry.axis)
 
 
-_RANDOM = section(
+_RANDOM = Section(
     Perceptron.random, only=("units", "seed", "scale"), check=None, seed=seed
 )
-PERCEPTRON = section(
+PERCEPTRON = Section(
     perceptron, without=("geometry",), check=_check_neurons, random=_RANDOM
 )

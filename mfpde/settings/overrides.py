@@ -42,22 +42,17 @@ def change(data: dict[str, Any], name: str, value: Any, said_by: str) -> None:
     SettingsError
         If the name leads through something that is no table, or out of a list.
     """
-    keys = name.split(".")
-    if not all(keys):
+    *path, last = name.split(".")
+    if not all([*path, last]):
         raise SettingsError(f"{said_by}: {name!r} must be names with dots between")
     table: Any = data
-    for key in keys[:-1]:
-        if isinstance(table, list):
-            table = table[_place(table, key, said_by)]
-        else:
-            table = table.setdefault(key, {})
+    for key in path:
+        if isinstance(table, dict):
+            table.setdefault(key, {})
+        table = table[_place(table, key, said_by)]
         if not isinstance(table, dict | list):
             raise SettingsError(f"{said_by}: {key} is not a table")
-    last = keys[-1]
-    if isinstance(table, list):
-        table[_place(table, last, said_by)] = value
-    else:
-        table[last] = value
+    table[_place(table, last, said_by)] = value
 
 
 def remove(data: dict[str, Any], name: str) -> None:
@@ -72,11 +67,9 @@ def value_of(data: Mapping[str, Any], name: str) -> Any:
     """Return the value of the setting ``name`` in ``data``, or None if it is not there."""
     table: Any = data
     for key in name.split("."):
-        if isinstance(table, Mapping):
-            table = table.get(key)
-        elif isinstance(table, list) and key.isdecimal() and int(key) < len(table):
-            table = table[int(key)]
-        else:
+        try:
+            table = table[int(key)] if isinstance(table, list) else table.get(key)
+        except (AttributeError, ValueError, IndexError):
             return None
     return table
 
@@ -89,10 +82,13 @@ def setting_value(text: str) -> Any:
         return text
 
 
-def _place(items: list[Any], key: str, said_by: str) -> int:
-    if not key.isdecimal() or int(key) >= len(items):
+def _place(table: dict[str, Any] | list[Any], key: str, said_by: str) -> Any:
+    """Return what finds ``key``: itself, or a number in a list."""
+    if isinstance(table, dict):
+        return key
+    if not key.isdecimal() or int(key) >= len(table):
         raise SettingsError(
-            f"{said_by}: {key!r} must be a number from 0 to {len(items) - 1}, the place in "
+            f"{said_by}: {key!r} must be a number from 0 to {len(table) - 1}, the place in "
             "a list"
         )
     return int(key)

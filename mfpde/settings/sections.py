@@ -20,13 +20,13 @@ from mfpde.runs.stopping import (
 )
 from mfpde.settings.base import (
     Key,
+    Section,
     Table,
     all_errors,
     flag,
     of_kinds,
     path,
     renamed,
-    section,
     seed,
     text,
 )
@@ -41,23 +41,23 @@ from mfpde.terms.named_kernels import KERNELS, Sigmoid
 from mfpde.tracking import Concentration
 
 GEOMETRY = of_kinds(
-    circle=section(Circle, names={"cells": "num_cells"}),
-    sphere=section(Sphere),
-    zonal=section(Zonal, names={"cells": "num_cells"}, needed=("dimension", "cells")),
+    circle=Section(Circle, names={"cells": "num_cells"}),
+    sphere=Section(Sphere),
+    zonal=Section(Zonal, names={"cells": "num_cells"}, needed=("dimension", "cells")),
 )
 
-ATTENTION = section(
+ATTENTION = Section(
     Attention, needed=("beta",), bilinear=matrix_rows, value=matrix_rows
 )
 HEADS = ATTENTION.several("head {}:")
 
 KERNEL = of_kinds(
     None,
-    **{kind: section(kernel) for kind, kernel in KERNELS.items()},
-    bounded_confidence=section(Sigmoid.within),
+    **{kind: Section(kernel) for kind, kernel in KERNELS.items()},
+    bounded_confidence=Section(Sigmoid.within),
 )
 
-EQUATION = section(MeanFieldEquation, check=lambda table: table.build(Attention(0.0)))
+EQUATION = Section(MeanFieldEquation, check=lambda table: table.build(Attention(0.0)))
 
 
 def array_density(geometry: Geometry, values: Any) -> Density:
@@ -67,7 +67,7 @@ def array_density(geometry: Geometry, values: Any) -> Density:
 
 def _start(construct: Any, **read: Any) -> Any:
     without = ("geometry", "weights") if "points" in read else ("geometry",)
-    return section(construct, without=without, check=None, **read)
+    return Section(construct, without=without, check=None, **read)
 
 
 START = of_kinds(
@@ -135,7 +135,7 @@ def _check_solve(table: Table) -> None:
             stopping_conditions(table)
 
 
-SOLVE = section(
+SOLVE = Section(
     solve,
     only=(
         *("t_end", "save_every", "save_at", "transport", "atoms", "rtol", "max_step"),
@@ -146,7 +146,7 @@ SOLVE = section(
     check=_check_solve,
 )
 
-CONCENTRATION = section(Concentration, more={"track": Key(True, flag)})
+CONCENTRATION = Section(Concentration, more={"track": Key(True, flag)})
 
 
 def _check_particles(table: Table) -> None:
@@ -154,7 +154,7 @@ def _check_particles(table: Table) -> None:
     choice("method", table.method, METHODS)
 
 
-PARTICLES = section(
+PARTICLES = Section(
     solve_particles,
     only=("method",),
     more={"count": Key(2000)},
@@ -179,4 +179,4 @@ def outputs(store: str | None = None, figure: str | None = None) -> None:
     """Paths of the store and the figure, relative to where the run starts."""
 
 
-OUTPUT = section(outputs, store=path, figure=path)
+OUTPUT = Section(outputs, store=path, figure=path)

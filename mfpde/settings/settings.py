@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mfpde.arrays import nearest
 from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
@@ -23,7 +22,14 @@ from mfpde.measures.measure import Density, Measure
 from mfpde.runs.layers import Dynamics, Layers, for_each_layer
 from mfpde.runs.times import aligned_with_layers, end_time
 from mfpde.settings import sections
-from mfpde.settings.base import NEEDED, Key, SettingsError, Table, all_errors, plain
+from mfpde.settings.base import (
+    Key,
+    SettingsError,
+    Table,
+    all_errors,
+    plain,
+    read_keys,
+)
 from mfpde.settings.files import read_table, with_places
 from mfpde.settings.layers import LAYER, completed, perceptrons
 from mfpde.settings.neurons import PERCEPTRON
@@ -49,7 +55,7 @@ SECTIONS: dict[str, Key] = {
     "equation": sections.EQUATION.key(),
     "start": sections.START,
     "solve": sections.SOLVE.key(),
-    "layers": LAYER.several("[layers.{}]", None),
+    "layers": LAYER.several("layer {}:", None),
     "concentration": sections.CONCENTRATION.key(None),
     "particles": sections.PARTICLES.key(None),
     "output": sections.OUTPUT.key(sections.OUTPUT.read({})),
@@ -269,32 +275,12 @@ def settings_from_dict(data: Mapping[str, Any]) -> Settings:
         As :func:`read_settings` does.
     """
     try:
-        settings = Settings(**_read_sections(completed(data)))
+        # Layers say themselves which one it is.
+        tables = read_keys(SECTIONS, completed(data), word="section", form="[{}]")
+        settings = Settings(**tables)
         settings.check()
     except SettingsError:
         raise
     except ValueError as error:
         raise SettingsError(str(error)) from error
     return settings
-
-
-def _read_sections(data: Mapping[str, Any]) -> dict[str, Any]:
-    tables: dict[str, Any] = {}
-    with all_errors() as noted:
-        for name, key in SECTIONS.items():
-            if name not in data and key.default is NEEDED:
-                with noted():
-                    raise ValueError(f"the section [{name}] is missing")
-            else:
-                # Layers say themselves which one it is.
-                with noted("" if name == "layers" else f"[{name}]"):
-                    tables[name] = key.value(data, name)
-        for name in data:
-            if name not in SECTIONS:
-                listed = ", ".join(f"[{known}]" for known in SECTIONS)
-                with noted():
-                    raise ValueError(
-                        f"there is no section [{name}]{nearest(name, SECTIONS)}; there are: "
-                        f"{listed}"
-                    )
-    return tables

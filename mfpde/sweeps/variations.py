@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.arrays import choice, real_number, whole_number
-from mfpde.settings.base import SettingsError, Table, marked, path, section, text
+from mfpde.settings.base import Section, SettingsError, Table, marked, path, text
 
 Change = dict[str, Any]
 """Values by the dotted names of settings."""
@@ -93,8 +93,8 @@ class SweepSection:
         return combined
 
 
-_RANGE = section(Range, names={"from": "first"}, check=Table.build)
-_SWEEP = section(SweepSection, folder=lambda given: path(text(given)), base=path)
+_RANGE = Section(Range, names={"from": "first"}, check=Table.build)
+_SWEEP = Section(SweepSection, folder=lambda given: path(text(given)), base=path)
 
 
 def sweep_section(data: Any) -> SweepSection:
