@@ -477,8 +477,6 @@ def test_charts_zoom_together_and_a_click_goes_to_its_time(drive, runs) -> None:
 
 
 def test_words_and_colours_are_those_of_the_pictures(drive, runs) -> None:
-    from mfpde.plotting.angle_view import CircleView
-
     run = runs["circle"]
     driven = drive(run)
     page = until_drawn(driven)
@@ -490,7 +488,8 @@ def test_words_and_colours_are_those_of_the_pictures(drive, runs) -> None:
     state = page.locator(".state").first.inner_text()
     assert f" · {words} · verdict: {report.verdict}" in state
     label = page.locator(".curve canvas").get_attribute("aria-label")
-    assert label.startswith(CircleView.density_label)
+    picture = mfpde.plot_density(as_measure(run.states[6]).density)
+    assert label.startswith(picture.axes[0].get_ylabel())
     heads = page.locator(".chart h3").all_inner_texts()
     assert not any("mass − mass" in head for head in heads)
     # The bar of colours: light at its left, dark at its right.

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
-from mfpde.arrays import FloatArray
 from mfpde.plotting import paths, style
 from mfpde.plotting.angle_view import domain_of_run
 from mfpde.plotting.atoms import mass_text
@@ -18,86 +14,12 @@ from mfpde.plotting.globe import Side, add_globe_bar, draw_globes, sides_towards
 from mfpde.plotting.marks import Look, add_legend_above, write_beside
 from mfpde.plotting.sphere_field import colours_for, density_of
 from mfpde.runs.run import Run
-from mfpde.tracking import Path, Track
+from mfpde.tracking import Track
+from mfpde.tracking.bands import Bands, bands_of
 
 LEAST_LABELLED_MASS = 0.04
 DARK, PALE = 0.6, 0.25
 """Strengths of what has arrived, and of what is on its way."""
-
-
-class Bands(NamedTuple):
-    """Masses of atoms that stand on one another, those that will join as neighbours.
-
-    Attributes
-    ----------
-    paths, families
-        The atoms from the bottom to the top, and the number of what each is in the end.
-    times
-        Times (n,) of all changes, each twice: just before and just after.
-    is_alive
-        Whether an atom is there, (atoms, n).
-    arrived, arriving
-        Masses (atoms, n) in them and on their way, 0 where an atom is not there.
-    """
-
-    paths: list[Path]
-    families: list[int]
-    times: FloatArray
-    is_alive: NDArray[np.bool_]
-    arrived: FloatArray
-    arriving: FloatArray
-
-    @property
-    def tops(self) -> FloatArray:
-        """Upper ends of the bands (atoms, n)."""
-        return np.cumsum(self.arrived + self.arriving, axis=0)
-
-    @property
-    def middles(self) -> FloatArray:
-        """Middles of the bands (atoms, n)."""
-        return self.tops - (self.arrived + self.arriving) / 2
-
-
-def bands_of(track: Track) -> Bands:
-    """Stack the masses of a track's atoms."""
-    roots = [path for path in track.paths.values() if not path.children]
-    roots.sort(key=lambda path: -path.masses[path.last_seen])
-    families: dict[int, int] = {}
-    for family, root in enumerate(roots):
-        _place(track, root, family, families)
-    paths = [track.paths[identity] for identity in families]
-    times, is_alive = _changes(paths)
-    masses, arrived = np.zeros((2, *is_alive.shape))
-    for row, path in enumerate(paths):
-        # A store that did not keep what has arrived shows all of it as such.
-        unknown = np.isnan(path.arrived_masses)
-        known = np.where(unknown, path.masses, path.arrived_masses)
-        masses[row] = np.interp(times, path.times, path.masses) * is_alive[row]
-        arrived[row] = np.interp(times, path.times, known) * is_alive[row]
-    numbers = list(families.values())
-    return Bands(paths, numbers, times, is_alive, arrived, masses - arrived)
-
-
-def _place(track: Track, path: Path, family: int, families: dict[int, int]) -> None:
-    """Put a path above its ancestors, whose place it takes, unless it is there already."""
-    if path.identity not in families:
-        for parent in path.parents:
-            _place(track, track.paths[parent], family, families)
-        families[path.identity] = family
-
-
-def _changes(paths: list[Path]) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Times (n,) of all paths, each just before and just after; who is alive, (paths, n)."""
-    begins, ends = (
-        np.array([(path.begins, path.ends) for path in paths]).reshape(-1, 2).T
-    )
-    own = [np.clip(path.times, path.begins, path.ends) for path in paths]
-    times = np.unique(np.concatenate([*own, begins, ends]))
-    begins, ends = begins[:, np.newaxis], ends[:, np.newaxis]
-    before = (begins < times) & (times <= ends)
-    after = (begins <= times) & ((times < ends) | (begins == ends))
-    both = np.stack([before, after], axis=-1)
-    return np.repeat(times, 2), both.reshape(len(paths), 2 * len(times))
 
 
 @style.styled

@@ -11,6 +11,7 @@ from mfpde.arrays import FloatArray
 from mfpde.measures.measure import AnyMeasure, atoms_of
 from mfpde.runs.run import Run
 from mfpde.tracking import Path, Track
+from mfpde.tracking.bands import bands_of
 from mfpde.tracking.paths import joined
 from mfpde.viewer.frames import (
     Frames,
@@ -118,6 +119,7 @@ def _describe_track(run: Run, track: Track, frames: Frames) -> dict[str, Any]:
     events = [junction.event for junction in track.junctions]
     return {
         "paths": [_describe_path(path, frames) for path in track.paths.values()],
+        "bands": _describe_bands(track),
         "junctions": [
             {
                 "kind": event.kind,
@@ -146,19 +148,33 @@ def _places(points: FloatArray, frames: Frames) -> list[list[float | None]]:
 
 def _describe_path(path: Path, frames: Frames) -> dict[str, Any]:
     return {
-        "identity": path.identity,
         "times": rounded(path.times, DIGITS),
         "places": _places(path.points, frames),
-        "masses": rounded(path.masses, DIGITS),
-        "arrived": rounded(path.arrived_masses, DIGITS),
-        "begins": path.begins,
-        "ends": path.ends,
-        "parents": list(path.parents),
-        "children": list(path.children),
-        "birth": None if path.birth is None else path.birth.event.kind,
-        "end": None if path.end is None else path.end.event.kind,
-        "there": path.is_there_at_last,
+        "mass": float(path.masses.max()),
     }
+
+
+def _describe_bands(track: Track) -> list[dict[str, Any]]:
+    """The tree of the atoms: edges of a band for each, and what is at its ends."""
+    bands = bands_of(track)
+    low = bands.tops - bands.arrived - bands.arriving
+    edges = {"low": low, "arrived": low + bands.arrived, "high": bands.tops}
+    return [
+        {
+            "identity": path.identity,
+            "times": rounded(bands.times[is_alive], DIGITS),
+            **{
+                name: rounded(edge[k][is_alive], DIGITS) for name, edge in edges.items()
+            },
+            "birth": None if path.birth is None else path.birth.event.kind,
+            "end": None if path.end is None else path.end.event.kind,
+            "there": path.is_there_at_last,
+        }
+        for k, (path, is_alive) in enumerate(
+            zip(bands.paths, bands.is_alive, strict=True)
+        )
+        if is_alive.any()
+    ]
 
 
 def _seen(track: Track, save: int, frames: Frames) -> list[dict[str, Any]]:

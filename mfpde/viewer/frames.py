@@ -120,18 +120,15 @@ def _describe_atoms(
     states: Sequence[AnyMeasure], frames: Frames, pack: Pack
 ) -> dict[str, Any]:
     """Put the atoms that states carry into a pack, of particles every ``stride``-th."""
-    all_atoms = [atoms_of(state) for state in states]
-    counts = [len(atoms.points[:: frames.stride]) for atoms in all_atoms]
-    told = {"counts": counts, "areParticles": isinstance(states[0], Atoms)}
-    if not any(counts):
-        return {**told, "places": None, "masses": None}
-    shown = [atoms for atoms in all_atoms if len(atoms.points)]
-    points = np.concatenate([atoms.points[:: frames.stride] for atoms in shown])
-    masses = np.concatenate([atoms.masses[:: frames.stride] for atoms in shown])
+    atoms = [atoms_of(state) for state in states]
+    points = [one.points[:: frames.stride] for one in atoms]
+    masses = [one.masses[:: frames.stride] for one in atoms]
+    places = coordinates(np.concatenate(points), frames.axis)
     return {
-        **told,
-        "places": pack.add_singles(coordinates(points, frames.axis)),
-        "masses": pack.add_singles(masses),
+        "counts": [len(one) for one in points],
+        "areParticles": isinstance(states[0], Atoms),
+        "places": pack.add_singles(places),
+        "masses": pack.add_singles(np.concatenate(masses)),
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -20,13 +21,6 @@ from mfpde.arrays import check_kind, shown
 from mfpde.runs.run import Run
 from mfpde.viewer.exhibit import Exhibit, exhibit_of
 
-SCRIPTS = [
-    f"{name}.js"
-    for name in (
-        *("reading", "drawing", "sphere", "globe", "globe_view"),
-        *("plots", "line_view", "gallery", "viewer"),
-    )
-]
 ROOM = 7_000_000
 """Numbers of two bytes for the states of all runs: 19 MB if nothing deflates."""
 MANY = 2
@@ -106,8 +100,10 @@ def write_page(runs: Iterable[NamedRun], path: Path, *, count: int) -> Path:
 
 
 def page_of(exhibits: Sequence[Exhibit]) -> str:
-    """Return the page's text."""
-    names = ", ".join(exhibit.card["name"] for exhibit in exhibits)
+    """Return the page's text: its template with the parts that it names, and what is made."""
+    names = ", ".join(exhibit.card["name"] for exhibit in exhibits[:MANY])
+    if len(exhibits) > MANY:
+        names = f"{len(exhibits)} runs"
     told = {
         "runs": [exhibit.card for exhibit in exhibits],
         "colours": {"density": _colours("YlGnBu"), "potential": _colours("RdBu_r")},
@@ -116,22 +112,17 @@ def page_of(exhibits: Sequence[Exhibit]) -> str:
         f'<script type="text/plain" id="numbers-{k}">{exhibit.text}</script>'
         for k, exhibit in enumerate(exhibits)
     ]
-    page = _part("template.html")
-    for name, text in {
-        "title": html.escape(names)
-        if len(exhibits) <= MANY
-        else f"{len(exhibits)} runs",
-        "licence": _part("vendor/uPlot.LICENSE"),
-        "style": _part("vendor/uPlot.min.css") + _part("viewer.css"),
+    made = {
+        "title": html.escape(names),
         # No text inside can end the script before its time.
         "runs": json.dumps(told, allow_nan=False).replace("<", "\\u003c"),
         "numbers": "\n".join(numbers),
-        "fragment": _part("globe.frag"),
-        "uplot": _part("vendor/uPlot.iife.min.js"),
-        "scripts": "\n".join(map(_part, SCRIPTS)),
-    }.items():
-        page = page.replace(f"<!--{name}-->", text)
-    return page
+    }
+    return re.sub(
+        "<!--(.+?)-->",
+        lambda mark: made.get(mark[1]) or _part(mark[1]),
+        _part("template.html"),
+    )
 
 
 def _part(name: str) -> str:

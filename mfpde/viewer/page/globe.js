@@ -47,17 +47,17 @@ class Globe {
   }
 
   linked() {
-    const { gl } = this, program = gl.createProgram();
-    for (const [kind, text] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, element("fragment").textContent]]) {
+    const { gl } = this, program = gl.createProgram(), fragment = element("fragment").textContent;
+    const shaders = [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, fragment]].map(([kind, text]) => {
       const shader = gl.createShader(kind);
       gl.shaderSource(shader, text);
       gl.compileShader(shader);
       gl.attachShader(program, shader);
-    }
+      return shader;
+    });
     gl.linkProgram(program);
-    const told = gl.getAttachedShaders(program).map((shader) => gl.getShaderInfoLog(shader)).join("");
-    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(told || gl.getProgramInfoLog(program));
-    return program;
+    if (gl.getProgramParameter(program, gl.LINK_STATUS)) return program;
+    throw new Error(shaders.map((shader) => gl.getShaderInfoLog(shader)).join(""));
   }
 
   place(name) { return this.gl.getUniformLocation(this.program, name); }

@@ -101,7 +101,7 @@ class GlobeView {
     pen.beginPath(); pen.arc(x, y, radius, 0, TURN); stroke(pen, THIN, 1);
     if (options.neurons && land) this.drawNeurons(pen, seen, line, land.neurons, isBack);
     for (const path of (options.paths && exhibit.track?.paths) || []) {
-      line(pathUntil(path, exhibit.times[k]), ATOM, share * (0.9 + 2.4 * Math.max(...path.masses)), true);
+      line(pathUntil(path, exhibit.times[k]), ATOM, share * (0.9 + 2.4 * path.mass), true);
     }
     const { counts, areParticles } = exhibit.frames.atoms, size = 2.6 * share;
     if (areParticles) {

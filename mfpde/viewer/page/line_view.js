@@ -219,9 +219,9 @@ class LineView {
     for (const time of exhibit.breakpoints.slice(1, -1)) polyline(pen, [[at(time), top], [at(time), bottom]], THIN, 0.6);
     if (app.options.paths && exhibit.track) {
       const areJoined = (p, q) => this.isZonal || Math.abs(p[1] - q[1]) < (bottom - top) / 2;
-      for (const { times, places, masses } of exhibit.track.paths) {
+      for (const { times, places, mass } of exhibit.track.paths) {
         const points = times.map((t, i) => [at(t), y(turned(places[i][0]))]);
-        polyline(pen, points, ATOM, 0.8 + 1.8 * Math.max(...masses), true, areJoined);
+        polyline(pen, points, ATOM, 0.8 + 1.8 * mass, true, areJoined);
       }
       for (const { kind, time, place: [angle] } of exhibit.track.junctions) mark(pen, kind, at(time), y(turned(angle)));
     }

@@ -68,18 +68,16 @@ function digitsFor(ticks) {
 
 // An axis of angles from 0 to a half turn or a whole one, with ticks at parts of it.
 function angleAxis(span, label) {
-  const words = (angle) => {
-    const parts = [1, 2, 4].find((n) => Number.isInteger((n * angle) / Math.PI)), count = (parts * angle) / Math.PI;
-    if (angle === 0 || !parts) return angle ? inPi(angle) : "0";
+  const words = (tick) => {
+    const parts = [1, 2, 4].find((n) => Number.isInteger(n * tick)), count = parts * tick;
+    if (!count) return tick ? `${short(tick)}π` : "0";
     return `${count === 1 ? "" : count}π${parts === 1 ? "" : `/${parts}`}`;
   };
-  const splits = (u, axis, low, high) => {
-    let step = span / 4;
-    while (high - low < 2 * step) step /= 2;
-    const all = Array.from({ length: Math.floor(high / step + 1e-9) + 1 }, (_, k) => k * step);
-    return all.filter((tick) => tick >= low - 1e-9);
+  return {
+    label, scale: { range: (u, low, high) => [Math.max(0, low), Math.min(span, high)] },
+    splits: (u, axis, low, high) => new Scale(low / Math.PI, high / Math.PI).ticks(4).map((tick) => tick * Math.PI),
+    values: (u, ticks) => ticks.map((tick) => words(Number((tick / Math.PI).toPrecision(9)))),
   };
-  return { label, splits, values: (u, ticks) => ticks.map(words), scale: { range: (u, low, high) => [Math.max(0, low), Math.min(span, high)] } };
 }
 
 // A plot of something against time under its heading, which tells the value now.
@@ -151,10 +149,10 @@ function makeCharts(host, exhibits, app) {
 }
 
 // Atoms as bands as high as their masses that join where atoms merge; dark is what has arrived.
-function treeOf(host, app, { name, track: { paths }, diagnostics }) {
-  const bands = bandsOf(paths), top = Math.max(1, ...bands.flatMap(({ high }) => high)), title = app.exhibits.length > 1 ? ` · ${name}` : "";
+function treeOf(host, app, { name, track: { bands }, diagnostics }) {
+  const top = Math.max(1, ...bands.flatMap(({ high }) => high)), whose = app.exhibits.length > 1 ? ` · ${name}` : "";
   return new Chart(host, app, {
-    title: `mass of atoms${title}`, unit: "(pale, +: on its way)",
+    title: `mass of atoms${whose}`, unit: "(pale, +: on its way)",
     plot: {
       data: [diagnostics.times.map((t) => app.onAxis(t)), diagnostics.times.map(() => null)], series: [{}],
       padding: [8, 50, 0, 0], y: { scale: { range: [0, top] } },
@@ -166,20 +164,22 @@ function treeOf(host, app, { name, track: { paths }, diagnostics }) {
 
 // The atom whose band is at a place.
 function wordsOfBand(bands, time, mass) {
-  const at = bands.filter(({ times }) => time >= times[0] && time <= times[times.length - 1]).map(({ path, times, low, high, arrived }) => (
-    { path, low: interpolated(times, low, time), high: interpolated(times, high, time), arrived: interpolated(times, arrived, time) }));
-  const found = at.find(({ low, high }) => mass >= low && mass <= high), when = `t = ${short(time)}`;
-  return found ? `${when} · atom ${found.path.identity}: mass ${short(found.high - found.low)}, arrived ${short(found.arrived - found.low)}` : when;
+  for (const { identity, times, ...edges } of bands) {
+    if (time < times[0] || time > times[times.length - 1]) continue;
+    const [low, arrived, high] = ["low", "arrived", "high"].map((edge) => interpolated(times, edges[edge], time));
+    if (mass >= low && mass <= high) return `t = ${short(time)} · atom ${identity}: mass ${short(high - low)}, arrived ${short(arrived - low)}`;
+  }
+  return `t = ${short(time)}`;
 }
 
 function paintBands(pen, place, bands, app) {
   const { x, y, right } = place, at = (t) => x(app.onAxis(t));
+  const middle = ({ low, high }, i) => y((low.at(i) + high.at(i)) / 2);
   let free = Infinity;
-  for (const { path, low, high } of bands) {
-    const level = y((low[low.length - 1] + high[high.length - 1]) / 2);
-    if (!path.there || free - level < 11) continue;
-    write(pen, short(path.masses[path.masses.length - 1]), right + 5, level);
-    free = level;
+  for (const band of bands.filter(({ there }) => there)) {
+    if (free - middle(band, -1) < 11) continue;
+    free = middle(band, -1);
+    write(pen, short(band.high.at(-1) - band.low.at(-1)), right + 5, free);
   }
   clipTo(pen, { ...place, top: 0 });
   for (const { times, low, high, arrived } of bands) {
@@ -192,37 +192,10 @@ function paintBands(pen, place, bands, app) {
     // White between neighbours, which are of one colour.
     polyline(pen, edge(high), "#fff", 1.2);
   }
-  for (const { path: { birth, end, begins, ends }, times, low, high } of bands) {
-    const middle = (t) => y((interpolated(times, low, t) + interpolated(times, high, t)) / 2);
-    if (birth && birth !== "fission") mark(pen, birth, at(begins), middle(begins));
-    if (end === "fission" || end === "death") mark(pen, end, at(ends), middle(ends));
+  for (const band of bands) {
+    if (band.birth && band.birth !== "fission") mark(pen, band.birth, at(band.times[0]), middle(band, 0));
+    if (["fission", "death"].includes(band.end)) mark(pen, band.end, at(band.times.at(-1)), middle(band, -1));
   }
-}
-
-// A band for each atom, on those below it at the time; those that will join are neighbours.
-function bandsOf(all) {
-  const paths = new Map(all.map((p) => [p.identity, p])), bands = new Map(), last = ({ masses }) => masses[masses.length - 1];
-  const place = (path) => {
-    if (!path || bands.has(path)) return;
-    path.parents.forEach((parent) => place(paths.get(parent)));
-    const known = path.arrived.map((mass, i) => mass ?? path.masses[i]);
-    bands.set(path, { path, known, times: [], low: [], high: [], arrived: [] });
-  };
-  all.filter((p) => !p.children.length).sort((a, b) => last(b) - last(a)).forEach(place);
-  const times = [...new Set(all.flatMap((p) => [p.begins, ...p.times, p.ends]))].sort((a, b) => a - b);
-  // Just before and just after each time.
-  for (const t of times) for (const isAfter of [false, true]) {
-    let base = 0;
-    for (const band of bands.values()) {
-      const { begins, ends, times: own, masses } = band.path;
-      if (isAfter ? begins > t || (t >= ends && begins !== ends) : begins >= t || t > ends) continue;
-      const top = base + interpolated(own, masses, t);
-      band.times.push(t); band.low.push(base); band.high.push(top);
-      band.arrived.push(base + interpolated(own, band.known, t));
-      base = top;
-    }
-  }
-  return [...bands.values()].filter((band) => band.times.length);
 }
 
 function interpolated(times, values, time) {

@@ -29,7 +29,7 @@ function bitsAt(data, { at, count }) {
 const numbersOf = (bits, unit) => Float32Array.from(bits, (b) => unit * HALVES[b]);
 
 const singlesAt = (data, place) =>
-  new Float32Array(place ? data.slice(place.at, place.at + 4 * place.count).buffer : 0);
+  new Float32Array(data.slice(place.at, place.at + 4 * place.count).buffer);
 
 // One run with its saved states.
 class Exhibit {
@@ -105,10 +105,5 @@ class Exhibit {
 // Index of the last of some times that is not after a time; 0 if all are.
 function lastAt(times, time) {
   const limit = time + 1e-9 * Math.max(1, Math.abs(time));
-  let low = 0, high = times.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (times[middle] <= limit) low = middle; else high = middle - 1;
-  }
-  return low;
+  return Math.max(0, times.findLastIndex((t) => t <= limit));
 }

@@ -28,15 +28,6 @@ class Camera {
   }
 }
 
-// Points along the great circle from a to b, without a.
-function arc(a, b) {
-  const angle = Math.acos(clamp(dot(a, b), -1, 1)), count = 1 + Math.floor(angle / 0.05);
-  return Array.from({ length: count }, (_, k) => {
-    const s = (k + 1) / count;
-    return k === count - 1 ? b : unit(sum([Math.sin((1 - s) * angle), a], [Math.sin(s * angle), b]));
-  });
-}
-
 // The circle axis.x = height on the sphere.
 function circleAt(axis, height) {
   const sizes = axis.map(Math.abs), smallest = sizes.indexOf(Math.min(...sizes));
@@ -60,8 +51,8 @@ const GRATICULE = [
   ...[0, 30, 60, 90, 120, 150].map((degrees) => circleAt(pointAt(Math.PI / 2, (degrees * Math.PI) / 180), 0)),
 ];
 
-// Points of a path up to a time, along great circles.
+// Points of a path up to a time, and on the sphere between them.
 function pathUntil({ times, places }, time) {
-  const seen = places.filter((_, i) => times[i] <= time * (1 + 1e-12) + 1e-12);
-  return seen.flatMap((place, i) => (i ? arc(seen[i - 1], place) : [place]));
+  const seen = places.filter((_, i) => times[i] <= time * (1 + 1e-12) + 1e-12), shares = [0.2, 0.4, 0.6, 0.8, 1];
+  return seen.flatMap((place, i) => (i ? shares.map((s) => unit(sum([1 - s, seen[i - 1]], [s, place]))) : [place]));
 }

@@ -84,7 +84,7 @@ class App {
     const lands = exhibits.flatMap((e) => e.landscapes), hasField = hasGlobe && lands.some((l) => l.field);
     const hasPaths = exhibits.some((e) => e.track?.paths.length);
     const has = { neurons: lands.some((l) => l.neurons.length), contours: hasField, ground: hasField, paths: hasPaths };
-    has.atoms = hasPaths || exhibits.some((e) => e.frames.atoms.places && !e.frames.atoms.areParticles);
+    has.atoms = hasPaths || exhibits.some(({ frames: { atoms } }) => !atoms.areParticles && atoms.counts.some(Boolean));
     for (const label of document.querySelectorAll("#layers label")) label.hidden = !has[label.dataset.for];
     element("layers").hidden = !Object.values(has).some(Boolean);
     element("scale").hidden = !exhibits.some((e) => e.frames.density);
