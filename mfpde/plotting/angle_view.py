@@ -171,10 +171,7 @@ def density_from_quantiles(atoms: Atoms, circle: Circle) -> Density:
 
 @singledispatch
 def domain_of_geometry(geometry: object) -> str | None:
-    """Name the domain of a grid; None where it has no picture.
-
-    A new geometry registers its own: ``domain_of_geometry.register(Grid, lambda _: "circle")``.
-    """
+    """Name the domain of a grid: "circle", "sphere" or "zonal"; None where it has no picture."""
     return None
 
 
@@ -200,13 +197,7 @@ def view_of(measure: AnyMeasure) -> AngleView:
 
 
 def domain_of(measure: AnyMeasure, *, picture: str) -> str:
-    """Name the domain of a measure for ``picture``: "circle", "sphere" or "zonal".
-
-    Raises
-    ------
-    ValueError
-        If there is no picture for the measure's geometry.
-    """
+    """Name the domain of a measure, or say that ``picture`` has none (ValueError)."""
     if isinstance(measure, Atoms):
         domain = {2: "circle", 3: "sphere"}.get(measure.dimension)
         where = f"atoms on S^{measure.dimension - 1}"
@@ -223,13 +214,7 @@ def domain_of(measure: AnyMeasure, *, picture: str) -> str:
 
 
 def domain_of_run(run: Run, *, picture: str) -> str:
-    """Name the domain of a run's saved states; it must have some.
-
-    Raises
-    ------
-    ValueError
-        If nothing was saved, or there is no picture for the geometry.
-    """
+    """Name the domain of a run's saved states; ValueError if there are none."""
     check_kind("run", run, Run, source="what solve returns or load reads")
     if not len(run.states):
         raise ValueError(

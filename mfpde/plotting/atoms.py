@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray
@@ -138,10 +139,10 @@ def draw_atoms(
         if len(points):
             x, y = projection.project(points).T
             areas = area_per_mass * masses
-            look: Look = {"facecolor": face, "clip_on": False, "zorder": 6}
-            ax.scatter(x, y, areas, edgecolor="white", linewidths=2.6, **look)
-            look |= {"edgecolor": style.ATOM, "linewidths": 1.3, "linestyle": line}
-            ax.scatter(x, y, areas, gid=gid, **look)
+            look: Look = {"facecolor": face, "edgecolor": style.ATOM, "linestyle": line}
+            discs = ax.scatter(x, y, areas, linewidths=1.3, zorder=6, **look)
+            halo = [withStroke(linewidth=2.6, foreground="white")]
+            discs.set(clip_on=False, path_effects=halo, gid=gid)
     if labels:
         shown = found if len(found) else FoundAtoms.all_arrived(own)
         _label_masses(ax, projection, shown, area_per_mass)

@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import NullFormatter
 
-from mfpde.detection import ConcentratedRegion, ConcentrationReport, concentration
-from mfpde.detection.decision import KINDS
+from mfpde.detection import ConcentrationReport, concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting import projections, style
@@ -27,14 +26,9 @@ KIND_COLOURS = {
     "frozen": style.MUTED,
     "resolved": style.MUTED,
 }
-COLUMNS = (
-    *("kind", "position", "in basin", "in core", "width / h", "exponents"),
-    *("contracts", "grows", "2:1 grid", "pins below"),
-)
-WIDTHS = (0.075, 0.165, *([0.095] * 8))
 MAP = projections.Mollweide()
 MOST_ROWS = 8
-UPPER_HEIGHT, ROW_HEIGHT = 4.2, 0.2
+HEIGHT, LINE_HEIGHT = 4.2, 0.14
 
 
 @style.styled
@@ -49,7 +43,7 @@ def plot_concentration(
     On the left the density with its basins (on the circle and on zonal grids their edges
     are dotted lines, and jumps dashed ones), every concentrated region marked in the colour
     of its kind; on a Sphere a Mollweide map.  On the right Q(r) = sup_x mu(B(x, r)) with
-    the local exponents d log Q / d log r.  Below, the numbers of the heaviest regions.
+    the local exponents d log Q / d log r.  Below, what the report prints of its regions.
 
     Parameters
     ----------
@@ -70,10 +64,14 @@ def plot_concentration(
         found = concentration(found, equation)
     report = found
     domain = domain_of(report.measure, picture="plot_concentration")
-    numbers = 0.75 + ROW_HEIGHT * min(len(report.regions), MOST_ROWS)
-    figure = style.figure_or_new(figure, size=(10.0, UPPER_HEIGHT + numbers))
+    numbers = str(report).splitlines()[1:]
+    numbers.append(f"frozen mass {report.frozen_mass:.4f} (|v| < 1e-3 h per unit time)")
+    if report.place == "circle":
+        numbers.append(f"strip of analyticity: {report.strip}")
+    lower = LINE_HEIGHT * (len(numbers) + 1)
+    figure = style.figure_or_new(figure, size=(10.0, HEIGHT + lower))
     figure.suptitle(f"{report.verdict}: {report.summary}", fontsize=9.5, wrap=True)
-    rows = np.asarray(figure.subfigures(2, 1, height_ratios=(UPPER_HEIGHT, numbers)))
+    rows = np.asarray(figure.subfigures(2, 1, height_ratios=(HEIGHT, lower)))
     density, balls = rows[0].subplots(1, 2, width_ratios=(1.75, 1.0))
     if domain == "sphere":
         draw_density_map(density, report.measure, equation)
@@ -84,7 +82,8 @@ def plot_concentration(
         neurons = neurons_of(equation, report.measure.dimension)
         style.add_legend_below(rows[0], curve_handles(neurons))
     _draw_balls(balls, report)
-    _write_numbers(rows[1], report)
+    look: Look = {"family": "monospace", "fontsize": 7.5, "ha": "center", "va": "top"}
+    rows[1].text(0.5, 1.0, "\n".join(numbers), multialignment="left", **look)
     return style.figure_of(figure)
 
 
@@ -140,52 +139,3 @@ def _draw_balls(ax: Axes, report: ConcentrationReport) -> None:
         look: Look = {"ha": "center", "color": style.LANDSCAPE, "gid": "exponent"}
         write_beside(ax, f"{max(exponent, 0.0):.2f}", place, (0, 6), **look)
     ax.set_title("exponents d log Q / d log r", color=style.LANDSCAPE)
-
-
-def _write_numbers(figure: SubFigure, report: ConcentrationReport) -> None:
-    """Write the table of the heaviest regions, and below it what holds for all of them."""
-    ax = figure.subplots()
-    ax.set_axis_off()
-    listed = [region for kind in KINDS for region in report.of_kinds(kind)]
-    shown, more = listed[:MOST_ROWS], len(listed) - MOST_ROWS
-    if shown:
-        look: Look = {"colWidths": WIDTHS, "loc": "upper center", "cellLoc": "center"}
-        rows = [_cells(region) for region in shown]
-        table = ax.table(rows, colLabels=COLUMNS, edges="open", **look)
-        table.auto_set_font_size(False)
-        table.set_fontsize(7.5)
-        for column in range(len(COLUMNS)):
-            table[0, column].set_text_props(color=style.MUTED)
-        for row, region in enumerate(shown, 1):
-            table[row, 0].set_text_props(color=KIND_COLOURS[region.kind])
-    parts = [
-        *([f"and {more} more basins"] if more > 0 else []),
-        f"frozen mass {report.frozen_mass:.4f} (|v| < 10⁻³ h per unit time)",
-        *(
-            [f"strip of analyticity: {report.strip}"]
-            if report.place == "circle"
-            else []
-        ),
-    ]
-    if report.coarse_basins is not None:
-        counts = f"{len(report.regions)}, on the 2:1 grid {report.coarse_basins}"
-        parts.append(f"basins: {counts}")
-    figure.supxlabel("   ·   ".join(parts), fontsize=8, color=style.MUTED)
-
-
-def _cells(region: ConcentratedRegion) -> list[str]:
-    position, pins = f"{region.angle / np.pi:.4f} π", region.pinning_force
-    if len(region.position) == 3 and region.basin is None:
-        position = " ".join(f"{x:.3f}" for x in region.position)
-    return [
-        region.kind,
-        position,
-        f"{region.mass:.4f}",
-        f"{region.core_mass:.4f}",
-        " × ".join(f"{width:.2f}" for width in region.widths_in_cells),
-        " ".join(f"{max(e, 0.0):.2f}" for e in region.exponents[:3]),
-        f"{region.contraction_rate:.2e}",
-        f"{region.growth_rate:.2e}",
-        f"{region.coarse_difference:.3f}",
-        ("exact" if region.is_exact else "–") if pins is None else f"{pins:.1e}",
-    ]

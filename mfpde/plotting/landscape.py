@@ -10,11 +10,13 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.patheffects import Normal, Stroke
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
+from scipy.linalg import null_space
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.circle import points_at
 from mfpde.plotting import style
 from mfpde.plotting.angle_view import AngleView
 from mfpde.plotting.marks import Look, write_beside
@@ -47,13 +49,7 @@ class Neuron(NamedTuple):
 
 
 def neurons_of(equation: MeanFieldEquation | None, dimension: int) -> list[Neuron]:
-    """Return every neuron of an equation, none without one.
-
-    Raises
-    ------
-    ValueError
-        If the directions do not have ``dimension`` entries.
-    """
+    """Return every neuron of an equation, none without one; d must be ``dimension``."""
     found: list[Any] = []
     for layer in [] if equation is None else equation.perceptrons:
         layer.check_dimension(dimension)
@@ -173,12 +169,9 @@ def circle_points(direction: FloatArray, bias: float) -> FloatArray:
     height = -bias / length
     if abs(height) >= 1:
         return np.empty((0, 3))
-    axis = direction / length
-    first = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
-    first /= np.linalg.norm(first)
-    turn = np.linspace(0.0, 2 * np.pi, LINE_POINTS)[:, np.newaxis]
-    around = np.cos(turn) * first + np.sin(turn) * np.cross(axis, first)
-    return np.asarray(height * axis + np.sqrt(1 - height**2) * around)
+    turn = np.linspace(0.0, 2 * np.pi, LINE_POINTS)
+    around = points_at(turn) @ null_space(direction[np.newaxis]).T
+    return np.asarray(height * direction / length + np.sqrt(1 - height**2) * around)
 
 
 def largest_preactivation(neurons: Sequence[Neuron], points: FloatArray) -> FloatArray:
@@ -207,7 +200,7 @@ def draw_neurons(
         hatching = ax.contourf(x, y, largest, colors="none", zorder=1.5, **zone)
         hatching.set(edgecolor=HATCH_COLOUR, linewidth=0.0, gid="dead zone")
         clip_to_outline(hatching, ax, projection)
-    halo = [Stroke(linewidth=2 * width, foreground="white"), Normal()]
+    halo = [withStroke(linewidth=2 * width, foreground="white")]
     for neuron in neurons:
         x, y = projection.line(circle_points(neuron.direction, neuron.bias)).T
         (line,) = ax.plot(x, y, color=neuron.colour, linewidth=width, zorder=2)

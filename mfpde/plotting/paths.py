@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patheffects import Normal, Stroke
+from matplotlib.patheffects import withStroke
+from scipy.spatial import geometric_slerp
 
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.geometry.arcs import normalised
@@ -27,23 +28,13 @@ MARKS: dict[str, Look] = {
     "fission": {"marker": "s", "markersize": 5.5, "markerfacecolor": style.ATOM},
     "death": {"marker": "X", "markersize": 5.5, "markerfacecolor": style.ATOM},
 }
-EDGE: Look = {
-    "linestyle": "",
-    "markeredgecolor": style.LANDSCAPE,
-    "markeredgewidth": 0.7,
-}
+EDGE: Look = {"linestyle": "", "mec": style.LANDSCAPE, "mew": 0.7}
 THINNEST, WIDTH_PER_MASS = 0.9, 2.4
 LONGEST_ARC = 0.03
 
 
 def track_of(run: Run, *, picture: str) -> Track:
-    """Return the run's track.
-
-    Raises
-    ------
-    ValueError
-        If it has none, or nothing was saved.
-    """
+    """Return the run's track; ValueError if it has none, or nothing was saved."""
     check_kind("run", run, Run, source="what solve returns or load reads")
     if run.track is None or not len(run.track.times):
         raise ValueError(
@@ -56,12 +47,12 @@ def track_of(run: Run, *, picture: str) -> Track:
 def drawn_nodes(path: Path) -> tuple[FloatArray, FloatArray]:
     """Times (n,) and points (n, d) of a path, from junction to junction."""
     birth, end = path.birth, path.end
-    first = [birth] if birth and birth.is_exact and path.parents else []
-    last = [end] if end and end.is_exact and path.children else []
-    times = [*(j.event.time for j in first), *path.times, *(j.event.time for j in last)]
-    return np.array(times), np.stack(
-        [*map(place_of, first), *path.points, *map(place_of, last)]
-    )
+    times, points = list(path.times), list(path.points)
+    if birth is not None and birth.is_exact and path.parents:
+        times, points = [birth.event.time, *times], [place_of(birth), *points]
+    if end is not None and end.is_exact and path.children:
+        times, points = [*times, end.event.time], [*points, place_of(end)]
+    return np.array(times), np.stack(points)
 
 
 def place_of(junction: Junction) -> FloatArray:
@@ -72,12 +63,8 @@ def place_of(junction: Junction) -> FloatArray:
 def path_look(path: Path) -> Look:
     """A line whose width grows with the mass, outlined so that it is seen on any colour."""
     width = THINNEST + WIDTH_PER_MASS * float(path.masses.max())
-    halo = [Stroke(linewidth=width + 1.2, foreground="white"), Normal()]
-    look: Look = {
-        "color": style.ATOM,
-        "linewidth": width,
-        "path_effects": halo,
-    }
+    halo = [withStroke(linewidth=width + 1.2, foreground="white")]
+    look: Look = {"color": style.ATOM, "linewidth": width, "path_effects": halo}
     return {"solid_capstyle": "round", "gid": f"path {path.identity}", **look}
 
 
@@ -129,15 +116,9 @@ def draw_paths(ax: Axes, projection: Projection, track: Track) -> None:
 
 def along_great_circles(points: FloatArray) -> FloatArray:
     """Points (m, 3) along the great circles through ``points`` (n, 3), closely spaced."""
-    pieces = [points[:1]]
-    for start, end in pairwise(points):
-        angle = 2 * np.arcsin(min(float(np.linalg.norm(end - start)) / 2, 1.0))
-        shares = np.linspace(0.0, 1.0, 2 + int(angle / LONGEST_ARC))[1:, np.newaxis]
-        if len(shares) > 1:
-            start, end = (
-                np.sin((1 - shares) * angle) * start,
-                np.sin(shares * angle) * end,
-            )
-            end = normalised(start + end)
-        pieces.append(np.atleast_2d(end))
-    return np.concatenate(pieces)
+    arcs = [points[:1]]
+    for start, end in pairwise(normalised(points)):
+        count = int(np.arccos(np.clip(start @ end, -1.0, 1.0)) / LONGEST_ARC)
+        shares = np.linspace(0.0, 1.0, count + 2)
+        arcs.append(geometric_slerp(start, end, shares)[1:])
+    return np.concatenate(arcs)

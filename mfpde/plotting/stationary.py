@@ -91,10 +91,8 @@ def _draw_curves(upper: Axes, lower: Axes, result: Minimum) -> None:
 
 def _draw_map(ax: Axes, result: Minimum) -> None:
     """Draw F - floor in logarithmic colours; atoms as discs, a ring's points as dots."""
-    projection, neurons = (
-        projections.Mollweide(),
-        landscape.sphere_neurons(result.equation),
-    )
+    projection = projections.Mollweide()
+    neurons = landscape.sphere_neurons(result.equation)
     projections.prepare_axes(ax, projection)
     points = projection.points_of(projection.pixels(PIXELS))
     values = result.equation.first_variation(result.measure, points.reshape(-1, 3))
