@@ -38,16 +38,15 @@ class Protection(NamedTuple):
     is_quick: bool = False
 
 
-_READER = "storage/record_reader.py"
-_RECORDS = "storage/growing_store.py"
 _ERRORS = "storage/errors.py"
-_DESCRIPTIONS = "storage/descriptions.py"
+_JOURNAL = "storage/journal.py"
+_DATASETS = "storage/datasets.py"
+_ZARR = "storage/zarr_store.py"
+_PLACES = "storage/places.py"
+_LOCK = "storage/lock.py"
 _STATE = "storage/checkpoint_record.py"
-_ATTRIBUTES = "storage/attributes.py"
-_NEW = "storage/new_store.py"
 _WRITER = "storage/run_writer.py"
 _RUNS = "storage/run_reader.py"
-_CLAIM = "storage/claim.py"
 _ARRAYS = "terms/array_files.py"
 _MATRICES = "settings/matrices.py"
 _COMMANDS = "commands/command_line.py"
@@ -67,81 +66,130 @@ _SWEEPS = "test_sweeps.py::"
 PROTECTIONS = (
     # Records of a store -----------------------------------------------------------------------
     Protection(
-        "checksum of each variable of a save",
-        _READER,
-        "if not _same(row.get(name, np.nan), _present(moving, name, index, time))",
-        "if False",
+        "checksum of a save of the journal",
+        _JOURNAL,
+        "        if checksum != _checksum(number, time, layout, data):",
+        "        if False:",
+        _DAMAGED + "test_every_damage_of_a_journal_is_a_line_or_harmless",
+    ),
+    Protection(
+        "checksum of the attributes of the journal",
+        _JOURNAL,
+        "            if checksum != _checksum(name, data):",
+        "            if False:",
+        _RESUMED + "test_a_damaged_checkpoint_is_named_and_the_run_begins_anew",
+    ),
+    Protection(
+        "a save goes on after the last one",
+        _WRITER,
+        "        if not time > self._last_time:",
+        "        if False:",
+        _STORAGE + "test_time_must_go_forward",
+    ),
+    Protection(
+        "saves after the checkpoint are removed",
+        _WRITER,
+        "        journal.cut(0 if stored is None else stored.checkpoint.saves)",
+        "        journal.cut(10**9)",
+        _STORAGE + "test_a_run_killed_at_any_write_keeps_all_complete_saves",
+    ),
+    Protection(
+        "a checkpoint is finite",
+        _WRITER,
+        "        if checkpoint.is_finite:",
+        "        if True:",
+        _RESUMED + "test_a_checkpoint_that_is_not_finite_replaces_none",
+    ),
+    Protection(
+        "a checkpoint fits its grid",
+        _STATE,
+        "    _check_fits(state, geometry)\n    tracker",
+        "    tracker",
+        _RESUMED + "test_a_checkpoint_of_another_grid_is_refused",
+    ),
+    Protection(
+        "a checkpoint has its saves",
+        _RUNS,
+        "    if len(run.times) < saves:",
+        "    if False:",
+        _RESUMED + "test_a_checkpoint_without_its_saves_is_refused",
+    ),
+    Protection(
+        "checksums of rows",
+        _DATASETS,
+        "        if wrong.any():",
+        "        if False:",
         _DAMAGED + "test_one_save_alone_is_skipped[mass/c/0]",
     ),
     Protection(
-        "checksum of the checksums",
-        _READER,
-        "if row.get(CHECKSUM) != checksum_of(0.0, CHECKSUM, others):",
-        "if False:",
-        _DAMAGED + "test_a_checksum_that_was_changed_is_named",
-    ),
-    Protection(
-        "checksum of the times",
-        _READER,
-        "if row.get(TIME) != checksum_of(time, TIME, np.array(time)):",
-        "if False:",
-        _DAMAGED + "test_a_time_that_was_changed_is_named",
-    ),
-    Protection(
-        "checksums that are gone",
-        _READER,
-        "return {CHECKSUM: set(range(len(times)))}",
-        "return {}",
-        _EVERY + "[checksum/zarr.json-gone]",
-    ),
-    Protection(
-        "no more records than times",
-        _READER,
-        "array.shape[0] > complete + 1:",
-        "False:",
-        _DAMAGED + "test_times_that_are_missing_at_the_end_are_noticed",
-    ),
-    Protection(
-        "no gap among the times",
-        _RECORDS,
-        "if len(times) - complete > 1 or not written[:complete].all():",
-        "if False:",
-        _EVERY + "[time/c/0-gone]",
-    ),
-    Protection(
-        "a variable that is no description",
-        _DESCRIPTIONS,
-        "        except Exception as error:",
-        "        except ZeroDivisionError as error:",
-        _EVERY + "[energy/zarr.json-cut short]",
-    ),
-    Protection(
-        "digests of what the arrays are",
-        _DESCRIPTIONS,
-        "        if not is_described:",
-        "        if False:",
-        _DAMAGED + "test_metadata_of_two_arrays_that_are_swapped_are_noticed",
-    ),
-    Protection(
-        "no more times than chunks hold",
-        _RECORDS,
-        "    if found.shape[0] > held + 1:",
-        "    if False:",
-        _DAMAGED + "test_a_size_that_no_file_holds_is_not_read",
-    ),
-    Protection(
-        "coordinates are those of the grid",
-        _RUNS,
-        "if not np.array_equal(dataset[name].values, expected.values):",
-        "if False:",
+        "digest of what has no checksums",
+        _ZARR,
+        '            wrong.get(name) or described["digest"] != _digest(values)',
+        "            wrong.get(name)",
         _DAMAGED + "test_a_coordinate_that_was_changed_is_named",
     ),
     Protection(
-        "sound saves of a damaged store are read",
-        _READER,
-        "    if not skip_damaged:\n        raise StoreError(_told(dataset, damage))",
-        "    raise StoreError(_told(dataset, damage))",
-        _DAMAGED + "test_what_is_sound_can_be_read[gone]",
+        "digest of the attributes",
+        _ZARR,
+        "    if version != FORMAT or digest != _digest_of_attributes(attributes):",
+        "    if version != FORMAT:",
+        _CHANGED + "[settings]",
+    ),
+    Protection(
+        "variables are what the contents say",
+        _ZARR,
+        "    if found != expected:",
+        "    if False:",
+        _DAMAGED + "test_metadata_of_two_arrays_that_are_swapped_are_noticed",
+    ),
+    Protection(
+        "chunks that are gone",
+        _ZARR,
+        "    if not file.is_file():\n        return False\n",
+        "",
+        _EVERY + "[energy/c/0-gone]",
+    ),
+    Protection(
+        "stores of newer versions",
+        _ZARR,
+        "    if isinstance(version, int) and version > FORMAT:",
+        "    if False:",
+        _DAMAGED + "test_a_store_of_a_newer_version_is_left_alone",
+    ),
+    Protection(
+        "files that are not the store's",
+        _PLACES,
+        "    if foreign := foreign_files(path):",
+        "    if foreign := []:",
+        _STORAGE + "test_overwrite_deletes_no_file_that_is_not_the_stores",
+    ),
+    Protection(
+        "a store is ours before it is replaced",
+        _PLACES,
+        "        check_is_store(path)\n    except NewerStoreError",
+        "        pass\n    except NewerStoreError",
+        _STORAGE + "test_overwrite_never_replaces_anything_else",
+    ),
+    Protection(
+        "a lock is exclusive",
+        _LOCK,
+        'execute("BEGIN EXCLUSIVE")',
+        'execute("BEGIN")',
+        _SIGNALS + "test_a_store_that_was_released_can_be_claimed_by_others",
+    ),
+    Protection(
+        "a lock is counted",
+        _LOCK,
+        "    if held.count == 0:",
+        "    if True:",
+        _SIGNALS + "test_a_store_that_was_released_can_be_claimed_by_others",
+    ),
+    Protection(
+        "locks belong to a thread",
+        _LOCK,
+        "    if held is not None and held.thread == thread:",
+        "    if held is not None:",
+        _SIGNALS + "test_a_store_that_was_released_can_be_claimed_by_others",
     ),
     Protection(
         "errors of one line",
@@ -150,151 +198,8 @@ PROTECTIONS = (
         "return super().__str__()",
         _DAMAGED + "test_errors_of_stores_are_of_one_line",
     ),
-    Protection(
-        "a time is written after its record",
-        _RECORDS,
-        "        at = len(self)\n",
-        "        at = len(self)\n        self._times.resize((at + 1,))\n"
-        "        self._times[at] = time\n",
-        _STORAGE + "test_a_run_killed_at_any_write_keeps_all_complete_saves",
-    ),
-    Protection(
-        "a row that was cut away leaves nothing",
-        _RECORDS,
-        "            array[at] = row\n",
-        "            if given is not None:\n                array[at] = row\n",
-        _DAMAGED + "test_a_record_leaves_nothing_of_one_that_was_cut_away",
-    ),
     # Attributes -------------------------------------------------------------------------------
-    Protection(
-        "checksum of the attributes",
-        _ATTRIBUTES,
-        "expected = {_CHECKSUM: _checksum(attributes), **_own(attributes)}",
-        "expected = _own(attributes)",
-        _CHANGED + "[settings]",
-        is_quick=True,
-    ),
-    Protection(
-        "checksum of the events",
-        _ATTRIBUTES,
-        '_OWN_CHECKSUMS = {EVENTS: "events_checksum", ',
-        "_OWN_CHECKSUMS = {",
-        _CHANGED + "[events]",
-    ),
-    Protection(
-        "checksum of the provenance",
-        _ATTRIBUTES,
-        ', PROVENANCE: "provenance_checksum"}',
-        "}",
-        _CHANGED + "[provenance]",
-    ),
-    Protection(
-        "checksums of attributes are there",
-        _ATTRIBUTES,
-        "attributes.get(name) != found for",
-        "attributes.get(name, found) != found for",
-        _GONE + "[events_checksum]",
-    ),
-    Protection(
-        "stores without a version",
-        _ATTRIBUTES,
-        "    if version < FORMAT:",
-        "    if False:",
-        _DAMAGED + "test_a_store_without_checksums_is_refused[gone0]",
-    ),
-    Protection(
-        "stores of newer versions",
-        _ATTRIBUTES,
-        "if not isinstance(version, int) or version > FORMAT:",
-        "if False:",
-        _DAMAGED + "test_a_store_of_a_newer_version_is_left_alone",
-    ),
     # Places of stores -------------------------------------------------------------------------
-    Protection(
-        "nothing but a store is overwritten",
-        _NEW,
-        "        opened_group(path, None)\n",
-        "        pass\n",
-        _STORAGE + "test_overwrite_never_replaces_anything_else",
-    ),
-    Protection(
-        "a store is overwritten only if that is wanted",
-        _NEW,
-        "    if not overwrite:\n        raise FileExistsError(",
-        "    if False:\n        raise FileExistsError(",
-        _STORAGE + "test_a_path_that_exists_is_refused_before_the_run",
-    ),
-    Protection(
-        "a store that is being removed remains one to the last",
-        _NEW,
-        "if is_own and file != root]",
-        "if is_own]",
-        _STORAGE + "test_a_store_half_removed_can_be_overwritten",
-    ),
-    Protection(
-        "nothing but files of the store is deleted",
-        _NEW,
-        "    if foreign:\n",
-        "    if False:\n",
-        _STORAGE + "test_overwrite_deletes_no_file_that_is_not_the_stores",
-    ),
-    Protection(
-        "a store belongs to one process: claim before --overwrite",
-        _NEW,
-        "    held = claim(path)\n",
-        "    path.mkdir(exist_ok=True)\n    held = claim(path.parent)\n",
-        _SIGNALS + "test_two_processes_do_not_write_to_one_store",
-    ),
-    Protection(
-        "a store belongs to one process: what was written meanwhile",
-        _NEW,
-        "        # What another process was writing may have ended just now.\n"
-        "        check_free(path, overwrite=overwrite)\n",
-        "",
-        _SIGNALS + "test_a_run_that_ended_meanwhile_is_not_replaced",
-    ),
-    Protection(
-        "a store belongs to one process: locks",
-        _CLAIM,
-        "        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
-        "        pass\n",
-        _SIGNALS + "test_two_processes_do_not_write_to_one_store",
-    ),
-    Protection(
-        "a store belongs to one thread",
-        _CLAIM,
-        "        if held.thread != threading.get_ident():\n            raise",
-        "        if False:\n            raise",
-        _SIGNALS + "test_a_store_that_was_released_can_be_claimed_by_others",
-    ),
-    Protection(
-        "a store belongs to one process: no locks are an error",
-        _CLAIM,
-        "    except OSError as error:\n",
-        "    except ZeroDivisionError as error:\n",
-        _SIGNALS + "test_a_file_system_without_locks_is_a_line",
-    ),
-    Protection(
-        "a store belongs to one process: claims count",
-        _CLAIM,
-        "self._is_held and self._lock.count == 1",
-        "self._is_held",
-        _SIGNALS + "test_a_store_that_was_released_can_be_claimed_by_others",
-    ),
-    Protection(
-        "a store is read while another process writes",
-        _CLAIM,
-        "for _ in range(_READINGS):",
-        "for _ in ():",
-        _SIGNALS + "test_what_is_being_saved_is_read_again",
-    ),
-    Protection(
-        "a store that is closed is no longer claimed",
-        _CLAIM,
-        "                os.close(self._lock.file)\n",
-        "                pass\n",
-        _SIGNALS + "test_a_store_that_was_released_can_be_claimed_by_others",
-    ),
     Protection(
         "claims of the runs of a sweep",
         "sweeps/execution.py",
@@ -325,68 +230,11 @@ PROTECTIONS = (
     ),
     # Checkpoints ------------------------------------------------------------------------------
     Protection(
-        "checkpoint: digest",
-        _STATE,
-        "if head != _FORMAT + _digest(payload):",
-        "if False:",
-        _RESUMED + "test_a_damaged_checkpoint_is_named_and_the_run_goes_on[flipped]",
-    ),
-    Protection(
-        "checkpoint: never one that is not finite",
-        _STATE,
-        "    if not checkpoint.is_finite:\n        return\n",
-        "",
-        _RESUMED + "test_a_checkpoint_that_is_not_finite_replaces_none",
-        is_quick=True,
-    ),
-    Protection(
-        "checkpoint: temporary name",
-        _STATE,
-        '        with new.open("wb") as file:',
-        '        with place.open("wb") as file:',
-        _RESUMED + "test_a_checkpoint_half_written_replaces_none",
-    ),
-    Protection(
-        "checkpoint: fsync before it is put in its place",
-        _STATE,
-        "            os.fsync(file.fileno())\n",
-        "",
-        _RESUMED + "test_a_checkpoint_half_written_replaces_none",
-    ),
-    Protection(
-        "checkpoint: what is half written is removed",
-        _STATE,
-        "        new.unlink(missing_ok=True)\n        raise",
-        "        raise",
-        _RESUMED + "test_a_checkpoint_half_written_replaces_none",
-    ),
-    Protection(
         "checkpoint: no pickle",
         _ARRAYS,
         "allow_pickle=False",
         "allow_pickle=True",
         _RESUMED + "test_a_checkpoint_runs_no_code",
-    ),
-    Protection(
-        "checkpoint: arrays fit the grid",
-        _STATE,
-        "    _check_fits(state, geometry)\n",
-        "",
-        _RESUMED + "test_a_checkpoint_of_another_grid_is_refused",
-    ),
-    Protection(
-        "checkpoint: the saves before it are there",
-        _RUNS,
-        "    if len(run.times) < saves:",
-        "    if False:",
-        _RESUMED + "test_a_checkpoint_without_its_saves_is_refused",
-    ),
-    Protection(
-        "checkpoint: taken away when a run has ended",
-        _WRITER,
-        "if run.stop.kind in ENDED and CHECKPOINT in self._group:",
-        "if False:",
-        _RESUMED + "test_a_run_that_has_ended_keeps_no_checkpoint",
     ),
     Protection(
         "checkpoint: other arguments are refused",

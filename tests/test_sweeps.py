@@ -15,12 +15,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from processes import has_checkpoint
 
 import mfpde
 from mfpde.commands.command_line import main
 from mfpde.settings.base import SettingsError
-from mfpde.storage.claim import claim
-from mfpde.sweeps.execution import Outcome, TakenRun, taken_up, tasks_of
+from mfpde.storage.lock import lock_store
+from mfpde.sweeps.execution import Task, execute
 from mfpde.sweeps.record import SweepFolder, replaced
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -358,17 +359,14 @@ def test_a_run_that_another_process_computes_is_left_to_it(tmp_path) -> None:
     store = folder.store(run.name)
     store.mkdir(parents=True)
     with ThreadPoolExecutor(1) as elsewhere:
-        held = elsewhere.submit(claim, store).result()
+        held = elsewhere.submit(lock_store, store).result()
         there = set(store.rglob("*"))
-        found = taken_up(run, folder, retry_failed=False)
-        assert isinstance(found, Outcome)
-        assert found.state == "elsewhere"
+        task = Task(run, folder, retry_failed=False)
+        assert execute(task).state == "elsewhere"
         assert folder.record(run.name) is None
         assert set(store.rglob("*")) == there
         held.release()
-    taken = taken_up(run, folder, retry_failed=False)
-    assert isinstance(taken, TakenRun)
-    assert taken.ended(taken.computed).state == "finished"
+    assert execute(task).state == "finished"
 
 
 def test_a_record_half_written_replaces_none(tmp_path, monkeypatch) -> None:
@@ -468,8 +466,7 @@ def test_a_lost_worker_loses_nothing(tmp_path, size) -> None:
         assert record is not None
         assert record.attempts.count("begun") <= 2
     again = [r for r in records if r is not None and len(r.attempts) > 1]
-    tasks = tasks_of(sweep.runs, sweep._folder, retry_failed=False, processes=2)
-    assert len(again) <= max(len(task.runs) for task in tasks)
+    assert len(again) <= 2
     alone = mfpde.Sweep(table(tmp_path / "one")).run()
     xr.testing.assert_identical(
         numbers(sweep.summary).drop_attrs(), numbers(alone.summary).drop_attrs()
@@ -480,8 +477,7 @@ def killed_after_a_checkpoint(folder: Path, stop: threading.Event) -> str:
     """Kill the process of the first run that has a checkpoint, and return the run's hash."""
     while not stop.is_set():
         for note in sorted((folder / "running").glob("*.json")):
-            state = folder / "runs" / f"{note.stem}.zarr" / "checkpoint" / "state"
-            if state.is_file():
+            if has_checkpoint(folder / "runs" / f"{note.stem}.zarr"):
                 os.kill(json.loads(note.read_text())["process"], signal.SIGKILL)
                 return note.stem
         time.sleep(0.01)

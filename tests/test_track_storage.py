@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import zarr
-from test_cli import TEXT, interrupted_after
+from test_cli import interrupted_after
 
 import mfpde
 from mfpde.commands.command_line import main
@@ -15,7 +14,6 @@ from mfpde.measures.events import Event
 from mfpde.runs.stopping import reached_end
 from mfpde.settings.settings import SettingsError, read_settings
 from mfpde.storage import RunWriter, load, open_dataset, save
-from mfpde.storage.track_record import all_events
 from mfpde.tracking import Concentration
 
 BUMPS = """
@@ -290,24 +288,3 @@ def test_events_survive_a_process_that_is_killed(cuts, config, monkeypatch):
     assert [event.kind for event in resumed] == [event.kind for event in whole.events]
     for one, other in zip(resumed, whole.events, strict=True):
         assert one.time == pytest.approx(other.time, rel=0.02)
-
-
-def test_events_of_a_resumed_run_are_not_told_twice(run):
-    one = (Event("birth", 1.0, np.eye(2)[:1], np.array([0.5])),)
-    two = (Event("birth", 2.0, np.eye(2)[1:], np.array([0.5])),)
-    # What the solver tells begins anew; a track goes on.
-    assert all_events(one, two, None) == (*one, *two)
-    assert all_events(run.events[:1], run.events, run.track) == run.events
-
-
-def test_a_store_of_before_can_be_read(config, capsys, tmp_path):
-    """A store without any of the new arrays and attributes."""
-    (tmp_path / "plain.toml").write_text(TEXT)
-    assert main(["run", "plain.toml", "--out", "x.zarr", "--quiet"]) == 0
-    group = zarr.open_group("x.zarr", mode="r+")
-    kept = {n: v for n, v in group.attrs.items() if n != "events"}
-    group.attrs.put(kept)
-    old = load("x.zarr")
-    assert old.track is None
-    assert old.events == ()
-    assert main(["show", "x.zarr"]) == 0

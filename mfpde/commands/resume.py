@@ -1,12 +1,11 @@
 """``mfpde resume`` goes on with an interrupted run, to the bit as if it had never stopped.
 
-It goes on from the checkpoint of the store.  A store whose checkpoint is damaged has none: there
-the run goes on from its last state, with the same accuracy but other steps.
+It goes on from the checkpoint in the journal of the store; a run whose checkpoint is damaged
+begins anew.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,6 @@ from mfpde.commands.answers import check_inside_folder, complain
 from mfpde.commands.options import Quiet, Store
 
 if TYPE_CHECKING:
-    from mfpde.commands.interruption import Signalled
-    from mfpde.runs.run import Run
     from mfpde.settings.settings import Settings
     from mfpde.storage import StoredCheckpoint
 
@@ -29,9 +26,9 @@ def resume(store: Store, /, *, quiet: Quiet = False) -> int:
 
     Example: mfpde resume run.zarr
     """
-    from mfpde.storage.claim import alone
+    from mfpde.storage.lock import locked_store
 
-    with alone(store):
+    with locked_store(store):
         return _resumed(store, quiet=quiet)
 
 
@@ -39,7 +36,7 @@ def _resumed(store: str, *, quiet: bool) -> int:
     from mfpde.commands.interruption import stopped_by_signals
     from mfpde.commands.report import conclude
     from mfpde.runs.stopping import ENDED
-    from mfpde.storage import load, stored_stop, was_just_begun
+    from mfpde.storage import load, stored_stop
     from mfpde.storage.resumption import resumed_exactly
 
     settings = _settings(store)
@@ -52,12 +49,9 @@ def _resumed(store: str, *, quiet: bool) -> int:
         )
     stored = _checkpoint(store)
     with stopped_by_signals() as signalled:
-        if stored is not None or was_just_begun(store):
-            continued = resumed_exactly(
-                store, settings, stored, stop=[signalled], progress=not quiet
-            )
-        else:
-            continued = _from_last_state(settings, store, signalled, quiet=quiet)
+        continued = resumed_exactly(
+            store, settings, stored, stop=[signalled], progress=not quiet
+        )
     settings = settings.with_output(store=store)
     try:
         check_inside_folder(settings.output, ["output.store"])
@@ -72,69 +66,14 @@ def _resumed(store: str, *, quiet: bool) -> int:
 
 
 def _checkpoint(store: str) -> StoredCheckpoint | None:
+    """Return the checkpoint to go on from; None, with a line, if it is damaged."""
     from mfpde.storage import StoreError, stored_checkpoint
 
     try:
         return stored_checkpoint(store)
     except StoreError as error:
-        complain(
-            f"mfpde resume: {error}; the run goes on from its last saved state, with other "
-            "steps"
-        )
+        complain(f"mfpde resume: {error}; the run begins anew")
         return None
-
-
-def _from_last_state(
-    settings: Settings, store: str, signalled: Signalled, *, quiet: bool
-) -> Run:
-    """Go on from the last state, which is a density: the next steps are found anew."""
-    import numpy as np
-
-    from mfpde.measures.events import Events
-    from mfpde.runs.stopping import reached_end
-    from mfpde.runs.times import begins_layer
-    from mfpde.solver.solve import solve
-    from mfpde.storage import RunWriter, load
-    from mfpde.tracking import Tracker
-
-    earlier = load(store)
-    wanted = settings.solve_arguments()
-    wanted["stop"] = [*wanted["stop"], signalled]
-    times, t_end = wanted["save_at"], wanted["t_end"]
-    ahead = times[times > earlier.times[-1]] if len(earlier.times) else times
-    state, at = earlier.final, earlier.final_time
-    if at >= t_end and len(ahead) and earlier.states:
-        # An interrupt in the very last save leaves the state without its diagnostics.
-        state, at = earlier.states[-1], float(earlier.times[-1])
-    dynamics = settings.build_dynamics()
-    if earlier.track is not None and wanted["track"] is not None:
-        wanted["track"] = Tracker.resumed(
-            wanted["track"], dynamics, track=earlier.track, states=earlier.states
-        )
-    if at >= t_end:
-        # It was killed after its last save, before it could say that it was done.
-        ended = replace(earlier, stop=reached_end(at), events=Events())
-        RunWriter.resumed(store, earlier.events).finish(ended)
-        return ended
-    # Times may end before t_end where they were given one by one.
-    ahead = ahead[ahead >= at]
-    wanted["save_at"] = ahead if len(ahead) else np.array([t_end])
-    steps = earlier.diagnostics.get("step", np.zeros(0))
-    # In a layer that begins the size of the steps is found anew, as in the whole run.
-    is_known = len(steps) and steps[-1] > 0 and not begins_layer(dynamics, at)
-    # A process that was killed could not say how far it had counted: then the numbers are
-    # those from this time on.
-    is_counted = "steps" in earlier.statistics
-    counted = earlier.statistics if is_counted else {"counted_from": at}
-    return solve(
-        dynamics,
-        state,
-        **wanted,
-        start_time=at,
-        first_step=float(steps[-1]) if is_known else None,
-        progress=not quiet,
-        observer=RunWriter.resumed(store, earlier.events, counted=counted),
-    )
 
 
 def _settings(store: str) -> Settings:

@@ -49,7 +49,7 @@ def run(
     from mfpde.solver.solve import solve
     from mfpde.solver.symmetric_start import BEGINNING
     from mfpde.storage import RunWriter
-    from mfpde.storage.claim import alone
+    from mfpde.storage.lock import locked_store
 
     # --out and --figure are settings of [output].
     named = {"output.store": out, "output.figure": figure}
@@ -72,7 +72,7 @@ def run(
             store, dynamics, grid, settings=settings, overwrite=overwrite
         )
     # The store is ours until particles and figure are written too.
-    with nullcontext() if store is None else alone(store):
+    with nullcontext() if store is None else locked_store(store):
         with stopped_by_signals() as signalled, warnings.catch_warnings():
             # The report says it.
             warnings.filterwarnings("ignore", message=BEGINNING)

@@ -1,7 +1,4 @@
-"""The preparation of a run: checked arguments, a time loop at its start, its course, its record.
-
-:func:`mfpde.solver.solve.solve` prepares one run; :mod:`mfpde.solver.together` several at once.
-"""
+"""The preparation of a run: checked arguments, a time loop at its start, its record."""
 
 from __future__ import annotations
 

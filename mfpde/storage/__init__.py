@@ -1,4 +1,4 @@
-"""Runs on disk: one zarr store that xarray reads, written as the run goes.
+"""Runs on disk: a journal while a run goes on, one zarr store that xarray reads once it has ended.
 
     density(time, angle)                        on a circle, per radian
     density(time, colatitude, longitude)        on a sphere, per steradian
@@ -8,13 +8,15 @@
     atom_masses(time, atom)                     NaN beyond the atoms of that time
     atom_covariances(time, atom, axis, axis2)   where atoms have a width
     mass(time), energy(time), ...               the diagnostics, by name
-    tracked_masses(time, tracked_atom), ...     atoms followed in time (track_record)
+    tracked_masses(time, tracked_atom), ...     atoms followed in time (track_variables)
+    checksum(time, variable)                    CRC-32 of each variable's row
 
-with equation (or layers and their breakpoints), geometry, settings, kernel convention and the
-reason of the end as attributes; so are events and the tree of the atoms.  A group
-``particles`` holds a particle run beside the density run; a group ``final`` holds the last
-state if it was not saved; ``lock`` holds the file that is locked while a process writes.  While
-a run goes on, ``checkpoint/state`` holds what it needs to go on to the bit (checkpoint_record).
+with equation (or layers and their breakpoints), geometry, settings, kernel convention, events,
+the tree of the atoms and the reason of the end as attributes.  A group ``particles`` holds a
+particle run beside the density run; a group ``final`` holds the last state if it was not saved.
+
+``journal.sqlite`` in the same folder is what a run is read from until it has ended; it holds what
+the run needs to go on to the bit.  ``lock.sqlite`` is held by the thread that writes.
 """
 
 from mfpde.runs.stored_names import PARTICLES

@@ -1,24 +1,29 @@
-"""The attributes of a store: written together with their checksum, checked when they are read.
-
-A store says which version of this layout it has; one of a newer version is left alone.
-"""
+"""Names of the attributes of a store, and the attributes with which a run begins."""
 
 from __future__ import annotations
 
 import json
-import zlib
-from collections.abc import Collection, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import zarr
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.runs.layers import Dynamics, Layers, breakpoints_of, layer_before
+from mfpde.storage.equation_record import (
+    equation_from_dict,
+    equation_to_dict,
+    geometry_from_dict,
+    geometry_to_dict,
+    layers_to_dict,
+)
+from mfpde.version import __version__
 
-from mfpde.storage.errors import StoreError
+if TYPE_CHECKING:
+    from mfpde.settings.settings import Settings
 
-FORMAT = 3
-"""Version of the layout of a store; earlier ones had no digests of what the arrays are."""
-FORMAT_VERSION = "format_version"
 VERSION = "mfpde_version"
+CONVENTION = "convention"
+SETTINGS = "settings"
 EQUATION = "equation"
 LAYERS = "layers"
 """Attribute of a store of several layers; ``equation`` is then that of the last one."""
@@ -28,77 +33,70 @@ REFINED = "refined_geometries"
 REFINEMENTS = "refinements"
 EVENTS = "events"
 JUNCTIONS = "junctions"
-CLOSING = ("stop_kind", "stop_message", "final_time", "statistics", EVENTS)
+STOP_KIND, STOP_MESSAGE = "stop_kind", "stop_message"
+FINAL_TIME = "final_time"
+STATISTICS = "statistics"
+CLOSING = (STOP_KIND, STOP_MESSAGE, FINAL_TIME, STATISTICS, EVENTS)
 """What is known when a run has ended, and forgotten when it goes on."""
 GROWING = (EVENTS, JUNCTIONS, REFINED, REFINEMENTS)
 """What grows as the run goes."""
-_CHECKSUM = "attributes_checksum"
-_FIXED = (EQUATION, GEOMETRY, "settings", "convention")
-_KNOWN = (*_FIXED, FORMAT_VERSION, VERSION, LAYERS, BREAKPOINTS, *CLOSING, *GROWING)
-# Events have a checksum of their own.
-_ALL = tuple(name for name in _KNOWN if name != EVENTS)
-PROVENANCE = "provenance"
-"""Attribute of a store: a record, as JSON, for each process that wrote it."""
-_OWN_CHECKSUMS = {EVENTS: "events_checksum", PROVENANCE: "provenance_checksum"}
-"""Attributes with a checksum of their own, and its name."""
 
 
-class NewerStoreError(StoreError):
-    """The store was written by a newer version, in a layout that this one does not know."""
-
-
-def note(
-    group: zarr.Group, changes: Mapping[str, Any], *, dropped: Collection[str] = ()
-) -> None:
-    """Change attributes of ``group`` in one write, with their checksum."""
-    there: dict[str, Any] = dict(group.attrs)
-    kept = {name: value for name, value in there.items() if name not in dropped}
-    group.attrs.put(with_checksum({**kept, **changes}))
-
-
-def with_checksum(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes with the checksum of those that a run is read from."""
-    return {**attributes, _CHECKSUM: _checksum(attributes), **_own(attributes)}
-
-
-def check_attributes(path: str | Path, attributes: Mapping[str, Any]) -> None:
-    """Raise :class:`StoreError` if attributes were changed on disk, or are of a newer version.
-
-    Raises
-    ------
-    StoreError
-        If they do not match their checksums, or have none.
-    NewerStoreError
-        If a newer version wrote them.
-    """
-    version = attributes.get(FORMAT_VERSION, 0)
-    if not isinstance(version, int) or version > FORMAT:
-        raise NewerStoreError(
-            f"{path} was written by a newer version of mfpde: its format_version is "
-            f"{version!r}, and this one reads up to {FORMAT}"
-        )
-    if version < FORMAT:
-        raise StoreError(
-            f"{path} is damaged, or was written before there were checksums of all that is in "
-            f"it: its format_version is {attributes.get(FORMAT_VERSION)!r} where {FORMAT} is read"
-        )
-    expected = {_CHECKSUM: _checksum(attributes), **_own(attributes)}
-    if any(attributes.get(name) != found for name, found in expected.items()):
-        raise StoreError(
-            f"{path}/zarr.json is damaged: equation, geometry, settings or what was noted "
-            "as the run went do not match their checksum"
-        )
-
-
-def _checksum(attributes: Mapping[str, Any]) -> int:
-    found = {name: attributes[name] for name in _ALL if name in attributes}
-    return zlib.crc32(json.dumps(found, sort_keys=True).encode())
-
-
-def _own(attributes: Mapping[str, Any]) -> dict[str, int]:
-    """Return the checksums of the attributes that have one of their own, by its name."""
-    return {
-        checksum: zlib.crc32(str(attributes[name]).encode())
-        for name, checksum in _OWN_CHECKSUMS.items()
-        if name in attributes
+def first_attributes(
+    dynamics: Dynamics | None,
+    geometry: Geometry | None,
+    settings: Settings | None = None,
+) -> dict[str, Any]:
+    """Return the attributes with which a store begins: equation, grid, settings."""
+    last = dynamics.equations[-1] if isinstance(dynamics, Layers) else dynamics
+    attributes: dict[str, Any] = {
+        VERSION: __version__,
+        CONVENTION: "unknown" if dynamics is None else dynamics.convention,
+        EQUATION: json.dumps(None if last is None else equation_to_dict(last)),
+        GEOMETRY: json.dumps(None if geometry is None else geometry_to_dict(geometry)),
     }
+    if isinstance(dynamics, Layers):
+        attributes[LAYERS] = json.dumps(layers_to_dict(dynamics))
+        attributes[BREAKPOINTS] = dynamics.breakpoints.tolist()
+    if settings is not None:
+        attributes[SETTINGS] = settings.to_json()
+    return attributes
+
+
+def stored_geometries(attributes: Mapping[str, Any]) -> list[Geometry]:
+    """Return the grids of a store in their order; none for particles."""
+    records = [json.loads(str(attributes.get(GEOMETRY, "null")))]
+    records += json.loads(str(attributes.get(REFINED, "[]")))
+    return [geometry_from_dict(record) for record in records if record is not None]
+
+
+class StoredDynamics(NamedTuple):
+    """The equation under which a stored run ended, and its layers, where they are known.
+
+    The equation acted from the time ``since`` on.
+    """
+
+    equation: MeanFieldEquation | None
+    layers: Layers | None
+    since: float = 0.0
+
+
+def stored_dynamics(attributes: Mapping[str, Any], final_time: float) -> StoredDynamics:
+    """Return what a stored run solved up to ``final_time``.
+
+    Of layers of which one has a user's functions the equation at the end is still known.
+    """
+    if LAYERS not in attributes:
+        record = json.loads(str(attributes[EQUATION]))
+        return StoredDynamics(equation_from_dict(record), None)
+    record = json.loads(str(attributes[LAYERS]))
+    equations = [equation_from_dict(one["equation"]) for one in record["layers"]]
+    durations = [float(one["duration"]) for one in record["layers"]]
+    breakpoints = breakpoints_of(durations)
+    last = layer_before(breakpoints, final_time)
+    at_end = equations[last]
+    known = [equation for equation in equations if equation is not None]
+    if len(known) < len(equations):
+        return StoredDynamics(at_end, None, float(breakpoints[last]))
+    pairs = zip(known, durations, strict=True)
+    return StoredDynamics(at_end, Layers(pairs, seed=record["seed"]))

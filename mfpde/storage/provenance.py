@@ -11,9 +11,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from mfpde.storage.attributes import PROVENANCE
 from mfpde.version import __version__
 
+PROVENANCE = "provenance"
+"""Attribute of a store: a record, as JSON, for each process that wrote it."""
 LIBRARIES = (
     *("numpy", "scipy", "numba", "llvmlite", "shtns", "pyfftw", "POT"),
     *("xarray", "zarr"),

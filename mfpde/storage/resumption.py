@@ -10,10 +10,8 @@ from mfpde.runs.observer import Observer
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StoppingCondition
 from mfpde.settings.settings import Settings
-from mfpde.solver.preparation import PreparedRun, prepared
 from mfpde.solver.solve import solve
 from mfpde.storage.checkpoint_record import StoredCheckpoint
-from mfpde.storage.new_store import emptied
 from mfpde.storage.run_writer import RunWriter
 
 
@@ -36,35 +34,6 @@ def solved(
         progress=progress,
         observer=observer,
     )
-
-
-def prepared_anew(settings: Settings, observer: Observer | None = None) -> PreparedRun:
-    """Prepare what ``settings`` describe, to be stored by :func:`stored_whole`."""
-    return prepared(
-        settings.build_dynamics(),
-        settings.build_start(),
-        **settings.solve_arguments(),
-        observer=observer,
-    )
-
-
-def stored_whole(path: str | Path, settings: Settings, run: Run) -> None:
-    """Write the whole run that ``settings`` describe, in place of what is at ``path``."""
-    emptied(Path(path))
-    _writer(path, settings).save_all(run)
-
-
-def stored_so_far(
-    path: str | Path, settings: Settings, run: Run, checkpoint: Checkpoint
-) -> None:
-    """Write what was saved of a run that goes on, in place of what is at ``path``.
-
-    With the ``checkpoint``, taken at its last save, it can be resumed from there.
-    """
-    emptied(Path(path))
-    writer = _writer(path, settings)
-    writer.save_states(run)
-    writer.keep(checkpoint)
 
 
 def _writer(path: str | Path, settings: Settings) -> RunWriter:
@@ -100,13 +69,9 @@ def resumed_exactly(
 
     The run in the store at ``path`` ends to the bit as if it had never stopped.
     """
-    if stored is None:
-        writer = RunWriter.begun_anew(path)
-    else:
-        writer = RunWriter.resumed(path, stored=stored)
     return solved(
         settings,
-        writer,
+        RunWriter.resumed(path, stored),
         resume_from=None if stored is None else stored.checkpoint,
         stop=stop,
         progress=progress,

@@ -4,74 +4,73 @@ from __future__ import annotations
 
 import json
 import shutil
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import zarr
-
-from mfpde.arrays import check_kind
+from mfpde.arrays import check_kind, choice
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
-from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.checkpoint import Checkpoint
-from mfpde.runs.layers import Dynamics, Layers
+from mfpde.runs.layers import Dynamics
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import Quantity, Refinement, Run
 from mfpde.runs.stopping import ENDED
-from mfpde.runs.stored_names import CHECKPOINT, FINAL
-from mfpde.runs.wall_times import PARTS
+from mfpde.runs.stored_names import CHECKPOINT, PARTICLES
 from mfpde.storage.attributes import (
-    BREAKPOINTS,
     CLOSING,
-    EQUATION,
     EVENTS,
-    FORMAT,
-    FORMAT_VERSION,
-    GEOMETRY,
     GROWING,
     JUNCTIONS,
-    LAYERS,
-    VERSION,
-    note,
-    with_checksum,
-)
-from mfpde.storage.checkpoint_record import StoredCheckpoint, write_checkpoint
-from mfpde.storage.claim import claim
-from mfpde.storage.equation_record import (
-    StoredGrids,
-    equation_to_dict,
-    geometry_to_dict,
-    layers_to_dict,
+    REFINED,
+    REFINEMENTS,
+    first_attributes,
     stored_geometries,
 )
-from mfpde.storage.growing_store import GrowingStore, Variable
-from mfpde.storage.new_store import created_group
-from mfpde.storage.provenance import added_provenance
-from mfpde.storage.run_reader import existing_store
-from mfpde.storage.state_record import diagnostic_variable, state_variables
-from mfpde.storage.track_record import (
-    all_events,
-    events_json,
-    junctions_json,
-    track_variables,
+from mfpde.storage.checkpoint_record import StoredCheckpoint, bytes_of_checkpoint
+from mfpde.storage.converter import json_of
+from mfpde.storage.equation_record import geometry_to_dict
+from mfpde.storage.journal import (
+    LAST,
+    Journal,
+    Save,
+    bytes_of_save,
+    remove_journal,
 )
-from mfpde.tracking import Track, Tracker
-from mfpde.version import __version__
+from mfpde.storage.lock import StoreLock, lock_store, locked_store
+from mfpde.storage.places import (
+    check_free,
+    check_is_store,
+    empty_folder,
+    make_folder,
+)
+from mfpde.storage.provenance import added_provenance
+from mfpde.storage.stored_run import (
+    ending_attributes,
+    journaled_run,
+    stored_run_of,
+    write_stored_run,
+)
+from mfpde.storage.track_variables import track_variables
+from mfpde.storage.variables import (
+    Record,
+    grid_number,
+    save_variables,
+    state_variables,
+)
+from mfpde.tracking import Tracker
 
 if TYPE_CHECKING:
     from mfpde.settings.settings import Settings
-
-# What adds up over the parts of a run that was resumed.
-_SECONDS = tuple(f"{part}_seconds" for part in PARTS)
-_COUNTED = ("steps", "rejected", "evaluations", "wall_seconds", *_SECONDS)
 
 
 class RunWriter(Observer):
     """Writes a run as it goes: ``solve(..., observer=RunWriter(path, equation, geometry))``.
 
-    States that were saved before a process was killed can be loaded, and the run continued.
+    Each save is in the journal of the store once it is made, so that what a killed process has
+    saved can be loaded, and the run continued.  A run that has ended becomes one Dataset.
 
     Parameters
     ----------
@@ -85,16 +84,17 @@ class RunWriter(Observer):
         The settings that the run comes from; needed to resume it.
     overwrite
         Replace a store that is there.
-    group
-        Write into this group of the store at ``path``, which must exist (for a particle run
-        beside the density run).
 
     Raises
     ------
     FileExistsError
         If there is something at ``path`` and ``overwrite`` is not set, or it is not the
         store of a run.
+    StoreError
+        If another process or thread writes to it.
     """
+
+    keeps_checkpoints = True
 
     def __init__(
         self,
@@ -104,219 +104,143 @@ class RunWriter(Observer):
         *,
         settings: Settings | None = None,
         overwrite: bool = False,
-        group: str | None = None,
     ) -> None:
-        last = equation.equations[-1] if isinstance(equation, Layers) else equation
-        attributes: dict[str, Any] = {
-            VERSION: __version__,
-            FORMAT_VERSION: FORMAT,
-            "convention": equation.convention if equation is not None else "unknown",
-            EQUATION: json.dumps(equation_to_dict(last) if last else None),
-        }
-        if isinstance(equation, Layers):
-            attributes[LAYERS] = json.dumps(layers_to_dict(equation))
-            attributes[BREAKPOINTS] = equation.breakpoints.tolist()
-        if settings is not None:
-            attributes["settings"] = settings.to_json()
-        record = None if geometry is None else geometry_to_dict(geometry)
-        attributes[GEOMETRY] = json.dumps(record)
-        attributes |= added_provenance({})
-        # A run beside another one is made anew, not continued.
-        self.keeps_checkpoints = group is None
-        made = created_group(path, group, overwrite, with_checksum(attributes))
-        self._path, self._claim = Path(path), made.claim
-        self._open(made.group)
-        if self.keeps_checkpoints:
-            self._group.create_group(CHECKPOINT)
-        self._grids.begin(geometry)
+        attributes = first_attributes(equation, geometry, settings)
+        check_free(path, overwrite=overwrite)
+        make_folder(path)
+        # Not what another process is writing.
+        lock = lock_store(path)
+        try:
+            # What another process was writing may have ended just now.
+            check_free(path, overwrite=overwrite)
+        except BaseException:
+            lock.release()
+            raise
+        empty_folder(path)
+        journal = Journal.create(path)
+        begun = {**attributes, **added_provenance({})}
+        journal.note(_as_notes(begun))
+        self._begin(path, journal, begun, lock=lock)
 
-    def _open(self, group: zarr.Group, saves: int | None = None) -> None:
-        self._group = group
-        self._records = GrowingStore(group, saves)
-        self._grids = StoredGrids(group, self._records)
-        self._tracked = track_variables(None, "")
-        self._earlier: tuple[Event, ...] = ()
-        self._counted: Mapping[str, Any] = {}
-        self._quantities: Mapping[str, Quantity] = {}
-
-    @classmethod
-    def resumed(
-        cls,
+    def _begin(
+        self,
         path: str | Path,
-        events: Sequence[Event] = (),
+        journal: Journal,
+        attributes: Mapping[str, Any],
         *,
-        counted: Mapping[str, Any] | None = None,
-        stored: StoredCheckpoint | None = None,
-    ) -> RunWriter:
-        """Open the store of an interrupted run to append to it, with its ``events``.
-
-        Its record is cut to the complete saves, or to those before the ``stored`` checkpoint
-        from which the run goes on; the reason of the end is taken back.  What was ``counted``
-        in its first part is added to the statistics of the second; a checkpoint has counted
-        it already.
-
-        Raises
-        ------
-        StoreError
-            If another process writes to it.
-        """
-        writer = cls.__new__(cls)
-        writer._path = Path(path)
-        group = zarr.open_group(existing_store(path), mode="r+")
-        writer._claim = claim(path)
-        for left in Path(path).rglob("*.partial"):
-            left.unlink(missing_ok=True)
-        # Before anything is removed: a store closed for writing, a full disk.
-        note(group, added_provenance(dict(group.attrs)))
-        # It may be damaged, and is not needed any more.
-        if (Path(path) / FINAL).is_dir():
-            shutil.rmtree(Path(path) / FINAL)
-        writer.keeps_checkpoints = stored is not None
-        if stored is None:
-            writer._open(group)
-            writer._go_on_from_last_save(events, counted or {})
-        else:
-            growing = set(GROWING) - set(stored.noted)
-            note(group, stored.noted, dropped={*CLOSING, *growing})
-            writer._open(group, stored.checkpoint.saves)
-        return writer
+        lock: StoreLock,
+    ) -> None:
+        self._path, self._journal = Path(path), journal
+        self._saves, self._last_time = len(journal), journal.last_time()
+        self._attributes: dict[str, Any] = dict(attributes)
+        self._grids: list[Geometry] = stored_geometries(attributes)
+        self._quantities: Mapping[str, Quantity] = {}
+        self._tracked: Record = {}
+        # Also if the run ends by an error, and this writer is forgotten.
+        self._unlock = weakref.finalize(self, lock.release)
 
     @classmethod
-    def begun_anew(cls, path: str | Path) -> RunWriter:
-        """Open the store of a run that was killed before its first checkpoint, to begin anew.
+    def resumed(cls, path: str | Path, stored: StoredCheckpoint | None) -> RunWriter:
+        """Open the journal of an interrupted run to go on from its ``stored`` checkpoint.
+
+        Saves after the checkpoint are removed, and the reason of the end is taken back; without
+        a checkpoint the run is begun anew.
 
         Raises
         ------
         StoreError
-            If another process writes to it.
+            If another process or thread writes to it.
         """
-        writer = cls.resumed(path)
-        writer.keeps_checkpoints = True
-        note(writer._group, {}, dropped={*CLOSING, *GROWING})
-        writer._open(writer._group, saves=0)
-        writer._group.create_group(CHECKPOINT, overwrite=True)
-        geometries = stored_geometries(dict(writer._group.attrs))
-        writer._grids.begin(geometries[0])
+        lock = lock_store(path)
+        writer = cls.__new__(cls)
+        journal = Journal(path)
+        attributes = journal.attributes()
+        noted = {} if stored is None else dict(stored.noted)
+        forgotten = {*CLOSING, *GROWING, LAST} - set(noted)
+        # First what fails on a full or closed disk, before anything is removed.
+        journal.note(_as_notes({**noted, **added_provenance(attributes)}))
+        if stored is None:
+            forgotten.add(CHECKPOINT)
+        journal.drop_notes(*forgotten)
+        journal.cut(0 if stored is None else stored.checkpoint.saves)
+        kept = {n: v for n, v in attributes.items() if n not in forgotten}
+        writer._begin(path, journal, {**kept, **noted}, lock=lock)
         return writer
-
-    def _go_on_from_last_save(
-        self, events: Sequence[Event], counted: Mapping[str, Any]
-    ) -> None:
-        self._earlier, self._counted = tuple(events), counted
-        reached = self._group.attrs.get("final_time", self._records.last_time)
-        self._grids.forget_after(float(str(reached)))
-        note(self._group, {}, dropped=CLOSING)
-        if events:
-            self.tell(())
-        # It was taken before what is written now.
-        if CHECKPOINT in self._group:
-            del self._group[CHECKPOINT]
-
-    def keep(self, checkpoint: Checkpoint) -> None:
-        """Replace the checkpoint from which the run can go on to the bit."""
-        attributes = self._group.attrs
-        noted = {name: attributes[name] for name in GROWING if name in attributes}
-        write_checkpoint(self._path, checkpoint, noted)
 
     def begin(self, quantities: Mapping[str, Quantity]) -> None:
-        """Keep the meanings and units of the diagnostics for the records to come."""
+        """Keep the meanings and units of the diagnostics for the saves to come."""
         self._quantities = quantities
 
     def save(
         self, time: float, measure: AnyMeasure, diagnostics: Mapping[str, Any]
     ) -> None:
-        """Append a state and its diagnostics.
+        """Write a state and its diagnostics.
 
         Raises
         ------
         ValueError
             If ``time`` is not after that of the last save.
         """
-        self._records.append(time, self._record(measure, diagnostics))
+        if not time > self._last_time:
+            raise ValueError(
+                f"time = {time} must be after that of the last save, {self._last_time}"
+            )
+        known = len(self._grids)
+        record = save_variables(measure, diagnostics, self._quantities, self._grids)
+        if len(self._grids) > known > 0:
+            later = [geometry_to_dict(grid) for grid in self._grids[1:]]
+            self._note({REFINED: json.dumps(later)})
+        self._journal.append(self._saves, time, record | self._tracked)
+        self._saves, self._last_time, self._tracked = self._saves + 1, time, {}
 
-    def _record(
-        self, measure: AnyMeasure, diagnostics: Mapping[str, Any]
-    ) -> dict[str, Variable]:
-        """Return a state, its diagnostics, and what was followed up to it, as variables."""
-        record = state_variables(measure, self._grids.number_of(measure))
-        for name, value in diagnostics.items():
-            record[name] = diagnostic_variable(name, value, self._quantities)
-        record |= self._tracked
-        self._tracked = track_variables(None, "")
-        return record
+    def keep(self, checkpoint: Checkpoint) -> None:
+        """Replace the checkpoint from which the run can go on to the bit, if it is finite."""
+        if checkpoint.is_finite:
+            noted = {n: v for n, v in self._attributes.items() if n in GROWING}
+            self._journal.note({CHECKPOINT: bytes_of_checkpoint(checkpoint, noted)})
 
-    def save_all(self, run: Run) -> None:
-        """Write all that was saved of a run, and its end, into a store without records."""
-        self.save_states(run)
-        self.finish(run)
-
-    def save_states(self, run: Run) -> None:
-        """Write all that was saved of a run into a store without records."""
-        self.begin(run.quantities)
-        track = run.track
-        at = {} if track is None else {t: i for i, t in enumerate(track.times.tolist())}
-        records = []
-        for index, (time, state) in enumerate(zip(run.times, run.states, strict=True)):
-            row = {name: values[index] for name, values in run.diagnostics.items()}
-            if track is not None and float(time) in at:
-                self.follow(track, at[float(time)])
-            records.append(self._record(state, row))
-        if records:
-            self._records.append_all(run.times.tolist(), records)
-        for refinement in run.refinements:
-            self.refined(refinement)
-
-    def follow(self, track: Tracker | Track, index: int = -1) -> None:
-        """Add the tracked atoms of a save, by default the last one, to the next record."""
-        text = junctions_json(track.junctions)
-        if self._group.attrs.get(JUNCTIONS) != text:
-            note(self._group, {JUNCTIONS: text})
-        self._tracked = track_variables(track.seen[index], track.verdicts[index])
+    def follow(self, track: Tracker) -> None:
+        """Add the tracked atoms of a save to that save, which follows."""
+        self._note({JUNCTIONS: json_of(track.junctions)})
+        self._tracked = track_variables(track.seen[-1], track.verdicts[-1])
 
     def tell(self, events: Sequence[Event]) -> None:
-        """Note the ``events`` so far of a run, or of its present part if it was resumed.
-
-        A track that is written contains these events already.
-        """
-        if JUNCTIONS in self._group.attrs:
-            return
-        text = events_json((*self._earlier, *events))
-        if self._group.attrs.get(EVENTS) != text:
-            note(self._group, {EVENTS: text})
+        """Note the ``events`` so far; a track that is written contains them already."""
+        if JUNCTIONS not in self._attributes:
+            self._note({EVENTS: json_of(events)})
 
     def refined(self, refinement: Refinement) -> None:
-        """Note a refinement in the attributes of the store."""
-        self._grids.add(refinement)
+        """Note that the grid was doubled."""
+        earlier = json.loads(self._attributes.get(REFINEMENTS, "[]"))
+        later = json.loads(json_of([refinement]))
+        self._note({REFINEMENTS: json.dumps([*earlier, *later])})
 
     def finish(self, run: Run) -> None:
-        """Write the reason of the end, the statistics, and the last state if not saved."""
-        if run.final_time > self._records.last_time:
-            final = GrowingStore(self._group.create_group(FINAL, overwrite=True))
-            grid = self._grids.number_of(run.final)
-            final.append(run.final_time, state_variables(run.final, grid))
-            final.close()
-        self._records.close()
-        note(
-            self._group,
-            {
-                "stop_kind": run.stop.kind,
-                "stop_message": run.stop.message,
-                "final_time": float(run.final_time),
-                "statistics": json.dumps(self._statistics(run), default=_plain),
-                EVENTS: events_json(all_events(self._earlier, run.events, run.track)),
-            },
-        )
-        if run.stop.kind in ENDED and CHECKPOINT in self._group:
-            del self._group[CHECKPOINT]
-        self._claim.release()
+        """Note the end; a run that has ended becomes one Dataset, and its journal goes."""
+        last = None
+        if run.final_time > self._last_time:
+            final = state_variables(run.final, grid_number(run.final, self._grids))
+            last = Save(run.final_time, final)
+        if run.stop.kind in ENDED:
+            # Until the Dataset is there the journal tells of a run that goes on.
+            stored = journaled_run(self._journal)
+            ended = stored.with_end(ending_attributes(run), last)
+            write_stored_run(self._path, ended)
+            self._journal.close()
+            remove_journal(self._path)
+        else:
+            if last is not None:
+                self._journal.note({LAST: bytes_of_save(last)})
+            self._note(ending_attributes(run))
+            self._journal.close()
+        self._unlock()
 
-    def _statistics(self, run: Run) -> dict[str, Any]:
-        """Return what was counted in both parts of a run that was resumed, together."""
-        later, earlier = run.statistics, self._counted
-        both = [name for name in _COUNTED if name in earlier and name in later]
-        sums = {name: earlier[name] + later[name] for name in both}
-        kept = {n: v for n, v in earlier.items() if n == "counted_from"}
-        return {**later, **sums, **kept}
+    def _note(self, changes: Mapping[str, Any]) -> None:
+        """Write the attributes that have changed."""
+        changed = {n: v for n, v in changes.items() if self._attributes.get(n) != v}
+        if changed:
+            self._journal.note(_as_notes(changed))
+        self._attributes |= changed
 
 
 def save(
@@ -328,20 +252,42 @@ def save(
     ----------
     run
         The run; states are all densities (perhaps with atoms), or all atoms.
-    path, overwrite, group
-        As for :class:`RunWriter`.
+    path
+        Path of the store; missing directories are made.
+    overwrite
+        Replace a store that is there.
+    group
+        ``"particles"`` for a particle run beside the run of the store at ``path``.
 
     Raises
     ------
     FileExistsError
-        If there is something at ``path``, and ``overwrite`` is not set.
+        If there is something at ``path``, and ``overwrite`` is not set, or it is not the
+        store of a run.
+    StoreError
+        If another process or thread writes to it.
     """
     check_kind("run", run, Run, source="what solve returns or load reads")
-    first = run.states[0] if run.states else run.final
-    geometry = None if isinstance(first, Atoms) else as_measure(first).geometry
-    writer = RunWriter(path, run.dynamics, geometry, overwrite=overwrite, group=group)
-    writer.save_all(run)
+    stored = stored_run_of(run)
+    if group is None:
+        check_free(path, overwrite=overwrite)
+        make_folder(path)
+        with locked_store(path):
+            check_free(path, overwrite=overwrite)
+            empty_folder(path)
+            write_stored_run(path, stored)
+        return
+    place = Path(path) / choice("group", group, (PARTICLES,))
+    check_is_store(path)
+    if place.exists() and not overwrite:
+        raise FileExistsError(
+            f"{path} has a group {group!r}: replace it with overwrite=True"
+        )
+    with locked_store(path):
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        write_stored_run(place, stored)
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else str(value)
+def _as_notes(attributes: Mapping[str, Any]) -> dict[str, bytes]:
+    return {name: json.dumps(value).encode() for name, value in attributes.items()}

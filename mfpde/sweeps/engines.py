@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mfpde.settings.base import SettingsError
-from mfpde.sweeps.batches import execute
-from mfpde.sweeps.execution import Outcome, Task
+from mfpde.sweeps.execution import Outcome, Task, execute
 from mfpde.sweeps.record import RunRecord
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def in_this_process(tasks: Sequence[Task], wait: Wait) -> Iterator[Outcome]:
     """Compute one task after the other."""
     for task in tasks:
         wait()
-        yield from execute(task)
+        yield execute(task)
 
 
 @contextlib.contextmanager
@@ -101,11 +100,11 @@ def on_workers(client: Client, tasks: Sequence[Task], wait: Wait) -> Iterator[Ou
         for future in [future for future in given if future.done()]:
             task, lost = given.pop(future)
             if future.status == "finished":
-                yield from future.result()
+                yield future.result()
             elif lost < MOST_LOST_WORKERS and _is_loss(future):
                 waiting.appendleft((task, lost + 1))
             else:
-                yield from given_up(task, _reason(future))
+                yield given_up(task, _reason(future))
         wait()
 
 
@@ -132,7 +131,7 @@ def number_of_workers(client: Client) -> int:
     return len(threads)
 
 
-def _executed_alone(task: Task) -> list[Outcome]:
+def _executed_alone(task: Task) -> Outcome:
     """Compute a task while no other thread of the worker does: warnings are one process's.
 
     Parallel kernels take the threads that the worker was given.
@@ -164,15 +163,15 @@ def in_one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
-def given_up(task: Task, reason: str) -> Iterator[Outcome]:
-    """Record that the runs of a task failed where no worker could record it."""
-    for run in task.runs:
-        record = task.folder.record(run.name)
-        if record is None or not record.has_ended():
-            record = RunRecord(run.name, "failed", reason)
-            task.folder.keep(record)
-            task.folder.end(run.name)
-        yield Outcome(run.name, record.state)
+def given_up(task: Task, reason: str) -> Outcome:
+    """Record that the run of a task failed where no worker could record it."""
+    name = task.run.name
+    record = task.folder.record(name)
+    if record is None or not record.has_ended():
+        record = RunRecord(name, "failed", reason)
+        task.folder.keep(record)
+        task.folder.end(name)
+    return Outcome(name, record.state)
 
 
 def _libraries(wanted: str) -> tuple[Any, Any]:

@@ -321,12 +321,7 @@ class Sweep(Printed):
         """Compute the pending runs; those that other processes hold are asked for again."""
         until: float | None = None
         while pending:
-            tasks = tasks_of(
-                pending,
-                self._folder,
-                retry_failed=retry_failed,
-                processes=engine.processes,
-            )
+            tasks = tasks_of(pending, self._folder, retry_failed=retry_failed)
             elsewhere = []
             for outcome in engine.computed(tasks, wait):
                 if outcome.state == "elsewhere":

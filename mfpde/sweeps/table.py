@@ -15,7 +15,8 @@ import numpy as np
 
 from mfpde.settings.base import SettingsError
 from mfpde.settings.overrides import ABSENT
-from mfpde.storage.claim import StoreLockedError, claim
+from mfpde.storage.errors import StoreLockedError
+from mfpde.storage.lock import lock_store
 from mfpde.sweeps.plan import Plan
 from mfpde.sweeps.record import SUMMARY, RunRecord, SweepFolder
 from mfpde.version import __version__
@@ -226,7 +227,7 @@ def _alone(path: Path) -> Iterator[None]:
     until = time.monotonic() + 30.0
     while True:
         try:
-            held = claim(path)
+            lock = lock_store(path)
             break
         except StoreLockedError:
             if time.monotonic() > until:
@@ -235,7 +236,7 @@ def _alone(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        held.release()
+        lock.release()
 
 
 def _attempts(record: RunRecord | None) -> float:

@@ -12,8 +12,7 @@ from __future__ import annotations
 import tempfile
 from typing import Any
 
-from mfpde.sweeps.batches import execute
-from mfpde.sweeps.execution import tasks_of
+from mfpde.sweeps.execution import execute, tasks_of
 from mfpde.sweeps.plan import planned
 from mfpde.sweeps.record import SweepFolder
 

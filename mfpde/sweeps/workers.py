@@ -22,7 +22,6 @@ from typing import Any, NamedTuple, cast
 import numba
 from numba.np.ufunc.parallel import threading_layer
 
-from mfpde.sweeps.batches import execute
 from mfpde.sweeps.engines import (
     MOST_LOST_WORKERS,
     SECONDS_BETWEEN_LOOKS,
@@ -30,7 +29,7 @@ from mfpde.sweeps.engines import (
     given_up,
     in_one_line,
 )
-from mfpde.sweeps.execution import Outcome, Task
+from mfpde.sweeps.execution import Outcome, Task, execute
 
 
 class _Assigned(NamedTuple):
@@ -72,19 +71,19 @@ class Workers:
             for pipe in [pipe for pipe in self._assigned if pipe in ready]:
                 task, lost = self._assigned.pop(pipe)
                 answer = self._answer(pipe)
-                if isinstance(answer, list):
-                    yield from answer
+                if isinstance(answer, Outcome):
+                    yield answer
                 elif answer is not None:
-                    yield from given_up(task, answer)
+                    yield given_up(task, answer)
                 elif lost < MOST_LOST_WORKERS:
                     waiting.appendleft(_Assigned(task, lost + 1))
                 else:
-                    yield from given_up(task, f"its worker was lost {lost + 1} times")
+                    yield given_up(task, f"its worker was lost {lost + 1} times")
 
-    def _answer(self, pipe: Connection) -> list[Outcome] | str | None:
+    def _answer(self, pipe: Connection) -> Outcome | str | None:
         """What a worker has to say of its task; None if it is lost."""
         try:
-            return cast("list[Outcome] | str", pipe.recv())
+            return cast("Outcome | str", pipe.recv())
         except (EOFError, OSError):
             self._processes.pop(pipe).join()
             pipe.close()
@@ -138,7 +137,7 @@ def _serve(pipe: Connection, count: int) -> None:
     while True:
         task = pipe.recv()
         try:
-            answer: list[Outcome] | str = execute(task)
+            answer: Outcome | str = execute(task)
         except Exception as error:
             answer = in_one_line(error)
         pipe.send(answer)

@@ -1,0 +1,137 @@
+"""One thread alone writes to a store: the lock is a transaction of a second, small database.
+
+``lock/lock.sqlite`` in the folder of a store is held in BEGIN EXCLUSIVE from before the first save
+until all that belongs to the run is written.  The system ends the transaction of a process that
+ends, however it ends.  The journal cannot be the lock: in WAL mode a second writer may write
+between two saves, and exclusive locking would shut readers out.
+
+Only sqlite3 opens the file, and nobody removes it: closing any other handle of it gives a POSIX
+lock away, and a lock of a removed file is none.  The folder is a group to zarr, which warns of
+files that it does not know.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from mfpde.runs.stored_names import LOCK
+from mfpde.storage.errors import StoreError, StoreLockedError
+
+LOCK_FILE = "lock.sqlite"
+_GROUP = '{"zarr_format": 3, "node_type": "group", "attributes": {}}'
+
+
+@dataclass
+class _Held:
+    """The open transaction of a lock, and how many locks of its thread share it."""
+
+    connection: sqlite3.Connection
+    thread: int
+    count: int = 1
+
+
+class StoreLock:
+    """The right of this thread alone to write to a store, until :meth:`release`."""
+
+    def __init__(self, place: str) -> None:
+        self._place: str | None = place
+
+    def release(self) -> None:
+        """Give the right back, once; others have it when the thread has no other lock."""
+        if self._place is not None:
+            _give_back(self._place)
+            self._place = None
+
+
+_HELD: dict[str, _Held] = {}
+_OF_PARENT: list[dict[str, _Held]] = []
+"""Locks of the process of which this one is a copy: never closed here, they are not ours."""
+
+
+def _leave_locks_to_parent() -> None:
+    _OF_PARENT.append(_HELD.copy())
+    _HELD.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_locks_to_parent)
+
+
+def lock_store(path: str | Path) -> StoreLock:
+    """Let this thread alone write to the store in the folder ``path``.
+
+    A thread may lock a store several times; each lock is released by itself.
+
+    Raises
+    ------
+    StoreLockedError
+        If another process or thread writes to it.
+    StoreError
+        If the file system gives no locks.
+    """
+    place, thread = os.path.realpath(path), threading.get_ident()
+    held = _HELD.get(place)
+    if held is not None and held.thread == thread:
+        held.count += 1
+        return StoreLock(place)
+    folder = Path(path) / LOCK
+    folder.mkdir(exist_ok=True)
+    if not (folder / "zarr.json").is_file():
+        (folder / "zarr.json").write_text(_GROUP)
+    # The thread that ends a process closes what others have opened.
+    connection = sqlite3.connect(
+        folder / LOCK_FILE, timeout=0.2, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        raise _refusal(path, error) from error
+    _HELD[place] = _Held(connection, thread)
+    return StoreLock(place)
+
+
+@contextmanager
+def locked_store(path: str | Path) -> Iterator[None]:
+    """Let this thread alone write to the store at ``path``, if there is one, in the block.
+
+    Raises
+    ------
+    StoreError
+        As :func:`lock_store` does.
+    """
+    if not Path(path).is_dir():
+        yield
+        return
+    lock = lock_store(path)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _give_back(place: str) -> None:
+    held = _HELD.get(place)
+    if held is None:
+        return
+    held.count -= 1
+    if held.count == 0:
+        del _HELD[place]
+        held.connection.close()
+
+
+def _refusal(path: str | Path, error: sqlite3.OperationalError) -> StoreError:
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+        return StoreLockedError(
+            f"{path} is being written by another process or thread: wait until it has ended"
+        )
+    return StoreError(
+        f"{path} cannot be locked, so that two processes could write to it at a time: "
+        f"{error}; choose a folder on another file system"
+    )
