@@ -46,8 +46,6 @@ def _timed(name: str) -> list[tuple[str, float]]:
 def _examples(name: str) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Return runs long enough for cores to form, which are then looked at."""
     import mfpde
-    from mfpde.solver.preparation import prepared
-    from mfpde.solver.together import advanced_together
 
     grid: Any = mfpde.Sphere(32) if name == "sphere" else mfpde.Circle(64)
     start = mfpde.perturbed_uniform(grid, 0.3)
@@ -72,7 +70,5 @@ def _examples(name: str) -> Iterator[tuple[str, Callable[[], Any]]]:
         lambda: mfpde.solve_particles(equation(grid), start, t_end=0.1, count=50),
     )
     if name == "circle":
-        batch = prepared(equation(grid), start, t_end=0.1)
-        yield "circles of a sweep", lambda: list(advanced_together([batch]))
         yield "zonal densities", lambda: run(mfpde.Zonal(8, 64))
         yield "minimisers", lambda: mfpde.minimize(equation(grid, "descent"), grid)
