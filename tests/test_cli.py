@@ -304,7 +304,7 @@ def test_show_says_that_a_run_was_interrupted(config, capsys, monkeypatch):
         interrupted_after(patch, 2)
         main(["run", config, "--out", "x.zarr", "--quiet"])
     assert main(["show", "x.zarr"]) == 0
-    assert "stopped:    interrupted" in capsys.readouterr().out
+    assert "stopped:     interrupted" in capsys.readouterr().out
 
 
 def test_show_includes_the_particles_beside(config, capsys):
@@ -359,7 +359,7 @@ def test_compare_refuses_no_particles(config, capsys):
 def test_run_show_and_plot_on_every_geometry(other_config, capsys, tmp_path):
     assert main(["run", other_config, "--out", "x.zarr"]) == 0
     said = capsys.readouterr().out
-    assert f"geometry:   {load('x.zarr').final.geometry!r}" in said
+    assert f"grid {load('x.zarr').final.geometry!r}" in said
     assert main(["show", "x.zarr"]) == 0
     assert capsys.readouterr().out.strip() in said
     assert main(["plot", "x.zarr"]) == 0

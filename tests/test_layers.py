@@ -698,7 +698,7 @@ def test_show_states_the_number_of_layers(config, capsys) -> None:
     assert main(["run", config, "--out", "x.zarr", *arguments]) == 0
     assert main(["show", "x.zarr"]) == 0
     told = capsys.readouterr().out
-    assert "layers:     5 of depth 1; the last that was reached, number 5" in told
+    assert "layers:      5 of depth 1; the last that was reached, number 5" in told
     assert load("x.zarr", group="particles").layers is not None
 
 

@@ -19,7 +19,7 @@ from mfpde.commands.answers import figure_saved, say, table
 from mfpde.detection import concentration
 from mfpde.measures.circle_transport import polar_distance
 from mfpde.measures.distributions import PolarDistribution, on_circle
-from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.measures.point_transport import network_simplex
 from mfpde.measures.wasserstein import is_zonal, wasserstein_report
 from mfpde.particles import solve_particles
@@ -60,11 +60,7 @@ def conclude(run: Run, settings: Settings, *, quiet: bool) -> None:
 
 def summary(run: Run) -> str:
     """Return what was solved, why it stopped, the diagnostics, and the atoms."""
-    lines = [head(run), f"stopped:    {run.reason}"]
-    if "mass" in run.diagnostics:
-        lines.append(f"mass drift: {run.mass_drift:.1e}")
-    lines += [*run.refinement_lines, *(f"note:       {note}" for note in run.notes)]
-    parts = ["\n".join(lines), diagnostics_table(run)]
+    parts = ["\n".join([head(run), *run.refinement_lines]), diagnostics_table(run)]
     if run.equation is not None and not isinstance(run.final, Atoms):
         found = concentration(run.final, run.equation)
         parts.append(f"{found}\n{COLUMNS}" if len(found.regions) else str(found))
@@ -74,33 +70,22 @@ def summary(run: Run) -> str:
 
 
 def head(run: Run) -> str:
-    """Return equation, kernel convention, grid or particles, and times."""
-    equation = run.equation
-    lines = ["equation:   not stored (it has the user's own functions)"]
-    if equation is not None:
+    """Return what was solved and how it ended: the facts of a run, its equation in words."""
+    facts, equation, count = run.facts, run.equation, layer_count(run)
+    if equation is None:
+        facts["equation"] = "not stored (it has the user's own functions)"
+    else:
         terms = " + ".join(term.description for term in equation.terms)
-        diffusion = f", diffusion {equation.diffusion:g}" if equation.diffusion else ""
-        lines = [
-            f"equation:   {equation.direction} of {terms}{diffusion}",
-            f"convention: {equation.convention}",
-        ]
-    count = layer_count(run)
+        noise = f", diffusion {equation.diffusion:g}" if equation.diffusion else ""
+        facts["equation"] = f"{equation.direction} of {terms}{noise}"
     if run.layers is not None:
         reached = layer_before(run.layers.breakpoints, run.final_time) + 1
-        depth = f"{count} of depth {run.layers.depth:g}"
         last = f"the last that was reached, number {reached}:"
-        lines.insert(0, f"layers:     {depth}; {last}")
+        facts = {"layers": f"{count} of depth {run.layers.depth:g}; {last}", **facts}
     elif count:
         own = "some with the user's own functions; the last reached:"
-        lines.insert(0, f"layers:     {count}, {own}")
-    if isinstance(run.final, Atoms):
-        lines.append(f"particles:  {len(run.final)}")
-    else:
-        lines.append(f"geometry:   {as_measure(run.final).geometry!r}")
-    saved = f"{len(run.times)} saves"
-    if len(run.times):
-        saved += f" from t = {run.times[0]:g} to {run.times[-1]:g}"
-    return "\n".join([*lines, f"times:      {saved}; last t = {run.final_time:g}"])
+        facts = {"layers": f"{count}, {own}", **facts}
+    return "\n".join(f"{name + ':':13}{fact}" for name, fact in facts.items())
 
 
 def layer_count(run: Run) -> int:
