@@ -1,9 +1,9 @@
 """The display of results: one line at a prompt, a picture and a table in a notebook.
 
 Results know their words and numbers; pictures and datasets are made in layers above them, and
-so are runs from their stores.  So the package names, where it gathers its parts
-(``mfpde/__init__``), the functions that make them; their modules are loaded when the first is
-asked for.  Bars of progress are those of rich, drawn into the cell, which needs no widgets.
+so are runs from their stores.  Those functions are known here by name alone, and their modules
+are loaded when one is first asked for.  Bars of progress are those of rich, drawn into the
+cell, which needs no widgets.
 """
 
 from __future__ import annotations
@@ -12,32 +12,27 @@ import base64
 import html
 import time
 from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-PICTURE = "picture"
+PICTURE = "mfpde.plotting.pictures:small_png"
 """The small picture of a result: a PNG, or None where it has none."""
-DATASET = "dataset"
+DATASET = "mfpde.storage.dataset:dataset_of"
 """The xarray Dataset of a run."""
-STORED = "stored"
+STORED = "mfpde.storage.run_reader:load"
 """The run in the store at a path."""
-PLOT = "plot"
+PLOT = "mfpde.plotting:plot_run"
 """The figure of a run."""
-SAVED = "saved"
+SAVED = "mfpde.storage:save"
 """The store of a run, written to a path."""
-_MAKERS: dict[str, Callable[..., Any]] = {}
-
-
-def let_make(what: str, maker: Callable[..., Any]) -> None:
-    """Let ``maker``, of a layer above, make ``what``: one of the words above."""
-    _MAKERS[what] = maker
 
 
 def made(what: str, result: object, *places: object, **options: Any) -> Any:
-    """Return what a layer above makes of a result, or a path; None if nothing does."""
-    return _MAKERS[what](result, *places, **options) if what in _MAKERS else None
+    """Return what a layer above makes of a result, or a path: one of the names above."""
+    return resolve_name(what)(result, *places, **options)
 
 
 class Shown:
