@@ -8,28 +8,25 @@ from types import SimpleNamespace
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
-from mfpde.geometry.circle import angles_of, points_at
+from mfpde.geometry.circle import points_at
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.plotting import (
     plot_concentration,
-    plot_density,
     plot_energy,
     plot_run,
     plot_snapshots,
     plot_space_time,
     save_figure,
 )
-from mfpde.plotting.angle_view import CIRCLE, density_from_quantiles
 from mfpde.plotting.style import NEURONS, OKABE_ITO, largest_in_rows
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import reached_end
-from mfpde.terms import Attention, Perceptron, Potential
+from mfpde.terms import Attention, Perceptron
 
 DIRECTIONS = [
     [-0.9967456002240224, 0.0806114658969388],
@@ -105,206 +102,6 @@ def by_gid(ax, gid):
 def drawn(figure):
     figure.draw_without_rendering()
     return figure
-
-
-def test_density_line_is_the_density():
-    measure = poisson_kernel(Circle(64), 0.5)
-    (line,) = by_gid(plot_density(measure).axes[0], "density")
-    angles, values = line.get_data()
-    assert np.allclose(angles[1:-1], np.arange(0.5, 64) * 2 * np.pi / 64)
-    assert np.array_equal(values[1:-1], measure.values)
-    # continued by one cell, so that the line reaches both ends
-    assert angles[0] < 0 < 2 * np.pi < angles[-1]
-    assert (values[0], values[-1]) == (measure.values[-1], measure.values[0])
-
-
-@pytest.mark.parametrize("equation", [None, EQUATION])
-def test_angles_are_in_units_of_pi(equation):
-    ax = plot_density(uniform(Circle(64)), equation=equation).axes[0]
-    drawn(ax.figure)
-    lowest = ax.figure.axes[-1]
-    assert [t.get_text() for t in lowest.get_xticklabels()] == PI_LABELS
-    assert np.allclose(lowest.get_xticks(), np.arange(5) * np.pi / 2)
-    assert ax.get_xlim() == lowest.get_xlim() == (0.0, 2 * np.pi)
-    assert lowest.get_xlabel() == "angle θ"
-    assert ax.get_ylabel() == "density ρ (per radian)"
-
-
-@pytest.mark.parametrize(
-    ("r", "scale"), [(0.0, "linear"), (0.9, "linear"), (0.99, "log")]
-)
-def test_density_scale_is_logarithmic_above_fifty_means(r, scale):
-    # the peak of a Poisson kernel is (1+r)/(1-r) times the mean
-    density = poisson_kernel(Circle(4096), r)
-    ax = plot_density(density).axes[0]
-    low, high = ax.get_ylim()
-    assert ax.get_yscale() == scale
-    assert low < density.values.min()
-    assert high > density.values.max()
-    if scale == "linear":
-        assert low == 0.0
-
-
-def test_a_density_of_zero_has_limits():
-    nothing = Density(Circle(32), np.zeros(32))
-    measure = Measure(nothing, Atoms([[1.0, 0.0]]))
-    ax = plot_density(measure).axes[0]
-    assert ax.get_ylim() == (0.0, 1.0)
-
-
-def test_atoms_are_stems_with_masses_on_a_second_scale():
-    angles, masses = np.array([0.5, 2.0, 4.0]), np.array([0.3, 0.15, 0.05])
-    measure = Measure(
-        Density(Circle(64), np.full(64, 0.5 / (2 * np.pi))),
-        Atoms(points_at(angles), masses),
-    )
-    ax = plot_density(measure).axes[0]
-    (heads,) = by_gid(ax, "atoms")
-    assert np.allclose(heads.get_xdata(), angles)
-    assert np.array_equal(heads.get_ydata(), masses)
-    scale = heads.axes
-    assert scale is not ax
-    assert scale.get_ylim()[0] == 0.0
-    assert scale.get_ylim()[1] > masses.max()
-    assert [t.get_text() for t in scale.texts] == ["0.3", "0.15", "0.05"]
-
-
-def test_labels_of_atoms_do_not_lie_on_one_another():
-    measure = Measure(
-        Density(Circle(64), np.zeros(64)),
-        Atoms(points_at(np.array([1.0, 1.1, 3.0])), [0.34, 0.33, 0.33]),
-    )
-    ax = plot_density(measure).axes[0]
-    drawn(ax.figure)
-    boxes = [t.get_window_extent() for t in by_gid(ax, "atoms")[0].axes.texts]
-    assert len(boxes) == 2
-    assert not boxes[0].overlaps(boxes[1])
-
-
-@pytest.mark.parametrize("length", [1.0, 3.0])
-@pytest.mark.parametrize("bias", [0.0, 0.5, -0.5, 2.0, -2.0, 5.0, -5.0])
-@pytest.mark.parametrize("angle", [0.0, 1.0, 3.0, 6.0])
-def test_active_spans_are_where_the_preactivation_is_positive(length, bias, angle):
-    direction = length * points_at(np.array(angle))
-    theta = Circle(997).angles
-    active = points_at(theta) @ direction + bias > 0
-    spans = CIRCLE.active_spans(direction, bias)
-    inside = np.zeros(997, dtype=bool)
-    for low, high in spans:
-        assert 0 <= low < high <= 2 * np.pi
-        inside |= (theta > low) & (theta < high)
-    assert np.array_equal(inside, active)
-
-
-def test_active_regions_are_half_circles_around_the_directions():
-    ax = plot_density(uniform(Circle(64)), equation=EQUATION).axes[0]
-    for index, direction in enumerate(DIRECTIONS):
-        centre = float(angles_of(np.array(direction)))
-        spans = by_gid(ax, f"active region {index + 1}")
-        # one in the density's axes and one in the landscape's
-        assert len(spans) == 2
-        for span in spans:
-            assert span.get_x() == pytest.approx(centre - np.pi / 2)
-            assert span.get_width() == pytest.approx(np.pi)
-            assert to_rgb(span.get_facecolor()) == to_rgb(NEURONS[index])
-
-
-def test_landscape_is_the_potential_and_marks_the_directions():
-    ax = plot_density(uniform(Circle(64)), equation=EQUATION).axes[0]
-    (line,) = by_gid(ax, "landscape")
-    theta, values = line.get_data()
-    assert np.array_equal(values, PERCEPTRON.value(points_at(theta)))
-    assert line.axes.get_ylabel() == "V"
-    markers = [by_gid(ax, f"direction {j}")[0] for j in (1, 2)]
-    assert [m.get_marker() for m in markers] == ["^", "v"]
-    assert np.allclose(
-        [m.get_xdata()[0] for m in markers], angles_of(np.array(DIRECTIONS))
-    )
-
-
-def test_landscape_without_potential_is_the_drift():
-    vectors = Perceptron(DIRECTIONS, [[1.0, 0.0], [0.0, 1.0]])
-    equation = MeanFieldEquation(vectors, direction="ascent")
-    ax = plot_density(uniform(Circle(64)), equation=equation).axes[0]
-    (line,) = by_gid(ax, "landscape")
-    theta, values = line.get_data()
-    points = points_at(theta)
-    tangents = np.stack([-points[:, 1], points[:, 0]], axis=1)
-    assert np.allclose(values, (vectors.drift(points) * tangents).sum(axis=1))
-    assert line.axes.get_ylabel() == "drift"
-
-
-def test_landscape_of_a_potential_has_no_active_regions():
-    potential = Potential(lambda x: x[..., 0], lambda x: np.eye(x.shape[-1])[0] + 0 * x)
-    equation = MeanFieldEquation(potential, direction="ascent")
-    ax = plot_density(uniform(Circle(64)), equation=equation).axes[0]
-    (line,) = by_gid(ax, "landscape")
-    assert np.allclose(line.get_ydata(), np.cos(line.get_xdata()))
-    assert not ax.patches
-
-
-def test_equation_of_attention_alone_has_no_landscape():
-    equation = MeanFieldEquation(Attention(5.0), direction="ascent")
-    ax = plot_density(uniform(Circle(64)), equation=equation).axes[0]
-    assert len(ax.figure.axes) == 1
-    assert not ax.patches
-
-
-def test_close_directions_share_a_label():
-    perceptron = Perceptron(points_at(np.array([1.0, 1.1, 4.0])), [1.0, 1.0, 1.0])
-    equation = MeanFieldEquation(perceptron, direction="ascent")
-    ax = plot_density(uniform(Circle(64)), equation=equation).axes[0]
-    assert [t.get_text() for t in ax.figure.axes[1].texts] == ["$a_{1,2}$", "$a_{3}$"]
-
-
-def test_given_axes_are_drawn_on():
-    ax = Figure().subplots()
-    assert plot_density(uniform(Circle(64)), ax=ax) is ax.figure
-    assert plot_energy(kuramoto_run(), ax=ax) is ax.figure
-    assert by_gid(ax, "density")
-    assert by_gid(ax, "energy")
-
-
-def test_few_particles_are_stems_and_many_a_density():
-    few, many = (Atoms(Circle(n).points) for n in (50, 1000))
-    assert plot_density(few).axes[0].get_ylabel() == "mass of an atom"
-    (heads,) = by_gid(plot_density(few).axes[0], "atoms")
-    assert np.allclose(heads.get_ydata(), 1 / 50)
-    ax = plot_density(many).axes[0]
-    assert not by_gid(ax, "atoms")
-    (line,) = by_gid(ax, "density")
-    # equispaced particles are a uniform density
-    assert np.allclose(line.get_ydata(), 1 / (2 * np.pi), rtol=1e-6)
-
-
-@pytest.mark.parametrize("clustered", [False, True])
-def test_quantile_density_keeps_the_mass_of_any_arc(clustered):
-    generator = np.random.default_rng(0)
-    angles = generator.uniform(0, 2 * np.pi, 2000)
-    if clustered:
-        angles[:800] = 0.0
-        angles[800:1200] = 3.0
-    masses = generator.uniform(0.5, 1.5, 2000)
-    masses /= masses.sum()
-    density = density_from_quantiles(Atoms(points_at(angles), masses), Circle(512))
-    assert density.total_mass == pytest.approx(1.0, abs=1e-12)
-    # an arc of the estimate may err by the mass of two of the 44 quantile arcs
-    for low, high in ((0.5, 2.0), (2.5, 3.5), (1.0, 6.0)):
-        exact = masses[(angles > low) & (angles < high)].sum()
-        inside = (density.geometry.angles > low) & (density.geometry.angles < high)
-        assert density.masses[inside].sum() == pytest.approx(exact, abs=2 / 44)
-
-
-def test_quantile_density_turns_with_the_particles():
-    generator = np.random.default_rng(1)
-    angles = generator.vonmises(1.0, 4.0, 1000)
-    circle = Circle(64)
-    turned = angles + 16 * circle.spacing
-    first, second = (
-        density_from_quantiles(Atoms(points_at(a)), circle).values
-        for a in (angles, turned)
-    )
-    assert np.allclose(np.roll(first, 16), second, rtol=1e-9, atol=1e-12)
 
 
 def test_snapshots_show_the_states_at_their_times():
@@ -651,8 +448,6 @@ def test_drawing_leaves_global_settings_alone(found_atoms):
 def test_unsupported_geometries_are_refused():
     far = Atoms([[0.0, 0.0, 0.0, 1.0]])
     run = Run(None, np.zeros(1), [far], {}, reached_end(0.0), far, 0.0)
-    with pytest.raises(ValueError, match=r"plot_density has no picture .* S\^3"):
-        plot_density(far)
     for plot in (plot_snapshots, plot_space_time, plot_run):
         with pytest.raises(ValueError, match=f"{plot.__name__} has no picture"):
             plot(run)
@@ -664,11 +459,6 @@ def test_a_run_without_saves_is_refused():
     for plot in (plot_snapshots, plot_space_time, plot_run):
         with pytest.raises(ValueError, match="save_every"):
             plot(run)
-
-
-def test_something_else_than_a_measure_is_refused():
-    with pytest.raises(ValueError, match="must be a Density"):
-        plot_density(np.ones(8))
 
 
 @pytest.mark.parametrize(

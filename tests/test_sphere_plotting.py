@@ -20,7 +20,6 @@ from mfpde.plotting import (
     plot_space_time,
     save_figure,
 )
-from mfpde.plotting.angle_view import view_of_geometry
 from mfpde.plotting.globe import BACK, FRONT
 from mfpde.plotting.landscape import circle_points
 from mfpde.plotting.projections import Mollweide, Orthographic
@@ -412,54 +411,6 @@ def test_page_of_the_sphere_has_strip_globes_and_time(found, tmp_path):
     pdf, png = save_figure(figure, tmp_path / "page")
     assert pdf.stat().st_size > 10_000
     assert png.stat().st_size > 10_000
-
-
-def test_zonal_curve_is_the_mass_per_polar_angle():
-    zonal = Zonal(64, 256)
-    ax = plot_density(uniform(zonal)).axes[0]
-    (line,) = by_gid(ax, "density")
-    theta, values = line.get_data()
-    assert np.array_equal(theta, zonal.angles)
-    exact = np.sin(theta) ** 62
-    exact /= exact.sum() * zonal.spacing
-    assert np.allclose(values, exact, rtol=0, atol=1e-3 * exact.max())
-    assert values.sum() * zonal.spacing == pytest.approx(1.0)
-    assert ax.get_ylabel().startswith("mass per polar angle")
-    assert [t.get_text() for t in ax.get_xticklabels()][::2] == ["0", "π/2", "π"]
-
-
-def test_zonal_atoms_are_stems_at_their_polar_angles():
-    zonal = Zonal(8, 64)
-    angles = np.array([0.0, 1.0, np.pi])
-    atoms = Atoms(zonal.points_at(angles), [0.2, 0.2, 0.1])
-    half = Density(zonal, 0.5 * uniform(zonal).values)
-    ax = plot_density(Measure(half, atoms)).axes[0]
-    twin = next(a for a in ax.figure.axes if a is not ax)
-    (heads,) = by_gid(twin, "atoms")
-    assert np.allclose(heads.get_xdata(), angles)
-    assert twin.get_ylabel() == "mass of a ring"
-
-
-@pytest.mark.parametrize("scale", [2.0, -0.5])
-@pytest.mark.parametrize("bias", [0.0, 0.3, -0.3, 3.0, -3.0])
-def test_zonal_active_spans_are_where_the_preactivation_is_positive(scale, bias):
-    zonal = Zonal(8, 501)
-    spans = view_of_geometry(zonal).active_spans(scale * zonal.axis, bias)
-    inside = np.zeros(501, dtype=bool)
-    for low, high in spans:
-        inside |= (zonal.angles > low) & (zonal.angles < high)
-    active = zonal.points @ (scale * zonal.axis) + bias > 0
-    # the middle cell lies on the equator up to rounding
-    assert (inside == active).sum() >= (500 if bias == 0 else 501)
-
-
-def test_zonal_landscape_is_the_potential():
-    ax = plot_density(uniform(Zonal(8, 64)), equation=ZONAL_EQUATION).axes[0]
-    _, strip = ax.figure.axes
-    (line,) = by_gid(strip, "landscape")
-    theta, values = line.get_data()
-    exact = np.maximum(np.cos(theta) + 0.5, 0) ** 2 / 2
-    assert np.allclose(values, exact)
 
 
 def test_zonal_space_time_map_has_polar_angles(found):
