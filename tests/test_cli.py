@@ -454,3 +454,18 @@ def test_the_module_is_the_command():
         check=True,
     )
     assert done.stdout.startswith("mfpde ")
+
+
+def test_a_run_that_has_not_ended_is_looked_at_as_others_are(config, capsys) -> None:
+    limited = ["--set", "solve.max_steps=3", "--quiet"]
+    assert main(["run", config, "--out", "runs/x.zarr", *limited]) == 0
+    assert main(["view", "runs"]) == 0
+    assert Path("runs/view.html").exists()
+    # It starts another run, which goes on where that one is gone too.
+    start = '[start]\nkind = "run"\npath = "runs/x.zarr"\n'
+    cut = TEXT.index("[start]"), TEXT.index("[solve]")
+    Path("next.toml").write_text(TEXT[: cut[0]] + start + TEXT[cut[1] :])
+    assert main(["run", "next.toml", "--out", "y.zarr", *limited]) == 0
+    begun = load("y.zarr").final_time
+    assert main(["resume", "y.zarr", "--quiet"]) == 0
+    assert load("y.zarr").final_time > begun

@@ -52,6 +52,13 @@ def flat(record: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
             yield f"{above}{name}", value
 
 
+def is_store(path: str | Path) -> bool:
+    """Whether there is the store of a run, which may not have ended."""
+    from mfpde.storage.journal import has_journal
+
+    return (Path(path) / "zarr.json").is_file() or has_journal(path)
+
+
 def figure_saved(figure: Figure, path: str | Path) -> str:
     """Save a figure as PDF and PNG, and say where."""
     from mfpde.plotting import save_figure

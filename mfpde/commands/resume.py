@@ -6,10 +6,9 @@ begins anew.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mfpde.commands.answers import check_inside_folder, complain
+from mfpde.commands.answers import check_inside_folder, complain, is_store
 from mfpde.commands.options import Quiet, Store
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def _with_own_start(data: dict[str, Any], store: str) -> dict[str, Any]:
 
     start = data.get("start", {})
     path = start.get("path") if start.get("kind") == "run" else None
-    is_gone = path is not None and not (Path(path) / "zarr.json").is_file()
+    is_gone = path is not None and not is_store(path)
     if not is_gone or was_just_begun(store):
         return data
     first = float(load(store).times[0])

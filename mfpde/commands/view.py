@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.commands import DONE
-from mfpde.commands.answers import check_file_place, complain, flat, say
+from mfpde.commands.answers import check_file_place, complain, flat, is_store, say
 from mfpde.storage import StoreError, load, stored_settings
 from mfpde.sweeps.record import RUNS
 from mfpde.viewer import NamedRun, write_page
@@ -29,18 +29,14 @@ def write_view(places: Sequence[str], out: str | None, *, follow: bool) -> int:
     return DONE
 
 
-def _is_store(path: Path) -> bool:
-    return (path / "zarr.json").is_file()
-
-
 def _stores_at(place: Path) -> list[Path]:
     """The store that is named, or those in the folder that is."""
-    if _is_store(place) or place.suffix == ".zarr" or not place.is_dir():
+    if is_store(place) or place.suffix == ".zarr" or not place.is_dir():
         # What is wrong with it, reading it says.
         return [place]
     # A sweep keeps its stores in a folder inside of its own.
     inside = [*place.glob("*.zarr"), *place.glob(f"{RUNS}/*.zarr")]
-    found = sorted(store for store in inside if _is_store(store))
+    found = sorted(store for store in inside if is_store(store))
     if not found:
         raise ValueError(
             f"the folder {place} holds no stores: give a store, as in run.zarr, or a folder "
