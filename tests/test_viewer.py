@@ -363,6 +363,19 @@ def test_numbers_come_back_to_the_error_that_the_page_tells(
     driven.closed()
 
 
+def test_small_waves_on_a_uniform_density_are_seen(drive) -> None:
+    circle = mfpde.Circle(128)
+    wave = 1 + 1e-5 * np.cos(3 * circle.angles)
+    run = run_of_states([mfpde.Density(circle, wave / (2 * np.pi))] * 3)
+    driven = drive(run)
+    page = until_drawn(driven)
+    wanted = 1e-5 * np.cos(3 * circle.angles)
+    found = 2 * np.pi * values_at(page, 0) - 1
+    np.testing.assert_allclose(found, wanted, atol=2e-7)
+    colours = pixels(driven.picture(".map"))[40:140, 200].sum(axis=1)
+    assert np.ptp(colours) > 200
+
+
 def test_slider_keys_and_play(drive, runs) -> None:
     driven = drive(runs["circle"])
     page = until_drawn(driven)

@@ -104,14 +104,19 @@ def describe_frames(run: Run, frames: Frames, pack: Pack) -> dict[str, Any]:
     pairs = list(zip(views, densities, strict=True))
     values = [view.values(density).ravel() for view, density in pairs]
     grids = list(frames.views.values())
+    whole = np.concatenate(values) if values else np.zeros(1)
+    # What is nearly uniform is told by how much it exceeds the smallest.
+    base = float(whole.min()) if whole.min() > 0.5 * whole.max() else 0.0
     return {
         "saves": frames.saves.tolist(),
         "times": run.times[frames.saves].tolist(),
         "grids": [view.description() for view in grids],
         "gridOf": [grids.index(view) for view in views],
         "means": [float(d.total_mass / view.measures.sum()) for view, d in pairs],
+        "lows": [float(array.min()) for array in values],
         "highs": [float(array.max()) for array in values],
-        "density": pack.add_halves(np.concatenate(values)) if values else None,
+        "base": base,
+        "density": pack.add_halves(whole - base) if values else None,
         "atoms": _describe_atoms(states, frames, pack),
     }
 

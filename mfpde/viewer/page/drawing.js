@@ -192,6 +192,12 @@ function mark(pen, kind, x, y, size = 3.4) {
   else polygon(pen, [[x - size, y - size], [x + size, y - size], [x + size, y + size], [x - size, y + size]], ATOM, INK);
 }
 
+// Digits that tell ticks apart.
+function digitsFor(ticks) {
+  const step = Math.min(...ticks.slice(1).map((tick, i) => Math.abs(tick - ticks[i])));
+  return clamp(Math.ceil(Math.log10(Math.max(...ticks.map(Math.abs)) / step || 1)) + 1, 3, 12);
+}
+
 // A bar of colours with its label at the left and ticks below.
 function drawBar(pen, { x, y, wide }, scale, table, label) {
   for (let i = 0; i < wide; i++) {
@@ -200,9 +206,10 @@ function drawBar(pen, { x, y, wide }, scale, table, label) {
   }
   pen.lineWidth = 0.6; pen.strokeStyle = MUTED; pen.strokeRect(x, y, wide, 7);
   write(pen, label, x - 8, y + 4, { align: "right" });
-  for (const tick of scale.ticks(4)) {
+  const ticks = scale.ticks(4), digits = scale.isLog ? 3 : digitsFor(ticks);
+  for (const tick of ticks) {
     const place = x + wide * scale.at(tick);
     polyline(pen, [[place, y + 7], [place, y + 10]], MUTED, 0.6);
-    write(pen, short(tick), place, y + 17, { align: "center" });
+    write(pen, short(tick, digits), place, y + 17, { align: "center" });
   }
 }

@@ -191,17 +191,27 @@ class LineView {
     const wide = Math.min(220, 0.4 * (right - left));
     drawBar(pen, { x: right - wide, y: 4, wide }, this.scale, COLOURS, this.words.density);
     clipTo(pen, { left, right, top, bottom });
-    const image = this.imageOfMap(), places = this.exhibit.times.map((t) => Math.round(x(this.app.onAxis(t))));
-    places.forEach((place, k) => pen.drawImage(image, k, 0, 1, image.height, place, top, (places[k + 1] ?? right) - place, bottom - top));
+    const image = this.imageOfMap(), places = this.columns().map((k) => Math.round(x(this.app.onAxis(this.exhibit.times[k]))));
+    places.forEach((place, i) => pen.drawImage(image, 3 * i + 1, 0, 1, image.height, place, top, (places[i + 1] ?? right) - place, bottom - top));
   }
 
-  // The map as a picture, a column for each state, made anew only when the scale changes.
+  // States of the map's columns: all, or as many as a screen can show.
+  columns() {
+    const { times } = this.exhibit, stride = Math.ceil(times.length / 1000);
+    return [...times.keys()].filter((k) => k % stride === 0);
+  }
+
+  // The map as a picture, made anew only when the scale changes: a column for each state, between
+  // two of the same so that smoothing leaves it as it is.
   imageOfMap() {
-    const { exhibit: { times }, scale } = this, key = [scale.low, scale.high, scale.isLog].join();
+    const { exhibit, scale } = this, key = [scale.low, scale.high, scale.isLog].join();
     if (this.mapKey === key) return this.mapImage;
     this.mapKey = key;
-    const columns = times.map((_, k) => blocksOf(this.exhibit.densityAt(k)).map(({ value }) => byteOf(scale.at(value))));
-    const width = columns.length, height = Math.max(...columns.map((c) => c.length));
+    const columns = this.columns().flatMap((k) => {
+      const column = blocksOf(exhibit.densityAt(k), 160).map(({ value }) => byteOf(scale.at(value)));
+      return [column, column, column];
+    });
+    const width = columns.length, height = Math.max(...columns.map((column) => column.length));
     const canvas = Object.assign(node("canvas"), { width, height }), pen = canvas.getContext("2d"), image = pen.createImageData(width, height);
     columns.forEach((column, k) => {
       for (let row = 0; row < height; row++) {
@@ -230,8 +240,8 @@ class LineView {
 }
 
 // Blocks of cells along an angle with the largest value of each, so that a peak of one cell is seen.
-function blocksOf({ first, step, rows, values }) {
-  const size = Math.ceil(rows / 720), count = Math.ceil(rows / size);
+function blocksOf({ first, step, rows, values }, most) {
+  const size = Math.ceil(rows / most), count = Math.ceil(rows / size);
   return Array.from({ length: count }, (_, i) => ({
     from: first + step * (i * size - 0.5), to: first + step * (Math.min(rows, (i + 1) * size) - 0.5),
     value: values.slice(i * size, (i + 1) * size).reduce((a, b) => Math.max(a, b)),
@@ -240,7 +250,7 @@ function blocksOf({ first, step, rows, values }) {
 
 // A density around a circle in colours, and its height outwards.
 function drawRing(pen, { x, y, radius, room }, density, axis, scale) {
-  const blocks = blocksOf(density), circle = (r) => { pen.beginPath(); pen.arc(x, y, r, 0, TURN); };
+  const blocks = blocksOf(density, 720), circle = (r) => { pen.beginPath(); pen.arc(x, y, r, 0, TURN); };
   const outline = blocks.map(({ from, to, value }) => {
     const angle = (from + to) / 2, r = radius + 5 + room * clamp(axis.at(value));
     return [x + r * Math.cos(angle), y - r * Math.sin(angle)];

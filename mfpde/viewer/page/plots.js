@@ -2,8 +2,11 @@
 // drawn before and over its curves.
 
 class Plot {
+  static all = [];
+
   constructor(host, { label, data, x, y, series, sync, padding, under, over, words, picked }) {
     this.host = host;
+    Plot.all.push(this);
     host.classList.add("plot");
     const painted = (paint) => [(u) => paint && this.paint(u, paint)];
     const u = (this.u = new uPlot({
@@ -60,12 +63,6 @@ function axisOf({ label, splits, values, scale, hasGrid }, isX) {
   };
 }
 
-// Digits that tell ticks apart.
-function digitsFor(ticks) {
-  const step = Math.min(...ticks.slice(1).map((tick, i) => Math.abs(tick - ticks[i])));
-  return clamp(Math.ceil(Math.log10(Math.max(...ticks.map(Math.abs)) / step || 1)) + 1, 3, 12);
-}
-
 // An axis of angles from 0 to a half turn or a whole one, with ticks at parts of it.
 function angleAxis(span, label) {
   const words = (tick) => {
@@ -98,7 +95,7 @@ class Chart {
     this.plot = new Plot(place, {
       label: `${title} against time`, data: plot.data ?? this.data(), sync: "time", padding: [8, 10, 0, 0],
       x: app.timeAxis(), y: { scale: { distr: isLog ? 3 : 1 } },
-      series: this.series.map(({ colour }) => ({ stroke: colour, width: 1.5, spanGaps: this.series.length > 1 })),
+      series: this.series.map(({ colour }) => ({ stroke: colour, width: 1.5, spanGaps: this.series.length > 1, points: { show: app.times.length === 1 } })),
       over: (pen, around) => { clipTo(pen, { ...around, top: 0 }); app.drawNow(pen, around); },
       words: (time) => this.wordsAt(time), picked: (time) => app.goToTime(time), ...plot,
     });

@@ -26,7 +26,7 @@ function bitsAt(data, { at, count }) {
   return bits;
 }
 
-const numbersOf = (bits, unit) => Float32Array.from(bits, (b) => unit * HALVES[b]);
+const numbersOf = (bits, unit, base = 0) => Float32Array.from(bits, (b) => base + unit * HALVES[b]);
 
 const singlesAt = (data, place) =>
   new Float32Array(data.slice(place.at, place.at + 4 * place.count).buffer);
@@ -64,13 +64,13 @@ class Exhibit {
 
   // The density at the k-th state: its grid and values, row by row; null if it has none.
   densityAt(k) {
-    if (this.last?.k !== k) this.last = this.bits[k] && { k, ...this.gridAt(k), values: numbersOf(this.bits[k], this.unit) };
+    if (this.last?.k !== k) this.last = this.bits[k] && { k, ...this.gridAt(k), values: numbersOf(this.bits[k], this.unit, this.frames.base) };
     return this.last;
   }
 
   // Places of the density's values on a bar of colours, found once for a scale.
   bytesAt(k, scale) {
-    const key = [scale.low, scale.high, scale.isLog].join(), placeOf = (bits) => byteOf(scale.at(this.unit * HALVES[bits]));
+    const key = [scale.low, scale.high, scale.isLog].join(), placeOf = (bits) => byteOf(scale.at(this.frames.base + this.unit * HALVES[bits]));
     if (this.key !== key) this.table = Uint8Array.from({ length: 32768 }, (_, bits) => placeOf(bits));
     this.key = key;
     return this.bits[k] && Uint8Array.from(this.bits[k], (bits) => this.table[bits]);

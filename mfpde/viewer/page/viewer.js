@@ -28,6 +28,7 @@ class App {
     const isGallery = !wanted.length;
     this.pause();
     Object.assign(this, { exhibits: [], views: [], charts: [] });
+    Plot.all.splice(0).forEach(({ u }) => u.destroy());
     element("back").hidden = !areMany || isGallery;
     element("gallery").hidden = !isGallery;
     element("bar").hidden = element("show").hidden = true;
@@ -91,13 +92,15 @@ class App {
     this.setLog(exhibits.some(({ frames: { highs, means } }) => highs.some((high, k) => high > 50 * means[k] && means[k] > 0)));
   }
 
-  // The scale of colours, the same for all that is shown.
+  // The scale of colours, the same for all that is shown; nearly uniform densities are seen from the lowest on.
   scaleAt(states) {
-    const shown = this.exhibits.flatMap(({ frames: { highs, means } }, i) => (
-      this.options.fit ? [[highs[states[i]], means[states[i]]]] : highs.map((high, k) => [high, means[k]])));
-    const high = Math.max(...shown.map(([h]) => h)), mean = Math.max(...shown.map(([, m]) => m));
+    const { fit } = this.options, shown = this.exhibits.flatMap(({ frames: { lows, highs, means } }, i) => (
+      highs.map((high, k) => ({ k, high, low: lows[k], mean: means[k] })).filter(({ k }) => !fit || k === states[i])));
+    const high = Math.max(...shown.map((s) => s.high)), mean = Math.max(...shown.map((s) => s.mean)), low = Math.min(...shown.map((s) => s.low));
     if (!(high > 0)) return new Scale(0, 1);
-    return this.isLog ? new Scale(Math.max(1e-9 * high, Math.min(1e-4 * high, 1e-2 * mean)), high, true) : new Scale(0, high);
+    if (this.isLog) return new Scale(Math.max(1e-9 * high, Math.min(1e-4 * high, 1e-2 * mean)), high, true);
+    const start = !fit && low > 0.1 * high ? low : 0;
+    return high - start > 1e-6 * high ? new Scale(start, high) : new Scale(0.9 * high, 1.1 * high);
   }
 
   draw() {
