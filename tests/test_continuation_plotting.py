@@ -117,11 +117,30 @@ def folded():
     return mfpde.continuation(equation, down.states[-1].density, "diffusion", values)
 
 
-def test_the_title_of_a_branch_names_the_parameter(folded, ladder):
-    assert mfpde.plot_continuation(folded).get_suptitle() == "diffusion κ reached 0.04"
-    assert folded.reason == "diffusion reached 0.04"
-    title = mfpde.plot_continuation(ladder).get_suptitle()
-    assert title == "weight scale reached 0.6"
+@pytest.mark.parametrize(
+    ("name", "title", "axes", "legend"),
+    [
+        (
+            "folded",
+            "diffusion κ reached 0.04",
+            ["|mean of x|", "−least eigenvalue", "diffusion κ"],
+            ["stable", "unstable", "rate of motion", "fold", "pitchfork"],
+        ),
+        (
+            "ladder",
+            "weight scale reached 0.6",
+            ["angle θ", "largest rate", "weight scale"],
+            ["stable", "rate of motion", "rate of splitting", "split"],
+        ),
+    ],
+)
+def test_everything_is_named(name, title, axes, legend, request):
+    figure = mfpde.plot_continuation(request.getfixturevalue(name))
+    upper, lower = figure.axes
+    assert figure.get_suptitle() == title
+    assert [upper.get_ylabel(), lower.get_ylabel(), lower.get_xlabel()] == axes
+    (explained,) = figure.legends
+    assert [text.get_text() for text in explained.get_texts()] == legend
 
 
 def test_a_branch_is_drawn_as_a_curve_with_its_events_on_it(folded):
@@ -153,15 +172,6 @@ def test_the_curve_has_no_corners_and_no_gaps(folded):
     long = steps[lengths > 1e-3]
     turns = np.diff(np.unwrap(np.arctan2(long[:, 1], long[:, 0])))
     assert np.abs(turns).max() < 0.5
-
-
-def test_axes_are_named(folded, ladder):
-    for result, names in (
-        (folded, ["|mean of x|", "−least eigenvalue", "diffusion κ"]),
-        (ladder, ["angle θ", "largest rate", "weight scale"]),
-    ):
-        upper, lower = mfpde.plot_continuation(result).axes
-        assert [upper.get_ylabel(), lower.get_ylabel(), lower.get_xlabel()] == names
 
 
 def test_the_spectrum_shows_every_rate(ladder):
