@@ -33,7 +33,7 @@ RATES = {
     "rate of splitting": style.OKABE_ITO["vermilion"],
 }
 NAMES = {"beta": "β", "weight_scale": "weight scale", "diffusion": "diffusion κ"}
-AREA, LEAST_AREA, AREA_OF_DENSITY = 60.0, 5.0, 14.0
+AREA, LEAST_AREA = 60.0, 5.0
 QUARTER_TURN = np.pi / 2
 
 
@@ -134,10 +134,8 @@ def _draw_walk(ax: Axes, result: Continuation) -> list[Artist]:
         values = np.array([point.value for point in points])
         for path in np.array([heights_at(point) for point in points]).T:
             # Where a path crosses the angle 0 it has a gap.
-            gaps = shows_angles & (np.abs(np.diff(path)) > np.pi)
-            x, y = (
-                np.insert(z, np.flatnonzero(gaps) + 1, np.nan) for z in (values, path)
-            )
+            jumps = np.flatnonzero(shows_angles & (np.abs(np.diff(path)) > np.pi)) + 1
+            x, y = (np.insert(z, jumps, np.nan) for z in (values, path))
             look = UNSTABLE if is_unstable else STABLE
             lines += ax.plot(x, y, color=style.MUTED, linewidth=1.1, **look)
     for value, state, (_, y, areas) in zip(
@@ -167,20 +165,13 @@ def _draw_events(panels: Sequence[Axes], result: Continuation) -> list[Artist]:
     for event in result.events:
         colour = EVENTS[event.kind]["color"]
         for ax in panels:
-            ax.axvline(
-                event.value, color=colour, linestyle=":", linewidth=0.8, zorder=0
-            )
+            ax.axvline(event.value, color=colour, ls=":", lw=0.8, zorder=0)
     for point in result.path:
         if point.event is not None:
             event = result.events[point.event]
             y = heights_at(point._replace(points=event.points))
-            look = {
-                "gid": event.kind,
-                "linewidths": 0,
-                "zorder": 4,
-                **EVENTS[event.kind],
-            }
-            panels[0].scatter(0 * y + event.value, y, s=34, **look)
+            look = {"gid": event.kind, "linewidths": 0, **EVENTS[event.kind]}
+            panels[0].scatter(0 * y + event.value, y, s=34, zorder=4, **look)
     there = {event.kind: EVENTS[event.kind] for event in result.events}
     return [Line2D([], [], label=k, linestyle="", **look) for k, look in there.items()]
 

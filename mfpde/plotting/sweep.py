@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle, product
-from textwrap import fill, shorten
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from mfpde.arrays import FloatArray
 from mfpde.plotting import style
+from mfpde.plotting.marks import Look
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +24,7 @@ MOST_GROUPS = 12
 LONGEST_WORD, LONGEST_LINE = 32, 48
 DECADES = 1.5
 """Values that span more of them are drawn on a logarithmic axis."""
-LOOKS = [
+LOOKS: list[Look] = [
     {"marker": marker, "color": colour}
     for marker, colour in product("os^Dv<>P", (style.DENSITY, *style.NEURONS))
 ]
@@ -84,12 +85,8 @@ def plot_sweep(
             else:
                 ax.fill_between(*span, color=colour, alpha=0.2, linewidth=0)
         is_line = not (x_words or y_words) and len(np.unique(x)) == len(x)
-        line: dict[str, Any] = {
-            "linestyle": "-" if is_line else "none",
-            "markersize": 4.0,
-            **look,
-        }
-        ax.plot(x, y, alpha=0.8, label=label, **line)
+        (line,) = ax.plot(x, y, markersize=4.0, alpha=0.8, label=label, **look)
+        line.set_linestyle("-" if is_line else "none")
     set_scale(ax, "x", rows["x"], x_words)
     set_scale(ax, "y", rows["y"], y_words)
     name = summary[quantity].attrs.get("long_name", quantity.replace("_", " "))
@@ -141,7 +138,8 @@ def labels_of(rows: pd.DataFrame, names: Sequence[str], against: str) -> list[st
 def _word(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{float(value):.6g}"
-    return shorten(str(value), LONGEST_WORD, placeholder="...")
+    text = str(value)
+    return text if len(text) <= LONGEST_WORD else f"{text[: LONGEST_WORD - 3]}..."
 
 
 def set_scale(
