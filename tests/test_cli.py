@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import mfpde
 from mfpde.commands.command_line import main
@@ -50,6 +51,12 @@ def config(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.toml").write_text(TEXT)
     return "run.toml"
+
+
+@pytest.fixture
+def quick_pictures(monkeypatch):
+    """Let runs be drawn as empty figures: here it matters where they go."""
+    monkeypatch.setattr("mfpde.plotting.plot_run", lambda run: Figure())
 
 
 GEOMETRIES = {
@@ -141,6 +148,7 @@ def test_particles_move_by_each_method_beside_a_run_on_the_sphere(
     assert f"against {count} particles" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("quick_pictures")
 def test_run_draws_a_pdf_and_a_png(config, tmp_path):
     assert main(["run", config, "--figure", "figures/f.pdf", "--quiet"]) == 0
     drawn = sorted(path.name for path in (tmp_path / "figures").iterdir())
@@ -314,6 +322,7 @@ def test_show_includes_the_particles_beside(config, capsys):
     assert "particles beside: 20" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("quick_pictures")
 def test_plot_draws_beside_the_store_or_where_asked(config, tmp_path, capsys):
     main(["run", config, "--out", "x.zarr", "--quiet"])
     assert main(["plot", "x.zarr"]) == 0

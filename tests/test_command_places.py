@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from mfpde.commands.command_line import main
 from mfpde.commands.run import settings_text
@@ -31,6 +32,8 @@ figure = "first.pdf"
 
 @pytest.fixture
 def config(tmp_path, monkeypatch):
+    # Empty figures: here it matters where they go.
+    monkeypatch.setattr("mfpde.plotting.plot_run", lambda run: Figure())
     monkeypatch.chdir(tmp_path)
     Path("run.toml").write_text(TEXT)
     Path("taken").write_text("a file, not a folder")
