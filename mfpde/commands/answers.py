@@ -67,11 +67,11 @@ def figure_saved(figure: Figure, path: str | Path) -> str:
     return f"drawn in {pdf} and {png}"
 
 
-def answer(found: object, figure: str | None, plot: str) -> None:
-    """Print a result, and draw it by the function ``plot`` of mfpde where a figure is wanted."""
+def answer(found: object, figure: str | None, plot: str, legend: str = "") -> None:
+    """Print a result and a legend, and draw it by ``plot`` of mfpde where a figure is wanted."""
     import mfpde
 
-    say(str(found))
+    say(f"{found}\n\n{legend}".strip())
     if figure is not None:
         say(figure_saved(getattr(mfpde, plot)(found), figure))
 

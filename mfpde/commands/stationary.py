@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from mfpde.branches.following import BranchStart
     from mfpde.settings.settings import Settings
 
+OF_BRANCHES = """\
+residual: largest speed left, as a share of what balances; unstable: directions in which small
+changes grow; strict margin, split margin: slowest rates [1/time] at which atoms that were moved,
+or split in two, come back: below 0 they do not"""
+OF_DIAGRAMS = """\
+threshold, coexistence, fold: the diffusion below which the uniform state is unstable, at which the
+ordered state has the same free energy, and up to which there is one; barrier: free energy between
+the two at coexistence; moment: int P_l dmu of the ordered state there; nan: the transition is
+continuous"""
+
 
 def minimize(
     config: Config,
@@ -87,7 +97,7 @@ def continuation(
     start = _start(settings, parameter, numbers[0])
     equation = settings.build_equation()
     found = followed(equation, start, parameter, numbers, switch=switch)
-    answer(found, figure, "plot_continuation")
+    answer(found, figure, "plot_continuation", OF_BRANCHES)
     return DONE if found.is_complete else NUMERICAL_FAILURE
 
 
@@ -150,5 +160,5 @@ def phase_diagram(
     from mfpde.theory import phase_diagram as diagram_of
 
     found = diagram_of(dimension, numbers, kernel=kernel, degree=degree)
-    answer(found, figure, "plot_phase_diagram")
+    answer(found, figure, "plot_phase_diagram", OF_DIAGRAMS)
     return DONE

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from mfpde.runs.run import Run
 
 RUNGS = 3
+LEGEND = """\
+positions in rad; difference: from the next coarser grid; order: that of convergence, log2 of the
+ratio of two differences on grids that double"""
 
 
 def study(
@@ -78,7 +81,7 @@ def study(
         **options,
     )
     if not quiet:
-        say(str(found))
+        say(f"{found}\n\n{LEGEND}")
     if csv is not None:
         found.write_csv(csv)
     if figure is not None:
