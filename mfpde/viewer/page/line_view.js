@@ -22,10 +22,9 @@ class LineView {
     return words.join(" · ");
   }
 
-  valueAt({ first, step, rows, values }, angle) {
-    const place = (angle - first) / step, low = Math.floor(place);
-    const get = (i) => values[this.isZonal ? clamp(i, 0, rows - 1) : (i + rows) % rows];
-    return (1 - place + low) * get(low) + (place - low) * get(low + 1);
+  valueAt(density, angle) {
+    const place = (angle - density.first) / density.step, low = Math.floor(place), share = place - low;
+    return (1 - share) * this.cellAt(density, low) + share * this.cellAt(density, low + 1);
   }
 
   draw(k, scale) {
@@ -105,10 +104,13 @@ class LineView {
     return spans;
   }
 
-  // Angles and heights of a density on the axis of its plot, on the circle continued at both ends.
-  curveOf({ first, step, rows, values }) {
-    const ends = this.isZonal ? 0 : 1, angles = Array.from({ length: rows + 2 * ends }, (_, i) => first + step * (i - ends));
-    return [angles, angles.map((_, i) => clamp(this.axis.at(values[(i - ends + rows) % rows])))];
+  // Value of the i-th cell, also beyond the ends: around the circle, or as at the pole.
+  cellAt({ rows, values }, i) { return values[this.isZonal ? clamp(i, 0, rows - 1) : (i + rows) % rows]; }
+
+  // Angles and heights of a density on the axis of its plot, with a cell more at both ends.
+  curveOf(density) {
+    const cells = Array.from({ length: density.rows + 2 }, (_, i) => i - 1);
+    return [cells.map((i) => density.first + density.step * i), cells.map((i) => clamp(this.axis.at(this.cellAt(density, i))))];
   }
 
   makeCurve() {
