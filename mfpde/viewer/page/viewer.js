@@ -182,14 +182,11 @@ class App {
     this.invalidate();
   }
 
-  set(name, isOn) {
-    element(name).checked = this.options[name] = isOn;
-    this.invalidate();
-  }
-
   turn(right, up) { this.camera.turn(right, up); this.invalidate(); }
 
+  // Nearer or farther; with a factor of 0 the view as at first.
   zoom(factor) {
+    if (!factor) Object.assign(this.camera, this.home);
     this.camera.zoom = clamp(this.camera.zoom * factor, 1, 12);
     this.invalidate();
   }
@@ -198,37 +195,30 @@ class App {
     element("time").addEventListener("input", ({ target }) => { this.pause(); this.go(Number(target.value)); });
     element("play").addEventListener("click", () => (this.isPlaying ? this.pause() : this.play()));
     for (const radio of document.querySelectorAll("[name=scale]")) radio.addEventListener("change", () => this.setLog(radio.value === "log"));
-    for (const name of Object.keys(this.options)) element(name).addEventListener("change", ({ target }) => this.set(name, target.checked));
+    for (const name of Object.keys(this.options)) element(name).addEventListener("change", ({ target }) => { this.options[name] = target.checked; this.invalidate(); });
     element("back").addEventListener("click", () => { location.hash = ""; });
     element("export").addEventListener("click", () => this.export());
     element("help").addEventListener("click", () => element("keys").showModal());
     window.addEventListener("keydown", (event) => this.press(event));
   }
 
+  // Keys move in time and turn the globe; others press the control that names them (data-key).
   press(event) {
-    const { key, target, shiftKey } = event;
+    const { key, target, shiftKey } = event, letter = key === " " ? "space" : key.toLowerCase();
     if (event.ctrlKey || event.metaKey || event.altKey || element("keys").open) return;
-    if (key === "Escape" && !element("back").hidden) { location.hash = ""; return; }
-    if (key === "?") { element("keys").showModal(); return; }
     // Controls keep the keys that they use themselves.
     const isControl = ["BUTTON", "SUMMARY", "INPUT", "A"].includes(target.tagName) && target.id !== "time";
-    if (!this.exhibits.length || target.tagName === "SELECT" || (key === " " && isControl)) return;
+    if (target.tagName === "SELECT" || (key === " " && isControl)) return;
     if (key.startsWith("Arrow") && target.type === "radio") return;
-    const options = { f: "fit", n: "neurons", c: "contours", v: "ground", a: "atoms", p: "paths" };
+    const control = document.querySelector(`[data-key="${CSS.escape(letter)}"]:not(:checked[type=radio])`);
     const turns = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] };
     const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
-    const actions = {
-      " ": () => (this.isPlaying ? this.pause() : this.play()),
-      l: () => this.setLog(!this.isLog),
-      e: () => this.export(),
-      r: () => { Object.assign(this.camera, this.home); this.invalidate(); },
-      "+": () => this.zoom(1.2), "=": () => this.zoom(1.2), "-": () => this.zoom(1 / 1.2),
-    };
-    const letter = key.toLowerCase();
-    if (shiftKey && turns[key]) this.turn(...turns[key]);
+    const zooms = { "+": 1.2, "=": 1.2, "-": 1 / 1.2, r: 0 };
+    if (control && !control.closest("[hidden]")) control.click();
+    else if (!this.exhibits.length) return;
+    else if (shiftKey && turns[key]) this.turn(...turns[key]);
     else if (steps[key]) this.step(steps[key]);
-    else if (options[letter]) this.set(options[letter], !this.options[options[letter]]);
-    else if (actions[letter]) actions[letter]();
+    else if (letter in zooms) this.zoom(zooms[letter]);
     else return;
     event.preventDefault();
   }
