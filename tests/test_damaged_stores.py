@@ -601,7 +601,6 @@ REFUSED = {
     SETTINGS + "[particles]\ncount = 1000000000000000000000": "at most 10000000",
     SETTINGS
     + "[[layers]]\nduration = 1.0\ncount = 100000000000000000000000": "at most",
-    SETTINGS.replace("[conc", "refine = true\nmax_cells = 99999999999\n[conc"): "most",
 }
 
 

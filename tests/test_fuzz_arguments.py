@@ -99,10 +99,6 @@ def solve(**arguments: Any) -> mfpde.Run:
     return mfpde.solve(ASCENT, START, stop=FEW, **arguments)
 
 
-def refined(**arguments: Any) -> mfpde.Run:
-    return mfpde.solve(ASCENT, START, stop=FEW, t_end=0.1, refine=True, **arguments)
-
-
 def particles(**arguments: Any) -> mfpde.Run:
     return mfpde.solve_particles(ASCENT, **arguments)
 
@@ -274,7 +270,6 @@ CALLS: dict[str, Call] = {
     "solve, saving at times": Call(
         solve, {"t_end": 0.2, "save_at": [0.1, 0.2]}, needed=("t_end",)
     ),
-    "solve, refining": Call(refined, {"refine_tolerance": 1e-2, "max_cells": 32}),
     "solve_particles": Call(
         particles,
         {"start": START, "t_end": 0.1, "count": 4, "rtol": 1e-3, "atol": 1e-4},

@@ -83,7 +83,7 @@ OTHERS: list[dict[str, Any]] = [
             {"duration": 0.01, "count": 2},
             {"duration": 0.01, "perceptron": {"random": {"units": 1, "seed": 2}}},
         ],
-        "solve": {"refine": True, "max_cells": 96},
+        "solve": {"max_steps": 96},
     },
 ]
 

@@ -292,7 +292,6 @@ CASES = {
     ),
     "diffusion": ({"diffusion": 0.05}, uniform(SPHERE), {}, "diffusion = 0.05"),
     "exact": ({}, uniform(SPHERE), {"atoms": "exact"}, "atoms = 'exact'"),
-    "refine": ({}, uniform(SPHERE), {"refine": True}, "refine = True"),
 }
 
 

@@ -503,7 +503,7 @@ def test_a_user_s_condition_may_judge_rest() -> None:
     assert mfpde.solve(TWO, smooth(), stop=OfRest()).final_time > 0.7
 
 
-# Atoms, refinement, tracks -------------------------------------------------------------------
+# Atoms, tracks -------------------------------------------------------------------------------
 
 
 def test_exact_atoms_are_released_by_a_layer_that_expands() -> None:
@@ -526,22 +526,6 @@ def test_exact_atoms_are_released_by_a_layer_that_expands() -> None:
     assert len(run.final.atoms) == 0
     assert run.track is not None
     assert run.track.times.tolist() == run.times.tolist()
-
-
-def test_refinement_goes_on_through_the_layers() -> None:
-    layers = mfpde.Layers([(equation(1, beta=6.0), 3.0), (equation(1, beta=6.0), 4.0)])
-    run = mfpde.solve(layers, smooth(mfpde.Circle(64)), refine=True, max_cells=256)
-    one = mfpde.solve(
-        equation(1, beta=6.0),
-        smooth(mfpde.Circle(64)),
-        t_end=7.0,
-        refine=True,
-        max_cells=256,
-    )
-    assert len(run.refinements) == 2
-    assert [r.after for r in run.refinements] == [r.after for r in one.refinements]
-    assert run.final.geometry == mfpde.Circle(256)
-    assert mfpde.wasserstein(run.final, one.final) < 1e-3
 
 
 def test_a_track_is_that_of_the_saved_states() -> None:

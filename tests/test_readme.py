@@ -13,7 +13,6 @@ from documents import pages
 import mfpde
 from mfpde.atoms.exact import COARSEST_CIRCLE, NEGLIGIBLE_MASS
 from mfpde.settings.settings import read_settings
-from mfpde.solver.refinement import DEFAULT_TOLERANCE
 from mfpde.transport.spectral import LARGEST_NEGATIVE_MASS
 from validation.references.two_atoms import merge_time
 
@@ -144,8 +143,6 @@ def test_no_other_figure_is_quoted() -> None:
 
 
 def test_defaults_and_limits_are_those_of_the_code() -> None:
-    assert "`refine_tolerance` (1e-4)" in SENTENCES
-    assert DEFAULT_TOLERANCE == 1e-4
     assert "less than 1e-7 of the mass" in SENTENCES
     assert NEGLIGIBLE_MASS == 1e-7
     assert "would have below zero weighs 1e-5" in SENTENCES

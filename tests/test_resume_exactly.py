@@ -129,13 +129,12 @@ equation = { direction = "descent" }
 [solve]
 save_every = 0.1
 """
-REFINED = "refine = true\nmax_cells = 512\n"
 TRACKED = "[concentration]\n"
 RUNS = {
     "circle": CIRCLE,
     "circle, tracked": CIRCLE.replace("save_every = 0.1", "save_every = 0.5") + TRACKED,
     "circle, atoms": ATOMS,
-    "circle, atoms, refined, tracked": ATOMS + REFINED + TRACKED,
+    "circle, atoms, tracked": ATOMS + TRACKED,
     "circle, layers": LAYERS,
     "sphere": SPHERE,
     "sphere, tracked": SPHERE.replace("save_every = 0.1", "save_every = 0.5") + TRACKED,

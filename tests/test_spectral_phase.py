@@ -18,7 +18,6 @@ from mfpde import (
     Sphere,
     solve,
     solve_particles,
-    von_mises_fisher,
 )
 from mfpde.transport import State, scheme_for
 from mfpde.transport.spectral import is_resolved, projected
@@ -217,16 +216,6 @@ def test_each_layer_begins_with_a_spectral_phase():
     two = solve(second, one.final, t_end=0.7, save_at=[0.7])
     apart = whole.final.density.values - two.final.density.values
     assert np.abs(apart).max() <= 1e-12 * whole.final.density.values.max()
-
-
-def test_refinement_doubles_the_grid_in_the_spectral_phase_too():
-    start = von_mises_fisher(Sphere(32), [[0.0, 0.6, 0.8]], [12.0])
-    run = solve(
-        driven(), start, t_end=0.5, save_at=[0.5], refine=True, max_cells=64 * 128
-    )
-    assert len(run.refinements) == 1
-    assert run.final.density.values.min() >= 0
-    assert run.final.total_mass == pytest.approx(1, abs=1e-12)
 
 
 def test_the_flow_commutes_with_rotations_to_the_accuracy_of_the_grid():

@@ -60,7 +60,7 @@ def conclude(run: Run, settings: Settings, *, quiet: bool) -> None:
 
 def summary(run: Run) -> str:
     """Return what was solved, why it stopped, the diagnostics, and the atoms."""
-    parts = ["\n".join([head(run), *run.refinement_lines]), diagnostics_table(run)]
+    parts = [head(run), diagnostics_table(run)]
     if run.equation is not None and not isinstance(run.final, Atoms):
         found = concentration(run.final, run.equation)
         parts.append(f"{found}\n{COLUMNS}" if len(found.regions) else str(found))

@@ -37,8 +37,6 @@ class Checkpoint:
         What else the loop knows, by name: counts, step sizes, recent rates.
     events
         What exact atoms have told so far.
-    held_back
-        The reason of a refinement that was not allowed, or empty.
     tracker
         The memory of the tracker; None without a track.
     stopped_by
@@ -52,7 +50,6 @@ class Checkpoint:
     stage: int
     numbers: Mapping[str, Any]
     events: tuple[Event, ...] = ()
-    held_back: str = ""
     tracker: TrackerMemory | None = None
     stopped_by: str = ""
 

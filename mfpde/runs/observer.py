@@ -15,7 +15,7 @@ from mfpde.measures.events import Event
 from mfpde.measures.measure import Measure
 from mfpde.notebook import progress_bar
 from mfpde.runs.checkpoint import Checkpoint
-from mfpde.runs.run import Quantity, Refinement, Run
+from mfpde.runs.run import Quantity, Run
 from mfpde.tracking import Tracker
 
 if TYPE_CHECKING:
@@ -87,9 +87,6 @@ class Observer:
         It is called if ``keeps_checkpoints`` is true.  Then ``solve(..., resume_from=...)``
         goes on to the bit.
         """
-
-    def refined(self, refinement: Refinement) -> None:
-        """See that the grid was doubled."""
 
     def finish(self, run: Run) -> None:
         """See the finished run."""

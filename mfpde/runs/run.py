@@ -1,4 +1,4 @@
-"""The result of a run: saved states, diagnostics, refinements, and the reason of its end."""
+"""The result of a run: saved states, diagnostics, and the reason of its end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from mfpde.arrays import FloatArray, real_number
 from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Geometry
 from mfpde.measures.events import Events
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.notebook import DATASET, PLOT, SAVED, Printed, made
@@ -36,33 +35,8 @@ class Quantity:
         check_free_name(self.name)
 
 
-@dataclass(frozen=True)
-class Refinement:
-    """One doubling of a run's grid.
-
-    Attributes
-    ----------
-    time
-        Time of the doubling.
-    before, after
-        The grids.
-    reason
-        Reason of the doubling, in words with the numbers that decided.
-    """
-
-    time: float
-    before: Geometry
-    after: Geometry
-    reason: str
-
-    def __str__(self) -> str:
-        return f"t = {self.time:.6g}: {self.before!r} -> {self.after!r}: {self.reason}"
-
-
 SAME_TIME = 1e-9
 """Relative distance of two times that are one save."""
-HELD_BACK = "held_back"
-"""Name of the statistic that says which refinement max_cells did not allow."""
 SYMMETRIC_START = "symmetric_start"
 """Name of the statistic that says along which symmetry of its start a run is unstable."""
 
@@ -100,10 +74,6 @@ class Run(Printed):
     track
         The atoms in time, with their identities and their tree, where the run was asked
         to follow them (``solve(..., track=Concentration())``) or :meth:`tracked`.
-    refinements
-        The doublings of the grid, where the run was asked for them (``refine=True``): time,
-        grid before and after, reason.  Saved states before and after a doubling lie on
-        different grids.
     quantities
         Meanings and units of the diagnostics, by name, where they are known.
     layers
@@ -126,7 +96,6 @@ class Run(Printed):
     statistics: dict[str, float | int | str] = field(default_factory=dict)
     events: Events = field(default_factory=Events)
     track: Track | None = None
-    refinements: tuple[Refinement, ...] = ()
     quantities: dict[str, Quantity] = field(default_factory=dict)
     layers: Layers | None = None
     equation_since: float = 0.0
@@ -271,13 +240,6 @@ class Run(Printed):
         return found
 
     @property
-    def refinement_lines(self) -> list[str]:
-        """Lines about the run's grids, one for each refinement."""
-        lines = [f"refined at {refinement}" for refinement in self.refinements]
-        held_back = self.statistics.get(HELD_BACK)
-        return [*lines, f"not refined: {held_back}"] if held_back else lines
-
-    @property
     def notes(self) -> list[str]:
         """What to know before one believes the result: an unstable symmetry of the start."""
         note = self.statistics.get(SYMMETRIC_START)
@@ -309,7 +271,6 @@ class Run(Printed):
             lines[-1] += f", smallest density {self.diagnostics['minimum'].min():.3e}"
         if np.isfinite(self.energies).any():
             lines.append(f"energy {self.energies[0]:.10g} -> {self.energies[-1]:.10g}")
-        lines += self.refinement_lines
         lines += [f"note: {note}" for note in self.notes]
         if self.equation is not None and _is_searchable(self.final):
             lines.append(str(concentration(self.final, self.equation)))

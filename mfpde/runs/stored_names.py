@@ -37,17 +37,6 @@ RESERVED = (
 )
 
 
-def on_grid(name: str, grid: int) -> str:
-    """Return the name of a variable or dimension on the run's ``grid``, counted from 1."""
-    return name if grid == 1 else f"{name}_{grid}"
-
-
-def is_reserved(name: str) -> bool:
-    """Whether a part of a store, on any grid, has this name."""
-    stem, _, number = name.rpartition("_")
-    return name in RESERVED or (stem in (DENSITY, *COORDINATES) and number.isdigit())
-
-
 def check_free_name(name: object) -> None:
     """Raise ``ValueError`` unless ``name`` is a word that a store has no use of its own for."""
     if not isinstance(name, str) or not name.isidentifier():
@@ -55,7 +44,7 @@ def check_free_name(name: object) -> None:
             f"diagnostic name = {name!r} must be a word of letters, digits and underscores "
             "that begins with no digit, such as 'mean_height'"
         )
-    if is_reserved(name):
+    if name in RESERVED:
         raise ValueError(
             f"a diagnostic named {name!r} cannot be stored: rename it, as 'my_{name}'; a "
             f"store has parts of its own named {', '.join(RESERVED)}"

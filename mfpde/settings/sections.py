@@ -33,7 +33,6 @@ from mfpde.settings.base import (
 from mfpde.settings.matrices import matrix_rows
 from mfpde.settings.stored_states import stored_state
 from mfpde.solver.preparation import DEFAULT_SAVES
-from mfpde.solver.refinement import cell_count, check_refine, largest_grid
 from mfpde.solver.solve import solve
 from mfpde.starts import bumps, von_mises_fisher
 from mfpde.terms import Attention
@@ -107,21 +106,6 @@ def times_of_saves(table: Table) -> FloatArray:
     )
 
 
-def refinement(
-    table: Table, geometry: Geometry, equation: MeanFieldEquation
-) -> dict[str, Any]:
-    """Return the arguments of :func:`mfpde.solve` that are about refinement.
-
-    The finest grid that a run may reach is counted from ``geometry``, its first grid: a run
-    that is resumed from a finer grid goes no further.
-    """
-    refine, tolerance, most = table.refine, table.refine_tolerance, table.max_cells
-    check_refine(refine, geometry, tolerance=tolerance, max_cells=most)
-    if refine and most is None:
-        most = cell_count(largest_grid(geometry, equation, None))
-    return {"refine": refine, "refine_tolerance": tolerance, "max_cells": most}
-
-
 def _check_solve(table: Table) -> None:
     with all_errors() as noted:
         with noted():
@@ -139,7 +123,6 @@ SOLVE = Section(
     solve,
     only=(
         *("t_end", "save_every", "save_at", "transport", "atoms", "rtol", "max_step"),
-        *("refine", "refine_tolerance", "max_cells"),
     ),
     needed=("t_end",),
     more=dict.fromkeys(_STOPS, Key(None)),

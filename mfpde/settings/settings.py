@@ -121,7 +121,6 @@ class Settings:
             "save_at": times,
             "stop": sections.stopping_conditions(self.solve),
             "track": followed.built if followed and followed.track else None,
-            **self._refinement(),
         }
 
     def check_memory(self) -> None:
@@ -148,10 +147,6 @@ class Settings:
     @cached_property
     def _start(self) -> Density | Measure:
         return self.start.build(self.build_geometry())  # type: ignore[no-any-return]
-
-    def _refinement(self) -> dict[str, Any]:
-        sharpest = self._dynamics.sharpest
-        return sections.refinement(self.solve, self.build_geometry(), sharpest)
 
     @cached_property
     def _dynamics(self) -> Dynamics:
@@ -207,8 +202,6 @@ class Settings:
                 self._check_start()
             with noted("[solve]"):
                 scheme_for(solve.transport, grid)
-            with noted("[solve]"):
-                self._refinement()
             with noted("[solve]"):
                 each(lambda equation: check_atoms(solve.atoms, equation, grid))
             with noted("[solve]"):

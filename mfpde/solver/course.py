@@ -1,4 +1,4 @@
-"""The course of a run: from layer to layer, and from grid to grid, in one time loop."""
+"""The course of a run: from layer to layer, and out of the smooth phase, in one time loop."""
 
 from __future__ import annotations
 
@@ -14,25 +14,16 @@ from mfpde.grid_equation import GridEquation
 from mfpde.measures.labelled import LabelledDensity
 from mfpde.measures.measure import Measure
 from mfpde.runs.layers import Layers, Stage, for_each_layer
-from mfpde.runs.run import Refinement
 from mfpde.runs.stopping import StoppingCondition, StopReason
-from mfpde.solver.diagnostics import Recorder
 from mfpde.solver.loop_report import left_by
-from mfpde.solver.refinement import (
-    RefinementCriterion,
-    cell_count,
-    doubled,
-    doubled_state,
-)
 from mfpde.solver.time_loop import (
-    FINER_GRID,
     LAYER_ENDS,
     NOT_RESOLVED,
     Stepping,
     TimeLoop,
 )
 from mfpde.solver.time_stepping import TimeStepper
-from mfpde.transport import Flow, Scheme, State, Transport
+from mfpde.transport import Scheme, State, Transport
 
 _MOST_NUMBERS_WAITING = 2**18
 """Cells times layers up to which equations on a grid are held for later layers."""
@@ -120,49 +111,6 @@ def waiting_layers(
 
 
 @dataclass(eq=False)
-class Refiner:
-    """A watch on a time loop that doubles its grid when the criterion asks for it.
-
-    No grid may have more than ``most_cells`` cells in total.  Refinements are noted in the
-    ``record``, and the first one that was not allowed.
-    """
-
-    criterion: RefinementCriterion
-    most_cells: int
-    record: Recorder
-
-    def wanted(self, loop: TimeLoop, flow: Flow) -> str | None:
-        """Say why ``loop`` needs a finer grid than its own; None if not, or not allowed."""
-        transport = loop.stepper.transport
-        if self.record.held_back:
-            return None
-        # Where spectral transport made the density negative, positive masses are judged.
-        is_positive = loop.state.masses.min() >= 0.0
-        state = loop.state if is_positive else loop.measured
-        reason = self.criterion.reason(transport, state, flow)
-        if reason is None:
-            return None
-        if cell_count(doubled(transport.grid.geometry)) > self.most_cells:
-            self.record.held_back = (
-                f"at t = {loop.time:.6g} a finer grid was wanted ({reason}), but max_cells "
-                f"= {self.most_cells} allows none"
-            )
-            return None
-        return reason
-
-    def double(
-        self, loop: TimeLoop, discretization: Discretization, reason: str
-    ) -> None:
-        """Let ``loop`` continue on the doubled grid, for a ``reason`` that is noted."""
-        before = loop.stepper.transport.grid.geometry
-        finer = discretization.on(doubled(before))
-        transport = finer.stepper.transport
-        loop.change_grid(finer, doubled_state(loop.measured, before, transport))
-        after = transport.grid.geometry
-        self.record.refined(Refinement(loop.time, before, after, reason))
-
-
-@dataclass(eq=False)
 class Course:
     """The stages that a time loop goes through, each under one equation.
 
@@ -174,8 +122,6 @@ class Course:
         The present stage and those that follow.
     conditions
         What may stop the run; what judges rest may do so in the last stage alone.
-    refiner
-        Doubles the grid where it must be finer, if that is wanted.
     waiting
         Equations of later stages on the grid, which are found again when they begin.
     """
@@ -183,7 +129,6 @@ class Course:
     discretization: Discretization
     stages: tuple[Stage, ...]
     conditions: tuple[StoppingCondition, ...]
-    refiner: Refiner | None = None
     waiting: tuple[GridEquation, ...] = ()
 
     def run(self, loop: TimeLoop, state: State, start_time: float) -> StopReason:
@@ -217,8 +162,6 @@ class Course:
         return self._to_end(loop, loop.go_on(self._present_conditions))
 
     def _prepare(self, loop: TimeLoop) -> None:
-        if self.refiner is not None:
-            loop.finer_grid_wanted = self.refiner.wanted
         loop.layer_end = self.stages[0].end
         loop.is_smooth = self.discretization.is_smooth
 
@@ -230,9 +173,7 @@ class Course:
 
     def _to_end(self, loop: TimeLoop, reason: StopReason) -> StopReason:
         while True:
-            if reason.kind == FINER_GRID and self.refiner is not None:
-                self.refiner.double(loop, self.discretization, reason.message)
-            elif reason.kind == NOT_RESOLVED:
+            if reason.kind == NOT_RESOLVED:
                 self._leave_smooth_phase(loop)
             elif reason.kind == LAYER_ENDS:
                 self._enter_next(loop)

@@ -27,7 +27,7 @@ from mfpde.measures.events import Event, Events
 from mfpde.measures.measure import AnyMeasure, Density, Measure
 from mfpde.runs.layers import Layers
 from mfpde.runs.observer import Observer
-from mfpde.runs.run import HELD_BACK, Quantity, Refinement, Run
+from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import StopReason
 from mfpde.runs.wall_times import WallTimes
 from mfpde.terms import PointMasses
@@ -235,9 +235,8 @@ def measure_of(state: State, geometry: Geometry) -> Measure:
 class Recorder:
     """The record of a run, which its observers see as it grows.
 
-    ``events`` are those that the solver itself tells of, in their order; ``geometry`` is the
-    present grid, ``refinements`` are the doublings that led to it, and ``held_back`` says why
-    ``max_cells`` did not allow one.  ``equation`` is the present one of the ``layers``.
+    ``events`` are those that the solver itself tells of, in their order; ``equation`` is
+    the present one of the ``layers``.
     """
 
     equation: MeanFieldEquation
@@ -249,8 +248,6 @@ class Recorder:
     states: list[AnyMeasure] = field(default_factory=list)
     rows: list[dict[str, float]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    refinements: list[Refinement] = field(default_factory=list)
-    held_back: str = ""
     layers: Layers | None = None
     watch: WallTimes = field(default_factory=WallTimes)
     _last: tuple[State, Measure] | None = None
@@ -297,12 +294,6 @@ class Recorder:
             return last[1]
         return measure_of(state, self.geometry)
 
-    def refined(self, refinement: Refinement) -> None:
-        """Note a doubling of the grid."""
-        self.refinements.append(refinement)
-        for observer in self.observers:
-            observer.refined(refinement)
-
     def finish(
         self,
         reason: StopReason,
@@ -326,8 +317,6 @@ class Recorder:
         statistics: dict[str, float | int | str],
     ) -> Run:
         """Return the record as a run that leaves ``final``, for this ``reason``."""
-        if self.held_back:
-            statistics = statistics | {HELD_BACK: self.held_back}
         states = list(self.states)
         if self.times and self.times[-1] == final_time:
             states[-1] = final
@@ -344,7 +333,6 @@ class Recorder:
             statistics=statistics,
             events=Events(self.events or (() if track is None else track.events)),
             track=track,
-            refinements=tuple(self.refinements),
             quantities=self.quantities,
             layers=self.layers,
         )

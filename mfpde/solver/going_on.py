@@ -26,7 +26,6 @@ PLAIN_NUMBERS = (
     "rejected",
     "rates",
     "steps_since_hand_off",
-    "next_check",
     "is_under_way",
     "is_smooth",
     "resolved_until",
@@ -50,7 +49,6 @@ MADE_ANEW = (
     "t_end",
     "layer_end",
     "longest",
-    "finer_grid_wanted",
     "started_at",
     "stopped_by",
     "is_torn",
@@ -76,7 +74,6 @@ def held(loop: TimeLoop, recorder: Recorder, *, stopped_by: str = "") -> Checkpo
         stage=loop.stage,
         numbers=numbers,
         events=tuple(recorder.events),
-        held_back=recorder.held_back,
         tracker=None if recorder.tracker is None else recorder.tracker.memory,
         stopped_by=stopped_by,
     )
@@ -94,7 +91,6 @@ def take_up(loop: TimeLoop, recorder: Recorder, checkpoint: Checkpoint) -> None:
     loop.below_refused = StepBelowRefused(**numbers["below_refused"])
     loop.seconds_before = float(numbers["seconds"])
     loop.started_at = time.monotonic()
-    # Checkpoints of before had none.
     recorder.watch.add(numbers.get("seconds_of_parts", {}))
     loop.state = loop.stepper.transport.resumed(checkpoint.state)
     loop.time = checkpoint.time
@@ -104,7 +100,6 @@ def take_up(loop: TimeLoop, recorder: Recorder, checkpoint: Checkpoint) -> None:
     if checkpoint.stopped_by == STEP_LIMIT:
         loop.steps_before = loop.steps
     recorder.events[:] = checkpoint.events
-    recorder.held_back = checkpoint.held_back
 
 
 def let_keep(loop: TimeLoop, recorder: Recorder) -> None:

@@ -8,7 +8,7 @@ from mfpde.runs.layers import Dynamics, Layers, for_each_layer, largest_diffusio
 
 
 def obstacle_to_labels(
-    dynamics: Dynamics, measure: Measure, *, exact_atoms: bool, refine: bool
+    dynamics: Dynamics, measure: Measure, *, exact_atoms: bool
 ) -> str | None:
     """Return why labels cannot carry the mass of a run, in words; None if they can."""
     if measure.dimension != 3:
@@ -19,9 +19,7 @@ def obstacle_to_labels(
         return f"{owner} has diffusion = {diffusion:g}"
     if len(measure.atoms):
         return "start has atoms"
-    if exact_atoms:
-        return "atoms = 'exact'"
-    return "refine = True" if refine else None
+    return "atoms = 'exact'" if exact_atoms else None
 
 
 def largest_degree(dynamics: Dynamics, geometry: Geometry) -> int:

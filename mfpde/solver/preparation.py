@@ -37,18 +37,11 @@ from mfpde.runs.stopping import (
 )
 from mfpde.runs.times import aligned_with_layers, end_time
 from mfpde.runs.wall_times import WAITING, WallTimes
-from mfpde.solver.course import Course, Discretization, Refiner, waiting_layers
+from mfpde.solver.course import Course, Discretization, waiting_layers
 from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
 from mfpde.solver.going_on import keep_last, let_keep, stages_left, take_up
 from mfpde.solver.label_conditions import largest_degree, obstacle_to_labels
 from mfpde.solver.loop_report import left_by, statistics_of
-from mfpde.solver.refinement import (
-    DEFAULT_TOLERANCE,
-    RefinementCriterion,
-    cell_count,
-    check_refine,
-    largest_grid,
-)
 from mfpde.solver.symmetric_start import noted_symmetry
 from mfpde.solver.time_loop import TimeLoop
 from mfpde.tracking import Concentration, Tracker
@@ -148,9 +141,6 @@ def prepared(
     atoms: Literal["grid", "exact"] = "grid",
     rtol: float = 1e-4,
     max_step: float | None = None,
-    refine: bool = False,
-    refine_tolerance: float | None = None,
-    max_cells: int | None = None,
     observe: Mapping[str, Callable[[Measure], float]] | None = None,
     diagnostics: Diagnostic | Sequence[Diagnostic] = (),
     progress: bool | Report = False,
@@ -192,12 +182,9 @@ def prepared(
     degree = first_equation.on(geometry).degree  # layers are alike in what they need
     check_memory_of_run(geometry, degree, 2 if conditions else len(times))
     recorded = chosen_diagnostics(diagnostics, observe, of_layers=layers is not None)
-    check_refine(refine, geometry, tolerance=refine_tolerance, max_cells=max_cells)
     tracker = _tracker_of(track, dynamics, resume_from)
     is_exact = atoms == "exact"
-    obstacle = obstacle_to_labels(
-        dynamics, measure, exact_atoms=is_exact, refine=refine
-    )
+    obstacle = obstacle_to_labels(dynamics, measure, exact_atoms=is_exact)
     scheme = scheme_for(
         transport,
         geometry,
@@ -210,11 +197,8 @@ def prepared(
             f"transport = {scheme.name!r} moves the mass of a density along the "
             f"characteristics alone, but {obstacle}; use 'spectral_donor_blended'"
         )
-    finest = (
-        largest_grid(geometry, dynamics.sharpest, max_cells) if refine else geometry
-    )
     for_each_layer(dynamics, lambda layer: check_atoms(atoms, layer, geometry))
-    message = coarseness(dynamics.sharpest, finest) if is_exact else None
+    message = coarseness(dynamics.sharpest, geometry) if is_exact else None
     if message is not None and measure.density.total_mass > 0:
         warnings.warn(message, stacklevel=3)
     with ExitStack() as stack:
@@ -245,18 +229,8 @@ def prepared(
             first=first,
         )
         record.begin([observer, _step_observer(progress, stack)])
-        refiner = None
-        if refine:
-            tolerance = (
-                DEFAULT_TOLERANCE if refine_tolerance is None else refine_tolerance
-            )
-            refiner = Refiner(
-                RefinementCriterion(tolerance),
-                most_cells=cell_count(finest) if max_cells is None else max_cells,
-                record=record,
-            )
         let_keep(loop, record)
-        course = Course(discretization, stages, conditions, refiner, waiting)
+        course = Course(discretization, stages, conditions, waiting)
         watch.begin(WAITING)
         return PreparedRun(
             loop,

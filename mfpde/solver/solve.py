@@ -32,9 +32,6 @@ def solve(
     atoms: Literal["grid", "exact"] = "grid",
     rtol: float = 1e-4,
     max_step: float | None = None,
-    refine: bool = False,
-    refine_tolerance: float | None = None,
-    max_cells: int | None = None,
     observe: Mapping[str, Callable[[Measure], float]] | None = None,
     diagnostics: Diagnostic | Sequence[Diagnostic] = (),
     progress: bool | Report = False,
@@ -83,7 +80,7 @@ def solve(
         begins with atoms or with diffusion.  On the sphere ``"labels"`` carry the masses of the
         cells along characteristics, and what is saved is their push-forward; with
         ``"spectral_labels"`` after a spectral phase.  They carry one density alone: no
-        diffusion, atoms or ``refine``; they go on from layer to layer, and from ``run.final``
+        diffusion or atoms; they go on from layer to layer, and from ``run.final``
         to a run that starts there.  By default semi-Lagrangian on zonal grids of dimension
         above 30 and on the circle with exact atoms; spectral and labels on the sphere, where
         they can carry the run and the kernel's degree is at most 64; else the two of several
@@ -103,17 +100,6 @@ def solve(
         as the step, may be 30 times as wrong.
     max_step
         Largest step; none by default.
-    refine
-        Double the grid (circle and sphere), with the same mass and atoms, whenever a core
-        that forms is narrower than 4 cells, or the W1 distance of the density to its form on
-        the 2:1 coarsened grid exceeds ``refine_tolerance``.
-        ``run.refinements`` lists times and reasons.
-    refine_tolerance
-        Largest W1 distance of these two, in radians; 1e-4 by default.
-    max_cells
-        Total number of cells, nlat * nlon on a sphere, that no grid exceeds; by default
-        that of the first doubling with 400 sqrt(beta) cells around a circle, or 23
-        sqrt(beta) rings on a sphere.
     observe
         Functions of the measure by name, recorded at every save, in addition to the
         diagnostics of every run.
@@ -127,8 +113,8 @@ def solve(
         Follow the atoms from save to save with these settings: ``run.track``.  A
         :class:`mfpde.tracking.Tracker` goes on from an earlier run.
     observer
-        A :class:`mfpde.runs.observer.Observer`, which sees saves, followed atoms, events and
-        refinements as they happen, and the finished run (as storage does).
+        A :class:`mfpde.runs.observer.Observer`, which sees saves, followed atoms and
+        events as they happen, and the finished run (as storage does).
     start_time, first_step
         Time of ``start`` and first step to try: to continue an earlier run.  Layers go on in
         the one that acts from this time on.
@@ -169,9 +155,6 @@ def solve(
         atoms=atoms,
         rtol=rtol,
         max_step=max_step,
-        refine=refine,
-        refine_tolerance=refine_tolerance,
-        max_cells=max_cells,
         observe=observe,
         diagnostics=diagnostics,
         progress=progress,

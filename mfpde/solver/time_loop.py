@@ -31,10 +31,6 @@ from mfpde.solver.step_sizes import (
 from mfpde.solver.time_stepping import StepResult, TimeStepper
 from mfpde.transport import Flow, State
 
-CHECKED_EVERY = 8
-"""Steps between two looks at whether the grid is fine enough."""
-FINER_GRID = "finer_grid"
-"""Kind of the reason with which the loop hands over to a finer grid."""
 NOT_RESOLVED = "not_resolved"
 """Kind of the reason with which the loop hands over from a scheme's smooth phase."""
 LAYER_ENDS = "layer_ends"
@@ -85,8 +81,6 @@ class TimeLoop:
         self.rates: list[float] = []
         self.steps_since_hand_off = 0
         self.keep: Callable[[], None] | None = None
-        self.finer_grid_wanted: Callable[[TimeLoop, Flow], str | None] | None = None
-        self.next_check = 0
         self.is_smooth = False
         self.resolved_until: float | None = None
         self.smooth_phase = ""
@@ -106,16 +100,6 @@ class TimeLoop:
         self.state, self.time, self.start_time = state, start_time, start_time
         self.first_mass = state.total_mass
 
-    def change_grid(self, stepping: Stepping, state: State) -> None:
-        """Continue from ``state`` on another grid, with its stepper and its exact atoms."""
-        self._use(stepping)
-        self.state = state
-        self.recorder.geometry = self.stepper.transport.grid.geometry
-        # Rates are counted in cells.
-        self.rates = []
-        self.next_check = self.steps
-        self.is_under_way = False
-
     def change_layer(self, stepping: Stepping, state: State, *, end: float) -> None:
         """Continue from ``state`` under the equation of the recorder, which acts up to ``end``.
 
@@ -128,7 +112,6 @@ class TimeLoop:
         self.accurate_step = np.inf
         self.below_refused = StepBelowRefused()
         self.rates = []
-        self.next_check = self.steps
         self.stage += 1
         self.is_under_way = False
 
@@ -172,9 +155,6 @@ class TimeLoop:
 
     def _moved_on(self, flow: Flow) -> Flow | StopReason:
         """Return the flow after the next step, or why there is none."""
-        wanted = self._reason_for_finer_grid(flow)
-        if wanted is not None:
-            return wanted
         if self.atoms is not None and self.atoms.are_alone(self.state, flow):
             return self._atoms_moved(self.atoms)
         result = self._step(flow)
@@ -297,13 +277,6 @@ class TimeLoop:
         self.state = state
         return self.stepper.transport.flow(state)
 
-    def _reason_for_finer_grid(self, flow: Flow) -> StopReason | None:
-        if self.finer_grid_wanted is None or self.steps < self.next_check:
-            return None
-        self.next_check = self.steps + CHECKED_EVERY
-        reason = self.finer_grid_wanted(self, flow)
-        return None if reason is None else StopReason(FINER_GRID, reason)
-
     def _atoms_moved(self, atoms: ExactAtoms) -> Flow:
         """Move the atoms, which hold all the mass, to the next save or the layer's end."""
         target = self.target
@@ -323,8 +296,6 @@ class TimeLoop:
             at = self.save_times.pop(0)
             state, seen = saved_of(self, flow)
             self.recorder.save(at, state, flow=seen, step=self.last_step)
-            # At every save: a run that is resumed from one refines when the whole run does.
-            self.next_check = self.steps
             self.saves += 1
             if self.keep is not None:
                 self.keep()

@@ -3,7 +3,6 @@
     density(time, angle)                        on a circle, per radian
     density(time, colatitude, longitude)        on a sphere, per steradian
     density(time, polar_angle)                  on a zonal grid, per surface area
-    density_2(time, angle_2)                    on a refined run's second grid, else NaN
     atom_points(time, atom, axis),
     atom_masses(time, atom)                     NaN beyond the atoms of that time
     atom_covariances(time, atom, axis, axis2)   where atoms have a width

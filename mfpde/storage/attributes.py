@@ -29,8 +29,6 @@ LAYERS = "layers"
 """Attribute of a store of several layers; ``equation`` is then that of the last one."""
 BREAKPOINTS = "breakpoints"
 GEOMETRY = "geometry"
-REFINED = "refined_geometries"
-REFINEMENTS = "refinements"
 EVENTS = "events"
 JUNCTIONS = "junctions"
 STOP_KIND, STOP_MESSAGE = "stop_kind", "stop_message"
@@ -38,7 +36,7 @@ FINAL_TIME = "final_time"
 STATISTICS = "statistics"
 CLOSING = (STOP_KIND, STOP_MESSAGE, FINAL_TIME, STATISTICS, EVENTS)
 """What is known when a run has ended, and forgotten when it goes on."""
-GROWING = (EVENTS, JUNCTIONS, REFINED, REFINEMENTS)
+GROWING = (EVENTS, JUNCTIONS)
 """What grows as the run goes."""
 
 
@@ -63,11 +61,10 @@ def first_attributes(
     return attributes
 
 
-def stored_geometries(attributes: Mapping[str, Any]) -> list[Geometry]:
-    """Return the grids of a store in their order; none for particles."""
-    records = [json.loads(str(attributes.get(GEOMETRY, "null")))]
-    records += json.loads(str(attributes.get(REFINED, "[]")))
-    return [geometry_from_dict(record) for record in records if record is not None]
+def stored_geometry(attributes: Mapping[str, Any]) -> Geometry | None:
+    """Return the grid of a store; None for particles."""
+    record = json.loads(str(attributes.get(GEOMETRY, "null")))
+    return None if record is None else geometry_from_dict(record)
 
 
 class StoredDynamics(NamedTuple):

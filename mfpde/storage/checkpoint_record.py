@@ -70,7 +70,6 @@ def bytes_of_checkpoint(checkpoint: Checkpoint, noted: Mapping[str, Any]) -> byt
         "stage": checkpoint.stage,
         "numbers": dict(checkpoint.numbers),
         "events": json_of(checkpoint.events),
-        "held_back": checkpoint.held_back,
         "tracker": tracker,
         "stopped_by": checkpoint.stopped_by,
         "noted": dict(noted),
@@ -110,7 +109,6 @@ def checkpoint_of(data: bytes) -> StoredCheckpoint:
         stage=int(record["stage"]),
         numbers=dict(record["numbers"]),
         events=events_of(record["events"]),
-        held_back=str(record["held_back"]),
         tracker=memory,
         stopped_by=str(record["stopped_by"]),
     )

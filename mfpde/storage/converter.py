@@ -12,7 +12,6 @@ from cattrs import Converter
 from mfpde.arrays import read_only
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
-from mfpde.runs.run import Refinement
 from mfpde.storage.equation_record import geometry_from_dict, geometry_to_dict
 from mfpde.tracking import Junction, OpenPath, TreeMemory
 
@@ -39,8 +38,8 @@ CONVERTER.register_structure_hook(
 )
 
 
-def json_of(values: Sequence[Event] | Sequence[Junction] | Sequence[Refinement]) -> str:
-    """Return events, junctions of a track or refinements as JSON."""
+def json_of(values: Sequence[Event] | Sequence[Junction]) -> str:
+    """Return events, or junctions of a track, as JSON."""
     return json.dumps(CONVERTER.unstructure(list(values)), default=float)
 
 
@@ -52,11 +51,6 @@ def events_of(text: str) -> tuple[Event, ...]:
 def junctions_of(text: str) -> tuple[Junction, ...]:
     """Return the junctions of :func:`json_of`."""
     return CONVERTER.structure(json.loads(text), tuple[Junction, ...])
-
-
-def refinements_of(text: str) -> tuple[Refinement, ...]:
-    """Return the refinements of :func:`json_of`."""
-    return CONVERTER.structure(json.loads(text), tuple[Refinement, ...])
 
 
 def record_of_tree(tree: TreeMemory) -> dict[str, Any]:

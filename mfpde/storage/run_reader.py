@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,16 +22,15 @@ from mfpde.storage.attributes import (
     FINAL_TIME,
     JUNCTIONS,
     LAYERS,
-    REFINEMENTS,
     SETTINGS,
     STATISTICS,
     STOP_KIND,
     STOP_MESSAGE,
     stored_dynamics,
-    stored_geometries,
+    stored_geometry,
 )
 from mfpde.storage.checkpoint_record import StoredCheckpoint, checkpoint_of
-from mfpde.storage.converter import events_of, refinements_of
+from mfpde.storage.converter import events_of
 from mfpde.storage.equation_record import equation_to_dict, layers_to_dict
 from mfpde.storage.errors import StoreError, check_path
 from mfpde.storage.journal import Journal, has_journal
@@ -97,12 +96,12 @@ def _run_of(path: str | Path, stored: StoredRun) -> Run:
 
 def _built(path: str | Path, stored: StoredRun) -> Run:
     attributes, saves = stored.attributes, stored.saves
-    geometries = stored_geometries(attributes)
-    _check_coordinates(path, saves, geometries)
-    times, states = times_of(saves), states_of(saves, geometries)
+    geometry = stored_geometry(attributes)
+    _check_coordinates(path, saves, geometry)
+    times, states = times_of(saves), states_of(saves, geometry)
     ends = list(zip(times[-1:].tolist(), states[-1:], strict=True))
     if stored.last is not None:
-        last = states_of(stored.last, geometries)
+        last = states_of(stored.last, geometry)
         ends += zip(times_of(stored.last).tolist(), last, strict=True)
     if not ends:
         raise StoreError(f"{path} holds no saved state: the run ended before its first")
@@ -129,20 +128,15 @@ def _built(path: str | Path, stored: StoredRun) -> Run:
         # A process may have been killed between events and the save after them.
         events=Events(event for event in events if event.time <= final_time),
         track=track,
-        refinements=tuple(
-            refinement
-            for refinement in refinements_of(attributes.get(REFINEMENTS, "[]"))
-            if refinement.time <= final_time
-        ),
         quantities=quantities,
     )
 
 
 def _check_coordinates(
-    path: str | Path, saves: xr.Dataset, geometries: Sequence[Geometry]
+    path: str | Path, saves: xr.Dataset, geometry: Geometry | None
 ) -> None:
-    """Raise :class:`StoreError` unless the coordinates are those of the grids."""
-    for name, expected in coordinates_of(geometries).items():
+    """Raise :class:`StoreError` unless the coordinates are those of the grid."""
+    for name, expected in coordinates_of(geometry).items():
         if not np.array_equal(saves[name].values, expected.values):
             raise StoreError(
                 f"{path}/{name} is damaged: it is no coordinate of the grid"

@@ -16,7 +16,7 @@ from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Dynamics
 from mfpde.runs.observer import Observer
-from mfpde.runs.run import Quantity, Refinement, Run
+from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import ENDED
 from mfpde.runs.stored_names import CHECKPOINT, PARTICLES
 from mfpde.storage.attributes import (
@@ -24,14 +24,10 @@ from mfpde.storage.attributes import (
     EVENTS,
     GROWING,
     JUNCTIONS,
-    REFINED,
-    REFINEMENTS,
     first_attributes,
-    stored_geometries,
 )
 from mfpde.storage.checkpoint_record import StoredCheckpoint, bytes_of_checkpoint
 from mfpde.storage.converter import json_of
-from mfpde.storage.equation_record import geometry_to_dict
 from mfpde.storage.journal import (
     LAST,
     Journal,
@@ -56,7 +52,6 @@ from mfpde.storage.stored_run import (
 from mfpde.storage.track_variables import track_variables
 from mfpde.storage.variables import (
     Record,
-    grid_number,
     save_variables,
     state_variables,
 )
@@ -133,7 +128,6 @@ class RunWriter(Observer):
         self._path, self._journal = Path(path), journal
         self._saves, self._last_time = len(journal), journal.last_time()
         self._attributes: dict[str, Any] = dict(attributes)
-        self._grids: list[Geometry] = stored_geometries(attributes)
         self._quantities: Mapping[str, Quantity] = {}
         self._tracked: Record = {}
         # Also if the run ends by an error, and this writer is forgotten.
@@ -185,11 +179,7 @@ class RunWriter(Observer):
             raise ValueError(
                 f"time = {time} must be after that of the last save, {self._last_time}"
             )
-        known = len(self._grids)
-        record = save_variables(measure, diagnostics, self._quantities, self._grids)
-        if len(self._grids) > known > 0:
-            later = [geometry_to_dict(grid) for grid in self._grids[1:]]
-            self._note({REFINED: json.dumps(later)})
+        record = save_variables(measure, diagnostics, self._quantities)
         self._journal.append(self._saves, time, record | self._tracked)
         self._saves, self._last_time, self._tracked = self._saves + 1, time, {}
 
@@ -209,18 +199,11 @@ class RunWriter(Observer):
         if JUNCTIONS not in self._attributes:
             self._note({EVENTS: json_of(events)})
 
-    def refined(self, refinement: Refinement) -> None:
-        """Note that the grid was doubled."""
-        earlier = json.loads(self._attributes.get(REFINEMENTS, "[]"))
-        later = json.loads(json_of([refinement]))
-        self._note({REFINEMENTS: json.dumps([*earlier, *later])})
-
     def finish(self, run: Run) -> None:
         """Note the end; a run that has ended becomes one Dataset, and its journal goes."""
         last = None
         if run.final_time > self._last_time:
-            final = state_variables(run.final, grid_number(run.final, self._grids))
-            last = Save(run.final_time, final)
+            last = Save(run.final_time, state_variables(run.final))
         if run.stop.kind in ENDED:
             # Until the Dataset is there the journal tells of a run that goes on.
             stored = journaled_run(self._journal)

@@ -10,25 +10,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mfpde.geometry import Geometry
 from mfpde.runs.run import Run
 from mfpde.runs.stored_names import FINAL, TIME
 from mfpde.storage.attributes import (
     EVENTS,
     FINAL_TIME,
     JUNCTIONS,
-    REFINED,
-    REFINEMENTS,
     STATISTICS,
     STOP_KIND,
     STOP_MESSAGE,
     VERSION,
     first_attributes,
-    stored_geometries,
+    stored_geometry,
 )
 from mfpde.storage.converter import json_of
 from mfpde.storage.datasets import dataset_of_saves
-from mfpde.storage.equation_record import geometry_to_dict
 from mfpde.storage.errors import StoreError
 from mfpde.storage.journal import LAST, Journal, Save, has_journal, save_of
 from mfpde.storage.provenance import added_provenance
@@ -36,7 +32,7 @@ from mfpde.storage.track_variables import track_variables
 from mfpde.storage.variables import (
     Record,
     coordinates_of,
-    grid_number,
+    geometry_of,
     save_variables,
     state_variables,
 )
@@ -69,7 +65,7 @@ def stored_run(
     last: Save | None,
 ) -> StoredRun:
     """Return a run as stores hold it, from its saves and its last state."""
-    coordinates = coordinates_of(stored_geometries(attributes))
+    coordinates = coordinates_of(stored_geometry(attributes))
     saves = dataset_of_saves(times, records, coordinates)
     return StoredRun(attributes, saves, None).with_end({}, last)
 
@@ -167,21 +163,16 @@ def stored_run_of(run: Run) -> StoredRun:
     ValueError
         If the geometry cannot be stored.
     """
-    grids: list[Geometry] = []
     tracked = _tracked_variables(run)
     records = []
     for index, state in enumerate(run.states):
         row = {name: values[index] for name, values in run.diagnostics.items()}
-        record = save_variables(state, row, run.quantities, grids)
+        record = save_variables(state, row, run.quantities)
         records.append(record | tracked.get(float(run.times[index]), {}))
     is_saved = bool(len(run.times)) and run.final_time <= run.times[-1]
-    final = state_variables(run.final, grid_number(run.final, grids))
-    attributes = first_attributes(run.dynamics, grids[0] if grids else None)
+    final = state_variables(run.final)
+    attributes = first_attributes(run.dynamics, geometry_of(run.final))
     attributes |= added_provenance({}) | ending_attributes(run)
-    if len(grids) > 1:
-        attributes[REFINED] = json.dumps([geometry_to_dict(grid) for grid in grids[1:]])
-    if run.refinements:
-        attributes[REFINEMENTS] = json_of(run.refinements)
     if run.track is not None:
         attributes[JUNCTIONS] = json_of(run.track.junctions)
     last = None if is_saved else Save(run.final_time, final)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,7 +26,6 @@ from mfpde.runs.stored_names import (
     CHECKSUM,
     DENSITY,
     TIME,
-    on_grid,
 )
 from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
 
@@ -100,31 +99,32 @@ def _(geometry: Zonal) -> StoredGrid:
     return StoredGrid(axes, "1/area")
 
 
-def coordinates_of(geometries: Sequence[Geometry]) -> Record:
-    """Return the coordinates of the cells of the grids of a run, by dimension."""
+def coordinates_of(geometry: Geometry | None) -> Record:
+    """Return the coordinates of the cells of a grid, by dimension; none without a grid."""
+    axes = () if geometry is None else stored_grid(geometry).axes
+    words = {"units": "rad"}
     return {
-        on_grid(axis.name, number): Variable(
-            axis.values,
-            (on_grid(axis.name, number),),
-            {"long_name": axis.meaning, "units": "rad"},
+        axis.name: Variable(
+            axis.values, (axis.name,), {"long_name": axis.meaning, **words}
         )
-        for number, geometry in enumerate(geometries, start=1)
-        for axis in stored_grid(geometry).axes
+        for axis in axes
     }
 
 
-def state_variables(measure: AnyMeasure, grid: int = 1) -> Record:
-    """Return one state as variables: ``density``, and atoms where there are any.
+def geometry_of(measure: AnyMeasure) -> Geometry | None:
+    """Return the grid of a measure; None for atoms alone."""
+    return None if isinstance(measure, Atoms) else as_measure(measure).geometry
 
-    On a run's second grid the density is ``density_2``, and so on.
-    """
+
+def state_variables(measure: AnyMeasure) -> Record:
+    """Return one state as variables: ``density``, and atoms where there are any."""
     variables: Record = {}
     if not isinstance(measure, Atoms):
         density = as_measure(measure).density
         described = stored_grid(density.geometry)
-        variables[on_grid(DENSITY, grid)] = Variable(
+        variables[DENSITY] = Variable(
             density.values,
-            tuple(on_grid(axis.name, grid) for axis in described.axes),
+            tuple(axis.name for axis in described.axes),
             {"long_name": described.meaning, "units": described.units},
         )
     atoms = atoms_of(measure)
@@ -145,23 +145,12 @@ def save_variables(
     measure: AnyMeasure,
     diagnostics: Mapping[str, Any],
     quantities: Mapping[str, Quantity],
-    grids: list[Geometry],
 ) -> Record:
-    """Return a save as variables: state and diagnostics; a new grid is added to ``grids``."""
-    record = state_variables(measure, grid_number(measure, grids))
+    """Return a save as variables: state and diagnostics."""
+    record = state_variables(measure)
     for name, value in diagnostics.items():
         record[name] = diagnostic_variable(name, value, quantities)
     return record
-
-
-def grid_number(measure: AnyMeasure, grids: list[Geometry]) -> int:
-    """Return the number, from 1, of the measure's grid, which is added if it is new."""
-    if isinstance(measure, Atoms):
-        return 1
-    geometry = as_measure(measure).geometry
-    if geometry not in grids:
-        grids.append(geometry)
-    return grids.index(geometry) + 1
 
 
 def diagnostic_variable(
@@ -177,22 +166,17 @@ def diagnostic_variable(
     )
 
 
-def states_of(dataset: xr.Dataset, geometries: Sequence[Geometry]) -> list[AnyMeasure]:
+def states_of(dataset: xr.Dataset, geometry: Geometry | None) -> list[AnyMeasure]:
     """Return the measures of all saves, to the bit (atoms if there is no grid)."""
     arrays = {n: np.asarray(dataset[n].values) for n in ATOM_VARIABLES if n in dataset}
-    names = [on_grid(DENSITY, number + 1) for number in range(len(geometries))]
-    # A grid may have been noted just before the process was killed.
-    grids = {n: g for n, g in zip(names, geometries, strict=True) if n in dataset}
-    densities = {name: np.asarray(dataset[name].values) for name in grids}
+    densities = dataset[DENSITY].values if DENSITY in dataset else None
     states: list[AnyMeasure] = []
     for index in range(dataset.sizes[TIME]):
         atoms = _atoms_of({name: values[index] for name, values in arrays.items()})
-        rows = {name: values[index] for name, values in densities.items()}
-        there = {n: row for n, row in rows.items() if not np.isnan(row.flat[0])}
-        if not there:
+        if geometry is None or densities is None:
             states.append(Atoms.none(2) if atoms is None else atoms)
-        for name, values in there.items():
-            states.append(Measure(Density(grids[name], values), atoms))
+        else:
+            states.append(Measure(Density(geometry, densities[index]), atoms))
     return states
 
 
@@ -218,12 +202,8 @@ def diagnostics_of(
 
     ``others`` are the names of variables that are no diagnostics.
     """
-    left = set(others) | {TIME, CHECKSUM, *ATOM_VARIABLES}
-    names = [
-        str(name)
-        for name in dataset.data_vars
-        if name not in left and not is_density(str(name))
-    ]
+    left = set(others) | {TIME, CHECKSUM, DENSITY, *ATOM_VARIABLES}
+    names = [str(name) for name in dataset.data_vars if name not in left]
     usual = [name for name in DIAGNOSTICS if name in names]
     ordered = usual + sorted(name for name in names if name not in DIAGNOSTICS)
     quantities = {
@@ -235,9 +215,3 @@ def diagnostics_of(
         for name in ordered
     }
     return {name: np.asarray(dataset[name].values) for name in ordered}, quantities
-
-
-def is_density(name: str) -> bool:
-    """Whether a variable of this name is a density, on any grid of a run."""
-    stem, _, number = name.rpartition("_")
-    return name == DENSITY or (stem == DENSITY and number.isdigit())

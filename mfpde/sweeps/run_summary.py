@@ -31,7 +31,6 @@ def summary_of(run: Run) -> dict[str, Any]:
         "final_time": float(run.final_time),
         "saves": len(run.times),
         "mass_drift": run.mass_drift,
-        "refinements": len(run.refinements),
     }
     if not isinstance(run.final, Atoms):
         found["cells"] = int(np.prod(as_measure(run.final).geometry.shape))

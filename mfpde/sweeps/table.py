@@ -55,7 +55,7 @@ MEANINGS = {
 OF_ANY_END = ("stop_kind", "stop_message", "final_time", "steps", "wall_seconds")
 """What is known of a run that a limit has stopped, too: its other numbers are not final."""
 _TAKEN = {RUN, "state", "error", "attempts", "cells", "steps", *MEANINGS, *_PADDED}
-_TAKEN |= {"atom", "axis", "merge", "event", "refinements", "saves"}
+_TAKEN |= {"atom", "axis", "merge", "event", "saves"}
 """Names that a setting gives way to."""
 
 

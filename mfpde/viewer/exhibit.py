@@ -86,7 +86,6 @@ def _facts(run: Run) -> list[list[str]]:
         last = "last layer: " * (run.layers is not None and len(run.layers) > 1)
         words = f"{last}{run.equation.direction} of {terms}{noise}"
         facts[0] = ["equation", words]
-    facts += [["grid", line] for line in run.refinement_lines]
     if "version" in run.statistics:
         facts.append(["version", f"mfpde {run.statistics['version']}"])
     return facts
