@@ -1,6 +1,7 @@
 """The progress line: physics on a terminal, a line now and then elsewhere."""
 
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -35,10 +36,15 @@ def test_without_energy_the_line_has_none():
 
 def test_a_terminal_shows_the_last_record():
     file = io.StringIO()
-    console = Console(file=file, force_terminal=True, width=200)
+    console = Console(file=file, force_terminal=True, width=80)
     with progress_line(console) as report:
         report(RECORD)
-    assert "t 2.5/10" in file.getvalue()
+    said = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", file.getvalue())
+    last = said.replace("\r", "\n").split("\n")[-2]
+    # With the time that is left, in 80 columns, and nothing cut.
+    assert described(RECORD) in last
+    assert last.rstrip().endswith("left")
+    assert "…" not in last
 
 
 def test_elsewhere_a_long_run_writes_a_line_now_and_then(monkeypatch):

@@ -159,8 +159,8 @@ def _live_line(console: Console) -> Iterator[Report]:
     columns = (
         bars.BarColumn(bar_width=20),
         bars.TextColumn("{task.description}", markup=False),
-        bars.TimeElapsedColumn(),
         bars.TimeRemainingColumn(compact=True),
+        bars.TextColumn("left"),
     )
     with progress_bar(*columns, console=console) as line:
         task = line.add_task("starting", total=None)
