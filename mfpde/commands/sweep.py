@@ -69,13 +69,20 @@ def sweep(
     A sweep file is a settings file with a table [sweep]:
 
         [sweep]
-        folder = "betas"
-        [sweep.product]
+        folder = "betas"                # where the runs are kept
+        [sweep.product]                 # each value with each other
         attention.beta = [1, 5, 25]
         perceptron.random.seed = { from = 1, to = 3, count = 3 }
+        [sweep.zip]                     # in step: lists of one length
+        geometry.cells = [256, 512]
+        solve.rtol = [1e-3, 1e-4]
+        [[sweep.cases]]                 # changes, with a name each
+        name = "ascent, no perceptron"
+        equation.direction = "ascent"
+        perceptron = "none"
 
     Started again, it skips what is done and goes on with what was interrupted.
-    `python -c "help('mfpde.sweeps')"` explains zips, cases and clusters.
+    `python -c "help('mfpde.sweeps')"` says more, and how clusters are used.
 
     Example: mfpde sweep sweep.toml --workers 8 --plot atoms
     """
