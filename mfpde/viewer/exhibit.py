@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.measures.measure import AnyMeasure, atoms_of
 from mfpde.runs.run import Run
-from mfpde.tracking import Path, Track
+from mfpde.tracking import Track
 from mfpde.tracking.bands import bands_of
 from mfpde.tracking.paths import joined
 from mfpde.viewer.frames import (
@@ -117,7 +117,14 @@ def _describe_track(run: Run, track: Track, frames: Frames) -> dict[str, Any]:
     saves = [save_at.get(float(time)) for time in run.times[frames.saves]]
     events = [junction.event for junction in track.junctions]
     return {
-        "paths": [_describe_path(path, frames) for path in track.paths.values()],
+        "paths": [
+            {
+                "times": rounded(path.times, DIGITS),
+                "places": _places(path.points, frames),
+                "mass": float(path.masses.max()),
+            }
+            for path in track.paths.values()
+        ],
         "bands": _describe_bands(track),
         "junctions": [
             {
@@ -143,14 +150,6 @@ def _count_forming(track: Track, save: int) -> int:
 def _places(points: FloatArray, frames: Frames) -> list[list[float | None]]:
     found = coordinates(np.atleast_2d(points), frames.axis)
     return [rounded(row, DIGITS_OF_PLACE) for row in found]
-
-
-def _describe_path(path: Path, frames: Frames) -> dict[str, Any]:
-    return {
-        "times": rounded(path.times, DIGITS),
-        "places": _places(path.points, frames),
-        "mass": float(path.masses.max()),
-    }
 
 
 def _describe_bands(track: Track) -> list[dict[str, Any]]:

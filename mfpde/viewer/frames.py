@@ -139,25 +139,22 @@ def _describe_atoms(
 
 def notes_of(run: Run, frames: Frames) -> list[str]:
     """Say what the page leaves out."""
-    notes = []
-    coarser = "Coarsened for display:"
-    if frames.views:
-        notes.append(
-            "Densities are kept as 16-bit numbers: each is right to 5e-04 of itself, "
-            "below 2e-9 of the largest to 1e-12 of that."
-        )
-    for geometry, view in frames.views.items():
-        if view.factor > 1:
-            shape = " × ".join(str(side) for side in view.shape if side > 1)
-            notes.append(
-                f"{coarser} {geometry!r} is shown by means over blocks, {shape} of them, "
-                "which keep the mass."
-            )
-    if len(frames.saves) < len(run.times):
-        notes.append(
-            f"{coarser} {len(frames.saves)} of the {len(run.times)} saves are shown, "
-            "evenly spread."
+    notes = [
+        "Densities are kept as 16-bit numbers: each is right to 5e-04 of itself, below "
+        "2e-9 of the largest to 1e-12 of that."
+    ]
+    coarse = [
+        f"{geometry!r} is shown by means over blocks, "
+        f"{' × '.join(str(side) for side in view.shape if side > 1)} of them, which keep "
+        "the mass."
+        for geometry, view in frames.views.items()
+        if view.factor > 1
+    ]
+    count = len(frames.saves)
+    if count < len(run.times):
+        coarse.append(
+            f"{count} of the {len(run.times)} saves are shown, evenly spread."
         )
     if frames.stride > 1:
-        notes.append(f"{coarser} every {frames.stride}th particle is shown.")
-    return notes
+        coarse.append(f"every {frames.stride}th particle is shown.")
+    return notes[: len(frames.views)] + [f"Coarsened for display: {c}" for c in coarse]

@@ -42,16 +42,42 @@ def landscapes_of(run: Run, frames: Frames, pack: Pack) -> list[dict[str, Any]]:
         {
             "from": start,
             "to": end,
-            "neurons": _neurons(equation, frames.axis),
-            **(
-                _on_rings(equation, rings, pack)
-                if frames.domain == "sphere"
-                else _on_angles(equation, frames, pack)
-            ),
+            **_describe_landscape(equation, frames, rings, pack),
         }
         for equation, start, end in layers
         if equation is not None and equation.externals
     ]
+
+
+def _describe_landscape(
+    equation: MeanFieldEquation, frames: Frames, rings: int, pack: Pack
+) -> dict[str, Any]:
+    """Neurons, V (else the drift along an angle), and the largest a.x + b on the sphere."""
+    neurons = _neurons(equation, frames.axis)
+    terms = equation.externals
+    found: dict[str, Any] = {"neurons": neurons, "field": None, "zone": None}
+    is_gradient = all(term.is_gradient for term in terms)
+    if frames.domain != "sphere":
+        points, tangents = _points_on_line(frames)
+        along = sum(
+            term.value(points)
+            if is_gradient
+            else (term.drift(points) * tangents).sum(-1)
+            for term in terms
+        )
+        name = "V" if is_gradient else "drift"
+        return {**found, "field": {"name": name, **_put(np.asarray(along), pack)}}
+    grid = {"rows": rings, "columns": 2 * rings}
+    angles = np.arange(2 * rings) * np.pi / rings
+    points = sphere.points_at((angles[:rings, np.newaxis] + angles[1] / 2), angles)
+    if is_gradient:
+        values = np.asarray(sum(term.value(points) for term in terms))
+        found["field"] = {"name": "V", **grid, **_put(values, pack)}
+    sums = [points @ neuron["a"] + neuron["b"] for neuron in neurons]
+    largest = np.max(sums, axis=0) if sums else np.zeros(1)
+    if (largest < 0).any():
+        found["zone"] = {**grid, **_put(largest, pack)}
+    return found
 
 
 def _neurons(
@@ -71,47 +97,12 @@ def _neurons(
     ]
 
 
-def _on_rings(equation: MeanFieldEquation, rings: int, pack: Pack) -> dict[str, Any]:
-    """V on rings of the sphere, and the largest a.x + b of the neurons."""
-    colatitudes = (np.arange(rings) + 0.5) * np.pi / rings
-    longitudes = np.arange(2 * rings) * np.pi / rings
-    points = sphere.points_at(colatitudes[:, np.newaxis], longitudes)
-    found: dict[str, Any] = {"field": None, "zone": None}
-    grid = {"rows": rings, "columns": 2 * rings}
-    if (potential := _potential(equation, points)) is not None:
-        found["field"] = {"name": "V", **grid, **_put(potential, pack)}
-    sums = [
-        points @ direction + bias
-        for layer in equation.perceptrons
-        for direction, bias in zip(layer.directions, layer.biases, strict=True)
-    ]
-    largest = np.max(sums, axis=0) if sums else np.zeros(1)
-    if (largest < 0).any():
-        found["zone"] = {**grid, **_put(largest, pack)}
-    return found
-
-
-def _on_angles(
-    equation: MeanFieldEquation, frames: Frames, pack: Pack
-) -> dict[str, Any]:
-    """V, or the drift along the angle, from one end of the axis of angles to the other."""
+def _points_on_line(frames: Frames) -> tuple[FloatArray, FloatArray]:
+    """Points and tangents (n, d) from one end of the axis of angles to the other."""
     zonal = cast(Zonal, next(iter(frames.views)))
     where: Any = circle if frames.domain == "circle" else zonal
-    span = 2 * np.pi if frames.domain == "circle" else np.pi
-    angles = np.linspace(0.0, span, ANGLES)
-    points = where.points_at(angles)
-    if (potential := _potential(equation, points)) is not None:
-        return {"field": {"name": "V", **_put(potential, pack)}}
-    drift = sum(term.drift(points) for term in equation.externals)
-    along = np.asarray((drift * where.tangents_at(angles)).sum(axis=-1))
-    return {"field": {"name": "drift", **_put(along, pack)}}
-
-
-def _potential(equation: MeanFieldEquation, points: FloatArray) -> FloatArray | None:
-    """V at points; None where the drift has no potential."""
-    if not all(term.is_gradient for term in equation.externals):
-        return None
-    return np.asarray(sum(term.value(points) for term in equation.externals))
+    angles = np.linspace(0.0, np.pi if where is zonal else 2 * np.pi, ANGLES)
+    return where.points_at(angles), where.tangents_at(angles)
 
 
 def _put(values: FloatArray, pack: Pack) -> dict[str, Any]:
