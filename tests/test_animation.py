@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from matplotlib.animation import FFMpegWriter
 from matplotlib.colors import LogNorm
-from matplotlib.figure import Figure
 from PIL import Image, ImageSequence
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.plotting.atoms import marked_atoms
-from mfpde.plotting.film_scenes import CurveScene, Frame, Scale, SphereScene
-from mfpde.plotting.projections import Mollweide
+from mfpde.plotting.animation import film_of
 
 EQUATION = mfpde.MeanFieldEquation(
     mfpde.Attention(3.0), mfpde.Perceptron([[1.0, 0.0]], [-0.5]), direction="descent"
@@ -82,6 +80,14 @@ def test_fewer_frames_are_spread_over_the_run(run, tmp_path) -> None:
     assert len(frames_of(path)) == 3
 
 
+def test_a_film_lasts_as_long_as_asked_and_moves_between_saves(run, tmp_path) -> None:
+    path = mfpde.animate(run, tmp_path / "film.gif", duration=1.2, frames_per_second=10)
+    frames = [frame.astype(int) for frame in frames_of(path)]
+    assert len(frames) == 12 > len(run.times)
+    # Each frame differs from the one before: the density moves between two saves too.
+    assert all(np.abs(a - b).max() > 30 for a, b in pairwise(frames))
+
+
 @needs_ffmpeg
 def test_an_mp4_is_written_from_the_command_line(run, tmp_path, capsys) -> None:
     store, film = tmp_path / "run.zarr", tmp_path / "film.mp4"
@@ -112,6 +118,8 @@ def test_without_ffmpeg_a_gif_is_named_as_the_way_out(
         ({"frames_per_second": 0}, "frames_per_second = 0"),
         ({"frames_per_second": 1000}, "frames_per_second.* 1000"),
         ({"frames": 0}, "frames = 0"),
+        ({"duration": 0}, "duration = 0"),
+        ({"duration": 1e9}, "duration = .*at most"),
         ({"limits": (2.0, 1.0)}, "limits"),
     ],
 )
@@ -136,60 +144,85 @@ def test_a_film_that_is_stopped_leaves_the_old_one(run, tmp_path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["film.gif"]
 
 
-# Scenes -----------------------------------------------------------------------------------------
+# Frames -----------------------------------------------------------------------------------------
 
 
-def frame_of(run, index) -> Frame:
-    state = run.states[index]
-    return Frame(float(run.times[index]), state, marked_atoms(state, None))
+def by_gid(figure, gid):
+    return [a for ax in figure.axes for a in ax.get_children() if a.get_gid() == gid]
 
 
 def test_the_axis_of_densities_stays_from_frame_to_frame() -> None:
     states = [bump(CIRCLE, width, angles=[1.0]) for width in (0.9, 0.3)]
-    run = made_run(states, [0.0, 1.0])
-    scene = CurveScene(Figure(), run, states, Scale(None, None))
-    limits, shown = [], []
-    for index in (0, 1):
-        scene.show(frame_of(run, index))
-        (ax,) = scene.figure.axes
-        limits.append(ax.get_ylim())
-        (line,) = [one for one in ax.lines if one.get_gid() == "density"]
-        shown.append(line.get_ydata().max())
-        assert f"t = {run.times[index]:.4g}" == scene.figure.get_suptitle()
-    assert limits[0] == limits[1]
-    assert limits[0][1] > shown[1] > 2 * shown[0]
+    figure, draw = film_of(made_run(states, [0.0, 1.0]), "curve", [0, 0.5, 1])
+    (ax,) = figure.axes
+    limits, place, shown = set(), set(), []
+    for position in (0, 0.5, 1):
+        draw(position)
+        (line,) = by_gid(figure, "density")
+        limits.add(ax.get_ylim())
+        place.add(str(ax.get_position()))
+        shown.append(line.get_ydata()[1:-1])
+        assert figure.get_suptitle() == f"t = {position:g}"
+    assert len(limits) == len(place) == 1
+    assert ax.get_ylim()[1] > shown[2].max() > 2 * shown[0].max()
+    np.testing.assert_allclose(shown[1], (shown[0] + shown[2]) / 2)
 
 
 @pytest.mark.parametrize("log", [True, False])
 def test_the_scale_is_as_asked_for(log) -> None:
-    states = [bump(CIRCLE, 0.5, angles=[1.0])]
-    scene = CurveScene(Figure(), made_run(states, [0.0]), states, Scale(None, log))
-    assert (scene.figure.axes[0].get_yscale() == "log") == log
-    states = [bump(SPHERE, 0.5, angles=None, centres=[[0.5, 1.0]])]
-    run = made_run(states, [0.0])
-    film = SphereScene(
-        Figure(), run, states, Scale(None, log), projections=[Mollweide()]
+    run = made_run([bump(CIRCLE, 0.5, angles=[1.0])], [0.0])
+    figure, _ = film_of(run, "curve", [0], log=log)
+    assert (figure.axes[0].get_yscale() == "log") == log
+    run = made_run([bump(SPHERE, 0.5, centres=[[0.5, 1.0]])], [0.0])
+    figure, _ = film_of(run, "map", [0], log=log)
+    (cells,) = by_gid(figure, "density")
+    assert isinstance(cells.norm, LogNorm) == log
+
+
+def half_with(*atoms) -> mfpde.Measure:
+    """Half of the mass even, half in atoms on the sphere."""
+    density = mfpde.Density(SPHERE, mfpde.uniform(SPHERE).values / 2)
+    return mfpde.Measure(
+        density, mfpde.Atoms(atoms, np.full(len(atoms), 0.5 / len(atoms)))
     )
-    film.show(frame_of(run, 0))
-    (image,) = film.figure.axes[0].images
-    assert isinstance(image.norm, LogNorm) == log
 
 
 def test_atoms_are_drawn_and_go_with_their_frame() -> None:
-    density = mfpde.Density(SPHERE, np.ones(SPHERE.shape)).normalized()
-    half = mfpde.Density(SPHERE, density.values / 2)
-    with_atom = mfpde.Measure(half, mfpde.Atoms([[1.0, 0.0, 0.0]], [0.5]))
-    states = [with_atom, density]
-    run = made_run(states, [0.0, 1.0])
-    scene = SphereScene(
-        Figure(), run, states, Scale(None, None), projections=[Mollweide()]
-    )
-    scene.show(frame_of(run, 0))
-    ax = scene.figure.axes[0]
-    assert "atoms" in [one.get_gid() for one in ax.collections]
-    scene.show(frame_of(run, 1))
-    assert "atoms" not in [one.get_gid() for one in ax.collections]
-    assert len(ax.images) == 1
+    run = made_run([half_with([1.0, 0.0, 0.0]), mfpde.uniform(SPHERE)], [0.0, 1.0])
+    figure, draw = film_of(run, "map", [0, 1])
+    draw(0)
+    assert len(by_gid(figure, "atoms")) == 1
+    draw(1)
+    assert not by_gid(figure, "atoms")
+    assert len(by_gid(figure, "density")) == 1
+
+
+def test_atoms_move_along_great_circles_each_to_the_nearest() -> None:
+    east, west, north = [1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]
+    ends = [[0.6, 0.0, 0.8], [0.6, -0.8, 0.0]]
+    for order in (1, -1):
+        states = [half_with(east, west), half_with(*ends[::order]), half_with(north)]
+        run = made_run(states, [0.0, 1.0, 2.0])
+        figure, draw = film_of(run, "map", [0, 0.5, 1.5])
+        draw(0.5)
+        (discs,) = by_gid(figure, "atoms")
+        latitudes = sorted(discs.get_offsets()[:, 1])
+        np.testing.assert_allclose(latitudes, [0.0, np.arccos(0.6) / 2], atol=1e-12)
+    draw(1.5)
+    # Two atoms and one: of both there is half, and the mass is what it was.
+    (discs,) = by_gid(figure, "atoms")
+    np.testing.assert_allclose(sorted(discs.get_sizes() / 260), [0.125, 0.125, 0.25])
+
+
+def test_particles_move_in_their_order() -> None:
+    turns = np.array([0.0, 2.0])
+    angles = 2 * np.pi * np.arange(40) / 40
+    around = [np.stack([np.cos(angles + t), np.sin(angles + t)], -1) for t in turns]
+    run = made_run([mfpde.Atoms(points) for points in around], [0.0, 1.0])
+    figure, draw = film_of(run, "curve", [0, 0.5, 1])
+    draw(0.5)
+    (heads,) = by_gid(figure, "atoms")
+    np.testing.assert_allclose(heads.get_xdata(), (angles + 1) % (2 * np.pi))
 
 
 def test_particles_and_both_views_of_a_sphere_are_drawn(tmp_path) -> None:
@@ -201,36 +234,27 @@ def test_particles_and_both_views_of_a_sphere_are_drawn(tmp_path) -> None:
         assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 50
 
 
-def legend_of(scene) -> set[str]:
-    return {text.get_text() for one in scene.figure.legends for text in one.get_texts()}
+def legend_of(figure) -> set[str]:
+    return {text.get_text() for one in figure.legends for text in one.get_texts()}
 
 
-def test_the_marks_of_a_film_have_a_legend(run) -> None:
-    scale = Scale(None, None)
-    density = mfpde.Density(SPHERE, np.ones(SPHERE.shape)).normalized()
-    half = mfpde.Density(SPHERE, density.values / 2)
-    states = [mfpde.Measure(half, mfpde.Atoms([[1.0, 0.0, 0.0]], [0.5])), density]
-    without = made_run(states, [0.0, 1.0])
+def test_the_legend_of_a_film_explains_the_marks_of_all_frames(run) -> None:
+    without = made_run([half_with([1.0, 0.0, 0.0]), mfpde.uniform(SPHERE)], [0.0, 1.0])
     neuron = mfpde.Perceptron([[0.0, 0.0, 1.0]], [0.5])
     equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
     own = {"atom (area ∝ mass)"}
-    found = {
-        "atom found (area ∝ mass)",
-        "and on its way (+)",
-        "$a_j·x + b_j = 0$",
-        "none active",
-        "$a_j$, $w_j > 0$",
-    }
-    for given, texts in (
-        (without, own),
-        (replace(without, equation=equation), own | found),
-    ):
-        film = SphereScene(Figure(), given, states, scale, projections=[Mollweide()])
-        assert legend_of(film) == texts
-    curves = CurveScene(Figure(), run, run.states, scale)
-    assert legend_of(curves) == {"neuron active", "$a_j$, $w_j < 0$"}
+    neurons = {"$a_j·x + b_j = 0$", "none active", "$a_j$, $w_j > 0$"}
+    figure, _ = film_of(without, "map", [0, 1])
+    assert legend_of(figure) == own
+    figure, _ = film_of(replace(without, equation=equation), "map", [0, 1])
+    assert own | neurons <= legend_of(figure)
+    figure, _ = film_of(run, "curve", [0])
+    assert legend_of(figure) == {"neuron active", "$a_j$, $w_j < 0$"}
     bumps = mfpde.bumps(CIRCLE, angles=[1.0, 3.0], widths=[0.1, 0.1], masses=[0.5, 0.5])
     ascent = mfpde.MeanFieldEquation(mfpde.Attention(6.0), direction="ascent")
     followed = replace(made_run([bumps], [0.0]), equation=ascent).tracked()
-    film = CurveScene(Figure(), followed, followed.states, scale)
-    assert legend_of(film) == {"atom found (height: mass of its basin)"}
+    figure, draw = film_of(followed, "curve", [0])
+    assert legend_of(figure) == {"atom found (height: mass of its basin)"}
+    draw(0)
+    (circles,) = by_gid(figure, "found atoms")
+    np.testing.assert_allclose(sorted(circles.get_xdata()), [1.0, 3.0], atol=0.05)

@@ -1,26 +1,52 @@
-"""A run as a film: one frame for each save, on one scale, written by matplotlib's writers.
-
-The axes are made once; from frame to frame the density, the atoms and the time change.
-"""
+"""A run as a film: the pictures of its states on one scale, drawn anew for each frame."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
+from matplotlib.animation import (
+    AbstractMovieWriter,
+    FFMpegWriter,
+    FuncAnimation,
+    PillowWriter,
+)
+from matplotlib.figure import Figure
+from scipy.optimize import linear_sum_assignment
 
-from mfpde.arrays import choice, whole_number
+from mfpde.arrays import IntArray, choice, real_number, whole_number
+from mfpde.geometry.arcs import normalised
+from mfpde.measures.measure import (
+    AnyMeasure,
+    Atoms,
+    Density,
+    Measure,
+    as_measure,
+    atoms_of,
+)
 from mfpde.plotting.angle_view import domain_of_run
-from mfpde.plotting.atoms import FoundAtoms, is_crowd, marked_atoms
-from mfpde.plotting.film_scenes import CurveScene, Frame, Scale, Scene, SphereScene
-from mfpde.plotting.globe import sides_of
+from mfpde.plotting.atoms import FoundAtoms, atoms_in, is_crowd
+from mfpde.plotting.composition import Frame, Panel, compose, fill
+from mfpde.plotting.globe import camera_on, sides_from
+from mfpde.plotting.landscape import draw_landscape, has_landscape
 from mfpde.plotting.projections import Mollweide, Projection
-from mfpde.plotting.style import Limits, Picture, evenly_spread, styled
+from mfpde.plotting.snapshots import CurvePanels
+from mfpde.plotting.sphere_field import Colours
+from mfpde.plotting.sphere_map import SpherePanels
+from mfpde.plotting.style import (
+    LANDSCAPE,
+    Limits,
+    Picture,
+    add_legend_below,
+    evenly_spread,
+    styled,
+)
 from mfpde.runs.run import Run
+from mfpde.tracking import Track
 
 View = Literal["globe", "map", "curve"]
 VIEWS: dict[str, tuple[View, ...]] = {
@@ -29,9 +55,17 @@ VIEWS: dict[str, tuple[View, ...]] = {
     "sphere": ("globe", "map"),
 }
 """Views of a run by its domain, the default one first."""
+Panels = Callable[[Frame], list[Panel]]
+SIZES = {"curve": (6.4, 4.0), "globe": (7.2, 4.4), "map": (7.2, 4.2)}
 FASTEST = 120
 MOST_FRAMES = 100_000
 DOTS_PER_INCH = 120
+CURVE_HEIGHT = 2.4
+PLAYED_EVERYWHERE = [
+    *("-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart"),
+    # H.264 halves the colours: sides must be even.
+    *("-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white"),
+]
 
 
 @styled
@@ -40,13 +74,14 @@ def animate(
     path: str | Path,
     *,
     view: View | None = None,
+    duration: float | None = None,
     frames_per_second: int = 15,
     frames: int | None = None,
     limits: Limits | None = None,
     log: bool | None = None,
-    progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
+    progress: Callable[[Iterable[Any]], Iterable[Any]] | None = None,
 ) -> Path:
-    """Write a run as a film, one frame for each save, all on the same scale.
+    """Write a run as a film, all frames on the same scale.
 
     On a Circle or a Zonal grid the density is a curve against the angle, on a Sphere a globe
     from two opposite sides or a map, as :func:`mfpde.plot_density` and
@@ -63,6 +98,10 @@ def animate(
         replaced once the film is complete.
     view
         ``"globe"`` (the default) or ``"map"`` on a sphere, ``"curve"`` elsewhere.
+    duration
+        Seconds that the film lasts.  The saves are spread over them evenly, and between two
+        of them densities and masses change linearly, particles and atoms move along great
+        circles.  By default there is one frame for each save.
     frames_per_second
         Frames in a second of the film, 1 to 120.
     frames
@@ -73,7 +112,8 @@ def animate(
     log
         Whether the scale is logarithmic; by default if a density exceeds 50 times its mean.
     progress
-        Wraps the numbers of the frames as they are drawn, as ``rich.progress.track`` does.
+        Wraps the numbers of the saves as they are drawn (with fractions between two), as
+        ``rich.progress.track`` does.
 
     Returns
     -------
@@ -86,47 +126,39 @@ def animate(
         picture for the geometry or no such view of it, or a number is out of its range.
     """
     domain = domain_of_run(run, picture="animate")
-    chosen = choice("view", view or VIEWS[domain][0], VIEWS[domain])
+    chosen: View = choice("view", view or VIEWS[domain][0], VIEWS[domain])  # type: ignore[assignment]
     rate = whole_number(
         "frames_per_second", frames_per_second, at_least=1, at_most=FASTEST
     )
     most = len(run.times)
     if frames is not None:
         most = whole_number("frames", frames, at_least=1, at_most=MOST_FRAMES)
+    positions = evenly_spread(len(run.times), most).tolist()
+    if duration is not None:
+        longest = MOST_FRAMES / rate
+        seconds = real_number("duration", duration, above=0, at_most=longest)
+        count = max(round(seconds * rate), 1)
+        shares = np.linspace(0, len(positions) - 1, count)
+        positions = np.interp(shares, np.arange(len(positions)), positions).tolist()
+    shown = positions if progress is None else progress(positions)
     path = Path(path)
     writer = _writer(path, rate)
-    scale = Scale(limits, log)
-    shown = evenly_spread(len(run.times), most)
-    figure = Picture(figsize=_SIZES[chosen])
-    states = [run.states[index] for index in shown]
-    scene: Scene
-    if chosen == "curve":
-        scene = CurveScene(figure, run, states, scale)
-    else:
-        places: list[Projection] = [Mollweide()] if chosen == "map" else []
-        # The camera stands still, in front of where the mass is in the end.
-        places = places or [side for side, _ in sides_of(run.states[-1])]
-        scene = SphereScene(figure, run, states, scale, projections=places)
-    numbers: Iterable[int] = shown.tolist()
+    figure, draw = film_of(run, chosen, positions, limits=limits, log=log)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.stem}.partial{path.suffix}")
     try:
-        with ExitStack() as stack:
-            is_open = False
-            for index in numbers if progress is None else progress(numbers):
-                scene.show(_frame(run, index, finds=chosen != "curve"))
-                if not is_open:
-                    scene.fix_layout()
-                    stack.enter_context(writer.saving(figure, partial, DOTS_PER_INCH))
-                    is_open = True
-                writer.grab_frame()
+        FuncAnimation(
+            figure,
+            draw,
+            frames=lambda: (p for p in shown),
+            init_func=list,
+            save_count=len(positions),
+            cache_frame_data=False,
+        ).save(str(partial), writer=writer, dpi=DOTS_PER_INCH)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
     return path
-
-
-_SIZES = {"curve": (6.4, 4.0), "globe": (7.2, 4.4), "map": (7.2, 4.2)}
 
 
 def _writer(path: Path, rate: int) -> AbstractMovieWriter:
@@ -147,30 +179,154 @@ def _writer(path: Path, rate: int) -> AbstractMovieWriter:
             f"path = {str(path)!r} needs the program ffmpeg, which is not there: install it, "
             f"or write {path.with_suffix('.gif').name}, which needs no other program"
         )
-    return FFMpegWriter(fps=rate, codec="libx264", extra_args=_PLAYED_EVERYWHERE)
+    return FFMpegWriter(fps=rate, codec="libx264", extra_args=PLAYED_EVERYWHERE)
 
 
-_PLAYED_EVERYWHERE = [
-    *("-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart"),
-    # H.264 halves the colours: sides must be even.
-    *("-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white"),
-]
+def film_of(
+    run: Run,
+    view: View,
+    positions: Sequence[float],
+    *,
+    limits: Limits | None = None,
+    log: bool | None = None,
+) -> tuple[Figure, Callable[[float], None]]:
+    """Return a figure, and what draws on it the state at a save or between two.
+
+    Its scales and its legend suit all ``positions``: numbers of saves, with fractions between
+    two.  The rest is as for :func:`animate`.
+    """
+    saves = np.unique([*np.floor(positions), *np.ceil(positions)]).astype(int)
+    is_searched = run.track is None and view != "curve"
+    track = _searched(run, saves) if is_searched else run.track
+    frames = [_frame(run, float(save), track) for save in saves]
+    panels_of, colours = (_curves if view == "curve" else _spheres)(
+        frames, is_map=view == "map", limits=limits, log=log
+    )
+    figure = Picture(figsize=SIZES[view], layout="constrained")
+    first, all_panels = panels_of(frames[0]), chain(*map(panels_of, frames))
+    columns = 2 if view == "globe" else 1
+    axes = compose(figure, first, columns=columns, colours=colours, beside=None)
+    add_legend_below(figure, [h for panel in all_panels for h in panel.handles])
+    figure.suptitle(frames[0].title)
+    # The axes keep the places that they have now.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    kept = {*axes, *(ax for ax in figure.axes if ax.get_label() == "<colorbar>")}
+
+    def draw(position: float) -> None:
+        frame = _frame(run, position, track)
+        for twin in set(figure.axes) - kept:
+            twin.remove()
+        for ax in axes:
+            ax.clear()
+        fill(axes, panels_of(frame))
+        for twin in set(figure.axes) - kept:
+            twin.set_position(axes[0].get_position())
+        # From the left, so that the title does not tremble with the width of its number.
+        figure.suptitle(frame.title, x=0.47, ha="left", color=LANDSCAPE)
+
+    return figure, draw
 
 
-def _frame(run: Run, index: int, *, finds: bool) -> Frame:
-    """Return a save as a frame; without a track its atoms are searched if ``finds``."""
-    time, state = float(run.times[index]), run.states[index]
-    equation = run.equation_at(time)
-    own, found = marked_atoms(state, None)
-    track = run.track
-    if track is not None and np.array_equal(track.times, run.times):
-        seen = track.atoms_at(index)
-        if len(seen):
-            arrived = seen.arrived_masses
-            arrived = seen.masses if arrived is None else arrived
+def _spheres(
+    frames: Sequence[Frame], *, is_map: bool, limits: Limits | None, log: bool | None
+) -> tuple[Panels, Colours | None]:
+    """Return what makes the panels of a frame on the sphere, and their colours."""
+    spheres = SpherePanels([frame.state for frame in frames], limits=limits, log=log)
+    # The camera stands still, in front of where the mass is in the end.
+    sides: list[Projection] = [s for s, _ in sides_from(camera_on(frames[-1].state))]
+    if is_map:
+        sides = [Mollweide()]
+    return lambda frame: [spheres.panel(s, frame) for s in sides], spheres.colours
+
+
+def _curves(
+    frames: Sequence[Frame], *, is_map: bool, limits: Limits | None, log: bool | None
+) -> tuple[Panels, None]:
+    """Return what makes the panels of a frame against an angle: density and landscape."""
+    heaviest = [float(f.marked[1].basins.max(initial=0.0)) for f in frames]
+    states = [frame.state for frame in frames]
+    curves = CurvePanels(states, limits=limits, log=log, heaviest=max(heaviest))
+    # V has one range for all layers.
+    ground = Figure().subplots()
+    for equation in dict.fromkeys(frame.equation for frame in frames):
+        if equation is not None and has_landscape(equation):
+            draw_landscape(ground, equation, curves.view)
+
+    def panels_of(frame: Frame) -> list[Panel]:
+        density = curves.panel(frame, height=CURVE_HEIGHT)
+        if not ground.lines:
+            return [density]
+        land = curves.landscape(frame.equation, limits=ground.get_ylim())
+        return [density, land]
+
+    return panels_of, None
+
+
+def _searched(run: Run, saves: IntArray) -> Track | None:
+    """Follow the atoms that :func:`mfpde.concentration` finds; None of particles."""
+    states, times = [run.states[save] for save in saves], run.times[saves]
+    is_known = all(run.equation_at(time) is not None for time in times)
+    if not is_known or any(map(is_crowd, states)):
+        return None
+    return replace(run, times=times, states=states).tracked().track
+
+
+def _frame(run: Run, position: float, track: Track | None) -> Frame:
+    """Return the state at a save or between two, with the atoms of a track."""
+    before, after = int(np.floor(position)), int(np.ceil(position))
+    share = position - before
+    state = run.states[before]
+    if share:
+        state = interpolated(state, run.states[after], share)
+    time = float(np.interp(position, np.arange(len(run.times)), run.times))
+    own, found = atoms_in(state, None)
+    if track is not None:
+        found = _atoms_at(track, time, state.dimension)
+    return Frame(state, run.equation_at(time), (own, found), time)
+
+
+def _atoms_at(track: Track, time: float, dimension: int) -> FoundAtoms:
+    """The atoms of a track that are alive at a time, where their paths are then."""
+    points, arrived, masses = [np.empty((0, dimension))], [], []
+    for path in track.paths.values():
+        if path.is_alive(np.array([time]))[0]:
+            columns = [np.interp(time, path.times, x) for x in path.points.T]
+            points.append(normalised(np.array([columns])))
+            masses.append(np.interp(time, path.times, path.masses))
             # Stores of before did not keep what has arrived.
-            arrived = np.where(np.isnan(arrived), seen.masses, arrived)
-            found = FoundAtoms(seen.points, arrived, seen.masses - arrived)
-    elif finds and equation is not None and not is_crowd(state):
-        own, found = marked_atoms(state, equation)
-    return Frame(time, state, (own, found), equation)
+            kept = path.arrived_masses
+            kept = np.where(np.isnan(kept), path.masses, kept)
+            arrived.append(np.interp(time, path.times, kept))
+    basins = np.array(masses)
+    return FoundAtoms(np.concatenate(points), np.array(arrived), basins - arrived)
+
+
+def interpolated(first: AnyMeasure, second: AnyMeasure, share: float) -> AnyMeasure:
+    """Return the measure at ``share`` (0 to 1) of the way from one save to the next.
+
+    Densities are mixed.  As many atoms as before move along great circles to the nearest of
+    the others, bare ones in their order; of other numbers both are there.  Mass is linear.
+    """
+    if isinstance(first, Atoms) or isinstance(second, Atoms):
+        return _moved(atoms_of(first), atoms_of(second), share, in_order=True)
+    one, other = as_measure(first), as_measure(second)
+    if one.geometry != other.geometry:
+        return first if share < 0.5 else second
+    values = (1 - share) * one.density.values + share * other.density.values
+    density = Density(one.geometry, values)
+    return Measure(density, _moved(one.atoms, other.atoms, share, in_order=False))
+
+
+def _moved(first: Atoms, second: Atoms, share: float, *, in_order: bool) -> Atoms:
+    points, masses = second.points, share * second.masses
+    if len(first) != len(second):
+        there = (1 - share) * first.masses
+        return Atoms(
+            np.concatenate([first.points, points]), np.concatenate([there, masses])
+        )
+    if not in_order:
+        _, order = linear_sum_assignment(-first.points @ points.T)
+        points, masses = points[order], masses[order]
+    between = normalised((1 - share) * first.points + share * points)
+    return Atoms(between, (1 - share) * first.masses + masses)

@@ -10,9 +10,10 @@ from matplotlib.ticker import MaxNLocator
 from mfpde.plotting import paths, style
 from mfpde.plotting.angle_view import domain_of_run
 from mfpde.plotting.atoms import mass_text
-from mfpde.plotting.globe import Side, add_globe_bar, draw_globes, sides_towards
+from mfpde.plotting.composition import compose, frame_of
+from mfpde.plotting.globe import camera_towards, globes
 from mfpde.plotting.marks import Look, add_legend_above, write_beside
-from mfpde.plotting.sphere_field import colours_for, density_of
+from mfpde.plotting.sphere_map import SpherePanels
 from mfpde.runs.run import Run
 from mfpde.tracking import Track
 from mfpde.tracking.bands import Bands, bands_of
@@ -149,17 +150,10 @@ def plot_atom_paths(run: Run, *, figure: Figure | SubFigure | None = None) -> Fi
             "plot_space_time draws the paths of angles against time"
         )
     figure = style.figure_or_new(figure, size=(7.0, 4.0))
-    last, equation = run.states[-1], run.equation_at(run.times[-1])
-    density = density_of(last)
-    norm = colours_for([density] if density is not None else [])
-    sides = sides_of(track)
-    pair = draw_globes(figure, last, equation, norm=norm, track=track, sides=sides)
-    if density is not None and norm is not None:
-        add_globe_bar(figure, density, norm=norm, pair=pair)
-    return style.figure_of(figure)
-
-
-def sides_of(track: Track) -> tuple[Side, Side]:
-    """Two opposite views, the first onto the middle of the paths where they have one."""
+    panels = SpherePanels([run.states[-1]], has_labels=True)
     nodes = [paths.drawn_nodes(path)[1] for path in track.paths.values()]
-    return sides_towards(np.concatenate(nodes).mean(axis=0) if nodes else np.zeros(3))
+    middle = np.concatenate(nodes).mean(axis=0) if nodes else np.zeros(3)
+    last = frame_of(run, -1, is_searched=True)
+    views = globes(panels, last, camera=camera_towards(middle), track=track)
+    compose(figure, views, columns=2, colours=panels.colours)
+    return style.figure_of(figure)

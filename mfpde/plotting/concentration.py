@@ -74,8 +74,7 @@ def plot_concentration(
     rows = np.asarray(figure.subfigures(2, 1, height_ratios=(HEIGHT, lower)))
     density, balls = rows[0].subplots(1, 2, width_ratios=(1.75, 1.0))
     if domain == "sphere":
-        draw_density_map(density, report.measure, equation)
-        _mark_on_map(density, report)
+        _mark_on_map(draw_density_map(density, report.measure, equation), report)
     else:
         draw_density_curve(density, report.measure, equation)
         _mark_on_curve(density, report)

@@ -64,7 +64,7 @@ def plot_density(
         If there is no picture for the measure's geometry, or the limits do not increase.
     """
     if domain_of(measure, picture="plot_density") == "sphere":
-        ax = style.axes_or_new(ax, size=(6.5, 3.6))
+        ax = style.axes_or_new(ax, size=(6.5, 3.6), projection="mollweide")
         draw_density_map(ax, measure, equation, limits=limits)
         return style.figure_of(ax)
     height = 4.2 if landscape.has_landscape(equation) else 3.2

@@ -2,47 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import FloatArray, real_array, shown
 from mfpde.equation import MeanFieldEquation
-from mfpde.measures.measure import AnyMeasure, Density, atoms_of
+from mfpde.measures.measure import AnyMeasure, atoms_of
 from mfpde.plotting.angle_view import domain_of
-from mfpde.plotting.atoms import draw_atoms, marked_atoms
-from mfpde.plotting.landscape import draw_directions, draw_neurons, sphere_neurons
-from mfpde.plotting.paths import draw_paths, mark_handles, path_handle
-from mfpde.plotting.projections import Orthographic, prepare_axes
-from mfpde.plotting.sphere_field import add_colour_bar, colours_for, density_of
-from mfpde.plotting.sphere_map import draw_ground, legend_handles
-from mfpde.plotting.style import (
-    LANDSCAPE,
-    Limits,
-    add_legend_below,
-    figure_of,
-    figure_or_new,
-    styled,
-)
+from mfpde.plotting.atoms import marked_atoms
+from mfpde.plotting.composition import Frame, Panel, compose
+from mfpde.plotting.projections import Orthographic
+from mfpde.plotting.sphere_field import density_of
+from mfpde.plotting.sphere_map import SpherePanels
+from mfpde.plotting.style import Limits, figure_of, figure_or_new, styled
 from mfpde.tracking import Track
 
-Side = tuple[Orthographic, str]
+Camera = tuple[float, float]
+"""Longitude and latitude of the point in front."""
 
-TILT = np.pi / 9
-AREA_PER_MASS = 260.0
+FRONT: Camera = (0.0, np.pi / 9)
 CLEAR_MEAN = 0.3
 NEAR_A_POLE = 0.1
 LARGEST_ANGLE = 1e6
-FRONT = Orthographic(0.0, TILT)
-BACK = Orthographic(np.pi, -TILT)
-SIDES: tuple[Side, Side] = (
-    (FRONT, "front: φ = 0, north pole"),
-    (BACK, "back: φ = π, south pole"),
-)
 
 
 @styled
@@ -93,109 +74,72 @@ def plot_globe(
             "here: it draws densities on a Sphere and atoms with d = 3. Use plot_density"
         )
     figure = figure_or_new(figure, size=(7.0, 4.0))
-    density = density_of(measure)
-    norm = colours_for([density] if density is not None else [], limits)
-    sides = None if camera is None else sides_from(*_pair("camera", camera))
-    pair = draw_globes(figure, measure, equation, norm=norm, sides=sides)
-    if density is not None and norm is not None:
-        add_globe_bar(figure, density, norm=norm, pair=pair)
+    panels = SpherePanels([measure], limits=limits, has_labels=True)
+    frame = Frame(measure, equation, marked_atoms(measure, equation))
+    compose(
+        figure,
+        globes(panels, frame, camera=None if camera is None else _checked(camera)),
+        columns=2,
+        colours=panels.colours,
+    )
     return figure_of(figure)
 
 
-def sides_towards(mean: FloatArray) -> tuple[Side, Side]:
-    """Two opposite views, the first onto ``mean`` (3,) where that is clear of the centre."""
-    if np.linalg.norm(mean) < CLEAR_MEAN:
-        return SIDES
-    polar = float(np.arctan2(np.hypot(mean[0], mean[1]), mean[2]))
-    longitude = float(np.arctan2(mean[1], mean[0]))
-    if min(polar, np.pi - polar) < NEAR_A_POLE:
-        # There the longitude is that of rounding.
-        longitude = 0.0
-    return sides_from(longitude, np.pi / 2 - polar)
+def globes(
+    panels: SpherePanels,
+    frame: Frame,
+    *,
+    camera: Camera | None = None,
+    track: Track | None = None,
+) -> list[Panel]:
+    """Return a state from both sides, with the paths of a track.
+
+    Without a camera the first looks at the middle of the mass.
+    """
+    sides = sides_from(camera_on(frame.state) if camera is None else camera)
+    return [panels.panel(s, frame, title=title, track=track) for s, title in sides]
 
 
-def sides_of(measure: AnyMeasure) -> tuple[Side, Side]:
-    """Two opposite views of a measure, the first onto the middle of its mass if it has one."""
+def camera_on(measure: AnyMeasure) -> Camera:
+    """Return the camera that looks at the middle of a measure's mass if it has one."""
     whole = atoms_of(measure)
-    mean = whole.masses @ whole.points if len(whole) else np.zeros(3)
+    moment, mass = whole.masses @ whole.points, whole.total_mass
     density = density_of(measure)
-    mass = whole.total_mass
     if density is not None:
         points = density.geometry.points.reshape(-1, 3)
-        mean = mean + density.masses.ravel() @ points
+        moment = moment + density.masses.ravel() @ points
         mass += density.total_mass
-    return sides_towards(np.asarray(mean / max(mass, 1e-300)))
+    return camera_towards(moment / max(mass, 1e-300))
 
 
-def sides_from(longitude: float, latitude: float) -> tuple[Side, Side]:
-    """Two opposite views, the first onto the point of this longitude and latitude."""
+def camera_towards(mean: FloatArray) -> Camera:
+    """Return the camera that looks at ``mean`` (3,) if that is clear of the centre."""
+    if np.linalg.norm(mean) < CLEAR_MEAN:
+        return FRONT
+    x, y, z = mean
+    latitude = float(np.arctan2(z, np.hypot(x, y)))
+    # Near a pole the longitude is that of rounding.
+    is_clear = np.pi / 2 - abs(latitude) > NEAR_A_POLE
+    return (float(np.arctan2(y, x)) if is_clear else 0.0), latitude
+
+
+def sides_from(camera: Camera) -> list[tuple[Orthographic, str]]:
+    """Return the view of a camera and the opposite one, with their titles."""
+    longitude, latitude = camera
     polar = np.pi / 2 - latitude
     where = f"θ = {polar / np.pi:.2f} π, φ = {longitude / np.pi:.2f} π"
-    if min(polar, np.pi - polar) < NEAR_A_POLE:
-        where = f"the {'north' if polar < 1 else 'south'} pole"
+    if np.pi / 2 - abs(latitude) < NEAR_A_POLE:
+        where = f"the {'north' if latitude > 0 else 'south'} pole"
     front = Orthographic(longitude, latitude)
     back = Orthographic(longitude + np.pi, -latitude)
-    return (front, f"seen from {where}"), (back, "seen from the other side")
+    return [(front, f"seen from {where}"), (back, "seen from the other side")]
 
 
-def _pair(name: str, values: object) -> tuple[float, float]:
-    given = real_array(name, values)  # type: ignore[arg-type]
+def _checked(camera: object) -> Camera:
+    given = real_array("camera", camera)  # type: ignore[arg-type]
     if given.shape != (2,) or np.abs(given).max() > LARGEST_ANGLE:
         raise ValueError(
-            f"{name} = {shown(values)} must be longitude and latitude, two angles of at most "
-            f"{LARGEST_ANGLE:g} radians"
+            f"camera = {shown(camera)} must be longitude and latitude, two angles of at "
+            f"most {LARGEST_ANGLE:g} radians"
         )
     return float(given[0]), float(given[1])
-
-
-def add_globe_bar(
-    figure: Figure | SubFigure, density: Density, *, norm: Normalize, pair: list[Axes]
-) -> None:
-    """Add the colour bar below both views."""
-    add_colour_bar(
-        figure,
-        norm,
-        [density],
-        ax=pair,
-        orientation="horizontal",
-        aspect=40,
-        fraction=0.05,
-        shrink=0.6,
-        pad=0.03,
-    )
-
-
-def draw_globes(
-    figure: Figure | SubFigure,
-    measure: AnyMeasure,
-    equation: MeanFieldEquation | None,
-    *,
-    norm: Normalize | None,
-    track: Track | None = None,
-    sides: tuple[Side, Side] | None = None,
-    beside: Sequence[Artist] = (),
-) -> list[Axes]:
-    """Fill ``figure`` with both views and a legend, in the colours of ``norm``.
-
-    With a ``track`` the paths that led to the atoms are drawn too.  Without ``sides`` the
-    first looks at the middle of the mass.  The legend explains what is ``beside`` the globes too.
-    """
-    marked = marked_atoms(measure, equation)
-    if sides is None:
-        sides = sides_of(measure)
-    neurons = sphere_neurons(equation)
-    pair = list(figure.subplots(1, 2))
-    for ax, (projection, name) in zip(pair, sides, strict=True):
-        prepare_axes(ax, projection)
-        draw_ground(ax, projection, measure, norm=norm)
-        draw_neurons(ax, projection, neurons)
-        draw_directions(ax, projection, neurons)
-        if track is not None:
-            draw_paths(ax, projection, track)
-        draw_atoms(ax, projection, marked, area_per_mass=AREA_PER_MASS, labels=True)
-        ax.set_title(name, pad=5, color=LANDSCAPE)
-    handles = legend_handles([neurons], [marked])
-    if track is not None and track.paths:
-        handles += [path_handle("paths"), *mark_handles(track.junctions)]
-    add_legend_below(figure, [*handles, *beside])
-    return pair

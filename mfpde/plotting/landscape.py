@@ -24,7 +24,7 @@ from mfpde.plotting.projections import Projection, clip_to_outline, outlined
 
 LINE_POINTS = 1441
 SHARED_LABEL_ANGLE = 0.3
-DEAD_ZONE_PIXELS = 480
+DEAD_ZONE_PIXELS = 240
 HATCH = "////"
 HATCH_COLOUR = (0.65, 0.65, 0.65, 0.8)
 MEANINGS = {
@@ -195,9 +195,11 @@ def draw_neurons(
     points = projection.points_of(places)
     if has_dead_zone(neurons, points):
         largest = largest_preactivation(neurons, points)
-        x, y = np.moveaxis(places, -1, 0)
+        flat, plane = projection.flatten(ax, places)
+        x, y = np.moveaxis(flat, -1, 0)
         zone: Look = {"levels": [largest.min() - 1, 0.0], "hatches": [HATCH]}
-        hatching = ax.contourf(x, y, largest, colors="none", zorder=1.5, **zone)
+        zone |= {"colors": "none", "zorder": 1.5, "transform": plane}
+        hatching = ax.contourf(x, y, largest, **zone)
         hatching.set(edgecolor=HATCH_COLOUR, linewidth=0.0, gid="dead zone")
         clip_to_outline(hatching, ax, projection)
     halo = [withStroke(linewidth=2 * width, foreground="white")]

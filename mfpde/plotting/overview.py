@@ -1,27 +1,24 @@
-"""A run on one page: snapshots, a map, energy, largest density.
-
-Energy against time, with the rate at which energy is dissipated.
-
-Panels that share the time of a run: the map, the energy, the largest density.
-"""
+"""A run on one page: saved states, and energy and other diagnostics against time."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
-from mfpde.arrays import FloatArray, check_kind, choice
+from mfpde.arrays import check_kind, choice
 from mfpde.equation import MeanFieldEquation
-from mfpde.measures.measure import as_measure
 from mfpde.plotting.angle_view import domain_of_run, view_of
 from mfpde.plotting.atom_tree import plot_atom_tree
-from mfpde.plotting.globe import draw_globes
-from mfpde.plotting.snapshots import draw_snapshots, draw_strip, snapshot_indices
+from mfpde.plotting.composition import Panel, compose, frame_of
+from mfpde.plotting.globe import globes
+from mfpde.plotting.snapshots import compose_curves, compose_maps, default_saves
 from mfpde.plotting.space_time import plot_space_time
+from mfpde.plotting.sphere_map import SpherePanels
 from mfpde.plotting.style import (
     DENSITY,
     DISSIPATION,
@@ -41,6 +38,14 @@ from mfpde.terms import Exponential
 NO_GRADIENT = "no energy: drift is not a gradient"
 NOT_RECORDED = "no energy was recorded"
 NEGLIGIBLE = 1e-12
+FINE_WORDS = {
+    "beta": "β",
+    "int ": "∫ ",
+    "dmu": "dμ",
+    "x.y": "x·y",
+    "x.Dy": "x·Dy",
+    " - ": " − ",
+}
 MOST_TERMS = 4
 """Terms that a title names."""
 
@@ -77,12 +82,29 @@ def plot_energy(run: Run, *, ax: Axes | None = None) -> Figure:
     ax = axes_or_new(ax, size=(6.0, 2.8))
     ax.spines["right"].set_visible(False)
     if np.isfinite(run.energies).any():
-        _draw_energy(ax, run.times, run.energies)
+        ax.plot(
+            run.times, run.energies, color=ENERGY, gid="energy", marker=_marker(run)
+        )
+        ax.set_ylabel("energy E", color=ENERGY)
+        ax.tick_params(axis="y", labelcolor=ENERGY)
+        low, high = float(np.nanmin(run.energies)), float(np.nanmax(run.energies))
+        size = max(abs(low), abs(high))
+        if high - low <= NEGLIGIBLE * size:
+            ax.set_ylim(low - 0.1 * (size or 1.0), high + 0.1 * (size or 1.0))
     else:
-        _say_why_not(ax, run)
+        should_exist = run.equation is not None and run.equation.has_energy
+        ax.set_yticks([])
+        ax.set_title(
+            NOT_RECORDED if should_exist else NO_GRADIENT, fontsize=9, color=MUTED
+        )
     _draw_dissipation(ax, run)
     set_time_axis(ax, run.times)
     return figure_of(ax)
+
+
+def _marker(run: Run) -> str:
+    """A dot for a run of one save, which has no line."""
+    return "o" if len(run.times) == 1 else ""
 
 
 @styled
@@ -114,8 +136,9 @@ def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Figure:
             "plot_diagnostic needs one or more saves, but the run has none"
         )
     ax = axes_or_new(ax, size=(6.0, 2.8))
-    marker = "o" if len(run.times) == 1 else ""
-    ax.plot(run.times, run.diagnostics[name], color=DENSITY, marker=marker, gid=name)
+    ax.plot(
+        run.times, run.diagnostics[name], color=DENSITY, gid=name, marker=_marker(run)
+    )
     known = run.quantities.get(name)
     unit = known.unit if known is not None else UNKNOWN_UNIT
     ax.set_ylabel(name if unit in ("1", UNKNOWN_UNIT) else f"{name} [{unit}]")
@@ -123,31 +146,6 @@ def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Figure:
         ax.set_title(known.meaning, fontsize="medium", loc="left")
     set_time_axis(ax, run.times)
     return figure_of(ax)
-
-
-def _draw_energy(ax: Axes, times: FloatArray, energies: FloatArray) -> None:
-    marker = "o" if len(times) == 1 else ""
-    ax.plot(times, energies, color=ENERGY, marker=marker, gid="energy")
-    ax.set_ylabel("energy E", color=ENERGY)
-    ax.tick_params(axis="y", labelcolor=ENERGY)
-    low, high = float(np.nanmin(energies)), float(np.nanmax(energies))
-    size = max(abs(low), abs(high))
-    if high - low <= NEGLIGIBLE * size:
-        ax.set_ylim(low - 0.1 * (size or 1.0), high + 0.1 * (size or 1.0))
-
-
-def _say_why_not(ax: Axes, run: Run) -> None:
-    should_exist = run.equation is not None and run.equation.has_energy
-    ax.set_yticks([])
-    ax.text(
-        0.5,
-        1.02,
-        NOT_RECORDED if should_exist else NO_GRADIENT,
-        transform=ax.transAxes,
-        ha="center",
-        va="bottom",
-        color=MUTED,
-    )
 
 
 def _draw_dissipation(ax: Axes, run: Run) -> None:
@@ -164,37 +162,32 @@ def _draw_dissipation(ax: Axes, run: Run) -> None:
     twin.tick_params(axis="y", which="both", labelcolor=DISSIPATION)
 
 
-def available_panels(run: Run) -> list[tuple[str, float]]:
-    """Names and relative heights of the panels that the run's track and diagnostics allow."""
-    panels = []
+def _time_panels(run: Run, *, with_map: bool) -> list[Panel]:
+    """Return the panels over time that the run's geometry, track and diagnostics allow."""
+    drawn: list[tuple[float, Callable[..., Figure]]] = [(2.2, plot_space_time)]
+    if not with_map:
+        drawn = []
     if run.track is not None and run.track.paths:
-        panels.append(("atoms", 1.2))
+        drawn.append((1.2, plot_atom_tree))
     if "energy" in run.diagnostics:
-        panels.append(("energy", 1.0))
+        drawn.append((1.0, plot_energy))
     if np.isfinite(run.diagnostics.get("largest_density", np.nan)).any():
-        panels.append(("largest density", 1.0))
-    return panels
+        drawn.append((1.0, _plot_largest_density))
+
+    return [Panel(partial(_draw, plot, run), height=height) for height, plot in drawn]
 
 
-def draw_time_panels(
-    figure: Figure | SubFigure, run: Run, panels: Sequence[tuple[str, float]]
-) -> None:
-    """Fill ``figure`` with the named panels, under one another on the same time."""
-    column = figure.subplots(
-        len(panels),
-        1,
-        sharex=True,
-        squeeze=False,
-        height_ratios=[height for _, height in panels],
-    )[:, 0]
-    for (name, _), ax in zip(panels, column, strict=True):
-        _TIME_PAINTERS[name](run, ax)
-        ax.label_outer()
-    figure.align_ylabels(column)
+def _draw(plot: Callable[..., Figure], run: Run, ax: Axes) -> None:
+    plot(run, ax=ax)
 
 
-def _draw_largest_density(run: Run, ax: Axes) -> None:
-    largest, name = _largest_density(run)
+def _plot_largest_density(run: Run, *, ax: Axes) -> Figure:
+    """Draw the largest density at each save; of a zonal run what its curves show."""
+    largest, name = run.diagnostics["largest_density"], "largest density"
+    if domain_of_run(run, picture="plot_run") == "zonal":
+        curves = [view_of(state).curve(state) for state in run.states]
+        largest = np.array([np.nan if c is None else c[1].max() for c in curves])
+        name = "largest mass\nper polar angle"
     ax.plot(run.times, largest, color=DENSITY, gid="largest density")
     positive = largest[largest > 0]
     if len(positive) and positive.max() > 10 * positive.min():
@@ -204,24 +197,7 @@ def _draw_largest_density(run: Run, ax: Axes) -> None:
     ax.set_ylabel(name)
     ax.spines["right"].set_visible(False)
     set_time_axis(ax, run.times)
-
-
-def _largest_density(run: Run) -> tuple[FloatArray, str]:
-    """Largest density at each save; of a zonal run what its curves show."""
-    if domain_of_run(run, picture="plot_run") != "zonal":
-        return run.diagnostics["largest_density"], "largest density"
-    densities = [as_measure(state).density for state in run.states]
-    curves = [view_of(density).curve_of(density) for density in densities]
-    largest = np.array([values.max() for _, values in curves])
-    return largest, "largest mass\nper polar angle"
-
-
-_TIME_PAINTERS = {
-    "map": lambda run, ax: plot_space_time(run, ax=ax),
-    "atoms": lambda run, ax: plot_atom_tree(run, ax=ax),
-    "energy": lambda run, ax: plot_energy(run, ax=ax),
-    "largest density": _draw_largest_density,
-}
+    return figure_of(ax)
 
 
 @styled
@@ -255,7 +231,7 @@ def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     domain = domain_of_run(run, picture="plot_run")
     figure = figure_or_new(figure, size=(10.0, 7.0))
     figure.suptitle(describe_dynamics(run), wrap=True)
-    _COMPOSERS[domain](figure, run)
+    (_compose_maps if domain == "sphere" else _compose_curves)(figure, run)
     figure.supxlabel(describe_outcome(run), fontsize=8, color=MUTED, wrap=True)
     return figure_of(figure)
 
@@ -297,49 +273,29 @@ def _describe_kernel(equation: MeanFieldEquation) -> str:
     if kernels == {repr(Exponential(0.0))}:
         return "A[μ](x) = x · ∫ y dμ(y), the limit β → 0"
     words = equation.convention
-    for plain, fine in (
-        ("beta", "β"),
-        ("int ", "∫ "),
-        ("dmu", "dμ"),
-        ("x.y", "x·y"),
-        ("x.Dy", "x·Dy"),
-        (" - ", " − "),
-    ):
+    for plain, fine in FINE_WORDS.items():
         words = words.replace(plain, fine)
     return words
 
 
 def _compose_curves(figure: Figure | SubFigure, run: Run) -> None:
+    """Saved states on the left, what shares their time on the right."""
     halves = figure.subfigures(1, 2, width_ratios=(1.0, 1.4), wspace=0.02)
     left, right = np.asarray(halves)
-    draw_snapshots(left, run, snapshot_indices(run))
-    draw_time_panels(right, run, [("map", 2.2), *available_panels(run)])
+    compose_curves(left, run, default_saves(run))
+    compose(right, _time_panels(run, with_map=True))
 
 
-def _compose_globes(figure: Figure | SubFigure, run: Run) -> None:
+def _compose_maps(figure: Figure | SubFigure, run: Run) -> None:
+    """Saved states above, below them the last on a globe beside what goes on in time."""
+    saves = default_saves(run)
     rows = figure.subfigures(2, 1, height_ratios=(1.0, 2.6), hspace=0.02)
-    strip, lower = np.asarray(rows)
-    maps = draw_strip(strip, run, snapshot_indices(run))
-    panels = available_panels(run)
+    upper, lower = np.asarray(rows)
+    marks = compose_maps(upper, run, saves, has_legend=False)
+    panels = _time_panels(run, with_map=False)
     if panels:
-        halves = lower.subfigures(1, 2, width_ratios=(1.75, 1.0), wspace=0.02)
-        globes, time = np.asarray(halves)
-        draw_time_panels(time, run, panels)
-    else:
-        globes = lower
-    last = run.equation_at(run.times[-1])
-    draw_globes(
-        globes,
-        run.states[-1],
-        last,
-        norm=maps.norm,
-        track=run.track,
-        beside=maps.handles,
-    )
-
-
-_COMPOSERS = {
-    "circle": _compose_curves,
-    "zonal": _compose_curves,
-    "sphere": _compose_globes,
-}
+        lower, right = lower.subfigures(1, 2, width_ratios=(1.75, 1.0), wspace=0.02)
+        compose(right, panels)
+    large = SpherePanels([run.states[save] for save in saves], has_labels=True)
+    last = frame_of(run, -1, is_searched=True)
+    compose(lower, globes(large, last, track=run.track), columns=2, beside=marks)

@@ -1,17 +1,11 @@
-r"""Two pictures of the unit sphere in a plane.
+"""Two pictures of the unit sphere: matplotlib's Mollweide map, and a globe from far away.
 
-Mollweide (equal area: the ellipse has the area 4 pi of the sphere), with longitude phi and
-latitude alpha of a point and 2 t + sin 2t = pi sin alpha:
-
-    X = (2 sqrt 2 / pi) phi cos t,   Y = sqrt 2 sin t.
-
-Orthographic (a globe from far away), with c the point in front and (e, n) its east and north:
+Coordinates of a map are longitude and latitude.  Those of a globe are, with c the point in front
+and (e, n) its east and north,
 
     X = x.e,   Y = x.n,   visible where x.c >= 0.
 
 Source: J. P. Snyder, Map projections - a working manual (1987), sections 31 and 20.
-
-Axes, border and graticule of a picture of the sphere.
 """
 
 from __future__ import annotations
@@ -19,56 +13,70 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.patches import Ellipse
-from matplotlib.patheffects import AbstractPathEffect, Normal, Stroke, withStroke
+from matplotlib.patches import Circle
+from matplotlib.patheffects import AbstractPathEffect, withStroke
 from matplotlib.text import Annotation
+from matplotlib.transforms import Transform
 
 from mfpde.arrays import FloatArray
 from mfpde.geometry.sphere import points_at
-from mfpde.plotting.style import LANDSCAPE, MUTED
+from mfpde.plotting.style import LANDSCAPE
 
-_ROOT2 = float(np.sqrt(2.0))
-_NEWTON_STEPS = 12
+PARALLELS = (np.pi / 4, np.pi / 2, 3 * np.pi / 4)
+MERIDIANS = (-np.pi / 2, 0.0, np.pi / 2, np.pi)
+GRATICULE: dict[str, Any] = {"color": "0.75", "linewidth": 0.6, "alpha": 0.8}
+BORDER: dict[str, Any] = {"edgecolor": LANDSCAPE, "linewidth": 0.8}
+LINE_POINTS = 361
+CROWDED = (1.0, 0.4)
+"""How near to the label of an atom or a neuron no longitude is written."""
 
 
 class Projection(ABC):
-    """A map of the sphere (or of what one sees of it) onto the inside of an ellipse."""
+    """A picture of the sphere (or of what one sees of it) on axes of matplotlib.
 
-    half_width: float
-    half_height: float
+    Attributes
+    ----------
+    axes
+        Name of the projection of its axes, as ``Figure.add_subplot`` takes it.
+    half_width
+        Half the range of the first coordinate.
+    """
+
+    axes: ClassVar[str]
+    half_width: ClassVar[float]
+
+    @abstractmethod
+    def prepare(self, ax: Axes) -> None:
+        """Give the axes border and graticule."""
 
     @abstractmethod
     def project(self, points: FloatArray) -> FloatArray:
-        """Places (..., 2) of points (..., 3); NaN where they are hidden."""
+        """Coordinates (..., 2) of points (..., 3); NaN where they are hidden."""
 
     @abstractmethod
     def points_of(self, places: FloatArray) -> FloatArray:
-        """Points (..., 3) at places (..., 2); those outside are moved to the outline."""
+        """Points (..., 3) at coordinates (..., 2); those outside are moved to the border."""
 
-    @property
-    def extent(self) -> tuple[float, float, float, float]:
-        """Left, right, bottom and top of the picture."""
-        return (-self.half_width, self.half_width, -self.half_height, self.half_height)
-
-    def outline(self) -> Ellipse:
-        """Border of the picture."""
-        return Ellipse((0.0, 0.0), 2 * self.half_width, 2 * self.half_height)
-
+    @abstractmethod
     def pixels(self, columns: int) -> FloatArray:
-        """Places (rows, columns, 2) of the centres of square pixels, from the bottom."""
-        rows = round(columns * self.half_height / self.half_width)
-        x = ((np.arange(columns) + 0.5) * 2 / columns - 1) * self.half_width
-        y = ((np.arange(rows) + 0.5) * 2 / rows - 1) * self.half_height
-        return np.stack(np.meshgrid(x, y), axis=-1)
+        """Coordinates (rows, columns, 2) of the centres of equal cells, from the bottom."""
+
+    def flatten(self, ax: Axes, places: FloatArray) -> tuple[FloatArray, Transform]:
+        """Coordinates in the plane (..., 2) and their transform: for areas of many edges.
+
+        Of a map matplotlib cuts each edge between longitudes and latitudes into 75 pieces.
+        """
+        return places, ax.transData
 
     def line(self, points: FloatArray) -> FloatArray:
-        """Places (n, 2) of a curve, NaN where it is hidden or leaves on the other side."""
+        """Coordinates (n, 2) of a curve, NaN where it is hidden or leaves on the other side."""
         places = self.project(points)
-        jumps = np.abs(np.diff(places[:, 0])) > self.half_width / 2
+        jumps = np.abs(np.diff(places[:, 0])) > self.half_width
         return np.insert(places, np.nonzero(jumps)[0] + 1, np.nan, axis=0)
 
 
@@ -76,28 +84,35 @@ class Projection(ABC):
 class Mollweide(Projection):
     """The whole sphere on an ellipse, areas as they are; phi = 0 in the middle."""
 
-    half_width = 2 * _ROOT2
-    half_height = _ROOT2
+    axes = "mollweide"
+    half_width = np.pi
+
+    def prepare(self, ax: Axes) -> None:
+        """Give the axes border and graticule."""
+        ax.set_xticks(MERIDIANS[:-1], labels=[])
+        ax.set_yticks([np.pi / 2 - theta for theta in PARALLELS], labels=[])
+        ax.set_longitude_grid_ends(90)  # type: ignore[attr-defined]
+        ax.grid(True, **GRATICULE)
+        ax.spines["geo"].set(**BORDER, zorder=4)
 
     def project(self, points: FloatArray) -> FloatArray:
-        """Places (..., 2) of points (..., 3)."""
-        longitudes = np.arctan2(points[..., 1], points[..., 0])
-        t = _auxiliary_angle(points[..., 2])
-        x = 2 * _ROOT2 / np.pi * longitudes * np.cos(t)
-        return np.stack([x, _ROOT2 * np.sin(t)], axis=-1)
+        """Longitudes and latitudes (..., 2) of points (..., 3)."""
+        x, y, z = np.moveaxis(points, -1, 0)
+        return np.stack([np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))], axis=-1)
 
     def points_of(self, places: FloatArray) -> FloatArray:
-        """Points (..., 3) at places (..., 2); those outside are moved to the outline."""
-        t = np.arcsin(np.clip(places[..., 1] / _ROOT2, -1.0, 1.0))
-        widths = np.maximum(np.cos(t), 1e-12)
-        longitudes = np.clip(
-            np.pi * places[..., 0] / (2 * _ROOT2 * widths), -np.pi, np.pi
-        )
-        height = np.clip((2 * t + np.sin(2 * t)) / np.pi, -1.0, 1.0)
-        across = np.sqrt(1 - height**2)
-        return np.stack(
-            [across * np.cos(longitudes), across * np.sin(longitudes), height], axis=-1
-        )
+        """Points (..., 3) at longitudes and latitudes (..., 2)."""
+        return points_at(np.pi / 2 - places[..., 1], places[..., 0])
+
+    def pixels(self, columns: int) -> FloatArray:
+        """Longitudes and latitudes (columns / 2, columns, 2) of the centres of equal cells."""
+        return _centres(columns, columns // 2) * (np.pi, np.pi / 2)
+
+    def flatten(self, ax: Axes, places: FloatArray) -> tuple[FloatArray, Transform]:
+        """Places (..., 2) on the ellipse, and what brings them onto the axes."""
+        geo: Any = ax
+        flat = geo.transProjection.transform(places.reshape(-1, 2))
+        return flat.reshape(places.shape), geo.transAffine + geo.transAxes
 
 
 @dataclass(frozen=True)
@@ -107,142 +122,82 @@ class Orthographic(Projection):
     longitude: float
     latitude: float
 
+    axes = "rectilinear"
     half_width = 1.0
-    half_height = 1.0
+
+    def prepare(self, ax: Axes) -> None:
+        """Give the axes border and graticule, and equal scales."""
+        ax.set_axis_off()
+        ax.set(aspect="equal", xlim=(-1.02, 1.02), ylim=(-1.02, 1.02))
+        ax.add_patch(Circle((0, 0), 1.0, facecolor="none", zorder=4, **BORDER))
+        along = np.linspace(-np.pi, np.pi, LINE_POINTS)
+        lines = [points_at(np.array(theta), along) for theta in PARALLELS]
+        lines += [points_at((along + np.pi) / 2, np.array(phi)) for phi in MERIDIANS]
+        for points in lines:
+            ax.plot(*self.line(points).T, zorder=1, gid="graticule", **GRATICULE)
 
     @cached_property
     def frame(self) -> FloatArray:
         """East, north and the point in front, as the rows of a rotation (3, 3)."""
-        cos_phi, sin_phi = np.cos(self.longitude), np.sin(self.longitude)
-        cos_a, sin_a = np.cos(self.latitude), np.sin(self.latitude)
-        return np.array(
-            [
-                [-sin_phi, cos_phi, 0.0],
-                [-sin_a * cos_phi, -sin_a * sin_phi, cos_a],
-                [cos_a * cos_phi, cos_a * sin_phi, sin_a],
-            ]
-        )
+        polar = np.pi / 2 - np.array([0.0, np.pi / 2 + self.latitude, self.latitude])
+        return points_at(polar, self.longitude + np.array([np.pi / 2, 0.0, 0.0]))
 
     def project(self, points: FloatArray) -> FloatArray:
         """Places (..., 2) of points (..., 3); NaN on the far side."""
         turned = points @ self.frame.T
-        is_visible = turned[..., 2:] >= 0
-        return np.where(is_visible, turned[..., :2], np.nan)
+        return np.where(turned[..., 2:] >= 0, turned[..., :2], np.nan)
 
     def points_of(self, places: FloatArray) -> FloatArray:
-        """Points (..., 3) at places (..., 2); those outside are moved to the outline."""
+        """Points (..., 3) at places (..., 2); those outside are moved to the border."""
         distance = np.linalg.norm(places, axis=-1, keepdims=True)
         inside = places / np.maximum(distance, 1.0)
         depth = np.sqrt(np.maximum(1 - (inside**2).sum(axis=-1, keepdims=True), 0.0))
         return np.asarray(np.concatenate([inside, depth], axis=-1) @ self.frame)
 
-
-def _auxiliary_angle(heights: FloatArray) -> FloatArray:
-    """Solve 2 t + sin 2t = pi z for z in [-1, 1], to rounding also at the poles.
-
-    With u = pi - 2 |t| it reads u - sin u = pi (1 - |z|): Newton from (6 pi (1 - |z|))^(1/3),
-    which lies below the solution, of a convex function.
-    """
-    rest = np.pi * np.maximum(1 - np.abs(heights), 0.0)
-    u = np.cbrt(6 * rest)
-    for _ in range(_NEWTON_STEPS):
-        slope = np.maximum(1 - np.cos(u), 1e-300)
-        u = np.clip(u - (u - np.sin(u) - rest) / slope, 0.0, np.pi)
-    return np.asarray(np.sign(heights) * (np.pi - u) / 2)
+    def pixels(self, columns: int) -> FloatArray:
+        """Places (columns, columns, 2) of the centres of square pixels."""
+        return _centres(columns, columns)
 
 
-PARALLELS = ((np.pi / 4, "π/4"), (np.pi / 2, "θ = π/2"), (3 * np.pi / 4, "3π/4"))
-MERIDIANS = ((-np.pi / 2, "−π/2"), (0.0, "φ = 0"), (np.pi / 2, "π/2"))
-LINE_POINTS = 361
-MARGIN = 1.02
-
-Offset = tuple[float, float]
+def _centres(columns: int, rows: int) -> FloatArray:
+    """Centres (rows, columns, 2) of equal cells of the square from (-1, -1) to (1, 1)."""
+    x, y = ((np.arange(n) + 0.5) * 2 / n - 1 for n in (columns, rows))
+    return np.stack(np.meshgrid(x, y), axis=-1)
 
 
-def prepare_axes(ax: Axes, projection: Projection) -> None:
-    """Make room for the picture: equal scales, no frame, the border of the sphere."""
-    ax.set_axis_off()
-    ax.set_aspect("equal")
-    ax.set_xlim(-MARGIN * projection.half_width, MARGIN * projection.half_width)
-    ax.set_ylim(-MARGIN * projection.half_height, MARGIN * projection.half_height)
-    border = projection.outline()
-    border.set(facecolor="none", edgecolor=LANDSCAPE, linewidth=0.8, zorder=4)
-    border.set_clip_on(False)
-    border.set_gid("outline")
-    ax.add_patch(border)
-
-
-def draw_graticule(ax: Axes, projection: Projection) -> None:
-    """Draw parallels every pi/4 and meridians every pi/2."""
-    along = np.linspace(-np.pi, np.pi, LINE_POINTS)
-    lines = [points_at(np.array(theta), along) for theta, _ in PARALLELS]
-    # The border of the whole map is the meridian pi itself.
-    meridians = [phi for phi, _ in MERIDIANS]
-    if not isinstance(projection, Mollweide):
-        meridians.append(np.pi)
-    lines += [points_at((along + np.pi) / 2, np.array(phi)) for phi in meridians]
-    for points in lines:
-        ax.plot(
-            *projection.line(points).T,
-            color="white",
-            linewidth=0.5,
-            alpha=0.75,
-            zorder=1,
-            gid="graticule",
-            path_effects=[
-                Stroke(linewidth=0.9, foreground=MUTED, alpha=0.35),
-                Normal(),
-            ],
-        )
-
-
-CROWDED = (0.9, 0.35)
-"""How near to the label of an atom or a neuron no longitude is written, on a Mollweide map."""
+def prepare_axes(ax: Axes, projection: Projection) -> Axes:
+    """Return axes with border and graticule: ``ax``, or those of the map inside of it."""
+    if ax.name != projection.axes:
+        # The box is a little higher than the map, so that a title stands clear of it.
+        ax.set_axis_off()
+        ax.set_box_aspect(0.6)
+        ax = ax.inset_axes((0.0, 0.0, 1.0, 1.0), projection=projection.axes)
+    projection.prepare(ax)
+    return ax
 
 
 def label_graticule(ax: Axes) -> None:
     """Write polar angles on the left of a Mollweide map, longitudes at its equator."""
-    projection = Mollweide()
-    for theta, label in PARALLELS:
-        place = projection.project(points_at(np.array(theta), np.array(np.pi)))
-        left = place * (-1.0, 1.0)
-        _write(ax, left, label, ha="right", va="center", away=(-3, 0))
     written = np.array([text.xy for text in ax.texts if isinstance(text, Annotation)])
-    for phi, label in MERIDIANS:
-        place = projection.project(points_at(np.array(np.pi / 2), np.array(phi)))
-        if (np.abs(written.reshape(-1, 2) - place) < CROWDED).all(axis=1).any():
-            continue
-        text = _write(ax, place, label, ha="left", va="top", away=(2, -1))
-        text.set_path_effects(outlined("white"))
-    top = np.array([0.0, projection.half_height])
-    _write(ax, top, "θ = 0", ha="center", va="bottom", away=(0, 2))
-    _write(ax, -top, "θ = π", ha="center", va="top", away=(0, -2))
+    names = ["−π/2", "φ = 0", "π/2"]
+    for index, phi in enumerate(MERIDIANS[:-1]):
+        away = np.abs(written.reshape(-1, 2) - (phi, 0.0))
+        if (away < CROWDED).all(axis=1).any():
+            names[index] = ""
+    heights = np.linspace(np.pi / 2, -np.pi / 2, 5)
+    ax.set_xticks(MERIDIANS[:-1], labels=names)
+    ax.set_yticks(heights, labels=["θ = 0", "π/4", "θ = π/2", "3π/4", "θ = π"])
+    ax.tick_params(labelsize=7.5, labelcolor=LANDSCAPE)
+    for label in ax.get_xticklabels():
+        label.set_path_effects(outlined("white"))
 
 
 def clip_to_outline(artist: Artist, ax: Axes, projection: Projection) -> None:
-    """Cut off what leaves the picture of the sphere."""
-    border = projection.outline()
-    border.set_transform(ax.transData)
-    artist.set_clip_path(border)
+    """Cut off what leaves a globe; of a map the axes cut it off themselves."""
+    if isinstance(projection, Orthographic):
+        artist.set_clip_path(Circle((0, 0), 1.0, transform=ax.transData))
 
 
 def outlined(colour: str) -> list[AbstractPathEffect]:
     """Outline that keeps writing and lines legible on any colour."""
     return [withStroke(linewidth=1.6, foreground=colour)]
-
-
-def _write(
-    ax: Axes, place: FloatArray, label: str, *, ha: str, va: str, away: Offset
-) -> Annotation:
-    return ax.annotate(
-        label,
-        tuple(place),
-        xytext=away,
-        textcoords="offset points",
-        ha=ha,
-        va=va,
-        fontsize=7.5,
-        color=LANDSCAPE,
-        zorder=5,
-        annotation_clip=False,
-    )

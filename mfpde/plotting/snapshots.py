@@ -1,42 +1,35 @@
-"""Some saved states next to one another, on the same scales.
-
-Some saved states of a run on the sphere: maps side by side with one colour bar.
-"""
+"""Some saved states of a run beside one another, on the same scales."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import IntArray, real_array
+from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting.angle_view import AngleView, domain_of_run, view_of
-from mfpde.plotting.atoms import draw_atoms, marked_atoms
+from mfpde.plotting.composition import Frame, Panel, compose, frame_of
 from mfpde.plotting.curve import draw_stems, mass_axis, stem_atoms, stem_handles
 from mfpde.plotting.landscape import (
     curve_handles,
     draw_active_regions,
     draw_landscape,
-    draw_neurons,
     has_landscape,
     neurons_of,
-    sphere_neurons,
 )
-from mfpde.plotting.projections import Mollweide, prepare_axes
-from mfpde.plotting.sphere_field import add_colour_bar, colours_for, density_of
-from mfpde.plotting.sphere_map import draw_ground, legend_handles
+from mfpde.plotting.projections import Mollweide
+from mfpde.plotting.sphere_map import SpherePanels
 from mfpde.plotting.style import (
+    ATOM,
     DENSITY,
-    LANDSCAPE,
-    add_legend_below,
+    Limits,
     evenly_spread,
     figure_of,
     figure_or_new,
@@ -47,63 +40,92 @@ from mfpde.plotting.style import (
 from mfpde.runs.run import Run
 
 MAPS_IN_A_ROW = 5
-AREA_PER_MASS = 90.0
-
-
-def strip_size(count: int) -> tuple[float, float]:
-    """Width and height in inches of a figure for ``count`` maps."""
-    return 10.0, 0.75 + 1.15 * _rows(count)
-
-
-class Strip(NamedTuple):
-    """The scale of colours of a strip of maps (None for particles), and its legend."""
-
-    norm: Normalize | None
-    handles: list[Artist]
-
-
-def draw_strip(figure: Figure | SubFigure, run: Run, indices: IntArray) -> Strip:
-    """Fill ``figure`` with one map for each save of ``indices`` and a colour bar."""
-    projection = Mollweide()
-    states = [run.states[index] for index in indices]
-    densities = [d for d in map(density_of, states) if d is not None]
-    norm = colours_for(densities)
-    columns = min(len(states), MAPS_IN_A_ROW)
-    grid = figure.subplots(_rows(len(states)), columns, squeeze=False)
-    layers, marks = [], []
-    for ax, index in zip_longest(grid.flat, indices):
-        if index is None:
-            ax.set_axis_off()
-            continue
-        state = run.states[index]
-        prepare_axes(ax, projection)
-        draw_ground(ax, projection, state, norm=norm)
-        equation = run.equation_at(run.times[index])
-        layers.append(sphere_neurons(equation))
-        marks.append(marked_atoms(state, equation))
-        draw_neurons(ax, projection, layers[-1], width=0.7)
-        draw_atoms(ax, projection, marks[-1], area_per_mass=AREA_PER_MASS)
-        ax.set_title(f"t = {run.times[index]:.4g}", pad=3, color=LANDSCAPE)
-    if norm is not None:
-        add_colour_bar(
-            figure,
-            norm,
-            densities,
-            ax=list(grid.flat),
-            orientation="horizontal",
-            aspect=45,
-            fraction=0.08,
-            shrink=0.5,
-            pad=0.03,
-        )
-    return Strip(norm, legend_handles(layers, marks, with_directions=False))
-
-
-def _rows(count: int) -> int:
-    return -(-count // MAPS_IN_A_ROW)
-
-
 DEFAULT_SNAPSHOTS = 5
+LANDSCAPE_HEIGHT = 0.8
+
+
+class CurvePanels:
+    """Panels of states against one angle, on the scales that suit them all.
+
+    The axis of masses has room for ``heaviest`` besides the states' own atoms.  For ``limits``
+    and ``log`` see :func:`set_density_axis`.
+    """
+
+    def __init__(
+        self,
+        states: Sequence[AnyMeasure],
+        *,
+        limits: Limits | None = None,
+        log: bool | None = None,
+        heaviest: float = 0.0,
+    ) -> None:
+        self.view = view_of(states[0])
+        curves = [self.view.curve(state) for state in states]
+        self._values = [curve[1] for curve in curves if curve is not None]
+        self._limits, self._log = limits, log
+        masses = [stem_atoms(state).masses.max(initial=0.0) for state in states]
+        self._heaviest = max([heaviest, *map(float, masses)])
+
+    def panel(
+        self,
+        frame: Frame,
+        *,
+        title: str = "",
+        has_label: bool = True,
+        height: float = 1.0,
+    ) -> Panel:
+        """Return a state's curve over tinted regions; its atoms, or those found, as stems."""
+        view, equation = self.view, frame.equation
+        own, found = stem_atoms(frame.state), frame.marked[1]
+        has_found = len(found) > 0 and not len(own)
+        curve = view.curve(frame.state)
+
+        def draw(ax: Axes) -> None:
+            _prepare(ax, view, title)
+            stems = ax
+            if self._values:
+                set_density_axis(ax, self._values, self._limits, self._log)
+                ax.set_ylabel(view.density_label if has_label else "")
+                stems = mass_axis(ax, view) if self._heaviest else ax
+            if curve is not None:
+                ax.plot(*view.continued(curve), color=DENSITY, gid="density")
+            if self._heaviest:
+                stems.set_ylabel(view.atom_label if has_label else "")
+                draw_stems(stems, view, own, top=self._heaviest, labels=False)
+            if has_found:
+                look: dict[str, Any] = {"color": ATOM, "mfc": "none", "clip_on": False}
+                angles = view.angles_of(found.points)
+                stems.plot(angles, found.basins, "o", gid="found atoms", **look)
+            if equation is not None:
+                draw_active_regions(ax, equation, view)
+
+        handles = stem_handles(own=len(own) > 0, found=has_found)
+        if equation is not None:
+            handles += curve_handles(neurons_of(equation, view.dimension))
+        return Panel(draw, handles, height)
+
+    def landscape(
+        self,
+        equation: MeanFieldEquation | None,
+        *,
+        title: str = "",
+        limits: Limits | None = None,
+    ) -> Panel:
+        """Return the landscape below curves; ``limits`` are the ends of its axis."""
+
+        def draw(ax: Axes) -> None:
+            _prepare(ax, self.view, title, pad=10)
+            if equation is not None and has_landscape(equation):
+                draw_landscape(ax, equation, self.view)
+            ax.set_ylim(limits)
+
+        return Panel(draw, height=LANDSCAPE_HEIGHT)
+
+
+def _prepare(ax: Axes, view: AngleView, title: str, *, pad: float = 2) -> None:
+    ax.spines["right"].set_visible(False)
+    ax.set_title(title, loc="left", pad=pad)
+    set_angle_axis(ax, "x", view)
 
 
 @styled
@@ -141,17 +163,23 @@ def plot_snapshots(
         picture for the geometry.
     """
     domain = domain_of_run(run, picture="plot_snapshots")
-    indices = snapshot_indices(run, times)
+    saves = _nearest_saves(run, times)
     if domain == "sphere":
-        figure = figure_or_new(figure, size=strip_size(len(indices)))
-        add_legend_below(figure, draw_strip(figure, run, indices).handles)
+        rows = -(-len(saves) // MAPS_IN_A_ROW)
+        figure = figure_or_new(figure, size=(10.0, 0.75 + 1.15 * rows))
+        compose_maps(figure, run, saves)
     else:
         figure = figure_or_new(figure, size=(5.0, 7.0))
-        draw_snapshots(figure, run, indices)
+        compose_curves(figure, run, saves)
     return figure_of(figure)
 
 
-def snapshot_indices(run: Run, times: ArrayLike | None = None) -> IntArray:
+def default_saves(run: Run) -> IntArray:
+    """Five saves evenly spread over their list, the first and the last among them."""
+    return evenly_spread(len(run.times), DEFAULT_SNAPSHOTS)
+
+
+def _nearest_saves(run: Run, times: ArrayLike | None) -> IntArray:
     """Return the saves nearest to ``times``, without repetitions, in increasing order.
 
     Raises
@@ -160,7 +188,7 @@ def snapshot_indices(run: Run, times: ArrayLike | None = None) -> IntArray:
         If ``times`` is empty or a time lies outside the saved ones.
     """
     if times is None:
-        return evenly_spread(len(run.times), DEFAULT_SNAPSHOTS)
+        return default_saves(run)
     wanted = np.atleast_1d(real_array("times", times))
     first, last = float(run.times[0]), float(run.times[-1])
     slack = 1e-9 * max(abs(first), abs(last))
@@ -173,53 +201,34 @@ def snapshot_indices(run: Run, times: ArrayLike | None = None) -> IntArray:
     return np.unique(np.abs(run.times[:, np.newaxis] - wanted).argmin(axis=0))
 
 
-def draw_snapshots(figure: Figure | SubFigure, run: Run, indices: IntArray) -> None:
-    """Fill ``figure`` with one curve for each save of ``indices`` and the landscape."""
-    states = [run.states[index] for index in indices]
-    view = view_of(states[0])
-    equations = [run.equation_at(run.times[index]) for index in indices]
-    last = equations[-1]
-    with_landscape = has_landscape(last)
-    heights = [1.0] * len(states) + [0.8] * with_landscape
-    column = figure.subplots(
-        len(heights), 1, sharex=True, squeeze=False, height_ratios=heights
-    )[:, 0]
-    panels = list(column[: len(states)])
-    _draw_states(panels, states, view)
-    for ax, index, equation in zip(panels, indices, equations, strict=True):
-        ax.set_title(f"t = {run.times[index]:.4g}", loc="left", pad=2)
-        if equation is not None:
-            draw_active_regions(ax, equation, view)
-    if with_landscape and last is not None:
-        draw_landscape(column[-1], last, view)
-        if len(set(equations)) > 1:
-            name = f"landscape at t = {run.times[indices[-1]]:.4g}"
-            column[-1].set_title(name, loc="left", pad=6)
-    for ax in column:
-        ax.spines["right"].set_visible(False)
-        set_angle_axis(ax, "x", view, label=ax is column[-1])
-    acting = [equation for equation in equations if equation is not None]
-    neurons = [n for equation in acting for n in neurons_of(equation, view.dimension)]
-    has_stems = any(len(stem_atoms(state)) for state in states)
-    handles = [*stem_handles(own=has_stems, found=False), *curve_handles(neurons)]
-    add_legend_below(figure, handles)
+def compose_maps(
+    figure: Figure | SubFigure,
+    run: Run,
+    saves: IntArray,
+    *,
+    has_legend: bool = True,
+) -> list[Artist]:
+    """Fill ``figure`` with a map for each save and a colour bar; return what to explain."""
+    frames = [frame_of(run, save, is_searched=True) for save in saves]
+    strip = SpherePanels([frame.state for frame in frames], is_small=True)
+    maps = [strip.panel(Mollweide(), frame, title=frame.title) for frame in frames]
+    columns, beside = min(len(maps), MAPS_IN_A_ROW), () if has_legend else None
+    compose(figure, maps, columns=columns, colours=strip.colours, beside=beside)
+    return [handle for panel in maps for handle in panel.handles]
 
 
-def _draw_states(
-    panels: Sequence[Axes], states: Sequence[AnyMeasure], view: AngleView
-) -> None:
-    curves = [view.curve(state) for state in states]
-    atoms = [stem_atoms(state) for state in states]
-    shown = [curve[1] for curve in curves if curve is not None]
-    middle = panels[(len(panels) - 1) // 2]
-    heaviest = max((float(a.masses.max()) for a in atoms if len(a)), default=0.0)
-    for ax, curve, atom in zip(panels, curves, atoms, strict=True):
-        if curve is not None:
-            ax.plot(*view.continued(curve), color=DENSITY, gid="density")
-            set_density_axis(ax, shown)
-        if heaviest:
-            stems = mass_axis(ax, view) if shown else ax
-            stems.set_ylabel(view.atom_label if ax is middle else "")
-            draw_stems(stems, view, atom, top=heaviest, labels=False)
-    if shown:
-        middle.set_ylabel(view.density_label)
+def compose_curves(figure: Figure | SubFigure, run: Run, saves: IntArray) -> None:
+    """Fill ``figure`` with a curve for each save and the landscape of the last."""
+    frames = [frame_of(run, save, is_searched=False) for save in saves]
+    curves = CurvePanels([frame.state for frame in frames])
+    middle = (len(saves) - 1) // 2
+    panels = [
+        curves.panel(frame, title=frame.title, has_label=number == middle)
+        for number, frame in enumerate(frames)
+    ]
+    last = frames[-1]
+    if last.equation is not None and has_landscape(last.equation):
+        is_one = len({frame.equation for frame in frames}) == 1
+        title = "" if is_one else f"landscape at {last.title}"
+        panels.append(curves.landscape(last.equation, title=title))
+    compose(figure, panels)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import FloatArray
 from mfpde.measures.measure import Atoms, atoms_of
 from mfpde.plotting.angle_view import AngleView, Curve, domain_of_run, view_of
-from mfpde.plotting.atoms import DRAWN_SHARE, FoundAtoms, atoms_found
+from mfpde.plotting.atoms import FoundAtoms, atoms_found
 from mfpde.plotting.paths import draw_tree
 from mfpde.plotting.style import (
     ATOM,
@@ -22,28 +21,19 @@ from mfpde.plotting.style import (
     MAP_DEPTH,
     axes_or_new,
     density_range,
+    evenly_spread,
     figure_of,
     largest_in_rows,
-    regularly_thinned,
     set_angle_axis,
     set_time_axis,
     styled,
 )
 from mfpde.runs.run import Run
 
-MOST_TRACK_MARKS = 30
-MOST_DOTS = 200
+MOST_SEARCHED, MOST_DOTTED = 30, 200
+"""Saves whose atoms are searched, and whose particles are drawn."""
 AREA_PER_MASS = 60.0
 AREA_OF_DOT = 5.0
-
-
-class _Marks(NamedTuple):
-    """Atoms of several saves: times, angles, masses arrived and on their way, all (n,)."""
-
-    times: FloatArray
-    angles: FloatArray
-    arrived: FloatArray
-    arriving: FloatArray
 
 
 @styled
@@ -83,38 +73,48 @@ def plot_space_time(run: Run, *, ax: Axes | None = None) -> Figure:
             "plot_run"
         )
     ax = axes_or_new(ax, size=(7.0, 3.6))
-    view = view_of(run.states[0])
+    view, times = view_of(run.states[0]), run.times
     curves = [view.curve(state) for state in run.states]
     columns = [curve for curve in curves if curve is not None]
     if len(columns) == len(curves):
-        _draw_map(ax, view, columns, times=run.times)
+        _draw_map(ax, view, columns, times=times)
     if run.track is not None:
-        _add_legend(ax, draw_tree(ax, view, run.track))
+        handles = draw_tree(ax, view, run.track)
+        _add_legend(ax, handles=handles, ncols=max(len(handles), 1))
     elif not isinstance(run.states[0], Atoms):
-        _draw_discs(ax, _tracks(run, view))
+        _draw_discs(ax, view, run)
     elif not columns:
-        thinned = regularly_thinned(len(run.times), MOST_DOTS)
-        _draw_dots(ax, _own_atoms(run, view, thinned))
+        _draw_dots(ax, view, run)
     set_angle_axis(ax, "y", view)
-    set_time_axis(ax, run.times)
+    set_time_axis(ax, times)
     return figure_of(ax)
 
 
 def _draw_map(
     ax: Axes, view: AngleView, columns: Sequence[Curve], *, times: FloatArray
 ) -> None:
-    values = largest_in_rows(_on_common_angles(view, columns))
-    floor, top = density_range([values], depth=MAP_DEPTH)
+    # A refined run has several grids: the finest is that of the map.
+    finest = max(len(values) for _, values in columns)
+    angles = (np.arange(finest) + 0.5) * view.span / finest
+    same = [
+        curve[1] if len(curve[1]) == finest else view.resampled(curve, angles)
+        for curve in columns
+    ]
+    values = largest_in_rows(np.stack(same))
+    mean = float(values.mean())
+    floor, top = density_range([values], depth=MAP_DEPTH, mean=mean)
     top = top or 1.0
     floor = floor or MAP_DEPTH * top
     if np.log10(top / floor) < 0.2:
         floor, top = floor / 10**0.5, top * 10**0.5
-    logarithms = np.log10(np.maximum(values, floor))
-    faces = np.linspace(0.0, view.span, values.shape[1] + 1)
+    # Edges are halfway between the saves; the first and the last save are edges too.
+    edges = np.array([times[0] - 0.5, times[0] + 0.5])
+    if len(times) > 1:
+        edges = np.hstack([times[0], (times[1:] + times[:-1]) / 2, times[-1]])
     mesh = ax.pcolormesh(
-        _time_edges(times),
-        faces,
-        logarithms.T,
+        edges,
+        np.linspace(0.0, view.span, values.shape[1] + 1),
+        np.log10(np.maximum(values, floor)).T,
         cmap=DENSITY_MAP,
         vmin=np.log10(floor),
         vmax=np.log10(top),
@@ -128,123 +128,61 @@ def _draw_map(
     )
 
 
-def _on_common_angles(view: AngleView, columns: Sequence[Curve]) -> FloatArray:
-    """Values (saves, n) on the finest of the grids (a refined run has several)."""
-    finest = max(len(values) for _, values in columns)
-    angles = (np.arange(finest) + 0.5) * view.span / finest
-    return np.stack(
-        [
-            curve[1] if len(curve[1]) == finest else view.resampled(curve, angles)
-            for curve in columns
-        ]
+def _draw_discs(ax: Axes, view: AngleView, run: Run) -> None:
+    """Draw atoms as discs of what has arrived, in circles of their basins."""
+    saves = evenly_spread(len(run.times), MOST_SEARCHED)
+    atoms = [_found(run, save) for save in saves]
+    times = np.repeat(run.times[saves], [len(found) for found in atoms])
+    angles = np.concatenate([view.angles_of(found.points) for found in atoms])
+    arrived, basins, are_on_their_way = (
+        np.concatenate([getattr(found, name) for found in atoms])
+        for name in ("arrived", "basins", "are_on_their_way")
     )
-
-
-def _time_edges(times: FloatArray) -> FloatArray:
-    """Edges halfway between the saves; the first and the last save are edges too."""
-    if len(times) == 1:
-        return np.array([times[0] - 0.5, times[0] + 0.5])
-    middles = (times[1:] + times[:-1]) / 2
-    return np.concatenate([times[:1], middles, times[-1:]])
-
-
-def _tracks(run: Run, view: AngleView) -> _Marks:
-    """Find the atoms at up to 30 saves."""
-    indices = regularly_thinned(len(run.times), MOST_TRACK_MARKS)
-    return _columns(view, [(run.times[i], _found(run, int(i))) for i in indices])
+    for which, masses, face, edge, label, gid in (
+        (arrived > 0, arrived, ATOM, "white", "arrived (area ∝ mass)", "atoms"),
+        (are_on_their_way, basins, "none", ATOM, "and on its way", "on its way"),
+    ):
+        if which.any():
+            areas = AREA_PER_MASS * masses[which]
+            discs = ax.scatter(times[which], angles[which], s=areas, zorder=3)
+            discs.set(fc=face, ec=edge, lw=0.6, clip_on=False, label=label, gid=gid)
+    if len(times):
+        _add_legend(ax)
 
 
 def _found(run: Run, save: int) -> FoundAtoms:
-    """Atoms of a save under the equation of its time; without one those that it carries."""
+    """Atoms found in a save under its equation; without one those that it carries."""
     equation = run.equation_at(run.times[save])
     if equation is None:
         return FoundAtoms.all_arrived(atoms_of(run.states[save]))
     return atoms_found(run.states[save], equation)
 
 
-def _own_atoms(run: Run, view: AngleView, indices: IntArray) -> _Marks:
-    return _columns(
-        view,
-        [
-            (run.times[i], FoundAtoms.all_arrived(atoms_of(run.states[i])))
-            for i in indices
-        ],
+def _draw_dots(ax: Axes, view: AngleView, run: Run) -> None:
+    """Draw particles as dots without colours."""
+    saves = evenly_spread(len(run.times), MOST_DOTTED)
+    atoms = [atoms_of(run.states[save]) for save in saves]
+    masses = np.concatenate([a.masses for a in atoms])
+    ax.scatter(
+        np.repeat(run.times[saves], [len(a) for a in atoms]),
+        np.concatenate([view.angles_of(a.points) for a in atoms]),
+        s=AREA_OF_DOT * masses / masses.mean(),
+        color=DENSITY,
+        linewidths=0,
+        label="particles (area ∝ mass)",
+        gid="particles",
     )
+    _add_legend(ax)
 
 
-def _columns(view: AngleView, found: Sequence[tuple[float, FoundAtoms]]) -> _Marks:
-    return _Marks(
-        np.concatenate([np.full(len(atoms), time) for time, atoms in found]),
-        np.concatenate([view.angles_of(atoms.points) for _, atoms in found]),
-        np.concatenate([atoms.arrived for _, atoms in found]),
-        np.concatenate([atoms.arriving for _, atoms in found]),
-    )
-
-
-def _draw_discs(ax: Axes, marks: _Marks) -> None:
-    there = marks.arrived > 0
-    coming = marks.arriving > DRAWN_SHARE * (marks.arrived + marks.arriving)
-    for which, areas, look in (
-        (
-            there,
-            marks.arrived,
-            {
-                "color": ATOM,
-                "edgecolors": "white",
-                "linewidths": 0.5,
-                "label": "arrived (area ∝ mass)",
-                "gid": "atoms",
-            },
-        ),
-        (
-            coming,
-            marks.arrived + marks.arriving,
-            {
-                "facecolors": "none",
-                "edgecolors": ATOM,
-                "linewidths": 0.7,
-                "label": "and on its way",
-                "gid": "on its way",
-            },
-        ),
-    ):
-        if which.any():
-            ax.scatter(
-                marks.times[which],
-                marks.angles[which],
-                s=AREA_PER_MASS * areas[which],
-                zorder=3,
-                clip_on=False,
-                **look,  # type: ignore[arg-type]
-            )
-    if (there | coming).any():
-        _add_legend(ax)
-
-
-def _draw_dots(ax: Axes, marks: _Marks) -> None:
-    times, angles, masses = marks.times, marks.angles, marks.arrived
-    if len(times):
-        ax.scatter(
-            times,
-            angles,
-            s=AREA_OF_DOT * masses / masses.mean(),
-            color=DENSITY,
-            linewidths=0,
-            label="particles (area ∝ mass)",
-            gid="particles",
-        )
-        _add_legend(ax)
-
-
-def _add_legend(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
+def _add_legend(ax: Axes, **options: Any) -> None:
     """Put the legend on the upper edge, outside of the picture."""
     ax.legend(
-        handles=handles,
-        ncols=1 if handles is None else max(len(handles), 1),
-        columnspacing=1.0,
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),
         borderaxespad=0.1,
         borderpad=0.1,
-        handletextpad=0.2 if handles is None else 0.5,
+        columnspacing=1.0,
+        handletextpad=0.5,
+        **{"ncols": 2, **options},
     )

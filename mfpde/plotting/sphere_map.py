@@ -1,37 +1,31 @@
-"""One measure on the sphere as an equal-area (Mollweide) map."""
+"""States on the sphere in common colours, as a Mollweide map or a globe."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms
-from mfpde.plotting.atoms import (
-    Marked,
-    draw_atoms,
-    draw_particles,
-    is_crowd,
-    marked_atoms,
-)
+from mfpde.plotting.atoms import draw_atoms, draw_particles, is_crowd, marked_atoms
+from mfpde.plotting.composition import Frame, Panel
 from mfpde.plotting.landscape import (
     HATCH,
-    Neuron,
     direction_handles,
     draw_directions,
     draw_neurons,
     has_dead_zone,
     sphere_neurons,
 )
+from mfpde.plotting.paths import draw_paths, mark_handles, path_handle
 from mfpde.plotting.projections import (
     Mollweide,
     Projection,
-    draw_graticule,
     label_graticule,
     prepare_axes,
 )
@@ -39,12 +33,101 @@ from mfpde.plotting.sphere_field import (
     add_colour_bar,
     colours_for,
     density_of,
-    draw_bare_globe,
     draw_field,
 )
-from mfpde.plotting.style import ATOM, MUTED, Limits
+from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, NARROW, Limits
+from mfpde.tracking import Track
 
-AREA_PER_MASS = 260.0
+AREA_PER_MASS, SMALL_AREA_PER_MASS = 260.0, 90.0
+
+
+class SpherePanels:
+    """Panels of states on the sphere, in the colours that suit them all.
+
+    Small ones are drawn without the directions of neurons, and not every one has labels of
+    masses.  For ``limits`` and ``log`` see :func:`colours_for`.
+    """
+
+    def __init__(
+        self,
+        states: Sequence[AnyMeasure],
+        *,
+        limits: Limits | None = None,
+        log: bool | None = None,
+        is_small: bool = False,
+        has_labels: bool = False,
+    ) -> None:
+        densities = [d for d in map(density_of, states) if d is not None]
+        self.colours = colours_for(densities, limits, log)
+        self._is_small, self._has_labels = is_small, has_labels
+
+    def panel(
+        self,
+        projection: Projection,
+        frame: Frame,
+        *,
+        title: str = "",
+        track: Track | None = None,
+    ) -> Panel:
+        """Return the picture of a state with neurons, atoms and the paths of a track."""
+
+        def draw(ax: Axes) -> None:
+            self.draw(ax, projection, frame, track)
+            ax.set_title(title, pad=4, color=LANDSCAPE)
+
+        handles = self.handles(frame, track)
+        return Panel(draw, handles, axes=projection.axes)
+
+    def draw(
+        self,
+        ax: Axes,
+        projection: Projection,
+        frame: Frame,
+        track: Track | None = None,
+    ) -> Axes:
+        """Draw density or particles, neurons, paths and atoms; return the picture's axes."""
+        state, neurons = frame.state, sphere_neurons(frame.equation)
+        ax = prepare_axes(ax, projection)
+        draw_field(ax, projection, density_of(state), self.colours)
+        if isinstance(state, Atoms) and is_crowd(state):
+            draw_particles(ax, projection, state)
+        draw_neurons(ax, projection, neurons, width=0.7 if self._is_small else 1.2)
+        if not self._is_small:
+            draw_directions(ax, projection, neurons)
+        if track is not None:
+            draw_paths(ax, projection, track)
+        area = SMALL_AREA_PER_MASS if self._is_small else AREA_PER_MASS
+        labels = self._has_labels
+        draw_atoms(ax, projection, frame.marked, area_per_mass=area, labels=labels)
+        if isinstance(projection, Mollweide) and not self._is_small:
+            label_graticule(ax)
+        return ax
+
+    def handles(self, frame: Frame, track: Track | None = None) -> list[Artist]:
+        """Marks of neurons, atoms and paths with their meanings, those that are there."""
+        neurons, (own, found) = sphere_neurons(frame.equation), frame.marked
+        circle = Line2D([], [], color=MUTED, linewidth=1.2, label="$a_j·x + b_j = 0$")
+        handles: list[Artist] = [circle] if neurons else []
+        if not self._is_small:
+            handles += direction_handles(neurons)
+        whole = Mollweide()
+        if has_dead_zone(neurons, whole.points_of(whole.pixels(200))):
+            name = "none active"
+            handles.append(Patch(fc="none", ec=MUTED, hatch=HATCH, label=name))
+        for is_there, face, name in (
+            (len(own) > 0, ATOM, "atom (area ∝ mass)"),
+            ((found.arrived > 0).any(), "none", "atom found (area ∝ mass)"),
+        ):
+            if is_there:
+                look: dict[str, Any] = {"marker": "o", "mfc": face, "mec": ATOM}
+                handles.append(Line2D([], [], linestyle="", label=name, **look))
+        if found.are_on_their_way.any():
+            # Labels write it so: 0.3 (+0.2).
+            name = "basin: on its way (+)"
+            handles.append(Patch(fc="none", ec=ATOM, linestyle=":", label=name))
+        if track is not None and track.paths:
+            handles += [path_handle("paths"), *mark_handles(track.junctions)]
+        return handles
 
 
 def draw_density_map(
@@ -53,96 +136,24 @@ def draw_density_map(
     equation: MeanFieldEquation | None,
     *,
     limits: Limits | None = None,
-) -> None:
-    """Draw the map with its graticule, neurons, atoms, legend and colour bar."""
-    projection = Mollweide()
-    density = density_of(measure)
-    norm = colours_for([density] if density is not None else [], limits)
-    marked = marked_atoms(measure, equation)
-    neurons = sphere_neurons(equation)
-    prepare_axes(ax, projection)
-    draw_ground(ax, projection, measure, norm=norm)
-    draw_neurons(ax, projection, neurons)
-    draw_directions(ax, projection, neurons)
-    draw_atoms(ax, projection, marked, area_per_mass=AREA_PER_MASS, labels=True)
-    label_graticule(ax)
-    if density is not None and norm is not None:
+) -> Axes:
+    """Draw a Mollweide map with neurons, atoms, legend and colour bar; return its axes.
+
+    They are ``ax`` if that is of matplotlib's projection "mollweide", else inside of it.
+    """
+    panels = SpherePanels([measure], limits=limits, has_labels=True)
+    frame = Frame(measure, equation, marked_atoms(measure, equation))
+    ax = panels.draw(ax, Mollweide(), frame)
+    if panels.colours is not None:
         bar = ax.inset_axes((1.03, 0.08, 0.025, 0.84))
-        add_colour_bar(ax.figure, norm, [density], cax=bar)
-    _add_legend(ax, legend_handles([neurons], [marked]))
-
-
-def draw_ground(
-    ax: Axes, projection: Projection, measure: AnyMeasure, *, norm: Normalize | None
-) -> None:
-    """Draw the density (or the particles) and the graticule over it."""
-    density = density_of(measure)
-    if density is not None and norm is not None:
-        draw_field(ax, projection, density, norm=norm)
-    else:
-        draw_bare_globe(ax, projection)
-    draw_graticule(ax, projection)
-    if isinstance(measure, Atoms) and is_crowd(measure):
-        draw_particles(ax, projection, measure)
-
-
-def _add_legend(ax: Axes, handles: list[Artist]) -> None:
-    """Explain the marks in a row below the axes, those alone that are there."""
+        add_colour_bar(ax.figure, panels.colours, cax=bar)
+    handles = panels.handles(frame)
     if handles:
         ax.legend(
             handles=handles,
             loc="upper center",
             bbox_to_anchor=(0.5, -0.07),
             ncols=min(len(handles), 5),
-            handletextpad=0.4,
-            columnspacing=1.1,
-            handlelength=1.4,
+            **NARROW,
         )
-
-
-def legend_handles(
-    layers: Sequence[list[Neuron]],
-    marked: Sequence[Marked],
-    *,
-    with_directions: bool = True,
-) -> list[Artist]:
-    """Marks of the neurons of each layer and of the atoms, with their meanings."""
-    handles: list[Artist] = []
-    neurons = [neuron for layer in layers for neuron in layer]
-    if neurons:
-        handles.append(
-            Line2D([], [], color=MUTED, linewidth=1.2, label="$a_j·x + b_j = 0$")
-        )
-        handles += direction_handles(neurons) if with_directions else []
-    everywhere = Mollweide().points_of(Mollweide().pixels(200))
-    if any(has_dead_zone(layer, everywhere) for layer in layers):
-        handles.append(
-            Patch(facecolor="none", edgecolor=MUTED, hatch=HATCH, label="none active")
-        )
-    has_arrived = any((found.arrived > 0).any() for _, found in marked)
-    for is_there, face, name in (
-        (any(len(own) for own, _ in marked), ATOM, "atom (area ∝ mass)"),
-        (has_arrived, "none", "atom found (area ∝ mass)"),
-    ):
-        if is_there:
-            handles.append(
-                Line2D(
-                    [],
-                    [],
-                    linestyle="",
-                    marker="o",
-                    markerfacecolor=face,
-                    markeredgecolor=ATOM,
-                    label=name,
-                )
-            )
-    if any(found.are_on_their_way.any() for _, found in marked):
-        # Labels write it so: 0.3 (+0.2).
-        dotted = Patch(
-            facecolor="none",
-            edgecolor=ATOM,
-            linestyle=":",
-            label=f"{'and' if has_arrived else 'basin:'} on its way (+)",
-        )
-        handles.append(dotted)
-    return handles
+    return ax

@@ -17,10 +17,11 @@ from mfpde.plotting import landscape, projections, style
 from mfpde.plotting.angle_view import CIRCLE
 from mfpde.plotting.atoms import MOST_DISCS, FoundAtoms, draw_atoms
 from mfpde.plotting.marks import Look
+from mfpde.plotting.sphere_field import draw_map
 from mfpde.stationary import Minimum, PolishedAtoms, StationaryDensity
 
 LINE_ANGLES = 2881
-PIXELS = 900
+PIXELS = 600
 DEEPEST = 1e-5
 AREA_PER_MASS = 260.0
 LEAST_MARK = 12.0
@@ -93,17 +94,15 @@ def _draw_map(ax: Axes, result: Minimum) -> None:
     """Draw F - floor in logarithmic colours; atoms as discs, a ring's points as dots."""
     projection = projections.Mollweide()
     neurons = landscape.sphere_neurons(result.equation)
-    projections.prepare_axes(ax, projection)
-    points = projection.points_of(projection.pixels(PIXELS))
+    ax = projections.prepare_axes(ax, projection)
+    places = projection.pixels(PIXELS)
+    points = projection.points_of(places)
     values = result.equation.first_variation(result.measure, points.reshape(-1, 3))
     above = (values - result.certificate.floor).reshape(points.shape[:-1])
     top = max(float(np.nanmax(above)), 1e-12)
-    colours: Look = {"norm": LogNorm(DEEPEST * top, top), "cmap": "viridis"}
-    place: Look = {"origin": "lower", "extent": projection.extent, "zorder": 0}
-    image = ax.imshow(np.maximum(above, DEEPEST * top), **place, **colours)
+    norm, shown = LogNorm(DEEPEST * top, top), np.maximum(above, DEEPEST * top)
+    image = draw_map(ax, places, shown, norm, "viridis")
     image.set_gid("distance")
-    projections.clip_to_outline(image, ax, projection)
-    projections.draw_graticule(ax, projection)
     landscape.draw_neurons(ax, projection, neurons)
     landscape.draw_directions(ax, projection, neurons)
     projections.label_graticule(ax)

@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from matplotlib import rc_context
@@ -79,10 +79,13 @@ styled = rc_context(STYLE)
 """Decorator: what the function creates has this style, whatever the global one is."""
 
 
-def axes_or_new(ax: Axes | None, *, size: tuple[float, float]) -> Axes:
+def axes_or_new(
+    ax: Axes | None, *, size: tuple[float, float], projection: str | None = None
+) -> Axes:
     """Return ``ax``, or the axes of a new figure of ``size`` inches."""
     if ax is None:
-        return Picture(figsize=size, layout="constrained").subplots()
+        figure = Picture(figsize=size, layout="constrained")
+        return figure.add_subplot(projection=projection)
     check_kind("ax", ax, Axes, source="as Figure().subplots() makes them")
     return ax
 
@@ -110,9 +113,7 @@ def add_legend_below(figure: Figure | SubFigure, handles: Sequence[Artist]) -> N
             handles=list(once.values()),
             loc="outside lower center",
             ncols=int(np.ceil(len(once) / rows)),
-            handletextpad=0.4,
-            columnspacing=1.2,
-            handlelength=1.4,
+            **NARROW,
         )
 
 
@@ -176,11 +177,16 @@ MOST_ROWS = 512
 MEAN_DEPTH = 1e-2
 CURVE_DEPTH = 1e-6
 ROUNDING_OF_DECADES = 1e-9
-LETTER_WIDTH, HANDLE_WIDTH = 0.07, 0.4
-"""In a legend, about, in inches."""
-
 Limits = tuple[float, float]
 """Smallest and largest value of a scale."""
+NARROW: dict[str, Any] = {
+    "handletextpad": 0.4,
+    "columnspacing": 1.2,
+    "handlelength": 1.4,
+}
+"""How entries of a legend stand close together."""
+LETTER_WIDTH, HANDLE_WIDTH = 0.07, 0.4
+"""In a legend, about, in inches."""
 
 
 def set_angle_axis(
@@ -200,61 +206,85 @@ def set_angle_axis(
         axis.set_label_text(view.angle_label)
 
 
-def density_range(curves: Sequence[FloatArray], *, depth: float) -> tuple[float, float]:
+def density_range(values: Sequence[FloatArray], *, depth: float, mean: float) -> Limits:
     """Smallest and largest density worth showing.
 
     The floor is ``depth`` times the largest value, or 1e-2 of the mean if that is lower
     (so that what an extreme peak leaves behind stays in sight), and never below the
     smallest positive value.
     """
-    values = np.concatenate([np.ravel(curve) for curve in curves])
-    positive = values[values > 0]
-    if not len(positive):
+    positive = [float(v[v > 0].min()) for v in values if (v > 0).any()]
+    if not positive:
         return 0.0, 0.0
-    top = float(positive.max())
-    floor = min(depth * top, MEAN_DEPTH * float(values.mean()))
-    return max(floor, float(positive.min())), top
+    top = max(float(v.max()) for v in values)
+    return max(min(depth * top, MEAN_DEPTH * mean), min(positive)), top
 
 
-def checked_limits(limits: Limits) -> Limits:
-    """Return the two ends of a scale of densities.
+class DensityScale(NamedTuple):
+    """The ends of a scale of densities, and whether it is logarithmic."""
+
+    low: float
+    high: float
+    is_logarithmic: bool
+
+
+def density_scale(
+    values: Sequence[FloatArray],
+    means: Sequence[float],
+    *,
+    depth: float,
+    limits: Limits | None = None,
+    log: bool | None = None,
+) -> DensityScale:
+    """Return one scale for all ``values``: logarithmic if one exceeds 50 times its mean.
+
+    With ``limits`` its ends are these, and it is logarithmic if they are 50 times apart;
+    ``log`` says itself whether it is.
 
     Raises
     ------
     ValueError
-        If they are not two numbers, are negative, or do not increase.
+        If the limits are not two numbers, are negative, or do not increase.
     """
-    given = real_array("limits", limits)
-    if given.shape != (2,) or given[0] < 0 or given[0] >= given[1]:
-        raise ValueError(
-            f"limits = {limits!r} must be two densities, 0 <= low < high, as in (1e-3, 10)"
-        )
-    return float(given[0]), float(given[1])
+    if limits is None:
+        low, high = density_range(values, depth=depth, mean=max(means))
+        pairs = zip(values, means, strict=True)
+        is_wide = any(v.max() > LOGARITHMIC_ABOVE * mean > 0 for v, mean in pairs)
+    else:
+        given = real_array("limits", limits)
+        if given.shape != (2,) or given[0] < 0 or given[0] >= given[1]:
+            raise ValueError(
+                f"limits = {limits!r} must be two densities, 0 <= low < high, "
+                "as in (1e-3, 10)"
+            )
+        low, high = given.tolist()
+        is_wide = 0 < LOGARITHMIC_ABOVE * low < high
+    is_logarithmic = high > 0 and (is_wide if log is None else log)
+    if limits is None and not is_logarithmic:
+        low = 0.0
+    return DensityScale(low or depth * high * is_logarithmic, high, is_logarithmic)
 
 
 def set_density_axis(
-    ax: Axes, curves: Sequence[FloatArray], limits: Limits | None = None
+    ax: Axes,
+    curves: Sequence[FloatArray],
+    limits: Limits | None = None,
+    log: bool | None = None,
 ) -> None:
-    """Scale the y axis for densities: logarithmic if one exceeds 50 times its mean.
-
-    With ``limits`` its ends are these, and it is logarithmic if they are 50 times apart.
-    """
-    if limits is not None:
-        low, high = checked_limits(limits)
-        is_wide = low > 0 and high / low > LOGARITHMIC_ABOVE
-        ax.set_yscale("log" if is_wide else "linear")
+    """Give the y axis the common scale of densities (:func:`density_scale`)."""
+    means = [float(curve.mean()) for curve in curves]
+    low, high, is_logarithmic = density_scale(
+        curves, means, depth=CURVE_DEPTH, limits=limits, log=log
+    )
+    if limits is None:
+        low, high = low / 2, (3 if is_logarithmic else 1.15) * high or 1.0
+    # In this order: a curve of zeros alone has no range of its own.
+    ax.set_ylim(low, high)
+    ax.set_yscale("log" if is_logarithmic else "linear")
+    if is_logarithmic:
         ax.set_ylim(low, high)
-        return
-    floor, top = density_range(curves, depth=CURVE_DEPTH)
-    peaks = [curve.max() / curve.mean() for curve in curves if curve.max() > 0]
-    if max(peaks, default=0.0) > LOGARITHMIC_ABOVE:
-        # In this order: a curve of zeros alone has no range of its own.
-        ax.set_ylim(floor / 2, 3 * top)
-        ax.set_yscale("log")
         ax.yaxis.set_major_locator(LogLocator(numticks=5))
         ax.yaxis.set_minor_locator(NullLocator())
-    else:
-        ax.set_ylim(0.0, 1.15 * top or 1.0)
 
 
 def set_decades(ax: Axes, low: float, high: float) -> None:
@@ -269,30 +299,16 @@ def set_decades(ax: Axes, low: float, high: float) -> None:
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
-def has_logarithmic_time(times: FloatArray) -> bool:
-    """Whether saves are crowded towards the start: half lie in the first tenth."""
-    positive = times[times > 0]
-    if len(positive) < 4:
-        return False
-    return bool(np.median(positive) < LOGARITHMIC_TIME_BELOW * positive[-1])
-
-
 def set_time_axis(ax: Axes, times: FloatArray) -> None:
-    """Let the x axis run over ``times``, logarithmically if they are spaced so."""
+    """Let the x axis run over ``times``, logarithmically if half are in the first tenth."""
     ax.set_xlabel("time t")
-    if has_logarithmic_time(times):
+    low, high = float(times[0]), float(times[-1])
+    positive = times[times > 0]
+    if len(positive) > 3 and np.median(positive) < LOGARITHMIC_TIME_BELOW * high:
         ax.set_xscale("log")
-        ax.set_xlim(times[times > 0][0], times[-1])
-    elif times[-1] > times[0]:
-        ax.set_xlim(times[0], times[-1])
-    else:
-        ax.set_xlim(times[0] - 0.5, times[0] + 0.5)
-
-
-def regularly_thinned(count: int, most: int) -> IntArray:
-    """Return up to ``most`` indices below ``count``, equally spaced, to the last."""
-    stride = -(-count // most)
-    return np.arange(count - 1, -1, -stride)[::-1].astype(np.int64)
+        low = float(positive[0])
+    half = 0.0 if high > low else 0.5
+    ax.set_xlim(low - half, high + half)
 
 
 def evenly_spread(count: int, most: int) -> IntArray:
