@@ -15,7 +15,6 @@ from mfpde.plotting.globe import camera_towards, globes
 from mfpde.plotting.marks import Look, add_legend_above, write_beside
 from mfpde.plotting.sphere_map import SpherePanels
 from mfpde.runs.run import Run
-from mfpde.tracking import Track
 from mfpde.tracking.bands import Bands, bands_of
 
 LEAST_LABELLED_MASS = 0.04
