@@ -11,25 +11,22 @@ from cyclopts import Parameter
 
 from mfpde.commands import DONE
 from mfpde.commands.answers import check_file_place, figure_saved, say
-from mfpde.commands.options import WHOLE, Quiet, Store, option
+from mfpde.commands.options import Count, File, Quiet, Store
 
 DEFAULT_PARTICLES = 2000
 
 
-def show(
-    store: Store,
-    other: Annotated[
-        str | None, option("Another stored run: say what differs between the two.")
-    ] = None,
-    /,
-    *,
-    origin: Annotated[
-        bool, option("Say also which versions made it, and where the time went.")
-    ] = False,
-) -> int:
+def show(store: Store, other: str | None = None, /, *, origin: bool = False) -> int:
     """Summarise a stored run, or say how two differ.
 
     Example: mfpde show run.zarr --origin
+
+    Parameters
+    ----------
+    other
+        Another stored run: say what differs between the two.
+    origin
+        Say also which versions made it, and where the time went.
     """
     from mfpde.commands import report
     from mfpde.storage import PARTICLES, has_particles, load
@@ -50,17 +47,15 @@ def show(
     return DONE
 
 
-def plot(
-    store: Store,
-    /,
-    *,
-    out: Annotated[
-        str | None, option("Where; by default beside the store.", "F.pdf")
-    ] = None,
-) -> int:
+def plot(store: Store, /, *, out: File = None) -> int:
     """Draw a stored run, as PDF and PNG.
 
     Example: mfpde plot run.zarr --out figures/run.pdf
+
+    Parameters
+    ----------
+    out
+        Where; by default beside the store.
     """
     path = out or Path(store).with_suffix(".pdf")
     check_file_place("--out", path)
@@ -71,21 +66,19 @@ def plot(
     return DONE
 
 
-def view(
-    *stores: Annotated[
-        str,
-        option("A run, two to compare, or a folder of stores as a sweep leaves it."),
-    ],
-    out: Annotated[
-        str | None, option("Where; by default beside the store.", "F.html")
-    ] = None,
-    track: Annotated[
-        bool, option("Follow the atoms of runs that were stored without their paths.")
-    ] = False,
-) -> int:
+def view(*stores: str, out: File = None, track: bool = False) -> int:
     """Write stored runs as one HTML page, to be opened in a browser.
 
     Example: mfpde view one.zarr other.zarr --out both.html
+
+    Parameters
+    ----------
+    stores
+        A run, two to compare, or a folder of stores as a sweep leaves it.
+    out
+        Where; by default beside the store.
+    track
+        Follow the atoms of runs that were stored without their paths.
     """
     if not stores:
         raise ValueError("STORES is missing: give a stored run, or a folder of some")
@@ -96,30 +89,34 @@ def view(
 
 def animate(
     store: Store,
-    film: Annotated[str, option("The file: FILM.mp4 (needs ffmpeg) or FILM.gif.")],
+    film: str,
     /,
     *,
-    view: Annotated[
-        Literal["globe", "map", "curve"] | None,
-        option("Globe or map of a sphere, curve of a circle or zonal grid."),
-    ] = None,
-    frames_per_second: Annotated[int, WHOLE, option("Speed of the film.", "N")] = 15,
-    frames: Annotated[
-        int | None, WHOLE, option("Show at most so many saves, evenly.", "N")
-    ] = None,
-    log: Annotated[
-        bool | None,
-        Parameter(
-            negative="--no-log",
-            help="Logarithmic scale or not; by default if a density exceeds 50 means.",
-        ),
-    ] = None,
-    particles: Annotated[bool, option("The particles beside the run instead.")] = False,
+    view: Literal["globe", "map", "curve"] | None = None,
+    frames_per_second: Count = 15,
+    frames: Count | None = None,
+    log: Annotated[bool | None, Parameter(negative="--no-log")] = None,
+    particles: bool = False,
     quiet: Quiet = False,
 ) -> int:
     """Write a stored run as a film, one frame for each save.
 
     Example: mfpde animate run.zarr run.gif --frames 50
+
+    Parameters
+    ----------
+    film
+        The file: FILM.mp4 (needs ffmpeg) or FILM.gif.
+    view
+        Globe or map of a sphere, curve of a circle or zonal grid.
+    frames_per_second
+        Speed of the film.
+    frames
+        Show at most so many saves, evenly.
+    log
+        Logarithmic scale or not; by default if a density exceeds 50 means.
+    particles
+        Show the particles beside the run instead.
     """
     check_file_place("the film", film)
     from mfpde.plotting import animate as write_film
@@ -145,19 +142,15 @@ def _bar(frames: Iterable[int]) -> Iterable[int]:
         yield from bar.track(frames, description="drawing frames")
 
 
-def compare(
-    store: Store,
-    /,
-    *,
-    particles: Annotated[
-        int | None,
-        WHOLE,
-        option("How many; by default those stored beside the run, else 2000.", "N"),
-    ] = None,
-) -> int:
+def compare(store: Store, /, *, particles: Count | None = None) -> int:
     """Compare a stored run with particles from the same start, by W1 and W2.
 
     Example: mfpde compare run.zarr --particles 4000
+
+    Parameters
+    ----------
+    particles
+        How many; by default those stored beside the run, else 2000.
     """
     from mfpde.commands import report
     from mfpde.storage import PARTICLES, has_particles, load

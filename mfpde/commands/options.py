@@ -22,8 +22,14 @@ def option(words: str, metavar: str | None = None) -> Parameter:
     return Parameter(help=words, metavar=metavar)
 
 
-WHOLE = Parameter(converter=lambda _, tokens: convert(int, tokens), metavar="N")
-REAL = Parameter(converter=lambda _, tokens: convert(float, tokens), metavar="X")
+Count = Annotated[
+    int, Parameter(converter=lambda _, tokens: convert(int, tokens), metavar="N")
+]
+Real = Annotated[
+    float, Parameter(converter=lambda _, tokens: convert(float, tokens), metavar="X")
+]
+File = Annotated[str | None, Parameter(metavar="FILE")]
+Numbers = Annotated[str, Parameter(metavar="V,V,V")]
 
 Config = Annotated[
     str,

@@ -6,7 +6,7 @@ import json
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mfpde.commands import DONE
 from mfpde.commands.answers import (
@@ -16,7 +16,7 @@ from mfpde.commands.answers import (
     complain,
     say,
 )
-from mfpde.commands.options import Changes, Config, Figure, Quiet, option
+from mfpde.commands.options import Changes, Config, Figure, File, Quiet
 
 if TYPE_CHECKING:
     from mfpde.settings.base import Key, Section
@@ -27,12 +27,9 @@ def run(
     /,
     *,
     changes: Changes = (),
-    out: Annotated[
-        str | None,
-        option("Store the run there: it can be shown and resumed.", "X.zarr"),
-    ] = None,
+    out: File = None,
     figure: Figure = None,
-    overwrite: Annotated[bool, option("Replace a store that is there.")] = False,
+    overwrite: bool = False,
     quiet: Quiet = False,
 ) -> int:
     """Solve what a settings file describes, report on it, store it and draw it.
@@ -42,6 +39,13 @@ def run(
     step, with all that was saved.
 
     Example: mfpde run run.toml --out run.zarr --set attention.beta=9
+
+    Parameters
+    ----------
+    out
+        Store the run there, as in run.zarr: it can be shown and resumed.
+    overwrite
+        Replace a store that is there.
     """
     from mfpde.commands.interruption import stopped_by_signals
     from mfpde.commands.report import conclude

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from mfpde.commands import DONE, NUMERICAL_FAILURE
 from mfpde.commands.answers import (
@@ -11,7 +11,7 @@ from mfpde.commands.answers import (
     circle_or_sphere,
     numbers_in,
 )
-from mfpde.commands.options import REAL, WHOLE, Changes, Config, Figure, option
+from mfpde.commands.options import Changes, Config, Count, Figure, Numbers, Real
 
 if TYPE_CHECKING:
     from mfpde.branches.following import BranchStart
@@ -33,9 +33,7 @@ def minimize(
     /,
     *,
     changes: Changes = (),
-    tolerance: Annotated[
-        float, REAL, option("Wanted gap, as a share of the size of the energy.")
-    ] = 1e-12,
+    tolerance: Real = 1e-12,
     figure: Figure = None,
 ) -> int:
     """Find the measure of least energy, with a certified gap to the minimum.
@@ -44,6 +42,11 @@ def minimize(
     the same.
 
     Example: mfpde minimize run.toml --figure minimum.pdf
+
+    Parameters
+    ----------
+    tolerance
+        Wanted gap, as a share of the size of the energy.
     """
     check_file_place("--figure", figure)
     from mfpde.settings.settings import read_settings
@@ -65,18 +68,10 @@ def continuation(
     config: Config,
     /,
     *,
-    parameter: Annotated[
-        Literal["beta", "weight_scale", "diffusion"],
-        option("What changes; weight_scale is a factor of the perceptron's weights."),
-    ],
-    values: Annotated[
-        str,
-        option("Where states are wanted: numbers, or first:last:count.", "V,V,V"),
-    ],
+    parameter: Literal["beta", "weight_scale", "diffusion"],
+    values: Numbers,
     changes: Changes = (),
-    switch: Annotated[
-        bool, option("Follow at a loss of stability the branch that begins there.")
-    ] = False,
+    switch: bool = False,
     figure: Figure = None,
 ) -> int:
     """Follow a stationary state in a parameter; masses of atoms are frozen.
@@ -87,6 +82,15 @@ def continuation(
     before the last value.
 
     Example: mfpde continuation run.toml --parameter beta --values 5:20:16
+
+    Parameters
+    ----------
+    parameter
+        What changes; weight_scale is a factor of the perceptron's weights.
+    values
+        Where states are wanted: numbers, or first:last:count.
+    switch
+        Follow at a loss of stability the branch that begins there.
     """
     check_file_place("--figure", figure)
     numbers = numbers_in("--values", values)
@@ -136,22 +140,26 @@ def _start(settings: Settings, parameter: str, value: float) -> BranchStart:
 
 def phase_diagram(
     *,
-    dimension: Annotated[int, WHOLE, option("D of S^(D-1), from 2 to 64.", "D")],
-    betas: Annotated[
-        str, option("Values of beta: numbers, or first:last:count.", "B,B,B")
-    ],
-    kernel: Annotated[
-        Literal["shifted", "unshifted"],
-        option("exp(beta (x.y - 1)), or exp(beta x.y)."),
-    ] = "shifted",
-    degree: Annotated[
-        int, WHOLE, option("Degree of the mode; above 1 for D = 2.", "L")
-    ] = 1,
+    dimension: Count,
+    betas: Numbers,
+    kernel: Literal["shifted", "unshifted"] = "shifted",
+    degree: Count = 1,
     figure: Figure = None,
 ) -> int:
     """Find the diffusion below which the uniform state loses to order, by beta.
 
     Example: mfpde phase-diagram --dimension 3 --betas 1:10:10
+
+    Parameters
+    ----------
+    dimension
+        The N of points in R^N, on the sphere S^(N-1); from 2 to 64.
+    betas
+        Values of beta: numbers, or first:last:count.
+    kernel
+        The kernel exp(beta (x.y - 1)), or exp(beta x.y).
+    degree
+        Degree of the mode; above 1 on the circle.
     """
     check_file_place("--figure", figure)
     numbers = numbers_in("--betas", betas)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from mfpde.commands import DONE
 from mfpde.commands.answers import check_file_place, circle_or_sphere, figure_saved, say
 from mfpde.commands.options import (
-    REAL,
-    WHOLE,
     Changes,
     Config,
+    Count,
     Csv,
     Figure,
+    Numbers,
     Quiet,
-    option,
+    Real,
 )
 
 if TYPE_CHECKING:
@@ -33,24 +33,10 @@ def study(
     /,
     *,
     changes: Changes = (),
-    cells: Annotated[
-        str | None,
-        option(
-            "Cells of circles or rings of spheres; by default the settings' grid, half and a "
-            "quarter of it.",
-            "N,N,N",
-        ),
-    ] = None,
-    atoms: Annotated[
-        Literal["exact", "grid"],
-        option("Exact atoms beside the density, or all of the mass on the grid."),
-    ] = "exact",
-    particles: Annotated[
-        int | None, WHOLE, option("How many to compare with; 0 for none.", "N")
-    ] = None,
-    rtol: Annotated[
-        float | None, REAL, option("Error in time; by default 1e-5.")
-    ] = None,
+    cells: Numbers | None = None,
+    atoms: Literal["exact", "grid"] = "exact",
+    particles: Count | None = None,
+    rtol: Real | None = None,
     csv: Csv = None,
     figure: Figure = None,
     quiet: Quiet = False,
@@ -58,6 +44,17 @@ def study(
     """Run on several grids, and say which digits of the atoms hold.
 
     Example: mfpde study run.toml --cells 256,512,1024 --csv atoms.csv
+
+    Parameters
+    ----------
+    cells
+        Cells, or rings of spheres; by default a quarter, half and all of the settings' grid.
+    atoms
+        Exact atoms beside the density, or all of the mass on the grid.
+    particles
+        How many to compare with; 0 for none.
+    rtol
+        Error in time; by default 1e-5.
     """
     check_file_place("--csv", csv)
     check_file_place("--figure", figure)

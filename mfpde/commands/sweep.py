@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from cyclopts import Parameter
+
 from mfpde.commands import DONE, NUMERICAL_FAILURE
 from mfpde.commands.answers import (
     check_file_place,
@@ -14,52 +16,25 @@ from mfpde.commands.answers import (
     figure_saved,
     say,
 )
-from mfpde.commands.options import WHOLE, Changes, Csv, Figure, Quiet, option
+from mfpde.commands.options import Changes, Count, Csv, Figure, File, Quiet
 
 if TYPE_CHECKING:
     from mfpde.sweeps.sweep import Sweep
 
 
 def sweep(
-    config: Annotated[
-        str,
-        option(
-            "Sweep file: a settings file with a table [sweep] that says what varies."
-        ),
-    ],
+    config: str,
     /,
     *,
     changes: Changes = (),
-    out: Annotated[
-        str | None, option("The folder, in place of the file's.", "DIR")
-    ] = None,
-    workers: Annotated[
-        int, WHOLE, option("How many processes of this machine.", "N")
-    ] = 1,
-    scheduler: Annotated[
-        str | None, option("Of a Dask cluster, as in tcp://host:8786.", "ADDRESS")
-    ] = None,
-    shard: Annotated[
-        str | None,
-        option(
-            "Only the I-th of N parts, for the job arrays of a batch system.", "I/N"
-        ),
-    ] = None,
-    retry_failed: Annotated[bool, option("Compute again what has failed.")] = False,
-    list: Annotated[
-        bool,
-        option("Check all runs and list them with their state; compute nothing."),
-    ] = False,
-    plot: Annotated[
-        str | None,
-        option("Draw a quantity of the summary: atoms, energy_last, ...", "QUANTITY"),
-    ] = None,
-    against: Annotated[
-        str | None,
-        option(
-            "Draw it against this setting; by default the first of numbers.", "NAME"
-        ),
-    ] = None,
+    out: File = None,
+    workers: Count = 1,
+    scheduler: Annotated[str | None, Parameter(metavar="ADDRESS")] = None,
+    shard: Annotated[str | None, Parameter(metavar="I/N")] = None,
+    retry_failed: bool = False,
+    list: bool = False,
+    plot: Annotated[str | None, Parameter(metavar="QUANTITY")] = None,
+    against: Annotated[str | None, Parameter(metavar="NAME")] = None,
     figure: Figure = None,
     csv: Csv = None,
     quiet: Quiet = False,
@@ -85,6 +60,27 @@ def sweep(
     `python -c "help('mfpde.sweeps')"` says more, and how clusters are used.
 
     Example: mfpde sweep sweep.toml --workers 8 --plot atoms
+
+    Parameters
+    ----------
+    config
+        Sweep file: a settings file with a table [sweep] that says what varies.
+    out
+        The folder, in place of the file's.
+    workers
+        How many processes of this machine.
+    scheduler
+        Of a Dask cluster, as in tcp://host:8786.
+    shard
+        Only the I-th of N parts, for the job arrays of a batch system.
+    retry_failed
+        Compute again what has failed.
+    list
+        Check all runs and list them with their state; compute nothing.
+    plot
+        Draw a quantity of the summary: atoms, energy_last, ...
+    against
+        Draw it against this setting; by default the first of numbers.
     """
     from mfpde.sweeps.sweep import Sweep
 

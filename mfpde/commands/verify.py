@@ -15,41 +15,41 @@ from cyclopts import Parameter
 
 from mfpde.commands import DONE, NUMERICAL_FAILURE
 from mfpde.commands.answers import say
-from mfpde.commands.options import WHOLE, option
+from mfpde.commands.options import Count, File
 from mfpde.version import __version__
 
 
 def verify(
     *,
-    quick: Annotated[bool, option("At reduced size, in a few minutes.")] = False,
+    quick: bool = False,
     only: Annotated[
-        tuple[str, ...],
-        Parameter(
-            consume_multiple=1,
-            metavar="NAME",
-            help="Sections or scripts, as in: theorems exact_facts/growth_rates.",
-        ),
+        tuple[str, ...], Parameter(consume_multiple=1, metavar="NAME")
     ] = (),
-    out: Annotated[
-        str | None,
-        option(
-            "Where results, figures and report go, by default a temporary folder; what is "
-            "there already of the present sources is not run again.",
-            "DIR",
-        ),
-    ] = None,
-    update: Annotated[
-        bool,
-        option("Make the report of the checkout again (validation/report, README.md)."),
-    ] = False,
-    fresh: Annotated[bool, option("Run again what has been run before.")] = False,
-    jobs: Annotated[int, WHOLE, option("How many processes.", "N")] = 2,
+    out: File = None,
+    update: bool = False,
+    fresh: bool = False,
+    jobs: Count = 2,
 ) -> int:
     """Check the claims of validation/ in a checkout, and write a report.
 
     The exit code is 3 unless every quantity is within its tolerance.
 
     Example: mfpde verify --quick --only theorems
+
+    Parameters
+    ----------
+    quick
+        At reduced size, in a few minutes.
+    only
+        Sections or scripts, as in: theorems exact_facts/growth_rates.
+    out
+        Folder of the results, by default a temporary one; what is there is not run again.
+    update
+        Make the report of the checkout again, validation/report.
+    fresh
+        Run again what has been run before.
+    jobs
+        How many processes.
     """
     try:
         runner: Any = importlib.import_module("validation.runner")
