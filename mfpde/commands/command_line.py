@@ -46,7 +46,7 @@ def _shown_default(value: Any) -> str | None:
 def _application() -> cyclopts.App:
     app = cyclopts.App(
         "mfpde",
-        help="Mean-field PDEs of transformer attention, solved as densities.\n"
+        help="Mean-field PDEs of transformer attention, solved as densities.\n\n"
         "`mfpde COMMAND --help` explains a command, with an example.",
         help_epilogue="Exit codes: 0 done, 2 bad settings, 3 not finite or not reached,\n"
         "130 interrupted, 143 terminated.",

@@ -29,7 +29,8 @@ def read_table(path: str | Path) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        message = f"the settings file {path} cannot be read: {error}"
+        reason = getattr(error, "strerror", None) or error
+        message = f"the settings file {path} cannot be read: {reason}"
         raise SettingsError(message) from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path} is not TOML: {error}") from error
