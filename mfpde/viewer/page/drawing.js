@@ -71,11 +71,12 @@ function node(tag, className = "", text = "") {
   return made;
 }
 
-function canvasOf(className, label) {
-  const canvas = node("canvas", className);
-  canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", label);
-  return canvas;
+// A copy of a template of the page, and its parts by their classes and tags.
+function copyOf(id, host) {
+  const copy = element(id).content.cloneNode(true), parts = {};
+  for (const part of copy.querySelectorAll("*")) parts[part.className || part.localName] = part;
+  host.append(copy);
+  return parts;
 }
 
 // A canvas at the screen's resolution; drawing is in CSS pixels, by the processor, which is

@@ -21,24 +21,21 @@ class Gallery {
       }
     }, { rootMargin: "400px" });
     this.all = TOLD.runs.map((run, index) => this.cardOf(run, index, watcher));
-    this.cards.append(...this.all);
   }
 
   picked() { return [...this.cards.querySelectorAll("input:checked")].map(({ value }) => Number(value)); }
 
   cardOf(run, index, watcher) {
-    const card = node("article", "card"), link = node("a"), pick = node("label"), box = node("input");
-    const canvas = canvasOf("", `Last state of ${run.name}`);
-    canvas.dataset.index = index;
-    watcher.observe(canvas);
-    link.href = `#run=${index}`;
-    link.append(canvas, node("div", "name", run.name));
+    const { card, canvas, a: link, name, told, input } = copyOf("card", this.cards);
     const words = Object.entries(run.parameters).map(([key, value]) => (
       `${key.split(".").pop()} = ${typeof value === "number" ? short(value, 6) : value}`));
     if (run.atoms !== null) words.push(countWords(run.atoms, run.forming));
-    Object.assign(box, { type: "checkbox", value: index });
-    pick.append(box, " compare");
-    card.append(link, node("div", "told", words.join(" · ")), pick);
+    canvas.setAttribute("aria-label", `Last state of ${run.name}`);
+    canvas.dataset.index = input.value = index;
+    link.href = `#run=${index}`;
+    name.textContent = run.name;
+    told.textContent = words.join(" · ");
+    watcher.observe(canvas);
     return card;
   }
 

@@ -5,8 +5,8 @@ class GlobeView {
     Object.assign(this, { exhibit, app, pointers: new Map() });
     box.className = "stage globe";
     this.ground = node("canvas");
-    this.over = canvasOf("over", `Globe of ${exhibit.name}: drag, or shift and arrows, to turn`);
-    this.over.tabIndex = 0;
+    this.over = Object.assign(node("canvas", "over"), { tabIndex: 0, role: "img" });
+    this.over.setAttribute("aria-label", `Globe of ${exhibit.name}: drag, or shift and arrows, to turn`);
     box.append(this.ground, this.over);
     try { this.globe = new Globe(this.ground); } catch (error) { this.problem = error.message; }
     this.listen();

@@ -5,10 +5,9 @@ class LineView {
     Object.assign(this, { exhibit, app, isZonal: exhibit.domain === "zonal", words: LABELS[exhibit.domain] });
     this.span = this.isZonal ? Math.PI : TURN;
     box.className = `stage line ${exhibit.domain}`;
-    this.boxes = {};
-    for (const name of ["ring", "curve", "landscape", "map"]) box.append((this.boxes[name] = node("div", name)));
-    this.ring = canvasOf("", `Ring: the density drawn outwards from the circle (${exhibit.name})`);
-    this.boxes.ring.append(this.ring);
+    this.boxes = copyOf("line", box);
+    this.ring = this.boxes.canvas;
+    this.ring.setAttribute("aria-label", `Ring: the density drawn outwards from the circle (${exhibit.name})`);
     this.boxes.ring.hidden = this.isZonal;
     this.boxes.landscape.hidden = !exhibit.landscapes.length;
     readOut(this.ring, (x, y) => this.wordsAt(Math.atan2(this.ring.clientHeight / 2 - y, x - this.ring.clientWidth / 2)));
@@ -263,7 +262,7 @@ function drawRing(pen, { x, y, radius, room }, density, axis, scale) {
   pen.arc(x, y, radius + 4, 0, TURN, true);
   pen.fillStyle = TINT; pen.fill("evenodd");
   for (const { from, to, value } of blocks) {
-    pen.beginPath(); pen.arc(x, y, radius, -to - 0.003, -from + 0.003);
+    pen.beginPath(); pen.arc(x, y, radius, -to - 0.01, -from);
     stroke(pen, colourAt(COLOURS, scale.at(value)), 8);
   }
   for (const r of [radius - 4, radius + 4]) { circle(r); stroke(pen, THIN, 0.7); }

@@ -80,18 +80,17 @@ function angleAxis(span, label) {
 // A plot of something against time under its heading, which tells the value now.
 class Chart {
   constructor(host, app, { title, unit = "", choices = null, series = [], isLog = false, plot = {} }) {
-    Object.assign(this, { app, isLog, series: choices ? choices[0].series : series, value: node("span", "value") });
-    const box = node("div", "chart"), head = node("h3"), place = node("div"), choice = choices && node("select");
-    for (const { title: text } of choices ?? []) choice.add(new Option(text));
-    choice?.setAttribute("aria-label", "Diagnostic");
-    choice?.addEventListener("change", () => {
-      this.series = choices[choice.selectedIndex].series;
+    const { title: name, select, unit: units, value, div: place } = copyOf("chart", host);
+    Object.assign(this, { app, isLog, series: choices ? choices[0].series : series, value });
+    name.hidden = !(select.hidden = !choices);
+    name.textContent = title;
+    units.textContent = unit;
+    for (const { title: text } of choices ?? []) select.add(new Option(text));
+    select.addEventListener("change", () => {
+      this.series = choices[select.selectedIndex].series;
       this.plot.draw(this.data());
       app.invalidate();
     });
-    head.append(choice ?? title, node("span", "unit", ` ${unit}`), this.value);
-    box.append(head, place);
-    host.append(box);
     this.plot = new Plot(place, {
       label: `${title} against time`, data: plot.data ?? this.data(), sync: "time", padding: [8, 10, 0, 0],
       x: app.timeAxis(), y: { scale: { distr: isLog ? 3 : 1 } },

@@ -68,14 +68,10 @@ class App {
   }
 
   viewOf(exhibit, i) {
-    const article = node("article", "exhibit"), head = node("h2"), box = node("div"), state = node("span", "state");
-    if (this.exhibits.length > 1) {
-      head.append(node("span", "mark"), exhibit.name);
-      head.firstChild.style.background = RUNS[i];
-    }
-    head.append(state);
-    article.append(head, box);
-    element("exhibits").append(article);
+    const { mark: dot, name, state, div: box } = copyOf("exhibit", element("exhibits")), isOne = this.exhibits.length === 1;
+    dot.hidden = name.hidden = isOne;
+    dot.style.background = RUNS[i];
+    name.textContent = exhibit.name;
     const view = exhibit.domain === "sphere" ? new GlobeView(box, exhibit, this) : new LineView(box, exhibit, this);
     return Object.assign(view, { state });
   }
@@ -237,7 +233,7 @@ class App {
     const at = ({ left, top }) => [12 + left - area.left, head + top - area.top];
     for (const [part, place] of canvases) if (place.width) pen.drawImage(part, ...at(place), place.width, place.height);
     for (const part of shown.querySelectorAll("h2, h3")) {
-      const place = part.getBoundingClientRect(), [x, y] = at(place), choice = part.querySelector("select");
+      const place = part.getBoundingClientRect(), [x, y] = at(place), choice = part.querySelector("select:not([hidden])");
       const text = choice ? `${choice.value} ${part.lastChild.textContent}` : part.innerText;
       write(pen, text, x, y + place.height / 2, { font: `600 12.5px ${font}` });
     }
