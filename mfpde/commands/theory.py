@@ -24,7 +24,8 @@ def theory(
     Example: mfpde theory beta=5 dimension=3 diffusion=0.01
     """
     from mfpde.arrays import nearest
-    from mfpde.commands.theory_report import FACTS, theory_report
+    from mfpde.commands.theory_report import FACTS
+    from mfpde.settings.base import SettingsError
     from mfpde.settings.overrides import setting_value
 
     values: dict[str, Any] = {}
@@ -36,5 +37,8 @@ def theory(
             known = nearest(key, FACTS.keys)
             raise ValueError(f"{text!r}{known} must be KEY=VALUE, as in beta=5")
         values[key] = setting_value(value)
-    say(theory_report(values))
+    try:
+        say(FACTS.read(values).built)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
     return DONE
