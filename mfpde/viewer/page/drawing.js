@@ -1,6 +1,6 @@
 // What all drawings share: colours, numbers as words, scales, canvases, marks.
 
-const INK = "#1c2430", MUTED = "#5a6472", FAINT = "#d9dde3", DENSITY = "#0072b2", ATOM = "#d55e00";
+const INK = "#1c2430", MUTED = "#5a6472", DENSITY = "#0072b2", ATOM = "#d55e00";
 const TINT = "rgba(0,114,178,0.13)", HALO = "rgba(255,255,255,0.85)", THIN = "rgba(60,70,85,0.4)";
 const NEURONS = ["#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442", "#000000"];
 const RUNS = [DENSITY, INK];
@@ -126,6 +126,18 @@ function polygon(pen, points, fill, line = null) {
   if (line) stroke(pen, line, 1);
 }
 
+// Begin a path that is a circle.
+function circle(pen, x, y, radius) { pen.beginPath(); pen.arc(x, y, radius, 0, TURN); }
+
+const SHAPES = {
+  up: [[0, -1], [1, 0.8], [-1, 0.8]], down: [[0, 1], [1, -0.8], [-1, -0.8]],
+  diamond: [[0, -1.2], [1.2, 0], [0, 1.2], [-1.2, 0]], square: [[-1, -1], [1, -1], [1, 1], [-1, 1]],
+};
+
+function shape(pen, name, x, y, size, colour) {
+  polygon(pen, SHAPES[name].map(([a, b]) => [x + size * a, y + size * b]), colour, INK);
+}
+
 function write(pen, text, x, y, { colour = INK, align = "left", isHaloed = false, font = SMALL } = {}) {
   Object.assign(pen, { font, textAlign: align, textBaseline: "middle", fillStyle: colour });
   if (isHaloed) { pen.lineWidth = 3; pen.strokeStyle = HALO; pen.strokeText(text, x, y); }
@@ -133,16 +145,9 @@ function write(pen, text, x, y, { colour = INK, align = "left", isHaloed = false
 }
 
 // The direction of a neuron: up for positive weights, down for negative, a diamond for vectors.
-function triangle(pen, x, y, size, weight, colour) {
-  const up = weight > 0 ? -size : size;
-  polygon(pen, weight === null
-    ? [[x, y - size], [x + size, y], [x, y + size], [x - size, y]]
-    : [[x, y + up], [x + size, y - 0.8 * up], [x - size, y - 0.8 * up]], colour, INK);
-}
-
-function drawDirection(pen, x, y, { w }, index, count, isAtEdge = false) {
-  triangle(pen, x, y, 5, w, colourOfNeuron(index, count));
-  if (count > NEURONS.length) return;
+function drawDirection(pen, x, y, { w }, index, count, { isAtEdge = false, isSmall = false } = {}) {
+  shape(pen, w === null ? "diamond" : w > 0 ? "up" : "down", x, y, isSmall ? 3.5 : 5, colourOfNeuron(index, count));
+  if (isSmall || count > NEURONS.length) return;
   const look = { align: isAtEdge ? "right" : "left", isHaloed: true, font: `italic ${FONT}` };
   write(pen, `a${"₁₂₃₄₅₆"[index]}`, x + (isAtEdge ? -8 : 8), y + 9, look);
 }
@@ -165,7 +170,7 @@ function drawAtom(pen, x, y, atom, size, isLabelled) {
   const whole = atom.mass, there = atom.arrived ?? whole, radius = (mass) => size * 22 * Math.sqrt(Math.max(mass, 0));
   const ring = (r, dashes) => {
     pen.setLineDash(dashes);
-    pen.beginPath(); pen.arc(x, y, Math.max(r, 2), 0, TURN);
+    circle(pen, x, y, Math.max(r, 2));
     if (atom.isOwn) { pen.fillStyle = ATOM; pen.fill(); stroke(pen, "#fff", 1); } else stroke(pen, ATOM, 1.8, true);
     pen.setLineDash([]);
   };
@@ -182,15 +187,12 @@ function drawAtom(pen, x, y, atom, size, isLabelled) {
 
 // Marks of births, merges, fissions and deaths, as in the figures.
 function mark(pen, kind, x, y, size = 3.4) {
-  const wide = size + 1;
   if (kind === "death") {
-    polyline(pen, [[x - size, y - size], [x + size, y + size]], ATOM, 2);
-    polyline(pen, [[x + size, y - size], [x - size, y + size]], ATOM, 2);
+    for (const up of [size, -size]) polyline(pen, [[x - size, y - up], [x + size, y + up]], ATOM, 2);
   } else if (kind === "birth") {
-    pen.beginPath(); pen.arc(x, y, 0.85 * size, 0, TURN);
+    circle(pen, x, y, 0.85 * size);
     pen.fillStyle = "#fff"; pen.fill(); stroke(pen, INK, 0.8);
-  } else if (kind === "merge") polygon(pen, [[x, y - wide], [x + wide, y], [x, y + wide], [x - wide, y]], ATOM, INK);
-  else polygon(pen, [[x - size, y - size], [x + size, y - size], [x + size, y + size], [x - size, y + size]], ATOM, INK);
+  } else shape(pen, kind === "merge" ? "diamond" : "square", x, y, size, ATOM);
 }
 
 // Digits that tell ticks apart.

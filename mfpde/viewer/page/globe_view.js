@@ -97,8 +97,8 @@ class GlobeView {
     const seen = (p) => [x + radius * dot(right, p), y - radius * dot(up, p), dot(near, p)];
     const areSeen = (p, q) => p[2] > 0 && q[2] > 0;
     const line = (points, colour, wide, isHaloed) => polyline(pen, points.map(seen), colour, wide, isHaloed, areSeen);
-    for (const circle of GRATICULE) line(circle, "rgba(60,70,85,0.16)", 0.8);
-    pen.beginPath(); pen.arc(x, y, radius, 0, TURN); stroke(pen, THIN, 1);
+    for (const points of GRATICULE) line(points, "rgba(60,70,85,0.16)", 0.8);
+    circle(pen, x, y, radius); stroke(pen, THIN, 1);
     if (options.neurons && land) this.drawNeurons(pen, seen, line, land.neurons, isBack);
     for (const path of (options.paths && exhibit.track?.paths) || []) {
       line(pathUntil(path, exhibit.times[k]), ATOM, share * (0.9 + 2.4 * path.mass), true);
@@ -124,19 +124,18 @@ class GlobeView {
     });
     neurons.forEach((neuron, index) => {
       const [x, y, z] = seen(unit(neuron.a));
-      if (z > 0 && isBack) triangle(pen, x, y, 3.5, neuron.w, colourOfNeuron(index, neurons.length));
-      else if (z > 0) drawDirection(pen, x, y, neuron, index, neurons.length);
+      if (z > 0) drawDirection(pen, x, y, neuron, index, neurons.length, { isSmall: isBack });
     });
   }
 
   drawLegend(pen, land, atoms) {
     const { options } = this.app, neurons = (options.neurons && land?.neurons) || [], ring = (y, dashes) => {
-      pen.setLineDash(dashes); pen.beginPath(); pen.arc(10, y, 5, 0, TURN); stroke(pen, ATOM, 1.8); pen.setLineDash([]);
+      pen.setLineDash(dashes); circle(pen, 10, y, 5); stroke(pen, ATOM, 1.8); pen.setLineDash([]);
     };
     const entries = [
       [neurons.length, "a·x + b = 0", (y) => polyline(pen, [[2, y], [18, y]], MUTED, 1.8)],
-      [neurons.some(({ w }) => w > 0), "w > 0", (y) => triangle(pen, 10, y, 4.5, 1, "#fff")],
-      [neurons.some(({ w }) => w !== null && w <= 0), "w < 0", (y) => triangle(pen, 10, y, 4.5, -1, "#fff")],
+      [neurons.some(({ w }) => w > 0), "w > 0", (y) => shape(pen, "up", 10, y, 4.5, "#fff")],
+      [neurons.some(({ w }) => w !== null && w <= 0), "w < 0", (y) => shape(pen, "down", 10, y, 4.5, "#fff")],
       [neurons.length && land.zone, "no neuron active", (y) => { pen.fillStyle = hatch(pen); pen.fillRect(2, y - 6, 16, 12); }],
       [options.atoms && atoms.length, "atom (area ∝ mass)", (y) => ring(y, [])],
       [options.atoms && atoms.some(isOnItsWay), "basin, with what is on its way (+)", (y) => ring(y, [2, 3])],

@@ -69,7 +69,7 @@ class LineView {
       const angle = this.angleOf(neuron), colour = colourOfNeuron(index, neurons.length);
       const tip = [x + (radius - 18) * Math.cos(angle), y - (radius - 18) * Math.sin(angle)];
       polyline(pen, [[x, y], tip], colour, 1.4);
-      drawDirection(pen, ...tip, neuron, index, neurons.length, tip[0] > x + radius / 2);
+      drawDirection(pen, ...tip, neuron, index, neurons.length, { isAtEdge: tip[0] > x + radius / 2 });
     });
   }
 
@@ -172,7 +172,7 @@ class LineView {
     const neurons = (this.app.options.neurons && this.land?.neurons) || [];
     neurons.forEach((neuron, index) => {
       const at = x(this.angleOf(neuron));
-      if (at >= left && at <= right) drawDirection(pen, at, top, neuron, index, neurons.length, at + 24 > right);
+      if (at >= left && at <= right) drawDirection(pen, at, top, neuron, index, neurons.length, { isAtEdge: at + 24 > right });
     });
   }
 
@@ -251,8 +251,7 @@ function blocksOf({ first, step, rows, values }, most) {
 
 // A density around a circle in colours, and its height outwards.
 function drawRing(pen, { x, y, radius, room }, density, axis, scale) {
-  const blocks = blocksOf(density, 720), circle = (r) => { pen.beginPath(); pen.arc(x, y, r, 0, TURN); };
-  const outline = blocks.map(({ from, to, value }) => {
+  const blocks = blocksOf(density, 720), outline = blocks.map(({ from, to, value }) => {
     const angle = (from + to) / 2, r = radius + 5 + room * clamp(axis.at(value));
     return [x + r * Math.cos(angle), y - r * Math.sin(angle)];
   });
@@ -265,5 +264,5 @@ function drawRing(pen, { x, y, radius, room }, density, axis, scale) {
     pen.beginPath(); pen.arc(x, y, radius, -to - 0.01, -from);
     stroke(pen, colourAt(COLOURS, scale.at(value)), 8);
   }
-  for (const r of [radius - 4, radius + 4]) { circle(r); stroke(pen, THIN, 0.7); }
+  for (const r of [radius - 4, radius + 4]) { circle(pen, x, y, r); stroke(pen, THIN, 0.7); }
 }
