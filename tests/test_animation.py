@@ -88,6 +88,14 @@ def test_a_film_lasts_as_long_as_asked_and_moves_between_saves(run, tmp_path) ->
     assert all(np.abs(a - b).max() > 30 for a, b in pairwise(frames))
 
 
+def test_a_film_of_a_length_is_written_from_the_command_line(run, tmp_path) -> None:
+    store, film = tmp_path / "run.zarr", tmp_path / "film.gif"
+    mfpde.save(run, store)
+    given = [str(store), str(film), "--duration", "0.4", "--frames-per-second", "10"]
+    assert main(["animate", *given]) == 0
+    assert len(frames_of(film)) == 4
+
+
 @needs_ffmpeg
 def test_an_mp4_is_written_from_the_command_line(run, tmp_path, capsys) -> None:
     store, film = tmp_path / "run.zarr", tmp_path / "film.mp4"

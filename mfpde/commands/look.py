@@ -93,6 +93,7 @@ def animate(
     /,
     *,
     view: Literal["globe", "map", "curve"] | None = None,
+    duration: float | None = None,
     frames_per_second: Count = 15,
     frames: Count | None = None,
     log: Annotated[bool | None, Parameter(negative="--no-log")] = None,
@@ -109,6 +110,8 @@ def animate(
         The file: FILM.mp4 (needs ffmpeg) or FILM.gif.
     view
         Globe or map of a sphere, curve of a circle or zonal grid.
+    duration
+        Seconds that the film lasts, moving between saves.
     frames_per_second
         Speed of the film.
     frames
@@ -126,6 +129,7 @@ def animate(
         load(store, group=PARTICLES if particles else None),
         film,
         view=view,
+        duration=duration,
         frames_per_second=frames_per_second,
         frames=frames,
         log=log,

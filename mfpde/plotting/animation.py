@@ -28,6 +28,7 @@ from mfpde.measures.measure import (
     as_measure,
     atoms_of,
 )
+from mfpde.plotting import style
 from mfpde.plotting.angle_view import domain_of_run
 from mfpde.plotting.atoms import FoundAtoms, atoms_in, is_crowd
 from mfpde.plotting.composition import Frame, Panel, compose, fill
@@ -37,14 +38,6 @@ from mfpde.plotting.projections import Mollweide, Projection
 from mfpde.plotting.snapshots import CurvePanels
 from mfpde.plotting.sphere_field import Colours
 from mfpde.plotting.sphere_map import SpherePanels
-from mfpde.plotting.style import (
-    LANDSCAPE,
-    Limits,
-    Picture,
-    add_legend_below,
-    evenly_spread,
-    styled,
-)
 from mfpde.runs.run import Run
 from mfpde.tracking import Track
 
@@ -68,7 +61,7 @@ PLAYED_EVERYWHERE = [
 ]
 
 
-@styled
+@style.styled
 def animate(
     run: Run,
     path: str | Path,
@@ -77,7 +70,7 @@ def animate(
     duration: float | None = None,
     frames_per_second: int = 15,
     frames: int | None = None,
-    limits: Limits | None = None,
+    limits: style.Limits | None = None,
     log: bool | None = None,
     progress: Callable[[Iterable[Any]], Iterable[Any]] | None = None,
 ) -> Path:
@@ -133,7 +126,7 @@ def animate(
     most = len(run.times)
     if frames is not None:
         most = whole_number("frames", frames, at_least=1, at_most=MOST_FRAMES)
-    positions = evenly_spread(len(run.times), most).tolist()
+    positions = style.evenly_spread(len(run.times), most).tolist()
     if duration is not None:
         longest = MOST_FRAMES / rate
         seconds = real_number("duration", duration, above=0, at_most=longest)
@@ -187,7 +180,7 @@ def film_of(
     view: View,
     positions: Sequence[float],
     *,
-    limits: Limits | None = None,
+    limits: style.Limits | None = None,
     log: bool | None = None,
 ) -> tuple[Figure, Callable[[float], None]]:
     """Return a figure, and what draws on it the state at a save or between two.
@@ -202,11 +195,11 @@ def film_of(
     panels_of, colours = (_curves if view == "curve" else _spheres)(
         frames, is_map=view == "map", limits=limits, log=log
     )
-    figure = Picture(figsize=SIZES[view], layout="constrained")
+    figure = style.Picture(figsize=SIZES[view], layout="constrained")
     first, all_panels = panels_of(frames[0]), chain(*map(panels_of, frames))
     columns = 2 if view == "globe" else 1
     axes = compose(figure, first, columns=columns, colours=colours, beside=None)
-    add_legend_below(figure, [h for panel in all_panels for h in panel.handles])
+    style.add_legend_below(figure, [h for panel in all_panels for h in panel.handles])
     figure.suptitle(frames[0].title)
     # The axes keep the places that they have now.
     figure.draw_without_rendering()
@@ -223,13 +216,17 @@ def film_of(
         for twin in set(figure.axes) - kept:
             twin.set_position(axes[0].get_position())
         # From the left, so that the title does not tremble with the width of its number.
-        figure.suptitle(frame.title, x=0.47, ha="left", color=LANDSCAPE)
+        figure.suptitle(frame.title, x=0.47, ha="left", color=style.LANDSCAPE)
 
     return figure, draw
 
 
 def _spheres(
-    frames: Sequence[Frame], *, is_map: bool, limits: Limits | None, log: bool | None
+    frames: Sequence[Frame],
+    *,
+    is_map: bool,
+    limits: style.Limits | None,
+    log: bool | None,
 ) -> tuple[Panels, Colours | None]:
     """Return what makes the panels of a frame on the sphere, and their colours."""
     spheres = SpherePanels([frame.state for frame in frames], limits=limits, log=log)
@@ -241,7 +238,11 @@ def _spheres(
 
 
 def _curves(
-    frames: Sequence[Frame], *, is_map: bool, limits: Limits | None, log: bool | None
+    frames: Sequence[Frame],
+    *,
+    is_map: bool,
+    limits: style.Limits | None,
+    log: bool | None,
 ) -> tuple[Panels, None]:
     """Return what makes the panels of a frame against an angle: density and landscape."""
     heaviest = [float(f.marked[1].basins.max(initial=0.0)) for f in frames]

@@ -12,25 +12,15 @@ from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import check_kind, choice
 from mfpde.equation import MeanFieldEquation
+from mfpde.plotting import style
 from mfpde.plotting.angle_view import domain_of_run, view_of
 from mfpde.plotting.atom_tree import plot_atom_tree
 from mfpde.plotting.composition import Panel, compose, frame_of
 from mfpde.plotting.globe import globes
+from mfpde.plotting.marks import Look
 from mfpde.plotting.snapshots import compose_curves, compose_maps, default_saves
 from mfpde.plotting.space_time import plot_space_time
 from mfpde.plotting.sphere_map import SpherePanels
-from mfpde.plotting.style import (
-    DENSITY,
-    DISSIPATION,
-    ENERGY,
-    MUTED,
-    axes_or_new,
-    figure_of,
-    figure_or_new,
-    set_decades,
-    set_time_axis,
-    styled,
-)
 from mfpde.runs.run import Run
 from mfpde.solver.diagnostics import UNKNOWN_UNIT
 from mfpde.terms import Exponential
@@ -50,7 +40,7 @@ MOST_TERMS = 4
 """Terms that a title names."""
 
 
-@styled
+@style.styled
 def plot_energy(run: Run, *, ax: Axes | None = None) -> Figure:
     """Draw the energy at each save and its dissipation, on a logarithmic second axis.
 
@@ -79,14 +69,13 @@ def plot_energy(run: Run, *, ax: Axes | None = None) -> Figure:
             f"plot_energy needs the energy at one or more saves, but the run has "
             f"{len(run.times)} saves and the diagnostics {sorted(run.diagnostics)}"
         )
-    ax = axes_or_new(ax, size=(6.0, 2.8))
+    ax = style.axes_or_new(ax, size=(6.0, 2.8))
     ax.spines["right"].set_visible(False)
     if np.isfinite(run.energies).any():
-        ax.plot(
-            run.times, run.energies, color=ENERGY, gid="energy", marker=_marker(run)
-        )
-        ax.set_ylabel("energy E", color=ENERGY)
-        ax.tick_params(axis="y", labelcolor=ENERGY)
+        look: Look = {"color": style.ENERGY, "marker": _marker(run)}
+        ax.plot(run.times, run.energies, gid="energy", **look)
+        ax.set_ylabel("energy E", color=style.ENERGY)
+        ax.tick_params(axis="y", labelcolor=style.ENERGY)
         low, high = float(np.nanmin(run.energies)), float(np.nanmax(run.energies))
         size = max(abs(low), abs(high))
         if high - low <= NEGLIGIBLE * size:
@@ -94,12 +83,10 @@ def plot_energy(run: Run, *, ax: Axes | None = None) -> Figure:
     else:
         should_exist = run.equation is not None and run.equation.has_energy
         ax.set_yticks([])
-        ax.set_title(
-            NOT_RECORDED if should_exist else NO_GRADIENT, fontsize=9, color=MUTED
-        )
+        ax.set_title(NOT_RECORDED if should_exist else NO_GRADIENT, color=style.MUTED)
     _draw_dissipation(ax, run)
-    set_time_axis(ax, run.times)
-    return figure_of(ax)
+    style.set_time_axis(ax, run.times)
+    return style.figure_of(ax)
 
 
 def _marker(run: Run) -> str:
@@ -107,7 +94,7 @@ def _marker(run: Run) -> str:
     return "o" if len(run.times) == 1 else ""
 
 
-@styled
+@style.styled
 def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Figure:
     """Draw one diagnostic over time, with its meaning and unit beside the axis.
 
@@ -135,17 +122,16 @@ def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Figure:
         raise ValueError(
             "plot_diagnostic needs one or more saves, but the run has none"
         )
-    ax = axes_or_new(ax, size=(6.0, 2.8))
-    ax.plot(
-        run.times, run.diagnostics[name], color=DENSITY, gid=name, marker=_marker(run)
-    )
+    ax = style.axes_or_new(ax, size=(6.0, 2.8))
+    look: Look = {"color": style.DENSITY, "marker": _marker(run)}
+    ax.plot(run.times, run.diagnostics[name], gid=name, **look)
     known = run.quantities.get(name)
     unit = known.unit if known is not None else UNKNOWN_UNIT
     ax.set_ylabel(name if unit in ("1", UNKNOWN_UNIT) else f"{name} [{unit}]")
     if known is not None and known.meaning != name:
         ax.set_title(known.meaning, fontsize="medium", loc="left")
-    set_time_axis(ax, run.times)
-    return figure_of(ax)
+    style.set_time_axis(ax, run.times)
+    return style.figure_of(ax)
 
 
 def _draw_dissipation(ax: Axes, run: Run) -> None:
@@ -155,11 +141,13 @@ def _draw_dissipation(ax: Axes, run: Run) -> None:
         return
     shown = np.where(positive, rates, np.nan)
     twin = ax.twinx()
-    twin.plot(run.times, shown, color=DISSIPATION, linestyle="--", gid="dissipation")
+    twin.plot(
+        run.times, shown, color=style.DISSIPATION, linestyle="--", gid="dissipation"
+    )
     top = float(np.nanmax(shown))
-    set_decades(twin, max(float(np.nanmin(shown)), NEGLIGIBLE * top), top)
-    twin.set_ylabel("dissipation", color=DISSIPATION)
-    twin.tick_params(axis="y", which="both", labelcolor=DISSIPATION)
+    style.set_decades(twin, max(float(np.nanmin(shown)), NEGLIGIBLE * top), top)
+    twin.set_ylabel("dissipation", color=style.DISSIPATION)
+    twin.tick_params(axis="y", which="both", labelcolor=style.DISSIPATION)
 
 
 def _time_panels(run: Run, *, with_map: bool) -> list[Panel]:
@@ -188,19 +176,19 @@ def _plot_largest_density(run: Run, *, ax: Axes) -> Figure:
         curves = [view_of(state).curve(state) for state in run.states]
         largest = np.array([np.nan if c is None else c[1].max() for c in curves])
         name = "largest mass\nper polar angle"
-    ax.plot(run.times, largest, color=DENSITY, gid="largest density")
+    ax.plot(run.times, largest, color=style.DENSITY, gid="largest density")
     positive = largest[largest > 0]
     if len(positive) and positive.max() > 10 * positive.min():
-        set_decades(ax, float(positive.min()), float(positive.max()))
+        style.set_decades(ax, float(positive.min()), float(positive.max()))
     else:
         ax.set_ylim(bottom=0.0)
     ax.set_ylabel(name)
     ax.spines["right"].set_visible(False)
-    set_time_axis(ax, run.times)
-    return figure_of(ax)
+    style.set_time_axis(ax, run.times)
+    return style.figure_of(ax)
 
 
-@styled
+@style.styled
 def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Compose the pictures of a run on a page of 10 x 7 inches.
 
@@ -229,11 +217,11 @@ def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
         If nothing was saved, or there is no picture for the geometry.
     """
     domain = domain_of_run(run, picture="plot_run")
-    figure = figure_or_new(figure, size=(10.0, 7.0))
+    figure = style.figure_or_new(figure, size=(10.0, 7.0))
     figure.suptitle(describe_dynamics(run), wrap=True)
     (_compose_maps if domain == "sphere" else _compose_curves)(figure, run)
-    figure.supxlabel(describe_outcome(run), fontsize=8, color=MUTED, wrap=True)
-    return figure_of(figure)
+    figure.supxlabel(describe_outcome(run), fontsize=8, color=style.MUTED, wrap=True)
+    return style.figure_of(figure)
 
 
 def describe_dynamics(run: Run) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import IntArray, real_array
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
+from mfpde.plotting import style
 from mfpde.plotting.angle_view import AngleView, domain_of_run, view_of
 from mfpde.plotting.composition import Frame, Panel, compose, frame_of
 from mfpde.plotting.curve import draw_stems, mass_axis, stem_atoms, stem_handles
@@ -24,19 +24,9 @@ from mfpde.plotting.landscape import (
     has_landscape,
     neurons_of,
 )
+from mfpde.plotting.marks import Look
 from mfpde.plotting.projections import Mollweide
 from mfpde.plotting.sphere_map import SpherePanels
-from mfpde.plotting.style import (
-    ATOM,
-    DENSITY,
-    Limits,
-    evenly_spread,
-    figure_of,
-    figure_or_new,
-    set_angle_axis,
-    set_density_axis,
-    styled,
-)
 from mfpde.runs.run import Run
 
 MAPS_IN_A_ROW = 5
@@ -55,7 +45,7 @@ class CurvePanels:
         self,
         states: Sequence[AnyMeasure],
         *,
-        limits: Limits | None = None,
+        limits: style.Limits | None = None,
         log: bool | None = None,
         heaviest: float = 0.0,
     ) -> None:
@@ -84,16 +74,16 @@ class CurvePanels:
             _prepare(ax, view, title)
             stems = ax
             if self._values:
-                set_density_axis(ax, self._values, self._limits, self._log)
+                style.set_density_axis(ax, self._values, self._limits, self._log)
                 ax.set_ylabel(view.density_label if has_label else "")
                 stems = mass_axis(ax, view) if self._heaviest else ax
             if curve is not None:
-                ax.plot(*view.continued(curve), color=DENSITY, gid="density")
+                ax.plot(*view.continued(curve), color=style.DENSITY, gid="density")
             if self._heaviest:
                 stems.set_ylabel(view.atom_label if has_label else "")
                 draw_stems(stems, view, own, top=self._heaviest, labels=False)
             if has_found:
-                look: dict[str, Any] = {"color": ATOM, "mfc": "none", "clip_on": False}
+                look: Look = {"color": style.ATOM, "mfc": "none", "clip_on": False}
                 angles = view.angles_of(found.points)
                 stems.plot(angles, found.basins, "o", gid="found atoms", **look)
             if equation is not None:
@@ -109,7 +99,7 @@ class CurvePanels:
         equation: MeanFieldEquation | None,
         *,
         title: str = "",
-        limits: Limits | None = None,
+        limits: style.Limits | None = None,
     ) -> Panel:
         """Return the landscape below curves; ``limits`` are the ends of its axis."""
 
@@ -125,10 +115,10 @@ class CurvePanels:
 def _prepare(ax: Axes, view: AngleView, title: str, *, pad: float = 2) -> None:
     ax.spines["right"].set_visible(False)
     ax.set_title(title, loc="left", pad=pad)
-    set_angle_axis(ax, "x", view)
+    style.set_angle_axis(ax, "x", view)
 
 
-@styled
+@style.styled
 def plot_snapshots(
     run: Run,
     *,
@@ -166,17 +156,17 @@ def plot_snapshots(
     saves = _nearest_saves(run, times)
     if domain == "sphere":
         rows = -(-len(saves) // MAPS_IN_A_ROW)
-        figure = figure_or_new(figure, size=(10.0, 0.75 + 1.15 * rows))
+        figure = style.figure_or_new(figure, size=(10.0, 0.75 + 1.15 * rows))
         compose_maps(figure, run, saves)
     else:
-        figure = figure_or_new(figure, size=(5.0, 7.0))
+        figure = style.figure_or_new(figure, size=(5.0, 7.0))
         compose_curves(figure, run, saves)
-    return figure_of(figure)
+    return style.figure_of(figure)
 
 
 def default_saves(run: Run) -> IntArray:
     """Five saves evenly spread over their list, the first and the last among them."""
-    return evenly_spread(len(run.times), DEFAULT_SNAPSHOTS)
+    return style.evenly_spread(len(run.times), DEFAULT_SNAPSHOTS)
 
 
 def _nearest_saves(run: Run, times: ArrayLike | None) -> IntArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,23 +10,11 @@ from matplotlib.figure import Figure
 
 from mfpde.arrays import FloatArray
 from mfpde.measures.measure import Atoms, atoms_of
+from mfpde.plotting import style
 from mfpde.plotting.angle_view import AngleView, Curve, domain_of_run, view_of
 from mfpde.plotting.atoms import FoundAtoms, atoms_found
+from mfpde.plotting.marks import add_legend_above
 from mfpde.plotting.paths import draw_tree
-from mfpde.plotting.style import (
-    ATOM,
-    DENSITY,
-    DENSITY_MAP,
-    MAP_DEPTH,
-    axes_or_new,
-    density_range,
-    evenly_spread,
-    figure_of,
-    largest_in_rows,
-    set_angle_axis,
-    set_time_axis,
-    styled,
-)
 from mfpde.runs.run import Run
 
 MOST_SEARCHED, MOST_DOTTED = 30, 200
@@ -36,7 +23,7 @@ AREA_PER_MASS = 60.0
 AREA_OF_DOT = 5.0
 
 
-@styled
+@style.styled
 def plot_space_time(run: Run, *, ax: Axes | None = None) -> Figure:
     """Draw log10 density as colours over time and angle, and atoms as discs over it.
 
@@ -72,39 +59,31 @@ def plot_space_time(run: Run, *, ax: Axes | None = None) -> Figure:
             "time do not fit on one map. Use plot_snapshots (maps at several times) or "
             "plot_run"
         )
-    ax = axes_or_new(ax, size=(7.0, 3.6))
+    ax = style.axes_or_new(ax, size=(7.0, 3.6))
     view, times = view_of(run.states[0]), run.times
     curves = [view.curve(state) for state in run.states]
     columns = [curve for curve in curves if curve is not None]
     if len(columns) == len(curves):
         _draw_map(ax, view, columns, times=times)
     if run.track is not None:
-        handles = draw_tree(ax, view, run.track)
-        _add_legend(ax, handles=handles, ncols=max(len(handles), 1))
+        add_legend_above(ax, draw_tree(ax, view, run.track))
     elif not isinstance(run.states[0], Atoms):
         _draw_discs(ax, view, run)
     elif not columns:
         _draw_dots(ax, view, run)
-    set_angle_axis(ax, "y", view)
-    set_time_axis(ax, times)
-    return figure_of(ax)
+    style.set_angle_axis(ax, "y", view)
+    style.set_time_axis(ax, times)
+    return style.figure_of(ax)
 
 
 def _draw_map(
     ax: Axes, view: AngleView, columns: Sequence[Curve], *, times: FloatArray
 ) -> None:
-    # A refined run has several grids: the finest is that of the map.
-    finest = max(len(values) for _, values in columns)
-    angles = (np.arange(finest) + 0.5) * view.span / finest
-    same = [
-        curve[1] if len(curve[1]) == finest else view.resampled(curve, angles)
-        for curve in columns
-    ]
-    values = largest_in_rows(np.stack(same))
+    values = style.largest_in_rows(np.stack([curve for _, curve in columns]))
     mean = float(values.mean())
-    floor, top = density_range([values], depth=MAP_DEPTH, mean=mean)
+    floor, top = style.density_range([values], depth=style.MAP_DEPTH, mean=mean)
     top = top or 1.0
-    floor = floor or MAP_DEPTH * top
+    floor = floor or style.MAP_DEPTH * top
     if np.log10(top / floor) < 0.2:
         floor, top = floor / 10**0.5, top * 10**0.5
     # Edges are halfway between the saves; the first and the last save are edges too.
@@ -115,7 +94,7 @@ def _draw_map(
         edges,
         np.linspace(0.0, view.span, values.shape[1] + 1),
         np.log10(np.maximum(values, floor)).T,
-        cmap=DENSITY_MAP,
+        cmap=style.DENSITY_MAP,
         vmin=np.log10(floor),
         vmax=np.log10(top),
         rasterized=True,
@@ -130,7 +109,7 @@ def _draw_map(
 
 def _draw_discs(ax: Axes, view: AngleView, run: Run) -> None:
     """Draw atoms as discs of what has arrived, in circles of their basins."""
-    saves = evenly_spread(len(run.times), MOST_SEARCHED)
+    saves = style.evenly_spread(len(run.times), MOST_SEARCHED)
     atoms = [_found(run, save) for save in saves]
     times = np.repeat(run.times[saves], [len(found) for found in atoms])
     angles = np.concatenate([view.angles_of(found.points) for found in atoms])
@@ -139,15 +118,14 @@ def _draw_discs(ax: Axes, view: AngleView, run: Run) -> None:
         for name in ("arrived", "basins", "are_on_their_way")
     )
     for which, masses, face, edge, label, gid in (
-        (arrived > 0, arrived, ATOM, "white", "arrived (area ∝ mass)", "atoms"),
-        (are_on_their_way, basins, "none", ATOM, "and on its way", "on its way"),
+        (arrived > 0, arrived, style.ATOM, "white", "arrived (area ∝ mass)", "atoms"),
+        (are_on_their_way, basins, "none", style.ATOM, "and on its way", "on its way"),
     ):
         if which.any():
             areas = AREA_PER_MASS * masses[which]
             discs = ax.scatter(times[which], angles[which], s=areas, zorder=3)
             discs.set(fc=face, ec=edge, lw=0.6, clip_on=False, label=label, gid=gid)
-    if len(times):
-        _add_legend(ax)
+    add_legend_above(ax, ax.get_legend_handles_labels()[0])
 
 
 def _found(run: Run, save: int) -> FoundAtoms:
@@ -160,29 +138,12 @@ def _found(run: Run, save: int) -> FoundAtoms:
 
 def _draw_dots(ax: Axes, view: AngleView, run: Run) -> None:
     """Draw particles as dots without colours."""
-    saves = evenly_spread(len(run.times), MOST_DOTTED)
+    saves = style.evenly_spread(len(run.times), MOST_DOTTED)
     atoms = [atoms_of(run.states[save]) for save in saves]
     masses = np.concatenate([a.masses for a in atoms])
-    ax.scatter(
-        np.repeat(run.times[saves], [len(a) for a in atoms]),
-        np.concatenate([view.angles_of(a.points) for a in atoms]),
-        s=AREA_OF_DOT * masses / masses.mean(),
-        color=DENSITY,
-        linewidths=0,
-        label="particles (area ∝ mass)",
-        gid="particles",
-    )
-    _add_legend(ax)
-
-
-def _add_legend(ax: Axes, **options: Any) -> None:
-    """Put the legend on the upper edge, outside of the picture."""
-    ax.legend(
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        borderaxespad=0.1,
-        borderpad=0.1,
-        columnspacing=1.0,
-        handletextpad=0.5,
-        **{"ncols": 2, **options},
-    )
+    times = np.repeat(run.times[saves], [len(a) for a in atoms])
+    angles = np.concatenate([view.angles_of(a.points) for a in atoms])
+    areas = AREA_OF_DOT * masses / masses.mean()
+    dots = ax.scatter(times, angles, s=areas, color=style.DENSITY, linewidths=0)
+    dots.set(label="particles (area ∝ mass)", gid="particles")
+    add_legend_above(ax, [dots])
