@@ -89,45 +89,31 @@ def _(run: Run) -> Figure | None:
 
 
 @picture_of.register
-def _(report: ConcentrationReport) -> Figure | None:
-    return _of_measure(report.measure, report)
-
-
-@picture_of.register
 def _(minimum: Minimum) -> Figure | None:
     if minimum.measure.dimension > 3:
         return None
     figure = plot_certificate(minimum)
     # The table says it.
     figure.suptitle("")
-    return _resized(figure, height=1.3 * HEIGHT)
-
-
-@picture_of.register
-def _(polished: PolishedAtoms) -> Figure | None:
-    return _of_measure(polished.atoms)
-
-
-@picture_of.register
-def _(state: StationaryDensity) -> Figure | None:
-    return _of_measure(state.density)
+    return _resized(figure, 1.3)
 
 
 @picture_of.register
 def _(branch: Continuation) -> Figure | None:
-    if not branch.states:
-        return None
-    return _resized(plot_continuation(branch), height=1.5 * HEIGHT)
+    return _resized(plot_continuation(branch), 1.5) if branch.states else None
 
 
-@picture_of.register
-def _(diagram: PhaseDiagram) -> Figure | None:
-    return _resized(plot_phase_diagram(diagram), height=1.2 * HEIGHT)
-
-
-def _resized(figure: Figure, *, height: float) -> Figure:
-    figure.set_size_inches(1.3 * WIDTH, height)
+def _resized(figure: Figure, heights: float) -> Figure:
+    figure.set_size_inches(1.3 * WIDTH, heights * HEIGHT)
     return figure
+
+
+picture_of.register(
+    ConcentrationReport, lambda found: _of_measure(found.measure, found)
+)
+picture_of.register(PolishedAtoms, lambda polished: _of_measure(polished.atoms))
+picture_of.register(StationaryDensity, lambda state: _of_measure(state.density))
+picture_of.register(PhaseDiagram, lambda d: _resized(plot_phase_diagram(d), 1.2))
 
 
 def _has_picture(measure: AnyMeasure) -> bool:
