@@ -1,6 +1,6 @@
 r"""Fourier sums at arbitrary points of the circle, powers of x + iy by recurrence; pyfftw.
 
-Points are taken eight at a time, as in ``mfpde.geometry.harmonics``.  The interfaces of pyfftw
+The interfaces of pyfftw
 load Dask, and with that pandas and xarray, where it is installed; nothing here uses them, and
 each start would take half a second longer.
 """
@@ -12,8 +12,7 @@ import sys
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.compiled import compiled_fused, compiled_sum
-from mfpde.geometry.octets import LANES, lane_points
+from mfpde.compiled import compiled_sum
 
 _WITHOUT = "dask"
 _is_hidden = _WITHOUT not in sys.modules
@@ -28,10 +27,8 @@ finally:
 
 __all__ = ["field_at_points", "moments_of_atoms", "pyfftw"]
 
-_X, _Y = 0 * LANES, 1 * LANES
-_WAVE = 2 * LANES  # (x + iy)^k, real and imaginary part
-_VALUE, _SLOPE = 4 * LANES, 5 * LANES
-_ROWS = 6
+BLOCK = 64
+"""Points whose fields are summed together."""
 
 
 @compiled_sum
@@ -62,40 +59,38 @@ def moments_of_atoms(
     return result
 
 
-@compiled_fused
-def _add_wave(w: FloatArray, k: int, coefficient: complex) -> None:
-    real = 2.0 * coefficient.real
-    imag = 2.0 * coefficient.imag
-    slope_real = k * real
-    slope_imag = k * imag
-    for j in range(LANES):
-        x = w[_X + j]
-        y = w[_Y + j]
-        cosine = w[_WAVE + j] * x - w[_WAVE + LANES + j] * y
-        sine = w[_WAVE + j] * y + w[_WAVE + LANES + j] * x
-        w[_WAVE + j] = cosine
-        w[_WAVE + LANES + j] = sine
-        w[_VALUE + j] += real * cosine - imag * sine
-        w[_SLOPE + j] -= slope_real * sine + slope_imag * cosine
-
-
-@compiled_fused
+@compiled_sum
 def field_at_points(
     coefficients: ComplexArray, points: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Values c_0 + 2 Re sum_k c_k (x + iy)^k, (n,), and tangential gradients, (n, 2)."""
-    values = np.empty(len(points))
-    gradients = np.empty((len(points), 2))
-    w = np.empty(_ROWS * LANES)
-    for first in range(0, len(points), LANES):
-        lane_points(points, first, w)
-        w[_WAVE : _WAVE + LANES] = 1.0
-        w[_WAVE + LANES :] = 0.0
-        w[_VALUE : _VALUE + LANES] = coefficients[0].real
+    n = len(points)
+    values = np.empty(n)
+    gradients = np.empty((n, 2))
+    # A block of points at a time, whose numbers stay in the cache.
+    x, y = np.zeros((2, BLOCK))
+    cosine, sine, value, slope = np.empty((4, BLOCK))
+    for first in range(0, n, BLOCK):
+        count = min(BLOCK, n - first)
+        for p in range(count):
+            x[p] = points[first + p, 0]
+            y[p] = points[first + p, 1]
+        cosine[:] = 1.0
+        sine[:] = 0.0
+        value[:] = coefficients[0].real
+        slope[:] = 0.0
         for k in range(1, len(coefficients)):
-            _add_wave(w, k, coefficients[k])
-        for j in range(min(LANES, len(points) - first)):
-            values[first + j] = w[_VALUE + j]
-            gradients[first + j, 0] = -w[_SLOPE + j] * w[_Y + j]
-            gradients[first + j, 1] = w[_SLOPE + j] * w[_X + j]
+            real = 2.0 * coefficients[k].real
+            imag = 2.0 * coefficients[k].imag
+            for p in range(BLOCK):
+                # (x + iy)^k.
+                raised = cosine[p] * x[p] - sine[p] * y[p]
+                sine[p] = cosine[p] * y[p] + sine[p] * x[p]
+                cosine[p] = raised
+                value[p] += real * cosine[p] - imag * sine[p]
+                slope[p] -= k * (real * sine[p] + imag * cosine[p])
+        for p in range(count):
+            values[first + p] = value[p]
+            gradients[first + p, 0] = -slope[p] * y[p]
+            gradients[first + p, 1] = slope[p] * x[p]
     return values, gradients

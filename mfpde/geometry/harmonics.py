@@ -19,8 +19,10 @@ from functools import cache
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only
-from mfpde.compiled import compiled, compiled_fused, compiled_sum
-from mfpde.geometry.octets import LANES, lane_points, load, spread, store
+from mfpde.compiled import compiled, compiled_sum
+
+BLOCK = 64
+"""Points whose fields are summed together."""
 
 
 @cache
@@ -122,64 +124,79 @@ def _packed(coefficients: ComplexArray, factors: FloatArray, degree: int) -> Flo
     return packed
 
 
-@compiled_fused
+@compiled_sum
 def field_at_points(
     coefficients: ComplexArray, points: FloatArray, factors: FloatArray, degree: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Values (n,) and tangential gradients (n, 3) of the field at ``points`` (n, 3).
-
-    Eight points at a time; the recurrence and the sums over degrees stay in registers.
-    """
+    """Values (n,) and tangential gradients (n, 3) of the field at ``points`` (n, 3)."""
     packed = _packed(coefficients, factors, degree)
-    values = np.empty(len(points))
-    gradients = np.empty((len(points), 3))
-    work = np.empty(4 * LANES)
-    for first in range(0, len(points), LANES):
-        lane_points(points, first, work)
-        x = load(work, (0,))
-        y = load(work, (LANES,))
-        z = load(work, (2 * LANES,))
-        value = along_x = along_y = along_z = spread(0.0)
+    n = len(points)
+    values = np.empty(n)
+    gradients = np.empty((n, 3))
+    # A block of points at a time, whose numbers stay in the cache.
+    x, y, z, q, last = np.zeros((5, BLOCK))
+    wave_real, wave_imag = np.empty((2, BLOCK))
+    sum_real, sum_imag, slope_real, slope_imag = np.empty((4, BLOCK))
+    value, along_x, along_y, along_z = np.empty((4, BLOCK))
+    for first in range(0, n, BLOCK):
+        count = min(BLOCK, n - first)
+        for p in range(count):
+            x[p] = points[first + p, 0]
+            y[p] = points[first + p, 1]
+            z[p] = points[first + p, 2]
         # w^(m-1).
-        wave_real, wave_imag = spread(1.0), spread(0.0)
+        wave_real[:] = 1.0
+        wave_imag[:] = 0.0
         row = 0
         for m in range(degree + 1):
-            q, last = spread(packed[row, 0]), spread(0.0)
-            sum_real, sum_imag = spread(packed[row, 2]) * q, spread(packed[row, 3]) * q
-            slope_real = spread(packed[row, 4]) * q
-            slope_imag = spread(packed[row, 5]) * q
+            diagonal, _, c1, d1, e1, f1 = packed[row]
+            for p in range(BLOCK):
+                q[p] = diagonal
+                last[p] = 0.0
+                sum_real[p] = c1 * diagonal
+                sum_imag[p] = d1 * diagonal
+                slope_real[p] = e1 * diagonal
+                slope_imag[p] = f1 * diagonal
             end = row + degree - m + 1
-            for k in range(row + 1, end):
-                # The product with z does not wait for the degree before.
-                following = (spread(packed[k, 0]) * z) * q - spread(packed[k, 1]) * last
-                last = q
-                q = following
-                sum_real += spread(packed[k, 2]) * q
-                sum_imag += spread(packed[k, 3]) * q
-                slope_real += spread(packed[k, 4]) * q
-                slope_imag += spread(packed[k, 5]) * q
+            for k in range(row + 1, end, 2):
+                a1, b1, c1, d1, e1, f1 = packed[k]
+                a2 = b2 = c2 = d2 = e2 = f2 = 0.0
+                if k + 1 < end:
+                    a2, b2, c2, d2, e2, f2 = packed[k + 1]
+                # Two degrees in a pass; behind the last one there is nothing to add.
+                for p in range(BLOCK):
+                    q1 = a1 * z[p] * q[p] - b1 * last[p]
+                    q2 = a2 * z[p] * q1 - b2 * q[p]
+                    last[p] = q1
+                    q[p] = q2
+                    sum_real[p] += c1 * q1 + c2 * q2
+                    sum_imag[p] += d1 * q1 + d2 * q2
+                    slope_real[p] += e1 * q1 + e2 * q2
+                    slope_imag[p] += f1 * q1 + f2 * q2
             row = end
             if m == 0:
-                value = sum_real
+                value[:] = sum_real
+                along_x[:] = 0.0
+                along_y[:] = 0.0
+                along_z[:] = 0.0
                 continue
             # Orders m and -m alike; the slopes belong to order m - 1.
-            real = sum_real * wave_real - sum_imag * wave_imag
-            imag = sum_real * wave_imag + sum_imag * wave_real
-            slope = slope_real * wave_real - slope_imag * wave_imag
-            value += spread(2.0) * (real * x - imag * y)
-            along_x += spread(2.0 * m) * real
-            along_y -= spread(2.0 * m) * imag
-            along_z += spread(1.0 if m == 1 else 2.0) * slope
-            raised = wave_real * x - wave_imag * y
-            wave_imag = wave_real * y + wave_imag * x
-            wave_real = raised
-        radial = along_x * x + along_y * y + along_z * z
-        store(work, (0,), along_x - radial * x)
-        store(work, (LANES,), along_y - radial * y)
-        store(work, (2 * LANES,), along_z - radial * z)
-        store(work, (3 * LANES,), value)
-        for j in range(min(LANES, len(points) - first)):
-            values[first + j] = work[3 * LANES + j]
-            for i in range(3):
-                gradients[first + j, i] = work[i * LANES + j]
+            share = 1.0 if m == 1 else 2.0
+            for p in range(BLOCK):
+                real = sum_real[p] * wave_real[p] - sum_imag[p] * wave_imag[p]
+                imag = sum_real[p] * wave_imag[p] + sum_imag[p] * wave_real[p]
+                slope = slope_real[p] * wave_real[p] - slope_imag[p] * wave_imag[p]
+                value[p] += 2.0 * (real * x[p] - imag * y[p])
+                along_x[p] += 2.0 * m * real
+                along_y[p] -= 2.0 * m * imag
+                along_z[p] += share * slope
+                raised = wave_real[p] * x[p] - wave_imag[p] * y[p]
+                wave_imag[p] = wave_real[p] * y[p] + wave_imag[p] * x[p]
+                wave_real[p] = raised
+        for p in range(count):
+            radial = along_x[p] * x[p] + along_y[p] * y[p] + along_z[p] * z[p]
+            values[first + p] = value[p]
+            gradients[first + p, 0] = along_x[p] - radial * x[p]
+            gradients[first + p, 1] = along_y[p] - radial * y[p]
+            gradients[first + p, 2] = along_z[p] - radial * z[p]
     return values, gradients

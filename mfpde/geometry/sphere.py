@@ -23,14 +23,13 @@ from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurren
 from mfpde.geometry.heat import two_point_heat_flow
 from mfpde.geometry.remap import remapped_on_sphere
 from mfpde.geometry.spherical_transform import (
-    Transform,
+    SphericalTransform,
     coordinate_products,
     degree_of,
     degrees_and_orders,
     laplacian_eigenvalues,
     planned_transform,
     shtns_module,
-    transform_of_vectors,
 )
 
 MINIMUM_RINGS = 32
@@ -183,10 +182,10 @@ class Sphere(Geometry):
         """Degree l of each coefficient: by order m = 0..degree, then l = m..degree."""
         return degrees_and_orders(degree)[0]
 
-    def _transform(self, degree: int) -> Transform:
+    def _transform(self, degree: int) -> SphericalTransform:
         return planned_transform(self.nlat, self.nlon, degree)
 
-    def _transform_of(self, coefficients: ComplexArray) -> Transform:
+    def _transform_of(self, coefficients: ComplexArray) -> SphericalTransform:
         return self._transform(degree_of(len(coefficients)))
 
     @cached_property
@@ -237,7 +236,7 @@ class Sphere(Geometry):
         self, masses: FloatArray, velocity: FloatArray, degree: int
     ) -> ComplexArray:
         """Rates of change of the moments, l (l + 1) times the potential part of v dmu."""
-        transform = transform_of_vectors(self.nlat, self.nlon, degree)
+        transform = planned_transform(self.nlat, self.nlon, degree)
         rates = transform.potential_part(masses * velocity)
         rates *= self.heat_symbol(degree)
         return rates

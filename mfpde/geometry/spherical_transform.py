@@ -4,9 +4,6 @@ Harmonics have mean square 1 over the sphere (shtns' ``sht_fourpi``) and the
 Condon-Shortley phase; coefficients of real fields are stored for m >= 0, first by m,
 then by l.
 
-``planned_transform`` chooses between these and :mod:`mfpde.geometry.few_orders`, and plans the
-faster one once for each thread.
-
 Moments of the measures x dmu, y dmu and z dmu on the sphere, from those of mu.
 
 With the products of coordinates and spherical harmonics (Edmonds 1957, Angular Momentum in
@@ -34,7 +31,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import BoolArray, ComplexArray, FloatArray, IntArray, read_only
-from mfpde.geometry.few_orders import FewOrdersTransform
 from mfpde.geometry.gauss_legendre import rings
 
 
@@ -60,8 +56,8 @@ def shtns_module() -> ModuleType:
 class SphericalTransform:
     """Analysis and synthesis up to ``degree`` on a Gauss-Legendre grid.
 
-    The plan is chosen by a rule, not by timing, and runs on one thread, so that a run
-    gives the same digits every time.
+    It is not planned by timing, and runs on one thread, so that a run gives the same digits
+    every time.
     """
 
     def __init__(self, nlat: int, nlon: int, degree: int) -> None:
@@ -137,42 +133,13 @@ def degree_of(size: int) -> int:
     return round((float(np.sqrt(8 * size + 1)) - 3) / 2)
 
 
-Transform = SphericalTransform | FewOrdersTransform
-
-# About where the two take the same time, on rings of 96 to 768 cells.
-_CELLS_PER_ORDER = 3
-_MOST_ORDERS = 56
-
-
-def planned_transform(nlat: int, nlon: int, degree: int) -> Transform:
-    """Return the transform of this thread for a grid and degree.
-
-    Matrix products are faster than shtns up to some degree: their work grows with the
-    degree, that of fast Fourier transforms with the grid alone.  The rule was measured for
-    one step of the solver, which takes moments three times and two gradients.
-    """
+def planned_transform(nlat: int, nlon: int, degree: int) -> SphericalTransform:
+    """Return the transform of this thread for a grid and degree, which is planned once."""
     return _planned(nlat, nlon, degree, threading.get_ident())
 
 
-def transform_of_vectors(nlat: int, nlon: int, degree: int) -> SphericalTransform:
-    """Return the transform of this thread that also takes the moments of vectors."""
-    return _planned_of_vectors(nlat, nlon, degree, threading.get_ident())
-
-
 @cache
-def _planned_of_vectors(
-    nlat: int, nlon: int, degree: int, thread: int
-) -> SphericalTransform:
-    shared = _planned(nlat, nlon, degree, thread)
-    if isinstance(shared, SphericalTransform):
-        return shared
-    return SphericalTransform(nlat, nlon, degree)
-
-
-@cache
-def _planned(nlat: int, nlon: int, degree: int, thread: int) -> Transform:
-    if degree + 1 <= min(_MOST_ORDERS, nlon // _CELLS_PER_ORDER):
-        return FewOrdersTransform(nlat, nlon, degree)
+def _planned(nlat: int, nlon: int, degree: int, thread: int) -> SphericalTransform:
     return SphericalTransform(nlat, nlon, degree)
 
 
