@@ -527,3 +527,20 @@ def test_a_resumed_store_forgets_the_earlier_end(tmp_path):
     loaded = load(path)
     assert loaded.stop.kind == "interrupted"
     assert loaded.final_time == run.times[-1]
+
+
+def test_numbers_that_are_all_nan_or_all_zero_come_back(tmp_path) -> None:
+    """As the energy of matrices that are no gradient, and what a user counts."""
+    head = Attention(2.0, bilinear=np.diag([1.0, -0.5]), value=[[0, 1], [-1, 0]])
+    run = solve(
+        MeanFieldEquation(head, direction="ascent"),
+        perturbed_uniform(CIRCLE, 0.3),
+        t_end=0.2,
+        save_every=0.1,
+        observe={"nothing": lambda measure: 0.0},
+    )
+    assert np.isnan(run.energies).all()
+    save(run, tmp_path / "run.zarr")
+    again = load(tmp_path / "run.zarr")
+    np.testing.assert_array_equal(again.energies, run.energies)
+    np.testing.assert_array_equal(again.diagnostics["nothing"], np.zeros(3))

@@ -60,7 +60,15 @@ def write_dataset(
         for name, variable in whole.variables.items()
         if variable.size
     }
-    whole.to_zarr(new, mode="w", zarr_format=3, consolidated=False, encoding=encoding)
+    whole.to_zarr(
+        new,
+        mode="w",
+        zarr_format=3,
+        consolidated=False,
+        encoding=encoding,
+        # A chunk of nothing but zeros or NaN is a file too: one that is gone is damage.
+        write_empty_chunks=True,
+    )
     for part in new.iterdir():
         if part.name != DESCRIPTION:
             shutil.rmtree(place / part.name, ignore_errors=True)
