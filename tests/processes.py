@@ -33,6 +33,9 @@ import mfpde
 from mfpde.commands import command_line, interruption, report
 from mfpde.storage import RunWriter
 
+# A signal before a command has begun ends its process, as one that is just started.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 def serve():
     for line in sys.stdin:
         asked = json.loads(line)
