@@ -166,8 +166,8 @@ PROTECTIONS = (
     Protection(
         "a store is ours before it is replaced",
         _PLACES,
-        "        check_is_store(path)\n    except NewerStoreError",
-        "        pass\n    except NewerStoreError",
+        "            check_is_store(path)\n    except StoreLockedError",
+        "            pass\n    except StoreLockedError",
         _STORAGE + "test_overwrite_never_replaces_anything_else",
     ),
     Protection(
