@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -544,3 +545,26 @@ def test_numbers_that_are_all_nan_or_all_zero_come_back(tmp_path) -> None:
     again = load(tmp_path / "run.zarr")
     np.testing.assert_array_equal(again.energies, run.energies)
     np.testing.assert_array_equal(again.diagnostics["nothing"], np.zeros(3))
+
+
+def test_a_journal_is_that_of_a_run_or_none(tmp_path, monkeypatch) -> None:
+    """A process that is killed while it begins leaves no journal without attributes."""
+    seen = []
+    connect = sqlite3.connect
+
+    class Watched(sqlite3.Connection):
+        def execute(self, statement, *values):
+            found = super().execute(statement, *values)
+            with contextlib.suppress(sqlite3.OperationalError):
+                file = tmp_path / "run.zarr" / "journal.sqlite"
+                other = connect(f"file:{file}?mode=ro", uri=True)
+                seen.append(other.execute("SELECT count(*) FROM notes").fetchone()[0])
+                other.close()
+            return found
+
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *a, **b: connect(*a, factory=Watched, **b)
+    )
+    RunWriter(tmp_path / "run.zarr", EQUATION, CIRCLE)
+    assert seen
+    assert min(seen) > 0

@@ -30,6 +30,7 @@ FORMAT = 3
 LAST = "last_state"
 """Note of a journal: the last state, if it was not saved."""
 _SCHEMA = f"""
+BEGIN;
 PRAGMA user_version = {FORMAT};
 CREATE TABLE layouts(number INTEGER PRIMARY KEY, description TEXT UNIQUE, checksum INTEGER);
 CREATE TABLE saves(number INTEGER PRIMARY KEY, time REAL, layout INTEGER, data BLOB,
@@ -56,7 +57,7 @@ class Save(NamedTuple):
 
 
 class Journal:
-    """An open journal; ``Journal.create(folder)`` makes an empty one.
+    """An open journal; ``Journal.create(folder, notes)`` makes one without saves.
 
     Parameters
     ----------
@@ -87,8 +88,11 @@ class Journal:
             )
 
     @classmethod
-    def create(cls, folder: str | Path) -> Journal:
-        """Make an empty journal, in place of one that is there."""
+    def create(cls, folder: str | Path, notes: Mapping[str, bytes]) -> Journal:
+        """Make a journal with the first notes, in place of one that is there.
+
+        They are one transaction: a journal without attributes would be that of no run.
+        """
         remove_journal(folder)
         file = Path(folder) / JOURNAL
         with closing(_connect(file)) as connection:
@@ -96,6 +100,9 @@ class Journal:
             mode = "delete" if is_on_shared_file_system(file.parent) else "wal"
             connection.execute(f"PRAGMA journal_mode = {mode}")
             connection.executescript(_SCHEMA)
+            rows = _rows_of(notes)
+            connection.executemany("INSERT INTO notes VALUES (?, ?, ?)", rows)
+            connection.execute("COMMIT")
         return cls(folder)
 
     def close(self) -> None:
@@ -267,6 +274,10 @@ def _connect(file: Path) -> sqlite3.Connection:
         connection.close()
         raise StoreError(f"{file} is damaged: {error}") from error
     return connection
+
+
+def _rows_of(notes: Mapping[str, bytes]) -> list[tuple[str, bytes, int]]:
+    return [(name, data, _checksum(name, data)) for name, data in notes.items()]
 
 
 def _checksum(*values: Any) -> int:

@@ -112,9 +112,8 @@ class RunWriter(Observer):
             lock.release()
             raise
         empty_folder(path)
-        journal = Journal.create(path)
         begun = {**attributes, **added_provenance({})}
-        journal.note(_as_notes(begun))
+        journal = Journal.create(path, _as_notes(begun))
         self._begin(path, journal, begun, lock=lock)
 
     def _begin(
