@@ -248,8 +248,6 @@ def test_a_run_that_fails_is_told_and_tried_again_when_asked(
             raise RuntimeError("no such luck")
         return working(store, settings)
 
-    # Each run alone, as on large grids.
-    monkeypatch.setattr(execution, "FEWEST_TOGETHER", 100)
     monkeypatch.setattr(execution, "solved_anew", failing)
     sweep = mfpde.Sweep(source(tmp_path)).run()
     assert len(sweep.failed) == 6
@@ -270,8 +268,6 @@ def test_an_interrupted_run_goes_on_where_it_was(serial, tmp_path, monkeypatch) 
             raise KeyboardInterrupt
         return working(store, settings)
 
-    # Each run alone, as on large grids.
-    monkeypatch.setattr(execution, "FEWEST_TOGETHER", 100)
     monkeypatch.setattr(execution, "solved_anew", stopping)
     sweep = mfpde.Sweep(source(tmp_path))
     with pytest.raises(KeyboardInterrupt):
