@@ -13,7 +13,6 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-import zarr
 
 import mfpde
 from mfpde.commands.command_line import main
@@ -90,17 +89,6 @@ def test_the_commit_is_that_of_the_checkout_and_says_what_is_changed(tmp_path) -
     assert re.fullmatch(r"[0-9a-f]{7,}", clean)
     (tmp_path / "file").write_text("two")
     assert provenance._commit(tmp_path) == f"{clean}-dirty"
-
-
-def test_stores_of_before_say_nothing_and_load(run, tmp_path, capsys) -> None:
-    store = tmp_path / "run.zarr"
-    mfpde.save(run, store)
-    group = zarr.open_group(store, mode="r+")
-    del group.attrs["provenance"]
-    assert stored_provenance(store) == []
-    assert mfpde.load(store).statistics == run.statistics
-    assert main(["show", str(store), "--origin"]) == 0
-    assert "made by" not in capsys.readouterr().out
 
 
 def test_another_process_that_goes_on_is_noted_beside_the_first() -> None:
