@@ -530,6 +530,24 @@ def test_a_resumed_store_forgets_the_earlier_end(tmp_path):
     assert loaded.final_time == run.times[-1]
 
 
+def test_a_run_that_ends_before_its_first_save_comes_back(tmp_path) -> None:
+    """Its last state alone; the variables along time are empty."""
+    run = solve(
+        EQUATION,
+        perturbed_uniform(CIRCLE, 0.3),
+        t_end=3.0,
+        save_at=[3.0],
+        stop=StepLimit(1),
+        transport="donor_blended",
+    )
+    assert run.times.shape == (0,)
+    save(run, tmp_path / "x.zarr")
+    read = load(tmp_path / "x.zarr")
+    assert read.times.shape == (0,)
+    assert read.stop == run.stop
+    np.testing.assert_array_equal(read.final.density.values, run.final.density.values)
+
+
 def test_numbers_that_are_all_nan_or_all_zero_come_back(tmp_path) -> None:
     """As the energy of matrices that are no gradient, and what a user counts."""
     head = Attention(2.0, bilinear=np.diag([1.0, -0.5]), value=[[0, 1], [-1, 0]])

@@ -253,10 +253,6 @@ def test_a_number_takes_no_name_that_a_store_cannot_hold(name) -> None:
     )
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a number may be named 'variable' still, as the dimension of the checksums is",
-)
 def test_no_number_is_named_like_a_part_of_a_store(tmp_path) -> None:
     """Whatever names a store with atoms, a track, particles and a last state has."""
     start = mfpde.Measure(

@@ -8,7 +8,7 @@
     atom_covariances(time, atom, axis, axis2)   where atoms have a width
     mass(time), energy(time), ...               the diagnostics, by name
     tracked_masses(time, tracked_atom), ...     atoms followed in time (track_variables)
-    checksum(time, variable)                    CRC-32 of each variable's row
+    checksum(time, checked)                     CRC-32 of each variable's row
 
 with equation (or layers and their breakpoints), geometry, settings, kernel convention, events,
 the tree of the atoms and the reason of the end as attributes.  A group ``particles`` holds a

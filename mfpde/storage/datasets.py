@@ -1,6 +1,6 @@
 """Saves as one xarray Dataset: dimension ``time``, numbers that a save does not give are NaN.
 
-Each row of each variable along time has a CRC-32 in the variable ``checksum(time, variable)``.
+Each row of each variable along time has a CRC-32 in the variable ``checksum(time, checked)``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.runs.stored_names import CHECKSUM, TIME
+from mfpde.runs.stored_names import CHECKED, CHECKSUM, TIME
 from mfpde.storage.variables import Record, Variable
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def with_checksums(dataset: xr.Dataset) -> xr.Dataset:
     names = _names_along_time(dataset)
     sums = np.array([row_checksums(dataset[name].values) for name in names])
     attributes = {**_WORDS, SUMMED: json.dumps(names)}
-    return dataset.assign({CHECKSUM: ((TIME, "variable"), sums.T, attributes)})
+    return dataset.assign({CHECKSUM: ((TIME, CHECKED), sums.T, attributes)})
 
 
 def row_checksums(values: Any) -> IntArray:

@@ -45,6 +45,8 @@ def write_dataset(
 
     What else is in the folder stays: the lock, the journal, a particle run.
     """
+    import zarr
+
     place = Path(folder)
     new = place / NEW
     shutil.rmtree(new, ignore_errors=True)
@@ -52,23 +54,25 @@ def write_dataset(
     contents = {str(name): _described(whole[name]) for name in whole.variables}
     held = {**attributes, FORMAT_VERSION: FORMAT, CONTENTS: json.dumps(contents)}
     whole.attrs = {**held, DIGEST: _digest_of_attributes(held)}
-    encoding = {
-        str(name): {
-            "chunks": _chunks(variable.shape, variable.dims[:1] == (TIME,)),
-            "_FillValue": None,
-        }
-        for name, variable in whole.variables.items()
-        if variable.size
+    # Without fill values: what is missing is damage.
+    encoding: dict[str, dict[str, Any]] = {
+        str(name): {"_FillValue": None} for name in whole.variables
     }
-    whole.to_zarr(
-        new,
-        mode="w",
-        zarr_format=3,
-        consolidated=False,
-        encoding=encoding,
-        # A chunk of nothing but zeros or NaN is a file too: one that is gone is damage.
-        write_empty_chunks=True,
-    )
+    for name, variable in whole.variables.items():
+        if variable.size:
+            chunks = _chunks(variable.shape, variable.dims[:1] == (TIME,))
+            encoding[str(name)]["chunks"] = chunks
+    # Each of zarr's threads takes 64 MB of addresses, which limits of memory count.
+    with zarr.config.set({"threading.max_workers": 1}):
+        whole.to_zarr(
+            new,
+            mode="w",
+            zarr_format=3,
+            consolidated=False,
+            encoding=encoding,
+            # A chunk of nothing but zeros or NaN is a file too: one that is gone is damage.
+            write_empty_chunks=True,
+        )
     for part in new.iterdir():
         if part.name != DESCRIPTION:
             shutil.rmtree(place / part.name, ignore_errors=True)
