@@ -321,7 +321,8 @@ def changed_at(place: Path, index: int | tuple[int, ...]) -> None:
     """Change a number of an array by its last bit."""
     array = zarr.open_array(place, mode="r+")
     values = np.asarray(array[...])
-    values[index] = np.nextafter(values[index], 1e9)
+    is_whole = np.issubdtype(values.dtype, np.integer)
+    values[index] = values[index] ^ 1 if is_whole else np.nextafter(values[index], 1e9)
     array[...] = values
 
 
