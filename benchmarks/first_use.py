@@ -3,9 +3,8 @@
     python benchmarks/first_use.py [KIND ...]
 
 Each run is in a process of its own with an empty folder for compiled kernels.  Prints the number
-of kernels compiled (parts of others among them), processor and wall time of compiling, and the
-wall time of the whole run; then the latter in a second process, which finds them all.  At most
-10 s are wanted.
+of kernels compiled, processor and wall time of compiling, and the wall time of the whole run; then
+the latter in a second process, which finds them all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
 """Options shared by all tests."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+import mfpde
 
 # The same examples on every run: a change is judged by its own failures.  New ones, and how
 # to see a failure again: pytest -m hypothesis --hypothesis-profile=explore.
@@ -21,6 +25,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--run-slow", action="store_true", help="run the tests marked slow too"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Drop compiled kernels that are older than any module with kernels.
+
+    numba compiles a kernel anew when its own module has changed, not when that of a kernel
+    that it calls has.
+    """
+    if hasattr(config, "workerinput"):
+        return
+    package = Path(mfpde.__file__).parent
+    sources = [
+        path
+        for path in package.rglob("*.py")
+        if "mfpde.compiled" in path.read_text("utf-8")
+    ]
+    newest = max(path.stat().st_mtime for path in sources)
+    for kernel in package.rglob("*.nb[ic]"):
+        if kernel.stat().st_mtime < newest:
+            kernel.unlink(missing_ok=True)
 
 
 def pytest_collection_modifyitems(
