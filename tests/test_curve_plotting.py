@@ -9,7 +9,7 @@ from matplotlib.legend import Legend
 import mfpde
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.plotting.angle_view import density_from_quantiles
-from mfpde.plotting.style import NEURONS
+from mfpde.plotting.palette import NEURONS
 
 DIRECTIONS = np.array([[-0.9967, 0.0812], [-0.6199, -0.7847]])
 PERCEPTRON = mfpde.Perceptron(DIRECTIONS, [0.63, -0.47])

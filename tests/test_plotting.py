@@ -23,7 +23,8 @@ from mfpde.plotting import (
     plot_space_time,
     save_figure,
 )
-from mfpde.plotting.style import NEURONS, OKABE_ITO, largest_in_rows
+from mfpde.plotting.palette import NEURONS, OKABE_ITO
+from mfpde.plotting.style import largest_in_rows
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import reached_end
 from mfpde.terms import Attention, Perceptron

@@ -15,7 +15,8 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from mfpde.plotting.style import MUTED, NEURONS, OKABE_ITO, styled
+from mfpde.plotting.palette import MUTED, NEURONS, OKABE_ITO
+from mfpde.plotting.style import styled
 
 COLOURS = (OKABE_ITO["blue"], OKABE_ITO["vermilion"], *NEURONS[1:4], OKABE_ITO["black"])
 MARKERS = "osD^vP"

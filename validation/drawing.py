@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mfpde.plotting.style import OKABE_ITO
+from mfpde.plotting.palette import OKABE_ITO
 
 COLOURS = tuple(
     OKABE_ITO[name]

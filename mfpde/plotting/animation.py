@@ -28,7 +28,7 @@ from mfpde.measures.measure import (
     as_measure,
     atoms_of,
 )
-from mfpde.plotting import style
+from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import domain_of_run
 from mfpde.plotting.atoms import FoundAtoms, atoms_in, is_crowd
 from mfpde.plotting.composition import Frame, Panel, compose, fill
@@ -216,7 +216,7 @@ def film_of(
         for twin in set(figure.axes) - kept:
             twin.set_position(axes[0].get_position())
         # From the left, so that the title does not tremble with the width of its number.
-        figure.suptitle(frame.title, x=0.47, ha="left", color=style.LANDSCAPE)
+        figure.suptitle(frame.title, x=0.47, ha="left", color=palette.LANDSCAPE)
 
     return figure, draw
 

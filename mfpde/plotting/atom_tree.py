@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 
-from mfpde.plotting import paths, style
+from mfpde.plotting import palette, paths, style
 from mfpde.plotting.angle_view import domain_of_run
 from mfpde.plotting.atoms import mass_text
 from mfpde.plotting.composition import compose, frame_of
@@ -26,7 +26,7 @@ DARK, PALE = 0.6, 0.25
 def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
     """Draw the atoms as bands, as high as their basins, that join where atoms merge.
 
-    Atoms that are one in the end have one colour.  The dark part of a band has arrived, the
+    Atoms that are one in the end are neighbours.  The dark part of a band has arrived, the
     pale one is on its way; the numbers at the right say how much of each.  At every time
     bands stand on one another: what is missing to the whole mass, at which the axis ends, is in
     no basin of an atom.  Time is logarithmic if the saves are spaced so.
@@ -50,11 +50,9 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
     layers = layers.reshape(2 * len(bands.paths), len(bands.times))
     edges: Look = {"edgecolor": "white", "linewidth": 0.6}
     drawn = ax.stackplot(bands.times, layers, **edges) if bands.paths else []
-    pairs = zip(drawn[::2], drawn[1::2], bands.paths, bands.families, strict=True)
-    for dark, pale, path, family in pairs:
-        colour = style.NEURONS[family % len(style.NEURONS)]
-        dark.set(facecolor=colour, alpha=DARK, gid=f"arrived at {path.identity}")
-        pale.set(facecolor=colour, alpha=PALE, gid=f"arriving at {path.identity}")
+    for dark, pale, path in zip(drawn[::2], drawn[1::2], bands.paths, strict=True):
+        dark.set(facecolor=palette.ATOM, alpha=DARK, gid=f"arrived at {path.identity}")
+        pale.set(facecolor=palette.ATOM, alpha=PALE, gid=f"arriving at {path.identity}")
     _mark_bands(ax, bands, last=track.times[-1])
     ax.set_ylim(0.0, max(run.final.total_mass, bands.tops.max(initial=0.0)))
     ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
@@ -67,7 +65,7 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
 
 def _mark_bands(ax: Axes, bands: Bands, *, last: float) -> None:
     """Mark births, merges, fissions and deaths; write masses beside the right edge."""
-    look: Look = {"va": "center", "color": style.LANDSCAPE, "annotation_clip": False}
+    look: Look = {"va": "center", "color": palette.LANDSCAPE, "annotation_clip": False}
     arrays = (bands.middles, bands.arrived, bands.arriving)
     for row, path in enumerate(bands.paths):
         heights, arrived, arriving = (
@@ -108,13 +106,13 @@ def plot_cluster_counts(run: Run, *, ax: Axes | None = None) -> Figure:
     lives = [time for path in track.paths.values() for time in (path.begins, path.ends)]
     times = np.unique([track.times[0], track.times[-1], *lives])
     counts = np.asarray(track.counts_at(times), dtype=np.float64)
-    ax.step(times, counts, where="post", color=style.ATOM, gid="counts")
+    ax.step(times, counts, where="post", color=palette.ATOM, gid="counts")
     for junction in track.junctions:
         step = int(np.searchsorted(times, junction.event.time))
         if not junction.is_exact and step > 0:
             first, last = junction.earliest, junction.latest
             middle = counts[step - 1 : step + 1].mean()
-            ax.hlines(middle, first, last, style.MUTED, linewidth=1.0, gid="interval")
+            ax.hlines(middle, first, last, palette.MUTED, linewidth=1.0, gid="interval")
     ax.set_ylim(0.0, max(int(counts.max()), 1) + 0.5)
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     ax.set_ylabel("number of atoms")

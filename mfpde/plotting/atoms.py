@@ -14,7 +14,7 @@ from mfpde.detection import concentration
 from mfpde.detection.report import ConcentrationReport
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
-from mfpde.plotting import style
+from mfpde.plotting import palette
 from mfpde.plotting.marks import Look, spread, write_beside
 from mfpde.plotting.projections import Projection, outlined
 
@@ -110,7 +110,7 @@ def mass_text(arrived: float, arriving: float, *, separator: str = " ") -> str:
 def draw_particles(ax: Axes, projection: Projection, atoms: Atoms) -> None:
     """Draw a crowd as dots, fainter the more they are: their number shows the density."""
     strength = float(np.clip(DARK_DOTS / len(atoms), FAINTEST, DARKEST))
-    look: Look = {"color": style.DENSITY, "alpha": strength, "linewidths": 0}
+    look: Look = {"color": palette.DENSITY, "alpha": strength, "linewidths": 0}
     areas = AREA_OF_DOT * atoms.masses / atoms.masses.mean()
     x, y = projection.project(atoms.points).T
     dots = ax.scatter(x, y, areas, zorder=3, **look)
@@ -133,13 +133,17 @@ def draw_atoms(
     there, coming = found.arrived > 0, found.are_on_their_way
     for points, masses, face, line, gid in (
         (found.points[coming], found.basins[coming], "none", ":", "on its way"),
-        (own.points, own.masses, style.ATOM, "-", "atoms"),
+        (own.points, own.masses, palette.ATOM, "-", "atoms"),
         (found.points[there], found.arrived[there], "none", "-", "found atoms"),
     ):
         if len(points):
             x, y = projection.project(points).T
             areas = area_per_mass * masses
-            look: Look = {"facecolor": face, "edgecolor": style.ATOM, "linestyle": line}
+            look: Look = {
+                "facecolor": face,
+                "edgecolor": palette.ATOM,
+                "linestyle": line,
+            }
             discs = ax.scatter(x, y, areas, linewidths=1.3, zorder=6, **look)
             halo = [withStroke(linewidth=2.6, foreground="white")]
             discs.set(clip_on=False, path_effects=halo, gid=gid)
@@ -155,7 +159,7 @@ def _label_masses(
     places, radii = projection.project(atoms.points), np.sqrt(atoms.basins / np.pi)
     heaviest = np.argsort(-atoms.basins, kind="stable")[:MOST_MASS_LABELS]
     seen = heaviest[np.isfinite(places[heaviest, 0])]
-    look: Look = {"ha": "center", "va": "top", "color": style.ATOM, "zorder": 8}
+    look: Look = {"ha": "center", "va": "top", "color": palette.ATOM, "zorder": 8}
     for index in seen[spread(places[seen], atoms.basins[seen], LABEL_SIZE)]:
         below = (0.0, -np.sqrt(area_per_mass) * radii[index] - 2)
         text = mass_text(atoms.arrived[index], atoms.arriving[index])

@@ -14,23 +14,23 @@ from matplotlib.lines import Line2D
 
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.branches import BranchPoint, Continuation
-from mfpde.plotting import style
+from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import CIRCLE
 from mfpde.plotting.marks import Look
 from mfpde.stationary import PolishedAtoms, StationaryDensity
 
 EVENTS: dict[str, Look] = {
-    "split": {"marker": "^", "color": style.OKABE_ITO["vermilion"]},
-    "merge": {"marker": "v", "color": style.OKABE_ITO["green"]},
-    "stability": {"marker": "s", "color": style.OKABE_ITO["purple"]},
-    "fold": {"marker": "D", "color": style.OKABE_ITO["orange"]},
-    "pitchfork": {"marker": "p", "color": style.OKABE_ITO["black"]},
+    "split": {"marker": "^", "color": palette.OKABE_ITO["vermilion"]},
+    "merge": {"marker": "v", "color": palette.OKABE_ITO["green"]},
+    "stability": {"marker": "s", "color": palette.OKABE_ITO["purple"]},
+    "fold": {"marker": "D", "color": palette.OKABE_ITO["orange"]},
+    "pitchfork": {"marker": "p", "color": palette.OKABE_ITO["black"]},
 }
 STABLE: Look = {"linestyle": "-", "label": "stable", "gid": "branch"}
 UNSTABLE: Look = {"linestyle": "--", "label": "unstable", "gid": "unstable branch"}
 RATES = {
-    "rate of motion": style.LANDSCAPE,
-    "rate of splitting": style.OKABE_ITO["vermilion"],
+    "rate of motion": palette.LANDSCAPE,
+    "rate of splitting": palette.OKABE_ITO["vermilion"],
 }
 NAMES = {"beta": "β", "weight_scale": "weight scale", "diffusion": "diffusion κ"}
 AREA, LEAST_AREA = 60.0, 5.0
@@ -137,12 +137,12 @@ def _draw_walk(ax: Axes, result: Continuation) -> list[Artist]:
             jumps = np.flatnonzero(shows_angles & (np.abs(np.diff(path)) > np.pi)) + 1
             x, y = (np.insert(z, jumps, np.nan) for z in (values, path))
             look = UNSTABLE if is_unstable else STABLE
-            lines += ax.plot(x, y, color=style.MUTED, linewidth=1.1, **look)
+            lines += ax.plot(x, y, color=palette.MUTED, linewidth=1.1, **look)
     for value, state, (_, y, areas) in zip(
         result.values, result.states, heights, strict=True
     ):
-        face = style.DENSITY if state.is_second_order else "white"
-        look = {"facecolor": face, "edgecolor": style.DENSITY, "linewidths": 0.8}
+        face = palette.DENSITY if state.is_second_order else "white"
+        look = {"facecolor": face, "edgecolor": palette.DENSITY, "linewidths": 0.8}
         ax.scatter(0 * y + value, y, areas, zorder=3, gid="states", **look)
     ax.set_ylabel(heights[0].name)
     if shows_angles:
@@ -188,7 +188,7 @@ def _draw_rates(ax: Axes, result: Continuation) -> list[Artist]:
             if np.isfinite(column).any():
                 look: Look = {"color": colour, "linewidth": 1.1, "label": name}
                 lines += ax.plot(values, column, **look)
-    ax.axhline(0.0, color=style.MUTED, linewidth=0.7)
+    ax.axhline(0.0, color=palette.MUTED, linewidth=0.7)
     is_density = isinstance(result.states[0], StationaryDensity)
     ax.set_ylabel("−least eigenvalue" if is_density else "largest rate")
     return lines

@@ -10,7 +10,7 @@ from matplotlib.ticker import NullFormatter
 from mfpde.detection import ConcentrationReport, concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
-from mfpde.plotting import projections, style
+from mfpde.plotting import palette, projections, style
 from mfpde.plotting.angle_view import domain_of, view_of
 from mfpde.plotting.curve import draw_density_curve
 from mfpde.plotting.landscape import curve_handles, neurons_of
@@ -18,13 +18,13 @@ from mfpde.plotting.marks import Look, write_beside
 from mfpde.plotting.sphere_map import draw_density_map
 
 KIND_COLOURS = {
-    "atom": style.ATOM,
-    "forming": style.OKABE_ITO["orange"],
-    "curve": style.OKABE_ITO["green"],
-    "unresolved": style.OKABE_ITO["purple"],
-    "jump": style.OKABE_ITO["sky"],
-    "frozen": style.MUTED,
-    "resolved": style.MUTED,
+    "atom": palette.ATOM,
+    "forming": palette.OKABE_ITO["orange"],
+    "curve": palette.OKABE_ITO["green"],
+    "unresolved": palette.OKABE_ITO["purple"],
+    "jump": palette.OKABE_ITO["sky"],
+    "frozen": palette.MUTED,
+    "resolved": palette.MUTED,
 }
 MAP = projections.Mollweide()
 MOST_ROWS = 8
@@ -91,7 +91,7 @@ def _mark_on_curve(ax: Axes, report: ConcentrationReport) -> None:
     view, above = view_of(report.measure), ax.get_xaxis_transform()
     edges = {e % view.span for region in report.regions for e in region.basin or ()}
     for edge in sorted(edges):
-        ax.axvline(edge, color=style.MUTED, lw=0.7, linestyle=":", gid="basin edge")
+        ax.axvline(edge, color=palette.MUTED, lw=0.7, linestyle=":", gid="basin edge")
     for angle in view.angles_of(report.jumps) if len(report.jumps) else ():
         ax.axvline(angle, color=KIND_COLOURS["jump"], lw=1.0, ls="--", gid="jump")
     for region in report.regions:
@@ -122,10 +122,12 @@ def _draw_balls(ax: Axes, report: ConcentrationReport) -> None:
     ax.spines["right"].set_visible(False)
     ax.set(xlabel="radius r / h", ylabel="Q(r), largest mass in a ball")
     if not len(report.radii):
-        write_beside(ax, "no grid", (0.5, 0.5), (0, 0), ha="center", color=style.MUTED)
+        write_beside(
+            ax, "no grid", (0.5, 0.5), (0, 0), ha="center", color=palette.MUTED
+        )
         return
     cells, masses = report.radii / report.spacing, report.largest_ball_masses
-    ax.loglog(cells, masses, "o-", color=style.DENSITY, markersize=3.5)
+    ax.loglog(cells, masses, "o-", color=palette.DENSITY, markersize=3.5)
     for region in report.of_kinds("atom", "forming", "curve")[:MOST_ROWS]:
         own, colour = np.maximum(region.ball_masses, 1e-300), KIND_COLOURS[region.kind]
         ax.loglog(cells, own, color=colour, linewidth=0.8, alpha=0.7)
@@ -135,6 +137,6 @@ def _draw_balls(ax: Axes, report: ConcentrationReport) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
     middles = np.sqrt(np.stack([cells[1:] * cells[:-1], masses[1:] * masses[:-1]]))
     for place, exponent in zip(middles.T, report.exponents, strict=True):
-        look: Look = {"ha": "center", "color": style.LANDSCAPE, "gid": "exponent"}
+        look: Look = {"ha": "center", "color": palette.LANDSCAPE, "gid": "exponent"}
         write_beside(ax, f"{max(exponent, 0.0):.2f}", place, (0, 6), **look)
-    ax.set_title("exponents d log Q / d log r", color=style.LANDSCAPE)
+    ax.set_title("exponents d log Q / d log r", color=palette.LANDSCAPE)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import FloatArray, check_kind
-from mfpde.plotting import style
+from mfpde.plotting import palette, style
 from mfpde.plotting.marks import Look, write_beside
 from mfpde.studies import AtomConvergence, Converging
 
@@ -67,10 +67,10 @@ def plot_convergence(
         _draw(ax, quantities, study.spacings)
         ax.set(ylabel=f"change of {PANELS[kind]}", xlabel="cell width h / rad")
         if ax is panels[0] and study.particles is not None:
-            ax.plot([], [], "x", color=style.MUTED, label="to particles")
+            ax.plot([], [], "x", color=palette.MUTED, label="to particles")
         if ax is panels[0] and study.polished is not None:
             ax.plot(
-                [], [], "s", color=style.MUTED, fillstyle="none", label="to polished"
+                [], [], "s", color=palette.MUTED, fillstyle="none", label="to polished"
             )
         # Below the axis it hides nothing.
         ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.18), borderaxespad=0.0)
@@ -79,7 +79,7 @@ def plot_convergence(
 
 def _draw(ax: Axes, quantities: Sequence[Converging], h: FloatArray) -> None:
     for number, quantity in enumerate(quantities):
-        colour = style.NEURONS[number % len(style.NEURONS)]
+        colour = palette.NEURONS[number % len(palette.NEURONS)]
         look: Look = {"color": colour, "markersize": 4.5}
         differences = _drawable(quantity.differences)
         ax.plot(h[:-1], differences, "o-", label=_label(quantity), **look)
@@ -99,8 +99,8 @@ def _draw_slopes(ax: Axes, top: float, h: FloatArray) -> None:
     """Draw lines of slopes 1 and 2 from the largest difference on the coarsest grid."""
     for slope, name in ((1, "h"), (2, "h$^2$")) if top > SMALLEST else ():
         line = 1.5 * top * (h / h[0]) ** slope
-        ax.plot(h, line, color=style.MUTED, linewidth=0.6, zorder=0)
-        write_beside(ax, name, (h[-1], line[-1]), (2, 4), color=style.MUTED)
+        ax.plot(h, line, color=palette.MUTED, linewidth=0.6, zorder=0)
+        write_beside(ax, name, (h[-1], line[-1]), (2, 4), color=palette.MUTED)
 
 
 def _drawable(errors: FloatArray) -> FloatArray:

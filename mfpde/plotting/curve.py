@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
-from mfpde.plotting import landscape, style
+from mfpde.plotting import landscape, palette, style
 from mfpde.plotting.angle_view import MOST_STEMS, AngleView, domain_of, view_of
 from mfpde.plotting.marks import Look, add_legend_above, spread, write_beside
 from mfpde.plotting.sphere_map import draw_density_map
@@ -94,7 +94,7 @@ def draw_density_curve(
         strip.spines["right"].set_visible(False)
     ax.spines["right"].set_visible(False)
     if curve is not None:
-        ax.plot(*view.continued(curve), color=style.DENSITY, gid="density")
+        ax.plot(*view.continued(curve), color=palette.DENSITY, gid="density")
         style.set_density_axis(ax, [curve[1]], limits)
         ax.set_ylabel(view.density_label)
     if len(atoms):
@@ -119,9 +119,9 @@ def axes_below(ax: Axes) -> Axes:
 def mass_axis(ax: Axes, view: AngleView) -> Axes:
     """Return a second y axis for masses, on the right and in the colour of atoms."""
     twin = ax.twinx()
-    twin.set_ylabel(view.atom_label, color=style.ATOM)
-    twin.tick_params(axis="y", colors=style.ATOM)
-    twin.spines["right"].set_color(style.ATOM)
+    twin.set_ylabel(view.atom_label, color=palette.ATOM)
+    twin.tick_params(axis="y", colors=palette.ATOM)
+    twin.spines["right"].set_color(palette.ATOM)
     return twin
 
 
@@ -140,18 +140,18 @@ def draw_stems(
     angles, masses = view.angles_of(atoms.points), atoms.masses
     width, head = (1.3, 4.0) if len(atoms) <= MOST_WIDE_STEMS else (0.7, 2.2)
     if len(atoms):
-        ax.vlines(angles, 0.0, masses, color=style.ATOM, linewidth=width)
-        (heads,) = ax.plot(angles, masses, "o", color=style.ATOM, markersize=head)
+        ax.vlines(angles, 0.0, masses, color=palette.ATOM, linewidth=width)
+        (heads,) = ax.plot(angles, masses, "o", color=palette.ATOM, markersize=head)
         heads.set(clip_on=False, gid="atoms")
     tops = np.stack([angles, masses], axis=-1)
     for index in spread(tops, masses, LABEL_SIZE * (1.0, top)) if labels else ():
         name = f"{masses[index]:.3g}"
-        write_beside(ax, name, tops[index], (0, 4), ha="center", color=style.ATOM)
+        write_beside(ax, name, tops[index], (0, 4), ha="center", color=palette.ATOM)
 
 
 def stem_handles(*, own: bool, found: bool) -> list[Artist]:
     """Explain stems, of atoms that states carry, and circles, of those found in them."""
-    look: Look = {"marker": "o", "color": style.ATOM}
+    look: Look = {"marker": "o", "color": palette.ATOM}
     stem = Line2D([], [], label="atom (height: mass)", **look)
     name = "atom found (height: mass of its basin)"
     circle = Line2D([], [], label=name, linestyle="", fillstyle="none", **look)

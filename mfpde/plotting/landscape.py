@@ -17,7 +17,7 @@ from scipy.linalg import null_space
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.circle import points_at
-from mfpde.plotting import style
+from mfpde.plotting import palette
 from mfpde.plotting.angle_view import AngleView
 from mfpde.plotting.marks import Look, write_beside
 from mfpde.plotting.projections import Projection, clip_to_outline, outlined
@@ -54,14 +54,14 @@ def neurons_of(equation: MeanFieldEquation | None, dimension: int) -> list[Neuro
     for layer in [] if equation is None else equation.perceptrons:
         layer.check_dimension(dimension)
         found += zip(layer.directions, layer.biases, layer.weights, strict=True)
-    few = len(found) <= len(style.NEURONS)
+    few = len(found) <= len(palette.NEURONS)
     return [
         Neuron(
             direction,
             float(bias),
             number,
             "D" if np.ndim(weight) else "^" if weight > 0 else "v",
-            style.NEURONS[number - 1] if few else style.MUTED,
+            palette.NEURONS[number - 1] if few else palette.MUTED,
             str(number) if few else "",
         )
         for number, (direction, bias, weight) in enumerate(found, 1)
@@ -76,14 +76,14 @@ def sphere_neurons(equation: MeanFieldEquation | None) -> list[Neuron]:
 def direction_handles(neurons: Sequence[Neuron]) -> list[Artist]:
     """Explain the marks of the neurons' directions, those alone that are used."""
     used = {neuron.marker for neuron in neurons}
-    look: Look = {"linestyle": "", "mfc": "white", "mec": style.LANDSCAPE, "mew": 0.6}
+    look: Look = {"linestyle": "", "mfc": "white", "mec": palette.LANDSCAPE, "mew": 0.6}
     marks = [marker for marker in MEANINGS if marker in used]
     return [Line2D([], [], marker=m, label=MEANINGS[m], **look) for m in marks]
 
 
 def curve_handles(neurons: Sequence[Neuron]) -> list[Artist]:
     """Explain what stands beside curves of the density: where neurons are active, and a_j."""
-    tint = Patch(facecolor=style.MUTED, alpha=0.3, label="neuron active")
+    tint = Patch(facecolor=palette.MUTED, alpha=0.3, label="neuron active")
     return [tint, *direction_handles(neurons)] if neurons else []
 
 
@@ -122,8 +122,8 @@ def draw_landscape(ax: Axes, equation: MeanFieldEquation, view: AngleView) -> No
     values, name = external_field(equation, angles, view)
     draw_active_regions(ax, equation, view)
     if values.min() < 0 < values.max():
-        ax.axhline(0.0, color=style.MUTED, linewidth=0.5, linestyle=":")
-    ax.plot(angles, values, color=style.LANDSCAPE, linewidth=1.0, gid="landscape")
+        ax.axhline(0.0, color=palette.MUTED, linewidth=0.5, linestyle=":")
+    ax.plot(angles, values, color=palette.LANDSCAPE, linewidth=1.0, gid="landscape")
     ax.set_ylabel(name)
     ax.margins(y=0.15)
     ax.yaxis.set_major_locator(MaxNLocator(3))
@@ -151,7 +151,7 @@ def draw_directions(
 
 
 def _mark_direction(ax: Axes, neuron: Neuron, x: float, y: float, **look: Any) -> None:
-    edge: Look = {"markeredgecolor": style.LANDSCAPE, "markeredgewidth": 0.6, **look}
+    edge: Look = {"markeredgecolor": palette.LANDSCAPE, "markeredgewidth": 0.6, **look}
     (mark,) = ax.plot(
         [x], [y], neuron.marker, color=neuron.colour, markersize=6.5, **edge
     )

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import check_kind, choice
 from mfpde.equation import MeanFieldEquation
-from mfpde.plotting import style
+from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import domain_of_run, view_of
 from mfpde.plotting.atom_tree import plot_atom_tree
 from mfpde.plotting.composition import Panel, compose, frame_of
@@ -72,10 +72,10 @@ def plot_energy(run: Run, *, ax: Axes | None = None) -> Figure:
     ax = style.axes_or_new(ax, size=(6.0, 2.8))
     ax.spines["right"].set_visible(False)
     if np.isfinite(run.energies).any():
-        look: Look = {"color": style.ENERGY, "marker": _marker(run)}
+        look: Look = {"color": palette.ENERGY, "marker": _marker(run)}
         ax.plot(run.times, run.energies, gid="energy", **look)
-        ax.set_ylabel("energy E", color=style.ENERGY)
-        ax.tick_params(axis="y", labelcolor=style.ENERGY)
+        ax.set_ylabel("energy E", color=palette.ENERGY)
+        ax.tick_params(axis="y", labelcolor=palette.ENERGY)
         low, high = float(np.nanmin(run.energies)), float(np.nanmax(run.energies))
         size = max(abs(low), abs(high))
         if high - low <= NEGLIGIBLE * size:
@@ -83,7 +83,7 @@ def plot_energy(run: Run, *, ax: Axes | None = None) -> Figure:
     else:
         should_exist = run.equation is not None and run.equation.has_energy
         ax.set_yticks([])
-        ax.set_title(NOT_RECORDED if should_exist else NO_GRADIENT, color=style.MUTED)
+        ax.set_title(NOT_RECORDED if should_exist else NO_GRADIENT, color=palette.MUTED)
     _draw_dissipation(ax, run)
     style.set_time_axis(ax, run.times)
     return style.figure_of(ax)
@@ -123,7 +123,7 @@ def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Figure:
             "plot_diagnostic needs one or more saves, but the run has none"
         )
     ax = style.axes_or_new(ax, size=(6.0, 2.8))
-    look: Look = {"color": style.DENSITY, "marker": _marker(run)}
+    look: Look = {"color": palette.DENSITY, "marker": _marker(run)}
     ax.plot(run.times, run.diagnostics[name], gid=name, **look)
     known = run.quantities.get(name)
     unit = known.unit if known is not None else UNKNOWN_UNIT
@@ -142,12 +142,12 @@ def _draw_dissipation(ax: Axes, run: Run) -> None:
     shown = np.where(positive, rates, np.nan)
     twin = ax.twinx()
     twin.plot(
-        run.times, shown, color=style.DISSIPATION, linestyle="--", gid="dissipation"
+        run.times, shown, color=palette.DISSIPATION, linestyle="--", gid="dissipation"
     )
     top = float(np.nanmax(shown))
     style.set_decades(twin, max(float(np.nanmin(shown)), NEGLIGIBLE * top), top)
-    twin.set_ylabel("dissipation", color=style.DISSIPATION)
-    twin.tick_params(axis="y", which="both", labelcolor=style.DISSIPATION)
+    twin.set_ylabel("dissipation", color=palette.DISSIPATION)
+    twin.tick_params(axis="y", which="both", labelcolor=palette.DISSIPATION)
 
 
 def _time_panels(run: Run, *, with_map: bool) -> list[Panel]:
@@ -176,7 +176,7 @@ def _plot_largest_density(run: Run, *, ax: Axes) -> Figure:
         curves = [view_of(state).curve(state) for state in run.states]
         largest = np.array([np.nan if c is None else c[1].max() for c in curves])
         name = "largest mass\nper polar angle"
-    ax.plot(run.times, largest, color=style.DENSITY, gid="largest density")
+    ax.plot(run.times, largest, color=palette.DENSITY, gid="largest density")
     positive = largest[largest > 0]
     if len(positive) and positive.max() > 10 * positive.min():
         style.set_decades(ax, float(positive.min()), float(positive.max()))
@@ -220,7 +220,7 @@ def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     figure = style.figure_or_new(figure, size=(10.0, 7.0))
     figure.suptitle(describe_dynamics(run), wrap=True)
     (_compose_maps if domain == "sphere" else _compose_curves)(figure, run)
-    figure.supxlabel(describe_outcome(run), fontsize=8, color=style.MUTED, wrap=True)
+    figure.supxlabel(describe_outcome(run), fontsize=8, color=palette.MUTED, wrap=True)
     return style.figure_of(figure)
 
 

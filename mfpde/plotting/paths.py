@@ -14,7 +14,7 @@ from scipy.spatial import geometric_slerp
 
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.geometry.arcs import normalised
-from mfpde.plotting import style
+from mfpde.plotting import palette
 from mfpde.plotting.angle_view import TURN, AngleView
 from mfpde.plotting.marks import Look
 from mfpde.plotting.projections import Projection
@@ -24,11 +24,11 @@ from mfpde.tracking.paths import joined
 
 MARKS: dict[str, Look] = {
     "birth": {"marker": "o", "markersize": 4.5, "markerfacecolor": "white"},
-    "merge": {"marker": "D", "markersize": 5.5, "markerfacecolor": style.ATOM},
-    "fission": {"marker": "s", "markersize": 5.5, "markerfacecolor": style.ATOM},
-    "death": {"marker": "X", "markersize": 5.5, "markerfacecolor": style.ATOM},
+    "merge": {"marker": "D", "markersize": 5.5, "markerfacecolor": palette.ATOM},
+    "fission": {"marker": "s", "markersize": 5.5, "markerfacecolor": palette.ATOM},
+    "death": {"marker": "X", "markersize": 5.5, "markerfacecolor": palette.ATOM},
 }
-EDGE: Look = {"linestyle": "", "mec": style.LANDSCAPE, "mew": 0.7}
+EDGE: Look = {"linestyle": "", "mec": palette.LANDSCAPE, "mew": 0.7}
 THINNEST, WIDTH_PER_MASS = 0.9, 2.4
 LONGEST_ARC = 0.03
 
@@ -64,7 +64,7 @@ def path_look(path: Path) -> Look:
     """A line whose width grows with the mass, outlined so that it is seen on any colour."""
     width = THINNEST + WIDTH_PER_MASS * float(path.masses.max())
     halo = [withStroke(linewidth=width + 1.2, foreground="white")]
-    look: Look = {"color": style.ATOM, "linewidth": width, "path_effects": halo}
+    look: Look = {"color": palette.ATOM, "linewidth": width, "path_effects": halo}
     return {"solid_capstyle": "round", "gid": f"path {path.identity}", **look}
 
 
@@ -81,7 +81,7 @@ def mark_handles(junctions: Sequence[Junction]) -> list[Artist]:
 
 def path_handle(name: str) -> Artist:
     """Explain the lines."""
-    return Line2D([], [], color=style.ATOM, linewidth=1.8, label=name)
+    return Line2D([], [], color=palette.ATOM, linewidth=1.8, label=name)
 
 
 def draw_tree(ax: Axes, view: AngleView, track: Track) -> list[Artist]:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mfpde.arrays import check_kind
-from mfpde.plotting import style
+from mfpde.plotting import palette, style
 from mfpde.plotting.marks import Look, write_beside
 from mfpde.theory import PhaseDiagram
 
@@ -46,15 +46,15 @@ def plot_phase_diagram(diagram: PhaseDiagram, *, ax: Axes | None = None) -> Figu
     fold, met = diagram.fold[order], diagram.coexistence[order]
     ax.fill_between(betas, 0.0, threshold, color=ORDERED, lw=0, label="ordered")
     ax.fill_between(betas, threshold, fold, color=BISTABLE, lw=0, label="both")
-    ax.plot(betas, threshold, color=style.NEURONS[0], label=r"threshold $\kappa_\#$")
-    ax.plot(betas, met, "--", color=style.NEURONS[1], label=r"coexistence $\kappa_c$")
-    ax.plot(betas, fold, color=style.NEURONS[2], label="fold")
+    ax.plot(betas, threshold, color=palette.NEURONS[0], label=r"threshold $\kappa_\#$")
+    ax.plot(betas, met, "--", color=palette.NEURONS[1], label=r"coexistence $\kappa_c$")
+    ax.plot(betas, fold, color=palette.NEURONS[2], label="fold")
     if betas[0] <= diagram.cusp <= betas[-1]:
         height = np.exp(np.interp(diagram.cusp, betas, np.log(threshold)))
         ax.plot(diagram.cusp, height, "o", color="black", markersize=4)
         cusp = rf"$\beta_* = {diagram.cusp:.4f}$"
         write_beside(ax, cusp, (diagram.cusp, height), (6, 6), fontsize=9)
-    look: Look = {"transform": ax.transAxes, "color": style.MUTED}
+    look: Look = {"transform": ax.transAxes, "color": palette.MUTED}
     ax.text(0.04, 0.06, "ordered", **look)
     ax.text(0.96, 0.92, "uniform", ha="right", **look)
     bottom = max(threshold.min(), 1e-4 * fold.max())

@@ -25,7 +25,7 @@ from matplotlib.transforms import Transform
 
 from mfpde.arrays import FloatArray
 from mfpde.geometry.sphere import points_at
-from mfpde.plotting.style import LANDSCAPE
+from mfpde.plotting.palette import LANDSCAPE
 
 PARALLELS = (np.pi / 4, np.pi / 2, 3 * np.pi / 4)
 MERIDIANS = (-np.pi / 2, 0.0, np.pi / 2, np.pi)

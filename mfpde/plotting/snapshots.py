@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import IntArray, real_array
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
-from mfpde.plotting import style
+from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import AngleView, domain_of_run, view_of
 from mfpde.plotting.composition import Frame, Panel, compose, frame_of
 from mfpde.plotting.curve import draw_stems, mass_axis, stem_atoms, stem_handles
@@ -78,12 +78,12 @@ class CurvePanels:
                 ax.set_ylabel(view.density_label if has_label else "")
                 stems = mass_axis(ax, view) if self._heaviest else ax
             if curve is not None:
-                ax.plot(*view.continued(curve), color=style.DENSITY, gid="density")
+                ax.plot(*view.continued(curve), color=palette.DENSITY, gid="density")
             if self._heaviest:
                 stems.set_ylabel(view.atom_label if has_label else "")
                 draw_stems(stems, view, own, top=self._heaviest, labels=False)
             if has_found:
-                look: Look = {"color": style.ATOM, "mfc": "none", "clip_on": False}
+                look: Look = {"color": palette.ATOM, "mfc": "none", "clip_on": False}
                 angles = view.angles_of(found.points)
                 stems.plot(angles, found.basins, "o", gid="found atoms", **look)
             if equation is not None:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from mfpde.arrays import FloatArray
 from mfpde.measures.measure import Atoms, atoms_of
-from mfpde.plotting import style
+from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import AngleView, Curve, domain_of_run, view_of
 from mfpde.plotting.atoms import FoundAtoms, atoms_found
 from mfpde.plotting.marks import add_legend_above
@@ -94,7 +94,7 @@ def _draw_map(
         edges,
         np.linspace(0.0, view.span, values.shape[1] + 1),
         np.log10(np.maximum(values, floor)).T,
-        cmap=style.DENSITY_MAP,
+        cmap=palette.DENSITY_MAP,
         vmin=np.log10(floor),
         vmax=np.log10(top),
         rasterized=True,
@@ -118,8 +118,15 @@ def _draw_discs(ax: Axes, view: AngleView, run: Run) -> None:
         for name in ("arrived", "basins", "are_on_their_way")
     )
     for which, masses, face, edge, label, gid in (
-        (arrived > 0, arrived, style.ATOM, "white", "arrived (area ∝ mass)", "atoms"),
-        (are_on_their_way, basins, "none", style.ATOM, "and on its way", "on its way"),
+        (arrived > 0, arrived, palette.ATOM, "white", "arrived (area ∝ mass)", "atoms"),
+        (
+            are_on_their_way,
+            basins,
+            "none",
+            palette.ATOM,
+            "and on its way",
+            "on its way",
+        ),
     ):
         if which.any():
             areas = AREA_PER_MASS * masses[which]
@@ -144,6 +151,6 @@ def _draw_dots(ax: Axes, view: AngleView, run: Run) -> None:
     times = np.repeat(run.times[saves], [len(a) for a in atoms])
     angles = np.concatenate([view.angles_of(a.points) for a in atoms])
     areas = AREA_OF_DOT * masses / masses.mean()
-    dots = ax.scatter(times, angles, s=areas, color=style.DENSITY, linewidths=0)
+    dots = ax.scatter(times, angles, s=areas, color=palette.DENSITY, linewidths=0)
     dots.set(label="particles (area ∝ mass)", gid="particles")
     add_legend_above(ax, [dots])

@@ -16,8 +16,9 @@ from scipy.interpolate import RegularGridInterpolator
 from mfpde.arrays import FloatArray
 from mfpde.geometry import Sphere
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
+from mfpde.plotting.palette import DENSITY_MAP
 from mfpde.plotting.projections import Orthographic, Projection, clip_to_outline
-from mfpde.plotting.style import DENSITY_MAP, MAP_DEPTH, Limits, density_scale
+from mfpde.plotting.style import MAP_DEPTH, Limits, density_scale
 
 DENSITY_LABEL = "density ρ (per unit area)"
 BARE = 0.94

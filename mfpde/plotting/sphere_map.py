@@ -22,6 +22,7 @@ from mfpde.plotting.landscape import (
     has_dead_zone,
     sphere_neurons,
 )
+from mfpde.plotting.palette import ATOM, LANDSCAPE, MUTED
 from mfpde.plotting.paths import draw_paths, mark_handles, path_handle
 from mfpde.plotting.projections import (
     Mollweide,
@@ -35,7 +36,7 @@ from mfpde.plotting.sphere_field import (
     density_of,
     draw_field,
 )
-from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED, NARROW, Limits
+from mfpde.plotting.style import NARROW, Limits
 from mfpde.tracking import Track
 
 AREA_PER_MASS, SMALL_AREA_PER_MASS = 260.0, 90.0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.measures.measure import Atoms
-from mfpde.plotting import landscape, projections, style
+from mfpde.plotting import landscape, palette, projections, style
 from mfpde.plotting.angle_view import CIRCLE
 from mfpde.plotting.atoms import MOST_DISCS, FoundAtoms, draw_atoms
 from mfpde.plotting.marks import Look
@@ -27,7 +27,7 @@ AREA_PER_MASS = 260.0
 LEAST_MARK = 12.0
 LINEAR_SHARE = 1e-3
 MARK = 34.0
-FLOOR: Look = {"color": style.MUTED, "linestyle": "--", "linewidth": 0.9}
+FLOOR: Look = {"color": palette.MUTED, "linestyle": "--", "linewidth": 0.9}
 
 
 @style.styled
@@ -69,20 +69,26 @@ def _draw_curves(upper: Axes, lower: Axes, result: Minimum) -> None:
     values = result.equation.first_variation(result.measure, points)
     floor, gap = result.certificate.floor, max(result.gap, 1e-17)
     landscape.draw_active_regions(upper, result.equation, CIRCLE)
-    upper.plot(angles, values, color=style.LANDSCAPE, gid="first variation")
+    upper.plot(angles, values, color=palette.LANDSCAPE, gid="first variation")
     upper.axhline(floor, gid="floor", label="certified floor", **FLOOR)
     if isinstance(result.measure, Atoms):
         touch = CIRCLE.angles_of(result.measure.points)
         masses = result.measure.masses
         areas = np.maximum(AREA_PER_MASS / 2 * masses / masses.max(), LEAST_MARK)
-        look: Look = {"color": style.ATOM, "zorder": 3, "label": "atoms (area ∝ mass)"}
+        look: Look = {
+            "color": palette.ATOM,
+            "zorder": 3,
+            "label": "atoms (area ∝ mass)",
+        }
         upper.scatter(touch, 0 * touch + floor, s=areas, gid="atoms", **look)
     # F is constant for a density: show that, not its last digits.
     spread = max(float(np.ptp(values)), 1e-6)
     upper.set(ylabel="F", ylim=(floor - 0.18 * spread, floor + 1.12 * spread))
     # Below a third of the gap there is rounding only.
     above = np.maximum(values - floor, gap / 3)
-    lower.semilogy(angles, above, color=style.LANDSCAPE, linewidth=1.0, gid="distance")
+    lower.semilogy(
+        angles, above, color=palette.LANDSCAPE, linewidth=1.0, gid="distance"
+    )
     lower.axhline(gap, gid="gap", label="certified gap", **FLOOR)
     lower.set(ylabel="F − floor", ylim=(gap / 4, 3 * max(float(above.max()), gap)))
     style.set_angle_axis(lower, "x", CIRCLE)
@@ -112,7 +118,7 @@ def _draw_map(ax: Axes, result: Minimum) -> None:
         draw_atoms(ax, projection, marked, area_per_mass=AREA_PER_MASS)
     elif isinstance(atoms, Atoms):
         x, y = projection.project(atoms.points).T
-        ax.scatter(x, y, s=4.0, color=style.ATOM, linewidths=0, zorder=5, gid="atoms")
+        ax.scatter(x, y, s=4.0, color=palette.ATOM, linewidths=0, zorder=5, gid="atoms")
     bar = ax.inset_axes((1.03, 0.08, 0.025, 0.84))
     ax.figure.colorbar(image, cax=bar, label="F − floor", extend="min")
 
@@ -195,9 +201,9 @@ def plot_hessian_spectrum(
 def _draw_rates(ax: Axes, spectrum: Spectrum) -> None:
     rates, is_rotation = spectrum.rates, spectrum.is_rotation
     for chosen, colour, name in (
-        (~is_rotation & (rates <= 0), style.DENSITY, "decays"),
-        (~is_rotation & (rates > 0), style.ATOM, "grows"),
-        (is_rotation, style.MUTED, "rotation"),
+        (~is_rotation & (rates <= 0), palette.DENSITY, "decays"),
+        (~is_rotation & (rates > 0), palette.ATOM, "grows"),
+        (is_rotation, palette.MUTED, "rotation"),
     ):
         modes = np.flatnonzero(chosen) + 1
         if len(modes):
@@ -211,7 +217,7 @@ def _draw_splits(ax: Axes, polished: PolishedAtoms) -> None:
     rates, masses = polished.split_rates, polished.atoms.masses
     areas = np.maximum(MARK * len(masses) * masses / masses.sum(), 6.0)
     for column in rates.T:
-        colours = list(np.where(column > 0, style.ATOM, style.DENSITY))
+        colours = list(np.where(column > 0, palette.ATOM, palette.DENSITY))
         numbers = np.arange(len(masses))
         ax.scatter(numbers, column, s=areas, c=colours, linewidths=0, gid="split")
     ax.set(xlabel="atom", ylabel="rate of splitting")
@@ -224,5 +230,5 @@ def _set_scale(ax: Axes, rates: FloatArray) -> None:
     sizes = np.abs(rates[rates != 0])
     if len(sizes) and sizes.min() < 0.02 * sizes.max():
         ax.set_yscale("symlog", linthresh=LINEAR_SHARE * sizes.max())
-    ax.axhline(0.0, color=style.MUTED, linewidth=0.7)
+    ax.axhline(0.0, color=palette.MUTED, linewidth=0.7)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -1,15 +1,13 @@
 """What all pictures share: colours and fonts, axes of angle, time and density, and files.
 
-The palette is that of Okabe & Ito (2008), "Color universal design": its colours stay
-apart for readers with any common colour blindness.  The same figure is written to disk with the
-same bytes.
+The same figure is written to disk with the same bytes.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -23,29 +21,6 @@ from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 from mfpde.arrays import FloatArray, IntArray, check_kind, real_array, shown
 from mfpde.plotting.angle_view import AngleView
 
-OKABE_ITO: Mapping[str, str] = {
-    "black": "#000000",
-    "orange": "#E69F00",
-    "sky": "#56B4E9",
-    "green": "#009E73",
-    "yellow": "#F0E442",
-    "blue": "#0072B2",
-    "vermilion": "#D55E00",
-    "purple": "#CC79A7",
-}
-
-DENSITY = OKABE_ITO["blue"]
-ATOM = OKABE_ITO["vermilion"]
-ENERGY = OKABE_ITO["blue"]
-DISSIPATION = OKABE_ITO["vermilion"]
-LANDSCAPE = "#333333"
-MUTED = "#666666"
-NEURONS = tuple(
-    OKABE_ITO[name]
-    for name in ("orange", "green", "purple", "sky", "yellow", "vermilion")
-)
-DENSITY_MAP = "YlGnBu"
-"""From a light ground, so that lines and labels can be read on it, to dark where mass is."""
 SCREEN_DOTS_PER_INCH = 100
 
 STYLE: dict[Any, Any] = {

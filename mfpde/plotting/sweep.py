@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mfpde.arrays import FloatArray
-from mfpde.plotting import style
+from mfpde.plotting import palette, style
 from mfpde.plotting.marks import Look
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ DECADES = 1.5
 """Values that span more of them are drawn on a logarithmic axis."""
 LOOKS: list[Look] = [
     {"marker": marker, "color": colour}
-    for marker, colour in product("os^Dv<>P", (style.DENSITY, *style.NEURONS))
+    for marker, colour in product("os^Dv<>P", (palette.DENSITY, *palette.NEURONS))
 ]
 
 

@@ -17,8 +17,8 @@ class Bands(NamedTuple):
 
     Attributes
     ----------
-    paths, families
-        The atoms from the bottom to the top, and the number of what each is in the end.
+    paths
+        The atoms from the bottom to the top.
     times
         Times (n,) of all changes, each twice: just before and just after.
     is_alive
@@ -28,7 +28,6 @@ class Bands(NamedTuple):
     """
 
     paths: list[Path]
-    families: list[int]
     times: FloatArray
     is_alive: NDArray[np.bool_]
     arrived: FloatArray
@@ -49,10 +48,9 @@ def bands_of(track: Track) -> Bands:
     """Stack the masses of a track's atoms."""
     roots = [path for path in track.paths.values() if not path.children]
     roots.sort(key=lambda path: -path.masses[path.last_seen])
-    families: dict[int, int] = {}
-    for family, root in enumerate(roots):
-        _place(track, root, family, families)
-    paths = [track.paths[identity] for identity in families]
+    paths: list[Path] = []
+    for root in roots:
+        _place(track, root, paths)
     times, is_alive = _changes(paths)
     masses, arrived = np.zeros((2, *is_alive.shape))
     for row, path in enumerate(paths):
@@ -61,16 +59,15 @@ def bands_of(track: Track) -> Bands:
         known = np.where(unknown, path.masses, path.arrived_masses)
         masses[row] = np.interp(times, path.times, path.masses) * is_alive[row]
         arrived[row] = np.interp(times, path.times, known) * is_alive[row]
-    numbers = list(families.values())
-    return Bands(paths, numbers, times, is_alive, arrived, masses - arrived)
+    return Bands(paths, times, is_alive, arrived, masses - arrived)
 
 
-def _place(track: Track, path: Path, family: int, families: dict[int, int]) -> None:
+def _place(track: Track, path: Path, placed: list[Path]) -> None:
     """Put a path above its ancestors, whose place it takes, unless it is there already."""
-    if path.identity not in families:
+    if path not in placed:
         for parent in path.parents:
-            _place(track, track.paths[parent], family, families)
-        families[path.identity] = family
+            _place(track, track.paths[parent], placed)
+        placed.append(path)
 
 
 def _changes(paths: list[Path]) -> tuple[FloatArray, NDArray[np.bool_]]:

@@ -18,6 +18,7 @@ import numpy as np
 from matplotlib import colormaps
 
 from mfpde.arrays import check_kind, shown
+from mfpde.plotting.palette import ATOM, DENSITY, DENSITY_MAP, NEURONS
 from mfpde.runs.run import Run
 from mfpde.viewer.exhibit import Exhibit, exhibit_of
 
@@ -106,7 +107,8 @@ def page_of(exhibits: Sequence[Exhibit]) -> str:
         names = f"{len(exhibits)} runs"
     told = {
         "runs": [exhibit.card for exhibit in exhibits],
-        "colours": {"density": _colours("YlGnBu"), "potential": _colours("RdBu_r")},
+        "colours": {"density": _colours(DENSITY_MAP), "potential": _colours("RdBu_r")},
+        "palette": {"density": DENSITY, "atom": ATOM, "neurons": NEURONS},
     }
     numbers = [
         f'<script type="text/plain" id="numbers-{k}">{exhibit.text}</script>'

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from mfpde.plotting.style import ATOM, DENSITY, OKABE_ITO
+from mfpde.plotting.palette import ATOM, DENSITY, OKABE_ITO
 from validation.figures.panels import angle_axis
 
 SOLVER = DENSITY

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.plotting.style import OKABE_ITO
+from mfpde.plotting.palette import OKABE_ITO
 from validation.figures.attention_alone import GROWTH_TIMES
 from validation.figures.beta_sweeps import Sweep
 from validation.figures.panels import count_axis, logarithmic_time, new_figure, styled

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from mfpde.plotting.style import ATOM, DENSITY, OKABE_ITO
+from mfpde.plotting.palette import ATOM, DENSITY, OKABE_ITO
 from mfpde.runs.run import Run
 from validation.figures.beta_sweeps import Sweep
 from validation.figures.dimensions import InDimension

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import mfpde
-from mfpde.plotting.style import ATOM, DENSITY, OKABE_ITO
+from mfpde.plotting.palette import ATOM, DENSITY, OKABE_ITO
 from mfpde.runs.run import Run
 from validation.claim import Claim, Quantity
 from validation.figures.at_rest import (

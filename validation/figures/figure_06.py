@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import mfpde
-from mfpde.plotting.style import DENSITY
+from mfpde.plotting.palette import DENSITY
 from validation.claim import Claim, Quantity
 from validation.figures.at_rest import (
     duality_gap,

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mfpde.plotting.style import ATOM, DENSITY, OKABE_ITO
+from mfpde.plotting.palette import ATOM, DENSITY, OKABE_ITO
 from validation.figures.beta_sweeps import Sweep
 from validation.figures.dimensions import BEFORE, InDimension
 from validation.figures.panels import new_figure, styled

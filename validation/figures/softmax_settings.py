@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from mfpde.measures.measure import AnyMeasure
-from mfpde.plotting.style import ATOM, DENSITY
+from mfpde.plotting.palette import ATOM, DENSITY
 from mfpde.runs.run import Run
 from validation.claim import Quantity
 from validation.figures.panels import logarithmic_time, new_figure, styled

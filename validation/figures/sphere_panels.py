@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from mfpde.measures.measure import AnyMeasure, as_measure
-from mfpde.plotting.style import ATOM, DENSITY, DENSITY_MAP
+from mfpde.plotting.palette import ATOM, DENSITY, DENSITY_MAP
 from validation.figures.independent_particles import Cloud
 from validation.figures.panels import angle_axis, new_figure, styled
 from validation.figures.paper_runs import TURN, Setting, at

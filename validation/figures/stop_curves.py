@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from mfpde.plotting.style import ATOM, OKABE_ITO
+from mfpde.plotting.palette import ATOM, OKABE_ITO
 from validation.figures.panels import new_figure, styled
 
 Array = NDArray[np.float64]

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.plotting.style import ATOM, DENSITY
+from mfpde.plotting.palette import ATOM, DENSITY
 from mfpde.runs.run import Run
 from validation.claim import Quantity
 from validation.figures.cells import basins_on_cells

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.plotting.style import ATOM, DENSITY, MUTED, OKABE_ITO
+from mfpde.plotting.palette import ATOM, DENSITY, MUTED, OKABE_ITO
 from mfpde.theory import anti_concentration_bound
 from validation import independent
 from validation.charts import describe, level_line, panels, show_legend

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mfpde.plotting.style import MUTED, OKABE_ITO
+from mfpde.plotting.palette import MUTED, OKABE_ITO
 from validation.charts import describe, panels, show_legend
 from validation.claim import Claim, Quantity
 from validation.next_checks.runs import (

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.plotting.style import DENSITY, MUTED, OKABE_ITO
+from mfpde.plotting.palette import DENSITY, MUTED, OKABE_ITO
 from validation.charts import describe, log_log, panels, rate_line, show_legend
 from validation.claim import Claim, Quantity
 from validation.next_checks.runs import (

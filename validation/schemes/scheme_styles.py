@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mfpde.plotting.style import OKABE_ITO
+from mfpde.plotting.palette import OKABE_ITO
 
 STYLES: Final[dict[str, dict[str, Any]]] = {
     "donor_blended": {"color": OKABE_ITO["blue"], "ls": "-", "lw": 2.4},

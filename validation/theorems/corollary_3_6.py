@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mfpde import theory
-from mfpde.plotting.style import MUTED
+from mfpde.plotting.palette import MUTED
 from validation.claim import Claim, Quantity
 from validation.drawing import COLOURS, panels
 from validation.stable_states import descent, weak_neurons

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import mfpde
-from mfpde.plotting.style import DENSITY, MUTED
+from mfpde.plotting.palette import DENSITY, MUTED
 from validation import independent
 from validation.circle_cases import points_at
 from validation.claim import Claim, Quantity

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import special_ortho_group
 
 import mfpde
-from mfpde.plotting.style import ATOM, LANDSCAPE
+from mfpde.plotting.palette import ATOM, LANDSCAPE
 from validation import independent
 from validation.circle_cases import points_at
 from validation.claim import Claim, Quantity

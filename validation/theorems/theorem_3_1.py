@@ -9,7 +9,7 @@ from scipy.special import ive
 
 import mfpde
 from mfpde import theory
-from mfpde.plotting.style import ATOM, LANDSCAPE, MUTED
+from mfpde.plotting.palette import ATOM, LANDSCAPE, MUTED
 from validation import independent
 from validation.circle_cases import atomic_hessian, points_at
 from validation.claim import Claim, Quantity

@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 from scipy.special import ive
 
 import mfpde
-from mfpde.plotting.style import LANDSCAPE, MUTED
+from mfpde.plotting.palette import LANDSCAPE, MUTED
 from validation.circle_cases import angles_of, atomic_hessian, curvature, points_at
 from validation.claim import Claim, Quantity
 from validation.drawing import COLOURS, panels

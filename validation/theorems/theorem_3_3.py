@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.plotting.style import MUTED
+from mfpde.plotting.palette import MUTED
 from validation import independent
 from validation.claim import Claim, Quantity
 from validation.drawing import COLOURS, panels

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 import mfpde
 from mfpde import theory
-from mfpde.plotting.style import ATOM, MUTED
+from mfpde.plotting.palette import ATOM, MUTED
 from validation.circle_cases import atomic_hessian, curvature
 from validation.claim import Claim, Quantity
 from validation.drawing import COLOURS, panels

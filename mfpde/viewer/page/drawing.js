@@ -1,8 +1,8 @@
 // What all drawings share: colours, numbers as words, scales, canvases, marks.
 
-const INK = "#1c2430", MUTED = "#5a6472", DENSITY = "#0072b2", ATOM = "#d55e00";
+const { density: DENSITY, atom: ATOM, neurons: NEURONS } = TOLD.palette;
+const INK = "#1c2430", MUTED = "#5a6472";
 const TINT = "rgba(0,114,178,0.13)", HALO = "rgba(255,255,255,0.85)", THIN = "rgba(60,70,85,0.4)";
-const NEURONS = ["#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442", "#000000"];
 const RUNS = [DENSITY, INK];
 const TURN = 2 * Math.PI;
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Arial, sans-serif", SMALL = FONT.replace("12", "11");

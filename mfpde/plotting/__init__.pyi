@@ -1,0 +1,38 @@
+from .animation import animate
+from .atom_tree import (
+    plot_atom_paths,
+    plot_atom_tree,
+    plot_cluster_counts,
+)
+from .branch import plot_continuation
+from .concentration import plot_concentration
+from .convergence import plot_convergence
+from .curve import plot_density
+from .globe import plot_globe
+from .overview import plot_diagnostic, plot_energy, plot_run
+from .phases import plot_phase_diagram
+from .snapshots import plot_snapshots
+from .space_time import plot_space_time
+from .stationary import plot_certificate, plot_hessian_spectrum
+from .style import save_figure
+
+__all__ = [
+    "animate",
+    "plot_atom_paths",
+    "plot_atom_tree",
+    "plot_certificate",
+    "plot_cluster_counts",
+    "plot_concentration",
+    "plot_continuation",
+    "plot_convergence",
+    "plot_density",
+    "plot_diagnostic",
+    "plot_energy",
+    "plot_globe",
+    "plot_hessian_spectrum",
+    "plot_phase_diagram",
+    "plot_run",
+    "plot_snapshots",
+    "plot_space_time",
+    "save_figure",
+]
