@@ -101,7 +101,7 @@ def steps_alone(case: Case, num_cells: int, rtol: float) -> Callable[[], Array]:
 
     def run() -> Array:
         transport = scheme.transport(equation.on(circle))
-        stepper = TimeStepper(transport, scheme, rtol=rtol, watch_energy=False)
+        stepper = TimeStepper(transport, scheme, rtol=rtol)
         loop = TimeLoop(
             stepper,
             Silent(),  # type: ignore[arg-type]

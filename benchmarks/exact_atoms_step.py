@@ -42,7 +42,7 @@ class Stepping:
         geometry = measure.geometry
         scheme = scheme_for(None, geometry, exact_atoms=True)
         transport = scheme.transport(equation.on(geometry))
-        self.stepper = TimeStepper(transport, scheme, rtol=1e-4, watch_energy=False)
+        self.stepper = TimeStepper(transport, scheme, rtol=1e-4)
         self.exact = ExactAtoms(equation, transport) if len(measure.atoms) else None
         masses = transport.represented(measure.density.masses)
         self.state = state_of(masses, measure.atoms)

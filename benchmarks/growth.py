@@ -55,7 +55,7 @@ def step_on(
     equation = MeanFieldEquation(Attention(beta), small, direction="descent")
     scheme = scheme_for("donor_blended", geometry)
     transport = scheme.transport(equation.on(geometry))
-    stepper = TimeStepper(transport, scheme, rtol=1e-4, watch_energy=False)
+    stepper = TimeStepper(transport, scheme, rtol=1e-4)
     density = Density.from_function(geometry, lambda x: np.exp(x[..., 0])).normalized()
     none = np.empty((0, geometry.dimension)), np.empty(0)
     state = State(transport.represented(density.masses), *none)

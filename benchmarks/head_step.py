@@ -33,7 +33,7 @@ def complete_step(
     equation = MeanFieldEquation(attention, direction="ascent")
     scheme = scheme_for("donor_blended", geometry)
     transport = scheme.transport(equation.on(geometry))
-    stepper = TimeStepper(transport, scheme, rtol=1e-4, watch_energy=False)
+    stepper = TimeStepper(transport, scheme, rtol=1e-4)
     density = Density.from_function(
         geometry, lambda x: np.exp(concentration * (x[..., 0] - 1))
     ).normalized()

@@ -272,14 +272,8 @@ class GridEquation:
 
     def first_variation(self, moments: ComplexArray) -> FloatArray:
         """The first variation F = A[mu] + V at the cell centres, shape ``geometry.shape``."""
-        return self._potential(moments, self.geometry.synthesis)
-
-    def _potential(
-        self, moments: ComplexArray, synthesis: Callable[[ComplexArray], FloatArray]
-    ) -> FloatArray:
-        """The first variation at the centres, with mean kernels from ``synthesis``."""
         total = self.external_potential + self._interaction_potential(
-            moments, synthesis, self.geometry
+            moments, self.geometry.synthesis, self.geometry
         )
         for head in self.heads:
             total += head.potential(moments, self.geometry)
@@ -323,14 +317,6 @@ class GridEquation:
             isinstance(head, SpectralHead) and head.is_noisy(moments, matters)
             for head in self.heads
         )
-
-    def energy_derivative(self, moments: ComplexArray) -> FloatArray:
-        """Derivative of :meth:`energy` by the cell masses (of log(K mu)/beta for softmax).
-
-        On a grid whose moments are no sums over centres it differs from the first variation
-        at the centres, within the grid's accuracy.
-        """
-        return self._potential(moments, self.geometry.adjoint_synthesis)
 
     def energy(
         self,

@@ -15,16 +15,14 @@ from hypothesis import strategies as st
 import mfpde
 
 SCHEMES = {
-    "circle": ("donor_blended", "muscl", "monotone", "semi_lagrangian"),
+    "circle": ("donor_blended", "semi_lagrangian"),
     "sphere": (
         "donor_blended",
-        "muscl",
-        "monotone",
         "spectral_donor_blended",
         "labels",
         "spectral_labels",
     ),
-    "zonal": ("donor_blended", "muscl", "monotone", "semi_lagrangian"),
+    "zonal": ("donor_blended", "semi_lagrangian"),
 }
 # What a number of a settings file, a weight or a bias may be that is no usual one.
 EXTREMES = (0.0, 5e-324, -5e-324, 1e-300, 1e8, -1e30, 1e50, -1e50)
@@ -191,15 +189,12 @@ def cases(draw: st.DrawFn, kind: str, *, sizes: Any = any_size) -> Case:
     equation = draw(equations(geometry, sizes=sizes))
     start = draw(starts(geometry))
     scheme = draw(st.sampled_from(SCHEMES[kind]))
-    has_energy = all(term.has_energy for term in equation.interactions)
-    if scheme == "monotone" and (equation.diffusion or not has_energy):
-        scheme = "muscl"
     if scheme.endswith("labels"):
         if not equation.diffusion:
             return Case(equation, start, scheme)
         scheme = "donor_blended"
     atoms = "grid"
-    if kind != "zonal" and not equation.diffusion and scheme != "monotone":
+    if kind != "zonal" and not equation.diffusion:
         atoms = draw(st.sampled_from(["grid", "exact"]))
         if draw(st.booleans()):
             places = [draw(unit_vectors(geometry.dimension)) for _ in range(2)]

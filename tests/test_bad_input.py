@@ -199,8 +199,10 @@ def test_amplitude(amplitude: float) -> None:
 
 
 def test_solver_options() -> None:
-    with pytest.raises(ValueError, match=r"transport = 'mucsl' \(did you mean 'muscl'"):
-        mfpde.solve(ASCENT, UNIFORM, t_end=1.0, transport="mucsl")
+    with pytest.raises(
+        ValueError, match=r"'donor_blend' \(did you mean 'donor_blended'"
+    ):
+        mfpde.solve(ASCENT, UNIFORM, t_end=1.0, transport="donor_blend")
     with pytest.raises(ValueError, match="rtol = 0"):
         mfpde.solve(ASCENT, UNIFORM, t_end=1.0, rtol=0.0)
     with pytest.raises(ValueError, match="max_step = -1"):
@@ -211,18 +213,6 @@ def test_solver_options() -> None:
         mfpde.solve(ASCENT, UNIFORM, t_end=1.0, save_at=[2.0])
     with pytest.raises(ValueError, match="save_every"):
         mfpde.solve(ASCENT, UNIFORM, t_end=1.0, save_every=0.1, save_at=[0.5])
-
-
-def test_monotone_transport_needs_a_potential_and_no_diffusion() -> None:
-    vector = mfpde.Perceptron([[1.0, 0.0]], [[0.0, 1.0]])
-    general = mfpde.MeanFieldEquation(vector, direction="ascent")
-    with pytest.raises(ValueError, match="'monotone' needs a first variation"):
-        mfpde.solve(general, UNIFORM, t_end=1.0, transport="monotone")
-    noisy = mfpde.MeanFieldEquation(
-        mfpde.Attention(2.0), direction="ascent", diffusion=0.1
-    )
-    with pytest.raises(ValueError, match="without diffusion"):
-        mfpde.solve(noisy, UNIFORM, t_end=1.0, transport="monotone")
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ seed = 3
 [solve]
 t_end = 1.0
 save_every = 0.25
-transport = "muscl"
+transport = "donor_blended"
 rtol = 1e-4
 steady_state = 1e-8
 max_steps = 1000
@@ -88,7 +88,7 @@ def test_settings_build_what_they_say(path):
     assert settings.build_start().total_mass == pytest.approx(1.0, abs=1e-14)
     arguments = settings.solve_arguments()
     assert arguments["save_at"].tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
-    assert arguments["transport"] == "muscl"
+    assert arguments["transport"] == "donor_blended"
     assert arguments["stop"] == [
         SteadyState(1e-8),
         StepLimit(1000),
@@ -255,8 +255,8 @@ def test_several_errors_of_one_section_come_in_one_message(path):
             "[solve] save_every = 0.25 and save_at = [0.5] exclude",
         ),
         (
-            "solve.transport=mucsl",
-            "[solve] transport = 'mucsl' (did you mean 'muscl'?)",
+            "solve.transport=donor_blend",
+            "[solve] transport = 'donor_blend' (did you mean 'donor_blended'?)",
         ),
         ("solve.max_step=0", "[solve] max_step = 0 must be a finite number, above 0"),
         ("solve.steady_state=0", "[solve] steady_state = 0 must be a finite number"),
@@ -374,7 +374,7 @@ def test_random_neurons_have_the_dimension_of_the_geometry(path):
 
 @pytest.mark.parametrize("change", [on_sphere, on_zonal])
 def test_without_a_name_transport_is_the_geometry_s_default(path, change):
-    path.write_text(change(TEXT.replace('transport = "muscl"', "")))
+    path.write_text(change(TEXT.replace('transport = "donor_blended"', "")))
     assert read_settings(path).solve_arguments()["transport"] is None
 
 

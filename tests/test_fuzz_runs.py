@@ -21,7 +21,6 @@ from mfpde.settings.settings import read_settings, settings_from_dict
 from mfpde.storage import load, save
 from mfpde.storage.equation_record import equation_from_dict, equation_to_dict
 from mfpde.terms.head import Head
-from mfpde.transport import scheme_for
 
 pytestmark = pytest.mark.filterwarnings("ignore:the grid is coarse")
 KINDS = ("circle", "sphere", "zonal")
@@ -53,28 +52,6 @@ def test_mass_sign_and_finiteness(kind: str) -> None:
     @given(case=cases(kind))
     def check(case: Case) -> None:
         check_laws(case, case.solved())
-
-    check()
-
-
-@pytest.mark.hypothesis
-@pytest.mark.parametrize("kind", KINDS)
-def test_energy_never_moves_the_wrong_way_where_a_scheme_promises_it(kind: str) -> None:
-    @few(12)
-    @given(case=cases(kind, sizes=usual))
-    def check(case: Case) -> None:
-        terms, direction = case.equation.terms, case.equation.direction
-        quiet = mfpde.MeanFieldEquation(*terms, direction=direction)
-        geometry = case.start.geometry
-        promised = scheme_for("monotone", geometry).keeps_energy_monotone
-        if not (quiet.energy_is_lyapunov and promised):
-            return
-        found: list[float] = []
-        monotone = Case(quiet, case.start, "monotone")
-        monotone.solved(progress=lambda record: found.append(record.energy))
-        sign = 1 if direction == "ascent" else -1
-        size = max(1.0, float(np.abs(found).max(initial=0.0)))
-        assert (sign * np.diff(found) >= -ROUNDING * size).all()
 
     check()
 
@@ -145,7 +122,6 @@ def rests_at_a_face(equation: mfpde.MeanFieldEquation, values: np.ndarray) -> bo
     return largest > 0 and float(sums.min()) <= 1e-10 * largest
 
 
-@example(equation=RESTS_AT_A_FACE, seed=0, shift=1, mirrored=False, scheme="muscl")
 @example(
     equation=RESTS_AT_A_FACE, seed=0, shift=1, mirrored=False, scheme="semi_lagrangian"
 )
@@ -154,7 +130,7 @@ def rests_at_a_face(equation: mfpde.MeanFieldEquation, values: np.ndarray) -> bo
     seed=st.integers(0, 99),
     shift=st.integers(0, 47),
     mirrored=st.booleans(),
-    scheme=st.sampled_from(["donor_blended", "muscl", "semi_lagrangian"]),
+    scheme=st.sampled_from(["donor_blended", "semi_lagrangian"]),
 )
 @few(20)
 def test_turning_and_reflecting_the_circle_turns_the_run(
@@ -181,7 +157,7 @@ def test_turning_and_reflecting_the_circle_turns_the_run(
     equation=equations(SPHERE, sizes=usual),
     seed=st.integers(0, 99),
     turns=st.integers(0, 7),
-    scheme=st.sampled_from(["donor_blended", "muscl"]),
+    scheme=st.sampled_from(["donor_blended", "spectral_donor_blended"]),
 )
 @few(12)
 def test_turning_the_sphere_about_its_axis_turns_the_run(

@@ -176,9 +176,7 @@ def test_every_entry_parses_and_has_what_a_reader_needs() -> None:
 @pytest.mark.parametrize(
     ("method", "keys", "not_keys"),
     [
-        ("muscl", {"vanleer1979", "gottlieb2001"}, {"zalesak1979", "zerroukat2002"}),
-        ("donor_blended", {"zalesak1979", "shu1988"}, {"vanleer1979"}),
-        ("monotone", {"carrillo2015"}, {"vanleer1979", "zalesak1979"}),
+        ("donor_blended", {"zalesak1979", "shu1988"}, {"zerroukat2002"}),
         ("semi_lagrangian", {"zerroukat2002", "celledoni2003"}, {"gottlieb2001"}),
     ],
 )

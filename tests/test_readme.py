@@ -51,7 +51,6 @@ def test_the_seeds_draw_the_neurons_of_the_examples() -> None:
 # A phrase of the README; the test that holds it, and how it stands there.
 QUOTED = [
     ("to 3e-8 in L1", "test_exact_circle", "errors[-1] <= 3e-8"),
-    ('(`"muscl"` 5e-5)', "test_exact_circle", "errors[-1] <= 5e-5"),
     ("r₀ = 0.3, t = 3", "test_exact_circle", "r0 = 0.3, t = 3, ascent"),
     ("0.7 % early at most at 512", "test_exact_circle", "(512, 0.007)"),
     ("and 0.35 % at 1024", "test_exact_circle", "(1024, 0.0035)"),

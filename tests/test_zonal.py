@@ -22,7 +22,7 @@ from validation.zonal_labels import ZonalProblem
 
 DIMENSIONS = (3, 5, 64, 2048)
 GRIDS = ((3, 64), (5, 64), (64, 192), (2048, 1024))
-SCHEMES = ("donor_blended", "muscl", "monotone", "semi_lagrangian")
+SCHEMES = ("donor_blended", "semi_lagrangian")
 
 
 def axis(dimension: int) -> np.ndarray:
@@ -268,8 +268,6 @@ class TestExactSolutions:
             l1_error(Zonal(5, n), "linear", "donor_blended") for n in (64, 128, 256)
         ]
         assert np.log2(errors[1] / errors[2]) > 2.5
-        errors = [l1_error(Zonal(3, n), "linear", "muscl") for n in (64, 128)]
-        assert np.log2(errors[0] / errors[1]) > 1.8
 
     @pytest.mark.parametrize(
         ("dimension", "cells", "bound"),
@@ -278,9 +276,8 @@ class TestExactSolutions:
     def test_one_neuron_semi_lagrangian(self, dimension, cells, bound):
         assert l1_error(Zonal(dimension, cells), "relu", "semi_lagrangian") < bound
 
-    @pytest.mark.parametrize("transport", ["donor_blended", "muscl"])
-    def test_one_neuron_on_the_grid(self, transport):
-        errors = [l1_error(Zonal(3, n), "relu", transport) for n in (64, 128)]
+    def test_one_neuron_on_the_grid(self):
+        errors = [l1_error(Zonal(3, n), "relu", "donor_blended") for n in (64, 128)]
         assert errors[1] < 3e-3
         assert np.log2(errors[0] / errors[1]) > 0.9
 
@@ -389,7 +386,7 @@ class TestKinks:
     """Neurons +-e: V is stable on one side of their kink and unstable on the other."""
 
     @pytest.mark.parametrize("direction", ["ascent", "descent"])
-    @pytest.mark.parametrize("transport", ["donor_blended", "muscl"])
+    @pytest.mark.parametrize("transport", ["donor_blended"])
     # A kink on a face, in a centre, and nearer to the one or the other centre.
     @pytest.mark.parametrize(
         ("cells", "bias"), [(64, 0.0), (65, 0.0), (67, 0.13), (73, 0.13), (131, 0.13)]

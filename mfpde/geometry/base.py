@@ -197,10 +197,6 @@ class Geometry(ABC):
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values of a spectral field at the cell centres, shape ``shape``."""
 
-    def adjoint_synthesis(self, coefficients: ComplexArray) -> FloatArray:
-        """Derivative of :meth:`pairing` by the cell masses; by default the synthesis."""
-        return self.synthesis(coefficients)
-
     @abstractmethod
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Gradient of a spectral field at the centres, (directions, *shape)."""

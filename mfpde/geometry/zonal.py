@@ -226,10 +226,6 @@ class Zonal(Geometry):
         """Derivative of the field by theta at the centres, shape (1, n)."""
         return self.centres.gradient(coefficients)
 
-    def adjoint_synthesis(self, coefficients: ComplexArray) -> FloatArray:
-        """Derivative of sum_l c_l M_l by the cell masses, shape (n,)."""
-        return np.asarray(coefficients.real @ self._moment_table(len(coefficients) - 1))
-
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient f'(z) (e - z x), (..., d), at ``points``."""
         cosines = points[..., -1]

@@ -23,8 +23,6 @@ _SCHEMES: dict[str, tuple[str, ...]] = {
     "labels": _LABELS,
     "spectral_labels": _LABELS,
     "semi_lagrangian_donor_blended": (*_FEET, *_DONORS),
-    "muscl": ("vanleer1979", *_STAGES),
-    "monotone": ("carrillo2015", *_STAGES),
     "semi_lagrangian": _FEET,
 }
 

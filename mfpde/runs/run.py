@@ -12,7 +12,7 @@ from mfpde.arrays import FloatArray, real_number
 from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.events import Events
-from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.notebook import DATASET, PLOT, SAVED, Printed, made
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
@@ -276,25 +276,9 @@ class Run(Printed):
             lines.append(str(concentration(self.final, self.equation)))
         if self.track is not None:
             lines.append(str(self.track))
-        if numbers.get("method") == "monotone":
-            lines.append(
-                "note: monotone transport pins an atom of mass m once the outside pull is "
-                f"below m h/2 = {pinning_threshold(self.final):.3g} (for the largest cell "
-                "mass); such a state is stationary on the grid only"
-            )
         return "\n".join(lines)
 
 
 def _is_searchable(measure: AnyMeasure) -> bool:
     """Whether ``concentration`` applies to the measure; particles beyond S^2 are excluded."""
     return not isinstance(measure, Atoms) or measure.dimension <= 3
-
-
-def pinning_threshold(measure: AnyMeasure) -> float:
-    """Outside pull m h/2 below which face velocities pin the heaviest cell, of mass m.
-
-    Half a cell away from its centre an atom attracts with m h/2 itself, so that no
-    weaker pull moves it across a face.
-    """
-    whole = as_measure(measure)
-    return float(whole.density.masses.max() * whole.geometry.spacing / 2)

@@ -87,7 +87,6 @@ class Discretization:
             scheme.transport(equation.on(geometry)),
             scheme,
             rtol=self.rtol,
-            watch_energy=scheme.keeps_energy_monotone and equation.energy_is_lyapunov,
         )
         # No cluster leaves the grid while that resolves everything.
         has_atoms = self.exact_atoms and not self.is_smooth

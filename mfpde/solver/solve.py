@@ -67,8 +67,6 @@ def solve(
         ``"donor_blended"`` (fifth order in smooth regions, third order on the sphere;
         atoms move on the grid; where the blend ends, within ten cells of an atom, its
         differences have no limiter, and densities alternate from cell to cell by some 1e-3),
-        ``"muscl"`` (second order, no overshoot: for discontinuous starts, and as a check),
-        ``"monotone"`` (the discrete energy never moves the wrong way; atoms are pinned), or
         on the circle and zonal grids ``"semi_lagrangian"`` (steps that no cell limits, of
         fourth order in time, least diffusive: atoms on the grid are pinned, and each step's
         remap flattens what is a cell or two wide), on the circle

@@ -31,7 +31,6 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled_sum
 from mfpde.measures.clouds import fastest_rate, summed_motion, unexpected_moves
 from mfpde.solver.step_sizes import judged
-from mfpde.terms import PointMasses
 from mfpde.transport import Flow, Scheme, State, Transport
 from mfpde.transport.base import StepFarTooLongError
 
@@ -53,7 +52,6 @@ _LARGEST_SHARE = 1e-2
 _NEGLIGIBLE_RATE = 1e-8
 # A cloud shrinks or grows in a step by this share of an e-fold at most.
 _CLOUD_SHARE = 0.5
-_ENERGY_ROUNDING = 1e-15
 _SHARE_AFTER_FAILURE = 0.1
 
 
@@ -139,15 +137,9 @@ class TimeStepper:
         The transport, and its scheme.
     rtol
         Error allowed in the moments, relative to how far they move.
-    watch_energy
-        Repeat a step after which the energy moved the wrong way (for a scheme that is
-        monotone in continuous time, and an equation whose energy is a Lyapunov
-        function).
     """
 
-    def __init__(
-        self, transport: Transport, scheme: Scheme, *, rtol: float, watch_energy: bool
-    ) -> None:
+    def __init__(self, transport: Transport, scheme: Scheme, *, rtol: float) -> None:
         self.transport = transport
         self.scheme = scheme
         self.rtol = rtol
@@ -155,7 +147,6 @@ class TimeStepper:
             rtol * scheme.tolerance_share * transport.tolerance_share
         )
         transport.tolerance = self.resolved_tolerance
-        self.watch_energy = watch_energy
         grid = transport.grid
         self.diffusion = grid.diffusion
         if self.diffusion > 0:
@@ -213,8 +204,6 @@ class TimeStepper:
         size += self._of_the_grid(state, flow, motion)
         size += self._negligible_rate(state)
         accurate_step, is_accurate = judged(error, size, step)
-        if self.watch_energy and self._energy_moves_wrong(before, after):
-            return StepResult(new, new_flow, step / 2, False)
         return StepResult(new, new_flow, accurate_step, is_accurate)
 
     def _negligible_rate(self, state: State) -> float:
@@ -309,13 +298,3 @@ class TimeStepper:
 
     def _norm(self, moments: ComplexArray) -> float:
         return weighted_norm(self.weights, moments)
-
-    def _energy_moves_wrong(self, before: Point, after: Point) -> bool:
-        grid = self.transport.grid
-        old, new = (
-            grid.energy(
-                state.masses, PointMasses(state.points, state.atom_masses), flow.moments
-            )
-            for state, flow in (before, after)
-        )
-        return bool(grid.sign * (old - new) > _ENERGY_ROUNDING * abs(old))

@@ -2,8 +2,8 @@
 
 A scheme of one's own is a subclass of :class:`Transport`, registered under a name:
 
-    register_scheme(Circle, Scheme("upwind", UpwindCircle))
-    solve(equation, start, t_end=1.0, transport="upwind")
+    register_scheme(Circle, Scheme("monotone", MonotoneCircle))
+    solve(equation, start, t_end=1.0, transport="monotone")
 """
 
 from __future__ import annotations
@@ -21,26 +21,15 @@ from mfpde.terms import PointMasses
 from mfpde.transport.base import Transport
 from mfpde.transport.circle_schemes import (
     DonorBlendedCircle,
-    MonotoneCircle,
-    MusclCircle,
     ResolvedSemiLagrangianCircle,
     SemiLagrangianCircle,
     is_mostly_resolved,
 )
 from mfpde.transport.lagrangian import LARGEST_DEGREE, LagrangianSphere
 from mfpde.transport.spectral import ResolvedSpectral, Spectral, is_resolved
-from mfpde.transport.sphere_schemes import (
-    DonorBlendedSphere,
-    MonotoneSphere,
-    MusclSphere,
-)
+from mfpde.transport.sphere_schemes import DonorBlendedSphere
 from mfpde.transport.state import Flow, State
-from mfpde.transport.zonal import (
-    DonorBlendedZonal,
-    MonotoneZonal,
-    MusclZonal,
-    SemiLagrangianZonal,
-)
+from mfpde.transport.zonal import DonorBlendedZonal, SemiLagrangianZonal
 
 __all__ = [
     "LARGEST_DEGREE",
@@ -75,19 +64,17 @@ class Scheme:
     """A ``transport`` for one geometry by its ``name``; it brings its own step.
 
     ``tolerance_share`` is the share of ``rtol`` that the measured defect (that of the
-    trapezoidal rule) may reach: Heun's own error is as large as the defect, that of
-    SSPRK3 an order smaller.  ``keeps_energy_monotone`` asks the time loop to repeat a
-    step whose energy moves the wrong way with half the step.  ``while_smooth`` is the
-    scheme with which a run of a density without atoms and diffusion begins, until the grid does
-    not resolve the density any more; it ``resolves`` cell masses, of an equation on a grid, if
-    it may begin with them.  A scheme that ``moves_labels`` carries the mass of a density along
-    characteristics: of equations without diffusion, without atoms, on one grid.
+    trapezoidal rule) may reach: Heun's own error is as large as the defect, that of SSPRK3
+    an order smaller.  ``while_smooth`` is the scheme with which a run of a density without
+    atoms and diffusion begins, until the grid does not resolve the density any more; it
+    ``resolves`` cell masses, of an equation on a grid, if it may begin with them.  A scheme
+    that ``moves_labels`` carries the mass of a density along characteristics: of equations
+    without diffusion, without atoms, on one grid.
     """
 
     name: str
     transport: Callable[[GridEquation], Transport]
     tolerance_share: float = 0.1
-    keeps_energy_monotone: bool = False
     while_smooth: Scheme | None = None
     resolves: Callable[[GridEquation, FloatArray], bool] = _resolves_all
     moves_labels: bool = False
@@ -111,8 +98,6 @@ def register_scheme(geometry: type[Geometry], scheme: Scheme) -> None:
 
 
 register_scheme(Circle, Scheme("donor_blended", DonorBlendedCircle, 1.0))
-register_scheme(Circle, Scheme("muscl", MusclCircle))
-register_scheme(Circle, Scheme("monotone", MonotoneCircle, keeps_energy_monotone=True))
 register_scheme(Circle, Scheme("semi_lagrangian", SemiLagrangianCircle, 1.0))
 _RESOLVED = Scheme(
     "semi_lagrangian", ResolvedSemiLagrangianCircle, 1.0, resolves=is_mostly_resolved
@@ -131,8 +116,6 @@ register_scheme(
 _SPECTRAL = Scheme("spectral", Spectral, 30.0, resolves=_resolves_spectrally)
 
 register_scheme(Sphere, Scheme("donor_blended", DonorBlendedSphere))
-register_scheme(Sphere, Scheme("muscl", MusclSphere))
-register_scheme(Sphere, Scheme("monotone", MonotoneSphere, keeps_energy_monotone=True))
 register_scheme(
     Sphere,
     Scheme("spectral_donor_blended", DonorBlendedSphere, while_smooth=_SPECTRAL),
@@ -147,8 +130,6 @@ register_scheme(
 )
 
 register_scheme(Zonal, Scheme("donor_blended", DonorBlendedZonal, 1.0))
-register_scheme(Zonal, Scheme("muscl", MusclZonal))
-register_scheme(Zonal, Scheme("monotone", MonotoneZonal, keeps_energy_monotone=True))
 register_scheme(Zonal, Scheme("semi_lagrangian", SemiLagrangianZonal, 1.0))
 
 

@@ -1,7 +1,4 @@
-"""Transport on a grid: velocities in, outflows and conservative Euler stages out.
-
-The condition on an equation for the energy-monotone schemes of all geometries.
-"""
+"""Transport on a grid: velocities in, outflows and conservative Euler stages out."""
 
 from __future__ import annotations
 
@@ -17,27 +14,6 @@ from mfpde.grid_equation import GridEquation
 from mfpde.terms import PointMasses
 from mfpde.transport.draining import IGNORED_SHARE, draining_quantile, draining_times
 from mfpde.transport.state import HEUN, Advance, Flow, State, normalised
-
-
-def check_monotone(grid: GridEquation) -> None:
-    """Raise ``ValueError`` if the equation has no first variation, or has diffusion."""
-    for interaction in grid.interactions:
-        if not interaction.has_energy:
-            raise ValueError(
-                f"transport = 'monotone' needs an energy, and {interaction!r} has none; use "
-                "'donor_blended' or 'muscl'"
-            )
-    if not all(term.is_gradient for term in grid.externals):
-        raise ValueError(
-            "transport = 'monotone' needs a first variation, and a perceptron with "
-            "vector weights has none; use 'donor_blended' or 'muscl'"
-        )
-    if grid.diffusion > 0:
-        raise ValueError(
-            f"transport = 'monotone' is for equations without diffusion (it is "
-            f"{grid.diffusion:g}); use 'donor_blended' or 'muscl'"
-        )
-
 
 SomeGeometry = TypeVar("SomeGeometry", bound=Geometry)
 

@@ -24,10 +24,8 @@ from mfpde.compiled import compiled
 from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.line import (
     GHOSTS,
-    blend,
     braked,
     face_blends,
-    half_slope,
     upwind_difference_5,
     wrapped,
 )
@@ -72,57 +70,6 @@ def fifth_order_outflows(
     unresolved = 0.0
     for i in range(n):
         unresolved += max(b[i - 1 + GHOSTS], b[i + GHOSTS]) * density[i]
-    return result, unresolved
-
-
-@compiled
-def muscl_outflows(
-    density: FloatArray,
-    velocity: FloatArray,
-    face_velocity: FloatArray,
-    withheld: FloatArray,
-) -> Outflows:
-    """Donor-blended outflows with limited linear reconstruction as smooth part.
-
-    ``face_velocity[i]`` is the velocity at the upper face of cell i; donors do not move
-    with the part ``withheld`` (n,) of the velocity.
-    """
-    n = len(density)
-    result = np.empty((2, n))
-    low, high = result[0], result[1]
-    r = wrapped(density)
-    w = wrapped(face_velocity)
-    b = wrapped(face_blends(density))
-    unresolved = 0.0
-    for i in range(n):
-        j = i + GHOSTS
-        slope = half_slope(r[j - 1], r[j], r[j + 1])
-        smooth_high = (1.0 - b[j]) * max(w[j], 0.0) * (r[j] + slope)
-        smooth_low = (1.0 - b[j - 1]) * max(-w[j - 1], 0.0) * (r[j] - slope)
-        donor = 0.5 * (b[j - 1] + b[j]) * (r[j] * braked(velocity[i], withheld[i]))
-        high[i] = max(smooth_high, 0.0) + max(donor, 0.0)
-        low[i] = max(smooth_low, 0.0) + max(-donor, 0.0)
-        unresolved += max(b[j - 1], b[j]) * r[j]
-    return result, unresolved
-
-
-@compiled
-def face_velocity_outflows(density: FloatArray, face_velocity: FloatArray) -> Outflows:
-    """Outflows from face velocities alone (no donor part): MUSCL with b = 0.
-
-    The unresolved mass is that of the blend that donors would have.
-    """
-    n = len(density)
-    result = np.empty((2, n))
-    low, high = result[0], result[1]
-    unresolved = 0.0
-    for i in range(n):
-        below = i - 1 if i > 0 else n - 1
-        above = i + 1 if i < n - 1 else 0
-        slope = half_slope(density[below], density[i], density[above])
-        high[i] = max(face_velocity[i], 0.0) * max(density[i] + slope, 0.0)
-        low[i] = max(-face_velocity[below], 0.0) * max(density[i] - slope, 0.0)
-        unresolved += density[i] * blend(density[below], density[i], density[above])
     return result, unresolved
 
 

@@ -8,12 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry.circle import Circle, points_at, tangents_at
+from mfpde.geometry.circle import Circle
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
 from mfpde.transport.base import (
     Transport,
-    check_monotone,
     geometry_of,
 )
 from mfpde.transport.circle import cell_means, centre_values
@@ -77,57 +76,6 @@ class DonorBlendedCircle(CircleTransport):
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
         result, unresolved = kernels.fifth_order_outflows(
             self._density(masses), velocity[0], self.withheld
-        )
-        return result, unresolved * self.circle.spacing
-
-
-class MusclCircle(CircleTransport):
-    """Donor blending with limited linear reconstruction in smooth regions.
-
-    In these regions the attention's velocity is interpolated to the face by a cubic, and
-    the external velocity is taken exactly at the face: a kink of V then costs 2 to 9 times
-    less.
-    """
-
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
-        angles = self.circle.face_angles
-        at_faces = grid.external_velocity_along(points_at(angles), tangents_at(angles))
-        # What the cubic misses of the external velocity.
-        self._missing_at_faces = at_faces - _cubic_at_faces(grid.external_velocity[0])
-
-    def outflows(
-        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
-        at_faces = _cubic_at_faces(velocity[0]) + self._missing_at_faces
-        result, unresolved = kernels.muscl_outflows(
-            self._density(masses), velocity[0], at_faces, self.withheld
-        )
-        return result, unresolved * self.circle.spacing
-
-
-class MonotoneCircle(CircleTransport):
-    """Face velocities s (F_+ - F_0) / h: the discrete energy never moves the wrong way.
-
-    The flux through a face has the sign of s (F_+ - F_0), so that dE/dt has the sign s
-    at every instant (Carrillo, Chertock & Huang 2015).  Its price is pinning: an atom
-    of mass m stays where it is as soon as the outside pull is below m h / 2.
-    """
-
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
-        check_monotone(grid)
-
-    def outflows(
-        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
-        potential = self.grid.first_variation(moments)
-        rise = np.roll(potential, -1) - potential
-        at_faces = self.grid.sign * rise / self.circle.spacing
-        result, unresolved = kernels.face_velocity_outflows(
-            self._density(masses), at_faces
         )
         return result, unresolved * self.circle.spacing
 
@@ -263,10 +211,3 @@ def is_mostly_resolved(grid: GridEquation, masses: FloatArray) -> bool:
     """Whether at most 30 % of cell masses on a circle are in structures of a cell or two."""
     del grid
     return bool(blended_mass(wrapped(cell_means(masses))) <= LARGEST_UNRESOLVED_MASS)
-
-
-def _cubic_at_faces(values: FloatArray) -> FloatArray:
-    """Values at the upper faces, from the four centres next to each."""
-    next_to_face = values + np.roll(values, -1)
-    further = np.roll(values, 1) + np.roll(values, -2)
-    return np.asarray((9 * next_to_face - further) / 16)

@@ -71,12 +71,6 @@ def _minmod(a: float, b: float, c: float) -> float:
 
 
 @compiled
-def half_slope(low: float, middle: float, high: float) -> float:
-    """Half the monotonised-central slope: minmod(x0 - x-, x+ - x0, (x+ - x-)/4)."""
-    return _minmod(middle - low, high - middle, 0.25 * (high - low))
-
-
-@compiled
 def braked(flow: float, withheld: float) -> float:
     """Flow less its withheld part, which may stop the flow, but neither turn nor raise it."""
     return flow - min(max(withheld, min(flow, 0.0)), max(flow, 0.0))
@@ -217,15 +211,6 @@ def apart(densities: Four, flows: Four, velocity: float) -> float:
     density = INNER * (r1 + r2) + OUTER * (r0 + r3)
     flow = INNER * (f1 + f2) + OUTER * (f0 + f3)
     return velocity * density - flow
-
-
-@compiled_fused
-def limited_flux(densities: Four, speed: float) -> float:
-    """Limited linear upwind density times ``speed``, in the middle of four cells."""
-    r0, r1, r2, r3 = densities
-    behind = max(r1 + half_slope(r0, r1, r2), 0.0)
-    ahead = max(r2 - half_slope(r1, r2, r3), 0.0)
-    return max(speed, 0.0) * behind + min(speed, 0.0) * ahead
 
 
 @compiled_fused

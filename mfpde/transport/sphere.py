@@ -32,14 +32,12 @@ from mfpde.transport.sphere_rows import (
     DENSITY,
     DRAINING_TIME,
     EASTWARD,
-    FACE_VELOCITY,
     FLOW,
     PAD,
     RINGS,
     ROWS,
     SMOOTH,
     SOUTHWARD,
-    THIRD_ORDER,
     Withheld,
     give_back,
     over_the_pole,
@@ -51,10 +49,8 @@ from mfpde.transport.sphere_rows import (
 def fluxes_of(
     masses: FloatArray,
     velocity: FloatArray,
-    at_faces: FloatArray,
     withheld: Withheld,
     faces: Faces,
-    method: int,
 ) -> tuple[FloatArray, float]:
     """Fluxes (3, nlat, nlon), and the unresolved mass.
 
@@ -64,17 +60,11 @@ def fluxes_of(
         Cell masses (nlat, nlon).
     velocity
         Velocity to the south and to the east at the centres, (2, nlat, nlon).
-    at_faces
-        Velocity at the south and east faces (2, nlat, nlon): the whole velocity for
-        FACE_VELOCITY, the part to add to the mean of two centres for MUSCL, and not used
-        for THIRD_ORDER.
     withheld
         Velocities at the centres with which donors do not move, where there are any; see
         :mod:`mfpde.transport.kinks`.
     faces
         Lengths and weights of the faces.
-    method
-        THIRD_ORDER, MUSCL, or FACE_VELOCITY (no donor part).
 
     Returns
     -------
@@ -93,7 +83,7 @@ def fluxes_of(
     unresolved = 0.0
     for i in range(nlat):
         unresolved += _fill_ring_fluxes(
-            rows, i, masses, velocity, at_faces, withheld, faces, method, result
+            rows, i, masses, velocity, withheld, faces, result
         )
     result[SOUTHWARD, nlat - 1] = 0.0
     return result, unresolved
@@ -105,10 +95,8 @@ def _fill_ring_fluxes(
     i: int,
     masses: FloatArray,
     velocity: FloatArray,
-    at_faces: FloatArray,
     withheld: Withheld,
     faces: Faces,
-    method: int,
     result: FloatArray,
 ) -> float:
     """Fill in east fluxes and draining times of ring ``i``, and the fluxes from the north.
@@ -118,7 +106,6 @@ def _fill_ring_fluxes(
     """
     nlat, nlon = masses.shape
     areas, size = faces.areas, faces.sizes[i]
-    blended = 0.0 if method == FACE_VELOCITY else 1.0
     if i + 2 < nlat:
         ahead = faces.sizes[i + 2]
         meridians.fill_ring(rows, i + 2, masses, velocity, areas[i + 2], ahead)
@@ -131,16 +118,14 @@ def _fill_ring_fluxes(
     unresolved = unresolved_density(rows, i, nlon)
     if i + 1 == nlat:
         rows[SMOOTH + i % 2, :] = 0.0
-    elif method == THIRD_ORDER:
+    else:
         w = faces.southward
         weights = w[i, 0], w[i, 1], w[i, 2], w[i, 3]
         meridians.third_order(rows, i, velocity, weights, faces.south[i])
-    else:
-        meridians.limited(rows, i, velocity, at_faces, faces.south[i], blended)
     z = faces.zonal
-    lengths = ZonalLengths(z[i, 0], z[i, 1], z[i, 2], z[i, 3])
-    zonal_fluxes(rows, i, size, velocity, at_faces, withheld, lengths, method, result)
-    meridians.fill_donors(rows, i, size, nlon, faces.chord[i], blended)
+    lengths = ZonalLengths(z[i, 0], z[i, 1], z[i, 2])
+    zonal_fluxes(rows, i, size, velocity, withheld, lengths, result)
+    meridians.fill_donors(rows, i, size, nlon, faces.chord[i])
     give_back(rows, i, velocity, withheld)
     if i > 0:
         ends = faces.donor_south[i - 1], faces.donor_north[i]

@@ -45,14 +45,13 @@ class ZonalLengths(NamedTuple):
 
     Attributes
     ----------
-    face, flux, donor
-        The true length, that in the third-order flux, and that for the donor flow.
+    flux, donor
+        The length in the third-order flux, and that for the donor flow.
     flux_share
         Share of the third-order flux that is reconstructed as one field rather than as
         density times velocity.
     """
 
-    face: float
     flux: float
     donor: float
     flux_share: float
@@ -71,7 +70,7 @@ class Faces(NamedTuple):
         Weights (nlat, 4) of f in the rings i - 1 to i + 2 for the flux through the
         south faces of ring i.
     zonal
-        What :class:`ZonalLengths` holds, (nlat, 4).
+        What :class:`ZonalLengths` holds, (nlat, 3).
     donor_north, donor_south
         Lengths for the donor flow to the north and to the south, (nlat,).
     chord
@@ -117,7 +116,6 @@ def faces_of(sphere: Sphere) -> Faces:
         southward=southward * dphi,
         zonal=np.stack(
             [
-                np.diff(rings.face_colatitudes),
                 zonal_flux,
                 areas * rings.group_sizes / (np.sin(theta) * np.sin(angles)),
                 x * x * (3 - 2 * x),

@@ -13,7 +13,6 @@ from mfpde.transport.line import (
     Four,
     Pair,
     blend_between,
-    limited_flux,
     net_flux,
     outflow,
     spread_both_ways,
@@ -136,49 +135,21 @@ def third_order(
 
 
 @compiled_fused
-def limited(
-    rows: FloatArray,
-    i: int,
-    velocity: FloatArray,
-    at_faces: FloatArray,
-    length: float,
-    blended: float,
-) -> None:
-    """Fill in the share 1 - ``blended`` B of the limited flux through the south faces.
-
-    The velocity at a face is ``blended`` times the mean of the two centres plus the velocity
-    in ``at_faces``.
-    """
-    r0, r1, r2, r3 = _four(DENSITY, i)
-    _, b1, b2, _ = _four(BLEND, i)
-    out, half = SMOOTH + i % 2, 0.5 * blended
-    for j in range(velocity.shape[2]):
-        k = PAD + j
-        densities = rows[r0, k], rows[r1, k], rows[r2, k], rows[r3, k]
-        mean = half * (velocity[0, i, j] + velocity[0, i + 1, j])
-        flux = limited_flux(densities, (mean + at_faces[0, i, j]) * length)
-        rows[out, k] = (1.0 - blended * max(rows[b1, k], rows[b2, k])) * flux
-
-
-@compiled_fused
-def fill_donors(
-    rows: FloatArray, i: int, size: int, nlon: int, chord: float, blended: float
-) -> None:
+def fill_donors(rows: FloatArray, i: int, size: int, nlon: int, chord: float) -> None:
     """Fill in the flows that cells send along meridians: to one side, and to both sides.
 
     The flow to one side is a share of the cell's own flow plus ``chord`` times the
-    correction for chords.  ``size`` is the number of cells in a group, ``blended`` the share
-    of the donors.
+    correction for chords.  ``size`` is the number of cells in a group.
     """
     along_ring = RING_FLOW if size == 1 else CELL_FLOW
     low, here, high, _ = _four(BLEND, i)
-    flow, half = FLOW + i % RINGS, 0.5 * blended
+    flow = FLOW + i % RINGS
     out, spread = DONOR + i % 2, SPREAD + i % 2
     for k in range(nlon):
         j = PAD + k
         north = max(rows[low, j], rows[here, j])
         south = max(rows[here, j], rows[high, j])
-        share = half * (north + south)
+        share = 0.5 * (north + south)
         own = rows[flow, j]
         rows[out, j] = share * own + chord * rows[INWARD, j]
         rows[spread, j] = share * spread_both_ways(own, rows[along_ring, j])

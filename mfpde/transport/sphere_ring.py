@@ -13,7 +13,6 @@ from mfpde.transport.line import (
     OUTER,
     Four,
     apart,
-    limited_flux,
     net_flux,
     outflow,
     spread_both_ways,
@@ -26,12 +25,10 @@ from mfpde.transport.sphere_rows import (
     CELL_FLOW,
     DENSITY,
     EASTWARD,
-    FACE_VELOCITY,
     FLOW,
     GROUP_BLEND,
     GROUP_SUM,
     INWARD,
-    MUSCL,
     PAD,
     RING_ACROSS,
     RING_DENSITY,
@@ -42,7 +39,6 @@ from mfpde.transport.sphere_rows import (
     RING_SPREAD,
     RINGS,
     SPARE,
-    THIRD_ORDER,
     Withheld,
     copy_out,
     fill_cells,
@@ -58,36 +54,30 @@ def zonal_fluxes(
     i: int,
     size: int,
     velocity: FloatArray,
-    at_faces: FloatArray,
     withheld: Withheld,
     lengths: ZonalLengths,
-    method: int,
     result: FloatArray,
 ) -> None:
     """Fill in net fluxes through the east faces of ring ``i``, and the outflows of its cells.
 
-    ``size`` is the number of cells in a group; ``velocity`` and ``at_faces`` (2, nlat, nlon)
-    are velocities at the centres and at the faces; donors do not move with the ``withheld``
-    velocities, along the ring or across it.  ``result`` are the fluxes; the rows ALONG_RING
-    and INWARD are filled too, and RING_DENSITY where groups are larger than a cell.
+    ``size`` is the number of cells in a group; ``velocity`` (2, nlat, nlon) is taken at the
+    centres; donors do not move with the ``withheld`` velocities, along the ring or across
+    it.  ``result`` are the fluxes; the rows ALONG_RING and INWARD are filled too, and
+    RING_DENSITY where groups are larger than a cell.
     """
     n = velocity.shape[2] // size
     _fill_line(rows, i, size, velocity)
-    blended = 0.0 if method == FACE_VELOCITY else 1.0
     density, blends = DENSITY + i % RINGS, BLEND + i % RINGS
     if size > 1:
         density, blends = RING_DENSITY, GROUP_BLEND + i % 2
-    _fill_speed(rows, i, size, velocity, at_faces, method)
-    if method == THIRD_ORDER:
-        _third_order(rows, density, blends, n, lengths.flux)
-        if lengths.flux_share < 1.0:
-            length = (1.0 - lengths.flux_share) * lengths.flux
-            _reconstruct_apart(rows, density, blends, n, length)
-    else:
-        _limited(rows, density, blends, n, lengths.face, blended)
+    _fill_speed(rows, i, size, velocity)
+    _third_order(rows, density, blends, n, lengths.flux)
+    if lengths.flux_share < 1.0:
+        length = (1.0 - lengths.flux_share) * lengths.flux
+        _reconstruct_apart(rows, density, blends, n, length)
     wrap(rows, RING_SMOOTH, n)
     withhold(rows, i, size, withheld)
-    _fill_donors(rows, i, size, n, blended)
+    _fill_donors(rows, i, size, n)
     wrap(rows, RING_DONOR, n)
     wrap(rows, RING_SPREAD, n)
     _fill_fluxes(rows, i, size, n, lengths.donor, result)
@@ -121,14 +111,7 @@ def _fill_line(rows: FloatArray, i: int, size: int, velocity: FloatArray) -> Non
 
 
 @compiled_fused
-def _fill_speed(
-    rows: FloatArray,
-    i: int,
-    size: int,
-    velocity: FloatArray,
-    at_faces: FloatArray,
-    method: int,
-) -> None:
+def _fill_speed(rows: FloatArray, i: int, size: int, velocity: FloatArray) -> None:
     """Fill in the velocity at the east face of each group."""
     nlon = velocity.shape[2]
     n = nlon // size
@@ -143,12 +126,6 @@ def _fill_speed(
             rows[RING_SPEED, PAD + g] = mean
     mean = 0.5 * (velocity[1, i, nlon - 1] + velocity[1, i, 0])
     rows[RING_SPEED, PAD + n - 1] = mean
-    if method == MUSCL:
-        for g in range(n):
-            rows[RING_SPEED, PAD + g] += at_faces[1, i, (g + 1) * size - 1]
-    if method == FACE_VELOCITY:
-        for g in range(n):
-            rows[RING_SPEED, PAD + g] = at_faces[1, i, (g + 1) * size - 1]
 
 
 @compiled_fused
@@ -191,37 +168,24 @@ def _reconstruct_apart(
 
 
 @compiled_fused
-def _limited(
-    rows: FloatArray, density: int, blends: int, n: int, length: float, blended: float
-) -> None:
-    """Fill in the share 1 - ``blended`` B of the limited flux through the east faces."""
-    for c in range(n):
-        g = PAD + c
-        speed = rows[RING_SPEED, g] * length
-        flux = limited_flux(_four(rows, density, g), speed)
-        rows[RING_SMOOTH, g] = (1.0 - blended * _face_blend(rows, blends, g)) * flux
-
-
-@compiled_fused
-def _fill_donors(rows: FloatArray, i: int, size: int, n: int, blended: float) -> None:
+def _fill_donors(rows: FloatArray, i: int, size: int, n: int) -> None:
     """Fill in the flows that groups send to one side and to both, and the row INWARD.
 
     Mass that moves by an angle to a face's other side moves along a chord, and leaves the
     great circle of its cell; INWARD is its flow, without the factor of the angle.
     """
-    half = 0.5 * blended
     inward, blends, across = INWARD, BLEND + i % RINGS, FLOW + i % RINGS
     if size > 1:
         inward, blends, across = SPARE, GROUP_BLEND + i % 2, RING_ACROSS
     for c in range(n):
         g = PAD + c
         low, high = _face_blend(rows, blends, g - 1), _face_blend(rows, blends, g)
-        share, flow = half * (low + high), rows[RING_FLOW, g]
+        share, flow = 0.5 * (low + high), rows[RING_FLOW, g]
         spread = share * spread_both_ways(flow, rows[across, g])
         donor = share * flow
         rows[RING_DONOR, g] = donor
         rows[RING_SPREAD, g] = spread
-        rows[inward, g] = abs(donor) - half * (high - low) * flow + 2.0 * spread
+        rows[inward, g] = abs(donor) - 0.5 * (high - low) * flow + 2.0 * spread
     if size > 1:
         fill_cells(rows, INWARD, SPARE, n, size)
 

@@ -17,9 +17,6 @@ from mfpde.compiled import compiled, compiled_sum
 from mfpde.geometry.gauss_legendre import fill_groups, group_sums
 from mfpde.transport.line import braked
 
-THIRD_ORDER, MUSCL, FACE_VELOCITY = 3, 2, 0
-"""How the flux of smooth regions is formed; FACE_VELOCITY has no donor part."""
-
 SOUTHWARD, EASTWARD, DRAINING_TIME = range(3)
 """First index of the fluxes (3, nlat, nlon)."""
 

@@ -1,31 +1,28 @@
-"""The transport schemes of the sphere."""
+"""Finite volumes on the sphere."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from functools import cached_property
 
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry.gauss_legendre import group_means, level, spread
-from mfpde.geometry.sphere import Sphere, points_at, tangents_at
+from mfpde.geometry.gauss_legendre import level, spread
+from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import sphere as kernels
-from mfpde.transport import sphere_rows as methods
-from mfpde.transport.base import (
-    Transport,
-    check_monotone,
-    geometry_of,
-)
+from mfpde.transport.base import Transport, geometry_of
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.sphere_faces import faces_of
-from mfpde.transport.sphere_rows import Withheld
+from mfpde.transport.sphere_rows import DRAINING_TIME, Withheld
 from mfpde.transport.state import SSPRK42, Flow, State
 
 
-class SphereTransport(Transport):
-    """Base of the schemes on the sphere: cells with four sides, in groups near the poles."""
+class DonorBlendedSphere(Transport):
+    """Donor blending with the third-order upwind difference in smooth regions.
+
+    Cells have four sides, and move in groups near the poles.
+    """
 
     # Diffusion smooths the profiles within groups, which every stage forms anew: a
     # stiff exchange, of this size at any step that is of use.
@@ -35,7 +32,6 @@ class SphereTransport(Transport):
     method_in_time = SSPRK42
     # Beyond 1.6 steps are refused.
     draining_share = 1.2
-    method: int
 
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
@@ -95,88 +91,13 @@ class SphereTransport(Transport):
 
     def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Draining times of whole groups."""
-        return np.ravel(outflows[methods.DRAINING_TIME])
+        return np.ravel(outflows[DRAINING_TIME])
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Fluxes (3, nlat, nlon) of :mod:`mfpde.transport.sphere`, and unresolved mass."""
-        at_faces = self._at_faces(moments, velocity)
-        given = masses, velocity, at_faces, self._withheld, self._faces, self.method
-        return kernels.fluxes_of(*given)
-
-    @abstractmethod
-    def _at_faces(self, moments: ComplexArray, velocity: FloatArray) -> FloatArray:
-        """Velocities (2, nlat, nlon) for the argument ``at_faces`` of the kernels."""
-
-
-class DonorBlendedSphere(SphereTransport):
-    """Donor blending with the third-order upwind difference in smooth regions."""
-
-    method = methods.THIRD_ORDER
-
-    def _at_faces(self, moments: ComplexArray, velocity: FloatArray) -> FloatArray:
-        return velocity
-
-
-class MusclSphere(SphereTransport):
-    """Donor blending with limited linear reconstruction in smooth regions.
-
-    In these regions the attention's velocity is the mean of the two centres, and the
-    external velocity is taken exactly at the face.
-    """
-
-    method = methods.MUSCL
-
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
-        sphere = self.sphere
-        south_faces = sphere.rings.face_colatitudes[1:, np.newaxis], sphere.longitudes
-        east_faces = (
-            sphere.colatitudes[:, np.newaxis],
-            sphere.longitudes + sphere.longitude_step / 2,
-        )
-        at_faces = np.stack(
-            [
-                grid.external_velocity_along(
-                    points_at(*faces), tangents_at(*faces)[direction]
-                )
-                for direction, faces in enumerate((south_faces, east_faces))
-            ]
-        )
-        # What the mean of two centres misses of the external velocity.
-        self._missing_at_faces = at_faces - _means_at_faces(grid.external_velocity)
-
-    def _at_faces(self, moments: ComplexArray, velocity: FloatArray) -> FloatArray:
-        return self._missing_at_faces
-
-
-class MonotoneSphere(SphereTransport):
-    """Face velocities from differences of F: the energy moves the right way.
-
-    The flux through a face has the sign of s (F_+ - F_0), as on the circle; on rings of
-    groups F is averaged over a group.  (The linear profile within groups is not part of
-    the argument: there the time loop checks the energy.)  Atoms of mass m are pinned as
-    soon as the outside pull is below m h / 2.
-    """
-
-    method = methods.FACE_VELOCITY
-
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
-        check_monotone(grid)
-        sphere = self.sphere
-        self._distances = np.diff(sphere.colatitudes)[:, np.newaxis]
-        widths = np.sin(sphere.colatitudes) * sphere.longitude_step * self._faces.sizes
-        self._widths = widths[:, np.newaxis]
-
-    def _at_faces(self, moments: ComplexArray, velocity: FloatArray) -> FloatArray:
-        potential = self.grid.sign * self.grid.first_variation(moments)
-        at_faces = np.zeros((2, *self.sphere.shape))
-        at_faces[0, :-1] = np.diff(potential, axis=0) / self._distances
-        means = group_means(potential, self._faces.sizes)
-        at_faces[1] = (np.roll(means, -1, axis=1) - means) / self._widths
-        return at_faces
+        return kernels.fluxes_of(masses, velocity, self._withheld, self._faces)
 
 
 def _where_any(velocity: FloatArray) -> Withheld:
@@ -185,11 +106,3 @@ def _where_any(velocity: FloatArray) -> Withheld:
     firsts = np.concatenate([[0], np.cumsum(is_any.sum(axis=1))])
     columns = np.nonzero(is_any)[1]
     return Withheld(firsts, columns, np.ascontiguousarray(velocity[:, is_any].T))
-
-
-def _means_at_faces(components: FloatArray) -> FloatArray:
-    """Means of two neighbouring cells at the south and at the east faces."""
-    result = np.zeros(components.shape)
-    result[0, :-1] = 0.5 * (components[0, :-1] + components[0, 1:])
-    result[1] = 0.5 * (components[1] + np.roll(components[1], -1, axis=1))
-    return result

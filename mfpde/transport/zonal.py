@@ -13,8 +13,7 @@ from mfpde.compiled import compiled
 from mfpde.geometry.remap import GHOSTS, edge_densities
 from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
-from mfpde.transport import circle as kernels
-from mfpde.transport.base import check_monotone, geometry_of
+from mfpde.transport.base import geometry_of
 from mfpde.transport.circle_schemes import LineTransport
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import blends, braked, donor_flux
@@ -127,46 +126,6 @@ class DonorBlendedZonal(ZonalTransport):
         return result, float(share[GHOSTS:-GHOSTS] @ masses)
 
 
-class MusclZonal(ZonalTransport):
-    """Donor blending with limited linear reconstruction in smooth regions."""
-
-    def outflows(
-        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
-        # The circle's kernel around a line with ghost cells: its ends are cut off again.
-        extended, _ = kernels.muscl_outflows(
-            np.abs(self._line.extended(masses)),
-            _odd(velocity[0]),
-            _upper_faces(self._line.face_velocity(moments)),
-            self._withheld,
-        )
-        return _without_ghosts(extended), self._line.unresolved_mass(masses)
-
-
-class MonotoneZonal(ZonalTransport):
-    """Face velocities s (F_+ - F_0) / h: the discrete energy never moves the wrong way.
-
-    F is the derivative of the discrete energy by the cell masses; see
-    :class:`mfpde.transport.circle_schemes.MonotoneCircle` for the price, pinned atoms.
-    """
-
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
-        check_monotone(grid)
-
-    def outflows(
-        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
-        rise = np.diff(self.grid.energy_derivative(moments)) / self.zonal.spacing
-        faces = np.concatenate([[0.0], self.grid.sign * rise, [0.0]])
-        extended, _ = kernels.face_velocity_outflows(
-            np.abs(self._line.extended(masses)), _upper_faces(faces)
-        )
-        return _without_ghosts(extended), self._line.unresolved_mass(masses)
-
-
 class SemiLagrangianZonal(SemiLagrangian):
     """Conservative semi-Lagrangian transport from pole to pole."""
 
@@ -195,18 +154,3 @@ def _odd(velocity: FloatArray) -> FloatArray:
     return np.concatenate(
         [-velocity[GHOSTS - 1 :: -1], velocity, -velocity[: -GHOSTS - 1 : -1]]
     )
-
-
-def _upper_faces(velocity: FloatArray) -> FloatArray:
-    """Velocity at the upper face of every cell, ghost cells included, from (n + 1,)."""
-    below = -velocity[GHOSTS:0:-1]
-    above = -velocity[-2 : -GHOSTS - 2 : -1]
-    return np.concatenate([below, velocity, above])[1:]
-
-
-def _without_ghosts(outflows: FloatArray) -> FloatArray:
-    """Outflows (2, n) of the real cells; none through the poles."""
-    result = outflows[:, GHOSTS:-GHOSTS].copy()
-    result[0, 0] = 0.0
-    result[1, -1] = 0.0
-    return result

@@ -75,7 +75,7 @@ def zonal_error(dimension: int, cells: int) -> float:
 def main(quick: bool = False) -> dict[str, Any]:
     quantities, on_circle, on_sphere = [], {}, {}
     cells = (128, 256, 512) if quick else (256, 512, 1024, 2048)
-    for transport in ("donor_blended", "muscl", "semi_lagrangian"):
+    for transport in ("donor_blended", "semi_lagrangian"):
         found = [circle_error(n, 2.0, transport) for n in cells]
         on_circle[transport] = found
         # On finer grids the error in time of the semi-Lagrangian scheme is the larger one.

@@ -120,7 +120,7 @@ def main(quick: bool = False) -> dict[str, Any]:
     figure, (ax,) = panels(1, width=5)
     cells, strength = 128, 0.02
     away, (times, means, exact) = grid_atom(cells, strength, "donor_blended")
-    _, (pinned_times, pinned, _) = grid_atom(cells, strength, "monotone")
+    _, (pinned_times, pinned, _) = grid_atom(cells, strength, "semi_lagrangian")
     spacing = 2 * np.pi / cells
     # The pull eps sin(1) is below h/2: a face velocity cannot let the atom go.
     assert strength * np.sin(1.0) < spacing / 2
@@ -129,14 +129,14 @@ def main(quick: bool = False) -> dict[str, Any]:
             f"one cell of {cells}, eps = {strength:g}: error in cells", away, 0, OFF
         ),
         Quantity(
-            "the same by face velocities (monotone scheme): distance moved",
+            "the same by face velocities (semi-Lagrangian): distance moved",
             float(abs(pinned[-1] - pinned[0])),
             0.0,
             spacing,
         ),
     ]
     ax.plot(times, means, color=SOLVER, label="donor blending")
-    label = "face velocities (monotone)"
+    label = "face velocities (semi-Lagrangian)"
     ax.plot(pinned_times, pinned, color=OTHERS[1], label=label)
     ax.plot(times[::8], exact[::8], **FORMULA_DOTS, label="formula")
     ax.set(title=f"β = 25, ε = {strength:g}, {cells} cells", xlabel="t", ylabel="angle")

@@ -2,9 +2,8 @@ r"""Orders of every transport scheme on every geometry, against closed-form dens
 
 What the methods promise: fifth order in smooth regions of a line for donor blending (order
 4 and better in L1 at these sizes), third order with Heun's method on S^2 (2 and better),
-second order for the limited and the monotone scheme, third order and better for
-semi-Lagrangian steps.  Where the density jumps, L1 errors are those of the cells at the jump:
-order 1/2 at least.
+third order and better for semi-Lagrangian steps.  Where the density jumps, L1 errors are those
+of the cells at the jump: order 1/2 at least.
 """
 
 from __future__ import annotations
@@ -22,14 +21,12 @@ CLAIM = Claim(
     condition="Where a ReLU makes the density jump, L1 orders go down to {jump:.2g}: the error "
     "is that of the cells at the jump.",
 )
-SCHEMES = ("donor_blended", "muscl", "monotone", "semi_lagrangian")
+SCHEMES = ("donor_blended", "semi_lagrangian")
 PROMISED = {
-    "S¹": {"donor_blended": 4.0, "muscl": 1.8, "monotone": 1.8, "semi_lagrangian": 3.0},
-    "S²": {"donor_blended": 2.0, "muscl": 1.8, "monotone": 1.8},
+    "S¹": {"donor_blended": 4.0, "semi_lagrangian": 3.0},
+    "S²": {"donor_blended": 2.0},
     "zonal": {
         "donor_blended": 4.0,
-        "muscl": 1.8,
-        "monotone": 1.8,
         "semi_lagrangian": 2.9,
     },
 }

@@ -32,7 +32,7 @@ CLAIM = Claim(
 SYMMETRIC = 1e-10
 SHARE = 0.37
 SECOND = 1.8
-# On 32 and 48 rings the monotone scheme's second order has not set in.
+# On 32 and 48 rings second order has not set in.
 QUICK_ORDER = 1.0
 TURN = Rotation.from_rotvec([0.7, -0.4, 1.1]).as_matrix()
 CENTRE = np.array([0.2, -0.4, 0.6]) / np.sqrt(0.56)

@@ -11,8 +11,6 @@ from mfpde.plotting.palette import OKABE_ITO
 
 STYLES: Final[dict[str, dict[str, Any]]] = {
     "donor_blended": {"color": OKABE_ITO["blue"], "ls": "-", "lw": 2.4},
-    "muscl": {"color": OKABE_ITO["vermilion"], "ls": "--", "lw": 1.5},
-    "monotone": {"color": OKABE_ITO["green"], "ls": "-.", "lw": 1.3},
     "semi_lagrangian": {"color": OKABE_ITO["purple"], "ls": ":", "lw": 1.8},
 }
 """Keyword arguments of ``Axes.plot`` by the name of the scheme."""

@@ -203,7 +203,7 @@ METHODS: dict[str, Callable[[SmoothProblem, int], Outcome]] = {
     "filtered spectral": spectral_run,
     **{
         scheme: lambda problem, n, scheme=scheme: density_run(problem, n, scheme)
-        for scheme in ("donor_blended", "muscl", "monotone", "semi_lagrangian")
+        for scheme in ("donor_blended", "semi_lagrangian")
     },
 }
 
@@ -230,7 +230,7 @@ SMOOTH = (
 )
 LATER = SmoothProblem("ascent, β = 4, t = 6", 4.0, "ascent", 6.0)
 UNRESOLVED = SmoothProblem("ascent, β = 4, t = 12", 4.0, "ascent", 12.0)
-SCHEMES = ("donor_blended", "muscl", "monotone", "semi_lagrangian")
+SCHEMES = ("donor_blended", "semi_lagrangian")
 
 
 def promised_error(scheme: str, cells: int, largest: float) -> float:

@@ -11,8 +11,8 @@ import mfpde
 
 Grid = mfpde.Circle | mfpde.Sphere | mfpde.Zonal
 
-CIRCLE_SCHEMES = ("donor_blended", "muscl", "monotone", "semi_lagrangian")
-SPHERE_SCHEMES = CIRCLE_SCHEMES[:3]
+CIRCLE_SCHEMES = ("donor_blended", "semi_lagrangian")
+SPHERE_SCHEMES = ("donor_blended",)
 
 
 @dataclass(frozen=True)
