@@ -21,19 +21,19 @@ so that a ring is no wider than the uniform density would be there.  At the pole
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import singledispatch
+from collections.abc import Iterable
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, real_array, real_number, unit_vectors
-from mfpde.geometry import Circle, Geometry, Sphere, Zonal
-from mfpde.geometry.sphere import points_at
+from mfpde.arrays import BoolArray, FloatArray, real_array, real_number, unit_vectors
+from mfpde.geometry import Geometry, Zonal, circle, sphere
 from mfpde.measures.measure import Density, uniform
 
 _AT_POLE = 1e-9
 _WIDEST = 1e12
+"""Bumps that are wider are as uniform."""
 _NARROWEST = 1e-9
 """Of no grid: the number of cells that it would need is not worth saying."""
 
@@ -78,19 +78,14 @@ def bumps(
     """
     places = _places(geometry, angles, centres)
     sizes = _one_for_each("widths", widths, len(places))
-    shares = _one_for_each("masses", 1.0 if masses is None else masses, len(places))
-    _check_widths(sizes, geometry)
-    if (shares <= 0).any():
-        where = int(np.argmax(shares <= 0))
-        raise ValueError(f"masses[{where}] = {shares[where]:g} must be above 0")
+    shares = _relative_masses("masses", masses, len(places))
+    _check_widths("widths[{}]", sizes, geometry)
     rest = real_number("background", background, at_least=0.0, at_most=1.0)
-    total = rest * uniform(geometry).masses
-    for k, share in enumerate(shares / shares.sum()):
-        heights = _log_masses(geometry, _Bump(k, places[k], float(sizes[k])))
-        shape = np.exp(heights - heights.max())
-        # Each bump has its mass on the grid exactly.
-        total = total + (1 - rest) * share * shape / shape.sum()
-    return Density(geometry, total / geometry.areas).normalized()
+    heights = [
+        _log_masses(geometry, place, float(width), number=k)
+        for k, (place, width) in enumerate(zip(places, sizes, strict=True))
+    ]
+    return _mixture(geometry, heights, shares, rest)
 
 
 def von_mises_fisher(
@@ -127,72 +122,74 @@ def von_mises_fisher(
             f"on {geometry!r}"
         )
     if geometry.axis is not None:
-        _check_on_axis(places, geometry.axis)
+        across = np.abs(np.abs(places @ geometry.axis) - 1) > _AT_POLE
+        axis = geometry.axis.tolist()
+        words = f"must be the axis of the zonal grid, {axis}, or its opposite"
+        _refuse(across, f"centres[{{k}}] = {{value}} {words}", places)
     sizes = _one_for_each("concentrations", concentrations, len(places))
-    if (sizes < 0).any():
-        where = int(np.argmax(sizes < 0))
-        raise ValueError(
-            f"concentrations[{where}] = {sizes[where]:g} must be at least 0"
-        )
-    _check_concentrations(sizes, geometry)
-    shares = _one_for_each("weights", 1.0 if weights is None else weights, len(places))
-    if (shares <= 0).any():
-        where = int(np.argmax(shares <= 0))
-        raise ValueError(f"weights[{where}] = {shares[where]:g} must be above 0")
-    background = uniform(geometry).masses
+    _refuse(sizes < 0, "concentrations[{k}] = {value:g} must be at least 0", sizes)
+    widths = 1 / np.sqrt(np.maximum(sizes, 1e-12))
+    _check_widths("1/sqrt(concentrations[{}])", widths, geometry)
+    shares = _relative_masses("weights", weights, len(places))
     with np.errstate(divide="ignore"):
-        areas = np.log(background)
-    total = np.zeros(geometry.shape)
-    for place, size, share in zip(places, sizes, shares / shares.sum(), strict=True):
-        heights = areas + size * (geometry.points @ place - 1)
-        shape = np.exp(heights - heights.max())
-        total += share * shape / shape.sum()
+        areas = np.log(uniform(geometry).masses)
+    heights = (
+        areas + size * (geometry.points @ place - 1)
+        for place, size in zip(places, sizes, strict=True)
+    )
+    return _mixture(geometry, heights, shares)
+
+
+def _mixture(
+    geometry: Geometry,
+    heights: Iterable[FloatArray],
+    shares: FloatArray,
+    background: float = 0.0,
+) -> Density:
+    """Mix components by their ``shares``; each has its mass on the grid exactly.
+
+    ``heights`` are logarithms of the components' cell masses, up to a constant of each.
+    """
+    total = background * uniform(geometry).masses
+    for share, height in zip(shares, heights, strict=True):
+        shape = np.exp(height - height.max())
+        total = total + (1 - background) * share * shape / shape.sum()
     return Density(geometry, total / geometry.areas).normalized()
 
 
-def _check_on_axis(places: FloatArray, axis: FloatArray) -> None:
-    across = np.abs(np.abs(places @ axis) - 1) > _AT_POLE
-    if across.any():
-        where = int(np.argmax(across))
-        raise ValueError(
-            f"centres[{where}] = {places[where].tolist()} must be the axis of the zonal grid, "
-            f"{axis.tolist()}, or its opposite"
+def _log_masses(
+    geometry: Geometry, place: FloatArray, width: float, *, number: int
+) -> FloatArray:
+    """Logarithms of the cell masses of bump ``number``, up to a constant."""
+    square = min(width, _WIDEST) ** 2
+    if geometry.axis is None:
+        return np.asarray(
+            (geometry.points @ place - 1) / square + np.log(geometry.areas)
         )
-
-
-def _check_concentrations(sizes: FloatArray, geometry: Geometry) -> None:
-    widths = 1 / np.sqrt(np.maximum(sizes, 1e-12))
-    narrow = widths < geometry.spacing
-    if narrow.any():
-        where = int(np.argmax(narrow))
-        whole = 2 * np.pi if geometry.dimension == 2 else np.pi
-        what = "rings" if _on_sphere(geometry) else "cells"
+    zonal, angle = cast(Zonal, geometry), float(place)
+    powers, cosine, sine = zonal.dimension - 2, np.cos(angle), np.sin(angle)
+    # Areas may be too small for numbers; their logarithms are not.
+    areas = powers * np.log(np.sin(zonal.angles))
+    heights = np.cos(zonal.angles) - cosine
+    if sine < _AT_POLE:
+        return np.asarray(areas + np.sign(cosine) * heights / square)
+    natural = powers * (1 + cosine**2) / sine**4
+    inverse_variance = 1 / (square * sine**2) - natural
+    if inverse_variance < -1e-9 * natural:
         raise ValueError(
-            f"concentrations[{where}] = {sizes[where]:g} has the width {widths[where]:.3g}, "
-            f"below the cell width {geometry.spacing:.3g} of {geometry!r}: it needs at least "
-            f"{int(np.ceil(whole / widths[where]))} {what}"
+            f"widths[{number}] = {width:g} is too wide for a ring at the polar "
+            f"angle {angle:g} in dimension {zonal.dimension}, where the uniform density "
+            f"narrows it: it must be at most {1 / (sine * np.sqrt(natural)):.4g}"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Bump:
-    """Bump ``number`` with its place (an angle, or a unit vector) and its width."""
-
-    number: int
-    place: FloatArray
-    width: float
-
-    @property
-    def size(self) -> float:
-        """The width, or the largest whose square matters: wider bumps are uniform."""
-        return min(self.width, _WIDEST)
+    slope = powers * cosine / sine**2
+    return np.asarray(areas + slope * heights - inverse_variance / 2 * heights**2)
 
 
 def _places(
     geometry: Geometry, angles: ArrayLike | None, centres: ArrayLike | None
 ) -> FloatArray:
-    """Return the angles (bumps,), or on the sphere the unit vectors (bumps, 3)."""
-    on_sphere = _on_sphere(geometry)
+    """Return unit vectors (bumps, d), or of the rings of a zonal grid the angles (bumps,)."""
+    on_sphere = geometry.dimension == 3 and geometry.axis is None
     name, wrong = ("centres", "angles") if on_sphere else ("angles", "centres")
     given, other = (centres, angles) if on_sphere else (angles, centres)
     if given is None or other is not None:
@@ -203,7 +200,9 @@ def _places(
         return _unit_centres(array)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"angles = {angles!r} must be a nonempty list of angles")
-    if geometry.axis is not None and not (0 <= array.min() <= array.max() <= np.pi):
+    if geometry.axis is None:
+        return circle.points_at(array)
+    if not 0 <= array.min() <= array.max() <= np.pi:
         raise ValueError(
             f"angles = {angles!r} must lie between 0 and pi (polar angles)"
         )
@@ -218,62 +217,12 @@ def _unit_centres(centres: FloatArray) -> FloatArray:
         )
     if centres.shape[1] == 3:
         return unit_vectors("centres", centres)
-    wrong = (centres[:, 0] < 0) | (centres[:, 0] > np.pi)
-    if wrong.any():
-        where = int(np.argmax(wrong))
-        raise ValueError(
-            f"centres[{where}] = {centres[where].tolist()} is [colatitude, longitude]: "
-            "the first must lie between 0 and pi"
-        )
-    return points_at(centres[:, 0], centres[:, 1])
-
-
-@singledispatch
-def _log_masses(geometry: Geometry, bump: _Bump) -> FloatArray:
-    """Logarithms of the cell masses of ``bump``, up to a constant, shape of the cells."""
-    raise ValueError(f"there are no bumps on {geometry!r}")
-
-
-@_log_masses.register
-def _(geometry: Circle, bump: _Bump) -> FloatArray:
-    return np.asarray((np.cos(geometry.angles - bump.place) - 1) / bump.size**2)
-
-
-@_log_masses.register
-def _(geometry: Sphere, bump: _Bump) -> FloatArray:
-    cosines = geometry.points @ bump.place
-    return np.asarray((cosines - 1) / bump.size**2 + np.log(geometry.areas))
-
-
-@_log_masses.register
-def _(geometry: Zonal, bump: _Bump) -> FloatArray:
-    # Areas may be too small for numbers; their logarithms are not.
-    areas = (geometry.dimension - 2) * np.log(np.sin(geometry.angles))
-    return np.asarray(areas + _ring_exponent(geometry, bump))
-
-
-def _on_sphere(geometry: Geometry) -> bool:
-    """Whether places are unit vectors, and not angles."""
-    return geometry.dimension == 3 and geometry.axis is None
-
-
-def _ring_exponent(zonal: Zonal, bump: _Bump) -> FloatArray:
-    """Logarithm of f_j at the cell centres, up to a constant."""
-    powers, angle = zonal.dimension - 2, float(bump.place)
-    cosine, sine = np.cos(angle), np.sin(angle)
-    heights = np.cos(zonal.angles) - cosine
-    if sine < _AT_POLE:
-        return np.asarray(np.sign(cosine) * heights / bump.size**2)
-    natural = powers * (1 + cosine**2) / sine**4
-    inverse_variance = 1 / (bump.size * sine) ** 2 - natural
-    if inverse_variance < -1e-9 * natural:
-        raise ValueError(
-            f"widths[{bump.number}] = {bump.width:g} is too wide for a ring at the polar "
-            f"angle {angle:g} in dimension {zonal.dimension}, where the uniform density "
-            f"narrows it: it must be at most {1 / (sine * np.sqrt(natural)):.4g}"
-        )
-    slope = powers * cosine / sine**2
-    return np.asarray(slope * heights - inverse_variance / 2 * heights**2)
+    _refuse(
+        (centres[:, 0] < 0) | (centres[:, 0] > np.pi),
+        "centres[{k}] = {value} is [colatitude, longitude]: the first must lie between 0 and pi",
+        centres,
+    )
+    return sphere.points_at(centres[:, 0], centres[:, 1])
 
 
 def _one_for_each(name: str, values: ArrayLike, count: int) -> FloatArray:
@@ -286,19 +235,34 @@ def _one_for_each(name: str, values: ArrayLike, count: int) -> FloatArray:
     return np.broadcast_to(array, (count,))
 
 
-def _check_widths(widths: FloatArray, geometry: Geometry) -> None:
+def _relative_masses(name: str, values: ArrayLike | None, count: int) -> FloatArray:
+    """Return ``count`` masses above 0 of sum 1; equal ones for None."""
+    masses = _one_for_each(name, 1.0 if values is None else values, count)
+    _refuse(masses <= 0, f"{name}[{{k}}] = {{value:g}} must be above 0", masses)
+    return np.asarray(masses / masses.sum())
+
+
+def _check_widths(name: str, widths: FloatArray, geometry: Geometry) -> None:
+    """Raise ``ValueError`` for widths below a cell's; ``name`` has a place for the number."""
     narrow = widths < geometry.spacing
     if not narrow.any():
         return
     where = int(np.argmax(narrow))
     whole = 2 * np.pi if geometry.dimension == 2 else np.pi
-    what = "rings" if _on_sphere(geometry) else "cells"
+    what = "rings" if len(geometry.shape) == 2 else "cells"
     remedy = (
         f"use at least {int(np.ceil(whole / widths[where]))} {what}"
         if widths[where] > _NARROWEST
         else "a width is above 0"
     )
     raise ValueError(
-        f"widths[{where}] = {widths[where]:g} must be at least the cell width "
+        f"{name.format(where)} = {widths[where]:.4g} must be at least the cell width "
         f"{geometry.spacing:.4g} of {geometry!r}; {remedy}"
     )
+
+
+def _refuse(is_wrong: BoolArray, message: str, values: FloatArray) -> None:
+    """Raise ``ValueError`` with the first wrong value, and its number k, in the message."""
+    if is_wrong.any():
+        k = int(np.argmax(is_wrong))
+        raise ValueError(message.format(k=k, value=values[k].tolist()))
