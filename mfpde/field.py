@@ -57,8 +57,7 @@ class GridField(MeasureField):
     def moments(self) -> ComplexArray:
         """Moments of the measure, density and atoms."""
         masses = self.measure.density.masses
-        moments = self.grid.moments(masses, self.acting)
-        return self.grid.with_sources(moments, masses, self.acting)
+        return self.grid.moments(masses, self.acting, everywhere=True)
 
     @property
     def components(self) -> FloatArray:

@@ -1,13 +1,12 @@
 """An equation on a grid: moments in, first variation and velocity out.
 
-Everything that does not depend on the measure (eigenvalues, the external potential and
-its drift at centres and faces) is computed once; a stage of the solver then costs one
-analysis and one gradient synthesis (one more synthesis for softmax).
+Everything that does not depend on the measure (eigenvalues, the external potential and its
+drift at the centres) is computed once; a stage of the solver then costs one analysis and one
+gradient synthesis (one more synthesis for softmax).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,15 +16,11 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
 from mfpde.terms import ExternalTerm, Head, InteractionTerm, PointMasses, ZonalTerm
-from mfpde.terms.head_on_grid import HeadOnGrid, SpectralHead, on_grid
+from mfpde.terms.head_on_grid import SpectralHead, on_grid
+from mfpde.terms.interaction import InteractionOnGrid
+from mfpde.terms.kernel_on_grid import KernelOnGrid
 from mfpde.terms.kernels import NEGLIGIBLE
-from mfpde.terms.softmax_sums import (
-    Normalisation,
-    Series,
-    Sources,
-    largest_terms,
-    with_sources,
-)
+from mfpde.terms.softmax_sums import Sources, with_sources
 
 WATCHED_DEGREE = 16
 WATCHED_SHARE = 1e-9
@@ -58,37 +53,46 @@ class GridEquation:
 
         The time-step control watches the moments too, also where nothing interacts.
         """
-        needed = [
-            t.band_limit(self.geometry, self.negligible) for t in self.zonal_terms
-        ]
-        needed += [head.degree for head in self._heads_alone]
-        return max([min(WATCHED_DEGREE, self.geometry.max_degree), *needed])
+        geometry = self.geometry
+        kernels = (t.band_limit(geometry, self.negligible) for t in self._zonal_terms)
+        heads = (head.degree for head in self._heads_alone)
+        return max([min(WATCHED_DEGREE, geometry.max_degree), *kernels, *heads])
 
-    @cached_property
-    def zonal_terms(self) -> tuple[ZonalTerm, ...]:
-        """The interactions by kernels of x.y."""
+    @property
+    def _zonal_terms(self) -> tuple[ZonalTerm, ...]:
         return tuple(t for t in self.interactions if isinstance(t, ZonalTerm))
 
     @cached_property
-    def _matrices(self) -> tuple[Head, ...]:
-        return tuple(t for t in self.interactions if isinstance(t, Head))
-
-    @cached_property
-    def _heads_alone(self) -> tuple[HeadOnGrid, ...]:
+    def _heads_alone(self) -> tuple[InteractionOnGrid, ...]:
         """The heads, each given moments of its own degree; they hold their matrices."""
-        return tuple(on_grid(head, self.geometry) for head in self._matrices)
+        heads = (t for t in self.interactions if isinstance(t, Head))
+        return tuple(on_grid(head, self.geometry) for head in heads)
 
     @cached_property
-    def heads(self) -> tuple[HeadOnGrid, ...]:
+    def kernels(self) -> tuple[KernelOnGrid, ...]:
+        """The interactions by kernels of x.y, on this grid."""
+        geometry, degree = self.geometry, self.degree
+        return tuple(KernelOnGrid(t, geometry, degree) for t in self._zonal_terms)
+
+    @cached_property
+    def heads(self) -> tuple[InteractionOnGrid, ...]:
         """The heads of attention with matrices, on this grid."""
-        return tuple(
-            on_grid(head, self.geometry, self.degree) for head in self._matrices
-        )
+        heads = [t for t in self.interactions if isinstance(t, Head)]
+        return tuple(on_grid(head, self.geometry, self.degree) for head in heads)
+
+    @property
+    def _acting(self) -> tuple[InteractionOnGrid, ...]:
+        return (*self.kernels, *self.heads)
+
+    @property
+    def has_softmax(self) -> bool:
+        """Whether a softmax divides by the mean kernel."""
+        return any(term.needs_values for term in self.interactions)
 
     @property
     def pulls_on_itself(self) -> bool:
         """Whether an atom's own mass may change its velocity: with softmax, or matrices."""
-        return bool(self.softmaxes or self.heads)
+        return self.has_softmax or bool(self.heads)
 
     @cached_property
     def weighs_tails(self) -> bool:
@@ -96,44 +100,13 @@ class GridEquation:
 
         Without, mass sees itself, and Z is at least the mass nearby.
         """
-        return any(head.needs_values for head in self._matrices)
+        return any(isinstance(t, Head) and t.needs_values for t in self.interactions)
 
     @cached_property
     def may_lose_mass(self) -> bool:
         """Whether Z may be small where mass is; on a zonal grid mass sees but its ring."""
         sees_rings = self.geometry.axis is not None
-        return self.weighs_tails or (sees_rings and bool(self.softmaxes))
-
-    @cached_property
-    def _spectra(self) -> tuple[FloatArray, ...]:
-        degrees = self.geometry.degrees(self.degree)
-        geometry = self.geometry
-        counted = geometry.symbols_count_harmonics
-        return tuple(
-            term.interaction_spectrum(geometry.dimension, self.degree, counted=counted)[
-                degrees
-            ]
-            for term in self.zonal_terms
-        )
-
-    @cached_property
-    def summed_spectrum(self) -> FloatArray:
-        """One symbol for all interactions without softmax, amplitude and sign included."""
-        total = np.zeros(len(self.geometry.degrees(self.degree)))
-        for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
-            if not term.needs_values:
-                total += self.sign * term.amplitude * spectrum
-        return total
-
-    @cached_property
-    def softmaxes(self) -> tuple[tuple[ZonalTerm, FloatArray], ...]:
-        """The softmax attentions with their symbols, in shifted form and without the sign."""
-        pairs = zip(self.zonal_terms, self._spectra, strict=True)
-        return tuple(pair for pair in pairs if pair[0].needs_values)
-
-    @cached_property
-    def _has_linear_interaction(self) -> bool:
-        return len(self.softmaxes) < len(self.zonal_terms)
+        return self.weighs_tails or (sees_rings and self.has_softmax)
 
     @cached_property
     def external_potential(self) -> FloatArray:
@@ -162,140 +135,67 @@ class GridEquation:
         return total
 
     def _external_drift_at(self, points: FloatArray) -> FloatArray:
-        drifts = [term.drift(points) for term in self.externals]
-        return sum(drifts[1:], drifts[0]) if drifts else np.zeros(points.shape)
+        total = np.zeros(points.shape)
+        for term in self.externals:
+            total += term.drift(points)
+        return total
 
-    def moments(self, masses: FloatArray, atoms: PointMasses) -> ComplexArray:
-        """Moments of cell masses and atoms, up to ``degree``, as stages of a scheme need them."""
+    def moments(
+        self, masses: FloatArray, atoms: PointMasses, *, everywhere: bool = False
+    ) -> ComplexArray:
+        """Moments of cell masses and atoms, up to ``degree``, as :meth:`with_masses`."""
         moments = self.geometry.moments(masses, self.degree)
-        points, atom_masses = atoms
-        if len(atom_masses):
-            moments += self.geometry.atom_moments(points, atom_masses, self.degree)
-        return self.with_acting(moments, masses, atoms)
+        if len(atoms.masses):
+            moments += self.geometry.atom_moments(*atoms, self.degree)
+        return self.with_masses(moments, masses, atoms, everywhere=everywhere)
 
-    def with_sources(
-        self, moments: ComplexArray, masses: FloatArray, atoms: PointMasses
+    def with_masses(
+        self,
+        moments: ComplexArray,
+        masses: FloatArray,
+        atoms: PointMasses,
+        *,
+        everywhere: bool = False,
     ) -> ComplexArray:
         """The ``moments`` with the masses that they are of, which a softmax asks for.
 
-        Without them its velocity fades far from all mass.
+        Stages of a scheme need them where mass is, and Z may be small there.  Without them
+        the velocity fades far from all mass; with ``everywhere`` it does not.
         """
-        if not any(term.needs_values for term in self.interactions):
+        if not (self.has_softmax if everywhere else self.may_lose_mass):
             return moments
-        return with_sources(moments, Sources(self.geometry, masses, atoms))
-
-    def with_acting(
-        self, moments: ComplexArray, masses: FloatArray, atoms: PointMasses
-    ) -> ComplexArray:
-        """The ``moments`` as stages of a scheme need them: with masses if these are needed."""
-        if not self.may_lose_mass:
-            return moments
-        matters = masses > WATCHED_SHARE * moments[0].real
-        watched = None if self.weighs_tails else matters
+        is_all = everywhere or self.weighs_tails
+        watched = None if is_all else masses > WATCHED_SHARE * moments[0].real
         return with_sources(moments, Sources(self.geometry, masses, atoms, watched))
-
-    def _normalisation(
-        self,
-        term: ZonalTerm,
-        spectrum: FloatArray,
-        values: FloatArray,
-        where: Fields | FloatArray,
-        moments: ComplexArray,
-    ) -> Normalisation:
-        """The ``values`` of the mean kernel with this ``spectrum``, by which softmax divides."""
-        mass = float(moments[0].real)
-        if self.geometry.axis is not None:
-            largest = largest_terms(mass * spectrum, where, self.geometry)
-            return Normalisation(values, largest, where, moments)
-        geometry, most = self.geometry, mass / term.sharpness
-
-        def series() -> Series:
-            plain: ComplexArray = np.asarray(moments)
-            coefficients: ComplexArray = spectrum * plain
-            # What is summed has one sign where Z is largest.
-            return Series(
-                geometry,
-                coefficients,
-                self.degree,
-                lambda: float(geometry.synthesis(coefficients).max()),
-            )
-
-        return Normalisation(values, most, where, moments, series)
 
     def attention_velocity(
         self, moments: ComplexArray, where: Fields | None = None
     ) -> FloatArray:
         """The velocity s grad A[mu] at the cell centres, or at ``where``, (directions, ...)."""
-        fields = self.geometry if where is None else where
-        drifts = [head.drift(moments, fields) for head in self.heads]
-        plain = np.asarray(moments)
-        for term, spectrum in self.softmaxes:
-            coefficients = spectrum * plain
-            values = fields.synthesis(coefficients)
-            z = self._normalisation(term, spectrum, values, fields, moments)
-            drift = term.gradient_from(fields.gradient(coefficients), z.divisors)
-            drifts.append(z.completed_drift(drift, term))
-        if drifts and not self._has_linear_interaction:
-            velocity = drifts.pop()
-            velocity *= self.sign
-        else:
-            velocity = fields.gradient(self.summed_spectrum * plain)
-        for drift in drifts:
-            velocity += self.sign * drift
-        return velocity
+        fields: Fields = self.geometry if where is None else where
+        drifts = [term.drift(moments, fields) for term in self._acting]
+        if not drifts:
+            return np.zeros(fields.tangents.shape[:-1])
+        return np.asarray(self.sign * sum(drifts[1:], drifts[0]))
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """The velocity s grad F at the cell centres, (directions, *shape)."""
-        if self.pulls_on_itself:
-            velocity = self.attention_velocity(moments)
-            velocity += self.external_velocity
-            return velocity
-        plain: ComplexArray = np.asarray(moments)
-        coefficients: ComplexArray = self.summed_spectrum * plain
-        return self.geometry.gradient_onto(coefficients, self.external_velocity)
+        velocity = self.attention_velocity(moments)
+        velocity += self.external_velocity
+        return velocity
 
     def velocity_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Velocity at ``points`` (..., d), tangent vectors (..., d)."""
-        velocity = self.sign * self._external_drift_at(points)
-        plain = np.asarray(moments)
-        if self._has_linear_interaction:
-            velocity += self.geometry.gradient_at(self.summed_spectrum * plain, points)
-        for term, spectrum in self.softmaxes:
-            coefficients = spectrum * plain
-            values, gradient = self.geometry.field_at(coefficients, points)
-            z = self._normalisation(term, spectrum, values, points, moments)
-            drift = term.gradient_from(gradient, z.divisors[..., np.newaxis])
-            velocity += self.sign * z.completed_drift(drift, term)
-        for head in self.heads:
-            velocity += self.sign * head.drift_at(moments, points)
-        return np.asarray(velocity)
+        drift = self._external_drift_at(points)
+        for term in self._acting:
+            drift += term.drift_at(moments, points)
+        return np.asarray(self.sign * drift)
 
     def first_variation(self, moments: ComplexArray) -> FloatArray:
         """The first variation F = A[mu] + V at the cell centres, shape ``geometry.shape``."""
-        total = self.external_potential + self._interaction_potential(
-            moments, self.geometry.synthesis, self.geometry
-        )
-        for head in self.heads:
-            total += head.potential(moments, self.geometry)
-        return total
-
-    def _interaction_potential(
-        self,
-        moments: ComplexArray,
-        synthesis: Callable[[ComplexArray], FloatArray],
-        where: Fields | FloatArray,
-    ) -> FloatArray:
-        """The potential of kernels of x.y at ``where``, mean kernels from ``synthesis``."""
-        total, plain = np.zeros(()), np.asarray(moments)
-        for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
-            coefficients = spectrum * plain
-            values = synthesis(coefficients)
-            if term.needs_values:
-                z = self._normalisation(term, spectrum, values, where, moments)
-                potential = term.potential_from(z.divisors)
-                total = total + z.completed_potential(potential, term)
-            else:
-                total = total + term.potential_from(values)
+        total = self.external_potential.copy()
+        for term in self._acting:
+            total += term.potential(moments, self.geometry)
         return total
 
     def first_variation_at(
@@ -303,11 +203,8 @@ class GridEquation:
     ) -> FloatArray:
         """The first variation F = A[mu] + V at ``points`` (..., d), shape (...)."""
         total = self._external_potential_at(points)
-        total += self._interaction_potential(
-            moments, lambda c: self.geometry.synthesis_at(c, points), points
-        )
-        for head in self.heads:
-            total += head.potential_at(moments, points)
+        for term in self._acting:
+            total += term.potential_at(moments, points)
         return total
 
     def has_lost_mass(self, moments: ComplexArray, masses: FloatArray) -> bool:
@@ -319,18 +216,10 @@ class GridEquation:
         )
 
     def energy(
-        self,
-        masses: FloatArray,
-        atoms: PointMasses,
-        moments: ComplexArray,
+        self, masses: FloatArray, atoms: PointMasses, moments: ComplexArray
     ) -> float:
         """Energy (1/2 beta) iint K dmu dmu + int V dmu, by Parseval for the first part."""
-        points, atom_masses = atoms
         total = float((masses * self.external_potential).sum())
-        if len(atom_masses):
-            total += float(atom_masses @ self._external_potential_at(points))
-        for term, spectrum in zip(self.zonal_terms, self._spectra, strict=True):
-            plain = np.asarray(moments)
-            pairing = self.geometry.pairing(spectrum * plain, plain)
-            total += term.energy_amplitude * pairing / 2
-        return total + sum(head.energy(masses, atoms, moments) for head in self.heads)
+        if len(atoms.masses):
+            total += float(atoms.masses @ self._external_potential_at(atoms.points))
+        return total + sum(t.energy(masses, atoms, moments) for t in self._acting)

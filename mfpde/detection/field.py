@@ -67,7 +67,9 @@ class VelocityField:
                 np.concatenate([acting.points, point]),
                 np.concatenate([acting.masses, masses]),
             )
-            whole = grid.with_sources(np.asarray(moments) + own, cells, with_own)
+            whole = grid.with_masses(
+                np.asarray(moments) + own, cells, with_own, everywhere=True
+            )
             found.append(grid.velocity_at(whole, point)[0])
         return np.array(found).reshape(points.shape)
 

@@ -201,14 +201,6 @@ class Geometry(ABC):
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Gradient of a spectral field at the centres, (directions, *shape)."""
 
-    def gradient_onto(
-        self, coefficients: ComplexArray, added: FloatArray
-    ) -> FloatArray:
-        """Sum of :meth:`gradient` and the tangent field ``added``, (directions, *shape)."""
-        result = self.gradient(coefficients)
-        result += added
-        return result
-
     @abstractmethod
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., d) of a field at ``points`` (..., d)."""

@@ -215,12 +215,6 @@ class Sphere(Geometry):
         """Components of the gradient to the south and to the east, (2, nlat, nlon)."""
         return self._transform_of(coefficients).gradient(coefficients)
 
-    def gradient_onto(
-        self, coefficients: ComplexArray, added: FloatArray
-    ) -> FloatArray:
-        """Components (2, nlat, nlon) of the gradient plus those of the field ``added``."""
-        return self._transform_of(coefficients).gradient(coefficients, added)
-
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., 3) of the field at ``points``."""
         degree = degree_of(len(coefficients))

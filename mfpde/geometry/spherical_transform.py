@@ -87,17 +87,10 @@ class SphericalTransform:
         self.plan.SH_to_spat(coefficients, result)
         return result
 
-    def gradient(
-        self, coefficients: ComplexArray, added: FloatArray | None = None
-    ) -> FloatArray:
-        """Components (2, nlat, nlon) of the gradient along theta and phi.
-
-        ``added`` (2, nlat, nlon) are the components of a field to add.
-        """
+    def gradient(self, coefficients: ComplexArray) -> FloatArray:
+        """Components (2, nlat, nlon) of the gradient along theta and phi."""
         result = np.empty((2, *self.shape))
         self.plan.SHsph_to_spat(coefficients, result[0], result[1])
-        if added is not None:
-            result += added
         return result
 
     def potential_part(self, vectors: FloatArray) -> ComplexArray:

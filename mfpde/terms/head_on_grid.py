@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -19,36 +18,11 @@ from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields, components_along
 from mfpde.terms.external import tangential
 from mfpde.terms.head import Head
-from mfpde.terms.interaction import RESOLVED_TOLERANCE
+from mfpde.terms.interaction import RESOLVED_TOLERANCE, InteractionOnGrid
 from mfpde.terms.kernels import PointMasses
 from mfpde.terms.softmax_sums import NOISY, Normalisation, Series
 from mfpde.terms.transfer import Shift, Transfer, check_resolved, transfer
 from mfpde.terms.zonal_head import ZonalHead
-
-
-class HeadOnGrid(Protocol):
-    """A head evaluated on a grid; ``degree`` is that of the moments that it needs."""
-
-    @property
-    def degree(self) -> int:
-        """Degree of the moments that the other methods take, at least."""
-
-    def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
-        """Components (directions, ...) of P_x V m (over Z with softmax) at points of a grid."""
-
-    def drift_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
-        """Vectors P_x V m (over Z with softmax) at ``points`` (..., d)."""
-
-    def potential(self, moments: ComplexArray, where: Fields) -> FloatArray:
-        """The potential of which the drift is the gradient, at points of a grid."""
-
-    def potential_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
-        """The potential at ``points`` (..., d)."""
-
-    def energy(
-        self, masses: FloatArray, atoms: PointMasses, moments: ComplexArray
-    ) -> float:
-        """The energy (a / 2 beta) iint K dmu dmu of cell masses and atoms, with their moments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +234,7 @@ class SpectralHead:
 
 def on_grid(
     head: Head, geometry: Geometry, moment_degree: int | None = None
-) -> HeadOnGrid:
+) -> InteractionOnGrid:
     """``head`` on ``geometry``, given moments of ``moment_degree``, by default its own.
 
     Raises

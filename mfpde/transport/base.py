@@ -66,7 +66,7 @@ class Transport(ABC):
         if len(state.atom_masses):
             moments = moments + grid.geometry.atom_moments(*atoms, grid.degree)
         if grid.may_lose_mass:
-            moments = grid.with_acting(moments, self.restored(masses), atoms)
+            moments = grid.with_masses(moments, self.restored(masses), atoms)
         atom_velocities = np.empty(state.points.shape)
         if len(state.atom_masses):
             atom_velocities = grid.velocity_at(moments, atoms.points)

@@ -84,16 +84,18 @@ class CircleTables:
         degree = grid.degree
         values = value_map(circle, degree)
         slopes = slope_map(circle, degree)
-        softmaxes = grid.softmaxes
+        softmaxes = [k for k in grid.kernels if k.term.needs_values]
         over = np.empty((len(softmaxes), *slopes.shape))
         under = np.empty((len(softmaxes), *slopes.shape))
-        for a, (attention, spectrum) in enumerate(softmaxes):
-            symbol = np.repeat(spectrum, 2)
+        for a, kernel in enumerate(softmaxes):
+            symbol = np.repeat(kernel.spectrum, 2)
             over[a] = (grid.sign / circle.spacing) * symbol * slopes
-            under[a] = attention.sharpness * symbol * values
+            under[a] = kernel.term.sharpness * symbol * values
         linear = np.empty((0, slopes.shape[1]))
-        if len(softmaxes) < len(grid.zonal_terms):
-            linear = np.repeat(grid.summed_spectrum, 2) / circle.spacing * slopes
+        sums = [k for k in grid.kernels if not k.term.needs_values]
+        if sums:
+            spectrum = sum(k.term.amplitude * k.spectrum for k in sums)
+            linear = np.repeat(grid.sign * spectrum, 2) / circle.spacing * slopes
         self.maps = Maps(moment_map(circle, degree), linear, over, under, external)
 
     def motion(self, masses: FloatArray) -> Motion:

@@ -26,6 +26,7 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
+from mfpde.terms import ZonalTerm
 from mfpde.terms.kernels import NEGLIGIBLE, PointMasses
 from mfpde.transport.base import Transport, geometry_of
 from mfpde.transport.label_steps import expected_errors, extrapolated, unseen_error
@@ -101,14 +102,14 @@ class LagrangianSphere(Transport):
             kept = self.sphere.degrees(before.grid.degree) <= degree
             atoms = PointMasses(state.points, state.atom_masses)
             moments = np.asarray(flow.moments)[kept]
-            moments = self.grid.with_acting(moments, state.masses, atoms)
+            moments = self.grid.with_masses(moments, state.masses, atoms)
             self._last = state, self._flow(state.points, moments)
 
     def _moments(self, points: FloatArray, state: State) -> ComplexArray:
         """Moments of the labels of ``state`` if they stand at ``points``."""
         atoms = PointMasses(points, state.atom_masses)
         moments = self.sphere.atom_moments(*atoms, self.grid.degree)
-        return self.grid.with_acting(moments, state.masses, atoms)
+        return self.grid.with_masses(moments, state.masses, atoms)
 
     def _flow(self, points: FloatArray, moments: ComplexArray) -> Flow:
         return Flow(
@@ -233,7 +234,8 @@ def _negligible(grid: GridEquation) -> float:
     Softmax divides by the mean kernel, which may be as small as the kernel's least value.
     """
     least = 1.0
-    for term, _ in grid.softmaxes:
-        farthest, nearest = term.zonal_kernel.value(np.array([-1.0, 1.0]))
-        least = min(least, abs(farthest / nearest))
+    for term in grid.interactions:
+        if isinstance(term, ZonalTerm) and term.needs_values:
+            farthest, nearest = term.zonal_kernel.value(np.array([-1.0, 1.0]))
+            least = min(least, abs(farthest / nearest))
     return max(NEGLIGIBLE, _NEGLIGIBLE * least)
