@@ -246,7 +246,7 @@ PROTECTIONS = (
     Protection(
         "resume: the equation is that of the store",
         "commands/resume.py",
-        "    if not matches_stored(store, settings.build_dynamics()):",
+        "    if not matches_stored(store, settings.dynamics):",
         "    if False:",
         _RESUMED + "test_a_run_whose_settings_give_another_equation_is_not_resumed",
     ),
@@ -290,7 +290,7 @@ PROTECTIONS = (
     Protection(
         "matrix files: real numbers only",
         _MATRICES,
-        'if found.dtype.kind not in "fiu":',
+        'if array.dtype.kind not in "fiu":',
         "if False:",
         _MATRIX + "[complex.npy]",
     ),
@@ -318,14 +318,14 @@ PROTECTIONS = (
     Protection(
         "settings: tables too deep in each other",
         "settings/files.py",
-        "    except RecursionError as error:",
-        "    except ZeroDivisionError as error:",
+        "    except RecursionError:",
+        "    except ZeroDivisionError:",
         _REFUSED + "[too deep in each other]",
     ),
     Protection(
         "settings: paths are paths",
         "settings/base.py",
-        'if value is not None and ("\\0" in text(value) or not value.strip()):',
+        'if "\\0" in value or not value.strip():',
         "if False:",
         _REFUSED + "[must be a path]",
     ),

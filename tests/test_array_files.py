@@ -26,7 +26,7 @@ SMALL = np.array([[0.1, -0.7], [1 / 3, 2.0]])
 def bilinear(file: str) -> np.ndarray:
     """Return the matrix that a settings file names."""
     attention = {"beta": 1.0, "bilinear": file}
-    equation = settings_from_dict(SETTINGS | {"attention": attention}).build_equation()
+    equation = settings_from_dict(SETTINGS | {"attention": attention}).single_equation()
     return np.asarray(equation.terms[0].bilinear)
 
 

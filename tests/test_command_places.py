@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from mfpde.commands.command_line import main
 from mfpde.commands.run import settings_text
-from mfpde.settings.settings import SECTIONS, read_settings
+from mfpde.settings.settings import FILE, read_settings
 from mfpde.solver.solve import solve
 from mfpde.storage import RunWriter, load
 
@@ -123,9 +123,9 @@ def test_a_study_without_atoms_says_so_in_place_of_its_figure(config, capsys) ->
 
 def test_the_list_of_settings_has_every_key() -> None:
     text = settings_text()
-    for name, key in SECTIONS.items():
+    for name, table in FILE.tables.items():
         assert f"[{name}]" in text
-        keys = {one for section in key.sections.values() for one in section.keys}
+        keys = {one for section in table.sections.values() for one in section.keys}
         assert keys
         assert all(f"  {one}" in text for one in keys)
     assert "  rtol = 0.0001" in text
@@ -148,7 +148,7 @@ def test_a_resumed_run_counts_the_steps_of_both_parts(config, monkeypatch) -> No
     resumed = load("x.zarr").statistics
     settings = read_settings(config)
     whole = solve(
-        settings.build_equation(), settings.build_start(), **settings.solve_arguments()
+        settings.single_equation(), settings.start, **settings.solve_arguments()
     )
     assert 0 < first < resumed["steps"]
     assert resumed["steps"] == pytest.approx(whole.statistics["steps"], abs=2)

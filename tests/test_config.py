@@ -79,13 +79,13 @@ def message(path, *overrides):
 
 def test_settings_build_what_they_say(path):
     settings = read_settings(path)
-    equation = settings.build_equation()
+    equation = settings.single_equation()
     attention, perceptron = equation.terms
-    assert settings.build_geometry() == Circle(64)
+    assert settings.geometry == Circle(64)
     assert attention == Attention(2.0)
     assert perceptron.biases.tolist() == [0.0, 0.1]
     assert equation.direction == "descent"
-    assert settings.build_start().total_mass == pytest.approx(1.0, abs=1e-14)
+    assert settings.start.total_mass == pytest.approx(1.0, abs=1e-14)
     arguments = settings.solve_arguments()
     assert arguments["save_at"].tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert arguments["transport"] == "donor_blended"
@@ -99,13 +99,13 @@ def test_settings_build_what_they_say(path):
 
 def test_settings_round_trip_through_json(path):
     settings = read_settings(path)
-    assert settings_from_dict(json.loads(settings.to_json())) == settings
+    assert settings_from_dict(json.loads(settings.to_json())).data == settings.data
 
 
 def test_the_paper_s_example_is_valid_and_its_neurons_are_the_authors_draw():
     settings = read_settings(EXAMPLES / "paper_circle_descent.toml")
     drawn = Perceptron.random(2, 2, seed=777)
-    given = settings.build_equation().externals[0]
+    given = settings.single_equation().externals[0]
     np.testing.assert_allclose(given.directions, drawn.directions, rtol=0, atol=1e-15)
     np.testing.assert_allclose(given.weights, drawn.weights, rtol=0, atol=1e-15)
 
@@ -118,7 +118,7 @@ def test_random_neurons_are_those_of_the_constructor(path):
         path, ["perceptron.random.units=3", "perceptron.random.seed=5"]
     )
     expected = Perceptron.random(3, 2, seed=5)
-    built = settings.build_equation().externals[0]
+    built = settings.single_equation().externals[0]
     assert np.array_equal(built.directions, expected.directions)
     assert np.array_equal(built.weights, expected.weights)
 
@@ -128,8 +128,8 @@ def test_overrides_are_toml_or_bare_strings(path):
         path,
         ["attention.beta = 3", "equation.direction=ascent", 'output.figure="a b.pdf"'],
     )
-    assert settings.build_equation().attentions[0].beta == 3
-    assert settings.build_equation().direction == "ascent"
+    assert settings.single_equation().attentions[0].beta == 3
+    assert settings.single_equation().direction == "ascent"
     assert settings.output.figure == "a b.pdf"
 
 
@@ -344,15 +344,15 @@ def on_zonal(text=TEXT):
 def test_other_geometries_are_built(path, change, geometry):
     path.write_text(change())
     settings = read_settings(path)
-    assert settings.build_geometry() == geometry
-    assert settings.build_start().geometry == geometry
-    assert settings.build_equation().externals[0].dimension == geometry.dimension
-    assert settings_from_dict(json.loads(settings.to_json())) == settings
+    assert settings.geometry == geometry
+    assert settings.start.geometry == geometry
+    assert settings.single_equation().externals[0].dimension == geometry.dimension
+    assert settings_from_dict(json.loads(settings.to_json())).data == settings.data
 
 
 def test_neurons_along_the_axis_are_multiples_of_it(path):
     path.write_text(on_zonal())
-    neurons = read_settings(path).build_equation().externals[0]
+    neurons = read_settings(path).single_equation().externals[0]
     expected = np.outer([1, -2], Zonal(64, 181).axis)
     assert np.array_equal(neurons.directions, expected)
     assert neurons.biases.tolist() == [0.0, 0.1]
@@ -365,7 +365,7 @@ def test_random_neurons_have_the_dimension_of_the_geometry(path):
     path.write_text(text.replace("biases", "# biases"))
     paper = read_settings(EXAMPLES / "paper_sphere_descent_relu.toml")
     built, given = (
-        settings.build_equation().externals[0]
+        settings.single_equation().externals[0]
         for settings in (read_settings(path), paper)
     )
     np.testing.assert_allclose(built.directions, given.directions, rtol=0, atol=1e-15)
@@ -476,7 +476,7 @@ def with_bumps(text, start):
 )
 def test_bumps_start_a_run_on_every_geometry(path, text, start):
     path.write_text(with_bumps(text, start))
-    start = read_settings(path).build_start()
+    start = read_settings(path).start
     assert start.total_mass == pytest.approx(1.0, abs=1e-13)
     assert start.values.max() > 2 * start.masses.sum() / start.geometry.areas.sum()
 

@@ -76,7 +76,7 @@ def test_a_configuration_of_the_particle_code_is_run_as_densities(capsys) -> Non
     assert {run.parameters["attention.beta"] for run in sweep.runs} == {1.0, 5.0}
     driven = [run.built() for run in sweep.runs if run.built().perceptron is not None]
     for settings in driven:
-        (built,) = settings.build_equation().externals
+        (built,) = settings.single_equation().externals
         drawn = mfpde.Perceptron.random(2, 2, seed=4, scale=0.5)
         np.testing.assert_array_equal(built.directions, drawn.directions)
         np.testing.assert_array_equal(built.weights, drawn.weights)
@@ -86,4 +86,4 @@ def test_a_configuration_of_the_particle_code_is_run_as_densities(capsys) -> Non
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda p: p.stem)
 def test_settings_files_are_valid(path: Path) -> None:
     settings = read_settings(path)
-    assert settings.build_start().total_mass == pytest.approx(1.0, abs=1e-12)
+    assert settings.start.total_mass == pytest.approx(1.0, abs=1e-12)

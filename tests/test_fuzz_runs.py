@@ -255,16 +255,16 @@ def test_settings_are_read_as_they_were_written(table, tmp_path_factory) -> None
     path = tmp_path_factory.getbasetemp() / "round.toml"
     path.write_text(toml(table), encoding="utf-8")
     read = read_settings(path)
-    equation, neurons = read.build_equation(), table["perceptron"]
+    equation, neurons = read.single_equation(), table["perceptron"]
     (external,) = equation.externals
     assert external.weights.tolist() == neurons["weights"]
     assert external.biases.tolist() == neurons["biases"]
     assert equation.diffusion == table["equation"]["diffusion"]
     again = settings_from_dict(json.loads(read.to_json()))
     assert again.to_json() == read.to_json()
-    assert repr(again.build_equation()) == repr(equation)
+    assert repr(again.single_equation()) == repr(equation)
     record = equation_to_dict(equation)
-    assert equation_to_dict(again.build_equation()) == record
+    assert equation_to_dict(again.single_equation()) == record
     assert again.solve_arguments()["t_end"] == table["solve"]["t_end"]
 
 

@@ -591,10 +591,10 @@ def test_matrices_in_settings(tmp_path):
         head = {"beta": 2.0, "bilinear": logits, "value": sent}
         for several in (head, [head, {"beta": 1.0}]):
             found = settings_from_dict(SETTINGS | {"attention": several})
-            assert found.build_equation().terms[0] == expected
+            assert found.single_equation().terms[0] == expected
             again = settings_from_dict(json.loads(found.to_json()))
-            assert again.build_equation().terms == found.build_equation().terms
-            assert len(again.build_equation().terms) == 1 + isinstance(several, list)
+            assert again.single_equation().terms == found.single_equation().terms
+            assert len(again.single_equation().terms) == 1 + isinstance(several, list)
 
 
 @pytest.mark.parametrize(

@@ -307,9 +307,9 @@ def test_kernels_in_settings():
         ({"kind": "exponential", "beta": 2.0}, mfpde.Exponential(2.0)),
     ):
         found = settings_from_dict(SETTINGS | {"interaction": table})
-        assert found.build_equation().terms == (Interaction(kernel),)
+        assert found.single_equation().terms == (Interaction(kernel),)
         again = settings_from_dict(json.loads(found.to_json()))
-        assert again.build_equation().terms == (Interaction(kernel),)
+        assert again.single_equation().terms == (Interaction(kernel),)
 
 
 @pytest.mark.parametrize(

@@ -623,7 +623,7 @@ def config(tmp_path, monkeypatch):
 
 
 def test_settings_build_the_layers_that_they_say(config) -> None:
-    layers = read_settings(config).build_dynamics()
+    layers = read_settings(config).dynamics
     assert layers.durations.tolist() == [0.3, 0.2, 0.2, 0.2, 0.1]
     assert [e.direction for e in layers.equations] == ["descent"] * 4 + ["ascent"]
     assert [e.sharpness for e in layers.equations] == [2.0] * 4 + [3.0]
@@ -635,7 +635,7 @@ def test_settings_build_the_layers_that_they_say(config) -> None:
     earlier = read_settings(config, ["solve.t_end=0.4"])
     assert earlier.solve_arguments()["t_end"] == 0.4
     with pytest.raises(SettingsError, match="5 equations: this works on one alone"):
-        earlier.build_equation()
+        earlier.single_equation()
     assert main(["minimize", config]) == 2
 
 

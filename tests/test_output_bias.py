@@ -169,7 +169,7 @@ def test_settings_files_and_stores_keep_it(tmp_path):
         "solve = { t_end = 0.2 }\n"
         "perceptron = { along_axis = [1.0], weights = [0.5], output_bias = -0.4 }\n"
     )
-    (term,) = read_settings(tmp_path / "zonal.toml").build_equation().perceptrons
+    (term,) = read_settings(tmp_path / "zonal.toml").single_equation().perceptrons
     np.testing.assert_array_equal(term.output_bias, [0.0, 0.0, 0.0, -0.4])
 
 

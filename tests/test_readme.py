@@ -41,7 +41,7 @@ def test_the_seeds_draw_the_neurons_of_the_examples() -> None:
         assert f"`Perceptron.random({count}, {dimension}, seed={seed})`" in README
         drawn = mfpde.Perceptron.random(count, dimension, seed=seed)
         settings = read_settings(ROOT / "examples" / f"{name}.toml")
-        (stored,) = settings.build_equation().externals
+        (stored,) = settings.single_equation().externals
         np.testing.assert_array_equal(stored.directions, drawn.directions)
         np.testing.assert_array_equal(stored.weights, drawn.weights)
 
@@ -156,7 +156,7 @@ def test_defaults_and_limits_are_those_of_the_code() -> None:
 
 def test_the_error_of_a_long_run_behind_a_kink_is_of_first_order() -> None:
     """The paper's run on the circle at t = 50, where trajectories have parted."""
-    equation = read_settings(ROOT / PAPER).build_equation()
+    equation = read_settings(ROOT / PAPER).single_equation()
     particles = mfpde.solve_particles(
         equation,
         mfpde.quantized(mfpde.uniform(mfpde.Circle(1024)), 16000),

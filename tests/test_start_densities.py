@@ -171,9 +171,9 @@ def test_starts_in_settings(tmp_path):
         ),
     ):
         found = settings_from_dict(SETTINGS | {"start": table})
-        assert (found.build_start().values == expected.values).all()
+        assert (found.start.values == expected.values).all()
         again = settings_from_dict(json.loads(found.to_json()))
-        assert (again.build_start().values == expected.values).all()
+        assert (again.start.values == expected.values).all()
 
 
 def test_wrong_starts_in_settings_are_named():
@@ -226,10 +226,10 @@ def test_settings_start_from_a_stored_run(tmp_path):
     run = stored_run(tmp_path / "a.zarr")
     for more, state in (({}, run.final), ({"time": 0.25}, run.states[1])):
         found = started_from(tmp_path / "a.zarr", **more)
-        assert (found.build_start().values == state.density.values).all()
+        assert (found.start.values == state.density.values).all()
         again = settings_from_dict(json.loads(found.to_json()))
-        assert (again.build_start().values == state.density.values).all()
-        finer = started_from(tmp_path / "a.zarr", cells=512, **more).build_start()
+        assert (again.start.values == state.density.values).all()
+        finer = started_from(tmp_path / "a.zarr", cells=512, **more).start
         expected = state.density.interpolated(Circle(512))
         assert (finer.values == expected.values).all()
 
@@ -241,7 +241,7 @@ def test_atoms_of_a_stored_run_are_part_of_the_start(tmp_path):
     equation = mfpde.MeanFieldEquation(mfpde.Attention(3.0), direction="ascent")
     run = mfpde.solve(equation, start, t_end=0.1, save_every=0.1, atoms="exact")
     mfpde.save(run, tmp_path / "a.zarr")
-    found = started_from(tmp_path / "a.zarr", cells=256).build_start()
+    found = started_from(tmp_path / "a.zarr", cells=256).start
     assert (found.atoms.points == run.final.atoms.points).all()
     assert (found.density.values == run.final.density.values).all()
 
@@ -259,8 +259,8 @@ def test_wrong_stored_starts_are_named(tmp_path):
     for name, more, words in (
         ("none.zarr", {}, "there is no store of a run at"),
         ("empty", {}, "zarr.json is missing"),
-        ("a.zarr", {"time": 0.3}, "time = 0.3 is no save of the run"),
-        ("a.zarr", {"time": 0.3}, "the nearest is 0.25, of 3 from 0 to 0.5"),
+        ("a.zarr", {"time": 0.3}, "time = 0.3 is no save: of 3 from 0 to 0.5"),
+        ("a.zarr", {"time": 0.3}, "the nearest are at 0.25, 0.5"),
         ("a.zarr", {"time": -1.0}, "time = -1.0 must be"),
         ("a.zarr", {"time": "end"}, "time = 'end' must be"),
         ("a.zarr", {"cells": 64}, "finer geometry = Circle(num_cells=64)"),
@@ -273,7 +273,7 @@ def test_wrong_stored_starts_are_named(tmp_path):
         assert str(error.value).startswith("[start] ")
         assert "\n" not in str(error.value)
     for path in ("", "a\0b"):
-        with pytest.raises(SettingsError, match="must be the path of a stored run"):
+        with pytest.raises(SettingsError, match="must be a path"):
             started_from(path)
     with pytest.raises(SettingsError, match="needs the setting 'path'"):
         settings_from_dict(SETTINGS | {"start": {"kind": "run"}})

@@ -244,7 +244,7 @@ def test_a_run_that_fails_is_told_and_tried_again_when_asked(
     working = execution.solved_anew
 
     def failing(store, settings):
-        if settings.equation.direction == "descent":
+        if settings.equation["direction"] == "descent":
             raise RuntimeError("no such luck")
         return working(store, settings)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mfpde.geometry import Circle, Geometry, Sphere
-    from mfpde.settings.base import Table
+    from mfpde.settings.sections import Output
 
 MOST_NUMBERS = 1_000_000
 """Numbers that first:last:count may span."""
@@ -115,7 +115,7 @@ def check_file_place(name: str, path: str | Path | None) -> None:
         )
 
 
-def check_inside_folder(output: Table, chosen: Collection[str] = ()) -> None:
+def check_inside_folder(output: Output, chosen: Collection[str] = ()) -> None:
     """Refuse outputs of a settings file outside of the folder in which the command runs.
 
     Those that the command itself names, ``chosen`` as in output.store, may be anywhere; a

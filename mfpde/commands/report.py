@@ -227,7 +227,7 @@ def distance_table(run: Run, particles: Run, *, orders: tuple[int, ...] = (1,)) 
 def _with_particles(run: Run, settings: Settings, *, quiet: bool) -> str:
     wanted = settings.particles
     assert wanted is not None
-    start = settings.build_start()
+    start = settings.start
     particles = particle_run(
         run, count=wanted.count, method=wanted.method, start=start, quiet=quiet
     )

@@ -86,7 +86,7 @@ def _settings(store: str) -> Settings:
             "with mfpde.solve(equation, run.final, start_time=run.final_time, ...)"
         )
     settings = settings_from_dict(_with_own_start(data, store))
-    if not matches_stored(store, settings.build_dynamics()):
+    if not matches_stored(store, settings.dynamics):
         raise ValueError(
             f"the files that the settings of {store} name have changed since: they give "
             "another equation than the one it was begun with"

@@ -6,7 +6,7 @@ import json
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mfpde.commands import DONE
 from mfpde.commands.answers import (
@@ -19,7 +19,7 @@ from mfpde.commands.answers import (
 from mfpde.commands.options import Changes, Config, Figure, File, Quiet
 
 if TYPE_CHECKING:
-    from mfpde.settings.base import Key, Section
+    from mfpde.settings.base import Section
 
 
 def run(
@@ -69,8 +69,8 @@ def run(
     check_writable("--out", store)
     check_file_place("--figure", settings.output.figure)
     settings.check_memory()
-    dynamics, start = settings.build_dynamics(), settings.build_start()
-    grid, writer = settings.build_geometry(), None
+    dynamics, start = settings.dynamics, settings.start
+    grid, writer = settings.geometry, None
     if store is not None:
         writer = RunWriter(
             store, dynamics, grid, settings=settings, overwrite=overwrite
@@ -103,13 +103,13 @@ def settings() -> int:
 def settings_text() -> str:
     """Return all sections with their keys, defaults, and what each is about."""
     from mfpde.settings.base import NEEDED
-    from mfpde.settings.settings import SECTIONS
+    from mfpde.settings.settings import FILE
 
     parts = []
-    for name, key in SECTIONS.items():
-        optional = "" if key.default is NEEDED else "    (the section may be left out)"
+    for name, default in FILE.keys.items():
+        optional = "" if default is NEEDED else "    (the section may be left out)"
         header = f"[[{name}]]" if name == "layers" else f"[{name}]"
-        for kind, section in key.sections.items():
+        for kind, section in FILE.tables[name].sections.items():
             lines = [f"{header}{optional}", f"  # {section.meaning}"]
             if kind:
                 lines.append(f'  kind = "{kind}"')
@@ -119,18 +119,19 @@ def settings_text() -> str:
 
 def _keys(section: Section, indent: str = "  ") -> list[str]:
     lines = []
-    for name, key in section.keys.items():
-        lines.append(f"{indent}{name}{_default(key)}")
-        for inner in key.sections.values():
+    for name, default in section.keys.items():
+        lines.append(f"{indent}{name}{_default(default)}")
+        inside = section.tables.get(name)
+        for inner in inside.sections.values() if inside is not None else ():
             lines += _keys(inner, indent + "  ")
     return lines
 
 
-def _default(key: Key) -> str:
+def _default(default: Any) -> str:
     from mfpde.settings.base import NEEDED
 
-    if key.default is NEEDED:
+    if default is NEEDED:
         return "    (needed)"
-    if key.default in (None, ()):
+    if default in (None, ()):
         return "    (none)"
-    return f" = {json.dumps(key.default)}"
+    return f" = {json.dumps(default)}"

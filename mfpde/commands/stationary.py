@@ -54,7 +54,7 @@ def minimize(
     from mfpde.stationary.certification import energy_scale
 
     settings = read_settings(config, changes)
-    equation, geometry = settings.build_equation(), settings.build_geometry()
+    equation, geometry = settings.single_equation(), settings.geometry
     grid = circle_or_sphere(
         geometry, f"geometry = {geometry!r}: minimize works on a circle or a sphere"
     )
@@ -99,7 +99,7 @@ def continuation(
 
     settings = read_settings(config, changes)
     start = _start(settings, parameter, numbers[0])
-    equation = settings.build_equation()
+    equation = settings.single_equation()
     found = followed(equation, start, parameter, numbers, switch=switch)
     answer(found, figure, "plot_continuation", OF_BRANCHES)
     return DONE if found.is_complete else NUMERICAL_FAILURE
@@ -111,11 +111,11 @@ def _start(settings: Settings, parameter: str, value: float) -> BranchStart:
     from mfpde.stationary import maximize
     from mfpde.stationary import minimize as minimized
 
-    geometry, given = settings.build_geometry(), settings.build_equation()
+    geometry, given = settings.geometry, settings.single_equation()
     check_parameter(given, parameter)
     equation = equation_at(given, parameter, value)
     if equation.diffusion > 0:
-        return settings.build_start()
+        return settings.start
     if equation.has_softmax:
         raise ValueError(
             "attention.normalized = true: the branch would start from the minimiser or the "

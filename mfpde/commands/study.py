@@ -58,18 +58,21 @@ def study(
     """
     check_file_place("--csv", csv)
     check_file_place("--figure", figure)
-    from mfpde.settings.settings import read_settings
+    from mfpde.settings.settings import read_settings, settings_from_dict
     from mfpde.studies.study import convergence_of_starts
 
     settings = read_settings(config, changes)
-    grids = _grids(settings.build_geometry(), cells)
-    starts = [_density(settings.start.build(grid)) for grid in grids]
+    starts = []
+    for grid in _grids(settings.geometry, cells):
+        kind, size = ("circle", "cells") if grid.dimension == 2 else ("sphere", "nlat")
+        on_grid = {**settings.data, "geometry": {"kind": kind, size: grid.shape[0]}}
+        starts.append(_density(settings_from_dict(on_grid).start))
     wanted = settings.solve_arguments()
     options = {name: wanted[name] for name in ("stop", "transport", "max_step")}
     if rtol is not None:
         options["rtol"] = rtol
     found = convergence_of_starts(
-        settings.build_equation(),
+        settings.single_equation(),
         starts,
         t_end=wanted["t_end"],
         atoms=atoms,

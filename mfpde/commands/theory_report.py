@@ -11,7 +11,7 @@ from mfpde import theory as facts
 from mfpde.arrays import IntArray, choice, real_number, whole_number
 from mfpde.commands.answers import table
 from mfpde.equation import MeanFieldEquation
-from mfpde.settings.base import Section, default, flag
+from mfpde.settings.base import Section, default
 from mfpde.terms import Attention, Perceptron
 
 MOST_ROWS = 100
@@ -82,7 +82,7 @@ def theory_report(
     return "\n\n".join(texts)
 
 
-FACTS = Section(theory_report, normalized=flag)
+FACTS = Section(theory_report)
 """What ``mfpde theory`` takes as key=value; reading it builds the report."""
 
 

@@ -1,8 +1,8 @@
 """Tables of settings, read by the signature of what they build.
 
-A :class:`Section` takes the parameters of a constructor as keys, with its defaults.  Values are
-judged by the constructor itself, once, when the table is read.  What is wrong is told in one
-message with one line for each error.
+A :class:`Section` takes the parameters of a constructor as keys, with its defaults.  To read a
+table is to build what it describes, so that its values are judged by the constructor itself.
+What is wrong is told in one message with one line for each error.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from types import UnionType
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
-from mfpde.arrays import choice, nearest, shown, whole_number
+from mfpde.arrays import choice, nearest, shown
+from mfpde.settings.matrices import read_rows
 
 NEEDED = inspect.Parameter.empty
 """The default of a key that has none."""
@@ -29,8 +28,33 @@ class SettingsError(ValueError):
     """Settings that cannot be run; the message has one line for each error."""
 
 
+def check_all(checks: Iterable[tuple[str, Callable[[], object]]]) -> None:
+    """Make all checks, each with a mark that says what it is about.
+
+    Raises
+    ------
+    ValueError
+        With the lines of all errors, each behind its mark.
+    """
+    lines: list[str] = []
+    for mark, check in checks:
+        try:
+            check()
+        except ValueError as error:
+            # What cannot be built is missed again where it is needed.
+            if not any(str(error) in line for line in lines):
+                lines += mark_lines(error, mark)
+    if lines:
+        raise ValueError("\n".join(lines))
+
+
+def mark_lines(error: ValueError, mark: str) -> list[str]:
+    """Return the lines of an error, each behind what it is about."""
+    return [f"{mark} {line.lstrip()}".lstrip() for line in str(error).splitlines()]
+
+
 @contextmanager
-def renamed(names: Mapping[str, str]) -> Iterator[None]:
+def renamed_arguments(names: Mapping[str, str]) -> Iterator[None]:
     """Let the errors of a constructor speak of the settings' names, not its own."""
     try:
         yield
@@ -40,140 +64,43 @@ def renamed(names: Mapping[str, str]) -> Iterator[None]:
         raise ValueError(f"{name}{equals}{rest}") from error
 
 
-@contextmanager
-def all_errors() -> Iterator[Callable[..., AbstractContextManager[None]]]:
-    """Collect errors in the block, and raise one ``ValueError`` of all of them at its end.
-
-    The block gets a function: ``with noted("[solve]"): ...`` notes a ``ValueError`` line by
-    line, behind the words it is given, and goes on.
-    """
-    lines: list[str] = []
-
-    @contextmanager
-    def noted(mark: str = "") -> Iterator[None]:
-        try:
-            yield
-        except ValueError as error:
-            # What cannot be built is missed again where it is needed.
-            if not any(str(error) in line for line in lines):
-                lines.extend(marked(error, mark))
-
-    yield noted
-    if lines:
-        raise ValueError("\n".join(lines))
-
-
-def marked(error: ValueError, mark: str) -> list[str]:
-    """Return the lines of an error, each behind what it is about."""
-    return [f"{mark} {line.lstrip()}".lstrip() for line in str(error).splitlines()]
-
-
 def default(function: Callable[..., Any], argument: str) -> Any:
     """Return the default of an argument, which stands in the signature and nowhere else."""
     return inspect.signature(function).parameters[argument].default
 
 
-def of_type(kind: type | UnionType, words: str) -> Callable[[Any], Any]:
-    """Return what reads values of one ``kind`` of Python, which ``words`` say."""
-
-    def read(value: Any) -> Any:
-        if isinstance(value, kind):
-            return value
-        raise ValueError(f"= {shown(value)} must be {words}")
-
-    return read
+def check_path(name: str, value: Any) -> None:
+    """Raise ``ValueError`` unless ``value`` could be a path."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} = {shown(value)} must be a text")
+    if "\0" in value or not value.strip():
+        raise ValueError(f"{name} = {value!r} must be a path")
 
 
-text = of_type(str, "a text")
-flag = of_type(bool, "true or false")
-table = of_type(Mapping, "a table of settings")
-listing = of_type(list | tuple, "a table of settings, or several")
-as_given = of_type(object, "anything")
-"""What a file gives, for the constructor that takes it to judge."""
+class Table(NamedTuple):
+    """A table that has been read: its settings in JSON's types, and what they build."""
 
-
-def path(value: Any) -> Any:
-    """Return ``value`` if it could be a path, or is None."""
-    if value is not None and ("\0" in text(value) or not value.strip()):
-        raise ValueError(f"= {value!r} must be a path")
-    return value
-
-
-def seed(value: Any) -> int:
-    """Return ``value`` if a generator of random numbers takes it as its seed."""
-    return whole_number("", value, at_least=0)
-
-
-@dataclass(frozen=True)
-class Key:
-    """One setting: its default, what reads it, and if it is a table the sections by kind."""
-
-    default: Any = NEEDED
-    read: Callable[[Any], Any] = as_given
-    sections: Mapping[str, Section] = field(default_factory=dict)
-
-
-def read_keys(
-    keys: Mapping[str, Key],
-    given: Mapping[str, Any],
-    *,
-    word: str = "setting",
-    form: str = "{!r}",
-    kind: str = "",
-) -> dict[str, Any]:
-    """Return the values of ``keys`` in ``given``.
-
-    Raises
-    ------
-    ValueError
-        With one line for each error: a key that is missing or unknown (with the nearest real
-        one), a value that is not allowed.  A key is called ``word``, and written in ``form``;
-        ``kind`` has chosen them.
-    """
-    names = ", ".join(form.format(name).strip("'") for name in keys)
-    listed = f"kind = {kind!r} takes: {names or 'nothing else'}"
-    listed = listed if kind else f"it has: {names}"
-    values = {}
-    with all_errors() as noted:
-        for name, key in keys.items():
-            if name not in given and key.default is NEEDED:
-                with noted():
-                    more = f"; {listed}" if kind else ""
-                    raise ValueError(f"needs the {word} {form.format(name)}{more}")
-            with noted(form.format(name).strip("'")):
-                value = given.get(name, key.default)
-                is_default = name not in given or value is key.default is None
-                values[name] = value if is_default else key.read(value)
-        for name in given:
-            if name not in keys and not (kind and name == "kind"):
-                with noted():
-                    close = nearest(name, keys)
-                    raise ValueError(
-                        f"has no {word} {form.format(name)}{close}; {listed}"
-                    )
-    return values
+    data: Any
+    built: Any
 
 
 class Section:
     """What a table may hold, and what it builds: the parameters of a constructor are its keys.
 
+    An array may be given by the name of a file too.  A geometry is that of an earlier table.
+
     Parameters
     ----------
     construct
         A class or a function; its checks are those of the settings.
-    only, without
-        The parameters that are keys, or those that are none.
     needed
         Keys that a file must give although the constructor has defaults for them.
     names
         The constructor's names for keys that are called otherwise in a file.
-    more
-        Keys of the table that are no parameters.
-    check
-        Judges a table when it is read: by default it is built.
-    read
-        What reads the values of single keys: a function, a key, or the section of a table in
-        the table.
+    key
+        What a key is called in errors.
+    tables
+        What reads the tables in the table, by their keys.
     """
 
     kind = ""
@@ -183,33 +110,25 @@ class Section:
         self,
         construct: Callable[..., Any],
         *,
-        only: Iterable[str] | None = None,
-        without: Iterable[str] = (),
         needed: Iterable[str] = (),
         names: Mapping[str, str] | None = None,
-        more: Mapping[str, Key] | None = None,
-        check: Callable[[Table], Any] | None = lambda table: table.built,
-        **read: Callable[[Any], Any] | Section | Key,
+        key: str = "setting {!r}",
+        **tables: Section | Kinds | Several,
     ) -> None:
-        self.construct, self.check = construct, check
-        self.names, self.aside = names or {}, more or {}
+        self.construct, self.key, self.tables = construct, key, tables
+        self.names, self.sections = names or {}, {"": self}
+        self.keys: dict[str, Any] = {}
+        self.arrays: set[str] = set()
+        self.is_on_a_grid = False
         of_file = {parameter: name for name, parameter in self.names.items()}
-        self.keys: dict[str, Key] = {}
         for parameter in inspect.signature(construct).parameters.values():
             name = of_file.get(parameter.name, parameter.name)
-            is_left = name in without or (only is not None and name not in only)
-            if not (is_left or parameter.kind in _SEVERAL):
-                self.keys[name] = Key(NEEDED if name in needed else parameter.default)
-        self.keys |= self.aside
-        for name, reader in read.items():
-            otherwise = self.keys[name].default
-            match reader:
-                case Section():
-                    self.keys[name] = reader.key(otherwise)
-                case Key():
-                    self.keys[name] = reader
-                case _:
-                    self.keys[name] = Key(otherwise, reader)
+            if str(parameter.annotation) == "Geometry" and name not in tables:
+                self.is_on_a_grid = True
+            elif parameter.kind not in _SEVERAL:
+                self.keys[name] = NEEDED if name in needed else parameter.default
+                if "ArrayLike" in str(parameter.annotation):
+                    self.arrays.add(name)
 
     @property
     def meaning(self) -> str:
@@ -220,88 +139,126 @@ class Section:
             words = words.replace(parameter, name)
         return words[:1].upper() + words[1:]
 
-    def read(self, given: Any) -> Table:
-        """Return the table that ``given`` is, checked."""
-        found = Table(self, read_keys(self.keys, table(given), kind=self.kind))
-        if self.check:
-            self.check(found)
-        return found
+    def read(self, given: Any, before: Mapping[str, Any] | None = None) -> Table:
+        """Return the table that ``given`` is, and what it builds.
 
-    def key(self, otherwise: Any = NEEDED) -> Key:
-        """Return the key of such a table within another one, or of a whole file."""
-        return Key(otherwise, self.read, {"": self})
+        Parameters
+        ----------
+        given
+            The table of a file.
+        before
+            What earlier tables have built, by name.  Without the geometry that it needs
+            nothing is built.
 
-    def several(self, mark: str, otherwise: Any = ()) -> Key:
-        """Return the key of a list of such tables, or of one; ``mark`` says which is wrong."""
+        Raises
+        ------
+        ValueError
+            With one line for each error: a key that is missing or unknown (with the nearest
+            real one), a value that is not allowed.
+        """
+        if not isinstance(given, Mapping):
+            raise ValueError(f"= {shown(given)} must be a table of settings")
+        given = {name: value for name, value in given.items() if value is not None}
+        kind = {"kind": given.pop("kind")} if self.kind else {}
+        built, taken = {**(before or {})}, {}
 
-        def read(given: Any) -> tuple[Table, ...]:
-            if isinstance(given, Mapping):
-                return (self.read(given),)
-            found = []
-            with all_errors() as noted:
-                for number, one in enumerate(listing(given)):
-                    with noted(mark.format(number)):
-                        found.append(self.read(one))
-            return tuple(found)
+        def take(name: str) -> None:
+            taken[name] = self._read_key(name, given, built)
+            built[name] = taken[name].built
 
-        return Key(otherwise, read, {"": self})
+        check_all(
+            (
+                self._mark(name) * (name in given and name in self.keys),
+                partial(take, name),
+            )
+            for name in {**self.keys, **given}
+        )
+        data = {k: one.data for k, one in taken.items() if one.data is not None}
+        values = {self.names.get(k, k): one.built for k, one in taken.items()}
+        if self.is_on_a_grid:
+            if "geometry" not in built:
+                return Table(kind | data, None)
+            values["geometry"] = built["geometry"]
+        with renamed_arguments(
+            {argument: name for name, argument in self.names.items()}
+        ):
+            return Table(kind | data, self.construct(**values))
 
+    def _read_key(
+        self, name: str, given: Mapping[str, Any], before: Mapping[str, Any]
+    ) -> Table:
+        called = self.key.format(name)
+        if name not in self.keys:
+            close = nearest(name, self.keys)
+            raise ValueError(f"has no {called}{close}; {self._known_keys}")
+        value = given.get(name, self.keys[name])
+        if value is NEEDED:
+            more = f"; {self._known_keys}" if self.kind else ""
+            raise ValueError(f"needs the {called}{more}")
+        if name in self.tables:
+            is_given = name in given
+            return (
+                self.tables[name].read(value, before)
+                if is_given
+                else Table(None, value)
+            )
+        if name in self.arrays and isinstance(value, str):
+            value = read_rows(value)
+        return Table(value, value)
 
-@dataclass(frozen=True)
-class Table:
-    """A table of settings that has been read; its settings are attributes."""
-
-    section: Section
-    values: Mapping[str, Any]
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["values"][name]
-        except KeyError:
-            raise AttributeError(name) from None
+    def _mark(self, name: str) -> str:
+        return self.key.format(name).partition(" ")[2].strip("'")
 
     @property
-    def kind(self) -> str:
-        """The kind of section, empty where there is only one."""
-        return self.section.kind
-
-    @cached_property
-    def built(self) -> Any:
-        """What the table describes, where nothing else is needed for it."""
-        return self.build()
-
-    def build(self, *given: Any, **more: Any) -> Any:
-        """Return what the table describes; what no file gives comes with the call."""
-        names, aside = self.section.names, self.section.aside
-        values = {names.get(k, k): v for k, v in self.values.items() if k not in aside}
-        with renamed({parameter: name for name, parameter in names.items()}):
-            return self.section.construct(*given, **values, **more)
-
-    def changed(self, **values: Any) -> Table:
-        """Return the table with other ``values``, which are not judged."""
-        return replace(self, values={**self.values, **values})
+    def _known_keys(self) -> str:
+        listed = ", ".join(map(self._mark, self.keys)) or "nothing else"
+        return (
+            f"kind = {self.kind!r} takes: {listed}"
+            if self.kind
+            else f"it has: {listed}"
+        )
 
 
-def of_kinds(otherwise: Any = NEEDED, **sections: Section) -> Key:
-    """Return the key of a table that is read by the section that its ``kind`` names."""
-    kinds = {kind: copy(one) for kind, one in sections.items()}
-    for kind, one in kinds.items():
-        one.kind = kind
+class Kinds:
+    """Tables of several kinds: ``kind`` names the section that reads one."""
 
-    def read(given: Any) -> Table:
-        if "kind" not in table(given):
-            listed = ", ".join(map(repr, kinds))
+    def __init__(self, **sections: Section) -> None:
+        self.sections = {kind: copy(section) for kind, section in sections.items()}
+        for kind, section in self.sections.items():
+            section.kind = kind
+
+    def read(self, given: Any, before: Mapping[str, Any] | None = None) -> Table:
+        """Read a table by the section of its kind."""
+        if not isinstance(given, Mapping):
+            raise ValueError(f"= {shown(given)} must be a table of settings")
+        if "kind" not in given:
+            listed = ", ".join(map(repr, self.sections))
             raise ValueError(f"needs the setting 'kind', one of {listed}")
-        return kinds[choice("kind", given["kind"], kinds)].read(given)
+        kind = choice("kind", given["kind"], self.sections)
+        return self.sections[kind].read(given, before)
 
-    return Key(otherwise, read, kinds)
 
+class Several:
+    """A list of tables of one section, or one of them; ``mark`` says which is wrong."""
 
-def plain(value: Any) -> Any:
-    """Return tables and lists of them in JSON's types, without what is None."""
-    if isinstance(value, Table):
-        kind = {"kind": value.kind} if value.kind else {}
-        return kind | plain(value.values)
-    if isinstance(value, Mapping):
-        return {k: plain(one) for k, one in value.items() if one is not None}
-    return [plain(one) for one in value] if isinstance(value, tuple | list) else value
+    def __init__(self, section: Section, mark: str) -> None:
+        self.sections, self.section, self.mark = section.sections, section, mark
+
+    def read(self, given: Any, before: Mapping[str, Any] | None = None) -> Table:
+        """Read a table, or a list of them; what they build is a tuple."""
+        if isinstance(given, Mapping):
+            data, built = self.section.read(given, before)
+            return Table(data, (built,))
+        if not isinstance(given, list | tuple):
+            raise ValueError(
+                f"= {shown(given)} must be a table of settings, or several"
+            )
+        found: list[Table] = []
+
+        def read(one: Any) -> None:
+            found.append(self.section.read(one, before))
+
+        check_all(
+            (self.mark.format(k), partial(read, one)) for k, one in enumerate(given)
+        )
+        return Table([one.data for one in found], tuple(one.built for one in found))

@@ -12,10 +12,10 @@ from mfpde.settings.base import SettingsError
 
 _HEADER = re.compile(r"\s*\[\[?\s*([^\]]*?)\s*\]")
 _ABOUT = re.compile(
-    r"\[(?P<section>\w+)\] (?:(?:head|layer) (?P<number>\d+): )?"
+    r"has no section \[(?P<unknown>[^\]]+)\]"
+    r"|\[(?P<section>\w+)\] (?:(?:head|layer) (?P<number>\d+): )?"
     r"(?:has no setting ')?(?P<key>\w+)"
 )
-_UNKNOWN = re.compile(r"has no section \[(?P<section>[^\]]+)\]")
 
 
 def read_table(path: str | Path) -> dict[str, Any]:
@@ -29,42 +29,38 @@ def read_table(path: str | Path) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        message = f"the settings file {path} cannot be read: {reason}"
-        raise SettingsError(message) from error
+        why = getattr(error, "strerror", None) or error
+        reason = f"the settings file {path} cannot be read: {why}"
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path} is not TOML: {error}") from error
+        reason = f"{path} is not TOML: {error}"
     except ValueError as error:
-        raise SettingsError(f"{path} has a number that is too long: {error}") from error
-    except RecursionError as error:
-        message = f"{path} has tables or lists too deep in each other"
-        raise SettingsError(message) from error
+        reason = f"{path} has a number that is too long: {error}"
+    except RecursionError:
+        reason = f"{path} has tables or lists too deep in each other"
+    raise SettingsError(reason)
 
 
-def with_places(message: str, path: str | Path, overrides: Sequence[str]) -> str:
+def name_places(message: str, path: str | Path, overrides: Sequence[str]) -> str:
     """Return the lines of an error, each with the line of the file that it is about.
 
     Nothing is added where that is not known, or where one of ``overrides`` has given the value.
     """
     lines = Path(path).read_text(encoding="utf-8").splitlines()
     given = [f"{text.partition('=')[0].strip()}." for text in overrides]
-
-    def placed(error: str) -> str:
-        found = _ABOUT.match(error) or _UNKNOWN.match(error)
-        if found is None:
-            return error
-        about = found.groupdict()
-        section, key = about["section"], about.get("key")
-        number = about.get("number") or "0"
-        changed = (f"{section}.{key or ''}", f"{section}.{number}.")
-        is_given = any(name.startswith(changed) for name in given)
-        line = None if is_given else line_of(lines, section, key, int(number))
-        return error if line is None else f"{error} ({path}, line {line})"
-
-    return "\n".join(map(placed, message.splitlines()))
+    told = []
+    for error in message.splitlines():
+        line, found = None, _ABOUT.match(error)
+        if found is not None:
+            section, key = found["unknown"] or found["section"], found["key"]
+            number = found["number"] or "0"
+            changed = (f"{section}.{key or ''}", f"{section}.{number}.")
+            if not any(name.startswith(changed) for name in given):
+                line = find_line(lines, section, key, int(number))
+        told.append(error if line is None else f"{error} ({path}, line {line})")
+    return "\n".join(told)
 
 
-def line_of(
+def find_line(
     lines: Sequence[str], section: str, key: str | None, number: int = 0
 ) -> int | None:
     """Return the number, from 1, of the line of a key, or of the section's header without one.

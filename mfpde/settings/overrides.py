@@ -16,7 +16,7 @@ ABSENT = "none"
 """The value that takes a setting away, so that its default holds."""
 
 
-def changed_by_text(data: dict[str, Any], override: str) -> None:
+def change_by_text(data: dict[str, Any], override: str) -> None:
     """Change one setting of ``data`` as ``"section.key=value"`` says.
 
     Raises
@@ -49,16 +49,16 @@ def change(data: dict[str, Any], name: str, value: Any, said_by: str) -> None:
     for key in path:
         if isinstance(table, dict):
             table.setdefault(key, {})
-        table = table[_place(table, key, said_by)]
+        table = table[_place_in(table, key, said_by)]
         if not isinstance(table, dict | list):
             raise SettingsError(f"{said_by}: {key} is not a table")
-    table[_place(table, last, said_by)] = value
+    table[_place_in(table, last, said_by)] = value
 
 
 def remove(data: dict[str, Any], name: str) -> None:
     """Take the setting ``name`` out of ``data``, if it is there."""
-    *path, last = name.split(".")
-    table = value_of(data, ".".join(path)) if path else data
+    path, _, last = name.rpartition(".")
+    table = value_of(data, path) if path else data
     if isinstance(table, dict):
         table.pop(last, None)
 
@@ -82,7 +82,7 @@ def setting_value(text: str) -> Any:
         return text
 
 
-def _place(table: dict[str, Any] | list[Any], key: str, said_by: str) -> Any:
+def _place_in(table: dict[str, Any] | list[Any], key: str, said_by: str) -> Any:
     """Return what finds ``key``: itself, or a number in a list."""
     if isinstance(table, dict):
         return key

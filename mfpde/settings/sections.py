@@ -1,16 +1,26 @@
-"""The sections of a settings file, each with the keys of what it builds."""
+"""The sections of a settings file, each with the keys of what it builds.
+
+What no class or function of the package takes as it stands in a file has one here, whose
+parameters are the keys of its section.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial, wraps
 from typing import Any
 
-from mfpde.arrays import LARGEST_COUNT, FloatArray, choice, real_number, whole_number
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import LARGEST_COUNT, choice, real_array, real_number, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
-from mfpde.measures.measure import Density, perturbed_uniform, uniform
-from mfpde.particles import solve_particles
-from mfpde.particles.labels import grid_of_labels
-from mfpde.particles.methods import METHODS, resolved_method
+from mfpde.geometry.memory import check_memory_of_start
+from mfpde.measures.measure import Density, Measure, perturbed_uniform, uniform
+from mfpde.particles.methods import METHODS
+from mfpde.runs.layers import MOST_LAYERS
 from mfpde.runs.stopping import (
     SteadyState,
     StepLimit,
@@ -19,147 +29,256 @@ from mfpde.runs.stopping import (
     save_times,
 )
 from mfpde.settings.base import (
-    Key,
+    Kinds,
     Section,
-    Table,
-    all_errors,
-    flag,
-    of_kinds,
-    path,
-    renamed,
-    seed,
-    text,
+    Several,
+    check_all,
+    check_path,
+    default,
+    renamed_arguments,
 )
-from mfpde.settings.matrices import matrix_rows
 from mfpde.settings.stored_states import stored_state
-from mfpde.solver.preparation import DEFAULT_SAVES
 from mfpde.solver.solve import solve
 from mfpde.starts import bumps, von_mises_fisher
-from mfpde.terms import Attention
+from mfpde.terms import Attention, Perceptron
 from mfpde.terms.named_kernels import KERNELS, Sigmoid
 from mfpde.tracking import Concentration
 
-GEOMETRY = of_kinds(
+GEOMETRY = Kinds(
     circle=Section(Circle, names={"cells": "num_cells"}),
     sphere=Section(Sphere),
     zonal=Section(Zonal, names={"cells": "num_cells"}, needed=("dimension", "cells")),
 )
-
-ATTENTION = Section(
-    Attention, needed=("beta",), bilinear=matrix_rows, value=matrix_rows
-)
-HEADS = ATTENTION.several("head {}:")
-
-KERNEL = of_kinds(
-    None,
+HEADS = Several(Section(Attention, needed=("beta",)), "head {}:")
+KERNEL = Kinds(
     **{kind: Section(kernel) for kind, kernel in KERNELS.items()},
     bounded_confidence=Section(Sigmoid.within),
 )
 
-EQUATION = Section(MeanFieldEquation, check=lambda table: table.build(Attention(0.0)))
+
+def equation_options(
+    direction: str, diffusion: float = default(MeanFieldEquation, "diffusion")
+) -> dict[str, Any]:
+    """Ascent or descent of the energy, and how strong the noise is."""
+    options: dict[str, Any] = {"direction": direction, "diffusion": diffusion}
+    MeanFieldEquation(Attention(0.0), **options)
+    return options
 
 
-def array_density(geometry: Geometry, values: Any) -> Density:
-    """Return the density with ``values`` per surface area in the cells, scaled to mass 1."""
-    return Density(geometry, values).normalized()
+EQUATION = Section(equation_options)
+
+# Neurons
+
+Draw = Callable[[int], Perceptron]
+"""Returns the neurons of the k-th of several layers, from 0: random ones differ."""
 
 
-def _start(construct: Any, **read: Any) -> Any:
-    without = ("geometry", "weights") if "points" in read else ("geometry",)
-    return Section(construct, without=without, check=None, **read)
+def random_options(
+    units: int, seed: int, scale: float = default(Perceptron.random, "scale")
+) -> dict[str, Any]:
+    """Random neurons."""
+    seed = whole_number("seed", seed, at_least=0)
+    return {"units": units, "seed": seed, "scale": scale}
 
 
-START = of_kinds(
-    uniform=_start(uniform),
-    perturbed_uniform=_start(perturbed_uniform, seed=seed),
-    bumps=_start(bumps),
-    von_mises_fisher=_start(von_mises_fisher),
-    samples=_start(Density.from_samples, points=matrix_rows),
-    array=_start(array_density, values=matrix_rows),
-    run=_start(stored_state, path=text),
-)
-
-_STOPS = {
-    "steady_state": (SteadyState, "tolerance"),
-    "max_steps": (StepLimit, "steps"),
-    "wall_time_limit": (WallTimeLimit, "seconds"),
-}
-
-
-def stopping_conditions(table: Table) -> list[StoppingCondition]:
-    """Return the conditions of [solve] that stop a run early."""
-    found: list[StoppingCondition] = []
-    for name, (condition, argument) in _STOPS.items():
-        if table.values[name] is not None:
-            with renamed({argument: name}):
-                found.append(condition(table.values[name]))
-    return found
-
-
-def times_of_saves(table: Table) -> FloatArray:
-    """Return the times of all saves of [solve], from 0 to t_end."""
-    return save_times(
-        table.t_end,
-        save_every=table.save_every,
-        save_at=table.save_at,
-        default_saves=DEFAULT_SAVES,
-    )
-
-
-def _check_solve(table: Table) -> None:
-    with all_errors() as noted:
-        with noted():
-            times_of_saves(table)
-        with noted():
-            real_number("rtol", table.rtol, above=0.0, at_most=1.0)
-        with noted():
-            if table.max_step is not None:
-                real_number("max_step", table.max_step, above=0.0)
-        with noted():
-            stopping_conditions(table)
-
-
-SOLVE = Section(
-    solve,
-    only=(
-        *("t_end", "save_every", "save_at", "transport", "atoms", "rtol", "max_step"),
-    ),
-    needed=("t_end",),
-    more=dict.fromkeys(_STOPS, Key(None)),
-    check=_check_solve,
-)
-
-CONCENTRATION = Section(Concentration, more={"track": Key(True, flag)})
-
-
-def _check_particles(table: Table) -> None:
-    whole_number("count", table.count, at_least=1, at_most=LARGEST_COUNT)
-    choice("method", table.method, METHODS)
-
-
-PARTICLES = Section(
-    solve_particles,
-    only=("method",),
-    more={"count": Key(2000)},
-    check=_check_particles,
-)
-
-
-def check_particles_fit(
-    table: Table, equation: MeanFieldEquation, geometry: Geometry
-) -> None:
-    """Raise ``ValueError`` if these particles cannot go beside the density run."""
-    if equation.diffusion > 0:
+def _check_ways(named: Sequence[str]) -> None:
+    """Raise ``ValueError`` unless the names of given settings are one way to give neurons."""
+    ways = [name for name in named if name in ("directions", "along_axis")]
+    first, *others = named if named[:1] == ["random"] else ways or [""]
+    if others:
         raise ValueError(
-            f"move without noise, but [equation] has diffusion = "
-            f"{equation.diffusion:g}: leave one of them out"
+            f"{first} and {', '.join(others)} exclude each other: give one of them"
         )
-    if resolved_method(table.method, geometry.dimension, table.count) == "labels":
-        grid_of_labels(geometry, table.count)
+    if first != "random" and not (first and "weights" in named):
+        raise ValueError(
+            "needs the settings 'directions' and 'weights', or 'random' = "
+            "{units, seed, scale}, or on a zonal grid 'along_axis' and 'weights'"
+        )
 
 
-def outputs(store: str | None = None, figure: str | None = None) -> None:
+def perceptron(
+    geometry: Geometry,
+    directions: ArrayLike | None = None,
+    along_axis: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    activation: str = default(Perceptron, "activation"),
+    biases: ArrayLike | None = None,
+    output_bias: ArrayLike | None = None,
+    random: dict[str, Any] | None = None,
+) -> Draw:
+    """Neurons: given ones, multiples of the axis (zonal), or random ones."""
+    given: dict[str, Any] = {"random": random, "directions": directions}
+    given |= {"along_axis": along_axis, "weights": weights}
+    given |= {"biases": biases, "output_bias": output_bias}
+    _check_ways([name for name, value in given.items() if value is not None])
+    if along_axis is not None:
+        if geometry.axis is None:
+            raise ValueError(
+                f"along_axis = {along_axis!r} needs a geometry with an axis (kind = "
+                f"'zonal'), which {geometry!r} has not: use directions"
+            )
+        directions = np.outer(real_array("along_axis", along_axis), geometry.axis)
+        if output_bias is not None and np.ndim(output_bias) == 0:
+            output_bias = real_array("output_bias", output_bias) * geometry.axis
+
+    def draw(layer: int) -> Perceptron:
+        if random is not None:
+            options = {**random, "seed": random["seed"] + layer}
+            return Perceptron.random(
+                dimension=geometry.dimension, activation=activation, **options
+            )
+        biased: Any = {"biases": biases, "output_bias": output_bias}
+        return Perceptron(directions, weights, activation, **biased)  # type: ignore[arg-type]
+
+    neurons = draw(0)
+    neurons.check_dimension(geometry.dimension)
+    if geometry.axis is not None:
+        neurons.check_axis(geometry.axis)
+    return draw
+
+
+PERCEPTRON = Section(perceptron, random=Section(random_options))
+
+# Starts
+
+
+def array_density(geometry: Geometry, values: ArrayLike) -> Density:
+    """Return the density with ``values`` per surface area in the cells, scaled to mass 1."""
+    return Density(geometry, real_array("values", values)).normalized()
+
+
+def _in_memory(start: Callable[..., Density | Measure]) -> Callable[..., Any]:
+    """Let a start be made only where its grid fits into memory."""
+
+    @wraps(start)
+    def make(geometry: Geometry, **values: Any) -> Density | Measure:
+        check_memory_of_start(geometry)
+        return start(geometry, **values)
+
+    return make
+
+
+START = Kinds(
+    uniform=Section(_in_memory(uniform)),
+    perturbed_uniform=Section(_in_memory(perturbed_uniform)),
+    bumps=Section(_in_memory(bumps)),
+    von_mises_fisher=Section(_in_memory(von_mises_fisher)),
+    samples=Section(_in_memory(Density.from_samples)),
+    array=Section(_in_memory(array_density)),
+    run=Section(_in_memory(stored_state)),
+)
+
+# The run
+
+
+def solve_options(
+    t_end: float | None = None,
+    save_every: float | None = None,
+    save_at: ArrayLike | None = None,
+    transport: str | None = None,
+    atoms: str = default(solve, "atoms"),
+    rtol: float = default(solve, "rtol"),
+    max_step: float | None = None,
+    steady_state: float | None = None,
+    max_steps: int | None = None,
+    wall_time_limit: float | None = None,
+) -> dict[str, Any]:
+    """How far a run goes, when it saves, how it moves mass, and what ends it early."""
+    limits: dict[str, tuple[Any, Callable[[Any], StoppingCondition], str]] = {
+        "steady_state": (steady_state, SteadyState, "tolerance"),
+        "max_steps": (max_steps, StepLimit, "steps"),
+        "wall_time_limit": (wall_time_limit, WallTimeLimit, "seconds"),
+    }
+    saves: dict[str, Any] = {"save_every": save_every, "save_at": save_at}
+    stop = []
+
+    def take_limit(name: str) -> None:
+        limit, condition, argument = limits[name]
+        if limit is not None:
+            with renamed_arguments({argument: name}):
+                stop.append(condition(limit))
+
+    check_all(
+        [
+            ("", lambda: t_end is None or save_times(t_end, **saves)),
+            ("", lambda: real_number("rtol", rtol, above=0.0, at_most=1.0)),
+            (
+                "",
+                lambda: max_step is None or real_number("max_step", max_step, above=0),
+            ),
+            *(("", partial(take_limit, name)) for name in limits),
+        ]
+    )
+    options = {"t_end": t_end, "transport": transport, "atoms": atoms}
+    return {**options, **saves, "rtol": rtol, "max_step": max_step, "stop": stop}
+
+
+SOLVE = Section(solve_options)
+SOLVE_TO_AN_END = Section(solve_options, needed=("t_end",))
+
+
+@dataclass(frozen=True)
+class Following(Concentration):
+    """Which clusters are atoms, and whether they are followed from save to save."""
+
+    track: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.track, bool):
+            raise ValueError(f"track = {self.track!r} must be true or false")
+
+    @property
+    def wanted(self) -> Concentration | None:
+        """The settings of the track; None without one."""
+        values = asdict(self)
+        return Concentration(**values) if values.pop("track") else None
+
+
+@dataclass(frozen=True)
+class Particles:
+    """How many particles move beside the density, and by which sums."""
+
+    count: int = 2000
+    method: str = "auto"
+
+    def __post_init__(self) -> None:
+        whole_number("count", self.count, at_least=1, at_most=LARGEST_COUNT)
+        choice("method", self.method, METHODS)
+
+
+@dataclass(frozen=True)
+class Output:
     """Paths of the store and the figure, relative to where the run starts."""
 
+    store: str | None = None
+    figure: str | None = None
 
-OUTPUT = Section(outputs, store=path, figure=path)
+    def __post_init__(self) -> None:
+        for name, path in asdict(self).items():
+            if path is not None:
+                check_path(name, path)
+
+
+@dataclass(frozen=True)
+class LayerOptions:
+    """How long a layer acts, and the sections in which it differs from the file.
+
+    Of ``count`` layers the k-th, from 0, draws its random neurons from the seed plus k.
+    """
+
+    duration: float
+    count: int = 1
+    attention: tuple[Any, ...] = ()
+    perceptron: Draw | None = None
+    equation: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        real_number("duration", self.duration, above=0.0)
+        whole_number("count", self.count, at_least=1, at_most=MOST_LAYERS)
+
+
+LAYERS = Several(
+    Section(LayerOptions, attention=HEADS, perceptron=PERCEPTRON, equation=EQUATION),
+    "layer {}:",
+)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,220 +17,176 @@ from typing import Any
 from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.geometry.memory import check_memory_of_run, check_memory_of_start
+from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import Density, Measure
+from mfpde.particles.labels import grid_of_labels
+from mfpde.particles.methods import resolved_method
 from mfpde.runs.layers import Dynamics, Layers, for_each_layer
+from mfpde.runs.stopping import save_times
 from mfpde.runs.times import aligned_with_layers, end_time
 from mfpde.settings import sections
-from mfpde.settings.base import (
-    Key,
-    SettingsError,
-    Table,
-    all_errors,
-    plain,
-    read_keys,
-)
-from mfpde.settings.files import read_table, with_places
-from mfpde.settings.layers import LAYER, completed, perceptrons
-from mfpde.settings.neurons import PERCEPTRON
-from mfpde.settings.overrides import changed_by_text
+from mfpde.settings.base import Section, SettingsError, check_all
+from mfpde.settings.files import name_places, read_table
+from mfpde.settings.overrides import change_by_text
 from mfpde.solver.label_conditions import largest_degree
-from mfpde.terms import Interaction
+from mfpde.solver.preparation import DEFAULT_SAVES
+from mfpde.terms import Interaction, Kernel
 from mfpde.transport import scheme_for
 
-__all__ = [
-    "SECTIONS",
-    "Settings",
-    "SettingsError",
-    "read_settings",
-    "read_table",
-    "settings_from_dict",
-]
-
-SECTIONS: dict[str, Key] = {
-    "geometry": sections.GEOMETRY,
-    "attention": sections.HEADS,
-    "interaction": sections.KERNEL,
-    "perceptron": PERCEPTRON.key(None),
-    "equation": sections.EQUATION.key(),
-    "start": sections.START,
-    "solve": sections.SOLVE.key(),
-    "layers": LAYER.several("layer {}:", None),
-    "concentration": sections.CONCENTRATION.key(None),
-    "particles": sections.PARTICLES.key(None),
-    "output": sections.OUTPUT.key(sections.OUTPUT.read({})),
-}
-"""All sections of a settings file, in the order in which they are told."""
+NOWHERE = sections.Output()
 
 
-@dataclass(frozen=True)
+@dataclass(kw_only=True, eq=False)
 class Settings:
     """All settings of a run, checked: the objects that they build fit together.
 
     Settings are made by :func:`read_settings` or :func:`settings_from_dict`, which explain
-    errors.
+    errors.  The run ends with the last layer, and the equation of the first layer is that of
+    the file, where these are left out.
     """
 
-    geometry: Table
-    attention: tuple[Table, ...]
-    interaction: Table | None
-    perceptron: Table | None
-    equation: Table
-    start: Table
-    solve: Table
-    layers: tuple[Table, ...] | None
-    concentration: Table | None
-    particles: Table | None
-    output: Table
+    geometry: Geometry
+    attention: tuple[Any, ...] = ()
+    interaction: Kernel | None = None
+    perceptron: sections.Draw | None = None
+    equation: dict[str, Any] | None = None
+    start: Density | Measure
+    solve: dict[str, Any] = field(default_factory=dict)
+    layers: tuple[sections.LayerOptions, ...] | None = None
+    concentration: sections.Following | None = None
+    particles: sections.Particles | None = None
+    output: sections.Output = NOWHERE
 
-    def build_geometry(self) -> Geometry:
-        """Return the grid."""
-        return self.geometry.built  # type: ignore[no-any-return]
+    data: dict[str, Any] = field(init=False, default_factory=dict)
+    """All of it in JSON's types, by section."""
 
-    def build_equation(self) -> MeanFieldEquation:
-        """Return the equation (always the same object, so that its grid is shared).
+    def __post_init__(self) -> None:
+        if self.layers == ():
+            raise ValueError("layers = [] needs one table [[layers]] at least")
+        layers = self.layers or ()
+        if self.equation is None and layers:
+            self.equation = layers[0].equation
+        if self.equation is None:
+            raise ValueError("needs the section [equation]")
+        of_file = self.attention or self.interaction or self.perceptron
+        of_layers = [one.attention or one.perceptron for one in layers]
+        if not (of_file or (of_layers and all(of_layers))):
+            raise ValueError("an equation needs [attention], [perceptron] or both")
+        self.solve = self.solve or sections.solve_options()
+        atoms, transport = self.solve["atoms"], self.solve["transport"]
+        grid = self.geometry
+
+        def each(check: Callable[[MeanFieldEquation], object]) -> Callable[[], object]:
+            return lambda: for_each_layer(self.dynamics, check)
+
+        check_all(
+            [
+                ("[geometry]", each(lambda equation: equation.on(grid))),
+                ("[solve]", lambda: scheme_for(transport, grid)),
+                ("[solve]", each(lambda equation: check_atoms(atoms, equation, grid))),
+                ("[solve]", self.solve_arguments),
+                ("[particles]", each(self._check_particles)),
+            ]
+        )
+
+    def _check_particles(self, equation: MeanFieldEquation) -> None:
+        if self.particles is None:
+            return
+        if equation.diffusion > 0:
+            raise ValueError(
+                f"move without noise, but [equation] has diffusion = "
+                f"{equation.diffusion:g}: leave one of them out"
+            )
+        grid, count = self.geometry, self.particles.count
+        if resolved_method(self.particles.method, grid.dimension, count) == "labels":
+            grid_of_labels(grid, count)
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        """What a run solves: the layers if there are any, else the equation."""
+        pairs = []
+        for layer in self.layers or (sections.LayerOptions(1.0),):
+            draw = layer.perceptron or self.perceptron
+            for number in range(layer.count):
+                terms = [*(layer.attention or self.attention)]
+                if self.interaction is not None:
+                    terms.append(Interaction(self.interaction))
+                if draw is not None:
+                    terms.append(draw(number))
+                options: Any = layer.equation or self.equation
+                pairs.append((MeanFieldEquation(*terms, **options), layer.duration))
+        return Layers(pairs) if self.layers else pairs[0][0]
+
+    def single_equation(self) -> MeanFieldEquation:
+        """Return the equation.
 
         Raises
         ------
         SettingsError
             If the settings have layers, which are several equations.
         """
-        if not isinstance(self._dynamics, MeanFieldEquation):
+        if not isinstance(self.dynamics, MeanFieldEquation):
             raise SettingsError(
-                f"[[layers]] are {len(self._dynamics)} equations: this works on one alone; "
+                f"[[layers]] are {len(self.dynamics)} equations: this works on one alone; "
                 "leave them out"
             )
-        return self._dynamics
-
-    def build_dynamics(self) -> Dynamics:
-        """Return what a run solves: the layers if there are any, else the equation."""
-        return self._dynamics
-
-    def build_start(self) -> Density | Measure:
-        """Return the density at time 0, and atoms if a stored run has any."""
-        return self._start
+        return self.dynamics
 
     def solve_arguments(self) -> dict[str, Any]:
         """Return the keyword arguments for :func:`mfpde.solve`."""
-        followed, times = self.concentration, sections.times_of_saves(self.solve)
-        if self.solve.save_every is None and self.solve.save_at is None:
-            times = aligned_with_layers(self._dynamics, times)
-        same = ("t_end", "transport", "atoms", "rtol", "max_step")
-        return {
-            **{name: self.solve.values[name] for name in same},
-            "save_at": times,
-            "stop": sections.stopping_conditions(self.solve),
-            "track": followed.built if followed and followed.track else None,
-        }
+        wanted, followed = {**self.solve}, self.concentration
+        every, at = wanted.pop("save_every"), wanted.pop("save_at")
+        t_end = end_time(self.dynamics, wanted.pop("t_end"))
+        times = save_times(
+            t_end, save_every=every, save_at=at, default_saves=DEFAULT_SAVES
+        )
+        if every is None and at is None:
+            times = aligned_with_layers(self.dynamics, times)
+        track = None if followed is None else followed.wanted
+        return {"t_end": t_end, "save_at": times, "track": track, **wanted}
 
     def check_memory(self) -> None:
         """Raise ``MemoryError`` if the run and its report take more memory than there is."""
-        arguments, grid = self.solve_arguments(), self.build_geometry()
+        arguments, grid = self.solve_arguments(), self.geometry
         saves = 2 if arguments["stop"] else len(arguments["save_at"])
-        degree = largest_degree(self._dynamics, grid)
+        degree = largest_degree(self.dynamics, grid)
         check_memory_of_run(grid, degree, saves, reported=True)
 
     def to_json(self) -> str:
         """Return the settings as JSON, for :func:`settings_from_dict`."""
-        data = plain({name: getattr(self, name) for name in SECTIONS})
-        heads = data.pop("attention")
-        # One head is a table.
-        attention = {"attention": heads[0] if len(heads) == 1 else heads}
-        return json.dumps({**(attention if heads else {}), **data})
+        return json.dumps(self.data)
 
     def with_output(self, **paths: str | None) -> Settings:
         """Return the settings with other paths in [output], and what they have built."""
         other = copy.copy(self)
-        object.__setattr__(other, "output", self.output.changed(**paths))
+        other.output = replace(self.output, **paths)
+        kept = {name: path for name, path in asdict(other.output).items() if path}
+        other.data = {**self.data, "output": kept}
         return other
 
-    @cached_property
-    def _start(self) -> Density | Measure:
-        return self.start.build(self.build_geometry())  # type: ignore[no-any-return]
 
-    @cached_property
-    def _dynamics(self) -> Dynamics:
-        if self.layers is None:
-            return self._equation(self.attention, self.perceptron, self.equation)
-        return Layers(
-            [
-                (
-                    self._equation(
-                        one.attention or self.attention,
-                        neurons,
-                        one.equation or self.equation,
-                    ),
-                    one.duration,
-                )
-                for one in self.layers
-                for neurons in perceptrons(one.perceptron or self.perceptron, one.count)
-            ]
-        )
-
-    def _equation(
-        self,
-        attention: tuple[Table, ...],
-        perceptron: Table | None,
-        equation: Table,
-    ) -> MeanFieldEquation:
-        terms: list[Any] = [head.built for head in attention]
-        if self.interaction is not None:
-            terms.append(Interaction(self.interaction.built))
-        if perceptron is not None:
-            terms.append(perceptron.build(self.build_geometry()))
-        return equation.build(*terms)  # type: ignore[no-any-return]
-
-    def check(self) -> None:
-        """Raise ``ValueError`` with one line for each thing that does not fit together."""
-        if self.layers == ():
-            raise ValueError("layers = [] needs one table [[layers]] at least")
-        of_file = self.attention or self.interaction or self.perceptron
-        of_layers = [one.attention or one.perceptron for one in self.layers or ()]
-        if not (of_file or (of_layers and all(of_layers))):
-            raise ValueError("an equation needs [attention], [perceptron] or both")
-        grid, solve = self.build_geometry(), self.solve
-
-        def each(check: Callable[[MeanFieldEquation], Any]) -> None:
-            for_each_layer(self._dynamics, check)
-
-        with all_errors() as noted:
-            with noted("[perceptron]"):
-                each(self._check_neurons)
-            with noted("[geometry]"):
-                each(lambda equation: equation.on(grid))
-            with noted("[start]"):
-                self._check_start()
-            with noted("[solve]"):
-                scheme_for(solve.transport, grid)
-            with noted("[solve]"):
-                each(lambda equation: check_atoms(solve.atoms, equation, grid))
-            with noted("[solve]"):
-                end_time(self._dynamics, solve.t_end)
-        if self.particles is not None:
-            with all_errors() as noted, noted("[particles]"):
-                each(self._check_particles)
-
-    def _check_start(self) -> None:
-        written = self.output.store
-        read = self.start.path if self.start.kind == "run" else None
-        if read and written and Path(read).resolve() == Path(written).resolve():
-            raise ValueError(
-                f"path = {read!r} is the store that this run writes: name another one in "
-                "[output]"
-            )
-        check_memory_of_start(self.build_geometry())
-        self.build_start()
-
-    def _check_neurons(self, equation: MeanFieldEquation) -> None:
-        grid = self.build_geometry()
-        for term in equation.externals:
-            term.check_dimension(grid.dimension)
-            if grid.axis is not None:
-                term.check_axis(grid.axis)
-
-    def _check_particles(self, equation: MeanFieldEquation) -> None:
-        assert self.particles is not None
-        sections.check_particles_fit(self.particles, equation, self.build_geometry())
+_TABLES: dict[str, Any] = {
+    "geometry": sections.GEOMETRY,
+    "attention": sections.HEADS,
+    "interaction": sections.KERNEL,
+    "perceptron": sections.PERCEPTRON,
+    "equation": sections.EQUATION,
+    "start": sections.START,
+    "solve": sections.SOLVE,
+    "layers": sections.LAYERS,
+    "concentration": Section(sections.Following),
+    "particles": Section(sections.Particles),
+    "output": Section(sections.Output),
+}
+FILE_OF_LAYERS = Section(Settings, key="section [{}]", **_TABLES)
+"""A settings file with layers."""
+FILE = Section(
+    Settings,
+    key="section [{}]",
+    needed=("equation", "solve"),
+    **_TABLES | {"solve": sections.SOLVE_TO_AN_END},
+)
+"""A settings file of one equation, which says itself when the run ends."""
 
 
 def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
@@ -252,11 +208,11 @@ def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
     """
     data, overrides = read_table(path), list(overrides)
     for override in overrides:
-        changed_by_text(data, override)
+        change_by_text(data, override)
     try:
         return settings_from_dict(data)
     except SettingsError as error:
-        raise SettingsError(with_places(str(error), path, overrides)) from error
+        raise SettingsError(name_places(str(error), path, overrides)) from error
 
 
 def settings_from_dict(data: Mapping[str, Any]) -> Settings:
@@ -267,13 +223,18 @@ def settings_from_dict(data: Mapping[str, Any]) -> Settings:
     SettingsError
         As :func:`read_settings` does.
     """
+    file = FILE_OF_LAYERS if "layers" in data else FILE
     try:
-        # Layers say themselves which one it is.
-        tables = read_keys(SECTIONS, completed(data), word="section", form="[{}]")
-        settings = Settings(**tables)
-        settings.check()
-    except SettingsError:
-        raise
+        table = file.read(data)
     except ValueError as error:
         raise SettingsError(str(error)) from error
+    settings: Settings = table.built
+    settings.data = table.data
+    written, start = settings.output.store, settings.data["start"]
+    read = start["path"] if start["kind"] == "run" else None
+    if read and written and Path(read).resolve() == Path(written).resolve():
+        raise SettingsError(
+            f"[start] path = {read!r} is the store that this run writes: name another one in "
+            "[output]"
+        )
     return settings

@@ -27,8 +27,8 @@ def solved(
     wanted = settings.solve_arguments()
     wanted["stop"] = [*wanted["stop"], *stop]
     return solve(
-        settings.build_dynamics(),
-        settings.build_start(),
+        settings.dynamics,
+        settings.start,
         **wanted,
         resume_from=resume_from,
         progress=progress,
@@ -39,8 +39,8 @@ def solved(
 def _writer(path: str | Path, settings: Settings) -> RunWriter:
     return RunWriter(
         path,
-        settings.build_dynamics(),
-        settings.build_geometry(),
+        settings.dynamics,
+        settings.geometry,
         settings=settings,
         overwrite=True,
     )

@@ -169,7 +169,7 @@ class TakenRun:
             )
         if ended.stop.kind in LIMITS:
             settings = self.run.built()
-            whole = end_time(settings.build_dynamics(), settings.solve.t_end)
+            whole = end_time(settings.dynamics, settings.solve["t_end"])
             reason = (
                 f"{LIMITS[ended.stop.kind]} at t = {ended.final_time:.6g} of {whole:g}; the "
                 "same sweep goes on from there, as far again"

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.settings.base import SettingsError
+from mfpde.settings.files import read_table
 from mfpde.settings.overrides import (
     ABSENT,
     change,
-    changed_by_text,
+    change_by_text,
     remove,
     value_of,
 )
-from mfpde.settings.settings import Settings, read_table, settings_from_dict
+from mfpde.settings.settings import Settings, settings_from_dict
 from mfpde.sweeps.variations import CASE, Change, SweepSection, sweep_section
 from mfpde.version import __version__
 
@@ -97,7 +98,7 @@ def planned(
     else:
         data, beside = read_table(source), Path(source).parent
     for text in overrides:
-        changed_by_text(data, text)
+        change_by_text(data, text)
     whole = copy.deepcopy(data)
     if "sweep" not in data:
         raise SettingsError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.arrays import choice, real_number, whole_number
-from mfpde.settings.base import Section, SettingsError, Table, marked, path, text
+from mfpde.settings.base import Section, SettingsError, check_path, mark_lines
 
 Change = dict[str, Any]
 """Values by the dotted names of settings."""
@@ -56,6 +56,12 @@ class SweepSection:
     zip: Any = None
     cases: Any = None
 
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for what is no path."""
+        check_path("folder", self.folder)
+        if self.base is not None:
+            check_path("base", self.base)
+
     @property
     def in_cases(self) -> set[str]:
         """Names of the settings that cases change, without that of the case."""
@@ -93,8 +99,8 @@ class SweepSection:
         return combined
 
 
-_RANGE = Section(Range, names={"from": "first"}, check=Table.build)
-_SWEEP = Section(SweepSection, folder=lambda given: path(text(given)), base=path)
+_RANGE = Section(Range, names={"from": "first"})
+_SWEEP = Section(SweepSection)
 
 
 def sweep_section(data: Any) -> SweepSection:
@@ -106,9 +112,9 @@ def sweep_section(data: Any) -> SweepSection:
         With one line for each error.
     """
     try:
-        return _SWEEP.read(data).build()  # type: ignore[no-any-return]
+        return _SWEEP.read(data).built  # type: ignore[no-any-return]
     except ValueError as error:
-        raise SettingsError("\n".join(marked(error, "[sweep]"))) from error
+        raise SettingsError("\n".join(mark_lines(error, "[sweep]"))) from error
 
 
 def _product(given: Any) -> list[list[Change]]:
@@ -166,7 +172,7 @@ def _spans(where: str, table: Any) -> dict[str, Sequence[Any]]:
     for name, value in _ranges_or_lists(table):
         if isinstance(value, Mapping):
             try:
-                found[name] = _RANGE.read(value).build().values()
+                found[name] = _RANGE.read(value).built.values()
             except ValueError as error:
                 lines = "; ".join(str(error).splitlines())
                 raise SettingsError(f"{where} {name}: {lines}") from error
