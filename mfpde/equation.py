@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from weakref import WeakValueDictionary
+from typing import Any
 
 import numpy as np
 
@@ -69,8 +69,8 @@ class MeanFieldEquation:
                 )
         if not terms:
             raise ValueError("an equation needs at least one term")
-        dimensions = [getattr(term, "dimension", None) for term in terms]
-        named = sorted({d for d in dimensions if d is not None})
+        dimensions = {getattr(term, "dimension", None) for term in terms}
+        named = sorted(d for d in dimensions if d is not None)
         if len(named) > 1:
             raise ValueError(
                 f"the terms live in different dimensions: {named}; all must have the same"
@@ -88,46 +88,40 @@ class MeanFieldEquation:
         """The sign s: +1 in ascent, -1 in descent."""
         return 1 if self.direction == "ascent" else -1
 
-    @property
-    def attentions(self) -> tuple[Attention, ...]:
-        """The attention terms, where no other kernel acts.
+    def _terms_of(self, kind: Any) -> tuple[Any, ...]:
+        return tuple(term for term in self.terms if isinstance(term, kind))
 
-        Raises
-        ------
-        ValueError
-            If the measure interacts through another kernel too: what is known of
-            attention alone must not be used for it.
-        """
-        others = [t for t in self.interactions if not isinstance(t, Attention)]
-        if others:
-            raise ValueError(
-                f"this is known for Attention alone, not for {others[0]!r}"
-            )
-        return tuple(t for t in self.interactions if isinstance(t, Attention))
-
-    @property
-    def zonal_terms(self) -> tuple[ZonalTerm, ...]:
-        """The interactions, where all are by kernels of x.y.
-
-        Raises
-        ------
-        ValueError
-            If there is a head with matrices: what is known of x.y must not be used for it.
-        """
+    def _all_interactions(self, kind: Any, words: str) -> tuple[Any, ...]:
+        """Return the interactions, a ValueError if one is of another kind than ``words`` say."""
         for term in self.interactions:
-            if not isinstance(term, ZonalTerm):
-                raise ValueError(f"this is known for kernels of x.y, not for {term!r}")
-        return tuple(t for t in self.interactions if isinstance(t, ZonalTerm))
+            if not isinstance(term, kind):
+                raise ValueError(f"this is known for {words}, not for {term!r}")
+        return self._terms_of(kind)
 
     @property
     def interactions(self) -> tuple[InteractionTerm, ...]:
         """The terms that depend on the measure: attention, its heads, any other kernel."""
-        return tuple(t for t in self.terms if isinstance(t, InteractionTerm))
+        return self._terms_of(InteractionTerm)
+
+    @property
+    def externals(self) -> tuple[ExternalTerm, ...]:
+        """The terms that do not depend on the measure."""
+        return self._terms_of(ExternalTerm)
 
     @property
     def heads(self) -> tuple[Head, ...]:
         """The heads of attention with matrices."""
-        return tuple(t for t in self.interactions if isinstance(t, Head))
+        return self._terms_of(Head)
+
+    @property
+    def attentions(self) -> tuple[Attention, ...]:
+        """The interactions if all are attention; a ValueError if another kernel acts."""
+        return self._all_interactions(Attention, "Attention alone")
+
+    @property
+    def zonal_terms(self) -> tuple[ZonalTerm, ...]:
+        """The interactions if all are by kernels of x.y; a ValueError if a head acts."""
+        return self._all_interactions(ZonalTerm, "kernels of x.y")
 
     @property
     def sharpness(self) -> float:
@@ -148,15 +142,9 @@ class MeanFieldEquation:
         return any(term.needs_values for term in self.interactions)
 
     @property
-    def externals(self) -> tuple[ExternalTerm, ...]:
-        """The terms that do not depend on the measure."""
-        return tuple(t for t in self.terms if isinstance(t, ExternalTerm))
-
-    @property
     def perceptrons(self) -> tuple[Perceptron, ...]:
         """The neurons of the external terms, layer by layer."""
-        layers = [term.layer for term in self.externals]
-        return tuple(layer for layer in layers if layer is not None)
+        return tuple(term.layer for term in self.externals if term.layer is not None)
 
     @property
     def perceptron_parts(self) -> tuple[Perceptron, ...]:
@@ -276,18 +264,13 @@ class MeanFieldEquation:
 
     def lyapunov_function(self, measure: AnyMeasure) -> float | None:
         """Return -s E + kappa int rho log rho, which never increases, or None if unknown."""
-        energy = self.energy(measure)
-        if (
-            energy is None
-            or not self.energy_is_lyapunov
-            or (self.has_softmax and self.diffusion)
-        ):
+        energy = self.energy(measure) if self.energy_is_lyapunov else None
+        if energy is None or (self.has_softmax and self.diffusion):
             return None
         if self.diffusion == 0:
             return -self.sign * energy
         density = as_measure(measure).density
-        values = density.values
-        logarithms = np.log(np.where(values > 0, values, 1.0))
+        logarithms = np.log(np.where(density.values > 0, density.values, 1.0))
         entropy = float((density.masses * logarithms).sum())
         return -self.sign * energy + self.diffusion * entropy
 
@@ -297,22 +280,7 @@ class MeanFieldEquation:
         return f"MeanFieldEquation({terms}, direction={self.direction!r}{diffusion})"
 
 
-_IN_USE: WeakValueDictionary[tuple[MeanFieldEquation, Geometry], GridEquation] = (
-    WeakValueDictionary()
-)
-"""Equations on grids that a run holds: many runs that advance together find theirs again."""
-
-
 @lru_cache(maxsize=8)
 def _on_grid(equation: MeanFieldEquation, geometry: Geometry) -> GridEquation:
-    grid = _IN_USE.get((equation, geometry))
-    if grid is None:
-        grid = GridEquation(
-            geometry,
-            equation.interactions,
-            equation.externals,
-            equation.sign,
-            equation.diffusion,
-        )
-        _IN_USE[equation, geometry] = grid
-    return grid
+    terms = equation.interactions, equation.externals
+    return GridEquation(geometry, *terms, equation.sign, equation.diffusion)

@@ -2,21 +2,18 @@
 
 Results know their words and numbers; pictures and datasets are made in layers above them, and
 so are runs from their stores.  Those functions are known here by name alone, and their modules
-are loaded when one is first asked for.  Bars of progress are those of rich, drawn into the
-cell, which needs no widgets.
+are loaded when one is first asked for.
 """
 
 from __future__ import annotations
 
 import base64
 import html
-import time
-from collections.abc import Callable
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn
+    pass
 
 PICTURE = "mfpde.plotting.pictures:small_png"
 """The small picture of a result: a PNG, or None where it has none."""
@@ -30,7 +27,7 @@ SAVED = "mfpde.storage:save"
 """The store of a run, written to a path."""
 
 
-def made(what: str, result: object, *places: object, **options: Any) -> Any:
+def call_above(what: str, result: object, *places: object, **options: Any) -> Any:
     """Return what a layer above makes of a result, or a path: one of the names above."""
     return resolve_name(what)(result, *places, **options)
 
@@ -48,16 +45,14 @@ class Shown:
         return {}
 
     def _repr_html_(self) -> str:
-        png = made(PICTURE, self)
-        parts = [_table(type(self).__name__, self.facts), self._whole()]
-        beside = "flex:1 1 24em;min-width:0;overflow-x:auto"
-        words = f'<div style="{beside}">{"".join(parts)}</div>'
+        title, png = type(self).__name__, call_above(PICTURE, self)
+        style = "flex:1 1 24em;min-width:0;overflow-x:auto"
+        table = _table(title, self.facts)
+        words = f'<div style="{style}">{table}{self._whole()}</div>'
         if png is None:
             return words
         data = base64.b64encode(png).decode()
-        picture = (
-            f'<img alt="{type(self).__name__}" src="data:image/png;base64,{data}">'
-        )
+        picture = f'<img alt="{title}" src="data:image/png;base64,{data}">'
         style = "display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start"
         return f'<div style="{style}">{picture}{words}</div>'
 
@@ -83,67 +78,12 @@ class Printed(Shown):
 def _table(title: str, facts: dict[str, str]) -> str:
     if not facts:
         return ""
-    left = 'style="text-align:left"'
-    name_style = 'style="text-align:left;white-space:nowrap"'
+    left, unbroken = "text-align:left", "text-align:left;white-space:nowrap"
     rows = "".join(
-        f"<tr><th {name_style}>{html.escape(name)}</th><td {left}>{html.escape(value)}</td></tr>"
+        f'<tr><th style="{unbroken}">{html.escape(name)}</th>'
+        f'<td style="{left}">{html.escape(value)}</td></tr>'
         for name, value in facts.items()
     )
-    return f"<table><caption {left}>{html.escape(title)}</caption>{rows}</table>"
-
-
-SECONDS_BETWEEN_DRAWINGS = 0.25
-
-
-def progress_bar(*columns: str | ProgressColumn, **options: Any) -> Progress:
-    """Return rich's bar of progress, which in a notebook is drawn into the cell.
-
-    Parameters
-    ----------
-    columns, options
-        As for ``rich.progress.Progress``; without a ``console`` it is on stderr.
-    """
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = options.pop("console", None) or Console(stderr=True)
-    if console.is_jupyter:
-        return _cell_progress()(*columns, console=console, **options)
-    return Progress(*columns, console=console, **options)
-
-
-def _cell_progress() -> type[Progress]:
-    """Return the class of bars in a cell, made where rich is there already."""
-    from rich.progress import Progress
-
-    class CellProgress(Progress):
-        """A bar that is the output of a notebook's cell, drawn anew as it grows."""
-
-        _drawn_at = -SECONDS_BETWEEN_DRAWINGS
-        _output: Any = None
-
-        def start(self) -> None:
-            """Begin the output of the cell."""
-            from IPython.display import display
-
-            show: Callable[..., Any] = display
-            self._output = show(self.make_tasks_table(self.tasks), display_id=True)
-
-        def refresh(self) -> None:
-            """Draw the bar as it is now."""
-            if self._output is not None:
-                self._drawn_at = time.monotonic()
-                self._output.update(self.make_tasks_table(self.tasks))
-
-        def stop(self) -> None:
-            """Draw the bar as it ended."""
-            self.refresh()
-            self._output = None
-
-        def update(self, *arguments: Any, **changes: Any) -> None:
-            """Change a task, and draw the bar if it has not been for a while."""
-            super().update(*arguments, **changes)
-            if time.monotonic() - self._drawn_at >= SECONDS_BETWEEN_DRAWINGS:
-                self.refresh()
-
-    return CellProgress
+    return (
+        f'<table><caption style="{left}">{html.escape(title)}</caption>{rows}</table>'
+    )

@@ -21,7 +21,7 @@ import mfpde
 from mfpde.measures.events import Event, Events
 from mfpde.notebook import Shown
 from mfpde.plotting.pictures import picture_of
-from mfpde.runs.observer import Progress, progress_line
+from mfpde.runs.progress import Progress, progress_line
 from mfpde.runs.stopping import StopReason
 
 CIRCLE = mfpde.Circle(64)
@@ -243,7 +243,7 @@ def test_progress_is_drawn_into_the_cell(monkeypatch) -> None:
         return Output()
 
     monkeypatch.setattr(IPython.display, "display", display)
-    monkeypatch.setattr("mfpde.notebook.SECONDS_BETWEEN_DRAWINGS", 0.0)
+    monkeypatch.setattr("mfpde.runs.progress.SECONDS_BETWEEN_DRAWINGS", 0.0)
     console = Console(file=io.StringIO(), force_jupyter=True)
     records = [Progress(t, 1.0, 0.1, 0.0, 0.5, 1.0, 3) for t in (0.5, 1.0)]
     with progress_line(console) as report:

@@ -9,7 +9,7 @@ from rich.console import Console
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
 from mfpde.measures.measure import perturbed_uniform
-from mfpde.runs.observer import Progress, described, progress_line
+from mfpde.runs.progress import Progress, describe_progress, progress_line
 from mfpde.solver.solve import solve
 from mfpde.terms import Attention
 
@@ -25,13 +25,13 @@ RECORD = Progress(
 
 
 def test_the_line_says_where_the_run_is_and_whether_it_is_sound():
-    line = described(RECORD)
+    line = describe_progress(RECORD)
     for part in ("t 2.5/10", "dt 0.01", "mass -2e-16", "E 0.125", "max 3.5"):
         assert part in line
 
 
 def test_without_energy_the_line_has_none():
-    assert "E " not in described(Progress(1.0, 2.0, 0.1, 0.0, None, 1.0, 10))
+    assert "E " not in describe_progress(Progress(1.0, 2.0, 0.1, 0.0, None, 1.0, 10))
 
 
 def test_a_terminal_shows_the_last_record():
@@ -42,14 +42,14 @@ def test_a_terminal_shows_the_last_record():
     said = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", file.getvalue())
     last = said.replace("\r", "\n").split("\n")[-2]
     # With the time that is left, in 80 columns, and nothing cut.
-    assert described(RECORD) in last
+    assert describe_progress(RECORD) in last
     assert last.rstrip().endswith("left")
     assert "…" not in last
 
 
 def test_elsewhere_a_long_run_writes_a_line_now_and_then(monkeypatch):
     file, clock = io.StringIO(), iter([0.0, 1.0, 4.0, 5.0, 15.0, 16.0])
-    monkeypatch.setattr("mfpde.runs.observer.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("mfpde.runs.progress.time.monotonic", lambda: next(clock))
     with progress_line(Console(file=file, width=200)) as report:
         for _ in range(5):
             report(RECORD)

@@ -140,7 +140,7 @@ def animate(
 
 
 def _bar(frames: Iterable[int]) -> Iterable[int]:
-    from mfpde.notebook import progress_bar
+    from mfpde.runs.progress import progress_bar
 
     with progress_bar(disable=not sys.stderr.isatty()) as bar:
         yield from bar.track(frames, description="drawing frames")

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import FloatArray, real_number, shown
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
-from mfpde.notebook import progress_bar
 from mfpde.particles.integrators import (
     CountedVelocity,
     DormandPrince,
@@ -33,6 +32,7 @@ from mfpde.particles.methods import (
 from mfpde.particles.systems import ParticleSystem
 from mfpde.runs import stopping
 from mfpde.runs.layers import Layers, Stage, checked_dynamics, for_each_layer, stages_of
+from mfpde.runs.progress import progress_bar
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import SHORTEST_TIME, save_times
 from mfpde.runs.times import end_time

@@ -13,7 +13,7 @@ from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.events import Events
 from mfpde.measures.measure import AnyMeasure, Atoms
-from mfpde.notebook import DATASET, PLOT, SAVED, Printed, made
+from mfpde.notebook import DATASET, PLOT, SAVED, Printed, call_above
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
 from mfpde.runs.stored_names import check_free_name
@@ -165,7 +165,7 @@ class Run(Printed):
         options
             As for :func:`mfpde.plot_run`: ``figure``.
         """
-        return made(PLOT, self, **options)
+        return call_above(PLOT, self, **options)
 
     def save(self, path: str | Path, **options: Any) -> None:
         """Write the run to a new store, as :func:`mfpde.save` does.
@@ -177,7 +177,7 @@ class Run(Printed):
         options
             As for :func:`mfpde.save`: ``overwrite``, ``group``.
         """
-        made(SAVED, self, path, **options)
+        call_above(SAVED, self, path, **options)
 
     def tracked(self, settings: Concentration | None = None) -> Run:
         """Return the run with the track of its saved states, and events if it had none.
@@ -214,7 +214,7 @@ class Run(Printed):
         ValueError
             If nothing was saved.
         """
-        return made(DATASET, self)
+        return call_above(DATASET, self)
 
     @property
     def facts(self) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mfpde.arrays import real_number
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Atoms, Density, Measure, as_measure
-from mfpde.notebook import STORED, made
+from mfpde.notebook import STORED, call_above
 from mfpde.settings.base import check_path
 
 
@@ -25,7 +25,7 @@ def stored_state(
     """
     check_path("path", path)
     try:
-        run = made(STORED, path)
+        run = call_above(STORED, path)
     except (OSError, ValueError) as error:
         raise ValueError(f"path = {path!r}: {error}") from error
     wanted = None if time is None else real_number("time", time, at_least=0.0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mfpde.measures.labelled import LabelledDensity
 from mfpde.measures.measure import Measure
-from mfpde.runs.observer import Progress
+from mfpde.runs.progress import Progress
 from mfpde.runs.stopping import StepRecord
 from mfpde.solver.time_stepping import Point
 from mfpde.terms import PointMasses

@@ -26,7 +26,8 @@ from mfpde.runs.layers import (
     for_each_layer,
     stages_of,
 )
-from mfpde.runs.observer import Observer, Report, StepObserver, progress_line
+from mfpde.runs.observer import Observer, StepObserver
+from mfpde.runs.progress import Report, progress_line
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import (
     SHORTEST_TIME,

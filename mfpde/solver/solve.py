@@ -12,7 +12,8 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Measure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Layers
-from mfpde.runs.observer import Observer, Report
+from mfpde.runs.observer import Observer
+from mfpde.runs.progress import Report
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StoppingCondition
 from mfpde.solver.diagnostics import Diagnostic
@@ -106,7 +107,7 @@ def solve(
         (``mfpde.solver.diagnostics``).
     progress
         True for a progress line, or a function that is called with a
-        :class:`mfpde.runs.observer.Progress` after every step.
+        :class:`mfpde.runs.progress.Progress` after every step.
     track
         Follow the atoms from save to save with these settings: ``run.track``.  A
         :class:`mfpde.tracking.Tracker` goes on from an earlier run.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mfpde.arrays import printable
-from mfpde.runs.observer import SECONDS_BETWEEN_LINES, SECONDS_TO_FIRST_LINE
+from mfpde.runs.progress import SECONDS_BETWEEN_LINES, SECONDS_TO_FIRST_LINE
 from mfpde.sweeps.execution import Outcome
 from mfpde.sweeps.record import Running, SweepFolder
 
