@@ -55,7 +55,7 @@ def real_array(name: str, values: ArrayLike) -> FloatArray:
     """Return a float64 copy of ``values``; every entry must be a finite number."""
     try:
         given = np.asarray(values)
-        if given.dtype == object and _has_none(given):
+        if given.dtype == object and any(value is None for value in given.ravel()):
             raise TypeError("None is no number")  # numpy would make NaN of it
         # numpy would drop imaginary parts with no more than a warning.
         array = None if np.iscomplexobj(given) else np.array(given, dtype=np.float64)
@@ -67,16 +67,24 @@ def real_array(name: str, values: ArrayLike) -> FloatArray:
         raise ValueError(
             f"{name} of complex numbers is not an array of real numbers: take its .real"
         )
-    finite = np.isfinite(array)
-    if not finite.all():
-        where = tuple(int(i) for i in np.argwhere(~finite)[0])
-        place = f"[{', '.join(map(str, where))}]" if where else ""
-        raise ValueError(f"{name}{place} = {array[where]} must be finite")
+    check_entries(name, array, np.isfinite(array), "must be finite")
     return array
 
 
-def _has_none(values: NDArray[Any]) -> bool:
-    return any(value is None for value in values.ravel())
+def check_entries(
+    name: str, values: FloatArray, is_right: BoolArray, allowed: str
+) -> None:
+    """Raise ``ValueError`` for the first entry, a number or a vector, that is not right."""
+    wrong = np.argwhere(~is_right)
+    if len(wrong):
+        place = tuple(wrong[0].tolist())
+        value = values[place]
+        text = f"{value:g}" if np.ndim(value) == 0 else shown(value.tolist())
+        raise ValueError(f"{_entry(name, place)} = {text} {allowed}")
+
+
+def _entry(name: str, place: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, place))}]" if place else name
 
 
 def real_number(
@@ -95,8 +103,7 @@ def real_number(
         number = float(value)
     except OverflowError:
         number = math.inf  # an int beyond all floats
-    in_range = number >= at_least and number > above and number <= at_most
-    if not (math.isfinite(number) and in_range):
+    if not (math.isfinite(number) and at_least <= number <= at_most and number > above):
         allowed = _allowed(at_least, above, at_most)
         raise ValueError(f"{name} = {shown(value)} must be a finite number{allowed}")
     return number
@@ -187,31 +194,23 @@ def unit_vectors(name: str, points: ArrayLike) -> FloatArray:
         lengths = np.linalg.norm(array, axis=-1, keepdims=True)
     wrong = np.abs(lengths - 1.0) > 1e-6
     if wrong.any():
-        where = tuple(int(i) for i in np.argwhere(wrong[..., 0])[0])
+        where = tuple(np.argwhere(wrong[..., 0])[0].tolist())
         raise ValueError(
-            f"{name}[{', '.join(map(str, where))}] has length "
-            f"{float(lengths[where][0]):.6g} ({shown(array[where].tolist())}); "
-            "points lie on the unit sphere (length 1)"
+            f"{_entry(name, where)} has length {float(lengths[where][0]):.6g} "
+            f"({shown(array[where].tolist())}); points lie on the unit sphere (length 1)"
         )
     return np.asarray(array / lengths)
 
 
 def _allowed(at_least: float, above: float, at_most: float) -> str:
-    parts = []
-    if at_least > -np.inf:
-        parts.append(f"at least {at_least:g}")
-    if above > -np.inf:
-        parts.append(f"above {above:g}")
-    if at_most < np.inf:
-        parts.append(f"at most {at_most:g}")
+    bounds = {"at least": at_least, "above": above, "at most": at_most}
+    parts = [
+        f"{word} {bound:g}" for word, bound in bounds.items() if np.isfinite(bound)
+    ]
     return ", " + " and ".join(parts) if parts else ""
 
 
 def check_sizes(name: str, values: FloatArray, largest: float) -> None:
     """Raise ``ValueError`` for values (of any shape) above ``largest`` in size."""
-    if values.size and np.abs(values).max() > largest:
-        where = np.unravel_index(int(np.abs(values).argmax()), values.shape)
-        place = ", ".join(str(int(k)) for k in where)
-        raise ValueError(
-            f"{name}[{place}] = {values[where]:g} must be at most {largest:g} in size"
-        )
+    allowed = f"must be at most {largest:g} in size"
+    check_entries(name, values, np.abs(values) <= largest, allowed)

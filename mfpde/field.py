@@ -50,8 +50,7 @@ class GridField(MeasureField):
     @cached_property
     def acting(self) -> PointMasses:
         """The atoms as the points that represent them."""
-        acting = self.measure.atoms.without_widths
-        return PointMasses(acting.points, acting.masses)
+        return _points_of(self.measure.atoms)
 
     @cached_property
     def moments(self) -> ComplexArray:
@@ -97,8 +96,7 @@ class AtomField(MeasureField):
 
     @cached_property
     def _acting(self) -> PointMasses:
-        acting = self.atoms.without_widths
-        return PointMasses(acting.points, acting.masses)
+        return _points_of(self.atoms)
 
     def first_variation(self, points: FloatArray | None = None) -> FloatArray:
         """Values of F, shape (...)."""
@@ -119,8 +117,7 @@ class AtomField(MeasureField):
         dimension = self.atoms.dimension
         targets = self.atoms.points if points is None else _checked(points, dimension)
         flat = np.ascontiguousarray(targets.reshape(-1, dimension))
-        values = np.zeros(len(flat))
-        gradient = np.zeros(flat.shape)
+        values, gradient = np.zeros(len(flat)), np.zeros(flat.shape)
         for term in self.interactions:
             value, slope = term.field_of_atoms(flat, self._acting)
             values += value
@@ -132,6 +129,12 @@ class AtomField(MeasureField):
                 values += external.value(flat)
         shape = targets.shape
         return FieldValues(values.reshape(shape[:-1]), gradient.reshape(shape))
+
+
+def _points_of(atoms: Atoms) -> PointMasses:
+    """The points that represent atoms, with their masses."""
+    points = atoms.without_widths
+    return PointMasses(points.points, points.masses)
 
 
 def _checked(points: Any, dimension: int) -> FloatArray:

@@ -27,7 +27,13 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import BoolArray, FloatArray, real_array, real_number, unit_vectors
+from mfpde.arrays import (
+    FloatArray,
+    check_entries,
+    real_array,
+    real_number,
+    unit_vectors,
+)
 from mfpde.geometry import Geometry, Zonal, circle, sphere
 from mfpde.measures.measure import Density, uniform
 
@@ -122,12 +128,11 @@ def von_mises_fisher(
             f"on {geometry!r}"
         )
     if geometry.axis is not None:
-        across = np.abs(np.abs(places @ geometry.axis) - 1) > _AT_POLE
-        axis = geometry.axis.tolist()
-        words = f"must be the axis of the zonal grid, {axis}, or its opposite"
-        _refuse(across, f"centres[{{k}}] = {{value}} {words}", places)
+        is_along = np.abs(np.abs(places @ geometry.axis) - 1) <= _AT_POLE
+        words = f"must be the axis of the zonal grid, {geometry.axis.tolist()}, or its opposite"
+        check_entries("centres", places, is_along, words)
     sizes = _one_for_each("concentrations", concentrations, len(places))
-    _refuse(sizes < 0, "concentrations[{k}] = {value:g} must be at least 0", sizes)
+    check_entries("concentrations", sizes, sizes >= 0, "must be at least 0")
     widths = 1 / np.sqrt(np.maximum(sizes, 1e-12))
     _check_widths("1/sqrt(concentrations[{}])", widths, geometry)
     shares = _relative_masses("weights", weights, len(places))
@@ -217,11 +222,9 @@ def _unit_centres(centres: FloatArray) -> FloatArray:
         )
     if centres.shape[1] == 3:
         return unit_vectors("centres", centres)
-    _refuse(
-        (centres[:, 0] < 0) | (centres[:, 0] > np.pi),
-        "centres[{k}] = {value} is [colatitude, longitude]: the first must lie between 0 and pi",
-        centres,
-    )
+    polar = centres[:, 0]
+    words = "is [colatitude, longitude]: the first must lie between 0 and pi"
+    check_entries("centres", centres, (polar >= 0) & (polar <= np.pi), words)
     return sphere.points_at(centres[:, 0], centres[:, 1])
 
 
@@ -238,7 +241,7 @@ def _one_for_each(name: str, values: ArrayLike, count: int) -> FloatArray:
 def _relative_masses(name: str, values: ArrayLike | None, count: int) -> FloatArray:
     """Return ``count`` masses above 0 of sum 1; equal ones for None."""
     masses = _one_for_each(name, 1.0 if values is None else values, count)
-    _refuse(masses <= 0, f"{name}[{{k}}] = {{value:g}} must be above 0", masses)
+    check_entries(name, masses, masses > 0, "must be above 0")
     return np.asarray(masses / masses.sum())
 
 
@@ -259,10 +262,3 @@ def _check_widths(name: str, widths: FloatArray, geometry: Geometry) -> None:
         f"{name.format(where)} = {widths[where]:.4g} must be at least the cell width "
         f"{geometry.spacing:.4g} of {geometry!r}; {remedy}"
     )
-
-
-def _refuse(is_wrong: BoolArray, message: str, values: FloatArray) -> None:
-    """Raise ``ValueError`` with the first wrong value, and its number k, in the message."""
-    if is_wrong.any():
-        k = int(np.argmax(is_wrong))
-        raise ValueError(message.format(k=k, value=values[k].tolist()))
