@@ -198,6 +198,23 @@ def test_a_run_is_the_same_with_and_without_the_look_at_its_symmetry(monkeypatch
     assert np.array_equal(run.final.density.masses, without.final.density.masses)
 
 
+@pytest.mark.parametrize(
+    "error", [ValueError, FloatingPointError, np.linalg.LinAlgError, MemoryError]
+)
+def test_what_cannot_be_judged_has_no_note(monkeypatch, error):
+    def refuse(*_):
+        raise error
+
+    monkeypatch.setattr("mfpde.solver.symmetric_start.shared_symmetries", refuse)
+    assert not note_of(with_neuron(0.0, 1.0), mfpde.uniform(Circle(128)), 1.0)
+
+
+def test_a_fault_of_the_judgement_is_not_hidden(monkeypatch):
+    monkeypatch.setattr("mfpde.solver.symmetric_start.shared_symmetries", None)
+    with pytest.raises(TypeError):
+        mfpde.solve(with_neuron(0.0, 1.0), mfpde.uniform(Circle(128)), t_end=1.0)
+
+
 def test_the_command_shows_the_note_once(tmp_path, capfd):
     settings = tmp_path / "run.toml"
     settings.write_text(

@@ -80,14 +80,15 @@ def noted_symmetry(
 
     Of the ``stages`` from ``start`` on those up to the time ``ended`` count.  It is judged for a
     density on the circle or the sphere, and for the uniform one on any grid.  What cannot be
-    judged has no note: no run that has ended well is lost to it.
+    judged, since an equation does not fit the coarse grid or numbers overflow there, has no
+    note: no run that has ended well is lost to it.
     """
     count = 1 + sum(stage.end < ended for stage in stages[:-1])
     *before, last = stages[:count]
     try:
         with np.errstate(all="ignore"):
             note = _note([*before, last._replace(end=ended)], start, begun)
-    except Exception:
+    except (ValueError, ArithmeticError, MemoryError):
         note = None
     return {} if note is None else {SYMMETRIC_START: note}
 
