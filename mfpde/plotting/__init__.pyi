@@ -7,8 +7,7 @@ from .atom_tree import (
 from .branch import plot_continuation
 from .concentration import plot_concentration
 from .convergence import plot_convergence
-from .curve import plot_density
-from .globe import plot_globe
+from .density import plot_density, plot_globe
 from .overview import plot_diagnostic, plot_energy, plot_run
 from .phases import plot_phase_diagram
 from .snapshots import plot_snapshots

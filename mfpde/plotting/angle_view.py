@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import Literal
 
 import numpy as np
+from matplotlib.axes import Axes
 from scipy.interpolate import PchipInterpolator
 
 from mfpde.arrays import FloatArray, check_kind
@@ -53,14 +55,20 @@ class AngleView:
     curve_of: Callable[[Density], Curve]
 
     @property
-    def ticks(self) -> FloatArray:
-        """Quarters of the axis."""
-        return np.linspace(0.0, self.span, 5)
-
-    @property
     def is_periodic(self) -> bool:
         """Whether both ends of the axis are one place."""
         return self.span == TURN
+
+    def set_axis(self, ax: Axes, name: Literal["x", "y"]) -> None:
+        """Let the axis ``name`` run over all angles, with ticks in units of pi.
+
+        An x axis leaves room to see curves that end at a pole.
+        """
+        axis = ax.xaxis if name == "x" else ax.yaxis
+        margin = self.margin if name == "x" else 0.0
+        ax.set(**{f"{name}lim": (-margin, self.span + margin)})
+        axis.set_ticks(np.linspace(0.0, self.span, 5), labels=self.tick_labels)
+        axis.set_label_text(self.angle_label)
 
     def active_spans(
         self, direction: FloatArray, bias: float

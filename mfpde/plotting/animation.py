@@ -30,14 +30,10 @@ from mfpde.measures.measure import (
 )
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import domain_of_run
-from mfpde.plotting.atoms import FoundAtoms, atoms_in, is_crowd
-from mfpde.plotting.composition import Frame, Panel, compose, fill
-from mfpde.plotting.globe import camera_on, sides_from
-from mfpde.plotting.landscape import draw_landscape, has_landscape
-from mfpde.plotting.projections import Mollweide, Projection
-from mfpde.plotting.snapshots import CurvePanels
-from mfpde.plotting.sphere_field import Colours
-from mfpde.plotting.sphere_map import SpherePanels
+from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms
+from mfpde.plotting.composition import Frame, compose, fill
+from mfpde.plotting.curve_panels import CurvePanels
+from mfpde.plotting.sphere_panels import SpherePanels, camera_on, is_crowd
 from mfpde.runs.run import Run
 from mfpde.tracking import Track
 
@@ -48,12 +44,10 @@ VIEWS: dict[str, tuple[View, ...]] = {
     "sphere": ("globe", "map"),
 }
 """Views of a run by its domain, the default one first."""
-Panels = Callable[[Frame], list[Panel]]
 SIZES = {"curve": (6.4, 4.0), "globe": (7.2, 4.4), "map": (7.2, 4.2)}
 FASTEST = 120
 MOST_FRAMES = 100_000
 DOTS_PER_INCH = 120
-CURVE_HEIGHT = 2.4
 PLAYED_EVERYWHERE = [
     *("-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart"),
     # H.264 halves the colours: sides must be even.
@@ -190,16 +184,24 @@ def film_of(
     """
     saves = np.unique([*np.floor(positions), *np.ceil(positions)]).astype(int)
     is_searched = run.track is None and view != "curve"
-    track = _searched(run, saves) if is_searched else run.track
-    frames = [_frame(run, float(save), track) for save in saves]
-    panels_of, colours = (_curves if view == "curve" else _spheres)(
-        frames, is_map=view == "map", limits=limits, log=log
-    )
+    track = _search(run, saves) if is_searched else run.track
+    frames = [_frame_at(run, float(save), track) for save in saves]
+    scene: CurvePanels | SpherePanels
+    if view == "curve":
+        scene = CurvePanels(frames, limits=limits, log=log)
+    else:
+        # The camera stands still, in front of where the mass is in the end.
+        camera = camera_on(frames[-1].state) if view == "globe" else None
+        scene = SpherePanels(frames, camera=camera, limits=limits, log=log)
     figure = style.Picture(figsize=SIZES[view], layout="constrained")
-    first, all_panels = panels_of(frames[0]), chain(*map(panels_of, frames))
+    panels = [scene.panels(frame) for frame in frames]
     columns = 2 if view == "globe" else 1
-    axes = compose(figure, first, columns=columns, colours=colours, beside=None)
-    style.add_legend_below(figure, [h for panel in all_panels for h in panel.handles])
+    axes = compose(
+        figure, panels[0], columns=columns, colours=scene.colours, beside=None
+    )
+    style.add_legend_below(
+        figure, [h for panel in chain(*panels) for h in panel.handles]
+    )
     figure.suptitle(frames[0].title)
     # The axes keep the places that they have now.
     figure.draw_without_rendering()
@@ -207,12 +209,12 @@ def film_of(
     kept = {*axes, *(ax for ax in figure.axes if ax.get_label() == "<colorbar>")}
 
     def draw(position: float) -> None:
-        frame = _frame(run, position, track)
+        frame = _frame_at(run, position, track)
         for twin in set(figure.axes) - kept:
             twin.remove()
         for ax in axes:
             ax.clear()
-        fill(axes, panels_of(frame))
+        fill(axes, scene.panels(frame))
         for twin in set(figure.axes) - kept:
             twin.set_position(axes[0].get_position())
         # From the left, so that the title does not tremble with the width of its number.
@@ -221,50 +223,7 @@ def film_of(
     return figure, draw
 
 
-def _spheres(
-    frames: Sequence[Frame],
-    *,
-    is_map: bool,
-    limits: style.Limits | None,
-    log: bool | None,
-) -> tuple[Panels, Colours | None]:
-    """Return what makes the panels of a frame on the sphere, and their colours."""
-    spheres = SpherePanels([frame.state for frame in frames], limits=limits, log=log)
-    # The camera stands still, in front of where the mass is in the end.
-    sides: list[Projection] = [s for s, _ in sides_from(camera_on(frames[-1].state))]
-    if is_map:
-        sides = [Mollweide()]
-    return lambda frame: [spheres.panel(s, frame) for s in sides], spheres.colours
-
-
-def _curves(
-    frames: Sequence[Frame],
-    *,
-    is_map: bool,
-    limits: style.Limits | None,
-    log: bool | None,
-) -> tuple[Panels, None]:
-    """Return what makes the panels of a frame against an angle: density and landscape."""
-    heaviest = [float(f.marked[1].basins.max(initial=0.0)) for f in frames]
-    states = [frame.state for frame in frames]
-    curves = CurvePanels(states, limits=limits, log=log, heaviest=max(heaviest))
-    # V has one range for all layers.
-    ground = Figure().subplots()
-    for equation in dict.fromkeys(frame.equation for frame in frames):
-        if equation is not None and has_landscape(equation):
-            draw_landscape(ground, equation, curves.view)
-
-    def panels_of(frame: Frame) -> list[Panel]:
-        density = curves.panel(frame, height=CURVE_HEIGHT)
-        if not ground.lines:
-            return [density]
-        land = curves.landscape(frame.equation, limits=ground.get_ylim())
-        return [density, land]
-
-    return panels_of, None
-
-
-def _searched(run: Run, saves: IntArray) -> Track | None:
+def _search(run: Run, saves: IntArray) -> Track | None:
     """Follow the atoms that :func:`mfpde.concentration` finds; None of particles."""
     states, times = [run.states[save] for save in saves], run.times[saves]
     is_known = all(run.equation_at(time) is not None for time in times)
@@ -273,34 +232,29 @@ def _searched(run: Run, saves: IntArray) -> Track | None:
     return replace(run, times=times, states=states).tracked().track
 
 
-def _frame(run: Run, position: float, track: Track | None) -> Frame:
+def _frame_at(run: Run, position: float, track: Track | None) -> Frame:
     """Return the state at a save or between two, with the atoms of a track."""
     before, after = int(np.floor(position)), int(np.ceil(position))
-    share = position - before
     state = run.states[before]
-    if share:
-        state = interpolated(state, run.states[after], share)
+    if after > before:
+        state = interpolated(state, run.states[after], position - before)
     time = float(np.interp(position, np.arange(len(run.times)), run.times))
-    own, found = atoms_in(state, None)
-    if track is not None:
-        found = _atoms_at(track, time, state.dimension)
-    return Frame(state, run.equation_at(time), (own, found), time)
+    found = NONE_FOUND if track is None else _atoms_at(track, time, state.dimension)
+    return Frame(state, run.equation_at(time), found, time)
 
 
 def _atoms_at(track: Track, time: float, dimension: int) -> FoundAtoms:
-    """The atoms of a track that are alive at a time, where their paths are then."""
-    points, arrived, masses = [np.empty((0, dimension))], [], []
+    """Return the atoms of a track that are alive at a time, where their paths are then."""
+    rows = []
     for path in track.paths.values():
         if path.is_alive(np.array([time]))[0]:
-            columns = [np.interp(time, path.times, x) for x in path.points.T]
-            points.append(normalised(np.array([columns])))
-            masses.append(np.interp(time, path.times, path.masses))
+            kept, masses = path.arrived_masses, path.masses
             # Stores of before did not keep what has arrived.
-            kept = path.arrived_masses
-            kept = np.where(np.isnan(kept), path.masses, kept)
-            arrived.append(np.interp(time, path.times, kept))
-    basins = np.array(masses)
-    return FoundAtoms(np.concatenate(points), np.array(arrived), basins - arrived)
+            arrived = np.where(np.isnan(kept), masses, kept)
+            columns = (arrived, masses - arrived, *path.points.T)
+            rows.append([np.interp(time, path.times, column) for column in columns])
+    table = np.reshape(rows, (-1, 2 + dimension))
+    return FoundAtoms(normalised(table[:, 2:]), table[:, 0], table[:, 1])
 
 
 def interpolated(first: AnyMeasure, second: AnyMeasure, share: float) -> AnyMeasure:
@@ -310,16 +264,16 @@ def interpolated(first: AnyMeasure, second: AnyMeasure, share: float) -> AnyMeas
     the others, bare ones in their order; of other numbers both are there.  Mass is linear.
     """
     if isinstance(first, Atoms) or isinstance(second, Atoms):
-        return _moved(atoms_of(first), atoms_of(second), share, in_order=True)
+        return _mix(atoms_of(first), atoms_of(second), share, in_order=True)
     one, other = as_measure(first), as_measure(second)
     if one.geometry != other.geometry:
         return first if share < 0.5 else second
     values = (1 - share) * one.density.values + share * other.density.values
     density = Density(one.geometry, values)
-    return Measure(density, _moved(one.atoms, other.atoms, share, in_order=False))
+    return Measure(density, _mix(one.atoms, other.atoms, share, in_order=False))
 
 
-def _moved(first: Atoms, second: Atoms, share: float, *, in_order: bool) -> Atoms:
+def _mix(first: Atoms, second: Atoms, share: float, *, in_order: bool) -> Atoms:
     points, masses = second.points, share * second.masses
     if len(first) != len(second):
         there = (1 - share) * first.masses

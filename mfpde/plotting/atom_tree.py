@@ -10,10 +10,9 @@ from matplotlib.ticker import MaxNLocator
 from mfpde.plotting import palette, paths, style
 from mfpde.plotting.angle_view import domain_of_run
 from mfpde.plotting.atoms import mass_text
-from mfpde.plotting.composition import compose, frame_of
-from mfpde.plotting.globe import camera_towards, globes
-from mfpde.plotting.marks import Look, add_legend_above, write_beside
-from mfpde.plotting.sphere_map import SpherePanels
+from mfpde.plotting.composition import compose, frames_of
+from mfpde.plotting.sphere_panels import SpherePanels, camera_towards
+from mfpde.plotting.style import Look
 from mfpde.runs.run import Run
 from mfpde.tracking.bands import Bands, bands_of
 
@@ -59,27 +58,25 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
     ax.set_ylabel("mass of atoms\n(pale, +: on its way)")
     ax.spines["right"].set_visible(False)
     style.set_time_axis(ax, track.times)
-    add_legend_above(ax, paths.mark_handles(track.junctions))
+    style.add_legend_above(ax, paths.mark_handles(track.junctions))
     return style.figure_of(ax)
 
 
 def _mark_bands(ax: Axes, bands: Bands, *, last: float) -> None:
     """Mark births, merges, fissions and deaths; write masses beside the right edge."""
-    look: Look = {"va": "center", "color": palette.LANDSCAPE, "annotation_clip": False}
-    arrays = (bands.middles, bands.arrived, bands.arriving)
+    beside: Look = {"va": "center", "color": palette.LANDSCAPE, "gid": "mass"}
+    beside |= {"xycoords": ax.get_yaxis_transform(), "annotation_clip": False}
     for row, path in enumerate(bands.paths):
-        heights, arrived, arriving = (
-            array[row][bands.is_alive[row]] for array in arrays
-        )
+        heights = bands.middles[row][bands.is_alive[row]]
         birth, end = path.birth, path.end
         if birth is not None and birth.event.kind != "fission":
-            paths.draw_mark(ax, birth.event.kind, birth.event.time, heights[0])
+            paths.draw_mark(ax, birth.event.kind, (birth.event.time, heights[0]))
         if end is not None and end.event.kind in ("fission", "death"):
-            paths.draw_mark(ax, end.event.kind, end.event.time, heights[-1])
+            paths.draw_mark(ax, end.event.kind, (end.event.time, heights[-1]))
         if path.ends >= last and path.masses[-1] >= LEAST_LABELLED_MASS:
-            text = mass_text(arrived[-1], arriving[-1], separator="\n")
-            place, look["xycoords"] = (1.0, heights[-1]), ax.get_yaxis_transform()
-            write_beside(ax, text, place, (4, 0), gid="mass", **look)
+            masses = np.stack([bands.arrived[row], bands.arriving[row]])
+            text = mass_text(*masses[:, bands.is_alive[row]][:, -1], separator="\n")
+            style.write_beside(ax, text, (1.0, heights[-1]), (4, 0), **beside)
 
 
 @style.styled
@@ -147,10 +144,10 @@ def plot_atom_paths(run: Run, *, figure: Figure | SubFigure | None = None) -> Fi
             "plot_space_time draws the paths of angles against time"
         )
     figure = style.figure_or_new(figure, size=(7.0, 4.0))
-    panels = SpherePanels([run.states[-1]], has_labels=True)
     nodes = [paths.drawn_nodes(path)[1] for path in track.paths.values()]
     middle = np.concatenate(nodes).mean(axis=0) if nodes else np.zeros(3)
-    last = frame_of(run, -1, is_searched=True)
-    views = globes(panels, last, camera=camera_towards(middle), track=track)
-    compose(figure, views, columns=2, colours=panels.colours)
+    (last,) = frames_of(run, [-1], is_searched=True)
+    globes = SpherePanels([last], camera=camera_towards(middle), has_masses=True)
+    panels = globes.panels(last, track=track)
+    compose(figure, panels, columns=2, colours=globes.colours)
     return style.figure_of(figure)

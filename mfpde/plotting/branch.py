@@ -16,7 +16,7 @@ from mfpde.arrays import FloatArray, check_kind
 from mfpde.branches import BranchPoint, Continuation
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import CIRCLE
-from mfpde.plotting.marks import Look
+from mfpde.plotting.style import Look
 from mfpde.stationary import PolishedAtoms, StationaryDensity
 
 EVENTS: dict[str, Look] = {
@@ -146,7 +146,7 @@ def _draw_walk(ax: Axes, result: Continuation) -> list[Artist]:
         ax.scatter(0 * y + value, y, areas, zorder=3, gid="states", **look)
     ax.set_ylabel(heights[0].name)
     if shows_angles:
-        style.set_angle_axis(ax, "y", CIRCLE)
+        CIRCLE.set_axis(ax, "y")
         _zoom_on_angles(ax, np.concatenate([one.values for one in heights]))
     return lines
 

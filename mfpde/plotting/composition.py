@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from mfpde.equation import MeanFieldEquation
-from mfpde.measures.measure import AnyMeasure, Atoms
-from mfpde.plotting.atoms import FoundAtoms, Marked, marked_atoms
+from mfpde.measures.measure import AnyMeasure
+from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, atoms_found
 from mfpde.plotting.sphere_field import Colours, add_colour_bar
 from mfpde.plotting.style import add_legend_below
 from mfpde.runs.run import Run
 
-UNMARKED: Marked = (Atoms.none(3), FoundAtoms.all_arrived(Atoms.none(3)))
-
 
 class Frame(NamedTuple):
-    """A state as it is drawn: with its equation and the atoms that are marked in it."""
+    """A state as it is drawn: with its equation, the atoms found in it, and its time."""
 
     state: AnyMeasure
     equation: MeanFieldEquation | None = None
-    marked: Marked = UNMARKED
+    found: FoundAtoms = NONE_FOUND
     time: float = 0.0
 
     @property
@@ -33,12 +31,15 @@ class Frame(NamedTuple):
         return f"t = {self.time:.4g}"
 
 
-def frame_of(run: Run, save: int, *, is_searched: bool) -> Frame:
-    """Return a saved state; its atoms are those that concentration finds if ``is_searched``."""
-    state, time = run.states[save], float(run.times[save])
-    equation = run.equation_at(time)
-    marked = marked_atoms(state, equation) if is_searched else UNMARKED
-    return Frame(state, equation, marked, time)
+def frames_of(run: Run, saves: Iterable[int], *, is_searched: bool) -> list[Frame]:
+    """Return saved states under the equations of their times, searched for atoms or not."""
+    frames = []
+    for save in saves:
+        state, time = run.states[save], float(run.times[save])
+        equation = run.equation_at(time)
+        found = atoms_found(state, equation) if is_searched else NONE_FOUND
+        frames.append(Frame(state, equation, found, time))
+    return frames
 
 
 class Panel(NamedTuple):
@@ -47,8 +48,8 @@ class Panel(NamedTuple):
     draw: Callable[[Axes], object]
     handles: Sequence[Artist] = ()
     height: float = 1.0
-    axes: str = "rectilinear"
-    """Name of matplotlib's projection of the axes."""
+    projection: Any = "rectilinear"
+    """The projection of its axes, as ``Figure.add_subplot`` takes it."""
 
 
 def compose(
@@ -70,7 +71,9 @@ def compose(
     for number, panel in enumerate(panels):
         place = grid[divmod(number, columns)]
         shared = axes[0] if axes and columns == 1 else None
-        axes.append(figure.add_subplot(place, projection=panel.axes, sharex=shared))
+        axes.append(
+            figure.add_subplot(place, projection=panel.projection, sharex=shared)
+        )
     fill(axes, panels)
     figure.align_ylabels(axes)
     if colours is not None:

@@ -10,12 +10,13 @@ from matplotlib.ticker import NullFormatter
 from mfpde.detection import ConcentrationReport, concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
-from mfpde.plotting import palette, projections, style
+from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import domain_of, view_of
-from mfpde.plotting.curve import draw_density_curve
-from mfpde.plotting.landscape import curve_handles, neurons_of
-from mfpde.plotting.marks import Look, write_beside
-from mfpde.plotting.sphere_map import draw_density_map
+from mfpde.plotting.atoms import atoms_of_report
+from mfpde.plotting.composition import Frame
+from mfpde.plotting.density import draw_curve, draw_map
+from mfpde.plotting.projections import places_of
+from mfpde.plotting.style import Look
 
 KIND_COLOURS = {
     "atom": palette.ATOM,
@@ -26,7 +27,6 @@ KIND_COLOURS = {
     "frozen": palette.MUTED,
     "resolved": palette.MUTED,
 }
-MAP = projections.Mollweide()
 MOST_ROWS = 8
 HEIGHT, LINE_HEIGHT = 4.2, 0.14
 
@@ -74,12 +74,11 @@ def plot_concentration(
     rows = np.asarray(figure.subfigures(2, 1, height_ratios=(HEIGHT, lower)))
     density, balls = rows[0].subplots(1, 2, width_ratios=(1.75, 1.0))
     if domain == "sphere":
-        _mark_on_map(draw_density_map(density, report.measure, equation), report)
+        frame = Frame(report.measure, equation, atoms_of_report(report))
+        _mark_on_map(draw_map(density, frame), report)
     else:
-        draw_density_curve(density, report.measure, equation)
+        draw_curve(density, Frame(report.measure, equation))
         _mark_on_curve(density, report)
-        neurons = neurons_of(equation, report.measure.dimension)
-        style.add_legend_below(rows[0], curve_handles(neurons))
     _draw_balls(balls, report)
     look: Look = {"family": "monospace", "fontsize": 7.5, "ha": "center", "va": "top"}
     rows[1].text(0.5, 1.0, "\n".join(numbers), multialignment="left", **look)
@@ -99,22 +98,24 @@ def _mark_on_curve(ax: Axes, report: ConcentrationReport) -> None:
             angle, colour = view.angles_of(region.position), KIND_COLOURS[region.kind]
             ax.axvline(float(angle), color=colour, lw=3.0, alpha=0.25, zorder=0)
             look: Look = {"ha": "center", "color": colour, "xycoords": above}
-            write_beside(ax, region.kind, (angle, 1.0), (0, 3), gid="region", **look)
+            style.write_beside(
+                ax, region.kind, (angle, 1.0), (0, 3), gid="region", **look
+            )
 
 
 def _mark_on_map(ax: Axes, report: ConcentrationReport) -> None:
     """Draw jumps as dots, and the kind of each region beside it."""
     if len(report.jumps):
-        x, y = MAP.project(report.jumps).T
-        dots = ax.scatter(x, y, 1.5, color=KIND_COLOURS["jump"], linewidths=0)
-        dots.set(zorder=5, gid="jump")
+        x, y = places_of(report.jumps).T
+        dots = ax.scatter(x, y, 1.5, linewidths=0, zorder=5)
+        dots.set(color=KIND_COLOURS["jump"], gid="jump")
     for region in report.regions:
-        place, colour = MAP.project(region.position), KIND_COLOURS[region.kind]
-        if region.kind != "resolved" and np.isfinite(place).all():
-            look: Look = {"ha": "right", "color": colour, "zorder": 9, "gid": "region"}
+        if region.kind != "resolved":
+            look: Look = {"ha": "right", "color": KIND_COLOURS[region.kind]}
+            look |= {"path_effects": style.outlined(), "zorder": 9, "gid": "region"}
             # On the left of it: the name of a neuron is at the right.
-            halo = projections.outlined("white")
-            write_beside(ax, region.kind, place, (-6, 5), path_effects=halo, **look)
+            place = places_of(np.asarray(region.position))
+            style.write_beside(ax, region.kind, place, (-6, 5), **look)
 
 
 def _draw_balls(ax: Axes, report: ConcentrationReport) -> None:
@@ -122,7 +123,7 @@ def _draw_balls(ax: Axes, report: ConcentrationReport) -> None:
     ax.spines["right"].set_visible(False)
     ax.set(xlabel="radius r / h", ylabel="Q(r), largest mass in a ball")
     if not len(report.radii):
-        write_beside(
+        style.write_beside(
             ax, "no grid", (0.5, 0.5), (0, 0), ha="center", color=palette.MUTED
         )
         return
@@ -138,5 +139,5 @@ def _draw_balls(ax: Axes, report: ConcentrationReport) -> None:
     middles = np.sqrt(np.stack([cells[1:] * cells[:-1], masses[1:] * masses[:-1]]))
     for place, exponent in zip(middles.T, report.exponents, strict=True):
         look: Look = {"ha": "center", "color": palette.LANDSCAPE, "gid": "exponent"}
-        write_beside(ax, f"{max(exponent, 0.0):.2f}", place, (0, 6), **look)
+        style.write_beside(ax, f"{max(exponent, 0.0):.2f}", place, (0, 6), **look)
     ax.set_title("exponents d log Q / d log r", color=palette.LANDSCAPE)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.plotting import palette, style
-from mfpde.plotting.marks import Look, write_beside
+from mfpde.plotting.style import Look, write_beside
 from mfpde.studies import AtomConvergence, Converging
 
 PANELS = {

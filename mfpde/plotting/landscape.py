@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 from scipy.linalg import null_space
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.circle import points_at
-from mfpde.plotting import palette
+from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import AngleView
-from mfpde.plotting.marks import Look, write_beside
-from mfpde.plotting.projections import Projection, clip_to_outline, outlined
+from mfpde.plotting.projections import line_through, pixels_of, places_of, points_of
+from mfpde.plotting.style import Look
 
 LINE_POINTS = 1441
 SHARED_LABEL_ANGLE = 0.3
@@ -68,11 +67,6 @@ def neurons_of(equation: MeanFieldEquation | None, dimension: int) -> list[Neuro
     ]
 
 
-def sphere_neurons(equation: MeanFieldEquation | None) -> list[Neuron]:
-    """Return the neurons of an equation on the sphere."""
-    return neurons_of(equation, 3)
-
-
 def direction_handles(neurons: Sequence[Neuron]) -> list[Artist]:
     """Explain the marks of the neurons' directions, those alone that are used."""
     used = {neuron.marker for neuron in neurons}
@@ -87,7 +81,7 @@ def curve_handles(neurons: Sequence[Neuron]) -> list[Artist]:
     return [tint, *direction_handles(neurons)] if neurons else []
 
 
-def has_landscape(equation: MeanFieldEquation | None) -> bool:
+def has_landscape(equation: MeanFieldEquation | None) -> TypeGuard[MeanFieldEquation]:
     """Whether there is an external term to draw."""
     return equation is not None and len(equation.externals) > 0
 
@@ -116,16 +110,27 @@ def draw_active_regions(ax: Axes, equation: MeanFieldEquation, view: AngleView) 
             ax.axvspan(low, high, zorder=0, gid=gid, **look)
 
 
-def draw_landscape(ax: Axes, equation: MeanFieldEquation, view: AngleView) -> None:
-    """Draw V (or the drift, if there is no potential), regions and directions."""
+def draw_landscape(
+    ax: Axes,
+    equation: MeanFieldEquation,
+    view: AngleView,
+    *,
+    ranges: Sequence[MeanFieldEquation] = (),
+) -> None:
+    """Draw V (or the drift, if there is no potential), regions and directions.
+
+    The y axis suits the landscapes of ``ranges`` too.
+    """
     angles = np.linspace(0.0, view.span, LINE_POINTS)
     values, name = external_field(equation, angles, view)
+    every = np.stack([values, *(external_field(e, angles, view)[0] for e in ranges)])
     draw_active_regions(ax, equation, view)
     if values.min() < 0 < values.max():
         ax.axhline(0.0, color=palette.MUTED, linewidth=0.5, linestyle=":")
     ax.plot(angles, values, color=palette.LANDSCAPE, linewidth=1.0, gid="landscape")
     ax.set_ylabel(name)
     ax.margins(y=0.15)
+    ax.update_datalim([(0.0, every.min()), (view.span, every.max())])
     ax.yaxis.set_major_locator(MaxNLocator(3))
     edge = ax.get_xaxis_transform()
     labels: dict[float, list[str]] = {}
@@ -138,29 +143,23 @@ def draw_landscape(ax: Axes, equation: MeanFieldEquation, view: AngleView) -> No
         _name_direction(ax, ",".join(names).strip(","), angle, 1.0, xycoords=edge)
 
 
-def draw_directions(
-    ax: Axes, projection: Projection, neurons: Sequence[Neuron]
-) -> None:
-    """Mark each a_j in sight."""
+def draw_directions(ax: Axes, neurons: Sequence[Neuron]) -> None:
+    """Mark each a_j on axes of the sphere."""
     for neuron in neurons:
-        unit = neuron.direction / np.linalg.norm(neuron.direction)
-        x, y = map(float, projection.project(unit))
-        if not np.isnan(x):
-            _mark_direction(ax, neuron, x, y)
-            _name_direction(ax, neuron.name, x, y, path_effects=outlined("white"))
+        x, y = map(float, places_of(neuron.direction))
+        _mark_direction(ax, neuron, x, y)
+        _name_direction(ax, neuron.name, x, y, path_effects=style.outlined())
 
 
 def _mark_direction(ax: Axes, neuron: Neuron, x: float, y: float, **look: Any) -> None:
-    edge: Look = {"markeredgecolor": palette.LANDSCAPE, "markeredgewidth": 0.6, **look}
-    (mark,) = ax.plot(
-        [x], [y], neuron.marker, color=neuron.colour, markersize=6.5, **edge
-    )
-    mark.set(clip_on=False, zorder=7, gid=f"direction {neuron.number}")
+    look |= {"markeredgecolor": palette.LANDSCAPE, "markeredgewidth": 0.6}
+    look |= {"color": neuron.colour, "markersize": 6.5, "clip_on": False, "zorder": 7}
+    ax.plot([x], [y], neuron.marker, gid=f"direction {neuron.number}", **look)
 
 
 def _name_direction(ax: Axes, name: str, x: float, y: float, **look: Any) -> None:
     if name:
-        write_beside(ax, f"$a_{{{name}}}$", (x, y), (5, 2), zorder=8, **look)
+        style.write_beside(ax, f"$a_{{{name}}}$", (x, y), (5, 2), zorder=8, **look)
 
 
 def circle_points(direction: FloatArray, bias: float) -> FloatArray:
@@ -174,37 +173,32 @@ def circle_points(direction: FloatArray, bias: float) -> FloatArray:
     return np.asarray(height * direction / length + np.sqrt(1 - height**2) * around)
 
 
-def largest_preactivation(neurons: Sequence[Neuron], points: FloatArray) -> FloatArray:
+def has_dead_zone(neurons: Sequence[Neuron]) -> bool:
+    """Whether there are neurons, but none is active on some part of the sphere."""
+    longitudes = np.linspace(-np.pi, np.pi, DEAD_ZONE_PIXELS)
+    places = np.stack(np.meshgrid(longitudes, longitudes / 2), axis=-1)
+    points = points_of(places)
+    return len(neurons) > 0 and bool(_largest_preactivation(neurons, points).min() < 0)
+
+
+def _largest_preactivation(neurons: Sequence[Neuron], points: FloatArray) -> FloatArray:
     """max_j a_j.x + b_j (...) at points (..., 3): no neuron is active where it is negative."""
-    directions = np.stack([neuron.direction for neuron in neurons])
-    biases = np.array([neuron.bias for neuron in neurons])
-    return np.asarray((points @ directions.T + biases).max(axis=-1))
+    values = [points @ neuron.direction + neuron.bias for neuron in neurons]
+    return np.asarray(np.max(values, axis=0))
 
 
-def has_dead_zone(neurons: Sequence[Neuron], points: FloatArray) -> bool:
-    """Whether no neuron is active at some of the points (..., 3)."""
-    return len(neurons) > 0 and bool((largest_preactivation(neurons, points) < 0).any())
-
-
-def draw_neurons(
-    ax: Axes, projection: Projection, neurons: Sequence[Neuron], *, width: float = 1.2
-) -> None:
+def draw_neurons(ax: Axes, neurons: Sequence[Neuron], *, width: float = 1.2) -> None:
     """Hatch where no neuron is active, and draw the circles a_j.x + b_j = 0."""
-    # The hatching reaches beyond the border, where it is cut off.
-    places = 1.01 * projection.pixels(DEAD_ZONE_PIXELS)
-    points = projection.points_of(places)
-    if has_dead_zone(neurons, points):
-        largest = largest_preactivation(neurons, points)
-        flat, plane = projection.flatten(ax, places)
-        x, y = np.moveaxis(flat, -1, 0)
-        zone: Look = {"levels": [largest.min() - 1, 0.0], "hatches": [HATCH]}
-        zone |= {"colors": "none", "zorder": 1.5, "transform": plane}
-        hatching = ax.contourf(x, y, largest, **zone)
-        hatching.set(edgecolor=HATCH_COLOUR, linewidth=0.0, gid="dead zone")
-        clip_to_outline(hatching, ax, projection)
-    halo = [withStroke(linewidth=2 * width, foreground="white")]
+    if neurons:
+        largest = _largest_preactivation(neurons, pixels_of(ax, DEAD_ZONE_PIXELS))
+        if (lowest := float(largest.min())) < 0:
+            x, y = (np.linspace(0.0, 1.0, count) for count in reversed(largest.shape))
+            look: Look = {"levels": [lowest - 1, 0.0], "colors": "none", "zorder": 1.5}
+            look |= {"transform": ax.transAxes, "hatches": [HATCH]}
+            hatching = ax.contourf(x, y, largest, **look)
+            hatching.set(edgecolor=HATCH_COLOUR, linewidth=0.0, gid="dead zone")
     for neuron in neurons:
-        x, y = projection.line(circle_points(neuron.direction, neuron.bias)).T
-        (line,) = ax.plot(x, y, color=neuron.colour, linewidth=width, zorder=2)
-        line.set(path_effects=halo, gid=f"circle {neuron.number}")
-        clip_to_outline(line, ax, projection)
+        x, y = line_through(circle_points(neuron.direction, neuron.bias)).T
+        look = {"path_effects": style.outlined(2 * width), "linewidth": width}
+        look |= {"color": neuron.colour, "zorder": 2, "gid": f"circle {neuron.number}"}
+        ax.plot(x, y, **look)

@@ -15,12 +15,11 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import domain_of_run, view_of
 from mfpde.plotting.atom_tree import plot_atom_tree
-from mfpde.plotting.composition import Panel, compose, frame_of
-from mfpde.plotting.globe import globes
-from mfpde.plotting.marks import Look
+from mfpde.plotting.composition import Panel, compose, frames_of
 from mfpde.plotting.snapshots import compose_curves, compose_maps, default_saves
 from mfpde.plotting.space_time import plot_space_time
-from mfpde.plotting.sphere_map import SpherePanels
+from mfpde.plotting.sphere_panels import SpherePanels, camera_on
+from mfpde.plotting.style import Look
 from mfpde.runs.run import Run
 from mfpde.solver.diagnostics import UNKNOWN_UNIT
 from mfpde.terms import Exponential
@@ -53,10 +52,6 @@ def plot_energy(run: Run, *, ax: Axes | None = None) -> Figure:
         A run of any geometry.
     ax
         Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    The figure, of given axes theirs.
 
     Raises
     ------
@@ -106,10 +101,6 @@ def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Figure:
         A name in ``run.diagnostics``: one of every run, or one's own.
     ax
         Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    The figure, of given axes theirs.
 
     Raises
     ------
@@ -207,10 +198,6 @@ def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     figure
         Figure or subfigure to fill; by default a new one.
 
-    Returns
-    -------
-    The figure, of a subfigure the whole one.
-
     Raises
     ------
     ValueError
@@ -284,6 +271,9 @@ def _compose_maps(figure: Figure | SubFigure, run: Run) -> None:
     if panels:
         lower, right = lower.subfigures(1, 2, width_ratios=(1.75, 1.0), wspace=0.02)
         compose(right, panels)
-    large = SpherePanels([run.states[save] for save in saves], has_labels=True)
-    last = frame_of(run, -1, is_searched=True)
-    compose(lower, globes(large, last, track=run.track), columns=2, beside=marks)
+    frames = frames_of(run, saves, is_searched=False)
+    (last,) = frames_of(run, [-1], is_searched=True)
+    camera = camera_on(last.state)
+    large = SpherePanels(frames, camera=camera, has_masses=True)
+    globes = large.panels(last, track=run.track)
+    compose(lower, globes, columns=2, beside=marks)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patheffects import withStroke
 from scipy.spatial import geometric_slerp
 
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.geometry.arcs import normalised
-from mfpde.plotting import palette
+from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import TURN, AngleView
-from mfpde.plotting.marks import Look
-from mfpde.plotting.projections import Projection
+from mfpde.plotting.projections import line_through, places_of
+from mfpde.plotting.style import Look
 from mfpde.runs.run import Run
 from mfpde.tracking import Junction, Path, Track
 from mfpde.tracking.paths import joined
@@ -61,16 +61,16 @@ def place_of(junction: Junction) -> FloatArray:
 
 
 def path_look(path: Path) -> Look:
-    """A line whose width grows with the mass, outlined so that it is seen on any colour."""
+    """A line whose width grows with the mass."""
     width = THINNEST + WIDTH_PER_MASS * float(path.masses.max())
-    halo = [withStroke(linewidth=width + 1.2, foreground="white")]
-    look: Look = {"color": palette.ATOM, "linewidth": width, "path_effects": halo}
-    return {"solid_capstyle": "round", "gid": f"path {path.identity}", **look}
+    look: Look = {"color": palette.ATOM, "linewidth": width, "zorder": 5}
+    look |= {"path_effects": style.outlined(width + 1.2), "solid_capstyle": "round"}
+    return {"gid": f"path {path.identity}", **look}
 
 
-def draw_mark(ax: Axes, kind: str, x: float, y: float, *, zorder: float = 6.0) -> None:
+def draw_mark(ax: Axes, kind: str, place: Any) -> None:
     """Mark a junction of this kind at (x, y)."""
-    ax.plot(x, y, gid=kind, clip_on=False, zorder=zorder, **EDGE, **MARKS[kind])
+    ax.plot(*place, gid=kind, clip_on=False, zorder=6.5, **EDGE, **MARKS[kind])
 
 
 def mark_handles(junctions: Sequence[Junction]) -> list[Artist]:
@@ -94,24 +94,22 @@ def draw_tree(ax: Axes, view: AngleView, track: Track) -> list[Artist]:
             angles = np.unwrap(angles)
             turns = np.unique(np.floor(angles / TURN))
         for turn in turns:
-            ax.plot(times, angles - TURN * turn, zorder=3, **path_look(path))
+            ax.plot(times, angles - TURN * turn, **path_look(path))
     for junction in track.junctions:
         angle = float(view.angles_of(place_of(junction)))
-        draw_mark(ax, junction.event.kind, junction.event.time, angle, zorder=4)
+        draw_mark(ax, junction.event.kind, (junction.event.time, angle))
     if not track.paths:
         return []
     return [path_handle("atoms (width ∝ mass)"), *mark_handles(track.junctions)]
 
 
-def draw_paths(ax: Axes, projection: Projection, track: Track) -> None:
-    """Draw each atom's path along great circles, and mark the junctions in sight."""
+def draw_paths(ax: Axes, track: Track) -> None:
+    """Draw each atom's path along great circles, and mark the junctions."""
     for path in track.paths.values():
-        line = projection.line(along_great_circles(drawn_nodes(path)[1]))
-        ax.plot(*line.T, zorder=5, **path_look(path))
+        points = along_great_circles(drawn_nodes(path)[1])
+        ax.plot(*line_through(points).T, **path_look(path))
     for junction in track.junctions:
-        x, y = map(float, projection.project(place_of(junction)))
-        if not np.isnan(x):
-            draw_mark(ax, junction.event.kind, x, y, zorder=6.5)
+        draw_mark(ax, junction.event.kind, places_of(place_of(junction)))
 
 
 def along_great_circles(points: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from mfpde.arrays import check_kind
 from mfpde.plotting import palette, style
-from mfpde.plotting.marks import Look, write_beside
+from mfpde.plotting.style import Look, write_beside
 from mfpde.theory import PhaseDiagram
 
 ORDERED, BISTABLE = "#dbe7f3", "#f6e3cf"

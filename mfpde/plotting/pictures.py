@@ -15,14 +15,13 @@ from mfpde.branches import Continuation
 from mfpde.detection.report import ConcentrationReport
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
 from mfpde.plotting.angle_view import domain_of, domain_of_geometry
-from mfpde.plotting.atoms import atoms_in
+from mfpde.plotting.atoms import NONE_FOUND, atoms_of_report
 from mfpde.plotting.branch import plot_continuation
 from mfpde.plotting.composition import Frame, Panel, compose
+from mfpde.plotting.curve_panels import CurvePanels
 from mfpde.plotting.overview import plot_energy
 from mfpde.plotting.phases import plot_phase_diagram
-from mfpde.plotting.projections import Mollweide
-from mfpde.plotting.snapshots import CurvePanels
-from mfpde.plotting.sphere_map import SpherePanels
+from mfpde.plotting.sphere_panels import SpherePanels
 from mfpde.plotting.stationary import plot_certificate
 from mfpde.plotting.style import Picture, styled
 from mfpde.runs.run import Run
@@ -126,10 +125,8 @@ def _panel(
     measure: AnyMeasure, report: ConcentrationReport | None = None, *, title: str = ""
 ) -> Panel:
     """Return a measure without its landscape, and the atoms that a report has found."""
-    frame = Frame(measure, marked=atoms_in(measure, report))
+    found = NONE_FOUND if report is None else atoms_of_report(report)
+    frame = Frame(measure, found=found)
     if domain_of(measure, picture="a notebook") == "sphere":
-        return SpherePanels([measure], is_small=True).panel(
-            Mollweide(), frame, title=title
-        )
-    heaviest = float(frame.marked[1].basins.max(initial=0.0))
-    return CurvePanels([measure], heaviest=heaviest).panel(frame, title=title)
+        return SpherePanels([frame], is_small=True).panels(frame, title=title)[0]
+    return CurvePanels([frame]).density(frame, title=title)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,15 +13,32 @@ from mfpde.arrays import FloatArray
 from mfpde.measures.measure import Atoms, atoms_of
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import AngleView, Curve, domain_of_run, view_of
-from mfpde.plotting.atoms import FoundAtoms, atoms_found
-from mfpde.plotting.marks import add_legend_above
+from mfpde.plotting.atoms import FoundAtoms
+from mfpde.plotting.composition import frames_of
 from mfpde.plotting.paths import draw_tree
+from mfpde.plotting.style import Look
 from mfpde.runs.run import Run
 
 MOST_SEARCHED, MOST_DOTTED = 30, 200
 """Saves whose atoms are searched, and whose particles are drawn."""
 AREA_PER_MASS = 60.0
 AREA_OF_DOT = 5.0
+DISCS: dict[str, Look] = {
+    "found atoms": {
+        "label": "arrived (area ∝ mass)",
+        "gid": "atoms",
+        "fc": palette.ATOM,
+        "ec": "white",
+    },
+    "on its way": {
+        "label": "and on its way",
+        "gid": "on its way",
+        "fc": "none",
+        "ec": palette.ATOM,
+    },
+}
+Disc = tuple[float, FloatArray, FloatArray]
+"""Time, points (n, d) and areas (n,)."""
 
 
 @style.styled
@@ -43,10 +61,6 @@ def plot_space_time(run: Run, *, ax: Axes | None = None) -> Figure:
     ax
         Axes to draw on; by default those of a new figure.
 
-    Returns
-    -------
-    The figure, of given axes theirs.
-
     Raises
     ------
     ValueError
@@ -66,12 +80,15 @@ def plot_space_time(run: Run, *, ax: Axes | None = None) -> Figure:
     if len(columns) == len(curves):
         _draw_map(ax, view, columns, times=times)
     if run.track is not None:
-        add_legend_above(ax, draw_tree(ax, view, run.track))
-    elif not isinstance(run.states[0], Atoms):
-        _draw_discs(ax, view, run)
-    elif not columns:
-        _draw_dots(ax, view, run)
-    style.set_angle_axis(ax, "y", view)
+        handles = draw_tree(ax, view, run.track)
+    else:
+        if not isinstance(run.states[0], Atoms):
+            _draw_discs(ax, view, run)
+        elif not columns:
+            _draw_dots(ax, view, run)
+        handles = ax.get_legend_handles_labels()[0]
+    style.add_legend_above(ax, handles)
+    view.set_axis(ax, "y")
     style.set_time_axis(ax, times)
     return style.figure_of(ax)
 
@@ -80,10 +97,11 @@ def _draw_map(
     ax: Axes, view: AngleView, columns: Sequence[Curve], *, times: FloatArray
 ) -> None:
     values = style.largest_in_rows(np.stack([curve for _, curve in columns]))
-    mean = float(values.mean())
-    floor, top = style.density_range([values], depth=style.MAP_DEPTH, mean=mean)
-    top = top or 1.0
-    floor = floor or style.MAP_DEPTH * top
+    scale = style.density_scale(
+        [values], [float(values.mean())], depth=style.MAP_DEPTH, log=True
+    )
+    top = scale.high or 1.0
+    floor = scale.low or style.MAP_DEPTH * top
     if np.log10(top / floor) < 0.2:
         floor, top = floor / 10**0.5, top * 10**0.5
     # Edges are halfway between the saves; the first and the last save are edges too.
@@ -110,47 +128,38 @@ def _draw_map(
 def _draw_discs(ax: Axes, view: AngleView, run: Run) -> None:
     """Draw atoms as discs of what has arrived, in circles of their basins."""
     saves = style.evenly_spread(len(run.times), MOST_SEARCHED)
-    atoms = [_found(run, save) for save in saves]
-    times = np.repeat(run.times[saves], [len(found) for found in atoms])
-    angles = np.concatenate([view.angles_of(found.points) for found in atoms])
-    arrived, basins, are_on_their_way = (
-        np.concatenate([getattr(found, name) for found in atoms])
-        for name in ("arrived", "basins", "are_on_their_way")
-    )
-    for which, masses, face, edge, label, gid in (
-        (arrived > 0, arrived, palette.ATOM, "white", "arrived (area ∝ mass)", "atoms"),
-        (
-            are_on_their_way,
-            basins,
-            "none",
-            palette.ATOM,
-            "and on its way",
-            "on its way",
-        ),
-    ):
-        if which.any():
-            areas = AREA_PER_MASS * masses[which]
-            discs = ax.scatter(times[which], angles[which], s=areas, zorder=3)
-            discs.set(fc=face, ec=edge, lw=0.6, clip_on=False, label=label, gid=gid)
-    add_legend_above(ax, ax.get_legend_handles_labels()[0])
-
-
-def _found(run: Run, save: int) -> FoundAtoms:
-    """Atoms found in a save under its equation; without one those that it carries."""
-    equation = run.equation_at(run.times[save])
-    if equation is None:
-        return FoundAtoms.all_arrived(atoms_of(run.states[save]))
-    return atoms_found(run.states[save], equation)
+    discs: dict[str, list[Disc]] = {kind: [] for kind in DISCS}
+    for frame in frames_of(run, saves, is_searched=True):
+        found = frame.found
+        if frame.equation is None:
+            # What the state carries, where nothing can be searched.
+            found = FoundAtoms.all_arrived(atoms_of(frame.state))
+        for kind, points, masses in found.marks() if len(found) else ():
+            discs[kind].append((frame.time, points, AREA_PER_MASS * masses))
+    for kind, look in DISCS.items():
+        _scatter(ax, view, discs[kind], zorder=3, lw=0.6, clip_on=False, **look)
 
 
 def _draw_dots(ax: Axes, view: AngleView, run: Run) -> None:
     """Draw particles as dots without colours."""
     saves = style.evenly_spread(len(run.times), MOST_DOTTED)
     atoms = [atoms_of(run.states[save]) for save in saves]
-    masses = np.concatenate([a.masses for a in atoms])
-    times = np.repeat(run.times[saves], [len(a) for a in atoms])
-    angles = np.concatenate([view.angles_of(a.points) for a in atoms])
-    areas = AREA_OF_DOT * masses / masses.mean()
-    dots = ax.scatter(times, angles, s=areas, color=palette.DENSITY, linewidths=0)
-    dots.set(label="particles (area ∝ mass)", gid="particles")
-    add_legend_above(ax, [dots])
+    areas = [AREA_OF_DOT * len(a) * a.masses / a.total_mass for a in atoms]
+    points = [a.points for a in atoms]
+    dots = list(zip(run.times[saves], points, areas, strict=True))
+    name = "particles (area ∝ mass)"
+    look: Look = {"color": palette.DENSITY, "linewidths": 0, "gid": "particles"}
+    _scatter(ax, view, dots, label=name, **look)
+
+
+def _scatter(
+    ax: Axes, view: AngleView, discs: Sequence[Disc], *, label: str, **look: Any
+) -> None:
+    """Draw discs at the angles of their points."""
+    if not discs:
+        return
+    times = np.concatenate([np.full(len(areas), time) for time, _, areas in discs])
+    angles = np.concatenate([view.angles_of(points) for _, points, _ in discs])
+    areas = np.concatenate([areas for _, _, areas in discs])
+    if len(times):
+        ax.scatter(times, angles, s=areas, label=label, **look)

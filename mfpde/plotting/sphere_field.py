@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm, Normalize
@@ -17,12 +16,12 @@ from mfpde.arrays import FloatArray
 from mfpde.geometry import Sphere
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 from mfpde.plotting.palette import DENSITY_MAP
-from mfpde.plotting.projections import Orthographic, Projection, clip_to_outline
-from mfpde.plotting.style import MAP_DEPTH, Limits, density_scale
+from mfpde.plotting.projections import GlobeAxes, draw_pixels, pixels_of, places_of
+from mfpde.plotting.style import MAP_DEPTH, Limits, Look, density_scale
 
 DENSITY_LABEL = "density ρ (per unit area)"
-BARE = 0.94
-LIGHT = np.array([-0.45, 0.5, 0.74])
+BARE = "0.94"
+LIGHT = np.array([-0.45, 0.5, 0.74]) / np.linalg.norm([-0.45, 0.5, 0.74])
 AMBIENT = 0.82
 NEARLY_CONSTANT = 1e-6
 PIXELS = (400, 1200)
@@ -61,10 +60,10 @@ def values_at(
     interpolator = RegularGridInterpolator(
         (rings, np.append(sphere.longitudes, 2 * np.pi)), table
     )
-    x, y, z = np.moveaxis(points, -1, 0)
-    # A tiny negative angle modulo 2 pi is 2 pi itself, which the table holds.
-    places = [np.arctan2(np.hypot(x, y), z), np.mod(np.arctan2(y, x), 2 * np.pi)]
-    found = np.asarray(interpolator(np.stack(places, axis=-1)))
+    # Coordinates of the table.  A tiny negative angle modulo 2 pi is 2 pi itself, which it holds.
+    longitudes, latitudes = np.moveaxis(places_of(points), -1, 0)
+    at = np.stack([np.pi / 2 - latitudes, longitudes % (2 * np.pi)], axis=-1)
+    found = np.asarray(interpolator(at))
     return found if floor is None else np.exp(found)
 
 
@@ -78,14 +77,14 @@ def colours_for(
     A linear one spans the values (from 0 if they come near it), a logarithmic one four
     decades below the largest, or down to 1e-2 of the mean if that is lower.
     With ``limits`` its ends are these, and it is logarithmic if they are 50 times apart;
-    ``log`` says itself whether it is.  None without densities.
+    ``log`` says itself whether it is.  None without densities, or where all are zero.
 
     Raises
     ------
     ValueError
         If the limits are negative or do not increase.
     """
-    if not densities:
+    if not any(density.values.any() for density in densities):
         return None
     values = [density.values for density in densities]
     means = [d.total_mass / float(d.geometry.areas.sum()) for d in densities]
@@ -101,56 +100,28 @@ def colours_for(
     return Colours(Normalize(low, high or 1.0), smallest < low)
 
 
-def draw_field(
-    ax: Axes, projection: Projection, density: Density | None, colours: Colours | None
-) -> None:
-    """Draw the density: as a map, or on a globe with a gentle light from above left.
+def draw_field(ax: Axes, density: Density | None, colours: Colours | None) -> None:
+    """Draw the density; on a globe under a gentle light from above left.
 
     Without a density the globe is grey, and the map white as paper.
     """
-    is_globe, finest = isinstance(projection, Orthographic), 0
-    if density is not None:
-        finest = 4 * cast("Sphere", density.geometry).nlon
-    columns = int(np.clip(finest // (1 + is_globe), *PIXELS)) // 2 * 2
-    places = projection.pixels(columns)
-    points = projection.points_of(places)
-    if density is None or colours is None:
-        if isinstance(projection, Orthographic):
-            _draw_globe(ax, projection, points, np.full((1, 1, 3), BARE))
-        return
-    norm = colours.norm
-    floor = norm.vmin if isinstance(norm, LogNorm) else None
-    values = np.maximum(values_at(density, points, floor=floor), norm.vmin or 0.0)
-    if isinstance(projection, Orthographic):
-        shades = colormaps[DENSITY_MAP](norm(values))[..., :3]
-        _draw_globe(ax, projection, points, shades)
-    else:
-        draw_map(ax, places, values, norm, DENSITY_MAP).set_gid("density")
-
-
-def draw_map(
-    ax: Axes, places: FloatArray, values: FloatArray, norm: Normalize, colours: str
-) -> Any:
-    """Draw values (rows, columns) at places (rows, columns, 2) of a map as pixels."""
-    x, y = np.moveaxis(places, -1, 0)
-    look: dict[str, Any] = {
-        "norm": norm,
-        "cmap": colours,
-        "rasterized": True,
-        "zorder": 0,
-    }
-    return ax.pcolormesh(x, y, values, **look)
-
-
-def _draw_globe(
-    ax: Axes, projection: Orthographic, points: FloatArray, shades: FloatArray
-) -> None:
-    """Draw colours, brighter or darker by Lambert's law, with much light from everywhere."""
-    direct = points @ projection.frame.T @ (LIGHT / np.linalg.norm(LIGHT))
-    light = AMBIENT + (1 - AMBIENT) * np.maximum(direct, 0.0)
-    place: dict[str, Any] = {"origin": "lower", "extent": (-1, 1, -1, 1), "zorder": 0}
-    image = ax.imshow(shades * light[..., np.newaxis], gid="density", **place)
-    clip_to_outline(image, ax, projection)
+    is_globe = isinstance(ax, GlobeAxes)
+    finest = 0 if density is None else 4 * cast("Sphere", density.geometry).nlon
+    points = pixels_of(ax, int(np.clip(finest // (1 + is_globe), *PIXELS)) // 2 * 2)
+    if density is not None and colours is not None:
+        norm = colours.norm
+        floor = norm.vmin if isinstance(norm, LogNorm) else None
+        values = np.maximum(values_at(density, points, floor=floor), norm.vmin or 0.0)
+        look: Look = {"norm": norm, "cmap": DENSITY_MAP, "zorder": 0}
+        draw_pixels(ax, values, gid="density", **look)
+    elif is_globe:
+        ax.set_facecolor(BARE)
+    if is_globe:
+        # Lambert's law, with much light from everywhere.
+        direct = points @ cast("Any", ax).transProjection.frame.T @ LIGHT
+        shade = np.zeros((*direct.shape, 4))
+        shade[..., 3] = (1 - AMBIENT) * (1 - np.maximum(direct, 0.0))
+        draw_pixels(ax, shade, zorder=0.25)
 
 
 def add_colour_bar(figure: Figure | SubFigure, colours: Colours, **place: Any) -> None:

@@ -13,11 +13,18 @@ from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.measures.measure import Atoms
-from mfpde.plotting import landscape, palette, projections, style
+from mfpde.plotting import landscape, palette, style
 from mfpde.plotting.angle_view import CIRCLE
-from mfpde.plotting.atoms import MOST_DISCS, FoundAtoms, draw_atoms
-from mfpde.plotting.marks import Look
-from mfpde.plotting.sphere_field import draw_map
+from mfpde.plotting.atoms import NONE_FOUND, draw_atoms
+from mfpde.plotting.projections import (
+    draw_pixels,
+    label_graticule,
+    pixels_of,
+    places_of,
+    prepare_axes,
+)
+from mfpde.plotting.sphere_panels import is_crowd
+from mfpde.plotting.style import Look
 from mfpde.stationary import Minimum, PolishedAtoms, StationaryDensity
 
 LINE_ANGLES = 2881
@@ -91,34 +98,31 @@ def _draw_curves(upper: Axes, lower: Axes, result: Minimum) -> None:
     )
     lower.axhline(gap, gid="gap", label="certified gap", **FLOOR)
     lower.set(ylabel="F − floor", ylim=(gap / 4, 3 * max(float(above.max()), gap)))
-    style.set_angle_axis(lower, "x", CIRCLE)
+    CIRCLE.set_axis(lower, "x")
     for ax in (upper, lower):
         ax.legend(loc="best")
 
 
 def _draw_map(ax: Axes, result: Minimum) -> None:
     """Draw F - floor in logarithmic colours; atoms as discs, a ring's points as dots."""
-    projection = projections.Mollweide()
-    neurons = landscape.sphere_neurons(result.equation)
-    ax = projections.prepare_axes(ax, projection)
-    places = projection.pixels(PIXELS)
-    points = projection.points_of(places)
+    ax, neurons = prepare_axes(ax), landscape.neurons_of(result.equation, 3)
+    points = pixels_of(ax, PIXELS)
     values = result.equation.first_variation(result.measure, points.reshape(-1, 3))
     above = (values - result.certificate.floor).reshape(points.shape[:-1])
     top = max(float(np.nanmax(above)), 1e-12)
     norm, shown = LogNorm(DEEPEST * top, top), np.maximum(above, DEEPEST * top)
-    image = draw_map(ax, places, shown, norm, "viridis")
-    image.set_gid("distance")
-    landscape.draw_neurons(ax, projection, neurons)
-    landscape.draw_directions(ax, projection, neurons)
-    projections.label_graticule(ax)
+    image = draw_pixels(ax, shown, norm=norm, cmap="viridis", zorder=0, gid="distance")
+    landscape.draw_neurons(ax, neurons)
+    landscape.draw_directions(ax, neurons)
+    label_graticule(ax)
     atoms = result.measure
-    if result.kind == "atoms" and isinstance(atoms, Atoms) and len(atoms) <= MOST_DISCS:
-        marked = (atoms, FoundAtoms.all_arrived(Atoms.none(3)))
-        draw_atoms(ax, projection, marked, area_per_mass=AREA_PER_MASS)
-    elif isinstance(atoms, Atoms):
-        x, y = projection.project(atoms.points).T
-        ax.scatter(x, y, s=4.0, color=palette.ATOM, linewidths=0, zorder=5, gid="atoms")
+    if isinstance(atoms, Atoms):
+        if result.kind == "atoms" and not is_crowd(atoms):
+            draw_atoms(ax, atoms, NONE_FOUND)
+        else:
+            look: Look = {"color": palette.ATOM, "linewidths": 0, "zorder": 5}
+            x, y = places_of(atoms.points).T
+            ax.scatter(x, y, 4.0, gid="atoms", **look)
     bar = ax.inset_axes((1.03, 0.08, 0.025, 0.84))
     ax.figure.colorbar(image, cax=bar, label="F − floor", extend="min")
 

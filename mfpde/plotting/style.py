@@ -9,19 +9,22 @@ import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase, SubFigure
+from matplotlib.patheffects import AbstractPathEffect, withStroke
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from mfpde.arrays import FloatArray, IntArray, check_kind, real_array, shown
-from mfpde.plotting.angle_view import AngleView
 
 SCREEN_DOTS_PER_INCH = 100
+
+Look = dict[str, Any]
+"""Options of matplotlib's artists."""
 
 STYLE: dict[Any, Any] = {
     "font.size": 9.0,
@@ -100,6 +103,38 @@ def figure_of(part: Axes | Figure | SubFigure) -> Figure:
     return whole
 
 
+def add_legend_above(ax: Axes, handles: Sequence[Artist]) -> None:
+    """Explain marks in a row on the upper edge of axes."""
+    if handles:
+        place: Look = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
+        ax.legend(
+            handles=handles, ncols=len(handles), borderaxespad=0.1, **NARROW, **place
+        )
+
+
+def write_beside(
+    ax: Axes, text: str, place: Any, offset: tuple[float, float], **look: Any
+) -> None:
+    """Write a small text ``offset`` points beside a place (x, y)."""
+    small = {"textcoords": "offset points", "fontsize": 8, **look}
+    ax.annotate(text, tuple(place), xytext=offset, **small)
+
+
+def spread(places: FloatArray, weights: FloatArray, size: Any) -> list[int]:
+    """Indices of places (n, 2), heaviest first, that are not within ``size`` (2,) of others."""
+    chosen: list[int] = []
+    for index in np.argsort(-weights, kind="stable"):
+        near = np.abs(places[chosen] - places[index]) < size
+        if not near.all(axis=-1).any():
+            chosen.append(int(index))
+    return chosen
+
+
+def outlined(width: float = 1.6) -> list[AbstractPathEffect]:
+    """Return a white outline that keeps lines and writing legible on any colour."""
+    return [withStroke(linewidth=width, foreground="white")]
+
+
 DOTS_PER_INCH = 200
 SUFFIXES = (".pdf", ".png", ".svg", ".eps", ".ps", ".jpg", ".jpeg")
 
@@ -154,7 +189,7 @@ CURVE_DEPTH = 1e-6
 ROUNDING_OF_DECADES = 1e-9
 Limits = tuple[float, float]
 """Smallest and largest value of a scale."""
-NARROW: dict[str, Any] = {
+NARROW: Look = {
     "handletextpad": 0.4,
     "columnspacing": 1.2,
     "handlelength": 1.4,
@@ -162,37 +197,6 @@ NARROW: dict[str, Any] = {
 """How entries of a legend stand close together."""
 LETTER_WIDTH, HANDLE_WIDTH = 0.07, 0.4
 """In a legend, about, in inches."""
-
-
-def set_angle_axis(
-    ax: Axes, name: Literal["x", "y"], view: AngleView, *, label: bool = True
-) -> None:
-    """Let the axis ``name`` run over all angles, with ticks in units of pi.
-
-    An x axis leaves room to see curves that end at a pole.
-    """
-    axis = ax.xaxis if name == "x" else ax.yaxis
-    if name == "x":
-        ax.set_xlim(-view.margin, view.span + view.margin)
-    else:
-        ax.set_ylim(0.0, view.span)
-    axis.set_ticks(view.ticks, labels=view.tick_labels)
-    if label:
-        axis.set_label_text(view.angle_label)
-
-
-def density_range(values: Sequence[FloatArray], *, depth: float, mean: float) -> Limits:
-    """Smallest and largest density worth showing.
-
-    The floor is ``depth`` times the largest value, or 1e-2 of the mean if that is lower
-    (so that what an extreme peak leaves behind stays in sight), and never below the
-    smallest positive value.
-    """
-    positive = [float(v[v > 0].min()) for v in values if (v > 0).any()]
-    if not positive:
-        return 0.0, 0.0
-    top = max(float(v.max()) for v in values)
-    return max(min(depth * top, MEAN_DEPTH * mean), min(positive)), top
 
 
 class DensityScale(NamedTuple):
@@ -213,8 +217,10 @@ def density_scale(
 ) -> DensityScale:
     """Return one scale for all ``values``: logarithmic if one exceeds 50 times its mean.
 
-    With ``limits`` its ends are these, and it is logarithmic if they are 50 times apart;
-    ``log`` says itself whether it is.
+    A linear one begins at 0, a logarithmic one at ``depth`` times the largest value, or at
+    1e-2 of the largest mean if that is lower (so that what an extreme peak leaves behind stays
+    in sight), and never below the smallest positive value.  With ``limits`` its ends are
+    these, and it is logarithmic if they are 50 times apart; ``log`` says itself whether it is.
 
     Raises
     ------
@@ -222,7 +228,9 @@ def density_scale(
         If the limits are not two numbers, are negative, or do not increase.
     """
     if limits is None:
-        low, high = density_range(values, depth=depth, mean=max(means))
+        high = max(float(v.max()) for v in values)
+        least = min(float(v[v > 0].min(initial=np.inf)) for v in values)
+        low = max(min(depth * high, MEAN_DEPTH * max(means)), least)
         pairs = zip(values, means, strict=True)
         is_wide = any(v.max() > LOGARITHMIC_ABOVE * mean > 0 for v, mean in pairs)
     else:

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from mfpde.arrays import FloatArray
 from mfpde.plotting import palette, style
-from mfpde.plotting.marks import Look
+from mfpde.plotting.style import Look
 
 if TYPE_CHECKING:
     import pandas as pd

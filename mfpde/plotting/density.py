@@ -1,0 +1,177 @@
+"""One measure: a curve against one angle, a map of the sphere, or a globe from two sides."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+
+from mfpde.arrays import real_array, shown
+from mfpde.equation import MeanFieldEquation
+from mfpde.measures.measure import AnyMeasure
+from mfpde.plotting import style
+from mfpde.plotting.angle_view import domain_of
+from mfpde.plotting.atoms import atoms_found
+from mfpde.plotting.composition import Frame, compose
+from mfpde.plotting.curve_panels import CurvePanels
+from mfpde.plotting.landscape import has_landscape
+from mfpde.plotting.projections import MOLLWEIDE, Camera
+from mfpde.plotting.sphere_field import add_colour_bar
+from mfpde.plotting.sphere_panels import SpherePanels, camera_on
+
+LARGEST_ANGLE = 1e6
+
+
+@style.styled
+def plot_density(
+    measure: AnyMeasure,
+    *,
+    equation: MeanFieldEquation | None = None,
+    limits: style.Limits | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw a measure and the landscape that drives it.
+
+    On a Circle the density is a curve against the angle; atoms are stems with a scale
+    of masses on the right.  Up to 200 particles are stems alone; more are drawn as a
+    density that is estimated from quantiles of their angles.  On a Zonal grid the curve
+    is the mass per polar angle (a density per area says nothing when d is large), and
+    an atom stands for its ring.  Both axes are logarithmic if the largest value exceeds
+    50 times the mean.
+
+    On a Sphere the density per area is a Mollweide map, which shows areas as they are,
+    with logarithmic colours if the largest value exceeds 50 times the mean.  Atoms are
+    discs of area proportional to mass, and more than 20 particles small dots.
+
+    Parameters
+    ----------
+    measure
+        A density, atoms, or both.
+    equation
+        Its external landscape: below a curve V itself, with every neuron's active
+        region tinted and its direction marked (triangle up for a positive weight, down
+        for a negative one, a diamond for a vector); on a map every neuron's circle
+        a.x + b = 0 and direction, hatched where no neuron is active.  A map also shows
+        the atoms that :func:`mfpde.concentration` finds, as rings.
+    limits
+        Densities at the ends of the axis or of the colours, as in ``(1e-3, 10.0)``; by
+        default those of this measure.  Give the same to all frames of a film.
+    ax
+        Axes to draw on; by default those of a new figure.
+
+    Raises
+    ------
+    ValueError
+        If there is no picture for the measure's geometry, or the limits do not increase.
+    """
+    if domain_of(measure, picture="plot_density") == "sphere":
+        ax = style.axes_or_new(ax, size=(6.5, 3.6), projection=MOLLWEIDE)
+        draw_map(
+            ax, Frame(measure, equation, atoms_found(measure, equation)), limits=limits
+        )
+    else:
+        height = 4.2 if has_landscape(equation) else 3.2
+        ax = style.axes_or_new(ax, size=(6.0, height))
+        draw_curve(ax, Frame(measure, equation), limits=limits)
+    return style.figure_of(ax)
+
+
+def draw_map(ax: Axes, frame: Frame, *, limits: style.Limits | None = None) -> Axes:
+    """Draw a Mollweide map with neurons, atoms, legend and colour bar; return its axes.
+
+    They are ``ax`` if that is of matplotlib's projection "mollweide", else inside of it.
+    """
+    maps = SpherePanels([frame], limits=limits, has_masses=True)
+    ax = maps.draw(ax, frame)
+    if maps.colours is not None:
+        bar = ax.inset_axes((1.03, 0.08, 0.025, 0.84))
+        add_colour_bar(ax.figure, maps.colours, cax=bar)
+    handles = maps.handles(frame)
+    if handles:
+        place: style.Look = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.07)}
+        columns = min(len(handles), 5)
+        ax.legend(handles=handles, ncols=columns, **place, **style.NARROW)
+    return ax
+
+
+def draw_curve(ax: Axes, frame: Frame, *, limits: style.Limits | None = None) -> None:
+    """Draw a curve with stems and a legend, and below it the external landscape."""
+    curves = CurvePanels([frame], limits=limits, has_masses=True)
+    density, *land = curves.panels(frame)
+    below = _axes_below(ax) if land else None
+    density.draw(ax)
+    if below is not None:
+        land[0].draw(below)
+        ax.label_outer()
+    style.add_legend_above(ax, density.handles)
+
+
+def _axes_below(ax: Axes) -> Axes:
+    """Return new axes in the lower quarter of the place of ``ax``, with the same x."""
+    place = ax.get_subplotspec()
+    if place is None:
+        return ax.inset_axes((0.0, -0.38, 1.0, 0.26), sharex=ax)
+    rows = place.subgridspec(2, 1, height_ratios=(3, 1))
+    ax.set_subplotspec(rows[0])
+    return ax.figure.add_subplot(rows[1], sharex=ax)
+
+
+@style.styled
+def plot_globe(
+    measure: AnyMeasure,
+    *,
+    equation: MeanFieldEquation | None = None,
+    limits: style.Limits | None = None,
+    camera: tuple[float, float] | None = None,
+    figure: Figure | SubFigure | None = None,
+) -> Figure:
+    """Draw a measure on the sphere as a globe, from the front and from the back.
+
+    The back view looks at the antipode of the front view's middle: together they show
+    everything once.  Colours are those of :func:`mfpde.plot_density`, darkened gently
+    away from the light.  One can draw on the axes in longitude and latitude.
+
+    Parameters
+    ----------
+    measure
+        A density on a Sphere, atoms with d = 3, or both.
+    equation
+        Its neurons' circles and directions are drawn where they face the viewer, hatched
+        where none is active, and the atoms that :func:`mfpde.concentration` finds.
+    limits
+        Densities at the ends of the colours, as in ``(1e-3, 10.0)``; by default those of
+        this measure.  Give the same to all frames of a film.
+    camera
+        Longitude and latitude (radians) of the point that the front view looks at.  By
+        default the middle of the mass, where it has one, else longitude 0 from 20 degrees
+        north.
+    figure
+        Figure or subfigure to fill; by default a new one.
+
+    Raises
+    ------
+    ValueError
+        If the measure does not lie on the sphere S^2, the limits do not increase, or the
+        camera is no pair of angles.
+    """
+    if domain_of(measure, picture="plot_globe") != "sphere":
+        raise ValueError(
+            f"plot_globe has no picture for a measure in dimension {measure.dimension} "
+            "here: it draws densities on a Sphere and atoms with d = 3. Use plot_density"
+        )
+    figure = style.figure_or_new(figure, size=(7.0, 4.0))
+    front = camera_on(measure) if camera is None else _check_camera(camera)
+    frame = Frame(measure, equation, atoms_found(measure, equation))
+    globes = SpherePanels([frame], limits=limits, camera=front, has_masses=True)
+    compose(figure, globes.panels(frame), columns=2, colours=globes.colours)
+    return style.figure_of(figure)
+
+
+def _check_camera(camera: object) -> Camera:
+    given = real_array("camera", camera)  # type: ignore[arg-type]
+    if given.shape != (2,) or np.abs(given).max() > LARGEST_ANGLE:
+        raise ValueError(
+            f"camera = {shown(camera)} must be longitude and latitude, two angles of at "
+            f"most {LARGEST_ANGLE:g} radians"
+        )
+    return Camera(float(given[0]), float(given[1]))
