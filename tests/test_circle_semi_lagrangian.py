@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mfpde
 from mfpde.measures.measure import as_measure
-from mfpde.transport import State, circle_schemes
 from mfpde.transport.circle import cell_means, centre_values
-from mfpde.transport.circle_schemes import SemiLagrangianCircle
-from mfpde.transport.circle_tables import fits
 from validation.circle_cases import (
     Array,
     cosine_potential,
@@ -183,62 +180,6 @@ def test_a_jump_behind_a_neuron_does_not_ring(direction: str, axis: float) -> No
         np.testing.assert_allclose(scaled[dead], 1.0, rtol=1e-11)
     assert np.log2(errors[0] / errors[-1]) / 3 >= 1.0
     assert errors[-1] < 2.5e-4
-
-
-@pytest.mark.parametrize("normalized", [False, True])
-def test_compiled_stages_are_those_of_the_transforms(
-    monkeypatch: pytest.MonkeyPatch, *, normalized: bool
-) -> None:
-    circle = mfpde.Circle(128)
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(5.0, normalized=normalized), WEAK, direction="descent"
-    )
-    grid = equation.on(circle)
-    start = smooth_start(circle).masses
-    results = []
-    for small in (True, False):
-        if not small:
-            monkeypatch.setattr(circle_schemes, "fits", lambda *_: False)
-        transport = SemiLagrangianCircle(grid)
-        masses = transport.represented(start)
-        state = State(masses, np.empty((0, 2)), np.empty(0))
-        flow = transport.flow(state)
-        moved, last, _ = transport.advanced(state, flow, 0.7)
-        results.append((flow.moments, flow.velocity, moved.masses, last.velocity))
-    for one, other in zip(*results, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-12 * np.abs(other).max())
-
-
-@given(
-    cells=st.sampled_from([64, 97, 256, 1024]),
-    beta=st.floats(0.0, 10.0),
-    normalized=st.booleans(),
-    neurons=st.sampled_from(["relu", "gelu"]),
-    share=st.floats(0.01, 1.0),
-)
-@settings(deadline=None, max_examples=40)
-def test_a_step_knows_the_flow_at_its_end_to_the_bit(
-    *, cells: int, beta: float, normalized: bool, neurons: str, share: float
-) -> None:
-    """A run that is resumed there evaluates it anew, and must go on in the same way."""
-    circle = mfpde.Circle(cells)
-    attention = mfpde.Attention(beta, normalized=normalized)
-    perceptron = mfpde.Perceptron([[1.0, 0.0], [0.0, 1.0]], [0.4, -0.25], neurons)
-    grid = mfpde.MeanFieldEquation(attention, perceptron, direction="ascent").on(circle)
-    transport, anew = SemiLagrangianCircle(grid), SemiLagrangianCircle(grid)
-    assume(fits(grid, circle))
-    masses = transport.represented(smooth_start(circle).masses)
-    state = State(masses, np.empty((0, 2)), np.empty(0))
-    flow = transport.flow(state)
-    step = share * transport.longest_step(state, flow)
-    moved, last, _ = transport.advanced(state, flow, step)
-    known, found = transport.flow(moved), anew.flow(moved)
-    np.testing.assert_array_equal(known.moments, found.moments)
-    np.testing.assert_array_equal(known.velocity, found.velocity)
-    assert known.unresolved_mass == found.unresolved_mass
-    assert transport.unresolved_mass(moved.masses) == known.unresolved_mass
-    lags = [scheme.lag_moments(moved, last, known) for scheme in (transport, anew)]
-    np.testing.assert_array_equal(*lags)
 
 
 @pytest.mark.parametrize("convert", [cell_means, centre_values])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry.circle import Circle
+from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
 from mfpde.transport.base import (
@@ -16,17 +15,10 @@ from mfpde.transport.base import (
     geometry_of,
 )
 from mfpde.transport.circle import cell_means, centre_values
-from mfpde.transport.circle_tables import (
-    CircleTables,
-    Motion,
-    TableStep,
-    face_frame,
-    fits,
-)
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import wrapped
 from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
-from mfpde.transport.state import SSPRK3, Advance, Flow, State
+from mfpde.transport.state import SSPRK3, State
 
 LARGEST_UNRESOLVED_MASS = 0.3
 """Mass in structures of a cell or two up to which semi-Lagrangian transport, which would pin
@@ -92,19 +84,14 @@ class SemiLagrangianCircle(SemiLagrangian):
     def __init__(self, grid: GridEquation) -> None:
         super().__init__(grid)
         self.circle = geometry_of(grid, Circle, "Circle")
+        angles = np.concatenate([[0.0], self.circle.face_angles])
+        # Face n is face 0, to the last digit.
+        angles[-1] = 0.0
+        external = grid.external_velocity_along(points_at(angles), tangents_at(angles))
         # In cells per unit time, like all velocities below.
-        self._external_at_faces = (
-            grid.external_velocity_along(*face_frame(self.circle)) / self.circle.spacing
-        )
+        self._external_at_faces = external / self.circle.spacing
         self._start = (np.empty(0), np.empty(0))
         self._restored: tuple[FloatArray, FloatArray] | None = None
-        # The end of the step tried last, with what is asked for there.
-        self._ahead: TableStep | None = None
-        self._tables = (
-            CircleTables(grid, self.circle, self._external_at_faces)
-            if fits(grid, self.circle)
-            else None
-        )
 
     @cached_property
     def _from_means(self) -> FloatArray:
@@ -132,27 +119,9 @@ class SemiLagrangianCircle(SemiLagrangian):
 
     def density_moments(self, masses: FloatArray) -> ComplexArray:
         """Moments of the density whose cells have these masses."""
-        if self._tables is not None:
-            return self._tables.moments(masses)
         moments = self.circle.moments(masses, self.grid.degree)
         moments *= self._from_means
         return moments
-
-    def flow(self, state: State) -> Flow:
-        """Evaluate moments and velocity of ``state``, unless its step has done so."""
-        if self._tables is None or len(state.atom_masses):
-            return super().flow(state)
-        ahead = self._ahead
-        if ahead is not None and ahead.masses is state.masses:
-            return _flow_of(ahead.motion)
-        return _flow_of(self._tables.motion(state.masses))
-
-    def lag_moments(self, state: State, last: Flow, now: Flow) -> ComplexArray:
-        """Moments of the rate that the flow of the last stage shows beyond that at its end."""
-        ahead = self._ahead
-        if ahead is not None and ahead.masses is state.masses:
-            return ahead.lag.view(np.complex128)
-        return super().lag_moments(state, last, now)
 
     def extended(self, masses: FloatArray) -> FloatArray:
         """Masses continued around the circle by three at each end, (n + 6,)."""
@@ -160,35 +129,13 @@ class SemiLagrangianCircle(SemiLagrangian):
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """Velocity at the faces 0..n in cells per unit time, (1, n + 1)."""
-        if self._tables is not None:
-            return self._tables.velocity(moments)
         attention = self.grid.attention_velocity(moments, self.circle.faces)[0]
         velocity = np.concatenate([attention[-1:], attention]) / self.circle.spacing
         return np.asarray((velocity + self._external_at_faces)[np.newaxis])
 
-    def advanced(self, state: State, flow: Flow, step: float) -> Advance:
-        """State after a step, and the flow of its last stage."""
-        if self._tables is None or len(state.atom_masses):
-            return super().advanced(state, flow, step)
-        ahead = self._tables.advanced(state.masses, flow.velocity, step)
-        self._ahead = ahead
-        last = ahead.last[np.newaxis]
-        moved = state.moved(ahead.masses, state.points)
-        return Advance(moved, replace(flow, velocity=last, outflows=last))
-
     def unresolved_mass(self, masses: FloatArray) -> float:
         """Mass in structures of a cell or two."""
-        ahead = self._ahead
-        if ahead is not None and ahead.masses is masses:
-            return ahead.motion.unresolved
         return blended_mass(self.extended(masses))
-
-
-def _flow_of(motion: Motion) -> Flow:
-    """The flow of a density without atoms."""
-    moments, velocity = motion.moments.view(np.complex128), motion.velocity[np.newaxis]
-    nobody = np.empty((0, 2))
-    return Flow(moments, moments, velocity, velocity, motion.unresolved, nobody)
 
 
 class ResolvedSemiLagrangianCircle(SemiLagrangianCircle):
