@@ -10,7 +10,7 @@ both ends,
 the defect of the trapezoidal rule, is O(dt^3) for every method used here.  The
 fourth-order method compares the velocities of its last stage and of the new measure instead,
 as the Runge-Kutta methods whose last stage is the new state do: the difference is O(dt^4),
-and 0 for a velocity that does not depend on the measure; methods of fewer stages do the same.
+and 0 for a velocity that does not depend on the measure.
 With diffusion, where heat flows exactly in time, the change by transport alone is compared
 with the transport's rates at both ends of the step: stiff heat costs no steps, and the
 splitting error remains. A step is repeated if the error exceeds ``rtol`` times
@@ -78,7 +78,6 @@ class _Transported(NamedTuple):
     start: Point
     end: State
     last: Flow | None
-    lag_factor: float
 
 
 @compiled_sum
@@ -146,7 +145,6 @@ class TimeStepper:
         self.resolved_tolerance = (
             rtol * scheme.tolerance_share * transport.tolerance_share
         )
-        transport.tolerance = self.resolved_tolerance
         grid = transport.grid
         self.diffusion = grid.diffusion
         if self.diffusion > 0:
@@ -187,7 +185,7 @@ class TimeStepper:
             )
         else:
             error, motion, atom_motion = self._lag(
-                before, after, last=moved.last, step=step, factor=moved.lag_factor
+                before, after, last=moved.last, step=step
             )
         if not math.isfinite(error):
             return StepResult(new, new_flow, np.nan, False)
@@ -228,8 +226,8 @@ class TimeStepper:
         if self.diffusion > 0:
             half = self._diffused(before.state, step / 2)
             start = Point(half, self.transport.flow(half))
-        end, last, lag_factor = self.transport.advanced(*start, step)
-        return _Transported(start, end, last, lag_factor)
+        end, last = self.transport.advanced(*start, step)
+        return _Transported(start, end, last)
 
     def _diffused(self, state: State, time: float) -> State:
         geometry = self.transport.grid.geometry
@@ -280,11 +278,11 @@ class TimeStepper:
         return StepErrors(error, motion, atom_motion)
 
     def _lag(
-        self, before: Point, after: Point, *, last: Flow, step: float, factor: float
+        self, before: Point, after: Point, *, last: Flow, step: float
     ) -> StepErrors:
         """Norms of the error by the last stage's velocity, and of both motions' rates."""
         flow, (new, new_flow) = before.flow, after
-        weight = factor * (step / 6)
+        weight = step / 6
         error = weight * self._norm(self.transport.lag_moments(new, last, new_flow))
         moved = new_flow.density_moments - flow.density_moments
         motion, atom_motion = self._norm(moved) / step, 0.0

@@ -42,9 +42,7 @@ class Transport(ABC):
     density and exact atoms. ``method_in_time`` is the Runge-Kutta method of
     :meth:`advanced`. ``draining_share`` is the share of the draining time that a stage
     may last. ``tolerance_share`` is the share of the scheme's tolerance that a step may use
-    on this grid.  ``tolerance`` is the error of a step, relative to the motion in it, that its
-    caller allows: a method that knows beforehand what fewer stages would do takes fewer; with 0
-    none does.
+    on this grid.
     """
 
     diffusion_tolerance = 0.0
@@ -53,7 +51,6 @@ class Transport(ABC):
     method_in_time = HEUN
     draining_share = 0.8
     tolerance_share = 1.0
-    tolerance = 0.0
 
     def __init__(self, grid: GridEquation) -> None:
         self.grid = grid

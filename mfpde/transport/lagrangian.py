@@ -6,8 +6,7 @@ Each label stands for a cell of the grid at the time when the scheme began; mass
 kept exactly, no cell limits the step, and nothing spreads: a density that gathers into cores a
 few cells wide goes on without the errors of first order that fluxes make there.  Sums over labels
 are Gauss quadratures as long as the flow map is resolved.  A step is that of the classical
-Runge-Kutta method of order 4, or of a method of fewer stages where it is clear beforehand that
-they do (:mod:`mfpde.transport.label_steps`): as in steps that a save or a layer cuts short.
+Runge-Kutta method of order 4.
 
 A density on the grid is needed where a state is saved.  There it is the push-forward, spread over
 the images of the cells (:mod:`mfpde.transport.sphere_patches`).  What has moved is multiplied by a
@@ -29,7 +28,6 @@ from mfpde.grid_equation import GridEquation
 from mfpde.terms import ZonalTerm
 from mfpde.terms.kernels import NEGLIGIBLE, PointMasses
 from mfpde.transport.base import Transport, geometry_of
-from mfpde.transport.label_steps import expected_errors, extrapolated, unseen_error
 from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
 from mfpde.transport.sphere_patches import deposited, ground_of, resting_masses
 from mfpde.transport.sphere_pieces import Ground
@@ -122,37 +120,18 @@ class LagrangianSphere(Transport):
         )
 
     def advanced(self, state: State, flow: Flow, step: float) -> Advance:
-        """State after a step of two, three or four stages, and the flow at its end.
-
-        That is the flow of the last stage; after two stages, the flow that they extrapolate.
-        """
+        """State after a step, and the flow of the last stage, at its end."""
         start, first = state.points, flow.atom_velocities
 
         def stage(velocities: FloatArray, length: float) -> Flow:
             points = carried(start, velocities, length)
             return self._flow(points, self._moments(points, state))
 
-        def moved(velocities: FloatArray) -> State:
-            return state.moved(state.masses, carried(start, velocities, step))
-
-        middle = stage(first, 0.5 * step)
-        second = middle.atom_velocities
-        expected = expected_errors(state.atom_masses, first, second)
-        unseen = unseen_error(state.atom_masses, self.sphere.spacing, step)
-        if expected.allows_two(self.tolerance, unseen):
-            ahead = extrapolated(first, second)
-            return Advance(moved(second), replace(middle, atom_velocities=ahead))
-        if expected.allows_three(self.tolerance, unseen):
-            third = stage(extrapolated(first, second), step)
-            # Kutta's method weighs the middle as often as the classical one.
-            mean = mean_velocities(first, second, second, third.atom_velocities)
-            return Advance(moved(mean), third, expected.lag_factor_of_three)
-        third = stage(second, 0.5 * step)
-        fourth = stage(third.atom_velocities, step)
-        mean = mean_velocities(
-            first, second, third.atom_velocities, fourth.atom_velocities
-        )
-        return Advance(moved(mean), fourth)
+        second = stage(first, 0.5 * step).atom_velocities
+        third = stage(second, 0.5 * step).atom_velocities
+        last = stage(third, step)
+        mean = mean_velocities(first, second, third, last.atom_velocities)
+        return Advance(state.moved(state.masses, carried(start, mean, step)), last)
 
     def longest_step(self, state: State, flow: Flow) -> float:
         """The step in which no label moves farther than 0.4; inf at rest."""

@@ -79,13 +79,12 @@ class Advance(NamedTuple):
     """A state after a step, its points not yet normalised, and what its error is measured from.
 
     ``last`` is the flow of the method's last stage, if that stands at the end of the step as the
-    new state does, else None.  The error of the step is ``lag_factor`` times a sixth of the step
-    times the difference of both flows' velocities.
+    new state does, else None.  The error of the step is then a sixth of the step times the
+    difference of both flows' velocities.
     """
 
     state: State
     last: Flow | None
-    lag_factor: float = 1.0
 
 
 @compiled
