@@ -1,5 +1,7 @@
 """Store what the cases compute today: ``python -m oracles.record`` in the folder of the tests.
 
+Words given to it choose the cases in whose names they are; the numbers of the others stay.
+
 A file of numbers and the tolerance of each quantity stands beside this one.  The tolerance is for
 changes of structure, which round otherwise: the larger of the group's own and 100 times the
 response to a relative change of 1e-14 of the start.  A quantity whose response makes that larger
@@ -84,12 +86,17 @@ def oracles_of(group: Group, case: Case) -> Iterator[tuple[str, Oracle]]:
             yield name, Oracle(value, tolerance)
 
 
-def write_oracles() -> None:
-    """Compute all cases and write the file."""
+def write_oracles(words: list[str]) -> None:
+    """Compute the cases in whose names one of ``words`` is, or all without any; write the file."""
     index, numbers = [], []
+    stored = read_oracles() if words else {}
     for group_name, group in GROUPS.items():
         for case in group.cases:
-            for name, (value, tolerance) in oracles_of(group, case):
+            if words and not any(word in case.name for word in words):
+                oracles = stored[group_name, case.name].items()
+            else:
+                oracles = oracles_of(group, case)
+            for name, (value, tolerance) in oracles:
                 entry = [group_name, case.name, name, tolerance, list(value.shape)]
                 if value.dtype.kind == "U":
                     index.append([*entry, "text", str(value)])
@@ -138,4 +145,4 @@ def differences(expected: dict[str, Oracle], computed: Quantities) -> list[str]:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    write_oracles()
+    write_oracles(sys.argv[1:])
