@@ -181,12 +181,6 @@ def nearest(value: Any, options: Iterable[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-def beyond_grids(dimension: int) -> str:
-    """Return what to do in a ``dimension`` that has no grid of all of its sphere."""
-    there = f"; in dimension {dimension} particles need no grid: solve_particles"
-    return there if dimension > 3 else ""
-
-
 def unit_vectors(name: str, points: ArrayLike) -> FloatArray:
     """Return ``points``, shape (..., d), scaled to unit length; they must be close to it."""
     array = np.atleast_2d(real_array(name, points))
@@ -208,9 +202,3 @@ def _allowed(at_least: float, above: float, at_most: float) -> str:
         f"{word} {bound:g}" for word, bound in bounds.items() if np.isfinite(bound)
     ]
     return ", " + " and ".join(parts) if parts else ""
-
-
-def check_sizes(name: str, values: FloatArray, largest: float) -> None:
-    """Raise ``ValueError`` for values (of any shape) above ``largest`` in size."""
-    allowed = f"must be at most {largest:g} in size"
-    check_entries(name, values, np.abs(values) <= largest, allowed)

@@ -1,15 +1,15 @@
 r"""The field of a measure: F, v = s grad F and the energy, at its own points and any others.
 
 A measure with a density acts through its moments, computed once; atoms alone act by direct
-sums.  Atoms with a width act as the points that represent them.
+sums.  Atoms with a width act as the points that represent them.  Points are unit vectors (..., d);
+by default those of the measure itself, the centres of its cells or its atoms.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,28 +20,8 @@ from mfpde.terms import ExternalTerm, InteractionTerm, PointMasses
 from mfpde.terms.interaction import FieldValues
 
 
-class MeasureField(ABC):
-    """First variation F, velocity v = s grad F and energy of an equation at a measure.
-
-    Points are unit vectors (..., d); by default those of the measure itself, the centres of
-    its cells or its atoms.
-    """
-
-    @abstractmethod
-    def first_variation(self, points: FloatArray | None = None) -> FloatArray:
-        """Values of F, shape (...)."""
-
-    @abstractmethod
-    def velocity(self, points: FloatArray | None = None) -> FloatArray:
-        """Tangent vectors v, shape (..., d)."""
-
-    @abstractmethod
-    def energy(self) -> float:
-        """The energy E = (1/2) iint W dmu dmu + int V dmu."""
-
-
 @dataclass(frozen=True, eq=False)
-class GridField(MeasureField):
+class GridField:
     """The field of a measure with a density, by the moments on its grid."""
 
     grid: GridEquation
@@ -86,7 +66,7 @@ class GridField(MeasureField):
 
 
 @dataclass(frozen=True, eq=False)
-class AtomField(MeasureField):
+class AtomField:
     """The field of atoms alone, by direct sums."""
 
     interactions: tuple[InteractionTerm, ...]
@@ -129,6 +109,10 @@ class AtomField(MeasureField):
                 values += external.value(flat)
         shape = targets.shape
         return FieldValues(values.reshape(shape[:-1]), gradient.reshape(shape))
+
+
+MeasureField: TypeAlias = GridField | AtomField
+"""First variation F, velocity v = s grad F and energy of an equation at a measure."""
 
 
 def _points_of(atoms: Atoms) -> PointMasses:

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import (
     LARGEST_DIMENSION,
     FloatArray,
-    beyond_grids,
     named,
     real_array,
     shown,
@@ -38,6 +37,12 @@ class KinkedParts(NamedTuple):
     vectors: FloatArray
     heights: Callable[[FloatArray], FloatArray]
     push: Callable[[FloatArray], FloatArray]
+
+
+def beyond_grids(dimension: int) -> str:
+    """Return what to do in a ``dimension`` that has no grid of all of its sphere."""
+    there = f"; in dimension {dimension} particles need no grid: solve_particles"
+    return there if dimension > 3 else ""
 
 
 class ExternalTerm(ABC):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import LARGEST_DIMENSION, FloatArray, check_sizes, whole_number
+from mfpde.arrays import LARGEST_DIMENSION, FloatArray, check_entries, whole_number
 from mfpde.geometry.memory import check_memory
 
 LARGEST = 1e50
@@ -28,9 +28,15 @@ def check_number_of_neurons(units: int, dimension: int) -> None:
     check_memory(what, _COPIES * 8.0 * units * (dimension + 1), "use fewer neurons")
 
 
+def check_sizes(name: str, values: FloatArray) -> None:
+    """Raise ``ValueError`` for numbers whose squares are none."""
+    allowed = f"must be at most {LARGEST:g} in size"
+    check_entries(name, values, np.abs(values) <= LARGEST, allowed)
+
+
 def check_directions(directions: FloatArray) -> None:
     """Raise ``ValueError`` for directions of which none is one, or their squares no numbers."""
-    check_sizes("directions", directions, LARGEST)
+    check_sizes("directions", directions)
     lengths = np.linalg.norm(directions, axis=1)
     where = int(np.argmin(lengths))
     if lengths[where] < 1 / LARGEST:

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from mfpde.arrays import (
     FloatArray,
-    beyond_grids,
-    check_sizes,
     read_only,
     real_array,
     real_number,
@@ -20,11 +18,12 @@ from mfpde.arrays import (
 )
 from mfpde.terms.activation import Activation
 from mfpde.terms.activations import CONSTANT, AnyActivation, find_activation
-from mfpde.terms.external import ExternalTerm, KinkedParts, tangential
+from mfpde.terms.external import ExternalTerm, KinkedParts, beyond_grids, tangential
 from mfpde.terms.neuron_numbers import (
     LARGEST,
     check_directions,
     check_number_of_neurons,
+    check_sizes,
 )
 from mfpde.terms.neuron_sums import (
     MOST_COORDINATES,
@@ -115,9 +114,9 @@ class Perceptron(ExternalTerm):
             raise ValueError(
                 f"output_bias of shape {constant.shape} must have shape ({d},)"
             )
-        check_sizes("weights", weights, LARGEST)
-        check_sizes("biases", offsets, LARGEST)
-        check_sizes("output_bias", constant, LARGEST)
+        check_sizes("weights", weights)
+        check_sizes("biases", offsets)
+        check_sizes("output_bias", constant)
         object.__setattr__(self, "directions", read_only(directions))
         object.__setattr__(self, "weights", read_only(weights))
         object.__setattr__(self, "biases", read_only(offsets))

@@ -25,9 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from mfpde.arrays import ComplexArray, FloatArray, beyond_grids
+from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.zonal_fields import zonal_harmonics, zonal_slopes
+from mfpde.terms.external import beyond_grids
 from mfpde.terms.funk_hecke import band_limit, radial_factors
 from mfpde.terms.head import Head
 from mfpde.terms.kernels import PointMasses
