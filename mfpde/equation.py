@@ -8,6 +8,7 @@ E[mu] = (1/2 beta) iint K dmu dmu + int V dmu (paper, eqs. 2.1 to 2.8).
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -28,6 +29,9 @@ from mfpde.terms import (
     Perceptron,
     ZonalTerm,
 )
+
+MOST_NAMED = 4
+"""Kinds of terms that a description names."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -192,6 +196,20 @@ class MeanFieldEquation:
         """The kernel convention in words, as every output states it."""
         kernels = {term.formula for term in self.interactions}
         return " and ".join(sorted(kernels)) or "no attention"
+
+    @property
+    def description(self) -> str:
+        """Direction, terms and diffusion in words; terms that are alike are counted.
+
+        More than four kinds of terms are no longer named.
+        """
+        counts = Counter(term.description for term in self.terms)
+        words = [f"{n} × {name}" if n > 1 else name for name, n in counts.items()]
+        more = len(self.terms) - sum(list(counts.values())[:MOST_NAMED])
+        if more > 1:
+            words[MOST_NAMED:] = [f"{more} more terms"]
+        noise = f", diffusion {self.diffusion:g}" if self.diffusion else ""
+        return f"{self.direction} of {' + '.join(words)}{noise}"
 
     def on(self, geometry: Geometry) -> GridEquation:
         """Return the equation on a grid, with all static fields computed once.

@@ -56,7 +56,6 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
     ax.set_ylim(0.0, max(run.final.total_mass, bands.tops.max(initial=0.0)))
     ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     ax.set_ylabel("mass of atoms\n(pale, +: on its way)")
-    ax.spines["right"].set_visible(False)
     style.set_time_axis(ax, track.times)
     style.add_legend_above(ax, paths.mark_handles(track.junctions))
     return style.figure_of(ax)
@@ -113,7 +112,6 @@ def plot_cluster_counts(run: Run, *, ax: Axes | None = None) -> Figure:
     ax.set_ylim(0.0, max(int(counts.max()), 1) + 0.5)
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     ax.set_ylabel("number of atoms")
-    ax.spines["right"].set_visible(False)
     style.set_time_axis(ax, track.times)
     return style.figure_of(ax)
 

@@ -120,7 +120,6 @@ def _mark_on_map(ax: Axes, report: ConcentrationReport) -> None:
 
 def _draw_balls(ax: Axes, report: ConcentrationReport) -> None:
     """Draw Q(r), thin the same of each region alone, and the exponents between the radii."""
-    ax.spines["right"].set_visible(False)
     ax.set(xlabel="radius r / h", ylabel="Q(r), largest mass in a ball")
     if not len(report.radii):
         style.write_beside(

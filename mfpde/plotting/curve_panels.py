@@ -83,11 +83,12 @@ class CurvePanels:
             if self._values:
                 style.set_density_axis(ax, self._values, self._limits, self._log)
                 ax.set_ylabel(view.density_label if has_label else "")
-                stems = _mass_axis(ax) if self._heaviest else ax
+                stems = style.twin_axes(ax) if self._heaviest else ax
             if curve is not None:
                 ax.plot(*view.continued(curve), color=palette.DENSITY, gid="density")
             if self._heaviest:
-                stems.set_ylabel(view.atom_label if has_label else "")
+                label = view.atom_label if has_label else ""
+                style.colour_axis(stems, label, palette.ATOM)
                 stems.set_ylim(0.0, 1.18 * self._heaviest)
                 _draw_stems(stems, view, own, has_masses=self._has_masses)
             if has_found:
@@ -126,18 +127,8 @@ def stem_atoms(measure: AnyMeasure) -> Atoms:
 
 
 def _prepare(ax: Axes, view: AngleView, title: str, *, pad: float = 2) -> None:
-    ax.spines["right"].set_visible(False)
     ax.set_title(title, loc="left", pad=pad)
     view.set_axis(ax, "x")
-
-
-def _mass_axis(ax: Axes) -> Axes:
-    """Return a second y axis for masses, on the right and in the colour of atoms."""
-    twin = ax.twinx()
-    twin.yaxis.label.set_color(palette.ATOM)
-    twin.tick_params(axis="y", colors=palette.ATOM)
-    twin.spines["right"].set_color(palette.ATOM)
-    return twin
 
 
 def _draw_stems(ax: Axes, view: AngleView, atoms: Atoms, *, has_masses: bool) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from functools import partial
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
-from mfpde.arrays import check_kind, choice
+from mfpde.arrays import FloatArray, check_kind, choice
 from mfpde.equation import MeanFieldEquation
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import domain_of_run, view_of
@@ -29,14 +28,13 @@ NOT_RECORDED = "no energy was recorded"
 NEGLIGIBLE = 1e-12
 FINE_WORDS = {
     "beta": "β",
+    "diffusion ": "diffusion κ = ",
     "int ": "∫ ",
     "dmu": "dμ",
     "x.y": "x·y",
     "x.Dy": "x·Dy",
     " - ": " − ",
 }
-MOST_TERMS = 4
-"""Terms that a title names."""
 
 
 @style.styled
@@ -65,12 +63,9 @@ def plot_energy(run: Run, *, ax: Axes | None = None) -> Figure:
             f"{len(run.times)} saves and the diagnostics {sorted(run.diagnostics)}"
         )
     ax = style.axes_or_new(ax, size=(6.0, 2.8))
-    ax.spines["right"].set_visible(False)
     if np.isfinite(run.energies).any():
-        look: Look = {"color": palette.ENERGY, "marker": _marker(run)}
-        ax.plot(run.times, run.energies, gid="energy", **look)
-        ax.set_ylabel("energy E", color=palette.ENERGY)
-        ax.tick_params(axis="y", labelcolor=palette.ENERGY)
+        _draw_series(ax, run, run.energies, gid="energy", color=palette.ENERGY)
+        style.colour_axis(ax, "energy E", palette.ENERGY)
         low, high = float(np.nanmin(run.energies)), float(np.nanmax(run.energies))
         size = max(abs(low), abs(high))
         if high - low <= NEGLIGIBLE * size:
@@ -79,14 +74,22 @@ def plot_energy(run: Run, *, ax: Axes | None = None) -> Figure:
         should_exist = run.equation is not None and run.equation.has_energy
         ax.set_yticks([])
         ax.set_title(NOT_RECORDED if should_exist else NO_GRADIENT, color=palette.MUTED)
-    _draw_dissipation(ax, run)
-    style.set_time_axis(ax, run.times)
+        style.set_time_axis(ax, run.times)
+    rates = run.diagnostics.get("dissipation", np.zeros(len(run.times)))
+    rates = np.where(rates > 0, rates, np.nan)
+    if np.isfinite(rates).any():
+        twin, top = style.twin_axes(ax), float(np.nanmax(rates))
+        look: Look = {"color": palette.DISSIPATION, "linestyle": "--"}
+        _draw_series(twin, run, rates, gid="dissipation", **look)
+        style.set_decades(twin, max(float(np.nanmin(rates)), NEGLIGIBLE * top), top)
+        style.colour_axis(twin, "dissipation", palette.DISSIPATION)
     return style.figure_of(ax)
 
 
-def _marker(run: Run) -> str:
-    """A dot for a run of one save, which has no line."""
-    return "o" if len(run.times) == 1 else ""
+def _draw_series(ax: Axes, run: Run, values: FloatArray, **look: Any) -> None:
+    """Draw a number at each save as a line, of one save as a dot."""
+    ax.plot(run.times, values, marker="o" if len(run.times) == 1 else "", **look)
+    style.set_time_axis(ax, run.times)
 
 
 @style.styled
@@ -114,69 +117,46 @@ def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Figure:
             "plot_diagnostic needs one or more saves, but the run has none"
         )
     ax = style.axes_or_new(ax, size=(6.0, 2.8))
-    look: Look = {"color": palette.DENSITY, "marker": _marker(run)}
-    ax.plot(run.times, run.diagnostics[name], gid=name, **look)
+    _draw_series(ax, run, run.diagnostics[name], gid=name, color=palette.DENSITY)
     known = run.quantities.get(name)
     unit = known.unit if known is not None else UNKNOWN_UNIT
     ax.set_ylabel(name if unit in ("1", UNKNOWN_UNIT) else f"{name} [{unit}]")
     if known is not None and known.meaning != name:
         ax.set_title(known.meaning, fontsize="medium", loc="left")
-    style.set_time_axis(ax, run.times)
     return style.figure_of(ax)
 
 
-def _draw_dissipation(ax: Axes, run: Run) -> None:
-    rates = run.diagnostics.get("dissipation", np.empty(0))
-    positive = np.isfinite(rates) & (rates > 0)
-    if not positive.any():
-        return
-    shown = np.where(positive, rates, np.nan)
-    twin = ax.twinx()
-    twin.plot(
-        run.times, shown, color=palette.DISSIPATION, linestyle="--", gid="dissipation"
-    )
-    top = float(np.nanmax(shown))
-    style.set_decades(twin, max(float(np.nanmin(shown)), NEGLIGIBLE * top), top)
-    twin.set_ylabel("dissipation", color=palette.DISSIPATION)
-    twin.tick_params(axis="y", which="both", labelcolor=palette.DISSIPATION)
-
-
-def _time_panels(run: Run, *, with_map: bool) -> list[Panel]:
-    """Return the panels over time that the run's geometry, track and diagnostics allow."""
-    drawn: list[tuple[float, Callable[..., Figure]]] = [(2.2, plot_space_time)]
-    if not with_map:
-        drawn = []
-    if run.track is not None and run.track.paths:
-        drawn.append((1.2, plot_atom_tree))
-    if "energy" in run.diagnostics:
-        drawn.append((1.0, plot_energy))
-    if np.isfinite(run.diagnostics.get("largest_density", np.nan)).any():
-        drawn.append((1.0, _plot_largest_density))
-
-    return [Panel(partial(_draw, plot, run), height=height) for height, plot in drawn]
-
-
-def _draw(plot: Callable[..., Figure], run: Run, ax: Axes) -> None:
-    plot(run, ax=ax)
-
-
-def _plot_largest_density(run: Run, *, ax: Axes) -> Figure:
+def _plot_largest_density(run: Run, *, ax: Axes) -> None:
     """Draw the largest density at each save; of a zonal run what its curves show."""
     largest, name = run.diagnostics["largest_density"], "largest density"
     if domain_of_run(run, picture="plot_run") == "zonal":
         curves = [view_of(state).curve(state) for state in run.states]
         largest = np.array([np.nan if c is None else c[1].max() for c in curves])
         name = "largest mass\nper polar angle"
-    ax.plot(run.times, largest, color=palette.DENSITY, gid="largest density")
+    _draw_series(ax, run, largest, gid="largest density", color=palette.DENSITY)
     positive = largest[largest > 0]
     if len(positive) and positive.max() > 10 * positive.min():
         style.set_decades(ax, float(positive.min()), float(positive.max()))
     else:
         ax.set_ylim(bottom=0.0)
     ax.set_ylabel(name)
-    ax.spines["right"].set_visible(False)
-    style.set_time_axis(ax, run.times)
-    return style.figure_of(ax)
+
+
+def _time_panels(run: Run, *, with_map: bool) -> list[Panel]:
+    """Return the panels over time that the run's geometry, track and diagnostics allow."""
+    has_tree = run.track is not None and len(run.track.paths) > 0
+    largest = run.diagnostics.get("largest_density", np.nan)
+    chosen: list[tuple[bool, float, Callable[..., object]]] = [
+        (with_map, 2.2, plot_space_time),
+        (has_tree, 1.2, plot_atom_tree),
+        ("energy" in run.diagnostics, 1.0, plot_energy),
+        (bool(np.isfinite(largest).any()), 1.0, _plot_largest_density),
+    ]
+
+    def panel(plot: Callable[..., object], height: float) -> Panel:
+        return Panel(lambda ax: plot(run, ax=ax), height=height)
+
+    return [panel(plot, height) for is_there, height, plot in chosen if is_there]
 
 
 @style.styled
@@ -216,23 +196,11 @@ def describe_dynamics(run: Run) -> str:
     equation = run.equation
     if equation is None:
         return "stored run without its equation (it has the user's own functions)"
-    diffusion = f", diffusion κ = {equation.diffusion:g}" if equation.diffusion else ""
-    arrow = "s = +1" if equation.sign > 0 else "s = −1"
-    direction = f"{equation.direction.capitalize()} ({arrow})"
+    last = ""
     if run.layers is not None and len(run.layers) > 1:
-        depth = f"{len(run.layers)} layers of depth {run.layers.depth:g}"
-        direction = f"{depth}; the last: {direction}"
-    words = f"{direction}: {_describe_terms(equation)}{diffusion}"
-    return f"{words}\n{_describe_kernel(equation)}"
-
-
-def _describe_terms(equation: MeanFieldEquation) -> str:
-    """The terms in words, those that are alike once, and not more than fit on a page."""
-    counts = Counter(term.description for term in equation.terms)
-    words = [f"{n} × {name}" if n > 1 else name for name, n in counts.items()]
-    more = len(equation.terms) - sum(list(counts.values())[:MOST_TERMS])
-    rest = [f"{more} more terms"] if more > 1 else words[MOST_TERMS:]
-    return " + ".join([*words[:MOST_TERMS], *rest]).replace("beta", "β")
+        last = f"{len(run.layers)} layers of depth {run.layers.depth:g}; the last: "
+    words = _refine(last + equation.description)
+    return f"{words[0].upper()}{words[1:]}\n{_describe_kernel(equation)}"
 
 
 def describe_outcome(run: Run) -> str:
@@ -247,7 +215,11 @@ def _describe_kernel(equation: MeanFieldEquation) -> str:
     kernels = {term.kernel_name for term in equation.interactions}
     if kernels == {repr(Exponential(0.0))}:
         return "A[μ](x) = x · ∫ y dμ(y), the limit β → 0"
-    words = equation.convention
+    return _refine(equation.convention)
+
+
+def _refine(words: str) -> str:
+    """Write plain words as formulas are set."""
     for plain, fine in FINE_WORDS.items():
         words = words.replace(plain, fine)
     return words
@@ -257,23 +229,21 @@ def _compose_curves(figure: Figure | SubFigure, run: Run) -> None:
     """Saved states on the left, what shares their time on the right."""
     halves = figure.subfigures(1, 2, width_ratios=(1.0, 1.4), wspace=0.02)
     left, right = np.asarray(halves)
-    compose_curves(left, run, default_saves(run))
+    compose_curves(left, frames_of(run, default_saves(run), is_searched=False))
     compose(right, _time_panels(run, with_map=True))
 
 
 def _compose_maps(figure: Figure | SubFigure, run: Run) -> None:
     """Saved states above, below them the last on a globe beside what goes on in time."""
-    saves = default_saves(run)
     rows = figure.subfigures(2, 1, height_ratios=(1.0, 2.6), hspace=0.02)
     upper, lower = np.asarray(rows)
-    marks = compose_maps(upper, run, saves, has_legend=False)
+    frames = frames_of(run, default_saves(run), is_searched=True)
+    marks = compose_maps(upper, frames, has_legend=False)
     panels = _time_panels(run, with_map=False)
     if panels:
         lower, right = lower.subfigures(1, 2, width_ratios=(1.75, 1.0), wspace=0.02)
         compose(right, panels)
-    frames = frames_of(run, saves, is_searched=False)
-    (last,) = frames_of(run, [-1], is_searched=True)
-    camera = camera_on(last.state)
-    large = SpherePanels(frames, camera=camera, has_masses=True)
-    globes = large.panels(last, track=run.track)
-    compose(lower, globes, columns=2, beside=marks)
+    camera = camera_on(frames[-1].state)
+    globe = SpherePanels(frames, camera=camera, has_masses=True)
+    sides = globe.panels(frames[-1], track=run.track)
+    compose(lower, sides, columns=2, beside=marks)

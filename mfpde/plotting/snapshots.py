@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure, SubFigure
@@ -10,7 +12,7 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import IntArray, real_array
 from mfpde.plotting import style
 from mfpde.plotting.angle_view import domain_of_run
-from mfpde.plotting.composition import compose, frames_of
+from mfpde.plotting.composition import Frame, compose, frames_of
 from mfpde.plotting.curve_panels import CurvePanels
 from mfpde.plotting.landscape import has_landscape
 from mfpde.plotting.sphere_panels import SpherePanels
@@ -50,15 +52,15 @@ def plot_snapshots(
         If nothing was saved, ``times`` is empty or outside the run, or there is no
         picture for the geometry.
     """
-    domain = domain_of_run(run, picture="plot_snapshots")
-    saves = _nearest_saves(run, times)
-    if domain == "sphere":
-        rows = -(-len(saves) // MAPS_IN_A_ROW)
+    is_sphere = domain_of_run(run, picture="plot_snapshots") == "sphere"
+    frames = frames_of(run, _nearest_saves(run, times), is_searched=is_sphere)
+    if is_sphere:
+        rows = -(-len(frames) // MAPS_IN_A_ROW)
         figure = style.figure_or_new(figure, size=(10.0, 0.75 + 1.15 * rows))
-        compose_maps(figure, run, saves)
+        compose_maps(figure, frames)
     else:
         figure = style.figure_or_new(figure, size=(5.0, 7.0))
-        compose_curves(figure, run, saves)
+        compose_curves(figure, frames)
     return style.figure_of(figure)
 
 
@@ -90,14 +92,9 @@ def _nearest_saves(run: Run, times: ArrayLike | None) -> IntArray:
 
 
 def compose_maps(
-    figure: Figure | SubFigure,
-    run: Run,
-    saves: IntArray,
-    *,
-    has_legend: bool = True,
+    figure: Figure | SubFigure, frames: Sequence[Frame], *, has_legend: bool = True
 ) -> list[Artist]:
-    """Fill ``figure`` with a map for each save and a colour bar; return what to explain."""
-    frames = frames_of(run, saves, is_searched=True)
+    """Fill ``figure`` with a map for each frame and a colour bar; return what to explain."""
     strip = SpherePanels(frames, is_small=True)
     maps = [strip.panels(frame, title=frame.title)[0] for frame in frames]
     columns, beside = min(len(maps), MAPS_IN_A_ROW), () if has_legend else None
@@ -105,16 +102,13 @@ def compose_maps(
     return [handle for panel in maps for handle in panel.handles]
 
 
-def compose_curves(figure: Figure | SubFigure, run: Run, saves: IntArray) -> None:
-    """Fill ``figure`` with a curve for each save and the landscape of the last."""
-    frames = frames_of(run, saves, is_searched=False)
-    curves = CurvePanels(frames)
-    middle = (len(saves) - 1) // 2
+def compose_curves(figure: Figure | SubFigure, frames: Sequence[Frame]) -> None:
+    """Fill ``figure`` with a curve for each frame and the landscape of the last."""
+    curves, middle, last = CurvePanels(frames), (len(frames) - 1) // 2, frames[-1]
     panels = [
         curves.density(frame, title=frame.title, has_label=number == middle)
         for number, frame in enumerate(frames)
     ]
-    last = frames[-1]
     if has_landscape(last.equation):
         is_one = len({frame.equation for frame in frames}) == 1
         title = "" if is_one else f"landscape at {last.title}"

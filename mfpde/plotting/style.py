@@ -36,6 +36,7 @@ STYLE: dict[Any, Any] = {
     "figure.titlesize": 11.0,
     "axes.linewidth": 0.7,
     "axes.spines.top": False,
+    "axes.spines.right": False,
     "axes.axisbelow": True,
     "xtick.major.width": 0.7,
     "ytick.major.width": 0.7,
@@ -76,6 +77,19 @@ def figure_or_new(
         return Picture(figsize=size, layout="constrained")
     check_kind("figure", figure, FigureBase, source="a Figure or SubFigure")
     return figure
+
+
+def twin_axes(ax: Axes) -> Axes:
+    """Return axes with the same x and a y axis of their own on the right."""
+    twin = ax.twinx()
+    twin.spines["right"].set_visible(True)
+    return twin
+
+
+def colour_axis(ax: Axes, label: str, colour: str) -> None:
+    """Give the y axis a label, and both the colour of what it measures."""
+    ax.set_ylabel(label, color=colour)
+    ax.tick_params(axis="y", which="both", colors=colour)
 
 
 def add_legend_below(figure: Figure | SubFigure, handles: Sequence[Artist]) -> None:
