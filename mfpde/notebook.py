@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PICTURE = "mfpde.plotting.pictures:small_png"
 """The small picture of a result: a PNG, or None where it has none."""
-DATASET = "mfpde.storage.dataset:dataset_of"
+DATASET = "mfpde.storage.run_dataset:dataset_of"
 """The xarray Dataset of a run."""
 STORED = "mfpde.storage.run_reader:load"
 """The run in the store at a path."""

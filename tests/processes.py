@@ -13,16 +13,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mfpde.runs.stored_names import CHECKPOINT
 from mfpde.storage import StoreError
-from mfpde.storage.journal import Journal
+from mfpde.storage.journal import CHECKPOINT, Journal
 
 
 def has_checkpoint(store: Path) -> bool:
     """Whether the run of a store has saved something that it can go on from."""
     try:
         with contextlib.closing(Journal(store)) as journal:
-            return journal.note_of(CHECKPOINT) is not None
+            return journal.read(CHECKPOINT) is not None
     except (FileNotFoundError, StoreError):
         return False
 

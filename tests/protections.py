@@ -38,13 +38,12 @@ class Protection(NamedTuple):
     is_quick: bool = False
 
 
-_ERRORS = "storage/errors.py"
+_FILES = "storage/files.py"
 _JOURNAL = "storage/journal.py"
-_DATASETS = "storage/datasets.py"
-_ZARR = "storage/zarr_store.py"
+_ZARR = "storage/zarr_files.py"
 _PLACES = "storage/places.py"
 _LOCK = "storage/lock.py"
-_STATE = "storage/checkpoint_record.py"
+_RECORDS = "storage/records.py"
 _WRITER = "storage/run_writer.py"
 _RUNS = "storage/run_reader.py"
 _ARRAYS = "terms/array_files.py"
@@ -66,18 +65,19 @@ _SWEEPS = "test_sweeps.py::"
 PROTECTIONS = (
     # Records of a store -----------------------------------------------------------------------
     Protection(
-        "checksum of a save of the journal",
+        "checksums of the rows of the journal",
         _JOURNAL,
-        "        if checksum != _checksum(number, time, layout, data):",
+        "        if checksum != _checksum(number, kind, data):",
         "        if False:",
-        _DAMAGED + "test_every_damage_of_a_journal_is_a_line_or_harmless",
+        _RESUMED + "test_a_damaged_checkpoint_is_named_and_the_run_begins_anew",
     ),
     Protection(
-        "checksum of the attributes of the journal",
+        "the journal knows how many saves it has",
         _JOURNAL,
-        "            if checksum != _checksum(name, data):",
-        "            if False:",
-        _RESUMED + "test_a_damaged_checkpoint_is_named_and_the_run_begins_anew",
+        '        return int(row["saves"])',
+        """        last = self._execute("SELECT max(number) FROM rows")[0][0]
+        return max(last + 1, 0)""",
+        _DAMAGED + "test_every_damage_of_a_journal_is_a_line_or_harmless",
     ),
     Protection(
         "a save goes on after the last one",
@@ -89,8 +89,8 @@ PROTECTIONS = (
     Protection(
         "saves after the checkpoint are removed",
         _WRITER,
-        "        journal.cut(0 if stored is None else stored.checkpoint.saves)",
-        "        journal.cut(10**9)",
+        "            journal.write(rows, keep=saves)",
+        "            journal.write(rows)",
         _STORAGE + "test_a_run_killed_at_any_write_keeps_all_complete_saves",
     ),
     Protection(
@@ -102,64 +102,57 @@ PROTECTIONS = (
     ),
     Protection(
         "a checkpoint fits its grid",
-        _STATE,
-        "    _check_fits(state, geometry)\n    tracker",
-        "    tracker",
+        _RECORDS,
+        "    if shapes != (geometry.shape, (count, geometry.dimension), (count,)):",
+        "    if False:",
         _RESUMED + "test_a_checkpoint_of_another_grid_is_refused",
     ),
     Protection(
         "a checkpoint has its saves",
         _RUNS,
-        "    if len(run.times) < saves:",
+        "    if len(run.times) < checkpoint.saves:",
         "    if False:",
         _RESUMED + "test_a_checkpoint_without_its_saves_is_refused",
     ),
     Protection(
-        "checksums of rows",
-        _DATASETS,
-        "        if wrong.any():",
-        "        if False:",
-        _DAMAGED + "test_one_save_alone_is_skipped[mass/c/0]",
-    ),
-    Protection(
-        "digest of what has no checksums",
+        "digests of files",
         _ZARR,
-        '            wrong.get(name) or described["digest"] != _digest(values)',
-        "            wrong.get(name)",
+        "or _digest_file(folder / part) != digest",
+        "",
         _DAMAGED + "test_a_coordinate_that_was_changed_is_named",
     ),
     Protection(
         "digest of the attributes",
         _ZARR,
-        "    if version != FORMAT or digest != _digest_of_attributes(attributes):",
-        "    if version != FORMAT:",
+        "    if version is None or digest != _digest_attributes(attributes):",
+        "    if version is None:",
         _CHANGED + "[settings]",
     ),
     Protection(
-        "variables are what the contents say",
+        "descriptions before what they describe",
         _ZARR,
-        "    if found != expected:",
-        "    if False:",
+        "    _check_descriptions(folder, damage)\n    arrays",
+        "    arrays",
         _DAMAGED + "test_metadata_of_two_arrays_that_are_swapped_are_noticed",
     ),
     Protection(
-        "chunks that are gone",
+        "files that are gone",
         _ZARR,
-        "    if not file.is_file():\n        return False\n",
-        "",
+        "        if not (folder / part).is_file() or",
+        "        if (folder / part).is_file() and",
         _EVERY + "[energy/c/0-gone]",
     ),
     Protection(
-        "stores of newer versions",
-        _ZARR,
-        "    if isinstance(version, int) and version > FORMAT:",
+        "stores of other versions",
+        _FILES,
+        "    if version != FORMAT:",
         "    if False:",
-        _DAMAGED + "test_a_store_of_a_newer_version_is_left_alone",
+        _DAMAGED + "test_a_store_of_another_version_is_left_alone",
     ),
     Protection(
         "files that are not the store's",
         _PLACES,
-        "    if foreign := foreign_files(path):",
+        "    if foreign := _find_foreign_files(path):",
         "    if foreign := []:",
         _STORAGE + "test_overwrite_deletes_no_file_that_is_not_the_stores",
     ),
@@ -193,7 +186,7 @@ PROTECTIONS = (
     ),
     Protection(
         "errors of one line",
-        _ERRORS,
+        _FILES,
         'return " ".join(super().__str__().split())',
         "return super().__str__()",
         _DAMAGED + "test_errors_of_stores_are_of_one_line",

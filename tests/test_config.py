@@ -7,15 +7,10 @@ import numpy as np
 import pytest
 
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.runs.stopping import SteadyState, StepLimit, WallTimeLimit
 from mfpde.settings.settings import SettingsError, read_settings, settings_from_dict
-from mfpde.storage.equation_record import (
-    equation_from_dict,
-    equation_to_dict,
-    geometry_from_dict,
-    geometry_to_dict,
-)
+from mfpde.storage.records import from_json, to_json
 from mfpde.terms import Attention, Perceptron, Potential
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -509,8 +504,7 @@ def test_records_rebuild_equations_to_the_bit():
         direction="ascent",
         diffusion=1e-3,
     )
-    record = json.loads(json.dumps(equation_to_dict(equation)))
-    rebuilt = equation_from_dict(record)
+    rebuilt = from_json(to_json(equation), MeanFieldEquation)
     assert rebuilt.terms[0] == equation.terms[0]
     assert np.array_equal(rebuilt.terms[1].weights, vectors)
     assert np.array_equal(rebuilt.terms[1].directions, equation.terms[1].directions)
@@ -523,16 +517,15 @@ def test_a_user_s_functions_have_no_record():
     pair = (lambda z: z, lambda z: z**2 / 2)
     custom = Perceptron([[1.0, 0.0]], [1.0], pair)
     for term in (potential, custom):
-        assert equation_to_dict(MeanFieldEquation(term, direction="ascent")) is None
-    assert equation_from_dict(None) is None
+        assert to_json(MeanFieldEquation(term, direction="ascent")) == "null"
+    assert from_json("null", MeanFieldEquation) is None
 
 
 def test_geometries_have_records():
     for geometry in (Circle(48), Sphere(32), Sphere(32, 40), Zonal(5, 64)):
-        record = json.loads(json.dumps(geometry_to_dict(geometry)))
-        assert geometry_from_dict(record) == geometry
+        assert from_json(to_json(geometry), Geometry) == geometry
 
 
 def test_an_unknown_kind_of_record_is_named():
     with pytest.raises(ValueError, match=r"geometry of kind 'circles'.*did you mean"):
-        geometry_from_dict({"kind": "circles"})
+        from_json('{"kind": "circles"}', Geometry)

@@ -19,7 +19,7 @@ import mfpde
 from mfpde.measures.measure import atoms_of
 from mfpde.settings.settings import read_settings, settings_from_dict
 from mfpde.storage import load, save
-from mfpde.storage.equation_record import equation_from_dict, equation_to_dict
+from mfpde.storage.records import from_json, to_json
 from mfpde.terms.head import Head
 
 pytestmark = pytest.mark.filterwarnings("ignore:the grid is coarse")
@@ -208,10 +208,10 @@ def test_a_stored_run_is_read_to_the_bit(kind: str, tmp_path) -> None:
 @given(equation=equations(CIRCLE) | equations(SPHERE))
 @few(25)
 def test_an_equation_is_read_from_its_record_as_it_was(equation) -> None:
-    record = equation_to_dict(equation)
-    read = equation_from_dict(record)
+    record = to_json(equation)
+    read = from_json(record, mfpde.MeanFieldEquation)
     assert repr(read) == repr(equation)
-    assert equation_to_dict(read) == record
+    assert to_json(read) == record
     for before, after in zip(equation.externals, read.externals, strict=True):
         point = np.eye(before.dimension)
         np.testing.assert_array_equal(after.drift(point), before.drift(point))
@@ -263,8 +263,8 @@ def test_settings_are_read_as_they_were_written(table, tmp_path_factory) -> None
     again = settings_from_dict(json.loads(read.to_json()))
     assert again.to_json() == read.to_json()
     assert repr(again.single_equation()) == repr(equation)
-    record = equation_to_dict(equation)
-    assert equation_to_dict(again.single_equation()) == record
+    record = to_json(equation)
+    assert to_json(again.single_equation()) == record
     assert again.solve_arguments()["t_end"] == table["solve"]["t_end"]
 
 

@@ -15,7 +15,7 @@ from scipy.special import hyp0f1, iv, ive
 import mfpde
 from mfpde import Atoms, Attention, Circle, MeanFieldEquation, Sphere, Zonal
 from mfpde.settings.settings import SettingsError, settings_from_dict
-from mfpde.storage.equation_record import equation_from_dict, equation_to_dict
+from mfpde.storage.records import from_json, to_json
 from mfpde.terms import transfer
 from mfpde.theory import growth_rates
 
@@ -556,8 +556,8 @@ def test_zonal_grids_agree_with_the_sphere_where_matrices_keep_the_axis(normaliz
 def test_heads_are_stored_to_the_bit(tmp_path):
     head = Attention(2.0, True, bilinear=[[0.1, 0.7], [1 / 3, 0.2]], value=-TURN)
     equation = MeanFieldEquation(head, direction="ascent")
-    record = json.loads(json.dumps(equation_to_dict(equation)))
-    again = equation_from_dict(record)
+    record = to_json(equation)
+    again = from_json(record, MeanFieldEquation)
     assert again.terms == equation.terms
     assert hash(again.terms) == hash(equation.terms)
     run = mfpde.solve(equation, smooth_density(Circle(128), 1), t_end=0.5)

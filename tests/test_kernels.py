@@ -22,7 +22,7 @@ from mfpde import (
 )
 from mfpde.geometry.zonal_fields import zonal_harmonics
 from mfpde.settings.settings import SettingsError, settings_from_dict
-from mfpde.storage.equation_record import equation_from_dict, equation_to_dict
+from mfpde.storage.records import from_json, to_json
 from mfpde.theory import critical_diffusion, fastest_mode, growth_rates
 
 KERNELS = [
@@ -261,8 +261,8 @@ def test_theory_of_the_exponential_kernel_is_that_of_attention():
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_runs_are_stored_with_their_kernel(kernel, tmp_path):
     equation = MeanFieldEquation(Interaction(kernel), direction="descent")
-    record = json.loads(json.dumps(equation_to_dict(equation)))
-    assert equation_from_dict(record).terms == equation.terms
+    record = to_json(equation)
+    assert from_json(record, MeanFieldEquation).terms == equation.terms
     run = mfpde.solve(equation, mfpde.perturbed_uniform(Circle(256), 0.1), t_end=0.1)
     mfpde.save(run, tmp_path / "run.zarr")
     assert mfpde.load(tmp_path / "run.zarr").equation.terms == equation.terms

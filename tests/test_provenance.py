@@ -55,10 +55,10 @@ def run() -> mfpde.Run:
 
 
 def test_a_store_says_versions_platform_and_commit(run, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(provenance, "_commit", lambda _: "v1-2-gabc-dirty")
-    provenance.present.cache_clear()
+    monkeypatch.setattr(provenance, "describe_commit", lambda _: "v1-2-gabc-dirty")
+    provenance.describe_process.cache_clear()
     mfpde.save(run, tmp_path / "run.zarr")
-    provenance.present.cache_clear()
+    provenance.describe_process.cache_clear()
     (record,) = stored_provenance(tmp_path / "run.zarr")
     assert record["versions"]["numpy"] == np.__version__
     assert record["versions"]["numba"] == numba.__version__
@@ -80,24 +80,24 @@ def test_the_commit_is_that_of_the_checkout_and_says_what_is_changed(tmp_path) -
         )
         subprocess.run(["git", "-C", str(tmp_path), *who, *words], check=True)
 
-    assert provenance._commit(tmp_path) is None
+    assert provenance.describe_commit(tmp_path) is None
     git("init", "-q")
     (tmp_path / "file").write_text("one")
     git("add", "file")
     git("commit", "-qm", "first")
-    clean = provenance._commit(tmp_path)
+    clean = provenance.describe_commit(tmp_path)
     assert re.fullmatch(r"[0-9a-f]{7,}", clean)
     (tmp_path / "file").write_text("two")
-    assert provenance._commit(tmp_path) == f"{clean}-dirty"
+    assert provenance.describe_commit(tmp_path) == f"{clean}-dirty"
 
 
 def test_another_process_that_goes_on_is_noted_beside_the_first() -> None:
     before = [{"versions": {"mfpde": "0.0.1"}}]
     attributes = {"provenance": json.dumps(before)}
-    added = provenance.added_provenance(attributes)
-    assert provenance.stored_records(added) == [*before, provenance.present()]
+    added = provenance.add_provenance(attributes)
+    assert provenance.read_provenance(added) == [*before, provenance.describe_process()]
     # The same one is not noted twice.
-    assert provenance.added_provenance(added) == added
+    assert provenance.add_provenance(added) == added
 
 
 # Wall time --------------------------------------------------------------------------------------
@@ -306,9 +306,9 @@ def test_runs_on_different_spheres_have_no_distance(stores, tmp_path, capsys) ->
 
 
 def test_other_versions_are_named(stores, tmp_path, capsys, monkeypatch) -> None:
-    older = {**provenance.present(), "commit": "abc1234"}
+    older = {**provenance.describe_process(), "commit": "abc1234"}
     older["versions"] = {**older["versions"], "numpy": "1.0"}
-    monkeypatch.setattr(provenance, "present", lambda: older)
+    monkeypatch.setattr(provenance, "describe_process", lambda: older)
     path = tmp_path / "older.zarr"
     mfpde.save(mfpde.load(stores["one"]), path)
     assert main(["show", stores["one"], str(path)]) == 0

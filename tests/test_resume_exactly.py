@@ -17,7 +17,6 @@ from processes import Processes, processes
 import mfpde
 from mfpde.commands.command_line import main
 from mfpde.runs.stopping import ENDED
-from mfpde.runs.stored_names import CHECKPOINT
 from mfpde.runs.wall_times import PARTS
 from mfpde.solver import going_on
 from mfpde.solver.time_loop import TimeLoop
@@ -28,8 +27,9 @@ from mfpde.storage import (
     stored_checkpoint,
     stored_settings,
 )
-from mfpde.storage.checkpoint_record import bytes_of_checkpoint
-from mfpde.storage.journal import Journal, has_journal
+from mfpde.storage.files import has_journal
+from mfpde.storage.journal import ATTRIBUTES, CHECKPOINT, Journal, attributes_row
+from mfpde.storage.records import checkpoint_row
 
 CIRCLE = """
 [geometry]
@@ -233,13 +233,13 @@ def killed_after(saves: int, path: Path, **arguments) -> None:
 
 
 def resumed(path: Path, **arguments) -> mfpde.Run:
-    stored = stored_checkpoint(path)
-    writer = RunWriter.resumed(path, stored=stored)
+    checkpoint = stored_checkpoint(path)
+    writer = RunWriter.resume(path, checkpoint)
     return mfpde.solve(
         EQUATION,
         START,
         observer=writer,
-        resume_from=stored.checkpoint,
+        resume_from=checkpoint,
         **ARGUMENTS | arguments,
     )
 
@@ -314,26 +314,27 @@ def test_other_arguments_are_refused(tmp_path) -> None:
 # Checkpoints on disk --------------------------------------------------------------------------
 
 
-def kept_checkpoint(path: Path) -> bytes:
-    """Return the checkpoint in the journal of a store, as bytes."""
+def kept_checkpoint(path: Path) -> dict[str, list]:
+    """Return the checkpoint in the journal of a store."""
     with closing(Journal(path)) as journal:
-        return journal.note_of(CHECKPOINT)
+        row = journal.read(CHECKPOINT)
+    return {name: np.asarray(array).tolist() for name, array in row.items()}
 
 
-def keep_in(path: Path, data: bytes) -> None:
-    """Put bytes in place of the checkpoint, with the checksum that belongs to them."""
+def keep_in(path: Path, row: dict[str, np.ndarray]) -> None:
+    """Put a row in place of the checkpoint, with the checksum that belongs to it."""
     with closing(Journal(path)) as journal:
-        journal.note({CHECKPOINT: data})
+        journal.write({CHECKPOINT: row})
 
 
 def test_a_checkpoint_that_is_not_finite_replaces_none(tmp_path) -> None:
     path = tmp_path / "x.zarr"
     killed_after(4, path)
     before = kept_checkpoint(path)
-    stored = stored_checkpoint(path)
-    writer = RunWriter.resumed(path, stored)
-    stored.checkpoint.state.masses[3] = np.nan
-    writer.keep(stored.checkpoint)
+    checkpoint = stored_checkpoint(path)
+    writer = RunWriter.resume(path, checkpoint)
+    checkpoint.state.masses[3] = np.nan
+    writer.keep(checkpoint)
     assert kept_checkpoint(path) == before
 
 
@@ -345,7 +346,7 @@ def test_a_checkpoint_runs_no_code(tmp_path) -> None:
         def __reduce__(self):
             return (Path.touch, (tmp_path / "touched",))
 
-    keep_in(path, pickle.dumps(Evil()))
+    keep_in(path, {"text": np.frombuffer(pickle.dumps(Evil()), dtype=np.uint8)})
     with pytest.raises(StoreError, match="is damaged: checkpoint"):
         stored_checkpoint(path)
     assert not (tmp_path / "touched").exists()
@@ -355,9 +356,8 @@ def test_a_checkpoint_of_another_grid_is_refused(tmp_path) -> None:
     """Its checksum is right: someone has made it so."""
     path = tmp_path / "x.zarr"
     killed_after(4, path)
-    stored = stored_checkpoint(path)
-    other = replace(stored.checkpoint, geometry=mfpde.Circle(32))
-    keep_in(path, bytes_of_checkpoint(other, stored.noted))
+    other = replace(stored_checkpoint(path), geometry=mfpde.Circle(32))
+    keep_in(path, checkpoint_row(other))
     with pytest.raises(StoreError, match=r"checkpoint: arrays of the shapes"):
         stored_checkpoint(path)
 
@@ -365,9 +365,8 @@ def test_a_checkpoint_of_another_grid_is_refused(tmp_path) -> None:
 def test_a_checkpoint_without_its_saves_is_refused(tmp_path) -> None:
     path = tmp_path / "x.zarr"
     killed_after(4, path)
-    stored = stored_checkpoint(path)
-    other = replace(stored.checkpoint, saves=9)
-    keep_in(path, bytes_of_checkpoint(other, stored.noted))
+    other = replace(stored_checkpoint(path), saves=9)
+    keep_in(path, checkpoint_row(other))
     with pytest.raises(StoreError, match=r"after 9 saves, of which there are 4"):
         stored_checkpoint(path)
 
@@ -399,7 +398,8 @@ def test_a_run_whose_settings_give_another_equation_is_not_resumed(
     settings = stored_settings(killed)
     settings["attention"]["beta"] = 3.5
     with closing(Journal(killed)) as journal:
-        journal.note({"settings": json.dumps(json.dumps(settings)).encode()})
+        attributes = journal.read_attributes() | {"settings": json.dumps(settings)}
+        journal.write({ATTRIBUTES: attributes_row(attributes)})
     assert main(["resume", killed, "--quiet"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
@@ -408,7 +408,7 @@ def test_a_run_whose_settings_give_another_equation_is_not_resumed(
 
 def test_a_damaged_checkpoint_is_named_and_the_run_begins_anew(killed, capsys) -> None:
     assert main(["run", "run.toml", "--quiet", "--out", "whole.zarr"]) == 0
-    change = "UPDATE notes SET data = zeroblob(99) WHERE name = 'checkpoint'"
+    change = "UPDATE rows SET data = zeroblob(99) WHERE number = -2"
     with closing(sqlite3.connect(Path(killed) / "journal.sqlite")) as database:
         database.execute(change)
         database.commit()

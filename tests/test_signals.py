@@ -74,7 +74,7 @@ def test_a_signal_saves_and_the_run_goes_on_to_the_bit(commands, number) -> None
     # Not even the steps since the last save are lost.
     run = load(path)
     assert run.stop.kind == "interrupted"
-    assert stored_checkpoint(path).checkpoint.time == run.final_time
+    assert stored_checkpoint(path).time == run.final_time
     assert commands.run("resume", store, "--quiet") == 0
     assert_same_stores(commands.folder / whole, path)
 
@@ -136,7 +136,7 @@ def test_two_processes_do_not_write_to_one_store(commands) -> None:
     path = commands.folder / "one.zarr"
     try:
         with pytest.raises(StoreError, match="is being written by another process"):
-            RunWriter.resumed(path, None)
+            RunWriter.resume(path, None)
         with _beside(commands) as other:
             for command in (
                 ("resume", str(path), "--quiet"),
@@ -219,7 +219,7 @@ def test_a_run_that_ended_meanwhile_is_not_replaced(tmp_path, monkeypatch) -> No
         written(path, overwrite=False)
         return lock_store(place)
 
-    monkeypatch.setattr("mfpde.storage.lock.lock_store", locked_late)
+    monkeypatch.setattr("mfpde.storage.places.lock_store", locked_late)
     with pytest.raises(FileExistsError, match="exists: choose another path"):
         written(path, overwrite=False)
     assert len(load(path).times) == len(RUN.times)
@@ -303,7 +303,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(commands) -> None:
     path = commands.folder / "full.zarr"
     saves = len(load(path).times)
     assert 0 < saves < len(load(commands.folder / "full whole.zarr").times)
-    assert saves - 1 <= stored_checkpoint(path).checkpoint.saves <= saves
+    assert saves - 1 <= stored_checkpoint(path).saves <= saves
     assert commands.run("resume", "full.zarr", "--quiet") == 0
     assert_same_stores(commands.folder / "full whole.zarr", path)
 

@@ -31,7 +31,8 @@ from mfpde.storage import (
     save,
     stored_checkpoint,
 )
-from mfpde.storage.journal import Journal, has_journal
+from mfpde.storage.files import has_journal
+from mfpde.storage.journal import Journal
 from mfpde.terms import Attention, Perceptron, Potential
 
 CIRCLE = Circle(64)
@@ -473,7 +474,7 @@ def test_a_run_killed_at_any_write_keeps_all_complete_saves(tmp_path):
             assert open_dataset(path).sizes["time"] == count
         if has_journal(path):
             # It is made anew as if nothing had happened.
-            resumed = RunWriter.resumed(path, None)
+            resumed = RunWriter.resume(path, None)
             saved(resumed, run, range(5))
             resumed.finish(run)
         assert_same(run, load(path))
@@ -524,7 +525,7 @@ def test_a_resumed_store_forgets_the_earlier_end(tmp_path):
     run = solve(EQUATION, start, t_end=1.0, save_every=0.9, stop=limit, observer=writer)
     assert load(path).stop.kind == "step_limit"
     assert load(path).final_time == run.final_time > run.times[-1]
-    RunWriter.resumed(path, stored_checkpoint(path))
+    RunWriter.resume(path, stored_checkpoint(path))
     loaded = load(path)
     assert loaded.stop.kind == "interrupted"
     assert loaded.final_time == run.times[-1]
@@ -576,7 +577,7 @@ def test_a_journal_is_that_of_a_run_or_none(tmp_path, monkeypatch) -> None:
             with contextlib.suppress(sqlite3.OperationalError):
                 file = tmp_path / "run.zarr" / "journal.sqlite"
                 other = connect(f"file:{file}?mode=ro", uri=True)
-                seen.append(other.execute("SELECT count(*) FROM notes").fetchone()[0])
+                seen.append(other.execute("SELECT count(*) FROM rows").fetchone()[0])
                 other.close()
             return found
 

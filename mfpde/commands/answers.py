@@ -54,7 +54,7 @@ def flat(record: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 def is_store(path: str | Path) -> bool:
     """Whether there is the store of a run, which may not have ended."""
-    from mfpde.storage.journal import has_journal
+    from mfpde.storage.files import has_journal
 
     return (Path(path) / "zarr.json").is_file() or has_journal(path)
 

@@ -12,8 +12,8 @@ from mfpde.commands.answers import check_inside_folder, complain, is_store
 from mfpde.commands.options import Quiet, Store
 
 if TYPE_CHECKING:
+    from mfpde.runs.checkpoint import Checkpoint
     from mfpde.settings.settings import Settings
-    from mfpde.storage import StoredCheckpoint
 
 
 def resume(store: Store, /, *, quiet: Quiet = False) -> int:
@@ -25,9 +25,9 @@ def resume(store: Store, /, *, quiet: Quiet = False) -> int:
 
     Example: mfpde resume run.zarr
     """
-    from mfpde.storage.lock import locked_store
+    from mfpde.storage.lock import lock_store
 
-    with locked_store(store):
+    with lock_store(store):
         return _resumed(store, quiet=quiet)
 
 
@@ -36,7 +36,7 @@ def _resumed(store: str, *, quiet: bool) -> int:
     from mfpde.commands.report import conclude
     from mfpde.runs.stopping import ENDED
     from mfpde.storage import load, stored_stop
-    from mfpde.storage.resumption import resumed_exactly
+    from mfpde.storage.resumption import resume_run
 
     settings = _settings(store)
     stop = stored_stop(store)
@@ -48,7 +48,7 @@ def _resumed(store: str, *, quiet: bool) -> int:
         )
     stored = _checkpoint(store)
     with stopped_by_signals() as signalled:
-        continued = resumed_exactly(
+        continued = resume_run(
             store, settings, stored, stop=[signalled], progress=not quiet
         )
     settings = settings.with_output(store=store)
@@ -64,7 +64,7 @@ def _resumed(store: str, *, quiet: bool) -> int:
     return signalled.exit_code(continued)
 
 
-def _checkpoint(store: str) -> StoredCheckpoint | None:
+def _checkpoint(store: str) -> Checkpoint | None:
     """Return the checkpoint to go on from; None, with a line, if it is damaged."""
     from mfpde.storage import StoreError, stored_checkpoint
 
@@ -99,13 +99,11 @@ def _with_own_start(data: dict[str, Any], store: str) -> dict[str, Any]:
 
     What has begun goes on from its own states, and needs no other store.
     """
-    from mfpde.storage import load, was_just_begun
+    from mfpde.storage import load
 
     start = data.get("start", {})
     path = start.get("path") if start.get("kind") == "run" else None
-    is_gone = path is not None and not is_store(path)
-    if not is_gone or was_just_begun(store):
+    if path is None or is_store(path):
         return data
-    first = float(load(store).times[0])
-    own = {"kind": "run", "path": store, "time": first}
+    own = {"kind": "run", "path": store, "time": float(load(store).times[0])}
     return {**data, "start": own, "output": {**data.get("output", {}), "store": None}}

@@ -53,7 +53,7 @@ def run(
     from mfpde.solver.solve import solve
     from mfpde.solver.symmetric_start import BEGINNING
     from mfpde.storage import RunWriter
-    from mfpde.storage.lock import locked_store
+    from mfpde.storage.lock import lock_store
 
     # --out and --figure are settings of [output].
     named = {"output.store": out, "output.figure": figure}
@@ -76,7 +76,7 @@ def run(
             store, dynamics, grid, settings=settings, overwrite=overwrite
         )
     # The store is ours until particles and figure are written too.
-    with nullcontext() if store is None else locked_store(store):
+    with nullcontext() if store is None else lock_store(store):
         with stopped_by_signals() as signalled, warnings.catch_warnings():
             # The report says it.
             warnings.filterwarnings("ignore", message=BEGINNING)

@@ -6,17 +6,13 @@ A store is a zarr group: its variables, their dimensions and its groups share on
 from __future__ import annotations
 
 TIME = "time"
-CHECKSUM = "checksum"
-CHECKED = "checked"
 PARTICLES = "particles"
 """Group of the particle run beside a density run."""
-FINAL = "final"
-"""Group of the last state of a run, if it was not saved."""
-CHECKPOINT = "checkpoint"
-"""Group of a store whose one file is the checkpoint."""
+FINAL = "final_"
+"""What the names of the last state of a run begin with, if it was not saved."""
 LOCK = "lock"
 """Group of a store whose one file is locked by the process that writes."""
-GROUPS = (PARTICLES, FINAL, CHECKPOINT, LOCK)
+GROUPS = (PARTICLES, LOCK)
 DENSITY = "density"
 ATOM_VARIABLES = ("atom_points", "atom_masses", "atom_covariances")
 TRACKED_ATOMS = (
@@ -30,9 +26,9 @@ VERDICT = "verdict"
 COORDINATES = ("angle", "colatitude", "longitude", "polar_angle")
 ATOM, AXIS, AXIS2 = "atom", "axis", "axis2"
 TRACKED_ATOM, CHARACTER = "tracked_atom", "character"
-DIMENSIONS = (ATOM, AXIS, AXIS2, TRACKED_ATOM, CHARACTER, CHECKED)
+DIMENSIONS = (ATOM, AXIS, AXIS2, TRACKED_ATOM, CHARACTER)
 RESERVED = (
-    *(TIME, CHECKSUM, DENSITY, VERDICT),
+    *(TIME, DENSITY, VERDICT),
     *(*ATOM_VARIABLES, *TRACKED_ATOMS, *COORDINATES, *DIMENSIONS, *GROUPS),
 )
 
@@ -44,8 +40,8 @@ def check_free_name(name: object) -> None:
             f"diagnostic name = {name!r} must be a word of letters, digits and underscores "
             "that begins with no digit, such as 'mean_height'"
         )
-    if name in RESERVED:
+    if name in RESERVED or name.startswith(FINAL):
         raise ValueError(
             f"a diagnostic named {name!r} cannot be stored: rename it, as 'my_{name}'; a "
-            f"store has parts of its own named {', '.join(RESERVED)}"
+            f"store has parts of its own named {FINAL}..., {', '.join(RESERVED)}"
         )

@@ -118,7 +118,7 @@ def solve(
         Time of ``start`` and first step to try: to continue an earlier run.  Layers go on in
         the one that acts from this time on.
     resume_from
-        A checkpoint of this very run (``RunWriter.resumed(path).checkpoint``): the run goes on
+        A checkpoint of this very run (``mfpde.storage.stored_checkpoint(path)``): the run goes on
         from it, to the bit as if it had never stopped, on the same machine and threads.  All
         other arguments are those of the run that stopped, ``start`` too.  The result holds
         what is saved from there on; the store holds all of it.

@@ -7,20 +7,19 @@
     atom_masses(time, atom)                     NaN beyond the atoms of that time
     atom_covariances(time, atom, axis, axis2)   where atoms have a width
     mass(time), energy(time), ...               the diagnostics, by name
-    tracked_masses(time, tracked_atom), ...     atoms followed in time (track_variables)
-    checksum(time, checked)                     CRC-32 of each variable's row
+    tracked_masses(time, tracked_atom), ...     atoms followed in time, and the verdict
+    final_density(angle), ...                   the last state, if it was not saved
 
 with equation (or layers and their breakpoints), geometry, settings, kernel convention, events,
 the tree of the atoms and the reason of the end as attributes.  A group ``particles`` holds a
-particle run beside the density run; a group ``final`` holds the last state if it was not saved.
+particle run beside the density run.
 
 ``journal.sqlite`` in the same folder is what a run is read from until it has ended; it holds what
-the run needs to go on to the bit.  ``lock.sqlite`` is held by the thread that writes.
+the run needs to go on to the bit.  ``lock/lock.sqlite`` is held by the thread that writes.
 """
 
 from mfpde.runs.stored_names import PARTICLES
-from mfpde.storage.checkpoint_record import StoredCheckpoint
-from mfpde.storage.errors import StoreError
+from mfpde.storage.files import StoreError
 from mfpde.storage.run_reader import (
     has_particles,
     load,
@@ -30,7 +29,6 @@ from mfpde.storage.run_reader import (
     stored_provenance,
     stored_settings,
     stored_stop,
-    was_just_begun,
 )
 from mfpde.storage.run_writer import RunWriter, save
 
@@ -38,7 +36,6 @@ __all__ = [
     "PARTICLES",
     "RunWriter",
     "StoreError",
-    "StoredCheckpoint",
     "has_particles",
     "load",
     "matches_stored",
@@ -48,5 +45,4 @@ __all__ = [
     "stored_provenance",
     "stored_settings",
     "stored_stop",
-    "was_just_begun",
 ]

@@ -1,11 +1,11 @@
 """The journal of a run that has not ended: an SQLite database in the folder of its store.
 
-    layouts(number, description, checksum)      what a save holds: names, dimensions, shapes, words
-    saves(number, time, layout, data, checksum) one row a save, its arrays one after the other
-    notes(name, data, checksum)                 attributes as JSON, the checkpoint, the last state
+    rows(number, type, data, checksum)    the rows of the saves, from 0; below 0: how many there
+                                          are, attributes in JSON, the checkpoint, a last state
 
-Each save is one transaction, and each row has the CRC-32 of all that it says.  A process that
-is killed leaves complete saves; a tail of the journal that is damaged is a save that is not there.
+The data of a row are its arrays one after the other, as ``type`` lists them; the checksum is the
+CRC-32 of all else.  A save is one transaction with what the run tells beside it: a process that
+is killed leaves complete saves, and a tail of the journal that is damaged is a save not there.
 """
 
 from __future__ import annotations
@@ -13,51 +13,42 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from mfpde.runs.stored_names import CHECKPOINT
-from mfpde.storage.errors import NewerStoreError, StoreError
-from mfpde.storage.variables import Record, Variable
+from mfpde.storage.files import (
+    FORMAT,
+    JOURNAL,
+    StoreError,
+    check_format,
+    remove_journal,
+)
+from mfpde.storage.rows import Row, read_text, text_row
 
-JOURNAL = "journal.sqlite"
-FORMAT = 3
-"""Version of the layout of stores."""
-LAST = "last_state"
-"""Note of a journal: the last state, if it was not saved."""
+ATTRIBUTES, CHECKPOINT, LAST, _COUNT = -1, -2, -3, -4
+"""Numbers of rows that are no saves; ``LAST`` is the last state, if it was not saved."""
+_NAMES = {
+    ATTRIBUTES: "attributes",
+    CHECKPOINT: "checkpoint",
+    LAST: "last state",
+    _COUNT: "number of saves",
+}
 _SCHEMA = f"""
 BEGIN;
 PRAGMA user_version = {FORMAT};
-CREATE TABLE layouts(number INTEGER PRIMARY KEY, description TEXT UNIQUE, checksum INTEGER);
-CREATE TABLE saves(number INTEGER PRIMARY KEY, time REAL, layout INTEGER, data BLOB,
-                   checksum INTEGER);
-CREATE TABLE notes(name TEXT PRIMARY KEY, data BLOB, checksum INTEGER);
+CREATE TABLE rows(number INTEGER PRIMARY KEY, type TEXT, data BLOB, checksum INTEGER);
 """
-_SHARED_FILE_SYSTEMS = (
-    "nfs",
-    "cifs",
-    "smb",
-    "fuse.sshfs",
-    "lustre",
-    "gpfs",
-    "beegfs",
-    "9p",
-)
-
-
-class Save(NamedTuple):
-    """One save as the journal holds it."""
-
-    time: float
-    record: Record
+_SHARED = ("nfs", "cifs", "smb", "fuse.sshfs", "lustre", "gpfs", "beegfs", "9p")
+"""File systems of networks, by the beginnings of their names."""
 
 
 class Journal:
-    """An open journal; ``Journal.create(folder, notes)`` makes one without saves.
+    """An open journal; ``Journal.create(folder, attributes)`` makes one without saves.
 
     Parameters
     ----------
@@ -67,7 +58,7 @@ class Journal:
     Raises
     ------
     StoreError
-        If it is no journal, damaged, or of a newer version.
+        If it is no journal, damaged, or of another version.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -75,23 +66,20 @@ class Journal:
         if not self.file.is_file():
             raise FileNotFoundError(f"there is no journal of a run at {folder}")
         self._connection = _connect(self.file)
-        self._layouts: dict[str, int] = {}
-        version = self._execute("PRAGMA user_version")[0][0]
-        if version < FORMAT:
+        try:
+            version = int(self._execute("PRAGMA user_version")[0][0])
+            if version < 1:
+                raise StoreError(f"{self.file} is damaged: it is no journal of a run")
+            check_format(folder, version)
+        except BaseException:
             self.close()
-            raise StoreError(f"{self.file} is damaged: it is no journal of a run")
-        if version > FORMAT:
-            self.close()
-            raise NewerStoreError(
-                f"{folder} was written by a newer version of mfpde: its format_version is "
-                f"{version}, and this one reads up to {FORMAT}"
-            )
+            raise
 
     @classmethod
-    def create(cls, folder: str | Path, notes: Mapping[str, bytes]) -> Journal:
-        """Make a journal with the first notes, in place of one that is there.
+    def create(cls, folder: str | Path, attributes: Mapping[str, Any]) -> Journal:
+        """Make a journal with the first attributes, in place of one that is there.
 
-        They are one transaction: a journal without attributes would be that of no run.
+        It is one transaction: a journal without attributes would be that of no run.
         """
         remove_journal(folder)
         file = Path(folder) / JOURNAL
@@ -100,8 +88,9 @@ class Journal:
             mode = "delete" if is_on_shared_file_system(file.parent) else "wal"
             connection.execute(f"PRAGMA journal_mode = {mode}")
             connection.executescript(_SCHEMA)
-            rows = _rows_of(notes)
-            connection.executemany("INSERT INTO notes VALUES (?, ?, ?)", rows)
+            rows = {ATTRIBUTES: attributes_row(attributes), _COUNT: _count_row(0)}
+            entries = [_encode(number, row) for number, row in rows.items()]
+            connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", entries)
             connection.execute("COMMIT")
         return cls(folder)
 
@@ -109,102 +98,72 @@ class Journal:
         """Close the database; nothing is lost."""
         self._connection.close()
 
-    def append(self, number: int, time: float, record: Record) -> None:
-        """Write save ``number``, from 0, in one transaction."""
-        layout = self._layout_of(record)
-        data = _data(record)
-        key = (number, float(time), layout)
-        row = (*key, data, _checksum(*key, data))
-        self._execute("INSERT INTO saves VALUES (?, ?, ?, ?, ?)", row)
+    def write(self, rows: Mapping[int, Row | None], *, keep: int | None = None) -> None:
+        """Put rows in place of those of their numbers, in one transaction; None removes one.
 
-    def note(self, notes: Mapping[str, bytes]) -> None:
-        """Write notes by name, each in place of the one before, in one transaction."""
-        rows = [(name, data, _checksum(name, data)) for name, data in notes.items()]
+        Of the saves only the first ``keep`` stay, if that is given.
+        """
+        ends = [number + 1 for number in rows if number >= 0]
+        count = max(ends, default=len(self) if keep is None else keep)
         self._execute("BEGIN")
         try:
-            for row in rows:
-                self._execute("INSERT OR REPLACE INTO notes VALUES (?, ?, ?)", row)
+            if keep is not None:
+                self._execute("DELETE FROM rows WHERE number >= ?", (keep,))
+            for number, row in {**rows, _COUNT: _count_row(count)}.items():
+                if row is None:
+                    self._execute("DELETE FROM rows WHERE number = ?", (number,))
+                else:
+                    entry = _encode(number, row)
+                    self._execute(
+                        "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)", entry
+                    )
             self._execute("COMMIT")
         except BaseException:
             self._connection.rollback()
             raise
 
-    def drop_notes(self, *names: str) -> None:
-        """Remove notes, if they are there."""
-        for name in names:
-            self._execute("DELETE FROM notes WHERE name = ?", (name,))
+    def read(self, number: int) -> Row | None:
+        """Return a row, None if there is none; raise ``StoreError`` if it was changed."""
+        found = self._execute("SELECT * FROM rows WHERE number = ?", (number,))
+        if not found:
+            return None
+        _, kind, data, checksum = found[0]
+        name = _NAMES.get(number, f"save {number}")
+        if checksum != _checksum(number, kind, data):
+            raise StoreError(
+                f"{self.file} is damaged: {name} does not match its checksum"
+            )
+        try:
+            record = np.frombuffer(data, _type_of(kind), 1)[0]
+            return {field: record[field] for field in record.dtype.names}
+        # Whatever someone has made, and a checksum for it.
+        except Exception as error:
+            raise StoreError(f"{self.file} is damaged: {name}: {error}") from error
 
-    def attributes(self) -> dict[str, Any]:
-        """Return the attributes; raise ``StoreError`` for one that was changed."""
-        query = "SELECT name FROM notes WHERE name NOT IN (?, ?)"
-        names = [row[0] for row in self._execute(query, (CHECKPOINT, LAST))]
-        return {name: json.loads(self.note_of(name) or b"null") for name in names}
+    def read_attributes(self) -> dict[str, Any]:
+        """Return the attributes; raise ``StoreError`` if they were changed or are gone."""
+        row = self.read(ATTRIBUTES)
+        if row is None:
+            raise StoreError(f"{self.file} is damaged: it has no attributes")
+        return dict(json.loads(read_text(row)))
 
-    def note_of(self, name: str) -> bytes | None:
-        """Return a note, None if there is none; raise ``StoreError`` if it was changed."""
-        query = "SELECT data, checksum FROM notes WHERE name = ?"
-        for data, checksum in self._execute(query, (name,)):
-            if checksum != _checksum(name, data):
-                raise StoreError(
-                    f"{self.file} is damaged: {name} does not match its checksum"
-                )
-            return bytes(data)
-        return None
-
-    def cut(self, saves: int) -> None:
-        """Remove all saves but the first ones."""
-        self._execute("DELETE FROM saves WHERE number >= ?", (saves,))
-
-    def __len__(self) -> int:
-        last = self._execute("SELECT max(number) FROM saves")[0][0]
-        return 0 if last is None else int(last) + 1
-
-    def last_time(self) -> float:
-        """Return the time of the last save; -inf without one."""
-        rows = self._execute("SELECT time FROM saves ORDER BY number DESC LIMIT 1")
-        return float(rows[0][0]) if rows else -np.inf
-
-    def saves(self) -> Iterator[Save | None]:
-        """Yield the saves in their order, None for one that is damaged."""
-        layouts: dict[int, list[dict[str, Any]] | None] = {}
-        query = "SELECT time, layout, data, checksum FROM saves WHERE number = ?"
+    def read_saves(self) -> list[Row | None]:
+        """Return the rows of all saves, None for one that is damaged."""
+        found: list[Row | None] = []
         for number in range(len(self)):
             try:
-                rows = self._execute(query, (number,))
-                yield self._save_of(number, rows[0], layouts) if rows else None
+                found.append(self.read(number))
             except StoreError:
-                yield None
+                found.append(None)
+        return found
 
-    def _save_of(
-        self, number: int, row: Any, layouts: dict[int, list[dict[str, Any]] | None]
-    ) -> Save | None:
-        time, layout, data, checksum = row
-        if checksum != _checksum(number, time, layout, data):
-            return None
-        if layout not in layouts:
-            layouts[layout] = self._described(layout)
-        described = layouts[layout]
-        return None if described is None else Save(time, _record_of(described, data))
-
-    def _described(self, layout: int) -> list[dict[str, Any]] | None:
-        query = "SELECT description, checksum FROM layouts WHERE number = ?"
-        for text, checksum in self._execute(query, (layout,)):
-            return list(json.loads(text)) if checksum == _checksum(text) else None
-        return None
-
-    def _layout_of(self, record: Record) -> int:
-        """Return the number of the layout of a record, which is written if it is new."""
-        text = _layout(record)
-        if text not in self._layouts:
-            row = (text, _checksum(text))
-            insert = (
-                "INSERT OR IGNORE INTO layouts(description, checksum) VALUES (?, ?)"
+    def __len__(self) -> int:
+        row = self.read(_COUNT)
+        if row is None:
+            raise StoreError(
+                f"{self.file} is damaged: it does not say how many saves it has"
             )
-            self._execute(insert, row)
-            query = "SELECT number FROM layouts WHERE description = ?"
-            # Atoms that come and go make many layouts; the present one is what is asked for.
-            self._layouts = {text: self._execute(query, (text,))[0][0]}
-        return self._layouts[text]
+        return int(row["saves"])
 
     def _execute(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
         """Execute a statement; return all rows that it gives."""
@@ -220,28 +179,13 @@ class Journal:
             raise StoreError(f"{self.file} is damaged: {error}") from error
 
 
-def bytes_of_save(save: Save) -> bytes:
-    """Return a save with its layout as bytes: a line of JSON, then the arrays."""
-    head = json.dumps([save.time, _layout(save.record)]).encode()
-    return head + b"\n" + _data(save.record)
+def attributes_row(attributes: Mapping[str, Any]) -> Row:
+    """Return the row in which a journal keeps attributes."""
+    return text_row(json.dumps(dict(attributes)))
 
 
-def save_of(data: bytes) -> Save:
-    """Return the save of :func:`bytes_of_save`."""
-    head, _, arrays = data.partition(b"\n")
-    time, layout = json.loads(head)
-    return Save(float(time), _record_of(json.loads(layout), arrays))
-
-
-def remove_journal(folder: str | Path) -> None:
-    """Remove the journal of a store, and what SQLite keeps beside it, if there is one."""
-    for end in ("-wal", "-shm", "-journal", ""):
-        (Path(folder) / f"{JOURNAL}{end}").unlink(missing_ok=True)
-
-
-def has_journal(folder: str | Path) -> bool:
-    """Whether the store in ``folder`` has a journal: its run has not ended."""
-    return (Path(folder) / JOURNAL).is_file()
+def _count_row(saves: int) -> Row:
+    return {"saves": np.array(saves)}
 
 
 def is_on_shared_file_system(folder: Path) -> bool:
@@ -256,7 +200,7 @@ def is_on_shared_file_system(folder: Path) -> bool:
         at = Path(where)
         if place.is_relative_to(at) and len(at.parts) >= depth:
             kind, depth = name, len(at.parts)
-    return kind.startswith(_SHARED_FILE_SYSTEMS)
+    return kind.startswith(_SHARED)
 
 
 def _connect(file: Path) -> sqlite3.Connection:
@@ -276,8 +220,18 @@ def _connect(file: Path) -> sqlite3.Connection:
     return connection
 
 
-def _rows_of(notes: Mapping[str, bytes]) -> list[tuple[str, bytes, int]]:
-    return [(name, data, _checksum(name, data)) for name, data in notes.items()]
+def _encode(number: int, row: Row) -> tuple[int, str, bytes, int]:
+    arrays = {name: np.asarray(array) for name, array in row.items()}
+    kind = json.dumps([(n, a.dtype.str, a.shape) for n, a in arrays.items()])
+    data = b"".join(array.tobytes() for array in arrays.values())
+    return number, kind, data, _checksum(number, kind, data)
+
+
+@lru_cache(maxsize=64)
+def _type_of(text: str) -> np.dtype[Any]:
+    return np.dtype(
+        [(name, kind, tuple(shape)) for name, kind, shape in json.loads(text)]
+    )
 
 
 def _checksum(*values: Any) -> int:
@@ -286,37 +240,3 @@ def _checksum(*values: Any) -> int:
         data = value if isinstance(value, bytes) else repr(value).encode()
         found = zlib.crc32(data, found)
     return found
-
-
-def _layout(record: Record) -> str:
-    """Return what describes the arrays of a record, as JSON."""
-    return json.dumps(
-        [
-            {
-                "name": name,
-                "type": np.asarray(variable.values).dtype.str,
-                "shape": np.shape(variable.values),
-                "dimensions": variable.dimensions,
-                "attributes": variable.attributes,
-            }
-            for name, variable in record.items()
-        ]
-    )
-
-
-def _data(record: Record) -> bytes:
-    arrays = [np.ascontiguousarray(variable.values) for variable in record.values()]
-    return b"".join(array.tobytes() for array in arrays)
-
-
-def _record_of(described: list[dict[str, Any]], data: bytes) -> Record:
-    record, position = {}, 0
-    for one in described:
-        kind, shape = np.dtype(one["type"]), tuple(one["shape"])
-        count = int(np.prod(shape, dtype=np.int64))
-        values = np.frombuffer(data, kind, count, position).reshape(shape)
-        position += values.nbytes
-        record[one["name"]] = Variable(
-            values, tuple(one["dimensions"]), dict(one["attributes"])
-        )
-    return record

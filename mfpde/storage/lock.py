@@ -15,15 +15,17 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from mfpde.runs.stored_names import LOCK
-from mfpde.storage.errors import StoreError, StoreLockedError
+from mfpde.storage.files import (
+    DESCRIPTION,
+    LOCK_FILE,
+    StoreError,
+    StoreLockedError,
+)
 
-LOCK_FILE = "lock.sqlite"
 _GROUP = '{"zarr_format": 3, "node_type": "group", "attributes": {}}'
 
 
@@ -37,16 +39,26 @@ class _Held:
 
 
 class StoreLock:
-    """The right of this thread alone to write to a store, until :meth:`release`."""
+    """The right of this thread alone to write to a store, in a block or until it is released."""
 
-    def __init__(self, place: str) -> None:
-        self._place: str | None = place
+    def __init__(self, place: str | None) -> None:
+        self._place = place
 
     def release(self) -> None:
         """Give the right back, once; others have it when the thread has no other lock."""
-        if self._place is not None:
-            _give_back(self._place)
-            self._place = None
+        held = None if self._place is None else _HELD.get(self._place)
+        if self._place is not None and held is not None:
+            held.count -= 1
+            if held.count == 0:
+                del _HELD[self._place]
+                held.connection.close()
+        self._place = None
+
+    def __enter__(self) -> StoreLock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
 
 _HELD: dict[str, _Held] = {}
@@ -64,7 +76,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def lock_store(path: str | Path) -> StoreLock:
-    """Let this thread alone write to the store in the folder ``path``.
+    """Let this thread alone write to the store in the folder ``path``, if there is one.
 
     A thread may lock a store several times; each lock is released by itself.
 
@@ -75,6 +87,8 @@ def lock_store(path: str | Path) -> StoreLock:
     StoreError
         If the file system gives no locks.
     """
+    if not Path(path).is_dir():
+        return StoreLock(None)
     place, thread = os.path.realpath(path), threading.get_ident()
     held = _HELD.get(place)
     if held is not None and held.thread == thread:
@@ -82,8 +96,8 @@ def lock_store(path: str | Path) -> StoreLock:
         return StoreLock(place)
     folder = Path(path) / LOCK
     folder.mkdir(exist_ok=True)
-    if not (folder / "zarr.json").is_file():
-        (folder / "zarr.json").write_text(_GROUP)
+    if not (folder / DESCRIPTION).is_file():
+        (folder / DESCRIPTION).write_text(_GROUP)
     # The thread that ends a process closes what others have opened.
     connection = sqlite3.connect(
         folder / LOCK_FILE, timeout=0.2, isolation_level=None, check_same_thread=False
@@ -92,46 +106,14 @@ def lock_store(path: str | Path) -> StoreLock:
         connection.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:
         connection.close()
-        raise _refusal(path, error) from error
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+            raise StoreLockedError(
+                f"{path} is being written by another process or thread: wait until it has "
+                "ended"
+            ) from error
+        raise StoreError(
+            f"{path} cannot be locked, so that two processes could write to it at a time: "
+            f"{error}; choose a folder on another file system"
+        ) from error
     _HELD[place] = _Held(connection, thread)
     return StoreLock(place)
-
-
-@contextmanager
-def locked_store(path: str | Path) -> Iterator[None]:
-    """Let this thread alone write to the store at ``path``, if there is one, in the block.
-
-    Raises
-    ------
-    StoreError
-        As :func:`lock_store` does.
-    """
-    if not Path(path).is_dir():
-        yield
-        return
-    lock = lock_store(path)
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _give_back(place: str) -> None:
-    held = _HELD.get(place)
-    if held is None:
-        return
-    held.count -= 1
-    if held.count == 0:
-        del _HELD[place]
-        held.connection.close()
-
-
-def _refusal(path: str | Path, error: sqlite3.OperationalError) -> StoreError:
-    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
-        return StoreLockedError(
-            f"{path} is being written by another process or thread: wait until it has ended"
-        )
-    return StoreError(
-        f"{path} cannot be locked, so that two processes could write to it at a time: "
-        f"{error}; choose a folder on another file system"
-    )

@@ -4,73 +4,48 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 from pathlib import Path
 
-from mfpde.runs.stopping import ENDED
-from mfpde.runs.stored_names import FINAL, LOCK, PARTICLES
-from mfpde.storage.errors import NewerStoreError, StoreLockedError, check_path
-from mfpde.storage.journal import JOURNAL, Journal, has_journal, remove_journal
-from mfpde.storage.lock import LOCK_FILE, locked_store
-from mfpde.storage.run_reader import stored_settings, stored_stop
-from mfpde.storage.zarr_store import (
+from mfpde.runs.stored_names import LOCK, PARTICLES
+from mfpde.storage.files import (
     DESCRIPTION,
+    JOURNAL,
     NEW,
-    read_attributes,
-    variable_names,
+    StoreFormatError,
+    StoreLockedError,
+    check_path,
+    has_journal,
+    remove_journal,
 )
+from mfpde.storage.journal import Journal
+from mfpde.storage.lock import StoreLock, lock_store
+from mfpde.storage.zarr_files import list_files, read_attributes
 
 _NAMED = 3
 
 
-def check_free(path: str | Path, *, overwrite: bool = False) -> None:
-    """Raise ``FileExistsError`` unless a run may be written at ``path``."""
-    check_path(path)
-    path = Path(path)
-    if not path.exists() or (path.is_dir() and not _without_lock(path)):
-        return
-    if not overwrite:
-        raise FileExistsError(
-            f"{path} exists: {_how_to_go_on(path)}choose another path, or replace it with "
-            "overwrite=True (--overwrite)"
-        )
-    # Nothing but a store of our own is ever deleted.
+def clear_place(path: str | Path, *, overwrite: bool) -> StoreLock:
+    """Make an empty folder for a store at ``path``, and return its lock.
+
+    Raises
+    ------
+    FileExistsError
+        If there is something else than a store, or one that is not to be replaced.
+    StoreLockedError
+        If another process or thread writes to a store there.
+    """
+    _check_free(path, overwrite=overwrite)
+    Path(path).mkdir(parents=True, exist_ok=True)
+    lock = lock_store(path)
     try:
-        # Another process may be making it.
-        with locked_store(path) if (path / LOCK).is_dir() else contextlib.nullcontext():
-            check_is_store(path)
-    except StoreLockedError:
+        # What another process was writing may have ended just now.
+        _check_free(path, overwrite=overwrite)
+        empty_store(path)
+    except BaseException:
+        lock.release()
         raise
-    except NewerStoreError as error:
-        raise FileExistsError(f"{error}: it will not be replaced") from error
-    except (FileNotFoundError, ValueError) as error:
-        raise FileExistsError(
-            f"{path} exists and is no store of a run that can be read: it will not be "
-            f"replaced; choose another path ({error})"
-        ) from error
-    if foreign := foreign_files(path):
-        more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
-        raise FileExistsError(
-            f"{path} is the store of a run, but there are other files in it, which would not be "
-            f"replaced: {', '.join(foreign[:_NAMED])}{more}; choose another path"
-        )
-
-
-def _how_to_go_on(path: Path) -> str:
-    with contextlib.suppress(FileNotFoundError, ValueError):
-        stop = stored_stop(path)
-        has_ended = stop is not None and stop.kind in ENDED
-        if stored_settings(path) is not None and not has_ended:
-            return (
-                f"its run has not ended, and `mfpde resume {path}` goes on with it; or "
-            )
-    return ""
-
-
-def _without_lock(folder: Path) -> list[Path]:
-    """Return what is in a folder but for a lock, which may be that of who asks."""
-    return [part for part in folder.iterdir() if part.name != LOCK]
+    return lock
 
 
 def check_is_store(path: str | Path) -> None:
@@ -81,43 +56,74 @@ def check_is_store(path: str | Path) -> None:
         read_attributes(path)
 
 
-def make_folder(path: str | Path) -> None:
-    """Make the folder of a store, on a path that is free."""
-    Path(path).mkdir(parents=True, exist_ok=True)
-
-
-def empty_folder(path: str | Path) -> None:
-    """Remove what a store consists of, the lock excepted, its description at last."""
+def empty_store(path: str | Path) -> None:
+    """Remove what a store consists of, its description at last; not its lock."""
     folder = Path(path)
-    for part in _parts(folder):
-        shutil.rmtree(part)
+    own = {Path(part).parts[0] for part in _list_own_files(folder)}
+    for name in own | {NEW, PARTICLES}:
+        if name != DESCRIPTION and (folder / name).is_dir():
+            shutil.rmtree(folder / name)
     remove_journal(folder)
     (folder / DESCRIPTION).unlink(missing_ok=True)
 
 
-def foreign_files(path: str | Path) -> list[str]:
+def _check_free(path: str | Path, *, overwrite: bool) -> None:
+    check_path(path)
+    path = Path(path)
+    if not path.exists():
+        return
+    # The lock may be that of who asks.
+    if path.is_dir() and all(part.name == LOCK for part in path.iterdir()):
+        return
+    if not overwrite:
+        goes_on = (
+            f"its run has not ended, and `mfpde resume {path}` goes on with it; or "
+        )
+        raise FileExistsError(
+            f"{path} exists: {goes_on if has_journal(path) else ''}choose another path, or "
+            "replace it with overwrite=True (--overwrite)"
+        )
+    # Nothing but a store of our own is ever deleted.
+    try:
+        # Another process may be making it.
+        with lock_store(path) if (path / LOCK).is_dir() else contextlib.nullcontext():
+            check_is_store(path)
+    except StoreLockedError:
+        raise
+    except StoreFormatError as error:
+        raise FileExistsError(f"{error}: it will not be replaced") from error
+    except (FileNotFoundError, ValueError) as error:
+        raise FileExistsError(
+            f"{path} exists and is no store of a run that can be read: it will not be "
+            f"replaced; choose another path ({error})"
+        ) from error
+    if foreign := _find_foreign_files(path):
+        more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
+        raise FileExistsError(
+            f"{path} is the store of a run, but there are other files in it, which would not be "
+            f"replaced: {', '.join(foreign[:_NAMED])}{more}; choose another path"
+        )
+
+
+def _list_own_files(folder: Path) -> set[str]:
+    """Return the files of a store and its group, also of one that is half written or removed."""
+    return {
+        str(Path(group, part))
+        for group in ("", PARTICLES)
+        for place in (folder / group, folder / group / NEW)
+        for part in list_files(place)
+    }
+
+
+def _find_foreign_files(folder: Path) -> list[str]:
     """Return the files and links in the folder of a store that are no part of it."""
-    folder = Path(path)
-    names = "|".join(re.escape(part.name) for part in _parts(folder)) or "-"
-    own = re.compile(
-        rf"{DESCRIPTION}|{JOURNAL}[-a-z]*|{LOCK}/({DESCRIPTION}|{LOCK_FILE}[-a-z]*)"
-        rf"|({names})(/\w+)?(/{DESCRIPTION}|(/c(/\d+)*))"
-    )
+    own = _list_own_files(folder)
     found = []
     for place, folders, files in os.walk(folder):
         links = [name for name in folders if Path(place, name).is_symlink()]
         for name in (*files, *links):
-            file = Path(place, name)
-            inside = file.relative_to(folder).as_posix()
-            if name in links or not own.fullmatch(inside):
-                found.append(str(file))
+            part = Path(place, name).relative_to(folder)
+            is_own = str(part) in own or str(part).startswith(JOURNAL)
+            if name in links or not (is_own or {LOCK, NEW} & set(part.parts)):
+                found.append(str(Path(place, name)))
     return sorted(found)
-
-
-def _parts(folder: Path) -> list[Path]:
-    """Return the folders that a store consists of: variables, and groups beside them."""
-    names = {FINAL, PARTICLES, NEW}
-    for place in (folder, folder / NEW):
-        if (place / DESCRIPTION).is_file():
-            names |= variable_names(place)
-    return [folder / name for name in sorted(names) if (folder / name).is_dir()]

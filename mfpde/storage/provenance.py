@@ -21,20 +21,20 @@ LIBRARIES = (
 )
 
 
-def added_provenance(attributes: Mapping[str, Any]) -> dict[str, str]:
-    """Return the attribute with the record of this process after those that are there."""
-    before = stored_records(attributes)
-    now = present()
-    return {PROVENANCE: json.dumps(before if now in before else [*before, now])}
+def add_provenance(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes with the record of this process after those that are there."""
+    before, now = read_provenance(attributes), describe_process()
+    records = before if now in before else [*before, now]
+    return {**attributes, PROVENANCE: json.dumps(records)}
 
 
-def stored_records(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the records in the attributes of a store; none in stores of before."""
+def read_provenance(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the records in the attributes of a store."""
     return list(json.loads(str(attributes.get(PROVENANCE, "[]"))))
 
 
 @cache
-def present() -> dict[str, Any]:
+def describe_process() -> dict[str, Any]:
     """Return versions, platform and commit of this process.
 
     The commit is what ``git describe`` says of the checkout that the package is in, with
@@ -42,32 +42,19 @@ def present() -> dict[str, Any]:
     """
     versions = {"mfpde": __version__, "python": platform.python_version()}
     return {
-        "versions": versions | {name: _version(name) for name in LIBRARIES},
+        "versions": versions | {name: _find_version(name) for name in LIBRARIES},
         "platform": platform.platform(),
         "processor": platform.machine(),
-        "commit": _commit(Path(__file__).parents[2]),
+        "commit": describe_commit(Path(__file__).parents[2]),
     }
 
 
-def _version(library: str) -> str | None:
-    try:
-        return metadata.version(library)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def _commit(root: Path) -> str | None:
+def describe_commit(root: Path) -> str | None:
+    """Return the commit of the checkout at ``root``; None if it is none."""
     if not (root / ".git").exists():
         return None
-    command = [
-        "git",
-        "-C",
-        str(root),
-        "describe",
-        "--always",
-        "--tags",
-        "--dirty=-dirty",
-    ]
+    words = ["describe", "--always", "--tags", "--dirty=-dirty"]
+    command = ["git", "-C", str(root), *words]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=10, check=True
@@ -75,3 +62,10 @@ def _commit(root: Path) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
+
+
+def _find_version(library: str) -> str | None:
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return None

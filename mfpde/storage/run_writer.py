@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import math
 import shutil
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,44 +19,32 @@ from mfpde.runs.layers import Dynamics
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import ENDED
-from mfpde.runs.stored_names import CHECKPOINT, PARTICLES
-from mfpde.storage.attributes import (
-    CLOSING,
-    EVENTS,
-    GROWING,
-    JUNCTIONS,
-    first_attributes,
-)
-from mfpde.storage.checkpoint_record import StoredCheckpoint, bytes_of_checkpoint
-from mfpde.storage.converter import json_of
+from mfpde.runs.stored_names import PARTICLES, TIME
+from mfpde.storage.files import remove_journal
 from mfpde.storage.journal import (
+    ATTRIBUTES,
+    CHECKPOINT,
     LAST,
     Journal,
-    Save,
-    bytes_of_save,
-    remove_journal,
+    attributes_row,
 )
-from mfpde.storage.lock import StoreLock, lock_store, locked_store
-from mfpde.storage.places import (
-    check_free,
-    check_is_store,
-    empty_folder,
-    make_folder,
+from mfpde.storage.lock import lock_store
+from mfpde.storage.places import check_is_store, clear_place
+from mfpde.storage.provenance import add_provenance
+from mfpde.storage.records import checkpoint_row, to_json
+from mfpde.storage.rows import Row, save_row, state_row, track_row
+from mfpde.storage.run_dataset import (
+    EVENTS,
+    JUNCTIONS,
+    OF_A_MOMENT,
+    build_dataset,
+    describe_beginning,
+    describe_end,
 )
-from mfpde.storage.provenance import added_provenance
-from mfpde.storage.stored_run import (
-    ending_attributes,
-    journaled_run,
-    stored_run_of,
-    write_stored_run,
-)
-from mfpde.storage.track_variables import track_variables
-from mfpde.storage.variables import (
-    Record,
-    save_variables,
-    state_variables,
-)
+from mfpde.storage.run_reader import QUANTITIES, read_journal
+from mfpde.storage.zarr_files import write_zarr
 from mfpde.tracking import Tracker
+from mfpde.tracking.paths import in_order
 
 if TYPE_CHECKING:
     from mfpde.settings.settings import Settings
@@ -100,41 +89,14 @@ class RunWriter(Observer):
         settings: Settings | None = None,
         overwrite: bool = False,
     ) -> None:
-        attributes = first_attributes(equation, geometry, settings)
-        check_free(path, overwrite=overwrite)
-        make_folder(path)
-        # Not what another process is writing.
-        lock = lock_store(path)
-        try:
-            # What another process was writing may have ended just now.
-            check_free(path, overwrite=overwrite)
-        except BaseException:
-            lock.release()
-            raise
-        empty_folder(path)
-        begun = {**attributes, **added_provenance({})}
-        journal = Journal.create(path, _as_notes(begun))
-        self._begin(path, journal, begun, lock=lock)
-
-    def _begin(
-        self,
-        path: str | Path,
-        journal: Journal,
-        attributes: Mapping[str, Any],
-        *,
-        lock: StoreLock,
-    ) -> None:
-        self._path, self._journal = Path(path), journal
-        self._saves, self._last_time = len(journal), journal.last_time()
-        self._attributes: dict[str, Any] = dict(attributes)
-        self._quantities: Mapping[str, Quantity] = {}
-        self._tracked: Record = {}
-        # Also if the run ends by an error, and this writer is forgotten.
-        self._unlock = weakref.finalize(self, lock.release)
+        attributes = describe_beginning(equation, geometry, settings)
+        with ExitStack() as stack:
+            stack.enter_context(clear_place(path, overwrite=overwrite))
+            self._go_on(Journal.create(path, attributes), attributes, stack)
 
     @classmethod
-    def resumed(cls, path: str | Path, stored: StoredCheckpoint | None) -> RunWriter:
-        """Open the journal of an interrupted run to go on from its ``stored`` checkpoint.
+    def resume(cls, path: str | Path, checkpoint: Checkpoint | None) -> RunWriter:
+        """Open the journal of an interrupted run to go on from its ``checkpoint``.
 
         Saves after the checkpoint are removed, and the reason of the end is taken back; without
         a checkpoint the run is begun anew.
@@ -144,30 +106,43 @@ class RunWriter(Observer):
         StoreError
             If another process or thread writes to it.
         """
-        lock = lock_store(path)
         writer = cls.__new__(cls)
-        journal = Journal(path)
-        attributes = journal.attributes()
-        noted = {} if stored is None else dict(stored.noted)
-        forgotten = {*CLOSING, *GROWING, LAST} - set(noted)
-        # First what fails on a full or closed disk, before anything is removed.
-        journal.note(_as_notes({**noted, **added_provenance(attributes)}))
-        if stored is None:
-            forgotten.add(CHECKPOINT)
-        journal.drop_notes(*forgotten)
-        journal.cut(0 if stored is None else stored.checkpoint.saves)
-        kept = {n: v for n, v in attributes.items() if n not in forgotten}
-        writer._begin(path, journal, {**kept, **noted}, lock=lock)
+        with ExitStack() as stack:
+            stack.enter_context(lock_store(path))
+            journal = Journal(path)
+            attributes = add_provenance(journal.read_attributes())
+            attributes = {n: v for n, v in attributes.items() if n not in OF_A_MOMENT}
+            row, saves = None, 0
+            if checkpoint is not None:
+                row, saves = checkpoint_row(checkpoint), checkpoint.saves
+                attributes[EVENTS] = to_json(checkpoint.events)
+                if (memory := checkpoint.tracker) is not None:
+                    attributes[JUNCTIONS] = to_json(in_order(memory.tree.junctions))
+            rows = {ATTRIBUTES: attributes_row(attributes), CHECKPOINT: row, LAST: None}
+            journal.write(rows, keep=saves)
+            writer._go_on(journal, attributes, stack)
         return writer
+
+    def _go_on(
+        self, journal: Journal, attributes: dict[str, Any], stack: ExitStack
+    ) -> None:
+        """Write to ``journal`` from now on; ``stack`` holds the lock, which passes over."""
+        self._journal, self._saves = journal, len(journal)
+        last = journal.read(self._saves - 1) if self._saves else None
+        self._last_time = -math.inf if last is None else float(last[TIME])
+        self._attributes, self._is_told = attributes, True
+        self._tracked: Row = {}
+        # Also if the run ends by an error, and this writer is forgotten.
+        self._unlock = weakref.finalize(self, stack.pop_all().close)
 
     def begin(self, quantities: Mapping[str, Quantity]) -> None:
         """Keep the meanings and units of the diagnostics for the saves to come."""
-        self._quantities = quantities
+        self._tell(QUANTITIES, dict(quantities))
 
     def save(
         self, time: float, measure: AnyMeasure, diagnostics: Mapping[str, Any]
     ) -> None:
-        """Write a state and its diagnostics.
+        """Write a state, its diagnostics, and what was told of it.
 
         Raises
         ------
@@ -178,51 +153,49 @@ class RunWriter(Observer):
             raise ValueError(
                 f"time = {time} must be after that of the last save, {self._last_time}"
             )
-        record = save_variables(measure, diagnostics, self._quantities)
-        self._journal.append(self._saves, time, record | self._tracked)
-        self._saves, self._last_time, self._tracked = self._saves + 1, time, {}
+        row = save_row(time, measure, diagnostics, self._tracked)
+        rows = {self._saves: row}
+        if not self._is_told:
+            rows[ATTRIBUTES] = attributes_row(self._attributes)
+        self._journal.write(rows)
+        self._saves, self._last_time = self._saves + 1, time
+        self._tracked, self._is_told = {}, True
 
     def keep(self, checkpoint: Checkpoint) -> None:
         """Replace the checkpoint from which the run can go on to the bit, if it is finite."""
         if checkpoint.is_finite:
-            noted = {n: v for n, v in self._attributes.items() if n in GROWING}
-            self._journal.note({CHECKPOINT: bytes_of_checkpoint(checkpoint, noted)})
+            self._journal.write({CHECKPOINT: checkpoint_row(checkpoint)})
 
     def follow(self, track: Tracker) -> None:
         """Add the tracked atoms of a save to that save, which follows."""
-        self._note({JUNCTIONS: json_of(track.junctions)})
-        self._tracked = track_variables(track.seen[-1], track.verdicts[-1])
+        self._tell(JUNCTIONS, track.junctions)
+        self._tracked = track_row(track.seen[-1], track.verdicts[-1])
 
     def tell(self, events: Sequence[Event]) -> None:
-        """Note the ``events`` so far; a track that is written contains them already."""
-        if JUNCTIONS not in self._attributes:
-            self._note({EVENTS: json_of(events)})
+        """Add the ``events`` so far to the save that follows."""
+        self._tell(EVENTS, tuple(events))
 
     def finish(self, run: Run) -> None:
         """Note the end; a run that has ended becomes one Dataset, and its journal goes."""
-        last = None
-        if run.final_time > self._last_time:
-            last = Save(run.final_time, state_variables(run.final))
+        attributes = self._attributes | describe_end(run)
+        last = state_row(run.final) if run.final_time > self._last_time else None
         if run.stop.kind in ENDED:
             # Until the Dataset is there the journal tells of a run that goes on.
-            stored = journaled_run(self._journal)
-            ended = stored.with_end(ending_attributes(run), last)
-            write_stored_run(self._path, ended)
+            folder = self._journal.file.parent
+            write_zarr(folder, read_journal(self._journal, attributes, last))
             self._journal.close()
-            remove_journal(self._path)
+            remove_journal(folder)
         else:
-            if last is not None:
-                self._journal.note({LAST: bytes_of_save(last)})
-            self._note(ending_attributes(run))
+            rows = {ATTRIBUTES: attributes_row(attributes), LAST: last}
+            self._journal.write(rows)
             self._journal.close()
         self._unlock()
 
-    def _note(self, changes: Mapping[str, Any]) -> None:
-        """Write the attributes that have changed."""
-        changed = {n: v for n, v in changes.items() if self._attributes.get(n) != v}
-        if changed:
-            self._journal.note(_as_notes(changed))
-        self._attributes |= changed
+    def _tell(self, name: str, value: object) -> None:
+        """Change an attribute, which is written with the save that follows."""
+        text = to_json(value)
+        if self._attributes.get(name) != text:
+            self._attributes[name], self._is_told = text, False
 
 
 def save(
@@ -250,14 +223,10 @@ def save(
         If another process or thread writes to it.
     """
     check_kind("run", run, Run, source="what solve returns or load reads")
-    stored = stored_run_of(run)
+    dataset = build_dataset(run)
     if group is None:
-        check_free(path, overwrite=overwrite)
-        make_folder(path)
-        with locked_store(path):
-            check_free(path, overwrite=overwrite)
-            empty_folder(path)
-            write_stored_run(path, stored)
+        with clear_place(path, overwrite=overwrite):
+            write_zarr(Path(path), dataset)
         return
     place = Path(path) / choice("group", group, (PARTICLES,))
     check_is_store(path)
@@ -265,11 +234,7 @@ def save(
         raise FileExistsError(
             f"{path} has a group {group!r}: replace it with overwrite=True"
         )
-    with locked_store(path):
+    with lock_store(path):
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
-        write_stored_run(place, stored)
-
-
-def _as_notes(attributes: Mapping[str, Any]) -> dict[str, bytes]:
-    return {name: json.dumps(value).encode() for name, value in attributes.items()}
+        write_zarr(place, dataset)

@@ -24,12 +24,11 @@ from mfpde.storage import (
     load,
     stored_checkpoint,
     stored_stop,
-    was_just_begun,
 )
-from mfpde.storage.errors import StoreLockedError
+from mfpde.storage.files import StoreLockedError, has_journal
 from mfpde.storage.lock import lock_store
-from mfpde.storage.places import empty_folder
-from mfpde.storage.resumption import resumed_exactly, solved_anew
+from mfpde.storage.places import empty_store
+from mfpde.storage.resumption import resume_run, solve_anew
 from mfpde.sweeps.plan import PlannedRun
 from mfpde.sweeps.record import RunRecord, SweepFolder
 from mfpde.sweeps.run_summary import summary_of
@@ -184,7 +183,7 @@ def _attempt(store: Path) -> str:
         stop = stored_stop(store)
         if stop is not None and stop.kind in ENDED:
             return "read"
-        if stored_checkpoint(store) is not None or was_just_begun(store):
+        if stored_checkpoint(store) is not None or has_journal(store):
             return "resumed"
     return "begun"
 
@@ -193,9 +192,9 @@ def _computed(store: Path, settings: Settings, attempt: str) -> Run:
     """Return the whole run, of which the store then holds everything."""
     if attempt == "begun":
         # What a killed process left may be no store yet.
-        empty_folder(store)
-        return solved_anew(store, settings)
+        empty_store(store)
+        return solve_anew(store, settings)
     if attempt == "resumed":
-        resumed_exactly(store, settings, stored_checkpoint(store))
+        resume_run(store, settings, stored_checkpoint(store))
         # With what was saved before.
     return load(store)

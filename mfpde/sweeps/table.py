@@ -15,7 +15,7 @@ import numpy as np
 
 from mfpde.settings.base import SettingsError
 from mfpde.settings.overrides import ABSENT
-from mfpde.storage.errors import StoreLockedError
+from mfpde.storage.files import StoreLockedError
 from mfpde.storage.lock import lock_store
 from mfpde.sweeps.plan import Plan
 from mfpde.sweeps.record import SUMMARY, RunRecord, SweepFolder

@@ -1,0 +1,204 @@
+"""Equations, grids, events, checkpoints as JSON and back, to the bit.
+
+One converter does all: a dataclass becomes a table of its fields, an array a list; a grid, a term
+or a kernel says its ``kind`` besides.  A user's functions have no JSON: an equation with them is
+null, and a grid of a class that is no dataclass is refused.  Nothing that is read is executed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, get_args, get_origin
+
+import numpy as np
+from cattrs import Converter
+
+from mfpde.arrays import nearest, read_only
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.measures.measure import AnyMeasure
+from mfpde.runs.checkpoint import Checkpoint
+from mfpde.storage.rows import Row, read_text, text_row
+from mfpde.terms import (
+    Attention,
+    ExternalTerm,
+    Head,
+    Interaction,
+    InteractionTerm,
+    Perceptron,
+)
+from mfpde.terms.activation import Activation
+from mfpde.terms.activations import ACTIVATIONS
+from mfpde.terms.kernels import Kernel
+from mfpde.terms.named_kernels import KERNELS
+from mfpde.tracking import Junction, OpenPath, Track, TrackerMemory, TreeMemory
+from mfpde.transport import State
+
+TERMS: dict[str, Any] = {
+    "attention": Attention,
+    "perceptron": Perceptron,
+    "interaction": Interaction,
+}
+KINDS: dict[type, Mapping[str, Any]] = {
+    InteractionTerm: TERMS,
+    ExternalTerm: TERMS,
+    Kernel: KERNELS,
+    Geometry: Geometry.by_name,
+}
+"""Classes by the kinds that records name, for each class of which one may be written."""
+_STATE = ("masses", "points", "atom_masses")
+
+
+class NoRecordError(ValueError):
+    """A function or a class of the user's own, which only a program can hold."""
+
+
+def to_json(value: object) -> str:
+    """Return ``value`` as JSON; raise ``ValueError`` for a grid that has no record."""
+    return json.dumps(_CONVERTER.unstructure(value))
+
+
+def from_json(text: str, kind: Any) -> Any:
+    """Return the value of the class ``kind`` that :func:`to_json` wrote.
+
+    Raises
+    ------
+    ValueError
+        If a term, a kernel or a grid is of an unknown kind (a newer version wrote it).
+    """
+    return _CONVERTER.structure(json.loads(text), kind)
+
+
+def checkpoint_row(checkpoint: Checkpoint) -> Row:
+    """Return the arrays of a checkpoint, and beside them as JSON all that is no array."""
+    state = checkpoint.state
+    arrays = {name: getattr(state, name) for name in _STATE}
+    numbers = {"cloud_size": np.array(state.cloud_size)}
+    return text_row(to_json(checkpoint)) | arrays | numbers
+
+
+def checkpoint_of(row: Row) -> Checkpoint:
+    """Return the checkpoint of a row, without what its tracker has seen.
+
+    Raises
+    ------
+    ValueError
+        If its arrays do not fit its grid.
+    """
+    record = json.loads(read_text(row))
+    arrays = {name: np.array(row[name]) for name in _STATE}
+    record["state"] = State(**arrays, cloud_size=int(row["cloud_size"]))
+    checkpoint = _CONVERTER.structure(record, Checkpoint)
+    geometry, count = checkpoint.geometry, len(arrays["atom_masses"])
+    shapes = tuple(array.shape for array in arrays.values())
+    if shapes != (geometry.shape, (count, geometry.dimension), (count,)):
+        raise ValueError(f"arrays of the shapes {shapes} do not fit {geometry!r}")
+    return checkpoint
+
+
+def add_track(
+    checkpoint: Checkpoint, track: Track | None, states: Sequence[AnyMeasure]
+) -> Checkpoint:
+    """Return a checkpoint with what its tracker has seen, from the saves before it."""
+    memory, saves = checkpoint.tracker, checkpoint.saves
+    if memory is None or track is None or saves == 0:
+        return checkpoint
+    seen, verdicts = track.seen[:saves], track.verdicts[:saves]
+    short = replace(track, times=track.times[:saves], seen=seen, verdicts=verdicts)
+    whole = memory._replace(track=short, before=states[saves - 1])
+    return replace(checkpoint, tracker=whole)
+
+
+def _write_kind(instance: Any) -> dict[str, Any]:
+    # A head with matrices is what Attention(..., bilinear=...) makes.
+    known = Attention if isinstance(instance, Head) else type(instance)
+    names = [n for kinds in KINDS.values() for n in kinds if kinds[n] is known]
+    # A subclass of a dataclass that is none itself would lose what it adds.
+    if not names or "__dataclass_fields__" not in vars(known):
+        what = "geometry" if isinstance(instance, Geometry) else "term"
+        raise NoRecordError(f"{what} = {instance!r} has no record and cannot be stored")
+    found = {field.name: getattr(instance, field.name) for field in fields(instance)}
+    given = {name: value for name, value in found.items() if value is not None}
+    return {"kind": names[0], **_CONVERTER.unstructure(given)}
+
+
+def _read_kind(record: dict[str, Any], base: type) -> Any:
+    given, kinds = dict(record), KINDS[base]
+    kind = given.pop("kind")
+    if kind not in kinds:
+        raise ValueError(
+            f"{base.__name__.lower()} of kind {kind!r}{nearest(kind, kinds)} is unknown; "
+            f"known are {', '.join(map(repr, kinds))}: a newer version may have written it"
+        )
+    if kinds[kind] is Interaction:
+        given["kernel"] = _read_kind(given["kernel"], Kernel)
+    return kinds[kind](**given)
+
+
+def _write_equation(equation: MeanFieldEquation) -> dict[str, Any] | None:
+    try:
+        terms = _CONVERTER.unstructure(list(equation.terms))
+    except NoRecordError:
+        return None
+    numbers = {"direction": equation.direction, "diffusion": equation.diffusion}
+    return {**numbers, "terms": terms}
+
+
+def _read_equation(record: dict[str, Any] | None, _: object) -> Any:
+    if record is None:
+        return None
+    given = dict(record)
+    terms = [_read_kind(term, InteractionTerm) for term in given.pop("terms")]
+    return MeanFieldEquation(*terms, **given)
+
+
+def _write_activation(activation: Activation) -> str:
+    if ACTIVATIONS.get(activation.name) is not activation:
+        raise NoRecordError(f"activation {activation.name!r} is the user's own")
+    return activation.name
+
+
+def _write_memory(memory: TrackerMemory) -> list[Any]:
+    # What it has seen is in the saves.
+    return list(_CONVERTER.unstructure([*memory.tree, memory.events_taken]))
+
+
+def _read_memory(record: list[Any], _: object) -> TrackerMemory:
+    junctions = _CONVERTER.structure(record[0], tuple[Junction, ...])
+    paths = _CONVERTER.structure(record[1], tuple[OpenPath, ...])
+    nothing = Track(np.empty(0), (), (), ())
+    return TrackerMemory(
+        nothing, None, TreeMemory(junctions, paths, record[2]), record[3]
+    )
+
+
+def _is_array(kind: Any) -> bool:
+    return kind is np.ndarray or get_origin(kind) is np.ndarray
+
+
+def _read_array(values: Any, kind: Any) -> Any:
+    return read_only(np.asarray(values, dtype=get_args(get_args(kind)[1])[0]))
+
+
+def _make_converter() -> Converter:
+    made = Converter()
+    made.register_unstructure_hook_func(_is_array, lambda array: array.tolist())
+    made.register_structure_hook_func(_is_array, _read_array)
+    made.register_unstructure_hook(np.generic, lambda number: number.item())
+    made.register_unstructure_hook(Activation, _write_activation)
+    made.register_unstructure_hook(MeanFieldEquation, _write_equation)
+    made.register_structure_hook(MeanFieldEquation, _read_equation)
+    made.register_unstructure_hook(TrackerMemory, _write_memory)
+    made.register_structure_hook(TrackerMemory, _read_memory)
+    # Its arrays stand beside the JSON, as they are.
+    made.register_unstructure_hook(State, lambda _: None)
+    made.register_structure_hook(State, lambda state, _: state)
+    for base in KINDS:
+        made.register_unstructure_hook(base, _write_kind)
+        made.register_structure_hook(base, _read_kind)
+    return made
+
+
+_CONVERTER = _make_converter()

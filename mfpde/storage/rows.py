@@ -1,0 +1,191 @@
+"""A save as a row of arrays by name, and back: a state, its diagnostics, the atoms followed.
+
+``VARIABLES`` says what each array is.  The journal keeps a row of each save; the Dataset has them
+along ``time``, with NaN beyond the atoms of a time and zero bytes beyond a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import singledispatch
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mfpde.arrays import FloatArray, read_only
+from mfpde.geometry import Circle, Geometry, Sphere, Zonal
+from mfpde.measures.measure import (
+    AnyMeasure,
+    Atoms,
+    Density,
+    Measure,
+    as_measure,
+    atoms_of,
+)
+from mfpde.runs.stored_names import DENSITY, TIME, VERDICT, check_free_name
+from mfpde.tracking import SeenAtoms
+
+Row: TypeAlias = dict[str, NDArray[Any]]
+"""The arrays of one save, by name."""
+
+
+class Variable(NamedTuple):
+    """The dimensions of an array in a row, what it means, and its unit."""
+
+    dimensions: tuple[str, ...]
+    meaning: str
+    unit: str
+
+
+_ATOM, _SEEN = ("atom",), ("tracked_atom",)
+VARIABLES = {
+    TIME: Variable((), "time", "1"),
+    "atom_points": Variable((*_ATOM, "axis"), "unit vectors of the atoms", "1"),
+    "atom_masses": Variable(_ATOM, "masses of the atoms", "1"),
+    "atom_covariances": Variable(
+        (*_ATOM, "axis", "axis2"), "tangent covariances of the atoms", "rad^2"
+    ),
+    "tracked_points": Variable((*_SEEN, "axis"), "unit vectors of the atoms seen", "1"),
+    "tracked_masses": Variable(_SEEN, "masses of the atoms seen", "1"),
+    "tracked_identities": Variable(_SEEN, "the same atom has the same number", "1"),
+    "tracked_forming": Variable(_SEEN, "1 for atoms that are forming still", "1"),
+    "tracked_arrived_masses": Variable(
+        _SEEN, "what of the masses is in the atoms seen", "1"
+    ),
+    VERDICT: Variable(("character",), "verdict in UTF-8", "1"),
+}
+"""All arrays of a row but the density, which depends on its grid, and the diagnostics."""
+
+
+class StoredGrid(NamedTuple):
+    """The axes of a grid: name, angles in radians and their meaning; the unit of densities."""
+
+    axes: tuple[tuple[str, FloatArray, str], ...]
+    unit: str
+    meaning: str = "density per surface area"
+
+
+@singledispatch
+def describe_grid(geometry: Geometry) -> StoredGrid:
+    """Return how stores describe a grid, registered by the class of the geometry.
+
+    Raises
+    ------
+    ValueError
+        If densities on ``geometry`` cannot be stored.
+    """
+    raise ValueError(f"densities on {geometry!r} cannot be stored")
+
+
+@describe_grid.register
+def _(geometry: Circle) -> StoredGrid:
+    angle = ("angle", geometry.angles, "angle of the cell centre")
+    return StoredGrid((angle,), "1/rad")
+
+
+@describe_grid.register
+def _(geometry: Sphere) -> StoredGrid:
+    colatitude = ("colatitude", geometry.colatitudes, "angle from the north pole")
+    longitude = ("longitude", geometry.longitudes, "angle to the east")
+    return StoredGrid((colatitude, longitude), "1/sr")
+
+
+@describe_grid.register
+def _(geometry: Zonal) -> StoredGrid:
+    axes = (("polar_angle", geometry.angles, "angle from the axis"),)
+    if geometry.areas_are_shares:
+        # In high dimension the area of the sphere is too small to divide by.
+        return StoredGrid(axes, "1", "density relative to the uniform one")
+    return StoredGrid(axes, "1/area")
+
+
+def state_row(measure: AnyMeasure) -> Row:
+    """Return the row of a state alone: its density, and atoms if there are any."""
+    row: Row = {}
+    if not isinstance(measure, Atoms):
+        row[DENSITY] = as_measure(measure).density.values
+    atoms = atoms_of(measure)
+    if len(atoms):
+        row |= {"atom_points": atoms.points, "atom_masses": atoms.masses}
+        if atoms.covariances is not None:
+            row["atom_covariances"] = atoms.covariances
+    return row
+
+
+def save_row(
+    time: float, measure: AnyMeasure, diagnostics: Mapping[str, Any], tracked: Row
+) -> Row:
+    """Return the row of a save; raise ``ValueError`` for a diagnostic with a store's name."""
+    row = {TIME: np.array(time, dtype=np.float64)} | state_row(measure)
+    for name, value in diagnostics.items():
+        check_free_name(name)
+        row[name] = np.asarray(value, dtype=np.float64)
+    return row | tracked
+
+
+def track_row(seen: SeenAtoms, verdict: str) -> Row:
+    """Return what a track adds to the row of a save: the atoms seen, and the verdict."""
+    row: Row = {VERDICT: np.frombuffer(verdict.encode("utf-8"), dtype=np.uint8)}
+    columns = {
+        "tracked_points": seen.points,
+        "tracked_masses": seen.masses,
+        "tracked_identities": seen.identities,
+        "tracked_forming": seen.is_forming,
+        "tracked_arrived_masses": seen.arrived_masses,
+    }
+    for name, values in columns.items() if len(seen) else ():
+        if values is not None:
+            # NaN stands for what is not there.
+            row[name] = np.asarray(values, dtype=np.float64)
+    return row
+
+
+def text_row(text: str) -> Row:
+    """Return the row of a text alone, as bytes in UTF-8."""
+    return {"text": np.frombuffer(text.encode("utf-8"), dtype=np.uint8)}
+
+
+def read_text(row: Row) -> str:
+    """Return the text of :func:`text_row`."""
+    return str(row["text"].tobytes(), "utf-8")
+
+
+def read_state(row: Row, geometry: Geometry | None) -> AnyMeasure:
+    """Return the state of a row, to the bit: atoms if there is no grid."""
+    atoms = None
+    if "atom_masses" in row:
+        there = ~np.isnan(row["atom_masses"])
+        points, covariances = row["atom_points"][there], None
+        if "atom_covariances" in row:
+            given = row["atom_covariances"][there]
+            covariances = None if np.isnan(given).any() or not len(given) else given
+        atoms = Atoms(points, row["atom_masses"][there], covariances)
+        # The constructor scales points to unit length again, which may change the last bit.
+        object.__setattr__(atoms, "points", read_only(points))
+    if geometry is None or DENSITY not in row:
+        return Atoms.none(2) if atoms is None else atoms
+    return Measure(Density(geometry, row[DENSITY]), atoms)
+
+
+def read_seen_atoms(row: Row, dimension: int) -> SeenAtoms:
+    """Return the atoms that were seen at the save of a row."""
+    if "tracked_masses" not in row:
+        none = np.empty(0)
+        points = np.empty((0, dimension))
+        return SeenAtoms(points, none, none.astype(bool), none.astype(int))
+    there = ~np.isnan(row["tracked_masses"])
+    arrived = row.get("tracked_arrived_masses")
+    return SeenAtoms(
+        row["tracked_points"][there],
+        row["tracked_masses"][there],
+        row["tracked_forming"][there] > 0,
+        row["tracked_identities"][there].astype(np.int64),
+        arrived_masses=None if arrived is None else arrived[there],
+    )
+
+
+def read_verdict(row: Row) -> str:
+    """Return the verdict on the save of a row."""
+    text = np.asarray(row[VERDICT], dtype=np.uint8)
+    return bytes(text[text > 0]).decode("utf-8")
