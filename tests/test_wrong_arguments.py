@@ -229,8 +229,8 @@ def test_a_diagnostic_that_is_no_number_is_named(value) -> None:
 
 
 NO_NAMES = [
-    *("final", "particles", "checkpoint", "lock", "density", "time"),
-    *("atom_masses", "verdict", "checksum", "angle", "axis", "tracked_atom"),
+    *("final_density", "final_x", "particles", "lock", "density", "time"),
+    *("atom_masses", "verdict", "angle", "axis", "tracked_atom"),
     *("a/b", "", "two words", "1st", ".", "..", "zarr.json", "a\x1b[31m", 3, ("a",)),
 ]
 
