@@ -241,18 +241,18 @@ def test_a_run_that_fails_is_told_and_tried_again_when_asked(
 ) -> None:
     import mfpde.sweeps.execution as execution
 
-    working = execution.solved_anew
+    working = execution.solve_anew
 
     def failing(store, settings):
         if settings.equation["direction"] == "descent":
             raise RuntimeError("no such luck")
         return working(store, settings)
 
-    monkeypatch.setattr(execution, "solved_anew", failing)
+    monkeypatch.setattr(execution, "solve_anew", failing)
     sweep = mfpde.Sweep(source(tmp_path)).run()
     assert len(sweep.failed) == 6
     assert all("no such luck" in reason for reason in sweep.failed.values())
-    monkeypatch.setattr(execution, "solved_anew", working)
+    monkeypatch.setattr(execution, "solve_anew", working)
     assert len(sweep.run().failed) == 6
     assert not sweep.run(retry_failed=True).failed
 
@@ -260,7 +260,7 @@ def test_a_run_that_fails_is_told_and_tried_again_when_asked(
 def test_an_interrupted_run_goes_on_where_it_was(serial, tmp_path, monkeypatch) -> None:
     import mfpde.sweeps.execution as execution
 
-    working, count = execution.solved_anew, []
+    working, count = execution.solve_anew, []
 
     def stopping(store, settings):
         count.append(store)
@@ -268,7 +268,7 @@ def test_an_interrupted_run_goes_on_where_it_was(serial, tmp_path, monkeypatch) 
             raise KeyboardInterrupt
         return working(store, settings)
 
-    monkeypatch.setattr(execution, "solved_anew", stopping)
+    monkeypatch.setattr(execution, "solve_anew", stopping)
     sweep = mfpde.Sweep(source(tmp_path))
     with pytest.raises(KeyboardInterrupt):
         sweep.run()
