@@ -179,7 +179,7 @@ def test_the_size_has_a_bound(tmp_path, rng) -> None:
     page = mfpde.view(run, run, path=tmp_path / "noise.html")
     assert page.stat().st_size < MOST_BYTES
     frames = told(run, room=ROOM // 2)["frames"]
-    assert frames["grids"][0]["rows"] == 128
+    assert frames["grid"]["rows"] == 128
     assert len(frames["saves"]) == 100
 
 

@@ -174,18 +174,17 @@ def _describe_bands(track: Track) -> list[dict[str, Any]]:
 
 
 def _seen(track: Track, save: int, frames: Frames) -> list[dict[str, Any]]:
-    """The atoms of a save; how much has arrived is unknown in old stores."""
-    atoms = track.atoms_at(save)
-    arrived = atoms.arrived_masses
-    known = np.full(len(atoms), np.nan) if arrived is None else arrived
+    """The atoms of a save; how much has arrived may be unknown."""
+    atoms, arrived = track.atoms_at(save), track.atoms_at(save).arrived_masses
+    columns = {
+        "identity": atoms.identities.tolist(),
+        "place": _places(atoms.points, frames),
+        "mass": atoms.masses.tolist(),
+        "arrived": [None] * len(atoms) if arrived is None else rounded(arrived, DIGITS),
+    }
     return [
-        {
-            "identity": int(atoms.identities[k]),
-            "place": _places(atoms.points[k], frames)[0],
-            "mass": float(atoms.masses[k]),
-            "arrived": rounded(known[k : k + 1], DIGITS)[0],
-        }
-        for k in range(len(atoms))
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
     ]
 
 
@@ -201,9 +200,7 @@ def _middle(state: AnyMeasure) -> list[float | None]:
 def _thumbnail(run: Run, frames: Frames) -> dict[str, Any] | None:
     """The last density, coarse; None for particles on the sphere."""
     density = density_shown(run.states[-1])
-    if density is None:
+    if density is None or frames.view is None:
         return None
-    view = frames.views[density.geometry]
-    while view.size > THUMBNAIL and (coarser := view.coarsened()) is not view:
-        view = coarser
+    view = frames.view.coarsened(THUMBNAIL)
     return {"grid": view.description(), "values": rounded(view.values(density), 3)}

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Circle
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure, atoms_of
 from mfpde.runs.run import Run
@@ -28,17 +28,17 @@ BINS = Circle(128)
 
 
 class Frames(NamedTuple):
-    """What is shown of the states: which saves, on which grids, one particle of how many."""
+    """What is shown of the states: which saves, on which grid, one particle of how many."""
 
     domain: str
     saves: IntArray
-    views: dict[Geometry, GridView]
+    view: GridView | None
     stride: int
 
     @property
     def axis(self) -> FloatArray | None:
         """Direction of a zonal grid's pole; None for other domains."""
-        return next((view.axis for view in self.views.values()), None)
+        return None if self.view is None else self.view.geometry.axis
 
 
 def density_shown(state: AnyMeasure) -> Density | None:
@@ -71,53 +71,42 @@ def choose_frames(states: Sequence[AnyMeasure], room: int) -> Frames:
             f"view has no picture for atoms on S^{dimension - 1}: it shows those with "
             "points of shape (n, 2) or (n, 3), and densities"
         )
-    densities = [d for d in map(density_shown, states) if d is not None]
-    views = {d.geometry: grid_view(d.geometry) for d in densities}
-    domain = next((view.kind for view in views.values()), DOMAINS.get(dimension, ""))
-    most = min(len(states), FEWEST_SAVES)
-    size = _coarsen(views, room // most)
+    density, most = density_shown(states[0]), min(len(states), FEWEST_SAVES)
+    view, domain, size = None, DOMAINS.get(dimension, ""), 0
+    if density is not None:
+        view = grid_view(density.geometry).coarsened(room // most)
+        domain, size = view.kind, view.size
     # Coordinates and mass of a particle, of four bytes each, are two numbers each.
     crowd = max(len(s) if isinstance(s, Atoms) else 0 for s in states)
     numbers = 2 * crowd * (2 if dimension == 2 else 4)
     stride = max(1, min(-(-numbers * most // room), crowd // FEWEST_PARTICLES))
     count = min(len(states), max(2, room // max(size + numbers // stride, 1)))
     saves = np.linspace(0, len(states) - 1, count).round().astype(np.int64)
-    return Frames(domain, np.unique(saves), views, stride)
-
-
-def _coarsen(views: dict[Geometry, GridView], room: int) -> int:
-    """Coarsen the largest grids until they have room, or cannot be; return their size."""
-    while views:
-        geometry, largest = max(views.items(), key=lambda item: item[1].size)
-        coarser = largest.coarsened()
-        if largest.size <= room or coarser is largest:
-            return largest.size
-        views[geometry] = coarser
-    return 0
+    return Frames(domain, np.unique(saves), view, stride)
 
 
 def describe_frames(run: Run, frames: Frames, pack: Pack) -> dict[str, Any]:
     """Put the states that are shown into a pack, and describe them."""
-    states = [run.states[k] for k in frames.saves]
-    densities = [d for d in map(density_shown, states) if d is not None]
-    views = [frames.views[density.geometry] for density in densities]
-    pairs = list(zip(views, densities, strict=True))
-    values = [view.values(density).ravel() for view, density in pairs]
-    grids = list(frames.views.values())
-    whole = np.concatenate(values) if values else np.zeros(1)
-    # What is nearly uniform is told by how much it exceeds the smallest.
-    base = float(whole.min()) if whole.min() > 0.5 * whole.max() else 0.0
-    return {
+    states, view = [run.states[k] for k in frames.saves], frames.view
+    described = {
         "saves": frames.saves.tolist(),
         "times": run.times[frames.saves].tolist(),
-        "grids": [view.description() for view in grids],
-        "gridOf": [grids.index(view) for view in views],
-        "means": [float(d.total_mass / view.measures.sum()) for view, d in pairs],
-        "lows": [float(array.min()) for array in values],
-        "highs": [float(array.max()) for array in values],
-        "base": base,
-        "density": pack.add_halves(whole - base) if values else None,
         "atoms": _describe_atoms(states, frames, pack),
+    }
+    if view is None:
+        nothing: dict[str, Any] = {"means": [], "lows": [], "highs": [], "base": 0.0}
+        return described | nothing | {"grid": None, "density": None}
+    densities = [d for d in map(density_shown, states) if d is not None]
+    values = np.array([view.values(density).ravel() for density in densities])
+    # What is nearly uniform is told by how much it exceeds the smallest.
+    base = float(values.min()) if values.min() > 0.5 * values.max() else 0.0
+    return described | {
+        "grid": view.description(),
+        "means": [float(d.total_mass / view.measures.sum()) for d in densities],
+        "lows": values.min(axis=1).tolist(),
+        "highs": values.max(axis=1).tolist(),
+        "base": base,
+        "density": pack.add_halves(values - base),
     }
 
 
@@ -139,22 +128,19 @@ def _describe_atoms(
 
 def notes_of(run: Run, frames: Frames) -> list[str]:
     """Say what the page leaves out."""
-    notes = [
+    view, count, notes = frames.view, len(frames.saves), []
+    if view is not None and view.factor > 1:
+        blocks = " × ".join(str(side) for side in view.shape if side > 1)
+        notes.append(
+            f"{view.geometry!r} is shown by {blocks} means over blocks of cells"
+        )
+    if count < len(run.times):
+        notes.append(f"{count} of the {len(run.times)} saves are shown, evenly spread")
+    if frames.stride > 1:
+        notes.append(f"every {frames.stride}th particle is shown")
+    precision = (
         "Densities are kept as 16-bit numbers: each is right to 5e-04 of itself, below "
         "2e-9 of the largest to 1e-12 of that."
-    ]
-    coarse = [
-        f"{geometry!r} is shown by means over blocks, "
-        f"{' × '.join(str(side) for side in view.shape if side > 1)} of them, which keep "
-        "the mass."
-        for geometry, view in frames.views.items()
-        if view.factor > 1
-    ]
-    count = len(frames.saves)
-    if count < len(run.times):
-        coarse.append(
-            f"{count} of the {len(run.times)} saves are shown, evenly spread."
-        )
-    if frames.stride > 1:
-        coarse.append(f"every {frames.stride}th particle is shown.")
-    return notes[: len(frames.views)] + [f"Coarsened for display: {c}" for c in coarse]
+    )
+    coarse = [f"Coarsened for display: {note}." for note in notes]
+    return coarse if view is None else [precision, *coarse]

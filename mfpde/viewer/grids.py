@@ -27,14 +27,14 @@ FEWEST_CELLS = {"circle": 256, "zonal": 256, "sphere": 32 * 64}
 class GridView:
     """A grid by blocks of ``factor`` cells a side.
 
-    It has ``measures`` of its cells (rows, columns), widths in angle or on the sphere areas,
-    ``angles`` of its rows (rows,), and if it is zonal the direction ``axis`` (d,) of its pole.
+    It has ``measures`` of its cells (rows, columns), widths in angle or on the sphere areas, and
+    ``angles`` of its rows (rows,).
     """
 
     kind: str
+    geometry: Circle | Sphere | Zonal
     measures: FloatArray
     angles: FloatArray
-    axis: FloatArray | None = None
     factor: int = 1
 
     @property
@@ -56,13 +56,18 @@ class GridView:
         rows, columns = self.shape
         return np.asarray(cells.reshape(rows, self.factor, columns, -1).sum((1, 3)))
 
-    def coarsened(self) -> GridView:
-        """Return the view by the next larger blocks that divide the grid, or this one."""
+    def coarsened(self, most: int) -> GridView:
+        """Return the view by blocks, at most that many; as few as there may be otherwise."""
+        if self.size <= most:
+            return self
         sides = [side for side in self.measures.shape if side > 1]
         for factor in range(self.factor + 1, min(sides) + 1):
-            if all(side % factor == 0 for side in sides):
-                coarser = replace(self, factor=factor)
-                return coarser if coarser.size >= FEWEST_CELLS[self.kind] else self
+            coarser = replace(self, factor=factor)
+            if (
+                coarser.size >= FEWEST_CELLS[self.kind]
+                and not np.mod(sides, factor).any()
+            ):
+                return coarser.coarsened(most)
         return self
 
     def description(self) -> dict[str, Any]:
@@ -89,22 +94,14 @@ def grid_view(geometry: object) -> GridView:
 
 
 @grid_view.register
-def _(circle: Circle) -> GridView:
-    return GridView("circle", _equal_widths(circle), circle.angles)
-
-
-@grid_view.register
-def _(zonal: Zonal) -> GridView:
-    return GridView("zonal", _equal_widths(zonal), zonal.angles, zonal.axis)
+def _(line: Circle | Zonal) -> GridView:
+    kind = "circle" if line.axis is None else "zonal"
+    return GridView(kind, line, np.full((line.num_cells, 1), line.spacing), line.angles)
 
 
 @grid_view.register
 def _(sphere: Sphere) -> GridView:
-    return GridView("sphere", sphere.areas, sphere.colatitudes)
-
-
-def _equal_widths(grid: Circle | Zonal) -> FloatArray:
-    return np.full((grid.num_cells, 1), grid.spacing)
+    return GridView("sphere", sphere, sphere.areas, sphere.colatitudes)
 
 
 def coordinates(points: FloatArray, axis: FloatArray | None) -> FloatArray:

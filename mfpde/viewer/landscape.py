@@ -7,13 +7,13 @@ sphere V is kept on rings, and so is where neurons are active.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Zonal, circle, sphere
+from mfpde.geometry import circle, sphere
 from mfpde.runs.run import Run
 from mfpde.viewer.frames import Frames
 from mfpde.viewer.packed import Pack
@@ -30,20 +30,15 @@ def landscapes_of(run: Run, frames: Frames, pack: Pack) -> list[dict[str, Any]]:
 
     A run without equation has none, and one of more than 64 layers neither.
     """
-    layers: list[tuple[MeanFieldEquation | None, float, float | None]]
-    layers = [(run.equation, run.equation_since, None)]
+    layers: list[Any] = [(run.equation, run.equation_since, None)]
     if run.layers is not None:
-        times = [float(time) for time in run.layers.breakpoints]
+        times = run.layers.breakpoints.tolist()
         layers = list(zip(run.layers.equations, times, times[1:], strict=False))
     if len(layers) > MOST_LAYERS:
         return []
     rings = RINGS // 2 if len(layers) > MANY_LAYERS else RINGS
     return [
-        {
-            "from": start,
-            "to": end,
-            **_describe_landscape(equation, frames, rings, pack),
-        }
+        {"from": start, "to": end, **_describe_landscape(equation, frames, rings, pack)}
         for equation, start, end in layers
         if equation is not None and equation.externals
     ]
@@ -99,9 +94,9 @@ def _neurons(
 
 def _points_on_line(frames: Frames) -> tuple[FloatArray, FloatArray]:
     """Points and tangents (n, d) from one end of the axis of angles to the other."""
-    zonal = cast(Zonal, next(iter(frames.views)))
-    where: Any = circle if frames.domain == "circle" else zonal
-    angles = np.linspace(0.0, np.pi if where is zonal else 2 * np.pi, ANGLES)
+    zonal: Any = frames.view and frames.view.geometry
+    where, end = (circle, 2 * np.pi) if frames.domain == "circle" else (zonal, np.pi)
+    angles = np.linspace(0.0, end, ANGLES)
     return where.points_at(angles), where.tangents_at(angles)
 
 

@@ -80,13 +80,13 @@ class GlobeView {
     }
     const wide = Math.min(300, 0.45 * width), place = { x: (width - wide) / 2 + 70, y: height - 26, wide };
     if (isField) drawBar(pen, place, new Scale(-reachOf(land.field), reachOf(land.field)), POTENTIAL, "landscape V");
-    else if (exhibit.gridAt(k)) drawBar(pen, place, scale, COLOURS, LABELS.sphere.density);
+    else if (exhibit.frames.grid) drawBar(pen, place, scale, COLOURS, LABELS.sphere.density);
     this.drawLegend(pen, land, exhibit.markedAt(k));
   }
 
   drawGround(k, scale, land) {
     const { globe, app } = this, key = [k, scale.low, scale.high, scale.isLog].join();
-    if (key !== this.shown) globe.setDensity(this.exhibit.gridAt(k), this.exhibit.bytesAt(k, scale));
+    if (key !== this.shown) globe.setDensity(this.exhibit.frames.grid, this.exhibit.bytesAt(k, scale));
     if (land !== this.land) globe.setLandscape(land);
     Object.assign(this, { shown: key, land });
     globe.draw(this.globes, { ...app.options, sharpness: app.sharpness });

@@ -44,15 +44,12 @@ class Exhibit {
     const { frames } = this, { density, atoms } = frames;
     this.times = frames.times;
     this.unit = density?.unit;
-    let at = 0;
     const bits = density && bitsAt(data, density);
-    this.bits = frames.gridOf.map((number) => {
-      const { rows, columns } = frames.grids[number];
-      return bits.subarray(at, (at += rows * columns));
-    });
+    const size = frames.grid ? frames.grid.rows * frames.grid.columns : 0;
+    this.bits = frames.times.map((_, k) => bits?.subarray(k * size, (k + 1) * size));
     this.places = singlesAt(data, atoms.places);
     this.masses = singlesAt(data, atoms.masses);
-    at = 0;
+    let at = 0;
     this.starts = atoms.counts.map((count) => (at += count) - count);
     for (const land of this.landscapes) {
       for (const part of [land.field, land.zone]) if (part) part.bits = bitsAt(data, part);
@@ -60,11 +57,9 @@ class Exhibit {
     }
   }
 
-  gridAt(k) { return this.frames.grids[this.frames.gridOf[k]] ?? null; }
-
   // The density at the k-th state: its grid and values, row by row; null if it has none.
   densityAt(k) {
-    if (this.last?.k !== k) this.last = this.bits[k] && { k, ...this.gridAt(k), values: numbersOf(this.bits[k], this.unit, this.frames.base) };
+    if (this.last?.k !== k) this.last = this.bits[k] && { k, ...this.frames.grid, values: numbersOf(this.bits[k], this.unit, this.frames.base) };
     return this.last;
   }
 
