@@ -5,9 +5,9 @@
 from . import (
     branches as branches, detection as detection, equation as equation, geometry as geometry,
     measures as measures, particles as particles, plotting as plotting, runs as runs,
-    solver as solver, starts as starts, stationary as stationary, storage as storage,
-    studies as studies, sweeps as sweeps, terms as terms, theory as theory, tracking as tracking,
-    transport as transport, viewer as viewer,
+    settings as settings, solver as solver, starts as starts, stationary as stationary,
+    storage as storage, studies as studies, sweeps as sweeps, terms as terms, theory as theory,
+    tracking as tracking, transport as transport, viewer as viewer,
 )
 from .branches import (
     BranchEvent as BranchEvent, Continuation as Continuation, continuation as continuation,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import html
+from collections.abc import Iterable, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -87,3 +88,18 @@ def _table(title: str, facts: dict[str, str]) -> str:
     return (
         f'<table><caption style="{left}">{html.escape(title)}</caption>{rows}</table>'
     )
+
+
+def format_table(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows in columns under their headers.
+
+    Words stand at the left, numbers at the right, to 6 digits; NaN is ``-``.
+    """
+    columns = []
+    for header, *values in zip(headers, *rows, strict=True):
+        are_words = bool(values) and isinstance(values[0], str)
+        cells = values if are_words else ["-" if x != x else f"{x:.6g}" for x in values]
+        width = max(map(len, [header, *cells]))
+        pad = str.ljust if are_words else str.rjust
+        columns.append([pad(cell, width) for cell in (header, *cells)])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))

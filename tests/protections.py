@@ -49,7 +49,7 @@ _RUNS = "storage/run_reader.py"
 _ARRAYS = "terms/array_files.py"
 _MATRICES = "settings/matrices.py"
 _COMMANDS = "commands/command_line.py"
-_ANSWERS = "commands/answers.py"
+_OPTIONS = "commands/options.py"
 _DAMAGED = "test_damaged_stores.py::"
 _EVERY = _DAMAGED + "test_every_damage_is_a_line_that_names_the_file"
 _CHANGED = _DAMAGED + "test_an_attribute_that_was_changed_on_disk_is_refused"
@@ -216,9 +216,9 @@ PROTECTIONS = (
     ),
     Protection(
         "a sweep file writes nothing outside of its folder",
-        "commands/sweep.py",
-        "    if out is None and not inside:",
-        "    if False:",
+        "commands/studies.py",
+        '        check_inside_folder("--out", "[sweep] folder", made.folder)\n',
+        "        pass\n",
         _SWEEPS + "test_a_sweep_file_writes_nothing_outside_of_its_folder",
     ),
     # Checkpoints ------------------------------------------------------------------------------
@@ -238,8 +238,8 @@ PROTECTIONS = (
     ),
     Protection(
         "resume: the equation is that of the store",
-        "commands/resume.py",
-        "    if not matches_stored(store, settings.dynamics):",
+        "commands/run.py",
+        "    if not mfpde.storage.matches_stored(store, settings.dynamics):",
         "    if False:",
         _RESUMED + "test_a_run_whose_settings_give_another_equation_is_not_resumed",
     ),
@@ -289,23 +289,23 @@ PROTECTIONS = (
     ),
     Protection(
         "settings: outputs stay in the folder",
-        _ANSWERS,
+        _OPTIONS,
         "if not Path(path).resolve().is_relative_to(Path.cwd().resolve()):",
         "if False:",
         _INSIDE + "[../out-store]",
     ),
     Protection(
         "settings: links are followed",
-        _ANSWERS,
+        _OPTIONS,
         "if not Path(path).resolve().is_relative_to(Path.cwd().resolve()):",
         "if not Path(path).absolute().is_relative_to(Path.cwd()):",
         _INSIDE + "[link/out-store]",
     ),
     Protection(
         "settings: the figure of a store stays in the folder",
-        "commands/resume.py",
-        '        check_inside_folder(settings.output, ["output.store"])\n',
-        "        pass\n",
+        "commands/run.py",
+        '            check_inside_folder(option, f"[output] {name}", path)\n',
+        "            pass\n",
         _DAMAGED + "test_a_store_draws_nothing_outside_of_the_folder",
     ),
     Protection(
@@ -325,7 +325,7 @@ PROTECTIONS = (
     # Commands ---------------------------------------------------------------------------------
     Protection(
         "a place that cannot be written is told before the work",
-        _ANSWERS,
+        _OPTIONS,
         "        with tempfile.TemporaryFile(dir=folder):\n            pass\n",
         "        pass\n",
         _SIGNALS + "test_a_folder_closed_for_writing_is_a_line",
@@ -354,7 +354,7 @@ PROTECTIONS = (
     Protection(
         "signals: one whose error Python drops is noted",
         "commands/signals.py",
-        "    _noted.append(number)\n",
+        "    noted.append(number)\n",
         "",
         _SIGNALS + "test_a_signal_whose_error_python_drops_is_not_lost[2]",
     ),

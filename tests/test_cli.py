@@ -174,7 +174,7 @@ def test_a_missing_file_is_a_bad_setting(config, capsys):
 
 def test_a_store_that_exists_is_refused_before_the_run(config, capsys, monkeypatch):
     main(["run", config, "--out", "x.zarr", "--quiet"])
-    monkeypatch.setattr("mfpde.solver.solve.solve", None)
+    monkeypatch.setattr("mfpde.solve", None)
     assert main(["run", config, "--out", "x.zarr"]) == 2
     assert "x.zarr exists" in capsys.readouterr().err
 
@@ -204,7 +204,7 @@ def test_an_interrupt_keeps_what_was_saved_and_says_how_to_go_on(
 
 
 def test_an_interrupt_between_commands_has_the_same_code(config, monkeypatch, capsys):
-    monkeypatch.setattr("mfpde.settings.settings.read_settings", _raise_interrupt)
+    monkeypatch.setattr("mfpde.settings.read_settings", _raise_interrupt)
     assert main(["run", config]) == 130
     assert capsys.readouterr().err == "interrupted\n"
 

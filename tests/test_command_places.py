@@ -6,7 +6,6 @@ import pytest
 from matplotlib.figure import Figure
 
 from mfpde.commands.command_line import main
-from mfpde.commands.run import settings_text
 from mfpde.settings.settings import FILE, read_settings
 from mfpde.solver.solve import solve
 from mfpde.storage import RunWriter, load
@@ -80,14 +79,14 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(
     assert main([command, config, option, path, *extra]) == 2
     # After the work the message would be another one.
     said = capsys.readouterr().err
-    assert said.startswith(f"mfpde {command}: {option} {path} cannot be written: ")
+    assert said.startswith(f"mfpde {command}: {option} = {path!r} cannot be written: ")
     assert said.count("\n") == 1
 
 
 def test_a_figure_is_no_folder(config, capsys) -> None:
     Path("pictures").mkdir()
     assert main(["run", config, "--figure", "pictures"]) == 2
-    assert "pictures is a folder" in capsys.readouterr().err
+    assert "= 'pictures' is a folder" in capsys.readouterr().err
 
 
 def test_a_figure_that_fails_leaves_a_complete_store(
@@ -121,8 +120,9 @@ def test_a_study_without_atoms_says_so_in_place_of_its_figure(config, capsys) ->
     assert not Path("study.pdf").exists()
 
 
-def test_the_list_of_settings_has_every_key() -> None:
-    text = settings_text()
+def test_the_list_of_settings_has_every_key(capsys) -> None:
+    assert main(["settings"]) == 0
+    text = capsys.readouterr().out
     for name, table in FILE.tables.items():
         assert f"[{name}]" in text
         keys = {one for section in table.sections.values() for one in section.keys}

@@ -664,10 +664,10 @@ def test_a_store_draws_nothing_outside_of_the_folder(
 
 
 def test_an_error_that_nobody_has_foreseen_is_a_line(monkeypatch, capsys) -> None:
-    def failing() -> str:
+    def failing(_) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("mfpde.commands.run.settings_text", failing)
+    monkeypatch.setattr("mfpde.commands.run.say", failing)
     monkeypatch.setattr("sys.argv", ["mfpde", "settings"])
     assert main() == 2
     said = capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.commands.waiting import waiting
+from mfpde.commands.compiling import show_waiting
 
 HEAVY = {
     "numba",
@@ -76,7 +76,7 @@ def test_what_a_command_waits_for_is_said_on_a_terminal_and_nowhere_else(
     is_terminal, wanted, monkeypatch, capsys
 ):
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
-    with waiting("run", wanted=wanted):
+    with show_waiting("run", wanted=wanted):
         kernel = numba.njit(lambda x: 2.0 * x)
         assert kernel(3.0) == 6.0
         assert kernel(4.0) == 8.0
@@ -96,11 +96,11 @@ def test_warm_up_runs_what_users_run_first(capsys, monkeypatch):
     assert len(said) == 8
     assert all(": ready (" in line for line in said)
     monkeypatch.setattr(
-        "mfpde.commands.warm_up.ProcessPoolExecutor",
+        "mfpde.commands.compiling.ProcessPoolExecutor",
         lambda count, mp_context: ThreadPoolExecutor(count),
     )
     monkeypatch.setattr(
-        "mfpde.commands.warm_up._examples", lambda _: [("nothing", int)]
+        "mfpde.commands.compiling._run_examples", lambda _: ["nothing: ready"]
     )
     assert main(["warm-up", "--quiet"]) == 0
     assert capsys.readouterr().out == ""

@@ -318,12 +318,12 @@ def test_a_folder_closed_for_writing_is_a_line(tmp_path, monkeypatch, capsys) ->
     Path("run.toml").write_text(CIRCLE)
     assert main(["run", "run.toml", "--quiet", "--out", "x.zarr"]) == 0
     before = {p: p.read_bytes() for p in Path("x.zarr").rglob("*") if p.is_file()}
-    monkeypatch.setattr("mfpde.commands.answers.tempfile.TemporaryFile", refused)
+    monkeypatch.setattr("mfpde.commands.options.tempfile.TemporaryFile", refused)
     command = ["run", "run.toml", "--quiet", "--overwrite", "--out", "x.zarr"]
     assert main(command) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "--out x.zarr cannot be written: Permission denied" in said
+    assert "--out = 'x.zarr' cannot be written: Permission denied" in said
     assert before == {p: p.read_bytes() for p in before}
 
 

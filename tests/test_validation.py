@@ -316,7 +316,7 @@ def test_the_report_of_the_checkout_is_made_anew_when_asked(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("mfpde.commands.verify._folder", lambda: tmp_path)
+    monkeypatch.setattr("validation.verification.FOLDER", tmp_path)
     assert main(["verify", "--jobs", "1", "--update"]) == 3
     assert "2 claims" in (tmp_path / "README.md").read_text()
     found = contents(tmp_path)
@@ -334,6 +334,6 @@ def test_the_report_of_the_checkout_is_made_anew_when_asked(
 def test_command_without_a_checkout(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "validation.runner", None)
+    monkeypatch.setitem(sys.modules, "validation.verification", None)
     assert main(["verify", "--quick"]) == 2
     assert "in the root of a checkout" in capsys.readouterr().err

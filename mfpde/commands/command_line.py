@@ -15,17 +15,13 @@ from typing import Any
 import cyclopts
 
 from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED, TERMINATED
+from mfpde.commands.compiling import show_waiting, warm_up
 from mfpde.commands.look import animate, cite, compare, plot, show, view
-from mfpde.commands.resume import resume
-from mfpde.commands.run import run, settings
+from mfpde.commands.run import resume, run, settings
 from mfpde.commands.signals import TerminatedError, ended_by_signals, raise_if_dropped
-from mfpde.commands.stationary import continuation, minimize, phase_diagram
-from mfpde.commands.study import study
-from mfpde.commands.sweep import sweep
+from mfpde.commands.states import continuation, minimize, phase_diagram
+from mfpde.commands.studies import study, sweep, verify
 from mfpde.commands.theory import theory
-from mfpde.commands.verify import verify
-from mfpde.commands.waiting import waiting
-from mfpde.commands.warm_up import warm_up
 from mfpde.version import __version__
 
 GROUPS = {
@@ -111,7 +107,7 @@ def _called(words: list[str]) -> int:
         return DONE
     try:
         is_wanted = not bound.arguments.get("quiet", False)
-        with waiting(words[0], wanted=is_wanted):
+        with show_waiting(words[0], wanted=is_wanted):
             raise_if_dropped()
             return int(command(*bound.args, **bound.kwargs))
     except BrokenPipeError:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from mfpde.commands import INTERRUPTED, TERMINATED, exit_code
-from mfpde.commands.signals import handled_by, noted_signal, raise_for
+from mfpde.commands.signals import handled_by, noted, raise_for
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StepRecord, StoppingCondition, StopReason, interrupted
 
@@ -25,10 +25,7 @@ class Signalled(StoppingCondition):
     """
 
     def __init__(self) -> None:
-        earlier = noted_signal()
-        self.code: int | None = None
-        if earlier is not None:
-            self.code = _CODES[signal.Signals(earlier)]
+        self.code = _CODES[signal.Signals(noted[0])] if noted else None
 
     def check(self, record: StepRecord) -> StopReason | None:
         """Stop if there was a signal."""
@@ -50,5 +47,5 @@ class Signalled(StoppingCondition):
 def stopped_by_signals() -> Iterator[Signalled]:
     """Let signals stop the run in the block by the condition that the block gets."""
     condition = Signalled()
-    with handled_by(condition.receive, *_CODES):
+    with handled_by(condition.receive):
         yield condition

@@ -1,49 +1,128 @@
-"""The arguments that commands share, each with the words of its help."""
+"""The arguments that commands share, each with the words of its help and its check."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter, Token
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    pass
+
+MOST_NUMBERS = 1_000_000
+"""Numbers that first:last:count may span."""
 
 
-def convert(kind: Any, tokens: Sequence[Token]) -> Any:
-    """Return a number as Python reads it; cyclopts would round 2.7 to a whole one."""
+def about(help: str) -> Parameter:
+    """Return what gives an argument its help."""
+    return Parameter(help=help)
+
+
+def option(metavar: str, read: Callable[[str], Any] | None = None) -> Parameter:
+    """Return what names the value of an option, and reads it."""
+    if read is None:
+        return Parameter(metavar=metavar)
+    return Parameter(
+        metavar=metavar, n_tokens=1, converter=lambda _, tokens: read(tokens[0].value)
+    )
+
+
+def _number_of(kind: Callable[[str], Any], words: str) -> Callable[[str], Any]:
+    """Return what reads a number as Python does; cyclopts would round 2.7 to a whole one."""
+
+    def read(text: str) -> Any:
+        try:
+            return kind(text)
+        except (ValueError, OverflowError) as error:
+            raise ValueError(f"must be a {words}") from error
+
+    return read
+
+
+def _read_numbers(text: str) -> list[float]:
+    """Read numbers with commas, or first:last:count."""
+    import numpy as np
+
+    first, *rest = text.split(":")
     try:
-        return kind(tokens[0].value)
-    except (ValueError, OverflowError) as error:
-        words = "whole number" if kind is int else "number"
-        raise ValueError(f"must be a {words}") from error
+        if len(rest) == 2:
+            if not 1 <= int(rest[1]) <= MOST_NUMBERS:
+                raise ValueError
+            return [
+                *map(float, np.linspace(float(first), float(rest[0]), int(rest[1])))
+            ]
+        return [float(word) for word in text.split(",")]
+    except ValueError as error:
+        raise ValueError(
+            "must be numbers with commas, as in 5,10,20, or first:last:count, as in 5:20:16 "
+            f"(count from 1 to {MOST_NUMBERS})"
+        ) from error
 
 
-def option(words: str, metavar: str | None = None) -> Parameter:
-    """Return an option with its help."""
-    return Parameter(help=words, metavar=metavar)
+def _read_sizes(text: str) -> list[int]:
+    words = [word.strip() for word in text.split(",")]
+    wrong = next((word for word in words if not word.isdecimal()), None)
+    if wrong is not None:
+        raise ValueError(
+            f"must be whole numbers with commas, as in 256,512,1024: {wrong!r} is no whole "
+            "number"
+        )
+    return [int(word) for word in words]
 
 
-Count = Annotated[
-    int, Parameter(converter=lambda _, tokens: convert(int, tokens), metavar="N")
-]
-Real = Annotated[
-    float, Parameter(converter=lambda _, tokens: convert(float, tokens), metavar="X")
-]
-File = Annotated[str | None, Parameter(metavar="FILE")]
-Numbers = Annotated[str, Parameter(metavar="V,V,V")]
+def check_place(path: str, *, is_store: bool = False) -> str:
+    """Return the ``path`` of a file, or of a store, that can be written, or refuse it.
 
+    The nearest folder that is there must take a file; nothing is left in it.
+    """
+    folder = Path(path).absolute().parent
+    while not folder.exists():
+        folder = folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise ValueError(f"cannot be written: {why} ({folder})") from error
+    if Path(path).is_dir() and not is_store:
+        raise ValueError(
+            f"is a folder: give the name of a file in it, as in {Path(path) / 'figure.pdf'}"
+        )
+    return path
+
+
+def check_inside_folder(option: str, said_by: str, path: str | Path) -> None:
+    """Refuse what a file of settings would write outside of the folder of the command.
+
+    A link that leads out of the folder may not be followed either.
+    """
+    if not Path(path).resolve().is_relative_to(Path.cwd().resolve()):
+        raise ValueError(
+            f"{said_by} = {str(path)!r} lies outside of the folder in which the command is "
+            f"started, where a settings file writes nothing: name it by {option}"
+        )
+
+
+Count = Annotated[int, option("N", _number_of(int, "whole number"))]
+Real = Annotated[float, option("X", _number_of(float, "number"))]
+Numbers = Annotated[list[float], option("V,V,V", _read_numbers)]
+Sizes = Annotated[list[int], option("N,N,N", _read_sizes)]
+Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1, metavar="NAME")]
+Place = Annotated[str | None, option("PATH")]
+File = Annotated[str | None, option("FILE", check_place)]
+Film = Annotated[str, option("FILM", check_place)]
+Figure = Annotated[File, about("Draw a picture there, as PDF and PNG.")]
+Csv = Annotated[File, about("Write the table there.")]
+Quiet = Annotated[bool, about("No progress and no report, only errors.")]
 Config = Annotated[
-    str,
-    option("Settings file (TOML). `mfpde settings` lists what it may hold."),
+    str, about("Settings file (TOML). `mfpde settings` lists what it may hold.")
 ]
 Changes = Annotated[
     tuple[str, ...],
-    Parameter(
-        name="--set",
-        metavar="SECTION.KEY=VALUE",
-        help="Change one setting, as in attention.beta=9; may be given several times.",
-    ),
+    Parameter("--set", metavar="SECTION.KEY=VALUE"),
+    about("Change one setting, as in attention.beta=9; may be given several times."),
 ]
-Store = Annotated[str, option("A stored run, as `mfpde run --out X.zarr` leaves it.")]
-Figure = Annotated[str | None, option("Draw a picture there, as PDF and PNG.", "F.pdf")]
-Csv = Annotated[str | None, option("Write the table there.", "T.csv")]
-Quiet = Annotated[bool, option("No progress and no report, only errors.")]
+Store = Annotated[str, about("A stored run, as `mfpde run --out X.zarr` leaves it.")]

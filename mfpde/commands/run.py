@@ -1,24 +1,36 @@
-"""``mfpde run`` solves what a settings file describes; ``mfpde settings`` lists its keys."""
+"""``mfpde run`` solves what a settings file describes; ``mfpde resume`` goes on with it.
+
+``mfpde settings`` lists what a settings file may hold.
+"""
 
 from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
+import mfpde
 from mfpde.commands import DONE
-from mfpde.commands.answers import (
-    check_file_place,
+from mfpde.commands.answers import complain, say
+from mfpde.commands.options import (
+    Changes,
+    Config,
+    Figure,
+    Place,
+    Quiet,
+    Store,
+    about,
     check_inside_folder,
-    check_writable,
-    complain,
-    say,
+    check_place,
 )
-from mfpde.commands.options import Changes, Config, Figure, File, Quiet
 
 if TYPE_CHECKING:
+    from mfpde.runs.run import Run
+    from mfpde.runs.stopping import StoppingCondition
+    from mfpde.settings import Settings
     from mfpde.settings.base import Section
 
 
@@ -27,9 +39,9 @@ def run(
     /,
     *,
     changes: Changes = (),
-    out: File = None,
+    out: Annotated[Place, about("Store it there, as in run.zarr.")] = None,
     figure: Figure = None,
-    overwrite: bool = False,
+    overwrite: Annotated[bool, about("Replace a store that is there.")] = False,
     quiet: Quiet = False,
 ) -> int:
     """Solve what a settings file describes, report on it, store it and draw it.
@@ -39,56 +51,144 @@ def run(
     step, with all that was saved.
 
     Example: mfpde run run.toml --out run.zarr --set attention.beta=9
-
-    Parameters
-    ----------
-    out
-        Store the run there, as in run.zarr: it can be shown and resumed.
-    overwrite
-        Replace a store that is there.
     """
-    from mfpde.commands.interruption import stopped_by_signals
-    from mfpde.commands.report import conclude
-    from mfpde.settings.settings import read_settings
-    from mfpde.solver.solve import solve
-    from mfpde.solver.symmetric_start import BEGINNING
-    from mfpde.storage import RunWriter
-    from mfpde.storage.lock import lock_store
-
     # --out and --figure are settings of [output].
     named = {"output.store": out, "output.figure": figure}
     given = [f"{name}={json.dumps(path)}" for name, path in named.items() if path]
-    settings = read_settings(config, [*changes, *given])
+    settings = mfpde.settings.read_settings(config, [*changes, *given])
     chosen = {text.partition("=")[0].strip() for text in [*changes, *given]}
     if out and settings.output.figure and "output.figure" not in chosen:
         # Beside a store that is named, not over the figure of the settings' own.
         settings = settings.with_output(figure=str(Path(out).with_suffix(".pdf")))
         chosen.add("output.figure")
-    store = settings.output.store
-    check_inside_folder(settings.output, chosen)
-    check_writable("--out", store)
-    check_file_place("--figure", settings.output.figure)
+    _check_output(settings, chosen)
     settings.check_memory()
-    dynamics, start = settings.dynamics, settings.start
-    grid, writer = settings.geometry, None
+    store, writer = settings.output.store, None
     if store is not None:
-        writer = RunWriter(
-            store, dynamics, grid, settings=settings, overwrite=overwrite
+        writer = mfpde.storage.RunWriter(
+            store,
+            settings.dynamics,
+            settings.geometry,
+            settings=settings,
+            overwrite=overwrite,
         )
+    wanted = settings.solve_arguments()
+
+    def solve(stop: StoppingCondition) -> Run:
+        return mfpde.solve(
+            settings.dynamics,
+            settings.start,
+            **wanted | {"stop": [*wanted["stop"], stop]},
+            progress=not quiet,
+            observer=writer,
+        )
+
+    return _conclude(solve, settings, quiet=quiet)
+
+
+def _conclude(
+    solve: Callable[[StoppingCondition], Run], settings: Settings, *, quiet: bool
+) -> int:
+    """Solve until a signal stops it, and report on the whole run; return the exit code."""
+    from mfpde.commands import report
+    from mfpde.commands.interruption import stopped_by_signals
+    from mfpde.solver.symmetric_start import BEGINNING
+    from mfpde.storage.lock import lock_store
+
+    store = settings.output.store
     # The store is ours until particles and figure are written too.
     with nullcontext() if store is None else lock_store(store):
         with stopped_by_signals() as signalled, warnings.catch_warnings():
             # The report says it.
             warnings.filterwarnings("ignore", message=BEGINNING)
-            wanted = settings.solve_arguments()
-            wanted["stop"] = [*wanted["stop"], signalled]
-            result = solve(
-                dynamics, start, **wanted, progress=not quiet, observer=writer
-            )
-        conclude(result, settings, quiet=quiet)
-    if result.stop.kind == "interrupted" and store is not None:
+            run = solve(signalled)
+        # What was resumed is the last part of what is stored.
+        report.conclude(
+            run if store is None else mfpde.load(store), settings, quiet=quiet
+        )
+    if run.stop.kind == "interrupted" and store is not None:
         complain(f"interrupted; continue with: mfpde resume {store}")
-    return signalled.exit_code(result)
+    return signalled.exit_code(run)
+
+
+def _check_output(settings: Settings, chosen: Collection[str]) -> None:
+    """Refuse paths that cannot be written; ``chosen`` are those that the command itself names."""
+    for name, option in {"store": "--out", "figure": "--figure"}.items():
+        path = getattr(settings.output, name)
+        if path is None:
+            continue
+        if f"output.{name}" not in chosen:
+            check_inside_folder(option, f"[output] {name}", path)
+        try:
+            check_place(path, is_store=name == "store")
+        except ValueError as error:
+            raise ValueError(f"{option} = {path!r} {error}") from error
+
+
+def resume(store: Store, /, *, quiet: Quiet = False) -> int:
+    """Continue an interrupted run, in the same store.
+
+    The result is that of a run that was never interrupted, to the bit. What
+    `mfpde run` stored can be resumed after Ctrl-C, a kill, a full disk or a
+    limit of steps or time.
+
+    Example: mfpde resume run.zarr
+    """
+    from mfpde.runs.stopping import ENDED
+    from mfpde.storage.lock import lock_store
+    from mfpde.storage.resumption import resume_run
+
+    with lock_store(store):
+        settings, stop = _settings_of(store), mfpde.storage.stored_stop(store)
+        if stop is not None and stop.kind in ENDED:
+            raise ValueError(
+                f"{store} has already ended ({stop.message}); to go further start a run "
+                f'from its last state: [start] kind = "run", path = "{store}"; or '
+                "solve(..., run.final, start_time=run.final_time, t_end=...)"
+            )
+        checkpoint = None
+        try:
+            checkpoint = mfpde.storage.stored_checkpoint(store)
+        except mfpde.storage.StoreError as error:
+            complain(f"mfpde resume: {error}; the run begins anew")
+        settings = settings.with_output(store=store)
+        try:
+            _check_output(settings, ["output.store"])
+        except ValueError as error:
+            complain(f"mfpde resume: {str(error).partition(':')[0]}: it is not drawn")
+            settings = settings.with_output(figure=None)
+
+        def solve(stop: StoppingCondition) -> Run:
+            return resume_run(
+                store, settings, checkpoint, stop=[stop], progress=not quiet
+            )
+
+        return _conclude(solve, settings, quiet=quiet)
+
+
+def _settings_of(store: str) -> Settings:
+    """Return the settings of a stored run, which goes on from its own states."""
+    from mfpde.commands.stores import is_store
+
+    data = mfpde.storage.stored_settings(store)
+    if data is None:
+        raise ValueError(
+            f"{store} was not written by `mfpde run` and has no settings: continue it "
+            "with mfpde.solve(equation, run.final, start_time=run.final_time, ...)"
+        )
+    begun_from = data["start"].get("path")
+    if begun_from and not is_store(begun_from):
+        # The run that it starts from is gone, and not needed any more.
+        first = float(mfpde.load(store).times[0])
+        data["start"] = {"kind": "run", "path": store, "time": first}
+        data["output"].pop("store")
+    settings = mfpde.settings.settings_from_dict(data)
+    if not mfpde.storage.matches_stored(store, settings.dynamics):
+        raise ValueError(
+            f"the files that the settings of {store} name have changed since: they give "
+            "another equation than the one it was begun with"
+        )
+    return settings
 
 
 def settings() -> int:
@@ -96,42 +196,30 @@ def settings() -> int:
 
     Example: mfpde settings | less
     """
-    say(settings_text())
+    parts = []
+    for name, table in mfpde.settings.FILE.tables.items():
+        is_needed = mfpde.settings.FILE.keys[name] is mfpde.settings.NEEDED
+        optional = "" if is_needed else "    (the section may be left out)"
+        header = f"[[{name}]]" if name == "layers" else f"[{name}]"
+        for kind, section in table.sections.items():
+            lines = [f"{header}{optional}", f"  # {section.meaning}"]
+            lines += [f'  kind = "{kind}"'] if kind else []
+            parts.append("\n".join([*lines, *_list_keys(section, "  ")]))
+    say("\n\n".join(parts))
     return DONE
 
 
-def settings_text() -> str:
-    """Return all sections with their keys, defaults, and what each is about."""
-    from mfpde.settings.base import NEEDED
-    from mfpde.settings.settings import FILE
-
-    parts = []
-    for name, default in FILE.keys.items():
-        optional = "" if default is NEEDED else "    (the section may be left out)"
-        header = f"[[{name}]]" if name == "layers" else f"[{name}]"
-        for kind, section in FILE.tables[name].sections.items():
-            lines = [f"{header}{optional}", f"  # {section.meaning}"]
-            if kind:
-                lines.append(f'  kind = "{kind}"')
-            parts.append("\n".join([*lines, *_keys(section)]))
-    return "\n\n".join(parts)
-
-
-def _keys(section: Section, indent: str = "  ") -> list[str]:
+def _list_keys(section: Section, indent: str) -> list[str]:
     lines = []
     for name, default in section.keys.items():
-        lines.append(f"{indent}{name}{_default(default)}")
-        inside = section.tables.get(name)
-        for inner in inside.sections.values() if inside is not None else ():
-            lines += _keys(inner, indent + "  ")
+        if default is mfpde.settings.NEEDED:
+            words = "    (needed)"
+        else:
+            is_none = default in (None, ())
+            words = "    (none)" if is_none else f" = {json.dumps(default)}"
+        lines.append(f"{indent}{name}{words}")
+        for inner in (
+            section.tables[name].sections.values() if name in section.tables else ()
+        ):
+            lines += _list_keys(inner, indent + "  ")
     return lines
-
-
-def _default(default: Any) -> str:
-    from mfpde.settings.base import NEEDED
-
-    if default is NEEDED:
-        return "    (needed)"
-    if default in (None, ()):
-        return "    (none)"
-    return f" = {json.dumps(default)}"

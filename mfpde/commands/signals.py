@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_noted: list[int] = []
+noted: list[int] = []
 """Signals that the present command has got outside of runs."""
 
 
@@ -22,38 +22,32 @@ class TerminatedError(KeyboardInterrupt):
 
 def raise_for(number: int, _frame: FrameType | None = None) -> None:
     """Note a signal, and raise what ends a command by it."""
-    _noted.append(number)
-    if number == signal.SIGTERM:
-        raise TerminatedError
-    raise KeyboardInterrupt
-
-
-def noted_signal() -> int | None:
-    """Return the first signal that the present command has got outside of runs, if any."""
-    return _noted[0] if _noted else None
+    noted.append(number)
+    raise TerminatedError if number == signal.SIGTERM else KeyboardInterrupt
 
 
 def raise_if_dropped() -> None:
     """Raise anew what a signal raised outside of runs, if Python dropped it."""
-    if _noted:
-        raise_for(_noted.pop())
+    if noted:
+        raise_for(noted.pop())
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
     """Let SIGINT and SIGTERM raise in the block, so that nothing is left half done."""
-    _noted.clear()
-    with handled_by(raise_for, signal.SIGINT, signal.SIGTERM):
+    noted.clear()
+    with handled_by(raise_for):
         yield
 
 
 @contextmanager
-def handled_by(handler: signal._HANDLER, *numbers: signal.Signals) -> Iterator[None]:
-    """Let ``handler`` take the signals ``numbers`` in the block."""
+def handled_by(handler: signal._HANDLER) -> Iterator[None]:
+    """Let ``handler`` take both signals in the block."""
     # Signals come to the main thread alone.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield

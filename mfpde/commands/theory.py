@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from mfpde.commands import DONE
 from mfpde.commands.answers import say
-from mfpde.commands.options import option
+from mfpde.commands.options import about
 
 
 def theory(
     *given: Annotated[
         str,
-        option(
+        about(
             "KEY=VALUE, of which beta is needed: beta, dimension, normalized, kernel, "
             "diffusion, degrees, directions, weights, biases, output_bias, activation, mass, "
             "start_angle, end_angle, atoms, least_mass."
@@ -25,7 +25,7 @@ def theory(
     """
     from mfpde.arrays import nearest
     from mfpde.commands.theory_report import FACTS
-    from mfpde.settings.base import SettingsError
+    from mfpde.settings import SettingsError
     from mfpde.settings.overrides import setting_value
 
     values: dict[str, Any] = {}

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, real_number
+from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.events import Events
 from mfpde.measures.measure import AnyMeasure, Atoms
-from mfpde.notebook import DATASET, PLOT, SAVED, Printed, call_above
-from mfpde.runs.layers import Dynamics, Layers
+from mfpde.notebook import DATASET, PLOT, SAVED, Printed, call_above, format_table
+from mfpde.runs.layers import Dynamics, Layers, layer_before
 from mfpde.runs.stopping import StopReason
 from mfpde.runs.stored_names import check_free_name
 from mfpde.tracking import Concentration, Track, followed
@@ -37,6 +37,16 @@ class Quantity:
 
 SAME_TIME = 1e-9
 """Relative distance of two times that are one save."""
+TIMES_SHOWN = 6
+"""Saves of which a table has a line."""
+COLUMNS = """\
+in basin: mass that flows there; in core: what is there already, width/h: its width in cells;
+exponents: how mass within a radius grows with it (0: an atom, as many as dimensions: a density);
+contracts, grows: rates [1/time] of lengths and of the density there; coarse: what half of the
+cells would change, as a share; pins: the force below which the grid would hold an atom fixed;
+Q(r): largest mass in a ball of 1, 2, 4, ... cells"""
+"""What the columns of a verdict mean."""
+UNKNOWN_UNIT = "unknown"
 SYMMETRIC_START = "symmetric_start"
 """Name of the statistic that says along which symmetry of its start a run is unstable."""
 
@@ -217,10 +227,24 @@ class Run(Printed):
         return call_above(DATASET, self)
 
     @property
+    def layer_count(self) -> int:
+        """Number of layers, also of a stored run whose layers are not known; 0 without any."""
+        known = 0 if self.layers is None else len(self.layers)
+        return int(self.statistics.get("layers", known))
+
+    @property
     def facts(self) -> dict[str, str]:
-        """Equation, convention, grid, end, steps, drift and energies, for a notebook."""
-        dynamics, numbers = self.dynamics, self.statistics
-        found = {"equation": self._solved}
+        """What was solved and how it ended: equation, grid, end, steps, drift and energies."""
+        dynamics, numbers, found = self.dynamics, self.statistics, {}
+        if self.layers is not None:
+            reached = layer_before(self.layers.breakpoints, self.final_time) + 1
+            depth = f"{self.layer_count} of depth {self.layers.depth:g}"
+            found["layers"] = f"{depth}; the last that was reached, number {reached}"
+        elif self.layer_count:
+            found["layers"] = f"{self.layer_count}, some with the user's own functions"
+        found["equation"] = "not stored (it has the user's own functions)"
+        if self.equation is not None:
+            found["equation"] = self.equation.description
         if dynamics is not None:
             found["convention"] = dynamics.convention
         seconds = float(numbers.get("wall_seconds", np.nan))
@@ -257,26 +281,35 @@ class Run(Printed):
         )
 
     def __str__(self) -> str:
-        equation, dynamics = self._solved, self.dynamics
-        convention = "" if dynamics is None else f", {dynamics.convention}"
-        numbers = self.statistics
-        lines = [
-            f"{equation}{convention}",
-            f"stopped: {self.reason}",
-            f"computed by {numbers.get('method', '?')} in {numbers.get('steps', '?')} steps, "
-            f"{float(numbers.get('wall_seconds', np.nan)):.2f} s; {len(self.times)} saves",
-            f"mass drift {self.mass_drift:.1e}",
-        ]
-        if "minimum" in self.diagnostics and len(self.times):
-            lines[-1] += f", smallest density {self.diagnostics['minimum'].min():.3e}"
-        if np.isfinite(self.energies).any():
-            lines.append(f"energy {self.energies[0]:.10g} -> {self.energies[-1]:.10g}")
-        lines += [f"note: {note}" for note in self.notes]
+        facts = [f"{name + ':':13}{fact}" for name, fact in self.facts.items()]
+        parts = ["\n".join(facts), self._diagnostics_table]
         if self.equation is not None and _is_searchable(self.final):
-            lines.append(str(concentration(self.final, self.equation)))
+            found = concentration(self.final, self.equation)
+            parts.append(f"{found}\n{COLUMNS}" if len(found.regions) else str(found))
         if self.track is not None:
-            lines.append(str(self.track))
-        return "\n".join(lines)
+            parts.append(str(self.track))
+        return "\n\n".join(part for part in parts if part)
+
+    @property
+    def _diagnostics_table(self) -> str:
+        """The diagnostics at some saved times, and what they are."""
+        scalars = {n: v for n, v in self.diagnostics.items() if v.ndim == 1}
+        if not len(self.times) or not scalars:
+            return ""
+        some = spread_indices(len(self.times))
+        rows = np.stack([self.times, *scalars.values()], axis=1)[some]
+        meanings = [
+            f"{name}: {self.quantities[name].meaning} [{self.quantities[name].unit}]"
+            for name in scalars
+            if name in self.quantities and self.quantities[name].unit != UNKNOWN_UNIT
+        ]
+        return "\n".join([format_table(["time", *scalars], rows), *meanings])
+
+
+def spread_indices(count: int) -> IntArray:
+    """Return indices below ``count``, evenly, with both ends: a few if they are many."""
+    chosen = np.linspace(0, count - 1, min(TIMES_SHOWN, count)).round()
+    return np.unique(chosen).astype(int)
 
 
 def _is_searchable(measure: AnyMeasure) -> bool:

@@ -80,10 +80,6 @@ def exhibit_of(
 def _facts(run: Run) -> list[list[str]]:
     """Pairs of a word and what there is to say, as a notebook shows them."""
     facts = [[name, told] for name, told in run.facts.items()]
-    if run.equation is not None:
-        last = "last layer: " * (run.layers is not None and len(run.layers) > 1)
-        words = f"{last}{run.equation.description}"
-        facts[0] = ["equation", words]
     if "version" in run.statistics:
         facts.append(["version", f"mfpde {run.statistics['version']}"])
     return facts

@@ -1,0 +1,124 @@
+"""Commands about stationary states: minimize, continuation, phase-diagram."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import mfpde
+from mfpde.commands import DONE, NUMERICAL_FAILURE
+from mfpde.commands.answers import answer
+from mfpde.commands.options import Changes, Config, Count, Figure, Numbers, Real, about
+
+OF_BRANCHES = """\
+residual: largest speed left, as a share of what balances; unstable: directions in which small
+changes grow; strict margin, split margin: slowest rates [1/time] at which atoms that were moved,
+or split in two, come back: below 0 they do not"""
+OF_DIAGRAMS = """\
+threshold, coexistence, fold: the diffusion below which the uniform state is unstable, at which the
+ordered state has the same free energy, and up to which there is one; barrier: free energy between
+the two at coexistence; moment: int P_l dmu of the ordered state there; nan: the transition is
+continuous"""
+
+
+def minimize(
+    config: Config,
+    /,
+    *,
+    changes: Changes = (),
+    tolerance: Annotated[Real, about("Wanted gap, relative to the energy.")] = 1e-12,
+    figure: Figure = None,
+) -> int:
+    """Find the measure of least energy, with a certified gap to the minimum.
+
+    The exit code is 3 if the gap is not as small as wanted; it is printed all
+    the same.
+
+    Example: mfpde minimize run.toml --figure minimum.pdf
+    """
+    from mfpde.stationary.certification import energy_scale
+
+    settings = mfpde.settings.read_settings(config, changes)
+    equation, grid = settings.single_equation(), settings.geometry
+    found = mfpde.minimize(equation, grid, tolerance=tolerance)  # type: ignore[arg-type]
+    answer(found, figure, "plot_certificate")
+    is_reached = found.gap <= tolerance * energy_scale(equation)
+    return DONE if is_reached else NUMERICAL_FAILURE
+
+
+def continuation(
+    config: Config,
+    /,
+    *,
+    parameter: Annotated[
+        Literal["beta", "weight_scale", "diffusion"],
+        about("What changes; weight_scale is a factor of the perceptron's weights."),
+    ],
+    values: Annotated[Numbers, about("Numbers with commas, or first:last:count.")],
+    changes: Changes = (),
+    switch: Annotated[bool, about("Go to the branch that gets stable.")] = False,
+    figure: Figure = None,
+) -> int:
+    """Follow a stationary state in a parameter; masses of atoms are frozen.
+
+    It begins, at the first value, with the minimiser of the energy in descent
+    and its maximiser in ascent; with diffusion, with the stationary density
+    beside the start of the settings. The exit code is 3 if the branch ends
+    before the last value.
+
+    Example: mfpde continuation run.toml --parameter beta --values 5:20:16
+    """
+    settings = mfpde.settings.read_settings(config, changes)
+    equation, start = settings.single_equation(), settings.start
+    start = _start(equation, start, parameter, values[0])
+    found = mfpde.continuation(equation, start, parameter, values, switch=switch)
+    answer(found, figure, "plot_continuation", OF_BRANCHES)
+    return DONE if found.is_complete else NUMERICAL_FAILURE
+
+
+def _start(
+    given: mfpde.MeanFieldEquation, start: Any, parameter: str, value: float
+) -> Any:
+    """Return the state at the first ``value`` that a branch starts from."""
+    from mfpde.branches.arclength import check_parameter, equation_at
+
+    check_parameter(given, parameter)
+    equation = equation_at(given, parameter, value)
+    if equation.diffusion > 0:
+        return start
+    if equation.has_softmax:
+        raise ValueError(
+            "attention.normalized = true: the branch would start from the minimiser or the "
+            "maximiser of E, and softmax attention is no gradient of E; give the atoms to "
+            "start from to mfpde.continuation in Python, or set attention.normalized=false"
+        )
+    if equation.direction == "ascent":
+        return mfpde.Atoms(mfpde.maximize(equation).points[:1])
+    found = mfpde.minimize(equation, start.geometry)
+    if found.atoms is None:
+        raise ValueError(
+            f"{parameter} = {value:g}: the minimiser there is a {found.kind}, not of atoms; "
+            "choose another first value"
+        )
+    return found.atoms
+
+
+def phase_diagram(
+    *,
+    dimension: Annotated[Count, about("N of the sphere S^(N-1), 2 to 64.")],
+    betas: Annotated[Numbers, about("Numbers with commas, or first:last:count.")],
+    kernel: Annotated[
+        Literal["shifted", "unshifted"],
+        about("The kernel exp(beta (x.y - 1)), or exp(beta x.y)."),
+    ] = "shifted",
+    degree: Annotated[Count, about("Degree of the mode; above 1 on the circle.")] = 1,
+    figure: Figure = None,
+) -> int:
+    """Find the diffusion below which the uniform state loses to order, by beta.
+
+    Example: mfpde phase-diagram --dimension 3 --betas 1:10:10
+    """
+    if figure is not None and len(betas) < 2:
+        raise ValueError("--betas: a picture needs two values or more")
+    found = mfpde.phase_diagram(dimension, betas, kernel=kernel, degree=degree)
+    answer(found, figure, "plot_phase_diagram", OF_DIAGRAMS)
+    return DONE

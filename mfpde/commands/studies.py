@@ -1,0 +1,254 @@
+"""Commands that make many runs: study, sweep, verify."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import mfpde
+from mfpde.commands import DONE, NUMERICAL_FAILURE
+from mfpde.commands.answers import complain, save_picture, say
+from mfpde.commands.options import (
+    Changes,
+    Config,
+    Count,
+    Csv,
+    Figure,
+    Names,
+    Place,
+    Quiet,
+    Real,
+    Sizes,
+    about,
+    check_inside_folder,
+    check_place,
+)
+
+if TYPE_CHECKING:
+    from mfpde.runs.run import Run
+    from mfpde.settings import Settings
+
+LEGEND = """\
+positions in rad; difference: from the next coarser grid; order: that of convergence, log2 of the
+ratio of two differences on grids that double"""
+
+
+def study(
+    config: Config,
+    /,
+    *,
+    changes: Changes = (),
+    cells: Annotated[
+        Sizes | None,
+        about(
+            "Cells, or rings of spheres; by default a quarter, half and all of the settings' grid."
+        ),
+    ] = None,
+    atoms: Annotated[
+        Literal["exact", "grid"],
+        about("Exact atoms beside the density, or all of the mass on the grid."),
+    ] = "exact",
+    particles: Annotated[Count | None, about("How many to compare with, or 0.")] = None,
+    rtol: Annotated[Real | None, about("Error in time; by default 1e-5.")] = None,
+    csv: Csv = None,
+    figure: Figure = None,
+    quiet: Quiet = False,
+) -> int:
+    """Run on several grids, and say which digits of the atoms hold.
+
+    Example: mfpde study run.toml --cells 256,512,1024 --csv atoms.csv
+    """
+    from mfpde.studies.study import convergence_of_starts
+
+    settings = mfpde.settings.read_settings(config, changes)
+    if settings.geometry.dimension > 3:
+        raise ValueError(
+            f"[geometry] atoms are studied on a circle or a sphere, not on {settings.geometry!r}"
+        )
+    finest = settings.geometry.shape[0]
+    wanted = settings.solve_arguments()
+    options = {name: wanted[name] for name in ("stop", "transport", "max_step")}
+    found = convergence_of_starts(
+        settings.single_equation(),
+        [
+            _start_on(settings, size)
+            for size in cells or (finest // 4, finest // 2, finest)
+        ],
+        t_end=wanted["t_end"],
+        atoms=atoms,
+        particles=particles,
+        on_run=None if quiet else _say_done,
+        **options | ({} if rtol is None else {"rtol": rtol}),
+    )
+    say(f"{found}\n\n{LEGEND}", quiet=quiet)
+    if csv is not None:
+        found.write_csv(csv)
+    if figure is not None:
+        try:
+            save_picture(mfpde.plotting.plot_convergence(found), figure, quiet=quiet)
+        except ValueError as error:
+            raise ValueError(f"--figure {figure}: {error}") from error
+    return DONE
+
+
+def _start_on(settings: Settings, size: int) -> Any:
+    """Return the density that the settings start from on another grid."""
+    name = "cells" if settings.geometry.dimension == 2 else "nlat"
+    geometry = {"kind": settings.data["geometry"]["kind"], name: size}
+    given = {**settings.data, "geometry": geometry, "particles": None}
+    start = mfpde.settings.settings_from_dict(given).start
+    if isinstance(start, mfpde.Measure):
+        raise ValueError(
+            "[start] has atoms, but a study begins with a density on each grid: choose a "
+            "time before the first atom"
+        )
+    return start
+
+
+def _say_done(run: Run) -> None:
+    steps, seconds = run.statistics["steps"], float(run.statistics["wall_seconds"])
+    say(f"{run.final.facts['grid']}: {steps} steps, {seconds:.1f} s")
+
+
+def sweep(
+    config: Annotated[
+        str,
+        about(
+            "Sweep file: a settings file with a table [sweep] that says what varies."
+        ),
+    ],
+    /,
+    *,
+    changes: Changes = (),
+    out: Annotated[Place, about("The folder, in place of the file's.")] = None,
+    workers: Annotated[Count, about("How many processes of this machine.")] = 1,
+    scheduler: Annotated[
+        str | None, about("Of a Dask cluster: tcp://host:8786.")
+    ] = None,
+    shard: Annotated[str | None, about("I/N: only the I-th of N parts.")] = None,
+    retry_failed: Annotated[bool, about("Compute again what has failed.")] = False,
+    list: Annotated[bool, about("List all runs; compute nothing.")] = False,
+    plot: Annotated[str | None, about("Draw atoms, energy_last, or the like.")] = None,
+    against: Annotated[str | None, about("Draw it against this setting.")] = None,
+    figure: Figure = None,
+    csv: Csv = None,
+    quiet: Quiet = False,
+) -> int:
+    """Run each combination of settings that a sweep file spans.
+
+    A sweep file is a settings file with a table [sweep], as in:
+
+        [sweep]
+        folder = "betas"                # where the runs are kept
+        product.attention.beta = [1, 5, 25]
+        product.equation.direction = ["ascent", "descent"]
+
+    Started again, it skips what is done and goes on with what was interrupted.
+    `python -c "help('mfpde.sweeps')"` says more, and how clusters are used.
+
+    Example: mfpde sweep sweep.toml --workers 8 --plot atoms
+    """
+    made = mfpde.Sweep(config, out, changes)
+    if out is None:
+        check_inside_folder("--out", "[sweep] folder", made.folder)
+    check_place(str(made.folder / "runs"), is_store=True)
+    chosen = made.shard(shard)
+    _check_drawing(made, plot, against, figure)
+    if list:
+        states = {r.name: r.state for r in made.records if r is not None}
+        for run in chosen:
+            say(f"{run.name}  {states.get(run.name, 'to do'):8}  {run.label}")
+        say(made)
+        return DONE
+    options: Any = {
+        "scheduler": scheduler,
+        "shard": shard,
+        "retry_failed": retry_failed,
+    }
+    try:
+        made.run(workers, **options, progress=not quiet)
+    except KeyboardInterrupt:
+        complain("what is done is kept; the same command goes on")
+        raise
+    say(made, quiet=quiet)
+    if csv is not None:
+        _write_table(made, csv)
+    if plot is not None:
+        place = figure or made.folder / f"{plot}.pdf"
+        save_picture(made.plot(plot, against), place, quiet=quiet)
+    return _tell_unfinished(made, {run.name for run in chosen}, retry_failed)
+
+
+def _tell_unfinished(made: mfpde.Sweep, names: set[str], retry_failed: bool) -> int:
+    """Say how to go on with what is not done, and return the exit code."""
+    ended = [r.state for r in made.records if r is not None and r.name in names]
+    failed, stopped = ended.count("failed"), ended.count("stopped")
+    if failed and not retry_failed:
+        complain(f"{failed} runs failed; try them again by --retry-failed")
+    if stopped:
+        complain(
+            f"{stopped} runs stopped at a limit; the same command goes on with them"
+        )
+    return NUMERICAL_FAILURE if failed else DONE
+
+
+def _check_drawing(
+    made: mfpde.Sweep, plot: str | None, against: str | None, figure: str | None
+) -> None:
+    from mfpde.sweeps.table import column_named
+
+    for name, given in (("--figure", figure), ("--against", against)):
+        if given is not None and plot is None:
+            raise ValueError(f"{name} needs --plot QUANTITY")
+    if against is not None:
+        # The quantities are known when there are runs.
+        column_named(made.summary, against, varied=True)
+
+
+def _write_table(made: mfpde.Sweep, path: str) -> None:
+    """Write a line for each run: what varies, and the numbers with one value for each run."""
+    from mfpde.sweeps.table import rows_of
+
+    rows = rows_of(made.plan, made.records)
+    single = [name for name in rows if rows[name].dims == ("run",)]
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    rows[single].to_dataframe().to_csv(path)
+
+
+def verify(
+    *,
+    quick: Annotated[bool, about("At reduced size, in a few minutes.")] = False,
+    only: Annotated[
+        Names, about("Sections or scripts, as in: theorems exact_facts/growth_rates.")
+    ] = (),
+    out: Annotated[
+        Place,
+        about(
+            "Folder of the results, by default a temporary one; what is there is not run again."
+        ),
+    ] = None,
+    update: Annotated[bool, about("Make validation/report anew.")] = False,
+    fresh: Annotated[bool, about("Run again what has been run before.")] = False,
+    jobs: Annotated[Count, about("How many processes.")] = 2,
+) -> int:
+    """Check the claims of validation/ in a checkout, and write a report.
+
+    The exit code is 3 unless every quantity is within its tolerance.
+
+    Example: mfpde verify --quick --only theorems
+    """
+    try:
+        verification: Any = importlib.import_module("validation.verification")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "validation":
+            raise
+        raise ValueError(
+            "the scripts of validation/ are not installed with the package; run "
+            "`python -m mfpde verify` in the root of a checkout (git clone), or of the "
+            f"unpacked mfpde-{mfpde.__version__}.tar.gz, which holds them too"
+        ) from error
+    holds = verification.verify_claims(
+        only, quick=quick, out=out, update=update, fresh=fresh, jobs=jobs, say=say
+    )
+    return DONE if holds else NUMERICAL_FAILURE
