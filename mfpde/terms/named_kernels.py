@@ -28,7 +28,7 @@ SMALLEST = 1e-100
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """The kernel W(u) = c_0 + c_1 u + c_2 u^2 + ... of u = x.y.
+    """The kernel W(u) = sum_k c_k u^k, a polynomial in u = x.y.
 
     Begin with ``Polynomial((0.0, 0.0, 1.0))``.
 
