@@ -55,10 +55,7 @@ def exhibit_of(
     frames, pack, track = choose_frames(run.states, room), Pack(), run.track
     card = {
         "name": name,
-        "parameters": {
-            key: value if isinstance(value, bool | int | float) else str(value)
-            for key, value in (parameters or {}).items()
-        },
+        "parameters": dict(parameters or {}),
         "domain": frames.domain,
         "facts": _facts(run),
         "thumbnail": _thumbnail(run, frames),

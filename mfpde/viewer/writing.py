@@ -117,7 +117,7 @@ def page_of(exhibits: Sequence[Exhibit]) -> str:
     made = {
         "title": html.escape(names),
         # No text inside can end the script before its time.
-        "runs": json.dumps(told, allow_nan=False).replace("<", "\\u003c"),
+        "runs": json.dumps(told, allow_nan=False, default=str).replace("<", "\\u003c"),
         "numbers": "\n".join(numbers),
     }
     return re.sub(

@@ -145,11 +145,11 @@ function write(pen, text, x, y, { colour = INK, align = "left", isHaloed = false
 }
 
 // The direction of a neuron: up for positive weights, down for negative, a diamond for vectors.
-function drawDirection(pen, x, y, { w }, index, count, { isAtEdge = false, isSmall = false } = {}) {
+function drawDirection(pen, x, y, { w }, index, count, { isAtEdge = false, isLow = false, isSmall = false } = {}) {
   shape(pen, w === null ? "diamond" : w > 0 ? "up" : "down", x, y, isSmall ? 3.5 : 5, colourOfNeuron(index, count));
   if (isSmall || count > NEURONS.length) return;
   const look = { align: isAtEdge ? "right" : "left", isHaloed: true, font: `italic ${FONT}` };
-  write(pen, `a${"₁₂₃₄₅₆"[index]}`, x + (isAtEdge ? -8 : 8), y + 9, look);
+  write(pen, `a${"₁₂₃₄₅₆"[index]}`, x + (isAtEdge ? -8 : 8), y + (isLow ? -9 : 9), look);
 }
 
 function hatch(pen) {

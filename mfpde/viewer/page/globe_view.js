@@ -2,7 +2,7 @@
 
 class GlobeView {
   constructor(box, exhibit, app) {
-    Object.assign(this, { exhibit, app, pointers: new Map() });
+    Object.assign(this, { exhibit, app });
     box.className = "stage globe";
     this.ground = node("canvas");
     this.over = Object.assign(node("canvas", "over"), { tabIndex: 0, role: "img" });
@@ -31,20 +31,11 @@ class GlobeView {
   }
 
   listen() {
-    const { over, app, pointers } = this;
-    over.addEventListener("pointerdown", (event) => {
-      over.setPointerCapture(event.pointerId);
-      pointers.set(event.pointerId, [event.clientX, event.clientY]);
+    const { over, app } = this;
+    over.addEventListener("pointerdown", ({ pointerId }) => over.setPointerCapture(pointerId));
+    over.addEventListener("pointermove", ({ pointerId, movementX: right, movementY: down }) => {
+      if (over.hasPointerCapture(pointerId)) app.turn(-right / this.globes[0].radius, down / this.globes[0].radius);
     });
-    over.addEventListener("pointermove", (event) => {
-      const before = pointers.get(event.pointerId), now = [event.clientX, event.clientY];
-      if (!before) return;
-      const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
-      pointers.set(event.pointerId, now);
-      if (!other) app.turn((before[0] - now[0]) / this.globes[0].radius, (now[1] - before[1]) / this.globes[0].radius);
-      else app.zoom(Math.hypot(now[0] - other[0], now[1] - other[1]) / Math.hypot(before[0] - other[0], before[1] - other[1]));
-    });
-    for (const name of ["pointerup", "pointercancel"]) over.addEventListener(name, (event) => pointers.delete(event.pointerId));
     over.addEventListener("wheel", (event) => {
       if (!event.ctrlKey) return;
       event.preventDefault();

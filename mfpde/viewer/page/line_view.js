@@ -69,7 +69,7 @@ class LineView {
       const angle = this.angleOf(neuron), colour = colourOfNeuron(index, neurons.length);
       const tip = [x + (radius - 18) * Math.cos(angle), y - (radius - 18) * Math.sin(angle)];
       polyline(pen, [[x, y], tip], colour, 1.4);
-      drawDirection(pen, ...tip, neuron, index, neurons.length, { isAtEdge: tip[0] > x + radius / 2 });
+      drawDirection(pen, ...tip, neuron, index, neurons.length, { isAtEdge: tip[0] > x + radius / 2, isLow: tip[1] > y + radius / 2 });
     });
   }
 
@@ -188,40 +188,25 @@ class LineView {
     });
   }
 
-  drawMap(pen, { left, right, top, bottom, x }) {
-    const wide = Math.min(220, 0.4 * (right - left));
-    drawBar(pen, { x: right - wide, y: 4, wide }, this.scale, COLOURS, this.words.density);
-    clipTo(pen, { left, right, top, bottom });
-    const image = this.imageOfMap(), places = this.columns().map((k) => Math.round(x(this.app.onAxis(this.exhibit.times[k]))));
-    places.forEach((place, i) => pen.drawImage(image, 3 * i + 1, 0, 1, image.height, place, top, (places[i + 1] ?? right) - place, bottom - top));
+  drawMap(pen, { left, right, top, bottom, timeAt }) {
+    const wide = Math.min(220, 0.4 * (right - left)), { exhibit, scale } = this;
+    drawBar(pen, { x: right - wide, y: 4, wide }, scale, COLOURS, this.words.density);
+    const states = Array.from({ length: Math.round(right - left) }, (_, i) => exhibit.stateAt(timeAt(left + i + 0.5)));
+    const key = [scale.low, scale.high, scale.isLog, ...states].join();
+    if (this.mapKey !== key) Object.assign(this, { mapKey: key, mapImage: this.imageOf(states) });
+    pen.drawImage(this.mapImage, left, top, right - left, bottom - top);
   }
 
-  // States of the map's columns: all, or as many as a screen can show.
-  columns() {
-    const { times } = this.exhibit, stride = Math.ceil(times.length / 1000);
-    return [...times.keys()].filter((k) => k % stride === 0);
-  }
-
-  // The map as a picture, made anew only when the scale changes: a column for each state, between
-  // two of the same so that smoothing leaves it as it is.
-  imageOfMap() {
-    const { exhibit, scale } = this, key = [scale.low, scale.high, scale.isLog].join();
-    if (this.mapKey === key) return this.mapImage;
-    this.mapKey = key;
-    const columns = this.columns().flatMap((k) => {
-      const column = blocksOf(exhibit.densityAt(k), 160).map(({ value }) => byteOf(scale.at(value)));
-      return [column, column, column];
-    });
-    const width = columns.length, height = Math.max(...columns.map((column) => column.length));
+  // A picture with a column for each of some states, angles upwards.
+  imageOf(states) {
+    const shown = new Map(states.map((k) => [k, blocksOf(this.exhibit.densityAt(k), 160).map(({ value }) => byteOf(this.scale.at(value))).reverse()]));
+    const width = states.length, height = shown.get(states[0]).length;
     const canvas = Object.assign(node("canvas"), { width, height }), pen = canvas.getContext("2d"), image = pen.createImageData(width, height);
-    columns.forEach((column, k) => {
-      for (let row = 0; row < height; row++) {
-        const colour = 3 * column[Math.floor(((height - 1 - row) * column.length) / height)];
-        image.data.set([...COLOURS.subarray(colour, colour + 3), 255], 4 * (row * width + k));
-      }
-    });
+    states.forEach((k, x) => shown.get(k).forEach((byte, y) => {
+      image.data.set([...COLOURS.subarray(3 * byte, 3 * byte + 3), 255], 4 * (y * width + x));
+    }));
     pen.putImageData(image, 0, 0);
-    return (this.mapImage = canvas);
+    return canvas;
   }
 
   drawOverMap(pen, place) {

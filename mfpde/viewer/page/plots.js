@@ -31,7 +31,7 @@ class Plot {
     const [x, y] = [(value) => left + u.valToPos(value, "x"), (value) => top + u.valToPos(value, "y")];
     pen.save();
     pen.scale(ratio, ratio);
-    paint(pen, { left, top, right: left + wide, bottom: top + tall, x, y });
+    paint(pen, { left, top, right: left + wide, bottom: top + tall, x, y, timeAt: (place) => u.posToVal(place - left, "x") });
     pen.restore();
   }
 

@@ -63,12 +63,10 @@ class Exhibit {
     return this.last;
   }
 
-  // Places of the density's values on a bar of colours, found once for a scale.
+  // Places of the density's values on a bar of colours.
   bytesAt(k, scale) {
-    const key = [scale.low, scale.high, scale.isLog].join(), placeOf = (bits) => byteOf(scale.at(this.frames.base + this.unit * HALVES[bits]));
-    if (this.key !== key) this.table = Uint8Array.from({ length: 32768 }, (_, bits) => placeOf(bits));
-    this.key = key;
-    return this.bits[k] && Uint8Array.from(this.bits[k], (bits) => this.table[bits]);
+    const density = this.densityAt(k);
+    return density && Uint8Array.from(density.values, (value) => byteOf(scale.at(value)));
   }
 
   // Atoms that the state carries, particles too.
