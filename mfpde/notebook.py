@@ -11,10 +11,7 @@ import base64
 import html
 from collections.abc import Iterable, Sequence
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
+from typing import Any
 
 PICTURE = "mfpde.plotting.pictures:small_png"
 """The small picture of a result: a PNG, or None where it has none."""

@@ -55,7 +55,7 @@ OVER = {
     **dict.fromkeys(("mfpde", "modules", "median", "participles"), CORE),
     **dict.fromkeys(("tests", "validation", "benchmarks"), PROOF),
     **dict.fromkeys(("commands, settings", "storage, sweeps", "plotting"), EDGES),
-    **dict.fromkeys(("viewer", "javascript"), EDGES),
+    "javascript": EDGES,
 }
 
 NOUNS_AND_VERBS = re.compile(

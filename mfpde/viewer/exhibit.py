@@ -41,11 +41,7 @@ class Exhibit(NamedTuple):
 
 
 def exhibit_of(
-    run: Run,
-    name: str,
-    *,
-    parameters: Mapping[str, Any] | None = None,
-    room: int,
+    run: Run, name: str, *, parameters: Mapping[str, Any] | None = None, room: int
 ) -> Exhibit:
     """Turn a run into what a page holds of it, in about ``room`` numbers of two bytes.
 
@@ -92,12 +88,11 @@ def _diagnostics(run: Run, domain: str) -> dict[str, Any]:
             continue
         known = run.quantities.get(name)
         unit = "" if known is None or known.unit == "unknown" else known.unit
+        digits = DIGITS_OF_MASS if name == "mass" else DIGITS
         curves[name] = {
             "meaning": "" if known is None else known.meaning,
             "unit": unit.replace("area", "radian") if domain == "circle" else unit,
-            "values": rounded(
-                values[kept], DIGITS_OF_MASS if name == "mass" else DIGITS
-            ),
+            "values": rounded(values[kept], digits),
         }
     return {"times": rounded(run.times[kept], DIGITS), "curves": curves}
 
