@@ -7,9 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
 from typing import Any
 
 import mfpde
@@ -71,47 +69,33 @@ def warm_up(*, quiet: Quiet = False) -> int:
 
     Example: mfpde warm-up
     """
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
     # The sphere, and all the rest, are two processes side by side: half of the work each.
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
-        for told in processes.map(_run_examples, ("circle", "sphere")):
-            say("\n".join(told), quiet=quiet)
+        for name, seconds in processes.map(_time_examples, ("circle", "sphere")):
+            say(f"runs on the {name}: ready ({seconds:.1f} s)", quiet=quiet)
     return DONE
 
 
-def _run_examples(name: str) -> list[str]:
-    """Run what users run first, for long enough that cores form, and say how long it took."""
+def _time_examples(name: str) -> tuple[str, float]:
+    """Run what users run first, for long enough that cores form, and return the seconds."""
+    began = time.perf_counter()
     grid: Any = mfpde.Sphere(32) if name == "sphere" else mfpde.Circle(64)
-
-    def equation(grid: Any, direction: Any = "ascent") -> Any:
-        axis = [0.0] * (grid.dimension - 1) + [1.0]
-        neurons = mfpde.Perceptron([axis, [-entry for entry in axis]], [0.8, 0.3])
-        return mfpde.MeanFieldEquation(
-            mfpde.Attention(2.0), neurons, direction=direction
-        )
-
-    def run(grid: Any, **options: Any) -> object:
-        start, track = mfpde.perturbed_uniform(grid, 0.3), mfpde.Concentration()
-        times: Any = {"t_end": 4.0, "save_every": 2.0}
-        done = mfpde.solve(equation(grid), start, track=track, **times, **options)
-        return mfpde.concentration(done.final, equation(grid))
-
-    start = mfpde.perturbed_uniform(grid, 0.3)
-    examples: dict[str, Any] = {
-        name: lambda: run(grid),
-        f"{name} with exact atoms": lambda: run(grid, atoms="exact"),
-        f"particles on the {name}": lambda: mfpde.solve_particles(
-            equation(grid), start, t_end=0.1, count=50
-        ),
-    }
-    if name == "circle":
-        examples["zonal densities"] = lambda: run(mfpde.Zonal(8, 64))
-        examples["minimisers"] = lambda: mfpde.minimize(equation(grid, "descent"), grid)
-    told = []
-    for example, compute in examples.items():
-        began = time.perf_counter()
-        with warnings.catch_warnings():
-            # The grids are as coarse as can be.
-            warnings.simplefilter("ignore")
-            compute()
-        told.append(f"{example}: ready ({time.perf_counter() - began:.1f} s)")
-    return told
+    runs: list[Any] = [(mfpde.Zonal(8, 64), "grid")] if name == "circle" else []
+    times: Any = {"t_end": 4.0, "save_every": 2.0, "track": mfpde.Concentration()}
+    # The grids are as coarse as can be.
+    with warnings.catch_warnings(action="ignore"):
+        for place, atoms in [*runs, (grid, "grid"), (grid, "exact")]:
+            axis = [0.0] * (place.dimension - 1) + [1.0]
+            neurons = mfpde.Perceptron([axis, [-entry for entry in axis]], [0.8, 0.3])
+            terms: list[Any] = [mfpde.Attention(2.0), neurons]
+            ascent = mfpde.MeanFieldEquation(*terms, direction="ascent")
+            start = mfpde.perturbed_uniform(place, 0.3)
+            run = mfpde.solve(ascent, start, atoms=atoms, **times)
+            mfpde.concentration(run.final, ascent)
+        mfpde.solve_particles(ascent, start, t_end=0.1, count=50)
+        if name == "circle":
+            mfpde.minimize(mfpde.MeanFieldEquation(*terms, direction="descent"), grid)
+    return name, time.perf_counter() - began

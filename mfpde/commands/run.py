@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,10 +28,10 @@ from mfpde.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from mfpde.runs.run import Run
-    from mfpde.runs.stopping import StoppingCondition
+    from mfpde.runs.checkpoint import Checkpoint
     from mfpde.settings import Settings
     from mfpde.settings.base import Section
+    from mfpde.storage import RunWriter
 
 
 def run(
@@ -65,47 +65,42 @@ def run(
     settings.check_memory()
     store, writer = settings.output.store, None
     if store is not None:
+        model = settings.dynamics, settings.geometry
         writer = mfpde.storage.RunWriter(
-            store,
-            settings.dynamics,
-            settings.geometry,
-            settings=settings,
-            overwrite=overwrite,
+            store, *model, settings=settings, overwrite=overwrite
         )
-    wanted = settings.solve_arguments()
-
-    def solve(stop: StoppingCondition) -> Run:
-        return mfpde.solve(
-            settings.dynamics,
-            settings.start,
-            **wanted | {"stop": [*wanted["stop"], stop]},
-            progress=not quiet,
-            observer=writer,
-        )
-
-    return _conclude(solve, settings, quiet=quiet)
+    return _solve(settings, writer, quiet=quiet)
 
 
-def _conclude(
-    solve: Callable[[StoppingCondition], Run], settings: Settings, *, quiet: bool
+def _solve(
+    settings: Settings,
+    writer: RunWriter | None,
+    *,
+    checkpoint: Checkpoint | None = None,
+    quiet: bool,
 ) -> int:
-    """Solve until a signal stops it, and report on the whole run; return the exit code."""
+    """Solve until the end or a signal, report on the whole run, and return the exit code."""
     from mfpde.commands import report
     from mfpde.commands.interruption import stopped_by_signals
     from mfpde.solver.symmetric_start import BEGINNING
     from mfpde.storage.lock import lock_store
 
-    store = settings.output.store
+    store, wanted = settings.output.store, settings.solve_arguments()
     # The store is ours until particles and figure are written too.
     with nullcontext() if store is None else lock_store(store):
         with stopped_by_signals() as signalled, warnings.catch_warnings():
             # The report says it.
             warnings.filterwarnings("ignore", message=BEGINNING)
-            run = solve(signalled)
-        # What was resumed is the last part of what is stored.
-        report.conclude(
-            run if store is None else mfpde.load(store), settings, quiet=quiet
-        )
+            run = mfpde.solve(
+                settings.dynamics,
+                settings.start,
+                **wanted | {"stop": [*wanted["stop"], signalled]},
+                progress=not quiet,
+                observer=writer,
+                resume_from=checkpoint,
+            )
+        whole = run if store is None else mfpde.load(store)
+        report.conclude(whole, settings, quiet=quiet)
     if run.stop.kind == "interrupted" and store is not None:
         complain(f"interrupted; continue with: mfpde resume {store}")
     return signalled.exit_code(run)
@@ -136,7 +131,6 @@ def resume(store: Store, /, *, quiet: Quiet = False) -> int:
     """
     from mfpde.runs.stopping import ENDED
     from mfpde.storage.lock import lock_store
-    from mfpde.storage.resumption import resume_run
 
     with lock_store(store):
         settings, stop = _settings_of(store), mfpde.storage.stored_stop(store)
@@ -157,13 +151,8 @@ def resume(store: Store, /, *, quiet: Quiet = False) -> int:
         except ValueError as error:
             complain(f"mfpde resume: {str(error).partition(':')[0]}: it is not drawn")
             settings = settings.with_output(figure=None)
-
-        def solve(stop: StoppingCondition) -> Run:
-            return resume_run(
-                store, settings, checkpoint, stop=[stop], progress=not quiet
-            )
-
-        return _conclude(solve, settings, quiet=quiet)
+        writer = mfpde.storage.RunWriter.resume(store, checkpoint)
+        return _solve(settings, writer, checkpoint=checkpoint, quiet=quiet)
 
 
 def _settings_of(store: str) -> Settings:
@@ -181,7 +170,7 @@ def _settings_of(store: str) -> Settings:
         # The run that it starts from is gone, and not needed any more.
         first = float(mfpde.load(store).times[0])
         data["start"] = {"kind": "run", "path": store, "time": first}
-        data["output"].pop("store")
+        data.get("output", {}).pop("store", None)
     settings = mfpde.settings.settings_from_dict(data)
     if not mfpde.storage.matches_stored(store, settings.dynamics):
         raise ValueError(
@@ -212,14 +201,14 @@ def settings() -> int:
 def _list_keys(section: Section, indent: str) -> list[str]:
     lines = []
     for name, default in section.keys.items():
-        if default is mfpde.settings.NEEDED:
-            words = "    (needed)"
-        else:
-            is_none = default in (None, ())
-            words = "    (none)" if is_none else f" = {json.dumps(default)}"
-        lines.append(f"{indent}{name}{words}")
-        for inner in (
-            section.tables[name].sections.values() if name in section.tables else ()
-        ):
+        words = {
+            mfpde.settings.NEEDED: "    (needed)",
+            None: "    (none)",
+            (): "    (none)",
+        }
+        told = words[default] if default in words else f" = {json.dumps(default)}"
+        lines.append(f"{indent}{name}{told}")
+        inside = section.tables.get(name)
+        for inner in inside.sections.values() if inside else ():
             lines += _list_keys(inner, indent + "  ")
     return lines
