@@ -106,7 +106,9 @@ def test_a_figure_that_fails_leaves_a_complete_store(
 
 def test_cells_that_are_no_numbers_are_named(config, capsys) -> None:
     assert main(["study", config, "--cells", "64,abc"]) == 2
-    assert "'abc' is no whole number" in capsys.readouterr().err
+    assert "--cells = '64,abc' must be numbers" in capsys.readouterr().err
+    assert main(["study", config, "--cells", "64,96.5"]) == 2
+    assert "cells = 96.5 must be a whole number" in capsys.readouterr().err
 
 
 def test_a_study_without_atoms_says_so_in_place_of_its_figure(config, capsys) -> None:

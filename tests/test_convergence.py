@@ -308,6 +308,6 @@ def test_the_command_prints_writes_and_draws(tmp_path, monkeypatch, capsys):
     for name in ("s.csv", "s.pdf", "s.png"):
         assert (tmp_path / name).stat().st_size > 0
     assert main([*arguments, "--cells", "64,lots"]) == 2
-    assert "--cells '64,lots'" in capsys.readouterr().err
+    assert "--cells = '64,lots'" in capsys.readouterr().err
     assert main([*arguments, "--cells", "256,128"]) == 2
     assert "increase" in capsys.readouterr().err

@@ -278,7 +278,7 @@ def test_equal_runs_differ_in_nothing(stores, capsys) -> None:
 @pytest.mark.parametrize(
     ("other", "rows"),
     [
-        ("sharper", {"attention.beta": ("3.0", "5"), "final energy": None}),
+        ("sharper", {"attention.beta": ("3.0", "5"), "energy": None}),
         ("finer", {"grid": ("Circle(num_cells=64)", "Circle(num_cells=128)")}),
     ],
 )

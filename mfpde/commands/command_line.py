@@ -164,15 +164,11 @@ def misuse(error: cyclopts.CycloptsError) -> str:
         case cyclopts.UnusedCliTokensError():
             return f"{' '.join(error.unused_tokens or [])} is more than it takes"
         case cyclopts.UnknownCommandError():
-            word = (error.unused_tokens or [""])[0]
-            known = [_name(command) for group in GROUPS.values() for command in group]
-            listed = ", ".join(known)
-            return f"there is no command {word!r}{nearest(word, known)}; there are: {listed}"
+            word, commands = (error.unused_tokens or [""])[0], sum(GROUPS.values(), ())
+            known = [command.__name__.replace("_", "-") for command in commands]
+            close, listed = nearest(word, known), ", ".join(known)
+            return f"there is no command {word!r}{close}; there are: {listed}"
     return " ".join(str(error).split())
-
-
-def _name(command: Any) -> str:
-    return str(command.__name__).replace("_", "-")
 
 
 if __name__ == "__main__":

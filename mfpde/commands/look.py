@@ -63,7 +63,7 @@ def view(
         str, about("A run, two to compare, or a folder of stores as a sweep leaves it.")
     ],
     out: Annotated[File, about("Where; by default beside the store.")] = None,
-    track: Annotated[bool, about("Follow the atoms, if that is not done.")] = False,
+    track: Annotated[bool, about("Follow atoms that were not followed.")] = False,
 ) -> int:
     """Write stored runs as one HTML page, to be opened in a browser.
 
@@ -95,13 +95,13 @@ def animate(
     ] = None,
     duration: Annotated[float | None, about("How many seconds it lasts.")] = None,
     frames_per_second: Annotated[Count, about("Speed of the film.")] = 15,
-    frames: Annotated[Count | None, about("Show so many saves at most.")] = None,
+    frames: Annotated[Count | None, about("Show at most so many saves.")] = None,
     log: Annotated[
         bool | None,
         Parameter(negative="--no-log"),
         about("Logarithmic scale; by default if a density exceeds 50 means."),
     ] = None,
-    particles: Annotated[bool, about("Show the particles of the run.")] = False,
+    particles: Annotated[bool, about("Show its particles instead.")] = False,
     quiet: Quiet = False,
 ) -> int:
     """Write a stored run as a film, one frame for each save.

@@ -62,17 +62,6 @@ def _read_numbers(text: str) -> list[float]:
         ) from error
 
 
-def _read_sizes(text: str) -> list[int]:
-    words = [word.strip() for word in text.split(",")]
-    wrong = next((word for word in words if not word.isdecimal()), None)
-    if wrong is not None:
-        raise ValueError(
-            f"must be whole numbers with commas, as in 256,512,1024: {wrong!r} is no whole "
-            "number"
-        )
-    return [int(word) for word in words]
-
-
 def check_place(path: str, *, is_store: bool = False) -> str:
     """Return the ``path`` of a file, or of a store, that can be written, or refuse it.
 
@@ -109,7 +98,6 @@ def check_inside_folder(option: str, said_by: str, path: str | Path) -> None:
 Count = Annotated[int, option("N", _number_of(int, "whole number"))]
 Real = Annotated[float, option("X", _number_of(float, "number"))]
 Numbers = Annotated[list[float], option("V,V,V", _read_numbers)]
-Sizes = Annotated[list[int], option("N,N,N", _read_sizes)]
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1, metavar="NAME")]
 Place = Annotated[str | None, option("PATH")]
 File = Annotated[str | None, option("FILE", check_place)]

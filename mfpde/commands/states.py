@@ -55,7 +55,7 @@ def continuation(
     ],
     values: Annotated[Numbers, about("Numbers with commas, or first:last:count.")],
     changes: Changes = (),
-    switch: Annotated[bool, about("Go to the branch that gets stable.")] = False,
+    switch: Annotated[bool, about("Switch branches where stability ends.")] = False,
     figure: Figure = None,
 ) -> int:
     """Follow a stationary state in a parameter; masses of atoms are frozen.

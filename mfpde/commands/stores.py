@@ -13,6 +13,7 @@ from mfpde.detection import concentration
 from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.measures.wasserstein import is_zonal, wasserstein_report
 from mfpde.notebook import format_table
+from mfpde.runs.run import Run
 from mfpde.storage import StoreError, load, stored_provenance, stored_settings
 from mfpde.storage.files import has_journal
 from mfpde.sweeps.record import RUNS
@@ -78,23 +79,17 @@ def compare_stores(path: str, other: str) -> str:
     return f"{chr(10).join(parts) or same}\n\nW1 of the last states: {apart}"
 
 
-def _facts(path: str, run: Any) -> dict[str, str]:
+def _facts(path: str, run: Run) -> dict[str, str]:
     """Return all that is compared, by name, in words."""
-    about = run.facts
-    found = settings_of(path) | {"equation": about["equation"]}
-    found["convention"] = about.get("convention", "")
-    records = stored_provenance(path)
-    found |= flatten(records[-1]) if records else {}
-    found |= {**run.final.facts, "stopped by": run.stop.kind}
-    found |= {name: run.statistics.get(name) for name in ("method", "steps", "rtol")}
-    found["final time"] = f"{run.final_time:.9g}"
-    if len(run.energies):
-        found["final energy"] = f"{run.energies[-1]:.12g}"
+    found = settings_of(path) | run.facts | run.final.facts | run.statistics
+    for record in stored_provenance(path)[-1:]:
+        found |= flatten(record)
     if run.equation is not None and not isinstance(run.final, Atoms):
-        report = concentration(run.final, run.equation)
-        found |= {"verdict": report.verdict, "atoms": len(report.atoms)}
-        found["forming"] = len(report.forming)
-    return {k: v if isinstance(v, str) else json.dumps(v) for k, v in found.items()}
+        found |= concentration(run.final, run.equation).facts
+    # No two runs take the same time.
+    timed = [k for k in found if k.endswith("_seconds") or k == "computed by"]
+    kept = {k: v for k, v in found.items() if k not in (*timed, "final state")}
+    return {k: v if isinstance(v, str) else json.dumps(v) for k, v in kept.items()}
 
 
 def _distance_of(a: AnyMeasure, b: AnyMeasure) -> str:

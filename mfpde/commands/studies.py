@@ -16,10 +16,10 @@ from mfpde.commands.options import (
     Csv,
     Figure,
     Names,
+    Numbers,
     Place,
     Quiet,
     Real,
-    Sizes,
     about,
     check_inside_folder,
     check_place,
@@ -39,16 +39,8 @@ def study(
     /,
     *,
     changes: Changes = (),
-    cells: Annotated[
-        Sizes | None,
-        about(
-            "Cells, or rings of spheres; by default a quarter, half and all of the settings' grid."
-        ),
-    ] = None,
-    atoms: Annotated[
-        Literal["exact", "grid"],
-        about("Exact atoms beside the density, or all of the mass on the grid."),
-    ] = "exact",
+    cells: Annotated[Numbers | None, about("Cells, or rings of a sphere.")] = None,
+    atoms: Annotated[Literal["exact", "grid"], about("Where atoms are.")] = "exact",
     particles: Annotated[Count | None, about("How many to compare with, or 0.")] = None,
     rtol: Annotated[Real | None, about("Error in time; by default 1e-5.")] = None,
     csv: Csv = None,
@@ -57,12 +49,15 @@ def study(
 ) -> int:
     """Run on several grids, and say which digits of the atoms hold.
 
+    By default the grids have a quarter, half and all of the cells of the settings.
+    Atoms are exact points beside the density, or mass on the grid.
+
     Example: mfpde study run.toml --cells 256,512,1024 --csv atoms.csv
     """
     from mfpde.studies.study import convergence_of_starts
 
     settings = mfpde.settings.read_settings(config, changes)
-    if settings.geometry.dimension > 3:
+    if settings.geometry.axis is not None:
         raise ValueError(
             f"[geometry] atoms are studied on a circle or a sphere, not on {settings.geometry!r}"
         )
@@ -92,8 +87,9 @@ def study(
     return DONE
 
 
-def _start_on(settings: Settings, size: int) -> Any:
+def _start_on(settings: Settings, size: float) -> Any:
     """Return the density that the settings start from on another grid."""
+    size = int(size) if float(size).is_integer() else size
     name = "cells" if settings.geometry.dimension == 2 else "nlat"
     geometry = {"kind": settings.data["geometry"]["kind"], name: size}
     given = {**settings.data, "geometry": geometry, "particles": None}
