@@ -5,7 +5,7 @@
 from . import (
     branches as branches, detection as detection, equation as equation, geometry as geometry,
     measures as measures, particles as particles, plotting as plotting, runs as runs,
-    settings as settings, solver as solver, starts as starts, stationary as stationary,
+    settings as settings, solver as solver, stationary as stationary,
     storage as storage, studies as studies, sweeps as sweeps, terms as terms, theory as theory,
     tracking as tracking, transport as transport, viewer as viewer,
 )
@@ -17,10 +17,12 @@ from .equation import MeanFieldEquation as MeanFieldEquation
 from .geometry import Circle as Circle, Sphere as Sphere, Zonal as Zonal
 from .measures.clusters import Clustering as Clustering, clusters as clusters
 from .measures.measure import (
-    Atoms as Atoms, Density as Density, Measure as Measure, perturbed_uniform as perturbed_uniform,
-    uniform as uniform,
+    Atoms as Atoms, Density as Density, Measure as Measure, uniform as uniform,
 )
 from .measures.sampling import quantized as quantized, sampled as sampled
+from .measures.starts import (
+    bumps as bumps, perturbed_uniform as perturbed_uniform, von_mises_fisher as von_mises_fisher,
+)
 from .measures.wasserstein import (
     WassersteinReport as WassersteinReport, mollified_distance as mollified_distance,
     wasserstein as wasserstein, wasserstein_report as wasserstein_report,
@@ -45,7 +47,6 @@ from .runs.stopping import (
 )
 from .solver.diagnostics import Diagnostic as Diagnostic
 from .solver.solve import solve as solve
-from .starts import bumps as bumps, von_mises_fisher as von_mises_fisher
 from .stationary import (
     Certificate as Certificate, Maximum as Maximum, Minimum as Minimum,
     PolishedAtoms as PolishedAtoms, StationaryDensity as StationaryDensity,

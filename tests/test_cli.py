@@ -15,9 +15,9 @@ from mfpde.commands.report import zonal_distance
 from mfpde.geometry import Zonal
 from mfpde.measures.measure import Atoms
 from mfpde.measures.sampling import quantized
+from mfpde.measures.starts import bumps
 from mfpde.measures.wasserstein import wasserstein
 from mfpde.runs.stopping import not_finite
-from mfpde.starts import bumps
 from mfpde.storage import RunWriter, load, save
 
 TEXT = """

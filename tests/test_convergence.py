@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde import starts
 from mfpde.commands.command_line import main
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.measures import starts
 from mfpde.measures.measure import Density
 from mfpde.particles import label_density
 from mfpde.studies.final_atoms import (

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
-from mfpde.measures.measure import perturbed_uniform
+from mfpde.measures.starts import perturbed_uniform
 from mfpde.runs.progress import Progress, describe_progress, progress_line
 from mfpde.solver.solve import solve
 from mfpde.terms import Attention

@@ -29,7 +29,7 @@ from mfpde.commands.signals import (
 )
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
-from mfpde.measures.measure import perturbed_uniform
+from mfpde.measures.starts import perturbed_uniform
 from mfpde.solver.solve import solve
 from mfpde.storage import RunWriter, StoreError, load, save, stored_checkpoint
 from mfpde.storage.journal import Journal

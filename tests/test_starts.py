@@ -5,8 +5,8 @@ import pytest
 
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measures.measure import uniform
+from mfpde.measures.starts import bumps
 from mfpde.measures.wasserstein import wasserstein
-from mfpde.starts import bumps
 
 SPHERE = Sphere(48)
 

@@ -17,7 +17,8 @@ from zarr.storage import LocalStore
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.measures.measure import Atoms, Density, Measure, perturbed_uniform
+from mfpde.measures.measure import Atoms, Density, Measure
+from mfpde.measures.starts import perturbed_uniform
 from mfpde.particles import solve_particles
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StepLimit, reached_end

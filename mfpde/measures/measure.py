@@ -16,7 +16,6 @@ from mfpde.arrays import (
     no_measure,
     read_only,
     real_array,
-    real_number,
     unit_vectors,
     whole_number,
 )
@@ -24,8 +23,6 @@ from mfpde.geometry import Geometry
 from mfpde.measures.clouds import cloud_points
 from mfpde.measures.samples import kernel_density
 from mfpde.measures.shown import ShownAtoms, ShownDensity, ShownMeasure
-
-PERTURBED_DEGREE = 8
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -310,38 +307,3 @@ def atoms_of(measure: AnyMeasure) -> Atoms:
 def uniform(geometry: Geometry) -> Density:
     """Return the uniform probability density on ``geometry``."""
     return Density(geometry, np.ones(geometry.shape)).normalized()
-
-
-def perturbed_uniform(
-    geometry: Geometry, amplitude: float = 0.01, seed: int = 0
-) -> Density:
-    """Return the uniform density times (1 + a random smooth field of degree 1 to 8).
-
-    Parameters
-    ----------
-    geometry
-        The grid.
-    amplitude
-        Largest relative perturbation, at least 0 and below 1.
-    seed
-        Seed of numpy's ``default_rng``; the field is that of every grid, up to its scale.
-
-    Raises
-    ------
-    ValueError
-        If the amplitude is outside [0, 1).
-    """
-    amplitude = real_number("amplitude", amplitude, at_least=0.0)
-    if amplitude >= 1:
-        raise ValueError(
-            f"amplitude = {amplitude} must be below 1 (the density stays > 0)"
-        )
-    generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
-    degree = min(PERTURBED_DEGREE, geometry.max_degree)
-    count = len(geometry.degrees(degree))
-    real = generator.standard_normal(count)
-    coefficients = real + 1j * generator.standard_normal(count)
-    coefficients[geometry.degrees(degree) == 0] = 0.0
-    field_values = geometry.synthesis(coefficients)
-    relative = 1 + amplitude * field_values / np.abs(field_values).max()
-    return Density(geometry, relative).normalized()

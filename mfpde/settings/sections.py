@@ -18,7 +18,8 @@ from mfpde.arrays import LARGEST_COUNT, choice, real_array, real_number, whole_n
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.geometry.memory import check_memory_of_start
-from mfpde.measures.measure import Density, Measure, perturbed_uniform, uniform
+from mfpde.measures.measure import Density, Measure, uniform
+from mfpde.measures.starts import bumps, perturbed_uniform, von_mises_fisher
 from mfpde.particles.methods import METHODS
 from mfpde.runs.layers import MOST_LAYERS
 from mfpde.runs.stopping import (
@@ -39,7 +40,6 @@ from mfpde.settings.base import (
 )
 from mfpde.settings.stored_states import stored_state
 from mfpde.solver.solve import solve
-from mfpde.starts import bumps, von_mises_fisher
 from mfpde.terms import Attention, Perceptron
 from mfpde.terms.named_kernels import KERNELS, Sigmoid
 from mfpde.tracking import Concentration

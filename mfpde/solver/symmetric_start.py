@@ -30,7 +30,8 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.measures.measure import Density, Measure, perturbed_uniform
+from mfpde.measures.measure import Density, Measure
+from mfpde.measures.starts import perturbed_uniform
 from mfpde.runs.layers import Stage
 from mfpde.runs.run import SYMMETRIC_START
 from mfpde.runs.stopping import StepRecord, StoppingCondition, StopReason

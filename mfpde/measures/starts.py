@@ -1,4 +1,4 @@
-r"""Start densities made of bumps over a uniform background, on every geometry.
+r"""Start densities on every geometry: the uniform one perturbed, mixtures, bumps on a background.
 
     rho = b / area + (1 - b) sum_j m_j f_j,   sum_j m_j = 1,   each f_j of mass 1,
 
@@ -33,10 +33,12 @@ from mfpde.arrays import (
     real_array,
     real_number,
     unit_vectors,
+    whole_number,
 )
 from mfpde.geometry import Geometry, Zonal, circle, sphere
 from mfpde.measures.measure import Density, uniform
 
+PERTURBED_DEGREE = 8
 _AT_POLE = 1e-9
 _WIDEST = 1e12
 """Bumps that are wider are as uniform."""
@@ -143,6 +145,41 @@ def von_mises_fisher(
         for place, size in zip(places, sizes, strict=True)
     )
     return _mixture(geometry, heights, shares)
+
+
+def perturbed_uniform(
+    geometry: Geometry, amplitude: float = 0.01, seed: int = 0
+) -> Density:
+    """Return the uniform density times (1 + a random smooth field of degree 1 to 8).
+
+    Parameters
+    ----------
+    geometry
+        The grid.
+    amplitude
+        Largest relative perturbation, at least 0 and below 1.
+    seed
+        Seed of numpy's ``default_rng``; the field is that of every grid, up to its scale.
+
+    Raises
+    ------
+    ValueError
+        If the amplitude is outside [0, 1).
+    """
+    amplitude = real_number("amplitude", amplitude, at_least=0.0)
+    if amplitude >= 1:
+        raise ValueError(
+            f"amplitude = {amplitude} must be below 1 (the density stays > 0)"
+        )
+    generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
+    degree = min(PERTURBED_DEGREE, geometry.max_degree)
+    count = len(geometry.degrees(degree))
+    real = generator.standard_normal(count)
+    coefficients = real + 1j * generator.standard_normal(count)
+    coefficients[geometry.degrees(degree) == 0] = 0.0
+    field_values = geometry.synthesis(coefficients)
+    relative = 1 + amplitude * field_values / np.abs(field_values).max()
+    return Density(geometry, relative).normalized()
 
 
 def _mixture(
