@@ -71,10 +71,12 @@ class TheoryReport:
         return MeanFieldEquation(*terms, direction="descent", diffusion=self.diffusion)
 
     def __str__(self) -> str:
+        # It judges the parameters.
+        convention = self.equation.convention
         attention = "normalised (softmax)" if self.normalized else "unnormalised"
         head = (
             f"beta = {self.beta:g} on S^{self.dimension - 1} (d = {self.dimension}), "
-            f"{attention} attention, {self.equation.convention} ({self.kernel})"
+            f"{attention} attention, {convention} ({self.kernel})"
         )
         noise = f", diffusion {self.diffusion:g}" if self.diffusion else ""
         rates = f"Growth rates about the uniform state [1/time] (no perceptron{noise})"
