@@ -19,8 +19,13 @@ from mfpde.plotting import (
     plot_space_time,
 )
 from mfpde.plotting.landscape import circle_points
-from mfpde.plotting.projections import Camera, Orthographic, places_of, points_of
-from mfpde.plotting.sphere_field import values_at
+from mfpde.plotting.projections import (
+    Camera,
+    Orthographic,
+    places_of,
+    points_of,
+    values_at,
+)
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import reached_end
 from mfpde.terms import Attention, Perceptron

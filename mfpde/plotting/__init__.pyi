@@ -4,13 +4,11 @@ from .atom_tree import (
     plot_atom_tree,
     plot_cluster_counts,
 )
-from .branch import plot_continuation
+from .branch import plot_continuation, plot_phase_diagram
 from .concentration import plot_concentration
 from .convergence import plot_convergence
-from .density import plot_density, plot_globe
+from .density import plot_density, plot_globe, plot_snapshots
 from .overview import plot_diagnostic, plot_energy, plot_run
-from .phases import plot_phase_diagram
-from .snapshots import plot_snapshots
 from .space_time import plot_space_time
 from .stationary import plot_certificate, plot_hessian_spectrum
 from .style import save_figure

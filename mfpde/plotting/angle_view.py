@@ -178,55 +178,43 @@ def density_from_quantiles(atoms: Atoms, circle: Circle) -> Density:
 
 
 @singledispatch
-def domain_of_geometry(geometry: object) -> str | None:
-    """Name the domain of a grid: "circle", "sphere" or "zonal"; None where it has no picture."""
-    return None
+def view_of_geometry(geometry: object) -> AngleView | None:
+    """Return the view of a grid by one angle; None of a Sphere, which has maps and globes."""
+    raise LookupError(f"a density on {geometry!r}")
 
 
-domain_of_geometry.register(Circle, lambda _: "circle")
-domain_of_geometry.register(Sphere, lambda _: "sphere")
-domain_of_geometry.register(Zonal, lambda _: "zonal")
-
-
-@singledispatch
-def view_of_geometry(geometry: object) -> AngleView:
-    """Return the view of a grid by one angle: that of the circle unless another is registered."""
-    return CIRCLE
-
-
+view_of_geometry.register(Circle, lambda _: CIRCLE)
+view_of_geometry.register(Sphere, lambda _: None)
 view_of_geometry.register(Zonal, zonal_view)
 
 
-def view_of(measure: AnyMeasure) -> AngleView:
-    """Return the view of a measure on a circle or a zonal grid."""
-    if isinstance(measure, Atoms):
-        return CIRCLE
-    return view_of_geometry(as_measure(measure).geometry)
+def view_of(measure: AnyMeasure, *, picture: str) -> AngleView | None:
+    """Return the view of a measure by one angle; None on S^2, which has maps and globes.
 
-
-def domain_of(measure: AnyMeasure, *, picture: str) -> str:
-    """Name the domain of a measure, or say that ``picture`` has none (ValueError)."""
-    if isinstance(measure, Atoms):
-        domain = {2: "circle", 3: "sphere"}.get(measure.dimension)
-        where = f"atoms on S^{measure.dimension - 1}"
-    else:
-        geometry = as_measure(measure).geometry
-        domain = domain_of_geometry(geometry)
-        where = f"a density on {geometry!r}"
-    if domain is None:
+    Raises
+    ------
+    ValueError
+        If ``picture`` has none for the measure.
+    """
+    try:
+        if not isinstance(measure, Atoms):
+            return view_of_geometry(as_measure(measure).geometry)
+        if measure.dimension > 3:
+            raise LookupError(f"atoms on S^{measure.dimension - 1}")
+        return CIRCLE if measure.dimension == 2 else None
+    except LookupError as what:
         raise ValueError(
-            f"{picture} has no picture for {where}: it draws densities on a Circle, a "
+            f"{picture} has no picture for {what}: it draws densities on a Circle, a "
             "Sphere or a Zonal grid, and Atoms with points of shape (n, 2) or (n, 3)"
-        )
-    return domain
+        ) from None
 
 
-def domain_of_run(run: Run, *, picture: str) -> str:
-    """Name the domain of a run's saved states; ValueError if there are none."""
+def view_of_run(run: Run, *, picture: str) -> AngleView | None:
+    """Return the view of a run's saved states (:func:`view_of`); ValueError without any."""
     check_kind("run", run, Run, source="what solve returns or load reads")
     if not len(run.states):
         raise ValueError(
             f"{picture} needs saved states, but run.states is empty: give "
             "save_every or save_at when solving"
         )
-    return domain_of(run.states[0], picture=picture)
+    return view_of(run.states[0], picture=picture)

@@ -29,7 +29,7 @@ from mfpde.measures.measure import (
     atoms_of,
 )
 from mfpde.plotting import palette, style
-from mfpde.plotting.angle_view import domain_of_run
+from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms
 from mfpde.plotting.composition import Frame, compose, fill
 from mfpde.plotting.curve_panels import CurvePanels
@@ -38,12 +38,8 @@ from mfpde.runs.run import Run
 from mfpde.tracking import Track
 
 View = Literal["globe", "map", "curve"]
-VIEWS: dict[str, tuple[View, ...]] = {
-    "circle": ("curve",),
-    "zonal": ("curve",),
-    "sphere": ("globe", "map"),
-}
-"""Views of a run by its domain, the default one first."""
+CURVE_VIEWS, SPHERE_VIEWS = ("curve",), ("globe", "map")
+"""Views of a run, the default one first."""
 SIZES = {"curve": (6.4, 4.0), "globe": (7.2, 4.4), "map": (7.2, 4.2)}
 FASTEST = 120
 MOST_FRAMES = 100_000
@@ -112,8 +108,8 @@ def animate(
         If the file's ending is another one, ffmpeg is missing, nothing was saved, there is no
         picture for the geometry or no such view of it, or a number is out of its range.
     """
-    domain = domain_of_run(run, picture="animate")
-    chosen: View = choice("view", view or VIEWS[domain][0], VIEWS[domain])  # type: ignore[assignment]
+    views = SPHERE_VIEWS if view_of_run(run, picture="animate") is None else CURVE_VIEWS
+    chosen: View = choice("view", view or views[0], views)  # type: ignore[assignment]
     rate = whole_number(
         "frames_per_second", frames_per_second, at_least=1, at_most=FASTEST
     )

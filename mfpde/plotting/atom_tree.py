@@ -7,8 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 
-from mfpde.plotting import palette, paths, style
-from mfpde.plotting.angle_view import domain_of_run
+from mfpde.plotting import atoms as marks
+from mfpde.plotting import palette, style
+from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atoms import mass_text
 from mfpde.plotting.composition import compose, frames_of
 from mfpde.plotting.sphere_panels import SpherePanels, camera_towards
@@ -42,7 +43,7 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
     ValueError
         If the run has no track.
     """
-    track = paths.track_of(run, picture="plot_atom_tree")
+    track = marks.track_of(run, picture="plot_atom_tree")
     ax = style.axes_or_new(ax, size=(6.5, 3.2))
     bands = bands_of(track)
     layers = np.stack([bands.arrived, bands.arriving], axis=1)
@@ -57,7 +58,7 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
     ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     ax.set_ylabel("mass of atoms\n(pale, +: on its way)")
     style.set_time_axis(ax, track.times)
-    style.add_legend_above(ax, paths.mark_handles(track.junctions))
+    style.add_legend_above(ax, marks.mark_handles(track.junctions))
     return style.figure_of(ax)
 
 
@@ -69,9 +70,9 @@ def _mark_bands(ax: Axes, bands: Bands, *, last: float) -> None:
         heights = bands.middles[row][bands.is_alive[row]]
         birth, end = path.birth, path.end
         if birth is not None and birth.event.kind != "fission":
-            paths.draw_mark(ax, birth.event.kind, (birth.event.time, heights[0]))
+            marks.draw_mark(ax, birth.event.kind, (birth.event.time, heights[0]))
         if end is not None and end.event.kind in ("fission", "death"):
-            paths.draw_mark(ax, end.event.kind, (end.event.time, heights[-1]))
+            marks.draw_mark(ax, end.event.kind, (end.event.time, heights[-1]))
         if path.ends >= last and path.masses[-1] >= LEAST_LABELLED_MASS:
             masses = np.stack([bands.arrived[row], bands.arriving[row]])
             text = mass_text(*masses[:, bands.is_alive[row]][:, -1], separator="\n")
@@ -97,7 +98,7 @@ def plot_cluster_counts(run: Run, *, ax: Axes | None = None) -> Figure:
     ValueError
         If the run has no track.
     """
-    track = paths.track_of(run, picture="plot_cluster_counts")
+    track = marks.track_of(run, picture="plot_cluster_counts")
     ax = style.axes_or_new(ax, size=(6.0, 2.4))
     lives = [time for path in track.paths.values() for time in (path.begins, path.ends)]
     times = np.unique([track.times[0], track.times[-1], *lives])
@@ -135,14 +136,14 @@ def plot_atom_paths(run: Run, *, figure: Figure | SubFigure | None = None) -> Fi
     ValueError
         If the run has no track, or is not on the sphere S^2.
     """
-    track = paths.track_of(run, picture="plot_atom_paths")
-    if domain_of_run(run, picture="plot_atom_paths") != "sphere":
+    track = marks.track_of(run, picture="plot_atom_paths")
+    if view_of_run(run, picture="plot_atom_paths") is not None:
         raise ValueError(
             "plot_atom_paths draws on the sphere S^2, where this run is not: "
             "plot_space_time draws the paths of angles against time"
         )
     figure = style.figure_or_new(figure, size=(7.0, 4.0))
-    nodes = [paths.drawn_nodes(path)[1] for path in track.paths.values()]
+    nodes = [marks.drawn_nodes(path)[1] for path in track.paths.values()]
     middle = np.concatenate(nodes).mean(axis=0) if nodes else np.zeros(3)
     (last,) = frames_of(run, [-1], is_searched=True)
     globes = SpherePanels([last], camera=camera_towards(middle), has_masses=True)

@@ -1,10 +1,9 @@
-"""A branch of stationary states against its parameter, with the events on it."""
+"""Pictures against a parameter: a branch of stationary states, and the phase diagram."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -16,8 +15,9 @@ from mfpde.arrays import FloatArray, check_kind
 from mfpde.branches import BranchPoint, Continuation
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import CIRCLE
-from mfpde.plotting.style import Look
+from mfpde.plotting.style import Look, write_beside
 from mfpde.stationary import PolishedAtoms, StationaryDensity
+from mfpde.theory import PhaseDiagram
 
 EVENTS: dict[str, Look] = {
     "split": {"marker": "^", "color": palette.OKABE_ITO["vermilion"]},
@@ -35,28 +35,12 @@ RATES = {
 NAMES = {"beta": "β", "weight_scale": "weight scale", "diffusion": "diffusion κ"}
 AREA, LEAST_AREA = 60.0, 5.0
 QUARTER_TURN = np.pi / 2
-
-
-class Heights(NamedTuple):
-    """What a state is drawn by: a name, heights (k,), and areas of dots, (k,) or one."""
-
-    name: str
-    values: FloatArray
-    areas: Any = 14.0
-
-
-def heights_of(state: StationaryDensity | PolishedAtoms, energy: float) -> Heights:
-    """Angles of atoms on the circle, |mean of x| of a density, else the energy."""
-    if isinstance(state, StationaryDensity):
-        return Heights("|mean of x|", np.array([state.order]))
-    if state.atoms.dimension != 2:
-        return Heights("energy", np.array([energy]))
-    areas = np.maximum(AREA * state.atoms.masses / state.atoms.total_mass, LEAST_AREA)
-    return Heights("angle θ", CIRCLE.angles_of(state.atoms.points), areas)
+ORDERED, BISTABLE = "#dbe7f3", "#f6e3cf"
+KERNELS = {"shifted": r"$e^{\beta(x\cdot y-1)}$", "unshifted": r"$e^{\beta x\cdot y}$"}
 
 
 def heights_at(point: BranchPoint) -> FloatArray:
-    """The same (k,) at a point of the walk."""
+    """What a state is drawn by (k,): |mean of x|, angles on the circle, else its energy."""
     if np.isfinite(point.order):
         return np.array([point.order])
     on_circle = point.points.shape[1] == 2
@@ -126,10 +110,8 @@ def plot_continuation(
 
 def _draw_walk(ax: Axes, result: Continuation) -> list[Artist]:
     """Draw the states asked for as dots, and lines along the branch; return their legend."""
-    lines: list[Artist] = []
-    pairs = zip(result.states, result.energies, strict=True)
-    heights = [heights_of(state, energy) for state, energy in pairs]
-    shows_angles = heights[0].name == CIRCLE.angle_label
+    first, lines = result.states[0], list[Artist]()
+    shows_angles = isinstance(first, PolishedAtoms) and first.atoms.dimension == 2
     for points, is_unstable in stretches(result.path):
         values = np.array([point.value for point in points])
         for path in np.array([heights_at(point) for point in points]).T:
@@ -138,16 +120,23 @@ def _draw_walk(ax: Axes, result: Continuation) -> list[Artist]:
             x, y = (np.insert(z, jumps, np.nan) for z in (values, path))
             look = UNSTABLE if is_unstable else STABLE
             lines += ax.plot(x, y, color=palette.MUTED, linewidth=1.1, **look)
-    for value, state, (_, y, areas) in zip(
-        result.values, result.states, heights, strict=True
-    ):
+    drawn = []
+    triples = zip(result.values, result.states, result.energies, strict=True)
+    for value, state, energy in triples:
+        y, areas = np.array([energy]), np.array([14.0])
+        if isinstance(state, StationaryDensity):
+            y = np.array([state.order])
+        elif shows_angles:
+            y, shares = CIRCLE.angles_of(state.atoms.points), state.atoms.masses
+            areas = np.maximum(AREA * shares / shares.sum(), LEAST_AREA)
         face = palette.DENSITY if state.is_second_order else "white"
         look = {"facecolor": face, "edgecolor": palette.DENSITY, "linewidths": 0.8}
         ax.scatter(0 * y + value, y, areas, zorder=3, gid="states", **look)
-    ax.set_ylabel(heights[0].name)
+        drawn.append(y)
+    ax.set_ylabel("|mean of x|" if isinstance(first, StationaryDensity) else "energy")
     if shows_angles:
         CIRCLE.set_axis(ax, "y")
-        _zoom_on_angles(ax, np.concatenate([one.values for one in heights]))
+        _zoom_on_angles(ax, np.concatenate(drawn))
     return lines
 
 
@@ -192,3 +181,55 @@ def _draw_rates(ax: Axes, result: Continuation) -> list[Artist]:
     is_density = isinstance(result.states[0], StationaryDensity)
     ax.set_ylabel("−least eigenvalue" if is_density else "largest rate")
     return lines
+
+
+@style.styled
+def plot_phase_diagram(diagram: PhaseDiagram, *, ax: Axes | None = None) -> Figure:
+    """Draw threshold, coexistence and fold against beta, with the cusp.
+
+    Below the threshold only ordered states are stable; between threshold and fold both the
+    ordered and the uniform state are (shaded), and of these the ordered one has less free
+    energy below the coexistence line; above the fold all order is lost.
+
+    Parameters
+    ----------
+    diagram
+        What :func:`mfpde.phase_diagram` returns, for two or more values of beta.
+    ax
+        Axes to draw on; by default those of a new figure.
+
+    Raises
+    ------
+    ValueError
+        For a diagram of one value of beta.
+    """
+    check_kind("diagram", diagram, PhaseDiagram, source="what phase_diagram returns")
+    if len(diagram.betas) < 2:
+        raise ValueError(
+            f"diagram has one value of beta, {diagram.betas[0]:g}: a line needs two or more"
+        )
+    ax = style.axes_or_new(ax, size=(5.2, 3.8))
+    order = np.argsort(diagram.betas)
+    betas, threshold = diagram.betas[order], diagram.threshold[order]
+    fold, met = diagram.fold[order], diagram.coexistence[order]
+    ax.fill_between(betas, 0.0, threshold, color=ORDERED, lw=0, label="ordered")
+    ax.fill_between(betas, threshold, fold, color=BISTABLE, lw=0, label="both")
+    ax.plot(betas, threshold, color=palette.NEURONS[0], label=r"threshold $\kappa_\#$")
+    ax.plot(betas, met, "--", color=palette.NEURONS[1], label=r"coexistence $\kappa_c$")
+    ax.plot(betas, fold, color=palette.NEURONS[2], label="fold")
+    if betas[0] <= diagram.cusp <= betas[-1]:
+        height = np.exp(np.interp(diagram.cusp, betas, np.log(threshold)))
+        ax.plot(diagram.cusp, height, "o", color="black", markersize=4)
+        cusp = rf"$\beta_* = {diagram.cusp:.4f}$"
+        write_beside(ax, cusp, (diagram.cusp, height), (6, 6), fontsize=9)
+    look: Look = {"transform": ax.transAxes, "color": palette.MUTED}
+    ax.text(0.04, 0.06, "ordered", **look)
+    ax.text(0.96, 0.92, "uniform", ha="right", **look)
+    bottom = max(threshold.min(), 1e-4 * fold.max())
+    ax.set(yscale="log", ylim=(bottom, 1.3 * fold.max()), xlim=(betas[0], betas[-1]))
+    ax.set(xlabel=r"inverse temperature $\beta$", ylabel=r"diffusion $\kappa$")
+    mode = f", mode {diagram.degree}" if diagram.degree > 1 else ""
+    kernel = f"K = {KERNELS[diagram.kernel]}{mode}"
+    ax.set_title(f"S$^{{{diagram.dimension - 1}}}$, ascent, {kernel}")
+    ax.legend(loc="best")
+    return style.figure_of(ax)

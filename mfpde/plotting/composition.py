@@ -12,7 +12,7 @@ from matplotlib.figure import Figure, SubFigure
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, atoms_found
-from mfpde.plotting.sphere_field import Colours, add_colour_bar
+from mfpde.plotting.projections import Colours, add_colour_bar
 from mfpde.plotting.style import add_legend_below
 from mfpde.runs.run import Run
 

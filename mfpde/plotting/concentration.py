@@ -11,7 +11,7 @@ from mfpde.detection import ConcentrationReport, concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting import palette, style
-from mfpde.plotting.angle_view import domain_of, view_of
+from mfpde.plotting.angle_view import AngleView, view_of
 from mfpde.plotting.atoms import atoms_of_report
 from mfpde.plotting.composition import Frame
 from mfpde.plotting.density import draw_curve, draw_map
@@ -63,7 +63,7 @@ def plot_concentration(
     if not isinstance(found, ConcentrationReport):
         found = concentration(found, equation)
     report = found
-    domain = domain_of(report.measure, picture="plot_concentration")
+    view = view_of(report.measure, picture="plot_concentration")
     numbers = str(report).splitlines()[1:]
     numbers.append(f"frozen mass {report.frozen_mass:.4f} (|v| < 1e-3 h per unit time)")
     if report.place == "circle":
@@ -73,21 +73,21 @@ def plot_concentration(
     figure.suptitle(f"{report.verdict}: {report.summary}", fontsize=9.5, wrap=True)
     rows = np.asarray(figure.subfigures(2, 1, height_ratios=(HEIGHT, lower)))
     density, balls = rows[0].subplots(1, 2, width_ratios=(1.75, 1.0))
-    if domain == "sphere":
+    if view is None:
         frame = Frame(report.measure, equation, atoms_of_report(report))
         _mark_on_map(draw_map(density, frame), report)
     else:
         draw_curve(density, Frame(report.measure, equation))
-        _mark_on_curve(density, report)
+        _mark_on_curve(density, view, report)
     _draw_balls(balls, report)
     look: Look = {"family": "monospace", "fontsize": 7.5, "ha": "center", "va": "top"}
     rows[1].text(0.5, 1.0, "\n".join(numbers), multialignment="left", **look)
     return style.figure_of(figure)
 
 
-def _mark_on_curve(ax: Axes, report: ConcentrationReport) -> None:
+def _mark_on_curve(ax: Axes, view: AngleView, report: ConcentrationReport) -> None:
     """Draw the edges of basins, jumps, and the kind of each region above its angle."""
-    view, above = view_of(report.measure), ax.get_xaxis_transform()
+    above = ax.get_xaxis_transform()
     edges = {e % view.span for region in report.regions for e in region.basin or ()}
     for edge in sorted(edges):
         ax.axvline(edge, color=palette.MUTED, lw=0.7, linestyle=":", gid="basin edge")

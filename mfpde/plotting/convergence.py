@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.plotting import palette, style
-from mfpde.plotting.style import Look, write_beside
+from mfpde.plotting.style import Look
 from mfpde.studies import AtomConvergence, Converging
 
 PANELS = {
@@ -19,6 +20,8 @@ PANELS = {
     "core mass": "mass in core",
     "merge time": "merge time",
 }
+PARTICLES: Look = {"marker": "x", "linestyle": ""}
+POLISHED: Look = {"marker": "s", "linestyle": "", "fillstyle": "none"}
 SMALLEST = 1e-16
 FAR_BELOW = 0.1
 
@@ -64,47 +67,47 @@ def plot_convergence(
     figure = style.figure_or_new(figure, size=(3.1 * len(changing) + 0.4, 4.2))
     panels = figure.subplots(1, len(changing), squeeze=False)[0]
     for ax, (kind, quantities) in zip(panels, changing.items(), strict=True):
-        _draw(ax, quantities, study.spacings)
+        for quantity, colour in zip(quantities, cycle(palette.NEURONS)):
+            _draw_quantity(ax, quantity, study.spacings, colour)
+        _draw_slopes(ax, quantities, study.spacings)
         ax.set(ylabel=f"change of {PANELS[kind]}", xlabel="cell width h / rad")
-        if ax is panels[0] and study.particles is not None:
-            ax.plot([], [], "x", color=palette.MUTED, label="to particles")
-        if ax is panels[0] and study.polished is not None:
-            ax.plot(
-                [], [], "s", color=palette.MUTED, fillstyle="none", label="to polished"
-            )
+    for is_there, name, marker in (
+        (study.particles is not None, "to particles", PARTICLES),
+        (study.polished is not None, "to polished", POLISHED),
+    ):
+        if is_there:
+            panels[0].plot([], [], color=palette.MUTED, label=name, **marker)
+    for ax in panels:
         # Below the axis it hides nothing.
         ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.18), borderaxespad=0.0)
     return style.figure_of(figure)
 
 
-def _draw(ax: Axes, quantities: Sequence[Converging], h: FloatArray) -> None:
-    for number, quantity in enumerate(quantities):
-        colour = palette.NEURONS[number % len(palette.NEURONS)]
-        look: Look = {"color": colour, "markersize": 4.5}
-        differences = _drawable(quantity.differences)
-        ax.plot(h[:-1], differences, "o-", label=_label(quantity), **look)
-        ax.plot(h, _drawable(quantity.particle_errors), "x", **look)
-        ax.plot(h, _drawable(quantity.polished_errors), "s", fillstyle="none", **look)
-        visible = FAR_BELOW * np.nanmin(differences, initial=np.inf)
-        if visible < quantity.particle_uncertainty < np.inf:
-            known = quantity.particle_uncertainty
-            ax.axhline(known, color=colour, linestyle=":", linewidth=0.8)
+def _draw_quantity(ax: Axes, quantity: Converging, h: FloatArray, colour: str) -> None:
+    """Draw differences from grid to grid and errors against particles and polished atoms."""
+    for errors, widths, look in (
+        (quantity.differences, h[:-1], {"marker": "o", "label": _label(quantity)}),
+        (quantity.particle_errors, h, PARTICLES),
+        (quantity.polished_errors, h, POLISHED),
+    ):
+        shown = np.where(errors > SMALLEST, errors, np.nan)
+        ax.plot(widths, shown, color=colour, markersize=4.5, **look)
+    least = np.nanmin(quantity.differences, initial=np.inf)
+    if max(SMALLEST, FAR_BELOW * least) < quantity.particle_uncertainty < np.inf:
+        known = quantity.particle_uncertainty
+        ax.axhline(known, color=colour, linestyle=":", linewidth=0.8)
+
+
+def _draw_slopes(ax: Axes, quantities: Sequence[Converging], h: FloatArray) -> None:
+    """Draw lines of slopes 1 and 2 from the largest difference on the coarsest grid."""
     ax.set(xscale="log", yscale="log")
     ax.set_xticks(h, [f"{width:.2g}" for width in h])
     ax.minorticks_off()
-    _draw_slopes(ax, max(float(np.nan_to_num(q.differences[0])) for q in quantities), h)
-
-
-def _draw_slopes(ax: Axes, top: float, h: FloatArray) -> None:
-    """Draw lines of slopes 1 and 2 from the largest difference on the coarsest grid."""
+    top = max(float(np.nan_to_num(q.differences[0])) for q in quantities)
     for slope, name in ((1, "h"), (2, "h$^2$")) if top > SMALLEST else ():
         line = 1.5 * top * (h / h[0]) ** slope
         ax.plot(h, line, color=palette.MUTED, linewidth=0.6, zorder=0)
-        write_beside(ax, name, (h[-1], line[-1]), (2, 4), color=palette.MUTED)
-
-
-def _drawable(errors: FloatArray) -> FloatArray:
-    return np.where(errors > SMALLEST, errors, np.nan)
+        style.write_beside(ax, name, (h[-1], line[-1]), (2, 4), color=palette.MUTED)
 
 
 def _label(quantity: Converging) -> str:

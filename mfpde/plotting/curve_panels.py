@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -46,7 +47,7 @@ class CurvePanels:
         log: bool | None = None,
         has_masses: bool = False,
     ) -> None:
-        self.view = view_of(frames[0].state)
+        self.view = cast("AngleView", view_of(frames[0].state, picture="a curve"))
         curves = [self.view.curve(frame.state) for frame in frames]
         self._values = [curve[1] for curve in curves if curve is not None]
         self._limits, self._log, self._has_masses = limits, log, has_masses

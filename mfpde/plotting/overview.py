@@ -12,10 +12,10 @@ from matplotlib.figure import Figure, SubFigure
 from mfpde.arrays import FloatArray, check_kind, choice
 from mfpde.equation import MeanFieldEquation
 from mfpde.plotting import palette, style
-from mfpde.plotting.angle_view import domain_of_run, view_of
+from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atom_tree import plot_atom_tree
 from mfpde.plotting.composition import Panel, compose, frames_of
-from mfpde.plotting.snapshots import compose_curves, compose_maps, default_saves
+from mfpde.plotting.density import compose_curves, compose_maps, default_saves
 from mfpde.plotting.space_time import plot_space_time
 from mfpde.plotting.sphere_panels import SpherePanels, camera_on
 from mfpde.plotting.style import Look
@@ -129,8 +129,9 @@ def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Figure:
 def _plot_largest_density(run: Run, *, ax: Axes) -> None:
     """Draw the largest density at each save; of a zonal run what its curves show."""
     largest, name = run.diagnostics["largest_density"], "largest density"
-    if domain_of_run(run, picture="plot_run") == "zonal":
-        curves = [view_of(state).curve(state) for state in run.states]
+    view = view_of_run(run, picture="plot_run")
+    if view is not None and not view.is_periodic:
+        curves = [view.curve(state) for state in run.states]
         largest = np.array([np.nan if c is None else c[1].max() for c in curves])
         name = "largest mass\nper polar angle"
     _draw_series(ax, run, largest, gid="largest density", color=palette.DENSITY)
@@ -183,10 +184,10 @@ def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     ValueError
         If nothing was saved, or there is no picture for the geometry.
     """
-    domain = domain_of_run(run, picture="plot_run")
+    is_sphere = view_of_run(run, picture="plot_run") is None
     figure = style.figure_or_new(figure, size=(10.0, 7.0))
     figure.suptitle(describe_dynamics(run), wrap=True)
-    (_compose_maps if domain == "sphere" else _compose_curves)(figure, run)
+    (_compose_maps if is_sphere else _compose_curves)(figure, run)
     figure.supxlabel(describe_outcome(run), fontsize=8, color=palette.MUTED, wrap=True)
     return style.figure_of(figure)
 

@@ -6,6 +6,7 @@ A result of another kind brings its own: ``picture_of.register(Sweep, draw_sweep
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from functools import singledispatch
 
 import numpy as np
@@ -13,14 +14,13 @@ from matplotlib.figure import Figure
 
 from mfpde.branches import Continuation
 from mfpde.detection.report import ConcentrationReport
-from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
-from mfpde.plotting.angle_view import domain_of, domain_of_geometry
-from mfpde.plotting.atoms import NONE_FOUND, atoms_of_report
-from mfpde.plotting.branch import plot_continuation
+from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
+from mfpde.plotting.angle_view import view_of
+from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, atoms_of_report
+from mfpde.plotting.branch import plot_continuation, plot_phase_diagram
 from mfpde.plotting.composition import Frame, Panel, compose
 from mfpde.plotting.curve_panels import CurvePanels
 from mfpde.plotting.overview import plot_energy
-from mfpde.plotting.phases import plot_phase_diagram
 from mfpde.plotting.sphere_panels import SpherePanels
 from mfpde.plotting.stationary import plot_certificate
 from mfpde.plotting.style import Picture, styled
@@ -60,31 +60,52 @@ def new_picture(columns: int = 1) -> Figure:
     return Picture(figsize=(columns * WIDTH, HEIGHT), layout="constrained")
 
 
-@picture_of.register(Density)
-@picture_of.register(Atoms)
-@picture_of.register(Measure)
-def _of_measure(
-    measure: AnyMeasure, report: ConcentrationReport | None = None
-) -> Figure | None:
-    if not _has_picture(measure):
-        return None
-    figure = new_picture()
-    compose(figure, [_panel(measure, report)], beside=None)
-    return figure
-
-
-@picture_of.register
-def _(run: Run) -> Figure | None:
-    panels = []
-    if _has_picture(run.final):
-        panels.append(_panel(run.final, title=f"t = {run.final_time:.4g}"))
-    if len(run.times) > 1 and np.isfinite(run.energies).any():
-        panels.append(Panel(lambda ax: plot_energy(run, ax=ax)))
+def _compose(panels: Sequence[Panel]) -> Figure | None:
     if not panels:
         return None
     figure = new_picture(columns=len(panels))
     compose(figure, panels, columns=len(panels), beside=None)
     return figure
+
+
+def _panels_of(
+    measure: AnyMeasure, found: FoundAtoms = NONE_FOUND, *, title: str = ""
+) -> list[Panel]:
+    """Return a measure without its landscape, if it has a picture, and the atoms found in it."""
+    frame = Frame(measure, found=found)
+    try:
+        is_sphere = view_of(measure, picture="a notebook") is None
+    except ValueError:
+        return []
+    if is_sphere:
+        return SpherePanels([frame], is_small=True).panels(frame, title=title)
+    return CurvePanels([frame]).panels(frame, title=title)
+
+
+def _resize(figure: Figure, heights: float) -> Figure:
+    figure.set_size_inches(1.3 * WIDTH, heights * HEIGHT)
+    return figure
+
+
+for kind in (Density, Atoms, Measure):
+    picture_of.register(kind, lambda measure: _compose(_panels_of(measure)))
+picture_of.register(PolishedAtoms, lambda state: _compose(_panels_of(state.atoms)))
+picture_of.register(StationaryDensity, lambda s: _compose(_panels_of(s.density)))
+picture_of.register(PhaseDiagram, lambda d: _resize(plot_phase_diagram(d), 1.2))
+picture_of.register(Continuation, lambda b: _resize(plot_continuation(b), 1.5))
+
+
+@picture_of.register
+def _(report: ConcentrationReport) -> Figure | None:
+    return _compose(_panels_of(report.measure, atoms_of_report(report)))
+
+
+@picture_of.register
+def _(run: Run) -> Figure | None:
+    panels = _panels_of(run.final, title=f"t = {run.final_time:.4g}")
+    if len(run.times) > 1 and np.isfinite(run.energies).any():
+        panels.append(Panel(lambda ax: plot_energy(run, ax=ax)))
+    return _compose(panels)
 
 
 @picture_of.register
@@ -94,39 +115,4 @@ def _(minimum: Minimum) -> Figure | None:
     figure = plot_certificate(minimum)
     # The table says it.
     figure.suptitle("")
-    return _resized(figure, 1.3)
-
-
-@picture_of.register
-def _(branch: Continuation) -> Figure | None:
-    return _resized(plot_continuation(branch), 1.5) if branch.states else None
-
-
-def _resized(figure: Figure, heights: float) -> Figure:
-    figure.set_size_inches(1.3 * WIDTH, heights * HEIGHT)
-    return figure
-
-
-picture_of.register(
-    ConcentrationReport, lambda found: _of_measure(found.measure, found)
-)
-picture_of.register(PolishedAtoms, lambda polished: _of_measure(polished.atoms))
-picture_of.register(StationaryDensity, lambda state: _of_measure(state.density))
-picture_of.register(PhaseDiagram, lambda d: _resized(plot_phase_diagram(d), 1.2))
-
-
-def _has_picture(measure: AnyMeasure) -> bool:
-    if isinstance(measure, Atoms):
-        return measure.dimension in (2, 3) and len(measure) > 0
-    return domain_of_geometry(as_measure(measure).geometry) is not None
-
-
-def _panel(
-    measure: AnyMeasure, report: ConcentrationReport | None = None, *, title: str = ""
-) -> Panel:
-    """Return a measure without its landscape, and the atoms that a report has found."""
-    found = NONE_FOUND if report is None else atoms_of_report(report)
-    frame = Frame(measure, found=found)
-    if domain_of(measure, picture="a notebook") == "sphere":
-        return SpherePanels([frame], is_small=True).panels(frame, title=title)[0]
-    return CurvePanels([frame]).density(frame, title=title)
+    return _resize(figure, 1.3)

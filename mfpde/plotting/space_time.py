@@ -12,10 +12,9 @@ from matplotlib.figure import Figure
 from mfpde.arrays import FloatArray
 from mfpde.measures.measure import Atoms, atoms_of
 from mfpde.plotting import palette, style
-from mfpde.plotting.angle_view import AngleView, Curve, domain_of_run, view_of
-from mfpde.plotting.atoms import FoundAtoms
+from mfpde.plotting.angle_view import AngleView, Curve, view_of_run
+from mfpde.plotting.atoms import FoundAtoms, draw_tree
 from mfpde.plotting.composition import frames_of
-from mfpde.plotting.paths import draw_tree
 from mfpde.plotting.style import Look
 from mfpde.runs.run import Run
 
@@ -67,14 +66,14 @@ def plot_space_time(run: Run, *, ax: Axes | None = None) -> Figure:
         If nothing was saved, the run is on a Sphere (which has no such map), or there is
         no picture for the geometry.
     """
-    if domain_of_run(run, picture="plot_space_time") == "sphere":
+    view, times = view_of_run(run, picture="plot_space_time"), run.times
+    if view is None:
         raise ValueError(
             "plot_space_time has no picture for a run on the sphere: two angles and the "
             "time do not fit on one map. Use plot_snapshots (maps at several times) or "
             "plot_run"
         )
     ax = style.axes_or_new(ax, size=(7.0, 3.6))
-    view, times = view_of(run.states[0]), run.times
     curves = [view.curve(state) for state in run.states]
     columns = [curve for curve in curves if curve is not None]
     if len(columns) == len(curves):

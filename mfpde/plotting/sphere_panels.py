@@ -17,7 +17,10 @@ from mfpde.plotting.atoms import (
     FoundAtoms,
     draw_atoms,
     draw_particles,
+    draw_paths,
     label_masses,
+    mark_handles,
+    path_handle,
 )
 from mfpde.plotting.composition import Frame, Panel
 from mfpde.plotting.landscape import (
@@ -29,15 +32,16 @@ from mfpde.plotting.landscape import (
     neurons_of,
 )
 from mfpde.plotting.palette import ATOM, LANDSCAPE, MUTED
-from mfpde.plotting.paths import draw_paths, mark_handles, path_handle
 from mfpde.plotting.projections import (
     MOLLWEIDE,
     Camera,
     GlobeAxes,
+    colours_for,
+    density_of,
+    draw_field,
     label_graticule,
     prepare_axes,
 )
-from mfpde.plotting.sphere_field import colours_for, density_of, draw_field
 from mfpde.plotting.style import Limits, Look
 from mfpde.tracking import Track
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.measures.measure import Atoms
@@ -72,31 +69,24 @@ def plot_certificate(
 def _draw_curves(upper: Axes, lower: Axes, result: Minimum) -> None:
     """Draw F with its floor and its atoms, and log10 (F - floor) with the certified gap."""
     angles = np.linspace(0.0, CIRCLE.span, LINE_ANGLES)
-    points = CIRCLE.points_at(angles)
-    values = result.equation.first_variation(result.measure, points)
+    values = result.equation.first_variation(result.measure, CIRCLE.points_at(angles))
     floor, gap = result.certificate.floor, max(result.gap, 1e-17)
-    landscape.draw_active_regions(upper, result.equation, CIRCLE)
-    upper.plot(angles, values, color=palette.LANDSCAPE, gid="first variation")
-    upper.axhline(floor, gid="floor", label="certified floor", **FLOOR)
-    if isinstance(result.measure, Atoms):
-        touch = CIRCLE.angles_of(result.measure.points)
-        masses = result.measure.masses
-        areas = np.maximum(AREA_PER_MASS / 2 * masses / masses.max(), LEAST_MARK)
-        look: Look = {
-            "color": palette.ATOM,
-            "zorder": 3,
-            "label": "atoms (area ∝ mass)",
-        }
-        upper.scatter(touch, 0 * touch + floor, s=areas, gid="atoms", **look)
-    # F is constant for a density: show that, not its last digits.
-    spread = max(float(np.ptp(values)), 1e-6)
-    upper.set(ylabel="F", ylim=(floor - 0.18 * spread, floor + 1.12 * spread))
     # Below a third of the gap there is rounding only.
     above = np.maximum(values - floor, gap / 3)
-    lower.semilogy(
-        angles, above, color=palette.LANDSCAPE, linewidth=1.0, gid="distance"
-    )
+    landscape.draw_active_regions(upper, result.equation, CIRCLE)
+    line: Look = {"color": palette.LANDSCAPE, "linewidth": 1.0}
+    upper.plot(angles, values, gid="first variation", **line)
+    upper.axhline(floor, gid="floor", label="certified floor", **FLOOR)
+    lower.semilogy(angles, above, gid="distance", **line)
     lower.axhline(gap, gid="gap", label="certified gap", **FLOOR)
+    if isinstance(result.measure, Atoms):
+        touch, masses = CIRCLE.angles_of(result.measure.points), result.measure.masses
+        areas = np.maximum(AREA_PER_MASS / 2 * masses / masses.max(), LEAST_MARK)
+        look: Look = {"color": palette.ATOM, "label": "atoms (area ∝ mass)"}
+        upper.scatter(touch, 0 * touch + floor, areas, zorder=3, gid="atoms", **look)
+    # F is constant for a density: show that, not its last digits.
+    height = max(float(np.ptp(values)), 1e-6)
+    upper.set(ylabel="F", ylim=(floor - 0.18 * height, floor + 1.12 * height))
     lower.set(ylabel="F − floor", ylim=(gap / 4, 3 * max(float(above.max()), gap)))
     CIRCLE.set_axis(lower, "x")
     for ax in (upper, lower):
@@ -125,31 +115,6 @@ def _draw_map(ax: Axes, result: Minimum) -> None:
             ax.scatter(x, y, 4.0, gid="atoms", **look)
     bar = ax.inset_axes((1.03, 0.08, 0.025, 0.84))
     ax.figure.colorbar(image, cax=bar, label="F − floor", extend="min")
-
-
-class Spectrum(NamedTuple):
-    """Rates of motions (n,), fastest growing first, which are rotations, and what they are."""
-
-    rates: FloatArray
-    is_rotation: NDArray[np.bool_]
-    name: str
-    is_stable: bool
-
-
-def spectrum_of(state: PolishedAtoms | StationaryDensity) -> Spectrum:
-    """Rates at which motions of a stationary state grow; rotations are the nearest to zero."""
-    symmetric = state.symmetry_dimension
-    if isinstance(state, StationaryDensity):
-        rates, is_stable = -state.hessian_eigenvalues, state.is_second_order
-        name = "− eigenvalue of the free energy / κ"
-    else:
-        shifts = state.shift_rates.real
-        rates = np.sort(np.concatenate([shifts, np.zeros(symmetric)]))[::-1]
-        is_stable = state.is_second_order and state.is_split_stable
-        name = "rate of motion"
-    is_rotation = np.zeros(len(rates), dtype=bool)
-    is_rotation[np.argsort(np.abs(rates), kind="stable")[:symmetric]] = True
-    return Spectrum(rates, is_rotation, name, is_stable)
 
 
 @style.styled
@@ -187,23 +152,31 @@ def plot_hessian_spectrum(
             f"the atoms are not stationary, so that their rates mean nothing: "
             f"{polished.message}"
         )
-    spectrum = spectrum_of(polished)
+    is_density = isinstance(polished, StationaryDensity)
+    figure = style.figure_or_new(figure, size=(4.6 if is_density else 7.4, 3.6))
+    is_stable = polished.is_second_order
     if isinstance(polished, StationaryDensity):
-        figure = style.figure_or_new(figure, size=(4.6, 3.6))
-        _draw_rates(figure.subplots(), spectrum)
+        left, rates = figure.subplots(), -polished.hessian_eigenvalues
+        left.set_ylabel("− eigenvalue of the free energy / κ")
     else:
-        figure = style.figure_or_new(figure, size=(7.4, 3.6))
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
-        _draw_rates(left, spectrum)
+        rates = np.append(
+            polished.shift_rates.real, np.zeros(polished.symmetry_dimension)
+        )
+        left.set_ylabel("rate of motion")
         _draw_splits(right, polished)
-    handles = figure.axes[0].get_legend_handles_labels()[0]
-    style.add_legend_below(figure, handles)
-    figure.suptitle("stable" if spectrum.is_stable else "not stable")
+        is_stable = is_stable and polished.is_split_stable
+    _draw_rates(left, rates, rotations=polished.symmetry_dimension)
+    style.add_legend_below(figure, left.get_legend_handles_labels()[0])
+    figure.suptitle("stable" if is_stable else "not stable")
     return style.figure_of(figure)
 
 
-def _draw_rates(ax: Axes, spectrum: Spectrum) -> None:
-    rates, is_rotation = spectrum.rates, spectrum.is_rotation
+def _draw_rates(ax: Axes, rates: FloatArray, *, rotations: int) -> None:
+    """Draw the rates of all motions; the nearest to zero are the rotations."""
+    rates = np.sort(rates)[::-1]
+    is_rotation = np.zeros(len(rates), dtype=bool)
+    is_rotation[np.argsort(np.abs(rates), kind="stable")[:rotations]] = True
     for chosen, colour, name in (
         (~is_rotation & (rates <= 0), palette.DENSITY, "decays"),
         (~is_rotation & (rates > 0), palette.ATOM, "grows"),
@@ -213,17 +186,20 @@ def _draw_rates(ax: Axes, spectrum: Spectrum) -> None:
         if len(modes):
             ax.vlines(modes, 0.0, rates[chosen], color=colour, linewidth=0.8)
             ax.scatter(modes, rates[chosen], s=14, color=colour, gid=name, label=name)
-    ax.set(xlabel="mode", ylabel=spectrum.name)
+    ax.set_xlabel("mode")
     _set_scale(ax, rates)
 
 
 def _draw_splits(ax: Axes, polished: PolishedAtoms) -> None:
-    rates, masses = polished.split_rates, polished.atoms.masses
-    areas = np.maximum(MARK * len(masses) * masses / masses.sum(), 6.0)
+    """Draw the rates at which parts of atoms leave them, in all directions."""
+    rates, shares = (
+        polished.split_rates,
+        polished.atoms.masses / polished.atoms.total_mass,
+    )
+    areas = np.maximum(MARK * len(shares) * shares, 6.0)
     for column in rates.T:
-        colours = list(np.where(column > 0, palette.ATOM, palette.DENSITY))
-        numbers = np.arange(len(masses))
-        ax.scatter(numbers, column, s=areas, c=colours, linewidths=0, gid="split")
+        look: Look = {"c": np.where(column > 0, palette.ATOM, palette.DENSITY).tolist()}
+        ax.scatter(np.arange(len(column)), column, areas, lw=0, gid="split", **look)
     ax.set(xlabel="atom", ylabel="rate of splitting")
     ax.margins(x=0.15)
     _set_scale(ax, rates.ravel())

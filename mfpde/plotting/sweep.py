@@ -57,73 +57,69 @@ def plot_sweep(
         Axes to draw on; by default those of a new figure.
     """
     ax = style.axes_or_new(ax, size=(6.0, 4.0))
-    settings = by_numbers(summary)
+    settings = _settings_of(summary)
     against = settings[0] if against is None else against
-    others = [name for name in settings if name not in (against, quantity)]
     # A row for each run, and for each of several values of one.
-    drawn = summary[list(dict.fromkeys([against, quantity]))]
-    rows = drawn.to_dataframe(summary[quantity].dims).reset_index(drop=True)
-    rows["x"], x_words = numbers_of(rows[against])
-    rows["y"], y_words = numbers_of(rows[quantity])
-    seeds = [name for name in others if is_seed(summary, name)]
-    is_single = summary[quantity].ndim == 1 and not y_words
-    has_mean = is_single and len(seeds) > 0
-    told = [name for name in others if not (has_mean and name in seeds)]
-    rows["label"] = labels_of(rows, told, against)
+    table = summary[list(dict.fromkeys([against, quantity]))]
+    rows = table.to_dataframe(summary[quantity].dims).reset_index(drop=True)
+    values = {"x": rows[against], "y": rows[quantity]}
+    words = {axis: _words_of(column) for axis, column in values.items()}
+    for axis, column in values.items():
+        codes = dict(zip(words[axis], range(len(words[axis])), strict=True))
+        rows[axis] = column.map(codes.get) if codes else column
+    others = [name for name in settings if name not in (against, quantity)]
+    has_mean = summary[quantity].ndim == 1 and not words["y"]
+    has_mean &= any(_is_seed(summary, name) for name in others)
+    named = [name for name in others if not (has_mean and _is_seed(summary, name))]
+    rows["label"] = _labels_of(rows, named, against)
     if rows["label"].nunique() > MOST_GROUPS:
         rows["label"], has_mean = "", False
     most = 1
     for (label, group), look in zip(rows.groupby("label", sort=False), cycle(LOOKS)):
-        there = group[["x", "y"]].dropna().sort_values("x", kind="stable")
-        x, y = there.to_numpy().T
+        there = group[["x", "y"]].astype(float).dropna().sort_values("x", kind="stable")
         if has_mean:
             at = there.groupby("x")["y"].agg(["mean", "min", "max", "count"])
-            most, x, y = max(most, at["count"].max()), at.index, at["mean"]
-            span, colour = (x, at["min"], at["max"]), look["color"]
-            if x_words or len(x) == 1:
-                ax.vlines(*span, color=colour, alpha=0.5, linewidth=1.5)
-            else:
-                ax.fill_between(*span, color=colour, alpha=0.2, linewidth=0)
-        is_line = not (x_words or y_words) and len(np.unique(x)) == len(x)
-        (line,) = ax.plot(x, y, markersize=4.0, alpha=0.8, label=label, **look)
-        line.set_linestyle("-" if is_line else "none")
-    set_scale(ax, "x", rows["x"], x_words)
-    set_scale(ax, "y", rows["y"], y_words)
+            most = max(most, at["count"].max())
+            band: Look = {"color": look["color"], "alpha": 0.2}
+            ax.fill_between(at.index, at["min"], at["max"], **band)
+            there = at["mean"].reset_index()
+        x, y = there.to_numpy().T
+        is_line = not (words["x"] or words["y"]) and len(np.unique(x)) == len(x)
+        line: Look = {"markersize": 4.0, "linestyle": "-" if is_line else "none"}
+        ax.plot(x, y, alpha=0.8, label=label, **line, **look)
+    for axis in "xy":
+        _set_scale(ax, axis, rows[axis].astype(float).to_numpy(), words[axis])
     name = summary[quantity].attrs.get("long_name", quantity.replace("_", " "))
-    spread = f"\n(mean over {most} seeds; band: least to most)" if most > 1 else ""
-    ax.set(xlabel=against, ylabel=f"{fill(str(name), LONGEST_LINE)}{spread}")
+    note = f"\n(mean over {most} seeds; band: least to most)" if most > 1 else ""
+    ax.set(xlabel=against, ylabel=f"{fill(str(name), LONGEST_LINE)}{note}")
     if rows["label"].nunique() > 1:
         ax.legend(loc="best", fontsize=7.0)
     return style.figure_of(ax)
 
 
-def by_numbers(summary: xr.Dataset) -> list[str]:
+def _settings_of(summary: xr.Dataset) -> list[str]:
     """Return the settings that vary: numbers, which make a better axis, words, then seeds."""
     varied = [str(name) for name in summary.coords if "setting" in summary[name].attrs]
 
     def rank(name: str) -> tuple[bool, bool]:
-        return is_seed(summary, name), summary[name].dtype.kind not in "fi"
+        return _is_seed(summary, name), summary[name].dtype.kind not in "fi"
 
     return sorted(varied, key=rank)
 
 
-def is_seed(summary: xr.Dataset, name: str) -> bool:
+def _is_seed(summary: xr.Dataset, name: str) -> bool:
     """Whether a setting is a seed, over which a mean is taken."""
     return str(summary[name].attrs["setting"]).rpartition(".")[2] == "seed"
 
 
-def numbers_of(column: pd.Series[Any]) -> tuple[FloatArray, list[str]]:
-    """Return numbers to draw, and the words that they stand for if they do."""
-    if column.dtype.kind in "fiub":
-        return column.to_numpy(np.float64), []
-    words = sorted({str(word) for word in column} - {""})
-    place = {word: float(number) for number, word in enumerate(words)}
-    return np.array([place.get(str(word), np.nan) for word in column]), words
+def _words_of(column: pd.Series[Any]) -> list[str]:
+    """Words of a column in their order on an axis; none of numbers."""
+    return [] if column.dtype.kind in "fiub" else sorted({*column} - {""})
 
 
-def labels_of(rows: pd.DataFrame, names: Sequence[str], against: str) -> list[str]:
+def _labels_of(rows: pd.DataFrame, names: Sequence[str], against: str) -> list[str]:
     """Name each row by its values of the settings ``names``."""
-    words, telling = rows[[against, *names]].map(_word), [against]
+    words, telling = rows[[against, *names]].map(_shorten), [against]
     for name in names:
         # What follows from the others, as settings do from a case, need not be said.
         if words.groupby(telling)[name].nunique().max() > 1:
@@ -135,24 +131,20 @@ def labels_of(rows: pd.DataFrame, names: Sequence[str], against: str) -> list[st
     ]
 
 
-def _word(value: Any) -> str:
-    if isinstance(value, float | np.floating):
-        return f"{float(value):.6g}"
-    text = str(value)
+def _shorten(value: Any) -> str:
+    """Write a number or a word so that it fits into a legend."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return text if len(text) <= LONGEST_WORD else f"{text[: LONGEST_WORD - 3]}..."
 
 
-def set_scale(
-    ax: Axes, which: str, values: pd.Series[float], words: Sequence[str]
-) -> None:
+def _set_scale(ax: Axes, name: str, values: FloatArray, words: Sequence[str]) -> None:
     """Put words on an axis, whole numbers on one of counts, decades where numbers span them."""
-    axis = ax.xaxis if which == "x" else ax.yaxis
-    finite = values[np.isfinite(values)].to_numpy()
+    axis, finite = getattr(ax, f"{name}axis"), values[np.isfinite(values)]
     if words:
-        axis.set_ticks(range(len(words)), labels=[_word(word) for word in words])
-        ax.set(**{f"{which}lim": (-0.5, len(words) - 0.5)})
-    elif len(finite) and which == "y" and (finite == np.round(finite)).all():
+        axis.set_ticks(range(len(words)), labels=[_shorten(word) for word in words])
+        ax.set(**{f"{name}lim": (-0.5, len(words) - 0.5)})
+    elif name == "y" and (finite == np.round(finite)).all():
         # Between counts there is nothing.
         axis.set_major_locator(MaxNLocator(integer=True))
     elif len(finite) and finite.min() > 0 and np.ptp(np.log10(finite)) > DECADES:
-        ax.set(**{f"{which}scale": "log"})
+        ax.set(**{f"{name}scale": "log"})
