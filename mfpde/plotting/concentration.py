@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
@@ -29,6 +31,7 @@ KIND_COLOURS = {
 }
 MOST_ROWS = 8
 HEIGHT, LINE_HEIGHT = 4.2, 0.14
+LONGEST_LINE = 120
 
 
 @style.styled
@@ -70,14 +73,16 @@ def plot_concentration(
         numbers.append(f"strip of analyticity: {report.strip}")
     lower = LINE_HEIGHT * (len(numbers) + 1)
     figure = style.figure_or_new(figure, size=(10.0, HEIGHT + lower))
-    figure.suptitle(f"{report.verdict}: {report.summary}", fontsize=9.5, wrap=True)
+    title = fill(f"{report.verdict}: {report.summary}", LONGEST_LINE)
+    figure.suptitle(title, fontsize=9.5, wrap=True)
     rows = np.asarray(figure.subfigures(2, 1, height_ratios=(HEIGHT, lower)))
     density, balls = rows[0].subplots(1, 2, width_ratios=(1.75, 1.0))
     if view is None:
         frame = Frame(report.measure, equation, atoms_of_report(report))
         _mark_on_map(draw_map(density, frame), report)
     else:
-        draw_curve(density, Frame(report.measure, equation))
+        handles = draw_curve(density, Frame(report.measure, equation))
+        style.add_legend_below(rows[0], handles)
         _mark_on_curve(density, view, report)
     _draw_balls(balls, report)
     look: Look = {"family": "monospace", "fontsize": 7.5, "ha": "center", "va": "top"}

@@ -78,7 +78,8 @@ def plot_density(
     else:
         height = 4.2 if has_landscape(equation) else 3.2
         ax = style.axes_or_new(ax, size=(6.0, height))
-        draw_curve(ax, Frame(measure, equation), limits=limits)
+        handles = draw_curve(ax, Frame(measure, equation), limits=limits)
+        style.add_legend_above(ax, handles)
     return style.figure_of(ax)
 
 
@@ -100,8 +101,10 @@ def draw_map(ax: Axes, frame: Frame, *, limits: style.Limits | None = None) -> A
     return ax
 
 
-def draw_curve(ax: Axes, frame: Frame, *, limits: style.Limits | None = None) -> None:
-    """Draw a curve with stems and a legend, and below it the external landscape."""
+def draw_curve(
+    ax: Axes, frame: Frame, *, limits: style.Limits | None = None
+) -> Sequence[Artist]:
+    """Draw a curve with stems, and below it the external landscape; return what to explain."""
     curves = CurvePanels([frame], limits=limits, has_masses=True)
     density, *land = curves.panels(frame)
     below = _axes_below(ax) if land else None
@@ -109,7 +112,7 @@ def draw_curve(ax: Axes, frame: Frame, *, limits: style.Limits | None = None) ->
     if below is not None:
         land[0].draw(below)
         ax.label_outer()
-    style.add_legend_above(ax, density.handles)
+    return density.handles
 
 
 def _axes_below(ax: Axes) -> Axes:

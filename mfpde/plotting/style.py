@@ -90,6 +90,7 @@ def colour_axis(ax: Axes, label: str, colour: str) -> None:
     """Give the y axis a label, and both the colour of what it measures."""
     ax.set_ylabel(label, color=colour)
     ax.tick_params(axis="y", which="both", colors=colour)
+    ax.spines["right"].set_color(colour)
 
 
 def add_legend_below(figure: Figure | SubFigure, handles: Sequence[Artist]) -> None:
