@@ -133,6 +133,10 @@ def test_run_with_particles_compares_and_stores_them(config, capsys):
     said = capsys.readouterr().out
     assert "against 50 particles" in said
     assert f"{distance:.6g}" in said
+    assert main(["show", "x.zarr"]) == 0
+    assert "particles beside: 50" in capsys.readouterr().out
+    assert main(["compare", "x.zarr"]) == 0
+    assert "against 50 particles" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("method", "count"), [("spectral", 50), ("labels", 2048)])
@@ -201,6 +205,8 @@ def test_an_interrupt_keeps_what_was_saved_and_says_how_to_go_on(
     run = load("x.zarr")
     assert run.times.tolist() == [0.0, 0.125, 0.25, 0.375]
     assert run.stop.kind == "interrupted"
+    assert main(["show", "x.zarr"]) == 0
+    assert "stopped:     interrupted" in capsys.readouterr().out
 
 
 def test_an_interrupt_between_commands_has_the_same_code(config, monkeypatch, capsys):
@@ -229,27 +235,6 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(
     assert resumed.stop == whole.stop
     # Both keep the tolerance in time; the steps around the interruption differ.
     assert wasserstein(resumed.final, whole.final) < 1e-4
-
-
-@pytest.mark.parametrize("saves", [2, 6])
-def test_exact_atoms_are_resumed_with_their_widths(config, monkeypatch, *, saves):
-    # Ascent: two atoms form in the first seconds, merge, and are alone in the end.
-    changed = ["geometry.cells=256", "attention.beta=6", "equation.direction=ascent"]
-    changed += ["perceptron.weights=[0.0]", "solve.atoms=exact", "solve.t_end=40"]
-    changed += ["solve.save_every=5"]
-    options = [word for change in changed for word in ("--set", change)]
-    main(["run", config, "--out", "whole.zarr", "--quiet", *options])
-    with monkeypatch.context() as patch:
-        interrupted_after(patch, saves, KeyboardInterrupt)
-        main(["run", config, "--out", "x.zarr", "--quiet", *options])
-    assert main(["resume", "x.zarr", "--quiet"]) == 0
-    whole, resumed = load("whole.zarr"), load("x.zarr")
-    assert len(whole.final.atoms) > 0
-    assert resumed.final.atoms.masses == pytest.approx(
-        whole.final.atoms.masses, abs=1e-5
-    )
-    assert wasserstein(resumed.final, whole.final) < 1e-4
-    assert {event.kind for event in resumed.events} <= {"birth", "merge"}
 
 
 def test_a_run_killed_after_its_last_save_is_finished_by_resume(config, monkeypatch):
@@ -307,21 +292,6 @@ def test_show_says_what_run_said(config, capsys):
     assert shown.strip() in said
 
 
-def test_show_says_that_a_run_was_interrupted(config, capsys, monkeypatch):
-    with monkeypatch.context() as patch:
-        interrupted_after(patch, 2)
-        main(["run", config, "--out", "x.zarr", "--quiet"])
-    assert main(["show", "x.zarr"]) == 0
-    assert "stopped:     interrupted" in capsys.readouterr().out
-
-
-def test_show_includes_the_particles_beside(config, capsys):
-    arguments = ["--quiet", "--set", "particles.count=20"]
-    main(["run", config, "--out", "x.zarr", *arguments])
-    main(["show", "x.zarr"])
-    assert "particles beside: 20" in capsys.readouterr().out
-
-
 @pytest.mark.usefixtures("quick_pictures")
 def test_plot_draws_beside_the_store_or_where_asked(config, tmp_path, capsys):
     main(["run", config, "--out", "x.zarr", "--quiet"])
@@ -340,13 +310,6 @@ def test_compare_prints_both_distances(config, capsys):
     assert table[-1, 0] == 1.0
     assert (table[:, 1] < 0.06).all()
     assert (table[:, 1] <= table[:, 2]).all()
-
-
-def test_compare_uses_the_stored_particles(config, capsys):
-    arguments = ["--quiet", "--set", "particles.count=20"]
-    main(["run", config, "--out", "x.zarr", *arguments])
-    assert main(["compare", "x.zarr"]) == 0
-    assert "against 20 particles" in capsys.readouterr().out
 
 
 def test_compare_refuses_diffusion(config, capsys):

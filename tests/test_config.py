@@ -128,23 +128,6 @@ def test_overrides_are_toml_or_bare_strings(path):
     assert settings.output.figure == "a b.pdf"
 
 
-def test_an_unknown_key_names_the_nearest(path):
-    told = message(path, "solve.t_edn=3")
-    assert (
-        "[solve] has no setting 't_edn' (did you mean 't_end'?); it has: t_end" in told
-    )
-
-
-def test_an_unknown_section_names_the_nearest(path):
-    told = message(path, "solv.t_end=3")
-    assert "has no section [solv] (did you mean 'solve'?)" in told
-
-
-def test_an_unknown_key_of_random_neurons_names_the_nearest(path):
-    told = message(path, "perceptron.random.sed=3")
-    assert "has no setting 'sed' (did you mean 'seed'?)" in told
-
-
 def test_a_missing_key_is_named(path):
     path.write_text(TEXT.replace("t_end = 1.0", ""))
     assert message(path) == "[solve] needs the setting 't_end'"
@@ -213,6 +196,15 @@ def test_several_errors_of_one_section_come_in_one_message(path):
 @pytest.mark.parametrize(
     ("override", "expected"),
     [
+        (
+            "solve.t_edn=3",
+            "[solve] has no setting 't_edn' (did you mean 't_end'?); it has: t_end",
+        ),
+        ("solv.t_end=3", "has no section [solv] (did you mean 'solve'?)"),
+        (
+            "perceptron.random.sed=3",
+            "has no setting 'sed' (did you mean 'seed'?)",
+        ),
         ("geometry.kind=circel", "[geometry] kind = 'circel' (did you mean 'circle'?)"),
         ("geometry.cells=64.5", "[geometry] cells = 64.5 must be a whole number"),
         ("attention.beta=five", "[attention] beta = 'five' must be a real number"),

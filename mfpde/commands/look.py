@@ -35,7 +35,7 @@ def show(
     run = mfpde.load(store)
     say(run)
     if origin:
-        say(stores.describe_origin(store, run.statistics))
+        say(f"\n{stores.describe_origin(store, run.statistics)}")
     if mfpde.storage.has_particles(store):
         particles = mfpde.load(store, group=mfpde.storage.PARTICLES)
         say(f"\nparticles beside: {particles.statistics['particles']}")

@@ -56,7 +56,7 @@ def describe_origin(store: str, statistics: Mapping[str, Any]) -> str:
     records = [times, *map(flatten, stored_provenance(store))]
     return "\n\n".join(
         "\n".join(f"{name + ':':22} {value}" for name, value in record.items())
-        for record in ({}, *records)
+        for record in records
     )
 
 
