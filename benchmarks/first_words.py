@@ -19,7 +19,7 @@ from pathlib import Path
 SETTINGS = """
 geometry = { kind = "circle", cells = 128 }
 attention = { beta = 5.0 }
-equation = { direction = "ascent" }
+equation = { direction = "descent" }
 start = { kind = "perturbed_uniform", amplitude = 0.3 }
 solve = { t_end = 1.0, save_every = 0.1 }
 """

@@ -191,9 +191,11 @@ class LineView {
   drawMap(pen, { left, right, top, bottom, timeAt }) {
     const wide = Math.min(220, 0.4 * (right - left)), { exhibit, scale } = this;
     drawBar(pen, { x: right - wide, y: 4, wide }, scale, COLOURS, this.words.density);
-    const states = Array.from({ length: Math.round(right - left) }, (_, i) => exhibit.stateAt(timeAt(left + i + 0.5)));
-    const key = [scale.low, scale.high, scale.isLog, ...states].join();
-    if (this.mapKey !== key) Object.assign(this, { mapKey: key, mapImage: this.imageOf(states) });
+    const key = [scale.low, scale.high, scale.isLog, left, right, timeAt(left), timeAt(right)].join();
+    if (this.mapKey !== key) {
+      const states = Array.from({ length: Math.round(right - left) }, (_, i) => exhibit.stateAt(timeAt(left + i + 0.5)));
+      Object.assign(this, { mapKey: key, mapImage: this.imageOf(states) });
+    }
     pen.drawImage(this.mapImage, left, top, right - left, bottom - top);
   }
 

@@ -55,7 +55,7 @@ function axisOf({ label, splits, values, scale, hasGrid }, isX) {
   return {
     label, font: SMALL, labelFont: SMALL, labelSize: 16, labelGap: 0, stroke: INK, gap: 3, space: 0,
     // Labels have as much room as the longest takes.
-    size: isX ? 20 : (u, texts) => Math.max(40, 14 + 6.2 * longest(texts)),
+    size: isX ? 20 : (u, texts) => Math.max(48, 14 + 6.2 * longest(texts)),
     splits: splits ?? ticks,
     values: values ?? ((u, found) => found.map((tick) => short(tick, digitsFor(found)))),
     grid: { show: hasGrid ?? !isX, stroke: "#eceff3", width: 0.7 },
