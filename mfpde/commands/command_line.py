@@ -6,7 +6,6 @@ interrupted and 143 terminated (saved states are kept).
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from typing import Any
 import cyclopts
 
 from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED, TERMINATED
+from mfpde.commands.answers import complain
 from mfpde.commands.compiling import show_waiting, warm_up
 from mfpde.commands.look import animate, cite, compare, plot, show, view
 from mfpde.commands.run import resume, run, settings
@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not is_process:
             raise
         what = f"{type(error).__name__}: {reason(error)}"
-        return _complain(words, f"{what} ({TRACEBACK}=1 shows where)")
+        return _refuse(words, f"{what} ({TRACEBACK}=1 shows where)")
 
 
 def _called(words: list[str]) -> int:
@@ -100,7 +100,7 @@ def _called(words: list[str]) -> int:
     try:
         command, bound, _ = app.parse_args(words)
     except cyclopts.CycloptsError as error:
-        return _complain(words, misuse(error))
+        return _refuse(words, misuse(error))
     if not any(command in commands for commands in GROUPS.values()):
         # The help, or the version.
         command(*bound.args, **bound.kwargs)
@@ -115,15 +115,13 @@ def _called(words: list[str]) -> int:
     except (OSError, MemoryError, ValueError, ImportError) as error:
         if TRACEBACK in os.environ and type(error) in (ValueError, ImportError):
             raise
-        return _complain(words, reason(error))
+        return _refuse(words, reason(error))
 
 
-def _complain(words: Sequence[str], text: str) -> int:
+def _refuse(words: Sequence[str], text: str) -> int:
     """Say what is wrong, behind the command that it is about."""
-    printable = importlib.import_module("mfpde.arrays").printable
     is_command = bool(words) and not words[0].startswith("-")
-    name = f"mfpde {printable(words[0])}" if is_command else "mfpde"
-    print(f"{name}: {printable(text)}", file=sys.stderr)
+    complain(f"mfpde {words[0]}: {text}" if is_command else f"mfpde: {text}")
     return BAD_SETTINGS
 
 
@@ -144,7 +142,8 @@ def reason(error: Exception) -> str:
 
 def misuse(error: cyclopts.CycloptsError) -> str:
     """Return what is wrong with the words of a command: name, value, and what is allowed."""
-    nearest = importlib.import_module("mfpde.arrays").nearest
+    from mfpde.arrays import nearest
+
     error.verbose = False
     argument, token = error.argument, getattr(error, "token", None)
     match error:
