@@ -15,7 +15,7 @@ from typing import Any
 
 PICTURE = "mfpde.plotting.pictures:small_png"
 """The small picture of a result: a PNG, or None where it has none."""
-DATASET = "mfpde.storage.run_dataset:dataset_of"
+DATASET = "mfpde.storage.run_dataset:build_dataset"
 """The xarray Dataset of a run."""
 STORED = "mfpde.storage.run_reader:load"
 """The run in the store at a path."""

@@ -224,6 +224,11 @@ class Run(Printed):
         ValueError
             If nothing was saved.
         """
+        if not len(self.times):
+            raise ValueError(
+                "run.to_xarray needs saved states, but run.states is empty: give save_every "
+                "or save_at when solving"
+            )
         return call_above(DATASET, self)
 
     @property

@@ -28,7 +28,7 @@ from mfpde.storage.files import (
     check_format,
     remove_journal,
 )
-from mfpde.storage.rows import Row, read_text, text_row
+from mfpde.storage.rows import Row
 
 ATTRIBUTES, CHECKPOINT, LAST, _COUNT = -1, -2, -3, -4
 """Numbers of rows that are no saves; ``LAST`` is the last state, if it was not saved."""
@@ -135,7 +135,7 @@ class Journal:
             )
         try:
             record = np.frombuffer(data, _type_of(kind), 1)[0]
-            return {field: record[field] for field in record.dtype.names}
+            return Row({field: record[field] for field in record.dtype.names})
         # Whatever someone has made, and a checksum for it.
         except Exception as error:
             raise StoreError(f"{self.file} is damaged: {name}: {error}") from error
@@ -145,7 +145,7 @@ class Journal:
         row = self.read(ATTRIBUTES)
         if row is None:
             raise StoreError(f"{self.file} is damaged: it has no attributes")
-        return dict(json.loads(read_text(row)))
+        return dict(json.loads(row.text))
 
     def read_saves(self) -> list[Row | None]:
         """Return the rows of all saves, None for one that is damaged."""
@@ -181,11 +181,11 @@ class Journal:
 
 def attributes_row(attributes: Mapping[str, Any]) -> Row:
     """Return the row in which a journal keeps attributes."""
-    return text_row(json.dumps(dict(attributes)))
+    return Row.of_text(json.dumps(dict(attributes)))
 
 
 def _count_row(saves: int) -> Row:
-    return {"saves": np.array(saves)}
+    return Row({"saves": np.array(saves)})
 
 
 def is_on_shared_file_system(folder: Path) -> bool:

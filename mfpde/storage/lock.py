@@ -78,14 +78,9 @@ if hasattr(os, "register_at_fork"):
 def lock_store(path: str | Path) -> StoreLock:
     """Let this thread alone write to the store in the folder ``path``, if there is one.
 
-    A thread may lock a store several times; each lock is released by itself.
-
-    Raises
-    ------
-    StoreLockedError
-        If another process or thread writes to it.
-    StoreError
-        If the file system gives no locks.
+    A thread may lock a store several times; each lock is released by itself.  If another
+    process or thread writes to it that is a ``StoreLockedError``, and a file system without
+    locks a ``StoreError``.
     """
     if not Path(path).is_dir():
         return StoreLock(None)

@@ -28,12 +28,7 @@ _NAMED = 3
 def clear_place(path: str | Path, *, overwrite: bool) -> StoreLock:
     """Make an empty folder for a store at ``path``, and return its lock.
 
-    Raises
-    ------
-    FileExistsError
-        If there is something else than a store, or one that is not to be replaced.
-    StoreLockedError
-        If another process or thread writes to a store there.
+    What is no store, or one not to be replaced, is a ``FileExistsError``.
     """
     _check_free(path, overwrite=overwrite)
     Path(path).mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.checkpoint import Checkpoint
-from mfpde.storage.rows import Row, read_text, text_row
+from mfpde.storage.rows import Row
 from mfpde.terms import (
     Attention,
     ExternalTerm,
@@ -63,10 +63,7 @@ def to_json(value: object) -> str:
 def from_json(text: str, kind: Any) -> Any:
     """Return the value of the class ``kind`` that :func:`to_json` wrote.
 
-    Raises
-    ------
-    ValueError
-        If a term, a kernel or a grid is of an unknown kind (a newer version wrote it).
+    A term, a kernel or a grid of a kind that is not known is a ``ValueError``.
     """
     return _CONVERTER.structure(json.loads(text), kind)
 
@@ -75,19 +72,17 @@ def checkpoint_row(checkpoint: Checkpoint) -> Row:
     """Return the arrays of a checkpoint, and beside them as JSON all that is no array."""
     state = checkpoint.state
     arrays = {name: getattr(state, name) for name in _STATE}
-    numbers = {"cloud_size": np.array(state.cloud_size)}
-    return text_row(to_json(checkpoint)) | arrays | numbers
+    return Row.of_text(
+        to_json(checkpoint), **arrays, cloud_size=np.array(state.cloud_size)
+    )
 
 
 def checkpoint_of(row: Row) -> Checkpoint:
     """Return the checkpoint of a row, without what its tracker has seen.
 
-    Raises
-    ------
-    ValueError
-        If its arrays do not fit its grid.
+    Arrays that do not fit its grid are a ``ValueError``.
     """
-    record = json.loads(read_text(row))
+    record = json.loads(row.text)
     arrays = {name: np.array(row[name]) for name in _STATE}
     record["state"] = State(**arrays, cloud_size=int(row["cloud_size"]))
     checkpoint = _CONVERTER.structure(record, Checkpoint)

@@ -14,13 +14,7 @@ from mfpde.storage.run_writer import RunWriter
 
 
 def solve_anew(path: str | Path, settings: Settings) -> Run:
-    """Solve what ``settings`` describe into the store at ``path``, in place of one there.
-
-    Raises
-    ------
-    FileExistsError
-        If there is something else than the store of a run.
-    """
+    """Solve what ``settings`` describe into the store at ``path``, in place of one there."""
     dynamics, grid = settings.dynamics, settings.geometry
     writer = RunWriter(path, dynamics, grid, settings=settings, overwrite=True)
     arguments = settings.solve_arguments()

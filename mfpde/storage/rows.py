@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import singledispatch
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,6 @@ from mfpde.measures.measure import (
 )
 from mfpde.runs.stored_names import DENSITY, TIME, VERDICT, check_free_name
 from mfpde.tracking import SeenAtoms
-
-Row: TypeAlias = dict[str, NDArray[Any]]
-"""The arrays of one save, by name."""
 
 
 class Variable(NamedTuple):
@@ -68,13 +65,7 @@ class StoredGrid(NamedTuple):
 
 @singledispatch
 def describe_grid(geometry: Geometry) -> StoredGrid:
-    """Return how stores describe a grid, registered by the class of the geometry.
-
-    Raises
-    ------
-    ValueError
-        If densities on ``geometry`` cannot be stored.
-    """
+    """Return how stores describe a grid, by its class; raise ``ValueError`` for one unknown."""
     raise ValueError(f"densities on {geometry!r} cannot be stored")
 
 
@@ -100,92 +91,96 @@ def _(geometry: Zonal) -> StoredGrid:
     return StoredGrid(axes, "1/area")
 
 
-def state_row(measure: AnyMeasure) -> Row:
-    """Return the row of a state alone: its density, and atoms if there are any."""
-    row: Row = {}
-    if not isinstance(measure, Atoms):
-        row[DENSITY] = as_measure(measure).density.values
-    atoms = atoms_of(measure)
-    if len(atoms):
-        row |= {"atom_points": atoms.points, "atom_masses": atoms.masses}
-        if atoms.covariances is not None:
-            row["atom_covariances"] = atoms.covariances
-    return row
+class Row(dict[str, NDArray[Any]]):
+    """The arrays of one save by name, or of a part of it, or of a checkpoint."""
 
+    @classmethod
+    def of_state(cls, measure: AnyMeasure) -> Row:
+        """Return the row of a state alone: its density, and atoms if there are any."""
+        row, atoms = cls(), atoms_of(measure)
+        if not isinstance(measure, Atoms):
+            row[DENSITY] = as_measure(measure).density.values
+        if len(atoms):
+            row |= {"atom_points": atoms.points, "atom_masses": atoms.masses}
+            if atoms.covariances is not None:
+                row["atom_covariances"] = atoms.covariances
+        return row
 
-def save_row(
-    time: float, measure: AnyMeasure, diagnostics: Mapping[str, Any], tracked: Row
-) -> Row:
-    """Return the row of a save; raise ``ValueError`` for a diagnostic with a store's name."""
-    row = {TIME: np.array(time, dtype=np.float64)} | state_row(measure)
-    for name, value in diagnostics.items():
-        check_free_name(name)
-        row[name] = np.asarray(value, dtype=np.float64)
-    return row | tracked
+    @classmethod
+    def of_save(
+        cls,
+        time: float,
+        measure: AnyMeasure,
+        diagnostics: Mapping[str, Any],
+        tracked: Row | None,
+    ) -> Row:
+        """Return the row of a save; raise ``ValueError`` for a diagnostic with a store's name."""
+        row = cls({TIME: np.array(time, dtype=np.float64)}, **cls.of_state(measure))
+        for name, value in diagnostics.items():
+            check_free_name(name)
+            row[name] = np.asarray(value, dtype=np.float64)
+        return cls(row, **(tracked or {}))
 
+    @classmethod
+    def of_track(cls, seen: SeenAtoms, verdict: str) -> Row:
+        """Return what a track adds to the row of a save: the atoms seen, and the verdict."""
+        row = cls({VERDICT: np.frombuffer(verdict.encode("utf-8"), dtype=np.uint8)})
+        columns = {
+            "tracked_points": seen.points,
+            "tracked_masses": seen.masses,
+            "tracked_identities": seen.identities,
+            "tracked_forming": seen.is_forming,
+            "tracked_arrived_masses": seen.arrived_masses,
+        }
+        for name, values in columns.items() if len(seen) else ():
+            if values is not None:
+                # NaN stands for what is not there.
+                row[name] = np.asarray(values, dtype=np.float64)
+        return row
 
-def track_row(seen: SeenAtoms, verdict: str) -> Row:
-    """Return what a track adds to the row of a save: the atoms seen, and the verdict."""
-    row: Row = {VERDICT: np.frombuffer(verdict.encode("utf-8"), dtype=np.uint8)}
-    columns = {
-        "tracked_points": seen.points,
-        "tracked_masses": seen.masses,
-        "tracked_identities": seen.identities,
-        "tracked_forming": seen.is_forming,
-        "tracked_arrived_masses": seen.arrived_masses,
-    }
-    for name, values in columns.items() if len(seen) else ():
-        if values is not None:
-            # NaN stands for what is not there.
-            row[name] = np.asarray(values, dtype=np.float64)
-    return row
+    @classmethod
+    def of_text(cls, text: str, **arrays: NDArray[Any]) -> Row:
+        """Return the row of a text, and of arrays beside it."""
+        return cls({"text": np.frombuffer(text.encode("utf-8"), np.uint8)}, **arrays)
 
+    @property
+    def text(self) -> str:
+        """The text of :meth:`of_text`."""
+        return str(self["text"].tobytes(), "utf-8")
 
-def text_row(text: str) -> Row:
-    """Return the row of a text alone, as bytes in UTF-8."""
-    return {"text": np.frombuffer(text.encode("utf-8"), dtype=np.uint8)}
+    @property
+    def verdict(self) -> str:
+        """The verdict on the save."""
+        text = np.asarray(self[VERDICT], dtype=np.uint8)
+        return str(text[text > 0].tobytes(), "utf-8")
 
+    def state(self, geometry: Geometry | None) -> AnyMeasure:
+        """Return the state of the save, to the bit: atoms if there is no grid."""
+        atoms = None
+        if "atom_masses" in self:
+            there = ~np.isnan(self["atom_masses"])
+            points, covariances = self["atom_points"][there], None
+            if "atom_covariances" in self:
+                given = self["atom_covariances"][there]
+                covariances = None if np.isnan(given).any() or not len(given) else given
+            atoms = Atoms(points, self["atom_masses"][there], covariances)
+            # The constructor scales points to unit length again, which may change the last bit.
+            object.__setattr__(atoms, "points", read_only(points))
+        if geometry is None or DENSITY not in self:
+            return Atoms.none(2) if atoms is None else atoms
+        return Measure(Density(geometry, self[DENSITY]), atoms)
 
-def read_text(row: Row) -> str:
-    """Return the text of :func:`text_row`."""
-    return str(row["text"].tobytes(), "utf-8")
-
-
-def read_state(row: Row, geometry: Geometry | None) -> AnyMeasure:
-    """Return the state of a row, to the bit: atoms if there is no grid."""
-    atoms = None
-    if "atom_masses" in row:
-        there = ~np.isnan(row["atom_masses"])
-        points, covariances = row["atom_points"][there], None
-        if "atom_covariances" in row:
-            given = row["atom_covariances"][there]
-            covariances = None if np.isnan(given).any() or not len(given) else given
-        atoms = Atoms(points, row["atom_masses"][there], covariances)
-        # The constructor scales points to unit length again, which may change the last bit.
-        object.__setattr__(atoms, "points", read_only(points))
-    if geometry is None or DENSITY not in row:
-        return Atoms.none(2) if atoms is None else atoms
-    return Measure(Density(geometry, row[DENSITY]), atoms)
-
-
-def read_seen_atoms(row: Row, dimension: int) -> SeenAtoms:
-    """Return the atoms that were seen at the save of a row."""
-    if "tracked_masses" not in row:
-        none = np.empty(0)
-        points = np.empty((0, dimension))
-        return SeenAtoms(points, none, none.astype(bool), none.astype(int))
-    there = ~np.isnan(row["tracked_masses"])
-    arrived = row.get("tracked_arrived_masses")
-    return SeenAtoms(
-        row["tracked_points"][there],
-        row["tracked_masses"][there],
-        row["tracked_forming"][there] > 0,
-        row["tracked_identities"][there].astype(np.int64),
-        arrived_masses=None if arrived is None else arrived[there],
-    )
-
-
-def read_verdict(row: Row) -> str:
-    """Return the verdict on the save of a row."""
-    text = np.asarray(row[VERDICT], dtype=np.uint8)
-    return bytes(text[text > 0]).decode("utf-8")
+    def seen_atoms(self, dimension: int) -> SeenAtoms:
+        """Return the atoms that were seen at the save."""
+        if "tracked_masses" not in self:
+            none, points = np.empty(0), np.empty((0, dimension))
+            return SeenAtoms(points, none, none.astype(bool), none.astype(int))
+        there = ~np.isnan(self["tracked_masses"])
+        arrived = self.get("tracked_arrived_masses")
+        return SeenAtoms(
+            self["tracked_points"][there],
+            self["tracked_masses"][there],
+            self["tracked_forming"][there] > 0,
+            self["tracked_identities"][there].astype(np.int64),
+            arrived_masses=None if arrived is None else arrived[there],
+        )

@@ -24,18 +24,7 @@ from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
 from mfpde.storage.files import StoreError
 from mfpde.storage.provenance import add_provenance
 from mfpde.storage.records import from_json, to_json
-from mfpde.storage.rows import (
-    VARIABLES,
-    Row,
-    Variable,
-    describe_grid,
-    read_seen_atoms,
-    read_state,
-    read_verdict,
-    save_row,
-    state_row,
-    track_row,
-)
+from mfpde.storage.rows import VARIABLES, Row, Variable, describe_grid
 from mfpde.storage.zarr_files import VERSION
 from mfpde.tracking import Junction, Track
 from mfpde.version import __version__
@@ -59,22 +48,6 @@ OF_A_MOMENT = (STOP_KIND, STOP_MESSAGE, FINAL_TIME, STATISTICS, EVENTS, JUNCTION
 """Attributes that are no longer true when a run goes on from an earlier moment."""
 
 
-def dataset_of(run: Run) -> xr.Dataset:
-    """Return the saved states and diagnostics of a run, as stores hold them.
-
-    Raises
-    ------
-    ValueError
-        If nothing was saved, or the geometry cannot be stored.
-    """
-    if not len(run.times):
-        raise ValueError(
-            "run.to_xarray needs saved states, but run.states is empty: give save_every or "
-            "save_at when solving"
-        )
-    return build_dataset(run)
-
-
 def build_dataset(run: Run) -> xr.Dataset:
     """Return a run as a Dataset; raise ``ValueError`` if its geometry cannot be stored."""
     times, track, final = run.times.tolist(), run.track, run.final
@@ -83,14 +56,14 @@ def build_dataset(run: Run) -> xr.Dataset:
     tracked: dict[float, Row] = {}
     if track is not None:
         attributes[JUNCTIONS] = to_json(track.junctions)
-        seen = map(track_row, track.seen, track.verdicts)
+        seen = map(Row.of_track, track.seen, track.verdicts)
         tracked = dict(zip(track.times.tolist(), seen, strict=True))
     rows = []
     for index, (time, state) in enumerate(zip(times, run.states, strict=True)):
         numbers = {name: values[index] for name, values in run.diagnostics.items()}
-        rows.append(save_row(time, state, numbers, tracked.get(time, {})))
+        rows.append(Row.of_save(time, state, numbers, tracked.get(time)))
     is_saved = bool(times) and run.final_time <= times[-1]
-    last = {} if is_saved else state_row(final)
+    last = None if is_saved else Row.of_state(final)
     return stack_rows(rows, last, geometry, run.quantities).assign_attrs(attributes)
 
 
@@ -128,7 +101,7 @@ def describe_end(run: Run) -> dict[str, Any]:
 
 def stack_rows(
     rows: Sequence[Row],
-    last: Row,
+    last: Row | None,
     geometry: Geometry | None,
     quantities: Mapping[str, Quantity],
 ) -> xr.Dataset:
@@ -138,14 +111,10 @@ def stack_rows(
     """
     import xarray as xr
 
-    arrays: Row = {TIME: np.empty(())}
+    arrays = Row({TIME: np.empty(())})
     arrays |= {name: values for row in rows for name, values in row.items()}
     about = {n: _describe(n, a.ndim, geometry, quantities) for n, a in arrays.items()}
-    sizes: dict[str, int] = {}
-    for row in rows:
-        for name, values in row.items():
-            for axis, size in zip(about[name].dimensions, values.shape, strict=True):
-                sizes[axis] = max(size, sizes.get(axis, 0))
+    sizes = _find_sizes(rows, about)
     variables = {}
     for name, (dimensions, meaning, unit) in about.items():
         shape = (len(rows), *(sizes[axis] for axis in dimensions))
@@ -158,26 +127,28 @@ def stack_rows(
                 stacked[place] = row[name]
         words = {"long_name": meaning, "units": unit}
         variables[name] = xr.Variable((TIME, *dimensions), stacked, words)
-    variables |= _stack_last(last, geometry)
     for axis, angles, meaning in (
         () if geometry is None else describe_grid(geometry).axes
     ):
         words = {"long_name": meaning, "units": "rad"}
         variables[axis] = xr.Variable((axis,), angles, words)
-    return xr.Dataset(variables)
+    dataset = xr.Dataset(variables)
+    if last is None:
+        return dataset
+    end = stack_rows([last], None, geometry, {}).isel({TIME: 0}, drop=True)
+    # There may be more atoms, or less, than at any save.
+    names = [*end.data_vars, *(axis for axis in end.dims if axis == "atom")]
+    return dataset.merge(end.rename({name: f"{FINAL}{name}" for name in names}))
 
 
-def _stack_last(last: Row, geometry: Geometry | None) -> dict[str, xr.Variable]:
-    import xarray as xr
-
-    variables = {}
-    for name, values in last.items():
-        dimensions, meaning, unit = _describe(name, values.ndim, geometry, {})
-        # There may be more atoms, or less, than at any save.
-        axes = [FINAL + axis if axis == "atom" else axis for axis in dimensions]
-        words = {"long_name": f"{meaning}, at the end", "units": unit}
-        variables[FINAL + name] = xr.Variable(axes, values, words)
-    return variables
+def _find_sizes(rows: Sequence[Row], about: Mapping[str, Variable]) -> dict[str, int]:
+    """Return the largest size of each dimension."""
+    sizes: dict[str, int] = {}
+    for row in rows:
+        for name, values in row.items():
+            for axis, size in zip(about[name].dimensions, values.shape, strict=True):
+                sizes[axis] = max(size, sizes.get(axis, 0))
+    return sizes
 
 
 def _describe(
@@ -190,10 +161,8 @@ def _describe(
         grid = describe_grid(geometry)
         return Variable(tuple(axis[0] for axis in grid.axes), grid.meaning, grid.unit)
     known = quantities.get(name) or DIAGNOSTICS.get(name)
-    dimensions = tuple(f"{name}_{axis}" for axis in range(ndim))
-    if known is None:
-        return Variable(dimensions, name, UNKNOWN_UNIT)
-    return Variable(dimensions, known.meaning, known.unit)
+    words = (name, UNKNOWN_UNIT) if known is None else (known.meaning, known.unit)
+    return Variable(tuple(f"{name}_{axis}" for axis in range(ndim)), *words)
 
 
 def build_run(dataset: xr.Dataset, path: object) -> Run:
@@ -215,12 +184,14 @@ def _build_run(dataset: xr.Dataset, path: object) -> Run:
     }
     along = [name for name in arrays if dataset[name].dims[:1] == (TIME,)]
     times = arrays[TIME]
-    rows = [{name: arrays[name][i] for name in along} for i in range(len(times))]
-    states = [read_state(row, geometry) for row in rows]
-    last = {n.removeprefix(FINAL): a for n, a in arrays.items() if n.startswith(FINAL)}
+    rows = [Row({name: arrays[name][i] for name in along}) for i in range(len(times))]
+    states = [row.state(geometry) for row in rows]
+    last = Row(
+        {n.removeprefix(FINAL): arrays[n] for n in arrays if n.startswith(FINAL)}
+    )
     if not rows and not last:
         raise StoreError(f"{path} holds no saved state: the run ended before its first")
-    final = read_state(last, geometry) if last else states[-1]
+    final = last.state(geometry) if last else states[-1]
     reached = float(attributes.get(FINAL_TIME, times[-1] if rows else np.nan))
     names = set(along) - {DENSITY, *VARIABLES}
     usual = [name for name in DIAGNOSTICS if name in names]
@@ -230,8 +201,8 @@ def _build_run(dataset: xr.Dataset, path: object) -> Run:
     if VERDICT in dataset:
         track = Track(
             times=times,
-            seen=tuple(read_seen_atoms(row, final.dimension) for row in rows),
-            verdicts=tuple(map(read_verdict, rows)),
+            seen=tuple(row.seen_atoms(final.dimension) for row in rows),
+            verdicts=tuple(row.verdict for row in rows),
             # Without those that came after saves that were left out.
             junctions=tuple(
                 junction

@@ -85,10 +85,7 @@ def read_journal(
 ) -> xr.Dataset:
     """Return the saves of a journal with the ``attributes`` of a run and its last state.
 
-    Raises
-    ------
-    StoreError
-        If a save does not match its checksum; with ``skip_damaged`` it is left out.
+    A save that was changed is a ``StoreError``; with ``skip_damaged`` it is left out.
     """
     found = journal.read_saves()
     rows = [row for row in found if row is not None]
@@ -100,7 +97,7 @@ def read_journal(
         )
     held = dict(attributes)
     quantities = from_json(held.pop(QUANTITIES, "{}"), dict[str, Quantity])
-    dataset = stack_rows(rows, last or {}, read_geometry(held), quantities)
+    dataset = stack_rows(rows, last, read_geometry(held), quantities)
     return dataset.assign_attrs(held)
 
 
@@ -128,15 +125,7 @@ def _find_group(path: str | Path, group: str | None) -> Path:
 
 
 def stored_attributes(path: str | Path) -> dict[str, Any]:
-    """Return the attributes of the store at ``path``.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no store.
-    StoreError
-        If they are damaged, or those of another version.
-    """
+    """Return the attributes of the store at ``path``; they may be damaged, or not there."""
     if not has_journal(path):
         return read_attributes(path)
     with closing(Journal(path)) as journal:

@@ -32,7 +32,7 @@ from mfpde.storage.lock import lock_store
 from mfpde.storage.places import check_is_store, clear_place
 from mfpde.storage.provenance import add_provenance
 from mfpde.storage.records import checkpoint_row, to_json
-from mfpde.storage.rows import Row, save_row, state_row, track_row
+from mfpde.storage.rows import Row
 from mfpde.storage.run_dataset import (
     EVENTS,
     JUNCTIONS,
@@ -131,7 +131,7 @@ class RunWriter(Observer):
         last = journal.read(self._saves - 1) if self._saves else None
         self._last_time = -math.inf if last is None else float(last[TIME])
         self._attributes, self._is_told = attributes, True
-        self._tracked: Row = {}
+        self._tracked: Row | None = None
         # Also if the run ends by an error, and this writer is forgotten.
         self._unlock = weakref.finalize(self, stack.pop_all().close)
 
@@ -153,13 +153,13 @@ class RunWriter(Observer):
             raise ValueError(
                 f"time = {time} must be after that of the last save, {self._last_time}"
             )
-        row = save_row(time, measure, diagnostics, self._tracked)
+        row = Row.of_save(time, measure, diagnostics, self._tracked)
         rows = {self._saves: row}
         if not self._is_told:
             rows[ATTRIBUTES] = attributes_row(self._attributes)
         self._journal.write(rows)
         self._saves, self._last_time = self._saves + 1, time
-        self._tracked, self._is_told = {}, True
+        self._tracked, self._is_told = None, True
 
     def keep(self, checkpoint: Checkpoint) -> None:
         """Replace the checkpoint from which the run can go on to the bit, if it is finite."""
@@ -169,7 +169,7 @@ class RunWriter(Observer):
     def follow(self, track: Tracker) -> None:
         """Add the tracked atoms of a save to that save, which follows."""
         self._tell(JUNCTIONS, track.junctions)
-        self._tracked = track_row(track.seen[-1], track.verdicts[-1])
+        self._tracked = Row.of_track(track.seen[-1], track.verdicts[-1])
 
     def tell(self, events: Sequence[Event]) -> None:
         """Add the ``events`` so far to the save that follows."""
@@ -178,7 +178,7 @@ class RunWriter(Observer):
     def finish(self, run: Run) -> None:
         """Note the end; a run that has ended becomes one Dataset, and its journal goes."""
         attributes = self._attributes | describe_end(run)
-        last = state_row(run.final) if run.final_time > self._last_time else None
+        last = Row.of_state(run.final) if run.final_time > self._last_time else None
         if run.stop.kind in ENDED:
             # Until the Dataset is there the journal tells of a run that goes on.
             folder = self._journal.file.parent

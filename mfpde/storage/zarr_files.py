@@ -76,12 +76,7 @@ def write_zarr(folder: Path, dataset: xr.Dataset) -> None:
 def read_attributes(folder: str | Path) -> dict[str, Any]:
     """Return the attributes of the zarr store in ``folder``.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no store.
-    StoreError
-        If it is not that of a run, of another version, or its attributes were changed.
+    One that is not of a run, of another version, or changed is a ``StoreError``.
     """
     file = Path(folder) / DESCRIPTION
     if not file.is_file():
@@ -127,11 +122,8 @@ def open_zarr(folder: Path) -> xr.Dataset:
 def read_zarr(folder: Path, *, skip_damaged: bool = False) -> xr.Dataset:
     """Return the Dataset in ``folder``, read into memory and checked.
 
-    Raises
-    ------
-    StoreError
-        If a file is not what was written; the message names it, and what can be read.  With
-        ``skip_damaged`` the saves in it, or the last state, are left out in its place.
+    A file that is not what was written is a ``StoreError``, which names it; with
+    ``skip_damaged`` the saves in it, or the last state, are left out in place of an error.
     """
     import xarray as xr
     import zarr
