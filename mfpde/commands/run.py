@@ -99,7 +99,8 @@ def _solve(
                 observer=writer,
                 resume_from=checkpoint,
             )
-        whole = run if store is None else mfpde.load(store)
+        # What goes on from a checkpoint has only the saves after it.
+        whole = run if store is None or checkpoint is None else mfpde.load(store)
         report.conclude(whole, settings, quiet=quiet)
     if run.stop.kind == "interrupted" and store is not None:
         complain(f"interrupted; continue with: mfpde resume {store}")
