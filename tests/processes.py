@@ -15,6 +15,8 @@ from pathlib import Path
 
 from mfpde.storage import StoreError
 from mfpde.storage.journal import CHECKPOINT, Journal
+from mfpde.sweeps.execution import Task, execute
+from mfpde.sweeps.records import RunRecord
 
 
 def has_checkpoint(store: Path) -> bool:
@@ -24,6 +26,20 @@ def has_checkpoint(store: Path) -> bool:
             return journal.read(CHECKPOINT) is not None
     except (FileNotFoundError, StoreError):
         return False
+
+
+def end_process_at_beta_2_seed_3(task: Task) -> str:
+    """Compute a run of a sweep, but at one place end the process, after the run has begun."""
+    if "beta = 2, seed = 3" in task.run.label:
+        begun = RunRecord(task.run.name, "running", since=time.time())
+        task.records.keep(begun)
+        os._exit(3)
+    return execute(task)
+
+
+def raise_no_such_luck(task: Task) -> str:
+    """Compute nothing."""
+    raise OSError("no such luck")
 
 
 SERVER = """

@@ -196,8 +196,8 @@ PROTECTIONS = (
     Protection(
         "claims of the runs of a sweep",
         "sweeps/execution.py",
-        "    except StoreLockedError:\n        return",
-        "    except ZeroDivisionError:\n        return",
+        "        except StoreLockedError:\n            return",
+        "        except ZeroDivisionError:\n            return",
         _SWEEPS + "test_a_run_that_another_process_computes_is_left_to_it",
     ),
     Protection(
@@ -206,13 +206,6 @@ PROTECTIONS = (
         "        except Exception as error:",
         "        except ZeroDivisionError as error:",
         _SWEEPS + "test_a_run_that_fails_is_told_and_tried_again_when_asked",
-    ),
-    Protection(
-        "records of a sweep are replaced as a whole",
-        "sweeps/record.py",
-        '        new.write_text(text, encoding="utf-8")\n        new.replace(path)',
-        '        path.write_text(text, encoding="utf-8")',
-        _SWEEPS + "test_a_record_half_written_replaces_none",
     ),
     Protection(
         "a sweep file writes nothing outside of its folder",

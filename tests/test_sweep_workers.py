@@ -9,21 +9,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
+import processes
 import pytest
 import xarray as xr
 from test_sweeps import numbers, source
 
 import mfpde
 from mfpde.storage.lock import lock_store
-from mfpde.sweeps import engines, workers
-from mfpde.sweeps.execution import tasks_of
+from mfpde.sweeps import executors
+from mfpde.sweeps.records import RunRecord, SweepRecords
 
 PATIENCE = 120.0
 SWEEP = """
@@ -118,14 +118,11 @@ def address_of(file: Path, *, workers: int) -> str:
 
 def process_in_the_middle(folder: Path) -> int:
     """The process that computes a run, once some have ended."""
-    until = time.monotonic() + PATIENCE
+    records, until = SweepRecords(folder), time.monotonic() + PATIENCE
     while time.monotonic() < until:
-        found = Counter()
-        for note in (folder / "running").glob("*.json"):
-            with suppress(FileNotFoundError):
-                found[json.loads(note.read_text())["process"]] += 1
-        if list((folder / "records").glob("*.json")) and found:
-            return found.most_common(1)[0][0]
+        running = records.running(since=0.0)
+        if running and len(records.all()) > len(running):
+            return running[0].process
         time.sleep(0.001)
     raise AssertionError("no runs are being computed")
 
@@ -170,14 +167,12 @@ def test_a_cluster_that_is_there_loses_a_worker_and_no_run(
     assert attempts_of(sweep) == attempts
 
 
-def finished_in(folder: Path) -> dict[Path, tuple[int, bytes]]:
-    """The records there are, and all files of their runs' stores: when written, and what."""
-    found = {}
-    for record in (folder / "records").glob("*.json"):
-        store = folder / "runs" / f"{record.stem}.zarr"
-        for path in (record, *(p for p in store.rglob("*") if p.is_file())):
-            found[path] = (path.stat().st_mtime_ns, path.read_bytes())
-    return found
+def finished_in(folder: Path) -> dict[object, object]:
+    """The records of runs that have ended, and the files of their stores with their times."""
+    records = SweepRecords(folder)
+    ended = {n: r for n, r in records.all().items() if r.state != "running"}
+    files = [p for n in ended for p in records.store(n).rglob("*") if p.is_file()]
+    return ended | {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in files}
 
 
 @pytest.mark.parametrize("way", ["--workers", "--scheduler"])
@@ -197,28 +192,21 @@ def test_no_run_that_has_finished_is_computed_again(way, request, tmp_path) -> N
         os.kill(lost, signal.SIGKILL)
         said, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said
-    assert {path: finished_in(sweep.folder)[path] for path in finished} == finished
+    there = finished_in(sweep.folder)
+    assert {one: there[one] for one in finished} == finished
     names = sorted(run.name for run in sweep.runs)
-    assert sorted(p.name for p in (sweep.folder / "records").iterdir()) == [
-        f"{name}.json" for name in names
-    ]
+    assert sorted(SweepRecords(sweep.folder).all()) == names
     assert sorted(p.name for p in (sweep.folder / "runs").iterdir()) == [
         f"{name}.zarr" for name in names
     ]
-    attempts = {r.name: tuple(r.attempts) for r in sweep.records if r is not None}
-    early = {path.stem for path in finished if path.parent.name == "records"}
+    early = [record for record in finished.values() if isinstance(record, RunRecord)]
     assert early
-    assert {attempts[name] for name in early} == {("begun",)}
-    assert sum(len(each) > 1 for each in attempts.values()) <= 1
-
-
-def loaded() -> bool:
-    """Whether a worker has the package."""
-    return "mfpde.solver.solve" in sys.modules
+    assert {tuple(record.attempts) for record in early} == {("begun",)}
+    assert sum(len(each) > 1 for each in attempts_of(sweep)) <= 1
 
 
 def test_workers_that_come_late_share_in_the_runs(tmp_path) -> None:
-    """A sweep that begins on a cluster without workers waits for them; they have preloaded."""
+    """A sweep that begins on a cluster without workers waits for them."""
     distributed = pytest.importorskip("distributed")
     sweep = mfpde.Sweep(source(tmp_path / "late"))
     with (
@@ -226,80 +214,27 @@ def test_workers_that_come_late_share_in_the_runs(tmp_path) -> None:
             n_workers=0,
             threads_per_worker=1,
             dashboard_address=None,
-            preload=["mfpde.sweeps.worker_preload"],
+            preload=["mfpde.sweeps.execution"],
         ) as cluster,
-        distributed.Client(cluster) as client,
         ThreadPoolExecutor() as pool,
     ):
         computed = pool.submit(sweep.run, scheduler=cluster.scheduler_address)
         cluster.scale(2)
         computed.result(PATIENCE)
-        client.wait_for_workers(2, timeout=PATIENCE)
-        before = set(client.scheduler_info()["workers"])
-        cluster.scale(3)
-        client.wait_for_workers(3, timeout=PATIENCE)
-        fresh = [one for one in client.scheduler_info()["workers"] if one not in before]
-        assert client.run(loaded, workers=fresh) == dict.fromkeys(fresh, True)
     assert not sweep.failed
     assert attempts_of(sweep) == [("begun",)] * 12
-
-
-def test_tasks_are_given_as_workers_take_them(tmp_path, monkeypatch) -> None:
-    """Two to each worker: the others wait for who comes."""
-
-    class Cluster:
-        status = "running"
-        given: ClassVar[list] = []
-
-        def nthreads(self):
-            return {"one": 1}
-
-        def submit(self, function, task, **options):
-            future = Future()
-            self.given.append((task, future))
-            return future
-
-    class Future:
-        status = "finished"
-        is_done = False
-
-        def add_done_callback(self, function):
-            self.told = function
-
-        def done(self):
-            return self.is_done
-
-        def result(self):
-            return []
-
-    seen = []
-
-    def wait() -> None:
-        ended = [future for _, future in cluster.given if future.is_done]
-        seen.append(len(cluster.given) - len(ended))
-        next_one = next((f for _, f in cluster.given if not f.is_done), None)
-        if next_one is not None:
-            next_one.is_done = True
-
-    monkeypatch.setattr(engines, "SECONDS_BETWEEN_LOOKS", 0.0)
-    cluster = Cluster()
-    sweep = mfpde.Sweep(source(tmp_path))
-    tasks = tasks_of(sweep.runs, sweep._folder, retry_failed=False)
-    assert len(tasks) == 12
-    assert list(engines.on_workers(cluster, tasks, wait)) == [[]] * 12
-    assert [task for task, _ in cluster.given] == tasks
-    assert max(seen) == engines.TASKS_AT_A_WORKER
+    assert len({record.process for record in sweep.records}) == 2
 
 
 def test_a_scheduler_that_is_lost_ends_the_sweep_with_its_reason(
     cluster, tmp_path, monkeypatch
 ) -> None:
-    monkeypatch.setattr(engines, "SECONDS_TO_CONNECT", 1)
+    monkeypatch.setattr(executors, "SECONDS_TO_CONNECT", 1)
     sweep = mfpde.Sweep(source(tmp_path / "lost", t_end=1e6, cells=256))
     with ThreadPoolExecutor() as pool:
         computed = pool.submit(sweep.run, scheduler=cluster.address)
         until = time.monotonic() + PATIENCE
-        while not list((sweep.folder / "running").glob("*.json")):
+        while not SweepRecords(sweep.folder).running(since=0.0):
             assert time.monotonic() < until
             time.sleep(0.01)
         os.kill(cluster.scheduler, signal.SIGKILL)
@@ -307,44 +242,44 @@ def test_a_scheduler_that_is_lost_ends_the_sweep_with_its_reason(
             computed.result(PATIENCE)
 
 
-@pytest.mark.parametrize("way", ["fork", "spawn"])
-def test_workers_begin_in_either_way(tmp_path, monkeypatch, way) -> None:
-    monkeypatch.setattr(workers, "_way_to_start", lambda: way)
+def test_workers_compute_each_run_once_and_end(tmp_path) -> None:
     sweep = mfpde.Sweep(source(tmp_path)).run(workers=2)
     assert not sweep.failed
     assert attempts_of(sweep) == [("begun",)] * 12
     assert not multiprocessing.active_children()
 
 
-def test_a_task_that_ends_each_of_its_workers_is_given_up(
-    tmp_path, monkeypatch
-) -> None:
-    def deadly(task):
-        if task.run == first:
-            os._exit(3)
-        return execute(task)
-
-    execute = workers.execute
-    monkeypatch.setattr(workers, "_way_to_start", lambda: "fork")
-    monkeypatch.setattr(workers, "execute", deadly)
-    sweep = mfpde.Sweep(source(tmp_path))
-    first = sweep.runs[0]
-    sweep.run(workers=2)
-    assert list(sweep.failed.values()) == ["its worker was lost 6 times"]
-    assert len(attempts_of(sweep)) == len(sweep.runs)
+def test_a_run_that_ends_each_of_its_workers_is_given_up(tmp_path, monkeypatch) -> None:
+    """It is computed three times, and the others end well."""
+    monkeypatch.setattr(executors, "execute", processes.end_process_at_beta_2_seed_3)
+    sweep = mfpde.Sweep(source(tmp_path)).run(workers=2)
+    assert len(sweep.failed) == 2
+    for label, reason in sweep.failed.items():
+        assert "beta = 2, seed = 3" in label
+        assert reason == "its worker was lost 3 times"
+    states = sweep.summary["state"].values.ravel().tolist()
+    assert states.count("finished") == 10
 
 
-def test_what_goes_wrong_around_a_task_is_the_error_of_its_runs(
-    tmp_path, monkeypatch
-) -> None:
-    def broken(task):
-        raise OSError("no such luck")
-
-    monkeypatch.setattr(workers, "_way_to_start", lambda: "fork")
-    monkeypatch.setattr(workers, "execute", broken)
+def test_what_goes_wrong_around_a_run_is_its_error(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(executors, "execute", processes.raise_no_such_luck)
     sweep = mfpde.Sweep(source(tmp_path)).run(workers=2)
     assert set(sweep.failed.values()) == {"OSError: no such luck"}
     assert len(sweep.failed) == len(sweep.runs)
+
+
+def test_a_script_without_a_main_guard_is_told(tmp_path) -> None:
+    """Its workers would run it again, and so end before they begin a run."""
+    (tmp_path / "sweep.toml").write_text(SWEEP.format(betas=2))
+    (tmp_path / "script.py").write_text(
+        "import mfpde\nmfpde.Sweep('sweep.toml').run(workers=2)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert ended.returncode == 1
+    assert 'under `if __name__ == "__main__":`' in ended.stderr.splitlines()[-1]
+    assert not (tmp_path / "out" / "runs").exists()
 
 
 def test_workers_end_with_the_process_of_their_sweep(tmp_path, monkeypatch) -> None:

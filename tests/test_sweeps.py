@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -20,9 +19,10 @@ from processes import has_checkpoint
 import mfpde
 from mfpde.commands.command_line import main
 from mfpde.settings.base import SettingsError
+from mfpde.storage import StoreError
 from mfpde.storage.lock import lock_store
 from mfpde.sweeps.execution import Task, execute
-from mfpde.sweeps.record import SweepFolder, replaced
+from mfpde.sweeps.records import SweepRecords
 
 ROOT = Path(__file__).resolve().parents[1]
 CLOCKS = ("seconds", "wall_seconds", "attempts")
@@ -103,8 +103,6 @@ def test_a_summary_has_a_dimension_for_each_setting_that_varies(
             if one.label.partition(", seed")[0] == run.label.partition(", seed")[0]
         ]
         assert means.sel(place).item() == pytest.approx(np.mean(alike), rel=1e-12)
-    with xr.open_dataset(serial.folder / "summary.nc", engine="scipy") as kept:
-        xr.testing.assert_allclose(kept["energy_last"], summary["energy_last"])
     nothing = mfpde.Sweep(source(tmp_path)).summary
     assert nothing["state"].dims == ("case", "beta", "seed")
 
@@ -199,9 +197,8 @@ def test_one_count_in_summary_table_picture_and_loop(tmp_path, monkeypatch) -> N
 
 
 def test_a_second_start_does_nothing(serial) -> None:
-    files = sorted((serial.folder / "runs").rglob("*")) + sorted(
-        (serial.folder / "records").rglob("*")
-    )
+    files = sorted(serial.folder.rglob("*"))
+    assert serial.folder / "runs.sqlite" in files
     before = [(path, path.stat().st_mtime_ns) for path in files]
     mfpde.Sweep(source(serial.folder)).run()
     assert [(path, path.stat().st_mtime_ns) for path in files] == before
@@ -351,33 +348,32 @@ def test_a_wrong_sweep_is_refused_before_any_run(tmp_path, change, words) -> Non
 
 def test_a_run_that_another_process_computes_is_left_to_it(tmp_path) -> None:
     sweep = mfpde.Sweep(source(tmp_path))
-    folder, run = SweepFolder(sweep.folder), sweep.runs[0]
-    store = folder.store(run.name)
+    records, run = SweepRecords(sweep.folder), sweep.runs[0]
+    store = records.store(run.name)
     store.mkdir(parents=True)
     with ThreadPoolExecutor(1) as elsewhere:
         held = elsewhere.submit(lock_store, store).result()
         there = set(store.rglob("*"))
-        task = Task(run, folder, retry_failed=False)
-        assert execute(task).state == "elsewhere"
-        assert folder.record(run.name) is None
+        task = Task(run, records)
+        assert execute(task) == "elsewhere"
+        assert records.record(run.name) is None
         assert set(store.rglob("*")) == there
         held.release()
-    assert execute(task).state == "finished"
+    assert execute(task) == "finished"
 
 
-def test_a_record_half_written_replaces_none(tmp_path, monkeypatch) -> None:
-    replaced(tmp_path / "a.json", "whole")
-    write = Path.write_text
-
-    def full(path: Path, text: str, **options: str) -> None:
-        write(path, text[:2], **options)
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(OSError, match="No space left"):
-        replaced(tmp_path / "a.json", "another")
-    assert (tmp_path / "a.json").read_text() == "whole"
-    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+def test_a_table_of_records_that_is_damaged_is_made_again_from_the_stores(
+    tmp_path, capsys
+) -> None:
+    sweep = mfpde.Sweep(source(tmp_path)).run()
+    expected = numbers(sweep.summary)
+    (tmp_path / "runs.sqlite").write_bytes(b"x" * 5000)
+    with pytest.raises(StoreError, match=r"runs\.sqlite .* may be removed") as refused:
+        sweep.run()
+    assert "\n" not in str(refused.value)
+    (tmp_path / "runs.sqlite").unlink()
+    xr.testing.assert_identical(numbers(sweep.run().summary), expected)
+    assert {tuple(one.attempts) for one in sweep.records} == {("read",)}
 
 
 def test_a_sweep_file_writes_nothing_outside_of_its_folder(
@@ -408,13 +404,12 @@ def killed_while_working(
     folder: Path, stop: threading.Event, killed: list[int]
 ) -> None:
     """Kill the process of a run that is being computed, once some have ended."""
+    records = SweepRecords(folder)
     while not stop.is_set() and not killed:
-        if list((folder / "records").glob("*.json")):
-            for note in (folder / "running").glob("*.json"):
-                with contextlib.suppress(FileNotFoundError):
-                    killed.append(json.loads(note.read_text())["process"])
-                    os.kill(killed[0], signal.SIGKILL)
-                    break
+        running = records.running(since=0.0)
+        if running and len(records.all()) > len(running):
+            killed.append(running[0].process)
+            os.kill(killed[0], signal.SIGKILL)
         time.sleep(0.01)
 
 
@@ -471,11 +466,12 @@ def test_a_lost_worker_loses_nothing(tmp_path, size) -> None:
 
 def killed_after_a_checkpoint(folder: Path, stop: threading.Event) -> str:
     """Kill the process of the first run that has a checkpoint, and return the run's hash."""
+    records = SweepRecords(folder)
     while not stop.is_set():
-        for note in sorted((folder / "running").glob("*.json")):
-            if has_checkpoint(folder / "runs" / f"{note.stem}.zarr"):
-                os.kill(json.loads(note.read_text())["process"], signal.SIGKILL)
-                return note.stem
+        for run in records.running(since=0.0):
+            if has_checkpoint(records.store(run.name)):
+                os.kill(run.process, signal.SIGKILL)
+                return run.name
         time.sleep(0.01)
     return ""
 

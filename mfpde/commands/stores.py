@@ -16,7 +16,7 @@ from mfpde.notebook import format_table
 from mfpde.runs.run import Run
 from mfpde.storage import StoreError, load, stored_provenance, stored_settings
 from mfpde.storage.files import has_journal
-from mfpde.sweeps.record import RUNS
+from mfpde.sweeps.records import RUNS
 from mfpde.viewer import NamedRun
 
 LONGEST = 36

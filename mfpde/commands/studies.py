@@ -192,21 +192,19 @@ def _tell_unfinished(made: mfpde.Sweep, names: set[str], retry_failed: bool) -> 
 def _check_drawing(
     made: mfpde.Sweep, plot: str | None, against: str | None, figure: str | None
 ) -> None:
-    from mfpde.sweeps.table import column_named
+    from mfpde.sweeps.table import find_column
 
     for name, given in (("--figure", figure), ("--against", against)):
         if given is not None and plot is None:
             raise ValueError(f"{name} needs --plot QUANTITY")
     if against is not None:
         # The quantities are known when there are runs.
-        column_named(made.summary, against, varied=True)
+        find_column(made.rows, against, varied=True)
 
 
 def _write_table(made: mfpde.Sweep, path: str) -> None:
     """Write a line for each run: what varies, and the numbers with one value for each run."""
-    from mfpde.sweeps.table import rows_of
-
-    rows = rows_of(made.plan, made.records)
+    rows = made.rows
     single = [name for name in rows if rows[name].dims == ("run",)]
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     rows[single].to_dataframe().to_csv(path)

@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import ProgressColumn
 
+T = TypeVar("T")
 SECONDS_BETWEEN_DRAWINGS = 0.25
 SECONDS_TO_FIRST_LINE = 3.0
 SECONDS_BETWEEN_LINES = 10.0
@@ -69,7 +70,7 @@ def progress_line(console: Console | None = None) -> Iterator[Report]:
     if console is None:
         console = Console(stderr=True)
     if not (console.is_terminal or console.is_jupyter):
-        yield _occasional_lines(console)
+        yield occasional_lines(console, describe_progress)
         return
     with _live_line(console) as report:
         yield report
@@ -90,14 +91,15 @@ class _Throttle:
         return True
 
 
-def _occasional_lines(console: Console) -> Report:
+def occasional_lines(
+    console: Console, describe: Callable[[T], str]
+) -> Callable[[T], None]:
     """Return a function that writes a line after some seconds, and then at intervals."""
     throttle = _Throttle(SECONDS_BETWEEN_LINES, first=SECONDS_TO_FIRST_LINE)
 
-    def report(progress: Progress) -> None:
+    def report(progress: T) -> None:
         if throttle.is_due():
-            line = describe_progress(progress)
-            console.print(line, markup=False, highlight=False)
+            console.print(describe(progress), markup=False, highlight=False)
 
     return report
 

@@ -75,12 +75,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_locks_to_parent)
 
 
-def lock_store(path: str | Path) -> StoreLock:
+def lock_store(path: str | Path, patience: float = 0.2) -> StoreLock:
     """Let this thread alone write to the store in the folder ``path``, if there is one.
 
     A thread may lock a store several times; each lock is released by itself.  If another
-    process or thread writes to it that is a ``StoreLockedError``, and a file system without
-    locks a ``StoreError``.
+    process or thread writes to it so many seconds that is a ``StoreLockedError``, and a file
+    system without locks a ``StoreError``.
     """
     if not Path(path).is_dir():
         return StoreLock(None)
@@ -95,7 +95,10 @@ def lock_store(path: str | Path) -> StoreLock:
         (folder / DESCRIPTION).write_text(_GROUP)
     # The thread that ends a process closes what others have opened.
     connection = sqlite3.connect(
-        folder / LOCK_FILE, timeout=0.2, isolation_level=None, check_same_thread=False
+        folder / LOCK_FILE,
+        timeout=patience,
+        isolation_level=None,
+        check_same_thread=False,
     )
     try:
         connection.execute("BEGIN EXCLUSIVE")

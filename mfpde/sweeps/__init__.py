@@ -45,6 +45,6 @@ The last one is for job arrays of a batch system: in Slurm, `sbatch --array=1-20
 `mfpde sweep sweep.toml --shard $SLURM_ARRAY_TASK_ID/20`. For a cluster from such a system,
 dask-jobqueue starts the scheduler: `SLURMCluster(cores=1, processes=1, memory="4GB")`, then
 `cluster.scale(100)` and its `cluster.scheduler_address`; one thread for each worker, as
-each computes one task at a time, and `--preload mfpde.sweeps.worker_preload`, so that it has
+each computes one task at a time, and `--preload mfpde.sweeps.execution`, so that it has
 loaded everything before its first run. All machines have to see the folder under the same path.
 """

@@ -1,4 +1,4 @@
-"""The computation of a sweep's runs: tasks, and one run in the process that took its store.
+"""The computation of one run of a sweep, in the process that takes it.
 
 A run is computed by the process that holds the lock of its store, so never by two at a time;
 a process that is killed leaves the lock, and its run goes on from the last checkpoint.
@@ -9,16 +9,18 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
+import threading
+import time
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import ENDED
 from mfpde.runs.times import end_time
-from mfpde.settings.settings import Settings
 from mfpde.storage import (
     StoreError,
     load,
@@ -30,154 +32,78 @@ from mfpde.storage.lock import lock_store
 from mfpde.storage.places import empty_store
 from mfpde.storage.resumption import resume_run, solve_anew
 from mfpde.sweeps.plan import PlannedRun
-from mfpde.sweeps.record import RunRecord, SweepFolder
-from mfpde.sweeps.run_summary import summary_of
+from mfpde.sweeps.records import RunRecord, SweepRecords
+from mfpde.sweeps.summary import summarize_run
 
+ELSEWHERE = "elsewhere"
+"""What becomes of a run that another process computes."""
 FAILURES = ("non_finite", "step_too_small")
 """Kinds of a run's end that are no result."""
 INTERRUPTED = "interrupted"
 LIMITS = {"step_limit": "max_steps", "wall_time_limit": "wall_time_limit"}
 """Kinds of a run's end before its time, from which it goes on, and the settings that set them."""
 MOST_NOTES = 5
-
-
-class Outcome(NamedTuple):
-    """What became of a run: ``"elsewhere"`` while another process computes it."""
-
-    name: str
-    state: Literal["finished", "stopped", "failed", "elsewhere"]
+SECONDS_FOR_LOCK = 2.0
+"""How long the lock of a store is waited for: a process that was killed ends after a moment."""
+_ONE_AT_A_TIME = threading.Lock()
+"""Warnings that are caught are those of the process, which may have several threads."""
 
 
 class Task(NamedTuple):
-    """A run that a process is to compute, and the folder of its sweep."""
+    """A run to compute, and the records of its sweep."""
 
     run: PlannedRun
-    folder: SweepFolder
-    retry_failed: bool
-
-    @property
-    def key(self) -> str:
-        """Name of the task."""
-        return f"mfpde-{self.run.name}"
+    records: SweepRecords
+    retry_failed: bool = False
 
 
-def tasks_of(
-    pending: Sequence[PlannedRun], folder: SweepFolder, *, retry_failed: bool
-) -> list[Task]:
-    """Return the tasks of the ``pending`` runs, first those that seem to take longest."""
-    tasks = [Task(run, folder, retry_failed) for run in pending]
-    return sorted(tasks, key=lambda task: -_expected_work(task.run))
-
-
-def execute(task: Task) -> Outcome:
-    """Compute the run of a task unless it has ended, and record how it ended."""
-    store = task.folder.store(task.run.name)
+def execute(task: Task) -> str:
+    """Compute the run of a task unless it has ended; return its state, or ``"elsewhere"``."""
+    store = task.records.store(task.run.name)
     store.mkdir(parents=True, exist_ok=True)
-    try:
-        lock = lock_store(store)
-    except StoreLockedError:
-        return Outcome(task.run.name, "elsewhere")
-    try:
-        taken = _taken_up(task.run, task.folder, retry_failed=task.retry_failed)
-        return taken if isinstance(taken, Outcome) else taken.ended(taken.computed)
-    finally:
-        lock.release()
+    with _ONE_AT_A_TIME:
+        try:
+            with lock_store(store, SECONDS_FOR_LOCK):
+                return _compute_unless_ended(task, store)
+        except StoreLockedError:
+            return ELSEWHERE
 
 
-def _expected_work(run: PlannedRun) -> float:
-    """How long a run takes beside others, roughly: its grid's size by the time that it spans."""
+def expected_work(run: PlannedRun) -> float:
+    """Return about how long a run takes beside others: its grid's size times its duration."""
     settings = json.loads(run.settings)
     sizes = [
         value
         for name, value in settings["geometry"].items()
         if isinstance(value, int) and name != "dimension"
     ]
-    end = (settings.get("solve") or {}).get("t_end")
     durations = [layer.get("duration", 1.0) for layer in settings.get("layers") or ()]
-    span = end if isinstance(end, int | float) else sum(durations) or 1.0
-    return math.prod(sizes) * float(span)
+    duration = settings.get("solve", {}).get("t_end") or sum(durations) or 1.0
+    return math.prod(sizes) * float(duration)
 
 
-def _taken_up(
-    run: PlannedRun, folder: SweepFolder, *, retry_failed: bool
-) -> TakenRun | Outcome:
-    """Return a run that has to be computed, or how it ended before."""
-    there = folder.record(run.name)
-    if there is not None and there.has_ended(retry_failed=retry_failed):
-        # A note may be left by a process that was killed right after its record.
-        folder.end(run.name)
-        return Outcome(run.name, there.state)
-    return TakenRun(run, folder, anew=there is not None and there.state == "failed")
+def describe_error(error: BaseException) -> str:
+    """Return an error in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
-class TakenRun:
-    """A run whose store this process holds, which has to be computed.
-
-    Attributes
-    ----------
-    run, folder, store
-        The run, the folder of its sweep, its store.
-    attempt
-        How it has to be computed, as a :class:`RunRecord` says it.
-    """
-
-    def __init__(self, run: PlannedRun, folder: SweepFolder, *, anew: bool) -> None:
-        self.run, self.folder = run, folder
-        self.store = folder.store(run.name)
-        self.attempt = "begun" if anew else _attempt(self.store)
-        self._attempts: tuple[str, ...] = ()
-
-    def begin(self) -> None:
-        """Note, once, that the run is computed now."""
-        if not self._attempts:
-            self._attempts = self.folder.begin(self.run.name, self.attempt)
-
-    def computed(self) -> Run:
-        """Compute the run, of which the store then holds everything."""
-        settings = self.run.built()
-        self.begin()
-        return _computed(self.store, settings, self.attempt)
-
-    def ended(self, compute: Callable[[], Run]) -> Outcome:
-        """Let ``compute`` give the whole run, and record it, or what went wrong."""
-        record = self._recorded(compute)
-        self.folder.keep(record)
-        self.folder.end(self.run.name)
-        return Outcome(self.run.name, record.state)
-
-    def _recorded(self, compute: Callable[[], Run]) -> RunRecord:
-        name = self.run.name
-        with warnings.catch_warnings(record=True) as warned:
-            warnings.simplefilter("always")
-            try:
-                ended = compute()
-                if ended.stop.kind == INTERRUPTED:
-                    raise KeyboardInterrupt
-                summary = summary_of(ended)
-            # Whatever ends one run, the others go on.
-            except Exception as error:
-                frame = traceback.extract_tb(error.__traceback__)[-1]
-                where = f"{Path(frame.filename).name}:{frame.lineno}"
-                what = f"{type(error).__name__}: {' '.join(str(error).split())}"
-                return RunRecord(name, "failed", f"{what} ({where})", self._attempts)
-        notes = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in warned))
-        notes = notes[:MOST_NOTES]
-        if ended.stop.kind in FAILURES:
-            return RunRecord(
-                name, "failed", ended.reason, self._attempts, summary, notes
-            )
-        if ended.stop.kind in LIMITS:
-            settings = self.run.built()
-            whole = end_time(settings.dynamics, settings.solve["t_end"])
-            reason = (
-                f"{LIMITS[ended.stop.kind]} at t = {ended.final_time:.6g} of {whole:g}; the "
-                "same sweep goes on from there, as far again"
-            )
-            return RunRecord(name, "stopped", reason, self._attempts, summary, notes)
-        return RunRecord(name, "finished", "", self._attempts, summary, notes)
+def _compute_unless_ended(task: Task, store: Path) -> str:
+    name, records = task.run.name, task.records
+    before = records.record(name)
+    if before is not None and before.has_ended(retry_failed=task.retry_failed):
+        return before.state
+    is_new = before is not None and before.state == "failed"
+    attempt = "begun" if is_new else _choose_attempt(store)
+    attempts = (*(() if before is None else before.attempts), attempt)
+    now = time.time()
+    record = RunRecord(name, "running", "", now, os.getpid(), attempts)
+    records.keep(record)
+    ended = _compute_and_judge(record, task.run, store)
+    records.keep(ended)
+    return ended.state
 
 
-def _attempt(store: Path) -> str:
+def _choose_attempt(store: Path) -> str:
     """Return how a run has to be computed, by what is in its store."""
     with contextlib.suppress(StoreError, FileNotFoundError):
         stop = stored_stop(store)
@@ -188,8 +114,42 @@ def _attempt(store: Path) -> str:
     return "begun"
 
 
-def _computed(store: Path, settings: Settings, attempt: str) -> Run:
+def _compute_and_judge(
+    record: RunRecord, planned: PlannedRun, store: Path
+) -> RunRecord:
+    """Compute a run, and return the record of how it ended, or of what went wrong."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            run = _compute_run(planned, store, record.attempts[-1])
+            if run.stop.kind == INTERRUPTED:
+                raise KeyboardInterrupt
+            summary = summarize_run(run)
+        # Whatever ends one run, the others go on.
+        except Exception as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(frame.filename).name}:{frame.lineno}"
+            return replace(
+                record, state="failed", error=f"{describe_error(error)} ({where})"
+            )
+    notes = dict.fromkeys(" ".join(str(one.message).split()) for one in warned)
+    record = replace(record, summary=summary, notes=tuple(notes)[:MOST_NOTES])
+    if run.stop.kind in FAILURES:
+        return replace(record, state="failed", error=run.reason)
+    if run.stop.kind in LIMITS:
+        settings = planned.built()
+        whole = end_time(settings.dynamics, settings.solve["t_end"])
+        reason = (
+            f"{LIMITS[run.stop.kind]} at t = {run.final_time:.6g} of {whole:g}; the same "
+            "sweep goes on from there, as far again"
+        )
+        return replace(record, state="stopped", error=reason)
+    return replace(record, state="finished")
+
+
+def _compute_run(planned: PlannedRun, store: Path, attempt: str) -> Run:
     """Return the whole run, of which the store then holds everything."""
+    settings = planned.built()
     if attempt == "begun":
         # What a killed process left may be no store yet.
         empty_store(store)

@@ -6,7 +6,6 @@ from matplotlib.figure import Figure
 
 from mfpde.plotting.pictures import new_picture, picture_of
 from mfpde.sweeps.sweep import Sweep
-from mfpde.sweeps.table import finished_only, rows_of
 
 QUANTITIES = ("atoms", "energy_last")
 """What is drawn: the first of them that the runs have."""
@@ -14,9 +13,8 @@ QUANTITIES = ("atoms", "energy_last")
 
 @picture_of.register
 def _(sweep: Sweep) -> Figure | None:
-    finished = finished_only(rows_of(sweep.plan, sweep.records))
-    found = [name for name in QUANTITIES if name in finished]
-    if not (found and sweep.plan.parameters and finished.sizes["run"]):
+    found = [name for name in QUANTITIES if name in sweep.summary]
+    if not (found and sweep.plan.parameters):
         return None
     figure = new_picture()
     ax = figure.subplots()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,18 @@ from mfpde.settings.overrides import (
     value_of,
 )
 from mfpde.settings.settings import Settings, settings_from_dict
-from mfpde.sweeps.variations import CASE, Change, SweepSection, sweep_section
+from mfpde.sweeps.variations import (
+    CASE,
+    Change,
+    combine_changes,
+    read_sweep_section,
+)
 from mfpde.version import __version__
 
 ASIDE = ("output", "particles")
 """Sections that belong to a run of its own, not to one of a sweep."""
 MOST_LINES = 10
+LONGEST_VALUE = 40
 _DIGITS = 16
 _LARGEST_EXACT = 2.0**53
 
@@ -67,11 +73,10 @@ class Plan:
     folder: Path
     runs: tuple[PlannedRun, ...]
     parameters: tuple[str, ...]
-    source: Mapping[str, Any]
     axes: Mapping[str, tuple[Any, ...]]
 
 
-def planned(
+def plan_sweep(
     source: str | Path | Mapping[str, Any],
     *,
     folder: str | Path | None = None,
@@ -99,7 +104,6 @@ def planned(
         data, beside = read_table(source), Path(source).parent
     for text in overrides:
         change_by_text(data, text)
-    whole = copy.deepcopy(data)
     if "sweep" not in data:
         raise SettingsError(
             "the table [sweep] is missing, which says what varies; `mfpde run` makes a "
@@ -108,62 +112,73 @@ def planned(
     wanted = data.pop("sweep")
     if folder is not None and isinstance(wanted, Mapping):
         wanted = {**wanted, "folder": str(folder)}
-    section = sweep_section(wanted)
+    section = read_sweep_section(wanted)
     if section.base is not None:
-        data = _laid_over(read_table(beside / section.base), data)
-    for name in ASIDE:
-        data.pop(name, None)
-    runs, names = _runs(section, data)
-    axes = {}
-    for factor in section.factors():
-        name = next(iter(factor[0]))
-        axes[name] = tuple(one[name] for one in factor)
-    return Plan(Path(section.folder).absolute(), runs, names, whole, axes)
+        data = _merge_tables(read_table(beside / section.base), data)
+    base = {name: table for name, table in data.items() if name not in ASIDE}
+    factors = section.factors()
+    changes = combine_changes(factors)
+    every = dict.fromkeys(name for one in changes for name in one)
+    # Where a section is taken away in one run, its settings say so.
+    names = [n for n in every if not any(one.startswith(f"{n}.") for one in every)]
+    first = [factor[0] for factor in factors]
+    told = {n for one in first for n in ([CASE] if CASE in one else one)}
+    axes = {
+        name: tuple(one[name] for one in factor)
+        for factor in factors
+        for name in list(factor[0])[:1]
+    }
+    runs = _plan_runs(base, changes, names, told)
+    return Plan(Path(section.folder).absolute(), runs, tuple(names), axes)
 
 
-def run_name(settings: Settings) -> str:
+def name_run(settings: Settings) -> str:
     """Return the hash that a run of these settings is known by, with this version."""
     data = json.loads(settings.to_json())
     for name in ASIDE:
         data.pop(name, None)
-    text = json.dumps([__version__, _canonical(data)], sort_keys=True)
+    text = json.dumps([__version__, _with_plain_numbers(data)], sort_keys=True)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:_DIGITS]
 
 
-def shown_value(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """Return a value of a setting in a few letters."""
     if value is None:
         return ABSENT
     if isinstance(value, float):
         return f"{value:.6g}"
     text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
 
 
-def _runs(
-    section: SweepSection, data: dict[str, Any]
-) -> tuple[tuple[PlannedRun, ...], tuple[str, ...]]:
-    changes = section.changes()
-    all_names = dict.fromkeys(name for one in changes for name in one)
-    # Where a section is taken away in one run, its settings say so.
-    names = tuple(
-        name
-        for name in all_names
-        if not any(other.startswith(f"{name}.") for other in all_names)
-    )
-    spanned = {name for name in changes[0] if name not in section.in_cases}
+def _plan_runs(
+    base: dict[str, Any],
+    changes: Iterable[Change],
+    names: Collection[str],
+    told: Collection[str],
+) -> tuple[PlannedRun, ...]:
+    """Return a run for each of the changes; the label has the values of what is told."""
     found: dict[str, PlannedRun] = {}
     lines: list[str] = []
     for one in changes:
         try:
-            run = _planned_run(data, one, names, spanned)
+            data = _change_settings(base, one)
+            settings = settings_from_dict(data)
         except SettingsError as error:
-            what = ", ".join(f"{n} = {shown_value(v)}" for n, v in one.items())
+            what = ", ".join(f"{n} = {describe_value(v)}" for n, v in one.items())
             lines += [f"run with {what}: {line}" for line in str(error).splitlines()]
             continue
+        values = {n: one[n] if n == CASE else value_of(data, n) for n in names}
+        words = [
+            f"{name.rpartition('.')[2]} = {describe_value(value)}"
+            for name, value in values.items()
+            if name in told
+        ]
+        label = ", ".join(words) or "the base"
+        run = PlannedRun(name_run(settings), settings.to_json(), values, label)
         if run.name in found:
             lines.append(
-                f"the runs with {found[run.name].label} and with {run.label} have the same "
+                f"the runs with {found[run.name].label} and with {label} have the same "
                 "settings: leave one of them out"
             )
         found[run.name] = run
@@ -172,49 +187,36 @@ def _runs(
         lines = [*lines[:MOST_LINES], f"... and {rest} lines more"]
     if lines:
         raise SettingsError("\n".join(lines))
-    return tuple(found.values()), names
+    return tuple(found.values())
 
 
-def _planned_run(
-    base: dict[str, Any], changes: Change, names: tuple[str, ...], told: set[str]
-) -> PlannedRun:
+def _change_settings(base: dict[str, Any], changes: Change) -> dict[str, Any]:
     data = copy.deepcopy(base)
     for name, value in changes.items():
-        if name == CASE:
-            continue
         if isinstance(value, str) and value == ABSENT:
             remove(data, name)
-        else:
+        elif name != CASE:
             change(data, name, copy.deepcopy(value), "[sweep]")
-    settings = settings_from_dict(data)
-    values = {n: changes[n] if n == CASE else value_of(data, n) for n in names}
-    words = [
-        f"{name.rpartition('.')[2]} = {shown_value(values[name])}"
-        for name in names
-        if name in told
-    ]
-    label = ", ".join(words) or "the base"
-    return PlannedRun(run_name(settings), settings.to_json(), values, label)
+    return data
 
 
-def _laid_over(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_tables(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``below`` with the values of ``above``, table by table."""
     joined = dict(below)
     for key, value in above.items():
         there = joined.get(key)
         if isinstance(there, dict) and isinstance(value, Mapping):
-            joined[key] = _laid_over(there, value)
-        else:
-            joined[key] = value
+            value = _merge_tables(there, value)
+        joined[key] = value
     return joined
 
 
-def _canonical(value: Any) -> Any:
+def _with_plain_numbers(value: Any) -> Any:
     """Return the value with each number in one form: 1.0 is 1."""
     if isinstance(value, dict):
-        return {key: _canonical(part) for key, part in value.items()}
+        return {key: _with_plain_numbers(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_canonical(part) for part in value]
+        return [_with_plain_numbers(part) for part in value]
     if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_EXACT:
         return int(value)
     return value

@@ -1,154 +1,112 @@
-"""The display of a sweep while it goes on: done, failed, and what has been running for long."""
+"""The display of a sweep while it goes on: how many runs have ended, what runs, the time left."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from mfpde.arrays import printable
-from mfpde.runs.progress import SECONDS_BETWEEN_LINES, SECONDS_TO_FIRST_LINE
-from mfpde.sweeps.execution import Outcome
-from mfpde.sweeps.record import Running, SweepFolder
+from mfpde.runs.progress import occasional_lines, progress_bar
+from mfpde.storage import StoreError
+from mfpde.sweeps.records import SweepRecords
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 MOST_SHOWN = 3
-SECONDS_BETWEEN_LOOKS = 0.5
 
 
-@dataclass
 class SweepProgress:
-    """The counts of a sweep that goes on.
+    """What is to be said of a sweep that goes on.
 
-    Attributes
+    Parameters
     ----------
-    folder
-        The sweep's folder.
+    records
+        The records of the sweep.
     labels
-        The runs that are to be computed, by hash, in words.
-    skipped
-        Number of runs that had ended before.
+        The runs that are computed, in words, by their hashes.
+    done
+        The number of runs that were done before.
     """
 
-    folder: SweepFolder
-    labels: Mapping[str, str]
-    skipped: int = 0
-    finished: int = 0
-    stopped: int = 0
-    failed: int = 0
-    began: float = field(default_factory=time.monotonic)
-
-    def __post_init__(self) -> None:
-        # Notes that processes left which were killed.
-        self._left = set(self.folder.running())
-
-    def take(self, outcome: Outcome) -> None:
-        """Count a run that has ended."""
-        self.finished += outcome.state == "finished"
-        self.stopped += outcome.state == "stopped"
-        self.failed += outcome.state == "failed"
-
-    def running(self) -> list[Running]:
-        """Return the runs that are being computed, the oldest first."""
-        there = self.folder.running()
-        return [one for one in there if one not in self._left]
+    def __init__(
+        self, records: SweepRecords, labels: Mapping[str, str], done: int
+    ) -> None:
+        self._records, self.labels, self._done = records, labels, done
+        self._began, self.states = time.time(), Counter[str]()
 
     @property
     def ended(self) -> int:
-        """Number of the runs that have ended."""
-        return self.finished + self.stopped + self.failed
+        """The number of the runs that have ended."""
+        return sum(self.states[one] for one in ("finished", "stopped", "failed"))
 
+    @property
     def counts(self) -> str:
-        """Return the counts in words."""
-        parts = [f"{self.ended}/{len(self.labels)} runs"]
-        if self.stopped:
-            parts.append(f"{self.stopped} stopped at a limit")
-        if self.failed:
-            parts.append(f"{self.failed} failed")
-        if self.skipped:
-            parts.append(f"{self.skipped} were done before")
-        return ", ".join(parts)
+        """How many runs have ended, and how."""
+        others = {
+            "stopped at a limit": self.states["stopped"],
+            "failed": self.states["failed"],
+            "were done before": self._done,
+        }
+        parts = [f"{count} {words}" for words, count in others.items() if count]
+        return ", ".join([f"{self.ended}/{len(self.labels)} runs", *parts])
 
-    def longest(self) -> list[str]:
-        """Return lines about the runs that have been running for longest."""
+    def list_running(self, most: int) -> list[str]:
+        """Return a line about each of the runs that have been running for longest."""
         now = time.time()
-        return [
-            f"{max(now - one.since, 0.0):6.0f} s  {self.labels.get(one.name, one.name)}"
-            for one in self.running()[:MOST_SHOWN]
-        ]
+        with suppress(StoreError):
+            found = self._records.running(self._began)[:most]
+            return [
+                printable(f"{now - one.since:.0f} s  {self.labels.get(one.name, '')}")
+                for one in found
+            ]
+        return []
+
+    def __str__(self) -> str:
+        return "; longest: ".join([self.counts, *self.list_running(1)])
+
+    def __rich__(self) -> str:
+        """Return what a bar shows at its end, each time that it is drawn."""
+        return "\n".join(self.list_running(MOST_SHOWN)).replace("[", r"\[")
 
 
 @contextmanager
-def sweep_shown(
+def show_progress(
     progress: SweepProgress, console: Console | None = None
-) -> Iterator[Callable[[], None]]:
-    """Show the progress while the block runs, which calls what it gets now and then.
+) -> Iterator[Callable[[str], None]]:
+    """Show the progress while the block runs, which calls what it gets with each run's state.
 
     On a console that is no terminal a line is written every now and then.
     """
+    from rich import progress as bars
     from rich.console import Console
 
-    if console is None:
-        console = Console(stderr=True, force_jupyter=False)
-    if not console.is_terminal:
-        yield _occasional_lines(progress, console)
+    console = console or Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):
+        write_line = occasional_lines(console, str)
+
+        def take_and_write(state: str) -> None:
+            progress.states[state] += 1
+            write_line(progress)
+
+        yield take_and_write
         return
-    with _live(progress, console) as show:
-        yield show
-
-
-def _occasional_lines(progress: SweepProgress, console: Console) -> Callable[[], None]:
-    next_at = time.monotonic() + SECONDS_TO_FIRST_LINE
-
-    def show() -> None:
-        nonlocal next_at
-        now = time.monotonic()
-        if now < next_at:
-            return
-        next_at = now + SECONDS_BETWEEN_LINES
-        slow = progress.longest()
-        text = progress.counts() + (f"; longest: {slow[0].strip()}" if slow else "")
-        console.print(printable(text), markup=False, highlight=False)
-
-    return show
-
-
-@contextmanager
-def _live(progress: SweepProgress, console: Console) -> Iterator[Callable[[], None]]:
-    from rich import progress as bars
-    from rich.console import Group
-    from rich.live import Live
-    from rich.text import Text
-
     columns = (
-        bars.BarColumn(bar_width=30),
+        bars.BarColumn(bar_width=20),
         bars.TextColumn("{task.description}", markup=False),
         bars.TimeElapsedColumn(),
         bars.TimeRemainingColumn(compact=True),
+        bars.TextColumn("left"),
+        bars.RenderableColumn(progress),
     )
-    bar = bars.Progress(*columns, console=console)
-    task = bar.add_task(progress.counts(), total=len(progress.labels))
-    looked_at = -SECONDS_BETWEEN_LOOKS
+    with progress_bar(*columns, console=console, refresh_per_second=2) as bar:
+        line = bar.add_task(progress.counts, total=len(progress.labels))
 
-    with Live(Group(bar), console=console, refresh_per_second=4) as live:
+        def take_and_draw(state: str) -> None:
+            progress.states[state] += 1
+            bar.update(line, completed=progress.ended, description=progress.counts)
 
-        def show() -> None:
-            nonlocal looked_at
-            now = time.monotonic()
-            is_last = progress.ended == len(progress.labels)
-            if now - looked_at < SECONDS_BETWEEN_LOOKS and not is_last:
-                return
-            looked_at = now
-            bar.update(task, completed=progress.ended, description=progress.counts())
-            lines = [Text(line, style="dim") for line in progress.longest()]
-            live.update(Group(bar, *lines))
-
-        try:
-            yield show
-        finally:
-            bar.update(task, completed=progress.ended, description=progress.counts())
-            live.update(Group(bar))
+        yield take_and_draw

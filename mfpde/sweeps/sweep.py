@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,27 +13,18 @@ from mfpde.notebook import Printed
 from mfpde.runs.run import Run
 from mfpde.settings.base import SettingsError
 from mfpde.storage import load
-from mfpde.sweeps.chosen_engine import Engine, engine_of
-from mfpde.sweeps.engines import Wait
-from mfpde.sweeps.execution import tasks_of
-from mfpde.sweeps.plan import PlannedRun, planned
-from mfpde.sweeps.progress import SweepProgress, sweep_shown
-from mfpde.sweeps.record import RunRecord, SweepFolder, replaced
-from mfpde.sweeps.table import (
-    column_named,
-    dataset_of,
-    finished_only,
-    rows_of,
-    write_table,
-)
+from mfpde.sweeps.execution import Task, expected_work
+from mfpde.sweeps.executors import compute_tasks
+from mfpde.sweeps.plan import PlannedRun, plan_sweep
+from mfpde.sweeps.progress import SweepProgress, show_progress
+from mfpde.sweeps.records import RunRecord, SweepRecords
+from mfpde.sweeps.table import find_column, select_finished, tabulate_runs
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SECONDS_FOR_OTHERS = 10.0
-"""How long runs that another process holds are waited for, at the end."""
 MOST_SHOWN = 5
 
 
@@ -51,7 +39,7 @@ class Sweep(Printed):
     source
         A sweep file, or what one would hold, as a table.
     folder
-        Where runs and summary are kept, in place of ``folder`` in [sweep].
+        Where runs and their record are kept, in place of ``folder`` in [sweep].
     overrides
         Changes ``"section.key=value"`` of the settings of all runs.
 
@@ -78,8 +66,8 @@ class Sweep(Printed):
             raise SettingsError(
                 f"source = {shown(given)} must be a sweep file or a table with [sweep]"
             )
-        self.plan = planned(source, folder=folder, overrides=overrides)
-        self._folder = SweepFolder(self.plan.folder)
+        self.plan = plan_sweep(source, folder=folder, overrides=overrides)
+        self._records = SweepRecords(self.plan.folder)
 
     @property
     def folder(self) -> Path:
@@ -91,10 +79,6 @@ class Sweep(Printed):
         """The runs, with ``name`` (their hash) and ``parameters``."""
         return self.plan.runs
 
-    @cached_property
-    def _by_name(self) -> dict[str, PlannedRun]:
-        return {run.name: run for run in self.runs}
-
     def run(
         self,
         workers: int = 1,
@@ -104,17 +88,16 @@ class Sweep(Printed):
         retry_failed: bool = False,
         progress: bool = False,
     ) -> Sweep:
-        """Compute what is not done yet, and write the summary of all that is.
+        """Compute what is not done yet.
 
         Interrupted, it goes on when it is called again; so does a run that ``max_steps`` or
-        ``wall_time_limit`` has stopped, as far again.  A script that asks for more than one
-        worker needs the usual ``if __name__ == "__main__":`` where workers are no forks of it
-        (elsewhere than on Linux, or once numba's parallel kernels have run).
+        ``wall_time_limit`` has stopped, as far again.
 
         Parameters
         ----------
         workers
-            Number of processes of this machine.
+            Number of processes of this machine.  A script that asks for more than one needs
+            the usual ``if __name__ == "__main__":``.
         scheduler
             Address of a Dask scheduler, as in ``"tcp://host:8786"``, whose workers are taken.
         shard
@@ -134,7 +117,9 @@ class Sweep(Printed):
             For an argument out of its range, without Dask where it is needed, or if no
             scheduler answers.
         ConnectionError
-            If the scheduler is lost and does not come back.
+            If the scheduler is lost.
+        ChildProcessError
+            If workers of this machine end before they begin a run.
         """
         workers = whole_number(
             "workers", workers, at_least=1, at_most=LARGEST_COUNT // 1000
@@ -145,23 +130,21 @@ class Sweep(Printed):
                 "cluster has workers of its own"
             )
         chosen = self.shard(shard)
-        there = {run.name: self._folder.record(run.name) for run in chosen}
-        pending = [run for run in chosen if _is_pending(there[run.name], retry_failed)]
-        replaced(self.folder / "sweep.json", json.dumps(self.plan.source, default=str))
-        shown_progress = SweepProgress(
-            self._folder,
-            {run.name: run.label for run in pending},
-            skipped=len(chosen) - len(pending),
-        )
-        with ExitStack() as stack:
-            wait: Wait = _nothing
-            if progress and pending:
-                wait = stack.enter_context(sweep_shown(shown_progress))
-            try:
-                with engine_of(workers, scheduler, len(pending)) as engine:
-                    self._computed(engine, pending, retry_failed, shown_progress, wait)
-            finally:
-                write_table(self.plan)
+        there = self._records.all()
+        ended = {n for n, r in there.items() if r.has_ended(retry_failed=retry_failed)}
+        pending = [run for run in chosen if run.name not in ended]
+        # What is dear first, so that no worker ends long after the others.
+        pending.sort(key=expected_work, reverse=True)
+        tasks = [Task(run, self._records, retry_failed) for run in pending]
+        labels = {run.name: run.label for run in pending}
+        told = SweepProgress(self._records, labels, len(chosen) - len(pending))
+        display = show_progress(told) if progress else nullcontext(lambda _: None)
+        with (
+            display as take,
+            closing(compute_tasks(tasks, workers, scheduler)) as states,
+        ):
+            for state in states:
+                take(state)
         return self
 
     def shard(self, shard: str | None) -> tuple[PlannedRun, ...]:
@@ -179,15 +162,15 @@ class Sweep(Printed):
             raise SettingsError(
                 f"shard = {shown(shard)} must be i/n with i from 1 to n, as in '3/20'"
             )
-        number, count = int(found[1]), int(found[2])
-        return tuple(
-            run for run in self.runs if int(run.name, 16) % count == number - 1
-        )
+        number, count = int(found[1]) - 1, int(found[2])
+        return tuple(run for run in self.runs if int(run.name, 16) % count == number)
 
     @property
     def records(self) -> list[RunRecord | None]:
         """The record of each run, None for a run that has not ended."""
-        return [self._folder.record(run.name) for run in self.runs]
+        there = self._records.all()
+        found = [there.get(run.name) for run in self.runs]
+        return [None if r is None or r.state == "running" else r for r in found]
 
     @property
     def summary(self) -> xr.Dataset:
@@ -197,7 +180,12 @@ class Sweep(Printed):
         the last part of its name where that is clear: ``.sel(beta=5)`` and ``.mean("seed")``.
         Numbers of a run that has not finished are NaN, and ``state`` says why.
         """
-        return dataset_of(self.plan, self.records)
+        return tabulate_runs(self.plan, self.records)
+
+    @property
+    def rows(self) -> xr.Dataset:
+        """The summaries of all runs along one dimension ``run``."""
+        return tabulate_runs(self.plan, self.records, flat=True)
 
     @property
     def failed(self) -> dict[str, str]:
@@ -212,7 +200,7 @@ class Sweep(Printed):
     def _reasons(self, state: str) -> dict[str, str]:
         pairs = zip(self.runs, self.records, strict=True)
         return {
-            run.label or run.name: record.error
+            run.label: record.error
             for run, record in pairs
             if record is not None and record.state == state
         }
@@ -227,12 +215,12 @@ class Sweep(Printed):
         FileNotFoundError
             If it has not begun.
         """
-        if isinstance(run, str):
-            if run not in self._by_name:
-                raise ValueError(f"run = {run!r} is none of this sweep's hashes")
-            return load(self._folder.store(run))
-        place = whole_number("run", run, at_least=0, at_most=len(self.runs) - 1)
-        return load(self._folder.store(self.runs[place].name))
+        if not isinstance(run, str):
+            place = whole_number("run", run, at_least=0, at_most=len(self.runs) - 1)
+            run = self.runs[place].name
+        elif run not in {one.name for one in self.runs}:
+            raise ValueError(f"run = {run!r} is none of this sweep's hashes")
+        return load(self._records.store(run))
 
     def plot(
         self, quantity: str, against: str | None = None, *, ax: Axes | None = None
@@ -261,30 +249,25 @@ class Sweep(Printed):
 
         if not self.plan.parameters:
             raise SettingsError("the sweep varies nothing that could be drawn against")
-        finished = finished_only(rows_of(self.plan, self.records))
+        finished = select_finished(self.rows)
         if not finished.sizes["run"]:
             raise SettingsError(f"no run of {self.folder} has finished")
-        quantity = column_named(finished, quantity)
+        quantity = find_column(finished, quantity)
         if against is not None:
-            against = column_named(finished, against, varied=True)
+            against = find_column(finished, against, varied=True)
         return plot_sweep(finished, quantity, against, ax=ax)
 
     @property
     def facts(self) -> dict[str, str]:
         """How many runs there are and have ended, over what, and where they are."""
+        states = ["to do" if one is None else one.state for one in self.records]
+        names = ["finished", *["stopped"] * ("stopped" in states), "failed", "to do"]
         return {
             "runs": str(len(self.runs)),
             "over": ", ".join(self.plan.parameters) or "nothing",
-            **{state: str(count) for state, count in self._counts().items()},
+            **{name: str(states.count(name)) for name in names},
             "folder": str(self.folder),
         }
-
-    def _counts(self) -> dict[str, int]:
-        """How many runs are in each state; "stopped" only where there are some."""
-        states = ["to do" if one is None else one.state for one in self.records]
-        names = ("finished", "stopped", "failed", "to do")
-        counts = {name: states.count(name) for name in names}
-        return {n: count for n, count in counts.items() if count or n != "stopped"}
 
     def _repr_html_(self) -> str:
         from mfpde.sweeps import picture  # noqa: F401 - it registers the small picture
@@ -292,14 +275,10 @@ class Sweep(Printed):
         return super()._repr_html_()
 
     def __str__(self) -> str:
-        counts = ", ".join(
-            f"{count} {state}" for state, count in self._counts().items()
-        )
-        lines = [
-            f"{len(self.runs)} runs over {', '.join(self.plan.parameters) or 'nothing'}: "
-            f"{counts}",
-            f"in {self.folder}",
-        ]
+        facts = self.facts
+        runs, over, folder = (facts.pop(name) for name in ("runs", "over", "folder"))
+        counts = ", ".join(f"{count} {state}" for state, count in facts.items())
+        lines = [f"{runs} runs over {over}: {counts}", f"in {folder}"]
         for state in ("stopped", "failed"):
             reasons = list(self._reasons(state).items())
             lines += [f"{state}: {name}: {why}" for name, why in reasons[:MOST_SHOWN]]
@@ -309,36 +288,3 @@ class Sweep(Printed):
         if noted:
             lines.append(f"{len(noted)} runs with a warning, the first: {noted[0]}")
         return "\n".join(lines)
-
-    def _computed(
-        self,
-        engine: Engine,
-        pending: Sequence[PlannedRun],
-        retry_failed: bool,
-        progress: SweepProgress,
-        wait: Wait,
-    ) -> None:
-        """Compute the pending runs; those that other processes hold are asked for again."""
-        until: float | None = None
-        while pending:
-            tasks = tasks_of(pending, self._folder, retry_failed=retry_failed)
-            elsewhere = []
-            for outcome in engine.computed(tasks, wait):
-                if outcome.state == "elsewhere":
-                    elsewhere.append(self._by_name[outcome.name])
-                else:
-                    progress.take(outcome)
-                wait()
-            until = time.monotonic() + SECONDS_FOR_OTHERS if until is None else until
-            if not elsewhere or time.monotonic() > until:
-                return
-            pending = elsewhere
-            time.sleep(0.5)
-
-
-def _is_pending(record: RunRecord | None, retry_failed: bool) -> bool:
-    return record is None or not record.has_ended(retry_failed=retry_failed)
-
-
-def _nothing() -> None:
-    """Show nothing."""

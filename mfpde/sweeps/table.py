@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mfpde.settings.base import SettingsError
 from mfpde.settings.overrides import ABSENT
-from mfpde.storage.files import StoreLockedError
-from mfpde.storage.lock import lock_store
 from mfpde.sweeps.plan import Plan
-from mfpde.sweeps.record import SUMMARY, RunRecord, SweepFolder
+from mfpde.sweeps.records import RunRecord
 from mfpde.version import __version__
 
 if TYPE_CHECKING:
@@ -26,7 +20,7 @@ if TYPE_CHECKING:
 
 RUN = "run"
 PENDING = "pending"
-_PADDED = {
+SEVERAL = {
     "atom_masses": ("atom",),
     "atom_arrived_masses": ("atom",),
     "atom_angles": ("atom",),
@@ -54,140 +48,85 @@ MEANINGS = {
 }
 OF_ANY_END = ("stop_kind", "stop_message", "final_time", "steps", "wall_seconds")
 """What is known of a run that a limit has stopped, too: its other numbers are not final."""
-_TAKEN = {RUN, "state", "error", "attempts", "cells", "steps", *MEANINGS, *_PADDED}
-_TAKEN |= {"atom", "axis", "merge", "event", "saves"}
+TAKEN = {RUN, "state", "error", "attempts", "cells", "steps", "saves"}
+TAKEN |= {*MEANINGS, *SEVERAL, *(name for names in SEVERAL.values() for name in names)}
 """Names that a setting gives way to."""
 
 
-def rows_of(plan: Plan, records: Sequence[RunRecord | None]) -> xr.Dataset:
-    """Return the summaries of a sweep along one dimension ``run``, in the order of the plan.
+def tabulate_runs(
+    plan: Plan, records: Sequence[RunRecord | None], *, flat: bool = False
+) -> xr.Dataset:
+    """Return the summaries of a sweep with one dimension for each setting that varies.
 
     Parameters
     ----------
     plan
         The plan.
     records
-        The record of each of its runs, None where there is none yet.
+        The record of each of its runs, None where it has not ended.
+    flat
+        Whether all runs are along one dimension ``run``, as in a sweep that varies nothing.
 
     Returns
     -------
     xarray.Dataset
-        Coordinates are the hashes and each swept setting, by the last part of its name where
-        that is clear; its attribute ``setting`` is the whole.  Variables are ``state``
-        (``"finished"``, ``"stopped"``, ``"failed"``, ``"pending"``), ``error``, and all numbers
-        of the runs, NaN where a run has not finished.
+        Its dimensions are the settings of the product, the first one of each zip, and
+        ``case``; other settings and the hashes are coordinates along those that they vary
+        with.  A setting has the last part of its name where that is clear; its attribute
+        ``setting`` is the whole.  Variables are ``state`` (``"finished"``, ``"stopped"``,
+        ``"failed"``, ``"pending"``), ``error``, and all numbers of the runs, NaN where a run
+        has not finished.
     """
     import xarray as xr
 
-    summaries = [_known(record) for record in records]
-    variables: dict[str, Any] = {
-        "state": (RUN, [PENDING if one is None else one.state for one in records]),
-        "error": (RUN, ["" if one is None else one.error for one in records]),
-        "attempts": (RUN, _floats([_attempts(one) for one in records])),
+    names = name_settings(plan)
+    axes = {} if flat else {names[axis]: axis for axis in plan.axes}
+    shape = {name: len(plan.axes[axis]) for name, axis in axes.items()}
+    shape = shape or {RUN: len(plan.runs)}
+
+    def variable(values: Any, *more: str, **about: str) -> xr.Variable:
+        array = as_array(values)
+        whole = array.reshape(*shape.values(), *array.shape[1:])
+        return xr.Variable((*shape, *more), whole, about)
+
+    summaries = [_known_numbers(record) for record in records]
+    sizes = measure_lists(summaries)
+    data = {
+        "state": variable([PENDING if one is None else one.state for one in records]),
+        "error": variable(["" if one is None else one.error for one in records]),
+        "attempts": variable([0 if r is None else len(r.attempts) for r in records]),
     }
-    names = sorted({name for summary in summaries for name in summary})
-    for name in names:
-        values = [summary.get(name) for summary in summaries]
-        if name in _PADDED:
-            variables[name] = ((RUN, *_PADDED[name]), _padded(values, _PADDED[name]))
-        else:
-            variables[name] = (RUN, _column(values))
-    coordinates: dict[str, Any] = {RUN: [run.name for run in plan.runs]}
-    names_of_settings = short_names(plan)
+    for name in sorted({name for summary in summaries for name in summary}):
+        values: Any = [summary.get(name) for summary in summaries]
+        more = SEVERAL.get(name, ())
+        about = {"long_name": MEANINGS[name]} if name in MEANINGS else {}
+        if more:
+            values = pad_lists(values, [sizes[one] for one in more])
+        data[name] = variable(values, *more, **about)
+    coordinates = {RUN: variable([run.name for run in plan.runs])}
     for setting in plan.parameters:
-        values = [_plain(run.parameters[setting]) for run in plan.runs]
-        about = {"setting": setting}
-        coordinates[names_of_settings[setting]] = (RUN, _column(values), about)
-    dataset = xr.Dataset(variables, coords=coordinates)
-    for name, meaning in MEANINGS.items():
-        if name in dataset:
-            dataset[name].attrs["long_name"] = meaning
-    dataset.attrs = {
-        "mfpde_version": __version__,
-        "parameters": ", ".join(plan.parameters),
-    }
-    return dataset
+        values = [run.parameters[setting] for run in plan.runs]
+        found = variable(values, setting=setting)
+        coordinates[names[setting]] = found if flat else _where_it_varies(found)
+    for name, axis in axes.items():
+        values = as_array([None if v == ABSENT else v for v in plan.axes[axis]])
+        coordinates[name] = xr.Variable((name,), values, {"setting": axis})
+    about = {"mfpde_version": __version__, "parameters": ", ".join(plan.parameters)}
+    return xr.Dataset(data, coordinates, about)
 
 
-def dataset_of(plan: Plan, records: Sequence[RunRecord | None]) -> xr.Dataset:
-    """Return the summaries of a sweep with one dimension for each setting that varies.
-
-    Those are the settings of the product, the first one of each zip, and ``case``, named as in
-    :func:`rows_of`; other settings and the hashes are coordinates along those that they vary
-    with.  A sweep that varies nothing keeps the dimension ``run``.
-    """
-    import xarray as xr
-
-    rows = rows_of(plan, records)
-    if not plan.axes:
-        return rows
-    names = short_names(plan)
-    shape = {names[axis]: len(values) for axis, values in plan.axes.items()}
-
-    def on_axes(variable: xr.Variable) -> xr.Variable:
-        values = variable.values.reshape(*shape.values(), *variable.shape[1:])
-        return xr.Variable((*shape, *variable.dims[1:]), values, variable.attrs)
-
-    variables = {name: on_axes(rows[name].variable) for name in rows.data_vars}
-    coordinates = {RUN: on_axes(rows[RUN].variable.to_base_variable())}
-    for setting in plan.parameters:
-        coordinates[names[setting]] = _where_it_varies(
-            on_axes(rows[names[setting]].variable)
-        )
-    for axis, values in plan.axes.items():
-        plain = _column([None if v == ABSENT else _plain(v) for v in values])
-        about = {"setting": axis}
-        coordinates[names[axis]] = xr.Variable((names[axis],), plain, about)
-    return xr.Dataset(variables, coords=coordinates, attrs=rows.attrs)
-
-
-def short_names(plan: Plan) -> dict[str, str]:
+def name_settings(plan: Plan) -> dict[str, str]:
     """Return a name for each setting that varies: the last part of its own where it is clear."""
     settings = dict.fromkeys((*plan.axes, *plan.parameters))
     last = {setting: setting.rpartition(".")[2] for setting in settings}
     counts = Counter(last.values())
     return {
-        setting: name if counts[name] == 1 and name not in _TAKEN else setting
+        setting: name if counts[name] == 1 and name not in TAKEN else setting
         for setting, name in last.items()
     }
 
 
-def _known(record: RunRecord | None) -> Mapping[str, Any]:
-    """The numbers of a run, of one that has not finished those about its end."""
-    if record is None or record.state == "finished":
-        return {} if record is None else record.summary
-    return {n: v if n in OF_ANY_END else None for n, v in record.summary.items()}
-
-
-def _where_it_varies(variable: xr.Variable) -> xr.Variable:
-    """Leave out the dimensions along which the values are the same."""
-    for axis, name in reversed(list(enumerate(variable.dims))):
-        values, first = variable.values, variable.values.take([0], axis)
-        both_missing = (values != values) & (first != first)
-        if bool(((values == first) | both_missing).all()):
-            variable = variable.isel({name: 0})
-    return variable
-
-
-def write_table(plan: Plan) -> xr.Dataset:
-    """Write the summaries of the records that are there to the sweep's folder.
-
-    Of several processes that end together the last one sees the records of all.
-    """
-    folder = SweepFolder(plan.folder)
-    with _alone(plan.folder):
-        dataset = dataset_of(plan, [folder.record(run.name) for run in plan.runs])
-        path = plan.folder / SUMMARY
-        new = path.with_suffix(f".{os.getpid()}.partial")
-        try:
-            dataset.to_netcdf(new, engine="scipy", format="NETCDF3_64BIT")
-            new.replace(path)
-        finally:
-            new.unlink(missing_ok=True)
-    return dataset
-
-
-def column_named(dataset: xr.Dataset, name: str, *, varied: bool = False) -> str:
+def find_column(dataset: xr.Dataset, name: str, *, varied: bool = False) -> str:
     """Return the name of a quantity, or of a setting, of which the last part is enough.
 
     Parameters
@@ -205,99 +144,73 @@ def column_named(dataset: xr.Dataset, name: str, *, varied: bool = False) -> str
         If there is none, or several.
     """
     settings = {
-        str(one): str(dataset[one].attrs["setting"])
+        str(one): f".{dataset[one].attrs['setting']}"
         for one in dataset.coords
         if "setting" in dataset[one].attrs
     }
-    known = [str(one) for one in dataset.variables if not varied or one in settings]
+    known = list(settings) if varied else [str(one) for one in dataset.variables]
     if name in known:
         return name
-    ending = [n for n, whole in settings.items() if f".{whole}".endswith(f".{name}")]
-    if len(ending) == 1:
-        return ending[0]
-    if ending:
-        raise SettingsError(f"{name!r} may be {' or '.join(ending)}")
+    found = [one for one, whole in settings.items() if whole.endswith(f".{name}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise SettingsError(f"{name!r} may be {' or '.join(found)}")
     raise SettingsError(f"there is no {name!r}; there are: {', '.join(sorted(known))}")
 
 
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Wait until no other process writes the table of the sweep."""
-    path.mkdir(parents=True, exist_ok=True)
-    until = time.monotonic() + 30.0
-    while True:
-        try:
-            lock = lock_store(path)
-            break
-        except StoreLockedError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.1)
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _attempts(record: RunRecord | None) -> float:
-    return 0.0 if record is None else float(len(record.attempts))
-
-
-def _plain(value: Any) -> Any:
-    """Return a number or a word as it is, and what is longer as a text."""
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _column(values: Sequence[Any]) -> Any:
-    """Return numbers as floats (whole ones as integers), and words with what is mixed as words."""
-    given = [value for value in values if value is not None]
-    if given and all(_is_whole(value) for value in given) and len(given) == len(values):
-        return np.array(values, dtype=np.int32)
-    if all(_is_number(value) for value in given):
-        return _floats(values)
-    return np.array([ABSENT if v is None else _word(v) for v in values], dtype=str)
-
-
-def _floats(values: Sequence[Any]) -> Any:
-    return np.array([np.nan if v is None else float(v) for v in values])
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_whole(value: Any) -> bool:
-    # The file's format has no longer integers.
-    return _is_number(value) and isinstance(value, int) and abs(value) < 2**31
-
-
-def _word(value: Any) -> str:
-    return value if isinstance(value, str) else str(value).lower()
-
-
-def _padded(values: Sequence[Any], dimensions: tuple[str, ...]) -> Any:
-    """Return lists of different lengths as one array, filled up with NaN or ""."""
-    lists = [[] if value is None else value for value in values]
-    # A dimension of length 0 would be one without bounds in the file.
-    most = max(1, *map(len, lists))
-    if any(isinstance(part, str) for one in lists for part in one):
-        return np.array([[*one, *[""] * (most - len(one))] for one in lists], dtype=str)
-    shape: tuple[int, ...] = (len(lists), most)
-    if len(dimensions) == 2:
-        widths = [len(part) for one in lists for part in one]
-        shape = (*shape, max(widths, default=1))
-    array = np.full(shape, np.nan)
-    for index, one in enumerate(lists):
-        for place, part in enumerate(one):
-            if len(shape) == 3:
-                array[index, place, : len(part)] = part
-            else:
-                array[index, place] = part
-    return array
-
-
-def finished_only(rows: xr.Dataset) -> xr.Dataset:
+def select_finished(rows: xr.Dataset) -> xr.Dataset:
     """Return the runs that have finished, of summaries along ``run``."""
     return rows.isel({RUN: np.flatnonzero(rows["state"].values == "finished")})
+
+
+def as_array(values: Any) -> np.ndarray:
+    """Return numbers, with NaN for None, or words, where what is neither is JSON."""
+    if isinstance(values, np.ndarray):
+        return values
+    given = [value for value in values if value is not None]
+    if all(isinstance(v, int | float) and not isinstance(v, bool) for v in given):
+        array = np.array([np.nan if value is None else value for value in values])
+        # Whole numbers that are too long have no type of their own.
+        return array if array.dtype.kind in "if" else array.astype(np.float64)
+    words = [ABSENT if value is None else value for value in values]
+    return np.array([v if isinstance(v, str) else json.dumps(v) for v in words])
+
+
+def measure_lists(summaries: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    """Return how long each dimension has to be of what runs have several of."""
+    sizes = Counter({name: 1 for names in SEVERAL.values() for name in names})
+    for summary in summaries:
+        for name, dimensions in SEVERAL.items():
+            shape = np.shape(summary.get(name) or ())
+            sizes |= Counter(dict(zip(dimensions, shape, strict=False)))
+    return sizes
+
+
+def pad_lists(lists: Sequence[Any], sizes: Sequence[int]) -> np.ndarray:
+    """Return lists of different lengths as one array, filled up with NaN or ""."""
+    arrays = [np.array(one or []) for one in lists]
+    words = any(array.dtype.kind == "U" for array in arrays)
+    empty, kind = ("", "U32") if words else (np.nan, "f8")
+    padded = np.full((len(lists), *sizes), empty, kind)
+    for row, array in zip(padded, arrays, strict=True):
+        if array.size:
+            row[tuple(map(slice, array.shape))] = array
+    return padded
+
+
+def _known_numbers(record: RunRecord | None) -> Mapping[str, Any]:
+    """Return the numbers of a run; of one that has not finished, those about its end."""
+    if record is None or record.state == "finished":
+        return {} if record is None else record.summary
+    return {n: v if n in OF_ANY_END else None for n, v in record.summary.items()}
+
+
+def _where_it_varies(variable: xr.Variable) -> xr.Variable:
+    """Leave out the dimensions along which the values are the same."""
+    for axis, name in reversed(list(enumerate(variable.dims))):
+        values, first = variable.values, variable.values.take([0], axis)
+        both_missing = (values != values) & (first != first)
+        if bool(((values == first) | both_missing).all()):
+            variable = variable.isel({name: 0})
+    return variable

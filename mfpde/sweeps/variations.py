@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,11 +40,11 @@ class Range:
     def values(self) -> list[Any]:
         """Return the numbers; whole ones stay whole."""
         make = np.linspace if self.spacing == "linear" else np.geomspace
-        found = [float(v) for v in make(self.first, self.to, self.count)]
+        found = make(self.first, self.to, self.count)
         whole = isinstance(self.first, int) and isinstance(self.to, int)
-        if whole and all(v.is_integer() for v in found):
-            return [int(v) for v in found]
-        return found
+        if whole and (found == np.round(found)).all():
+            found = found.astype(int)
+        return list(found.tolist())
 
 
 @dataclass(frozen=True)
@@ -62,49 +63,26 @@ class SweepSection:
         if self.base is not None:
             check_path("base", self.base)
 
-    @property
-    def in_cases(self) -> set[str]:
-        """Names of the settings that cases change, without that of the case."""
-        cases = [] if self.cases is None else _cases(self.cases)
-        return {name for case in cases for name in case} - {CASE}
-
     def factors(self) -> list[list[Change]]:
         """Return the lists of changes of which each is combined with each of the others."""
         # Cases and zips come first, so that runs that differ little are beside each other.
-        return [
-            *([_cases(self.cases)] if self.cases is not None else []),
-            *_zips(self.zip),
-            *_product(self.product),
+        cases = [] if self.cases is None else [_read_cases(self.cases)]
+        zips = self.zip if isinstance(self.zip, list) else [self.zip]
+        product = _read_values("[sweep.product]", self.product)
+        factors = [
+            *cases,
+            *map(_zip_values, zips),
+            *([{name: value} for value in span] for name, span in product.items()),
         ]
-
-    def changes(self) -> list[Change]:
-        """Return what each run changes in the base, in order: the last name varies fastest.
-
-        Raises
-        ------
-        SettingsError
-            If the tables cannot be read so.
-        """
-        factors = self.factors()
-        count = int(np.prod([float(len(factor)) for factor in factors]))
-        if count > MOST_RUNS:
-            raise SettingsError(f"[sweep] has {count} runs; at most {MOST_RUNS}")
-        combined = []
-        for parts in itertools.product(*factors):
-            names = [name for part in parts for name in part]
-            twice = next((n for n in names if names.count(n) > 1), None)
-            if twice is not None:
-                raise SettingsError(f"[sweep] changes {twice!r} in two ways: leave one")
-            combined.append({n: v for part in parts for n, v in part.items()})
-        return combined
+        return [factor for factor in factors if factor]
 
 
 _RANGE = Section(Range, names={"from": "first"})
 _SWEEP = Section(SweepSection)
 
 
-def sweep_section(data: Any) -> SweepSection:
-    """Return the table [sweep], checked.
+def read_sweep_section(data: Any) -> SweepSection:
+    """Return the table [sweep].
 
     Raises
     ------
@@ -117,59 +95,61 @@ def sweep_section(data: Any) -> SweepSection:
         raise SettingsError("\n".join(mark_lines(error, "[sweep]"))) from error
 
 
-def _product(given: Any) -> list[list[Change]]:
-    if given is None:
-        return []
-    values = _spans("[sweep.product]", given)
-    return [[{name: value} for value in span] for name, span in values.items()]
+def combine_changes(factors: Sequence[Sequence[Change]]) -> list[Change]:
+    """Return what each run changes in the base, in order: the last name varies fastest.
+
+    Raises
+    ------
+    SettingsError
+        If there are too many runs, or two factors change one setting.
+    """
+    count = math.prod(map(len, factors))
+    if count > MOST_RUNS:
+        raise SettingsError(f"[sweep] has {count} runs; at most {MOST_RUNS}")
+    combined = []
+    for parts in itertools.product(*factors):
+        names = [name for part in parts for name in part]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise SettingsError(f"[sweep] changes {twice[0]!r} in two ways: leave one")
+        combined.append({name: v for part in parts for name, v in part.items()})
+    return combined
 
 
-def _zips(given: Any) -> Iterator[list[Change]]:
-    tables = given if isinstance(given, list) else [] if given is None else [given]
-    for table in tables:
-        spans = _spans("[sweep.zip]", table)
-        lengths = {name: len(span) for name, span in spans.items()}
-        if len(set(lengths.values())) > 1:
-            listed = ", ".join(f"{name}: {n}" for name, n in lengths.items())
-            raise SettingsError(
-                f"[sweep.zip] needs lists of one length, not of {listed}"
-            )
-        rows = zip(*spans.values(), strict=True)
-        yield [dict(zip(spans, row, strict=True)) for row in rows]
+def _zip_values(table: Any) -> list[Change]:
+    values = _read_values("[sweep.zip]", table)
+    lengths = {name: len(span) for name, span in values.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name}: {n}" for name, n in lengths.items())
+        raise SettingsError(f"[sweep.zip] needs lists of one length, not of {listed}")
+    rows = zip(*values.values(), strict=True)
+    return [dict(zip(values, row, strict=True)) for row in rows]
 
 
-def _cases(given: Any) -> list[Change]:
+def _read_cases(given: Any) -> list[Change]:
     if not isinstance(given, list) or not given:
         raise SettingsError(
             f"[sweep] cases = {given!r} must be tables [[sweep.cases]], one or more"
         )
-    found: list[Change] = []
+    found: dict[str, Change] = {}
     for number, table in enumerate(given, start=1):
         if not isinstance(table, Mapping):
             raise SettingsError(f"[[sweep.cases]] {number} = {table!r} is no table")
-        rest = {key: value for key, value in table.items() if key != "name"}
         name = str(table.get("name", number))
-        if any(name == other[CASE] for other in found):
+        if name in found:
             raise SettingsError(f"[[sweep.cases]] name = {name!r} is there twice")
-        found.append({CASE: name, **dict(_leaves(rest))})
-    return found
+        changes = {key: value for key, value in table.items() if key != "name"}
+        found[name] = {CASE: name, **dict(_flatten(changes, lambda _: False))}
+    return list(found.values())
 
 
-def _leaves(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the dotted names of all values in tables, with the values."""
-    for key, value in table.items():
-        name = f"{before}{key}"
-        if isinstance(value, Mapping) and value:
-            yield from _leaves(value, f"{name}.")
-        else:
-            yield name, value
-
-
-def _spans(where: str, table: Any) -> dict[str, Sequence[Any]]:
+def _read_values(where: str, table: Any) -> dict[str, Sequence[Any]]:
+    """Return the values of each setting, which a file gives as a list or as a range."""
+    if table is None:
+        return {}
     if not isinstance(table, Mapping):
         raise SettingsError(f"{where} = {table!r} must be a table of settings")
     found: dict[str, Sequence[Any]] = {}
-    for name, value in _ranges_or_lists(table):
+    for name, value in _flatten(table, lambda inner: "from" in inner):
         if isinstance(value, Mapping):
             try:
                 found[name] = _RANGE.read(value).built.values()
@@ -186,12 +166,12 @@ def _spans(where: str, table: Any) -> dict[str, Sequence[Any]]:
     return found
 
 
-def _ranges_or_lists(
-    table: Mapping[str, Any], before: str = ""
+def _flatten(
+    table: Mapping[str, Any], is_value: Callable[[Any], bool], above: str = ""
 ) -> Iterator[tuple[str, Any]]:
+    """Yield the dotted names of all values in nested tables, with the values."""
     for key, value in table.items():
-        name = f"{before}{key}"
-        if isinstance(value, Mapping) and value and "from" not in value:
-            yield from _ranges_or_lists(value, f"{name}.")
+        if isinstance(value, Mapping) and value and not is_value(value):
+            yield from _flatten(value, is_value, f"{above}{key}.")
         else:
-            yield name, value
+            yield f"{above}{key}", value

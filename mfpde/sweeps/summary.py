@@ -19,7 +19,7 @@ COUNTED = ("steps", "rejected", "evaluations", "wall_seconds")
 LARGEST_DIMENSION_OF_POINTS = 3
 
 
-def summary_of(run: Run) -> dict[str, Any]:
+def summarize_run(run: Run) -> dict[str, Any]:
     """Return the numbers of a run as plain values and lists, by name.
 
     Of every diagnostic with one value at each save the first and the last one are kept, as
