@@ -499,7 +499,9 @@ def test_a_run_of_a_lost_worker_goes_on_from_its_checkpoint(tmp_path) -> None:
         killer.join()
     attempts = {r.name: tuple(r.attempts) for r in sweep.records if r is not None}
     assert attempts.pop(lost[0]) == ("begun", "resumed")
-    assert set(attempts.values()) == {("begun",)}
+    # An executor that has lost one of its processes ends the other.
+    again = [each for each in attempts.values() if each != ("begun",)]
+    assert again in ([], [("begun", "begun")], [("begun", "resumed")])
     alone = mfpde.Sweep(table(tmp_path / "one")).run()
     xr.testing.assert_identical(
         numbers(sweep.summary).drop_attrs(), numbers(alone.summary).drop_attrs()
