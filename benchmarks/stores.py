@@ -5,8 +5,8 @@
 - A save: `RunWriter.save` of a state with all diagnostics, and `keep` of a checkpoint, median and
   ninth decile of 200, on a circle of 1024 cells and on a sphere of 256 x 512.
 - A run: `solve` with a writer beside `solve` without one, in turns, medians of their wall times.
-- Many saves: the times of the first and of the last thousand of 10,001 saves of 64 cells, of the
-  end, at which they become a Dataset, and of `load`; in ratio to a tenth as many where it is one.
+- Many saves: the first and the last thousand of 10,001 saves of 64 cells, the end, at which they
+  become a Dataset, and `load`, beside a tenth as many.
 """
 
 from __future__ import annotations
@@ -93,14 +93,13 @@ def measure_growth(folder: Path) -> None:
         writer = RunWriter(path, EQUATION, start.geometry)
         saves = [seconds_of(writer.save, float(n), start, {}) for n in range(count)]
         end = replace(run, final=start, final_time=last, stop=reached_end(last))
-        found.append(
-            (sum(saves), seconds_of(writer.finish, end), seconds_of(load, path))
-        )
+        ended, read = seconds_of(writer.finish, end), seconds_of(load, path)
+        found.append((sum(saves), ended, read))
+        first, latest = sum(saves[:1000]), sum(saves[-1000:])
         print(
-            f"{count} saves: {sum(saves[:1000]):.2f} s the first thousand, "
-            f"{sum(saves[-1000:]):.2f} s the last; end {found[-1][1]:.2f} s, load "
-            f"{found[-1][2]:.2f} s"
+            f"{count} saves: {first:.2f} s the first thousand, {latest:.2f} s the last; "
         )
+        print(f"end {ended:.2f} s, load {read:.2f} s")
     ratios = ", ".join(f"{ten / one:.1f}" for one, ten in zip(*found, strict=True))
     print(f"ten times as many: saves, end and load take {ratios} times as long")
 

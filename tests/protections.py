@@ -53,7 +53,6 @@ _OPTIONS = "commands/options.py"
 _DAMAGED = "test_damaged_stores.py::"
 _EVERY = _DAMAGED + "test_every_damage_is_a_line_that_names_the_file"
 _CHANGED = _DAMAGED + "test_an_attribute_that_was_changed_on_disk_is_refused"
-_GONE = _DAMAGED + "test_a_checksum_that_is_gone_is_noticed"
 _MATRIX = _DAMAGED + "test_a_matrix_file_that_holds_none_is_a_line"
 _REFUSED = _DAMAGED + "test_settings_of_any_kind_are_refused_in_a_line"
 _INSIDE = _DAMAGED + "test_a_settings_file_writes_nothing_outside_of_its_folder"
@@ -155,6 +154,14 @@ PROTECTIONS = (
         "    if foreign := _find_foreign_files(path):",
         "    if foreign := []:",
         _STORAGE + "test_overwrite_deletes_no_file_that_is_not_the_stores",
+    ),
+    Protection(
+        "files of another folder are not a store's",
+        _ZARR,
+        'f for f in files if f.partition("/")[0].isidentifier()',
+        "f for f in files",
+        _STORAGE
+        + "test_overwrite_deletes_nothing_that_a_store_calls_its_own[../letters]",
     ),
     Protection(
         "a store is ours before it is replaced",

@@ -31,6 +31,7 @@ from mfpde.storage import (
     open_dataset,
     save,
     stored_checkpoint,
+    zarr_files,
 )
 from mfpde.storage.files import has_journal
 from mfpde.storage.journal import Journal
@@ -160,16 +161,9 @@ def test_particles_in_any_dimension_come_back_to_the_bit(dimension, tmp_path, *,
     assert beside.atom_points.shape == (3, 21, dimension)
 
 
-@pytest.mark.parametrize("geometry", [OTHERS["sphere"], OTHERS["zonal"]])
+@pytest.mark.parametrize("geometry", [CIRCLE, OTHERS["sphere"], OTHERS["zonal"]])
 def test_atoms_in_any_dimension_come_back_to_the_bit(geometry, tmp_path):
     run = run_with_atoms(geometry)
-    save(run, tmp_path / "run.zarr")
-    assert_same(run, load(tmp_path / "run.zarr"))
-    open_dataset(tmp_path / "run.zarr").load()
-
-
-def test_any_number_of_atoms_comes_back_to_the_bit(tmp_path):
-    run = run_with_atoms()
     save(run, tmp_path / "run.zarr")
     assert_same(run, load(tmp_path / "run.zarr"))
     open_dataset(tmp_path / "run.zarr").load()
@@ -273,10 +267,13 @@ def test_xarray_reads_names_and_units_of_every_geometry(
             np.testing.assert_allclose(geometry.points[..., 0], x, atol=1e-15)
 
 
-@pytest.mark.parametrize("name", ["angle", "colatitude", "longitude", "polar_angle"])
-def test_a_diagnostic_named_like_a_coordinate_is_refused(name, tmp_path):
+TAKEN = ("density", "angle", "colatitude", "longitude", "polar_angle")
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_diagnostic_with_a_taken_name_is_refused(name, tmp_path):
     writer = RunWriter(tmp_path / "run.zarr", EQUATION, CIRCLE)
-    with pytest.raises(ValueError, match="cannot be stored: rename it"):
+    with pytest.raises(ValueError, match=f"'{name}' cannot be stored: rename it"):
         writer.save(0.0, perturbed_uniform(CIRCLE), {name: 1.0})
 
 
@@ -366,6 +363,26 @@ def test_overwrite_deletes_no_file_that_is_not_the_stores(run, tmp_path):
     assert_same(run, load(path))
 
 
+@pytest.mark.parametrize("name", ["..", "../letters", "/tmp/letters", "."])
+def test_overwrite_deletes_nothing_that_a_store_calls_its_own(run, tmp_path, name):
+    """Its digest is right: someone has made it so."""
+    path, letters = tmp_path / "run.zarr", tmp_path / "letters"
+    save(run, path)
+    letters.mkdir()
+    (letters / "zarr.json").write_text("dear")
+    name = name.replace("/tmp", str(tmp_path))
+    record = json.loads((path / "zarr.json").read_text())
+    attributes = record["attributes"]
+    files = json.loads(attributes["files"]) | {f"{name}/zarr.json": "0"}
+    del attributes["digest"]
+    attributes["files"] = json.dumps(files)
+    attributes["digest"] = zarr_files._digest_attributes(attributes)
+    (path / "zarr.json").write_text(json.dumps(record))
+    save(run, path, overwrite=True)
+    assert (letters / "zarr.json").read_text() == "dear"
+    assert_same(run, load(path))
+
+
 def test_loading_nothing_says_so(tmp_path):
     with pytest.raises(FileNotFoundError, match="no store of a run at"):
         load(tmp_path / "run.zarr")
@@ -394,12 +411,6 @@ def test_time_must_go_forward(run, tmp_path):
     writer.save(1.0, run.states[0], {})
     with pytest.raises(ValueError, match=r"time = 1.0 must be after"):
         writer.save(1.0, run.states[0], {})
-
-
-def test_a_diagnostic_with_a_taken_name_is_refused(run, tmp_path):
-    writer = RunWriter(tmp_path / "run.zarr", EQUATION, CIRCLE)
-    with pytest.raises(ValueError, match="'density' cannot be stored: rename it"):
-        writer.save(0.0, run.states[0], {"density": 1.0})
 
 
 # --- killed runs ----------------------------------------------------------------------

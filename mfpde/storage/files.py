@@ -13,7 +13,6 @@ import os
 from pathlib import Path
 
 from mfpde.arrays import shown
-from mfpde.runs.stored_names import LOCK
 
 FORMAT = 4
 """Version of the layout of stores."""
@@ -60,11 +59,6 @@ def check_format(folder: str | Path, version: int) -> None:
 def has_journal(folder: str | Path) -> bool:
     """Whether the store in ``folder`` has a journal: its run has not ended."""
     return (Path(folder) / JOURNAL).is_file()
-
-
-def is_empty(folder: Path) -> bool:
-    """Whether there is nothing in a folder but a lock, which may be that of who asks."""
-    return folder.is_dir() and all(part.name == LOCK for part in folder.iterdir())
 
 
 def remove_journal(folder: str | Path) -> None:

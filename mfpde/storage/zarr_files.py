@@ -105,9 +105,11 @@ def read_attributes(folder: str | Path) -> dict[str, Any]:
 def list_files(folder: Path) -> list[str]:
     """Return the files that the zarr store in ``folder`` says it has, relative to it."""
     try:
-        return [DESCRIPTION, *json.loads(read_attributes(folder)[_FILES])]
+        files = json.loads(read_attributes(folder)[_FILES])
     except (FileNotFoundError, StoreError, KeyError, ValueError):
         return []
+    # Someone may have made a store whose files are to be those of another folder.
+    return [DESCRIPTION, *(f for f in files if f.partition("/")[0].isidentifier())]
 
 
 def open_zarr(folder: Path) -> xr.Dataset:
