@@ -62,11 +62,12 @@ def _read_numbers(text: str) -> list[float]:
         ) from error
 
 
-def check_place(path: str, *, is_store: bool = False) -> str:
+def check_place(path: str, said_by: str = "", *, is_store: bool = False) -> str:
     """Return the ``path`` of a file, or of a store, that can be written, or refuse it.
 
     The nearest folder that is there must take a file; nothing is left in it.
     """
+    named = f"{said_by} = {path!r} " if said_by else ""
     folder = Path(path).absolute().parent
     while not folder.exists():
         folder = folder.parent
@@ -75,10 +76,10 @@ def check_place(path: str, *, is_store: bool = False) -> str:
             pass
     except OSError as error:
         why = error.strerror or str(error)
-        raise ValueError(f"cannot be written: {why} ({folder})") from error
+        raise ValueError(f"{named}cannot be written: {why} ({folder})") from error
     if Path(path).is_dir() and not is_store:
         raise ValueError(
-            f"is a folder: give the name of a file in it, as in {Path(path) / 'figure.pdf'}"
+            f"{named}is a folder: give the name of a file in it, as in {Path(path) / 'figure.pdf'}"
         )
     return path
 

@@ -115,10 +115,7 @@ def _check_output(settings: Settings, chosen: Collection[str]) -> None:
             continue
         if f"output.{name}" not in chosen:
             check_inside_folder(option, f"[output] {name}", path)
-        try:
-            check_place(path, is_store=name == "store")
-        except ValueError as error:
-            raise ValueError(f"{option} = {path!r} {error}") from error
+        check_place(path, option, is_store=name == "store")
 
 
 def resume(store: Store, /, *, quiet: Quiet = False) -> int:

@@ -148,7 +148,7 @@ def sweep(
     made = mfpde.Sweep(config, out, changes)
     if out is None:
         check_inside_folder("--out", "[sweep] folder", made.folder)
-    check_place(str(made.folder / "runs"), is_store=True)
+    check_place(str(made.folder / "runs"), "the folder", is_store=True)
     chosen = made.shard(shard)
     _check_drawing(made, plot, against, figure)
     if list:
