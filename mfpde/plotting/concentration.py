@@ -144,4 +144,5 @@ def _draw_balls(ax: Axes, report: ConcentrationReport) -> None:
     for place, exponent in zip(middles.T, report.exponents, strict=True):
         look: Look = {"ha": "center", "color": palette.LANDSCAPE, "gid": "exponent"}
         style.write_beside(ax, f"{max(exponent, 0.0):.2f}", place, (0, 6), **look)
-    ax.set_title("exponents d log Q / d log r", color=palette.LANDSCAPE)
+    # Above the exponents of what is in one ball.
+    ax.set_title("exponents d log Q / d log r", color=palette.LANDSCAPE, pad=16)

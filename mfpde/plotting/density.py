@@ -90,8 +90,11 @@ def draw_map(ax: Axes, frame: Frame, *, limits: style.Limits | None = None) -> A
     """
     maps = SpherePanels([frame], limits=limits, has_masses=True)
     ax = maps.draw(ax, frame)
-    if maps.colours is not None:
-        bar = ax.inset_axes((1.03, 0.08, 0.025, 0.84))
+    # Its place is kept where there is none, so that the labels of the map stay on the page.
+    bar = ax.inset_axes((1.03, 0.08, 0.025, 0.84))
+    if maps.colours is None:
+        bar.set_axis_off()
+    else:
         add_colour_bar(ax.figure, maps.colours, cax=bar)
     handles = maps.handles(frame)
     if handles:
@@ -220,7 +223,7 @@ def plot_snapshots(
     frames = frames_of(run, _nearest_saves(run, times), is_searched=is_sphere)
     if is_sphere:
         rows = -(-len(frames) // MAPS_IN_A_ROW)
-        figure = style.figure_or_new(figure, size=(10.0, 0.75 + 1.15 * rows))
+        figure = style.figure_or_new(figure, size=(10.0, 0.9 + 1.15 * rows))
         compose_maps(figure, frames)
     else:
         figure = style.figure_or_new(figure, size=(5.0, 7.0))
