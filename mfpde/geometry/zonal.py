@@ -245,19 +245,6 @@ class Zonal(Geometry):
         """Integral of the field against the measure, sum_l c_l M_l."""
         return float((coefficients * moments).real.sum())
 
-    def smooth_integral(
-        self, masses: FloatArray, *, mean: float, slopes: FloatArray
-    ) -> float:
-        """Integral of a smooth zonal field against cell ``masses``, as moments are taken.
-
-        ``mean`` is that over the uniform probability, ``slopes`` (n + 1,) are its derivatives
-        by theta at the faces (:mod:`mfpde.geometry.zonal_fields` has the formula).
-        """
-        cumulated = np.cumsum(masses)
-        excess = cumulated - cumulated[-1] * np.cumsum(self.area_shares)
-        change = self.spacing * float(excess[:-1] @ slopes[1:-1])
-        return float(cumulated[-1]) * mean - change
-
     def heat_symbol(self, degree: int) -> FloatArray:
         """Eigenvalues l (l + d - 2), l = 0..degree (the grid's are O(h^2) away)."""
         l = np.arange(degree + 1)

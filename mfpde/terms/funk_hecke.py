@@ -13,14 +13,12 @@ by their ratios, and the scale from sum_l D_l lambda_l = K(1) = 1.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, read_only
 
 NEGLIGIBLE = 1e-17
-SMALLEST_RADIUS = 1e-100
 
 
 def _log_counts(dimension: int, degree: int) -> FloatArray:
@@ -119,45 +117,3 @@ def band_limit(beta: float, dimension: int, tolerance: float = NEGLIGIBLE) -> in
         return 1
     _, log_mass = _spectrum(float(beta), dimension)
     return max(1, int(np.nonzero(log_mass > np.log(tolerance))[0][-1]))
-
-
-class RadialFactors(NamedTuple):
-    """Factors (n, degree + 1) of the expansion of e^(z.y - r) for vectors z of lengths r.
-
-    e^(z.y) = sum_l D_l lambda_l(r) P_l(w.y) with w = z / r: ``values`` are D_l lambda_l,
-    ``slopes`` D_l lambda_l'(r) and ``shares`` D_l lambda_l / r, all times e^-r.
-    """
-
-    values: FloatArray
-    slopes: FloatArray
-    shares: FloatArray
-
-
-def radial_factors(radii: FloatArray, dimension: int, degree: int) -> RadialFactors:
-    """The factors of e^(z.y) for vectors z of lengths ``radii`` (n,).
-
-    Every factor has its digits, however large D_l is: lambda_l' = lambda_(l+1) +
-    (l / r) lambda_l is a sum of positive numbers.  Lengths below 1e-100 count as 1e-100.
-    """
-    r = np.maximum(radii, SMALLEST_RADIUS)[:, np.newaxis]
-    nu = dimension / 2 - 1
-    _, longest = _spectrum(float(r.max()), dimension)
-    size = max(len(longest), degree + 2)
-    ratios = np.empty((len(r), size - 1))
-    ratio = np.zeros(len(r))
-    for k in range(size + 20 + int(r.max()), -1, -1):
-        ratio = 1.0 / (2 * (nu + k + 1) / r[:, 0] + ratio)
-        if k < size - 1:
-            ratios[:, k] = ratio
-    log_lambda = np.zeros((len(r), size))
-    np.cumsum(np.log(ratios), axis=1, out=log_lambda[:, 1:])
-    log_count = _log_counts(dimension, size - 1)
-    log_mass = log_lambda + log_count
-    peak = log_mass.max(axis=1, keepdims=True)
-    shift = peak + np.log(np.exp(log_mass - peak).sum(axis=1, keepdims=True))
-    used = slice(0, degree + 1)
-    l = np.arange(degree + 1)
-    values = np.exp(log_mass - shift)[:, used]
-    shares = np.exp(log_mass - shift - np.log(r))[:, used]
-    ahead = np.exp(log_lambda[:, 1:] + log_count[:-1] - shift)[:, used]
-    return RadialFactors(values, ahead + l * shares, shares)

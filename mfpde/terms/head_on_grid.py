@@ -16,18 +16,17 @@ import numpy as np
 from mfpde.arrays import BoolArray, ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields, components_along
-from mfpde.terms.external import tangential
+from mfpde.terms.external import beyond_grids, tangential
 from mfpde.terms.head import Head
 from mfpde.terms.interaction import RESOLVED_TOLERANCE, InteractionOnGrid
 from mfpde.terms.kernels import PointMasses
 from mfpde.terms.softmax_sums import NOISY, Normalisation, Series
 from mfpde.terms.transfer import Shift, Transfer, check_resolved, transfer
-from mfpde.terms.zonal_head import ZonalHead
 
 
 @dataclass(frozen=True, eq=False)
 class SpectralHead:
-    """A head on a grid that gives the moments of coordinates: the circle, the sphere.
+    """A head on the circle or on the sphere.
 
     ``moment_degree`` is the degree of the moments that the methods are given.
     """
@@ -240,9 +239,13 @@ def on_grid(
     Raises
     ------
     ValueError
-        If matrices and geometry have different dimensions, the grid is too coarse for the
-        kernel or does not support matrices, or T needs more memory than there is.
+        If matrices and geometry have different dimensions, the grid is zonal or too coarse for
+        the kernel, or T needs more memory than there is.
     """
-    kind = SpectralHead if geometry.axis is None else ZonalHead
-    least = kind.least_degree(head, geometry)
-    return kind(head, geometry, moment_degree or least)
+    if geometry.axis is not None:
+        raise ValueError(
+            f"geometry = {geometry!r} takes no matrices (bilinear, value), Circle and Sphere "
+            f"do{beyond_grids(geometry.dimension)}"
+        )
+    least = SpectralHead.least_degree(head, geometry)
+    return SpectralHead(head, geometry, moment_degree or least)
