@@ -41,10 +41,6 @@ out what failed unless it is asked for again. Sections [output] and [particles] 
     mfpde sweep sweep.toml --scheduler tcp://host:8786   a Dask cluster that is there
     mfpde sweep sweep.toml --shard 3/20                  the third of twenty jobs, without a server
 
-The last one is for job arrays of a batch system: in Slurm, `sbatch --array=1-20` and
-`mfpde sweep sweep.toml --shard $SLURM_ARRAY_TASK_ID/20`. For a cluster from such a system,
-dask-jobqueue starts the scheduler: `SLURMCluster(cores=1, processes=1, memory="4GB")`, then
-`cluster.scale(100)` and its `cluster.scheduler_address`; one thread for each worker, as
-each computes one task at a time, and `--preload mfpde.sweeps.execution`, so that it has
-loaded everything before its first run. All machines have to see the folder under the same path.
+The last one is for the job arrays of a batch system; the page on sweeps of the documentation tells
+how clusters are started.
 """

@@ -72,11 +72,8 @@ def execute(task: Task) -> str:
 def expected_work(run: PlannedRun) -> float:
     """Return about how long a run takes beside others: its grid's size times its duration."""
     settings = json.loads(run.settings)
-    sizes = [
-        value
-        for name, value in settings["geometry"].items()
-        if isinstance(value, int) and name != "dimension"
-    ]
+    grid = {n: v for n, v in settings["geometry"].items() if n != "dimension"}
+    sizes = [value for value in grid.values() if isinstance(value, int)]
     durations = [layer.get("duration", 1.0) for layer in settings.get("layers") or ()]
     duration = settings.get("solve", {}).get("t_end") or sum(durations) or 1.0
     return math.prod(sizes) * float(duration)

@@ -134,10 +134,9 @@ def plan_sweep(
 
 def name_run(settings: Settings) -> str:
     """Return the hash that a run of these settings is known by, with this version."""
-    data = json.loads(settings.to_json())
-    for name in ASIDE:
-        data.pop(name, None)
-    text = json.dumps([__version__, _with_plain_numbers(data)], sort_keys=True)
+    data = json.loads(settings.to_json(), parse_float=_read_number)
+    kept = {name: table for name, table in data.items() if name not in ASIDE}
+    text = json.dumps([__version__, kept], sort_keys=True)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:_DIGITS]
 
 
@@ -211,12 +210,8 @@ def _merge_tables(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, 
     return joined
 
 
-def _with_plain_numbers(value: Any) -> Any:
-    """Return the value with each number in one form: 1.0 is 1."""
-    if isinstance(value, dict):
-        return {key: _with_plain_numbers(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_with_plain_numbers(part) for part in value]
-    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_EXACT:
-        return int(value)
-    return value
+def _read_number(text: str) -> float:
+    """Return a number of JSON in one form: 1.0 is 1."""
+    value = float(text)
+    is_whole = value.is_integer() and abs(value) < _LARGEST_EXACT
+    return int(value) if is_whole else value

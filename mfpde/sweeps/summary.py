@@ -36,10 +36,8 @@ def summarize_run(run: Run) -> dict[str, Any]:
         found["cells"] = int(np.prod(as_measure(run.final).geometry.shape))
     if run.dynamics is not None:
         found["convention"] = run.dynamics.convention
-    for name in COUNTED:
-        value = run.statistics.get(name)
-        if isinstance(value, int | float):
-            found[name] = value
+    numbers = {name: run.statistics.get(name) for name in COUNTED}
+    found |= {n: v for n, v in numbers.items() if isinstance(v, int | float)}
     for name, values in run.diagnostics.items():
         if values.ndim == 1 and len(values):
             found[f"{name}_first"] = float(values[0])

@@ -18,7 +18,7 @@ from mfpde.sweeps.executors import compute_tasks
 from mfpde.sweeps.plan import PlannedRun, plan_sweep
 from mfpde.sweeps.progress import SweepProgress, show_progress
 from mfpde.sweeps.records import RunRecord, SweepRecords
-from mfpde.sweeps.table import find_column, select_finished, tabulate_runs
+from mfpde.sweeps.table import RUN, find_column, tabulate_runs
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -249,8 +249,9 @@ class Sweep(Printed):
 
         if not self.plan.parameters:
             raise SettingsError("the sweep varies nothing that could be drawn against")
-        finished = select_finished(self.rows)
-        if not finished.sizes["run"]:
+        rows = self.rows
+        finished = rows.isel({RUN: (rows["state"] == "finished").values})
+        if not finished.sizes[RUN]:
             raise SettingsError(f"no run of {self.folder} has finished")
         quantity = find_column(finished, quantity)
         if against is not None:

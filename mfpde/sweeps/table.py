@@ -159,11 +159,6 @@ def find_column(dataset: xr.Dataset, name: str, *, varied: bool = False) -> str:
     raise SettingsError(f"there is no {name!r}; there are: {', '.join(sorted(known))}")
 
 
-def select_finished(rows: xr.Dataset) -> xr.Dataset:
-    """Return the runs that have finished, of summaries along ``run``."""
-    return rows.isel({RUN: np.flatnonzero(rows["state"].values == "finished")})
-
-
 def as_array(values: Any) -> np.ndarray:
     """Return numbers, with NaN for None, or words, where what is neither is JSON."""
     if isinstance(values, np.ndarray):

@@ -20,31 +20,21 @@ CASE = "case"
 MOST_RUNS = 1_000_000
 
 
-@dataclass(frozen=True)
-class Range:
-    """Numbers from one to another: ``{ from, to, count, spacing }``."""
-
-    first: float
-    to: float
-    count: int
-    spacing: str = "linear"
-
-    def __post_init__(self) -> None:
-        """Raise ``ValueError`` for numbers that span no range."""
-        choice("spacing", self.spacing, ("linear", "log"))
-        whole_number("count", self.count, at_least=1, at_most=MOST_RUNS)
-        above = 0.0 if self.spacing == "log" else -np.inf
-        real_number("from", self.first, above=above)
-        real_number("to", self.to, above=above)
-
-    def values(self) -> list[Any]:
-        """Return the numbers; whole ones stay whole."""
-        make = np.linspace if self.spacing == "linear" else np.geomspace
-        found = make(self.first, self.to, self.count)
-        whole = isinstance(self.first, int) and isinstance(self.to, int)
-        if whole and (found == np.round(found)).all():
-            found = found.astype(int)
-        return list(found.tolist())
+def span_numbers(
+    first: float, to: float, count: int, spacing: str = "linear"
+) -> list[float]:
+    """Return numbers from one to another, ``{ from, to, count, spacing }``; whole ones stay so."""
+    choice("spacing", spacing, ("linear", "log"))
+    whole_number("count", count, at_least=1, at_most=MOST_RUNS)
+    above = 0.0 if spacing == "log" else -np.inf
+    real_number("from", first, above=above)
+    real_number("to", to, above=above)
+    make = np.linspace if spacing == "linear" else np.geomspace
+    found = make(first, to, count)
+    whole = isinstance(first, int) and isinstance(to, int)
+    if whole and (found == np.round(found)).all():
+        found = found.astype(int)
+    return list(found.tolist())
 
 
 @dataclass(frozen=True)
@@ -77,7 +67,7 @@ class SweepSection:
         return [factor for factor in factors if factor]
 
 
-_RANGE = Section(Range, names={"from": "first"})
+_RANGE = Section(span_numbers, names={"from": "first"})
 _SWEEP = Section(SweepSection)
 
 
@@ -152,7 +142,7 @@ def _read_values(where: str, table: Any) -> dict[str, Sequence[Any]]:
     for name, value in _flatten(table, lambda inner: "from" in inner):
         if isinstance(value, Mapping):
             try:
-                found[name] = _RANGE.read(value).built.values()
+                found[name] = _RANGE.read(value).built
             except ValueError as error:
                 lines = "; ".join(str(error).splitlines())
                 raise SettingsError(f"{where} {name}: {lines}") from error
