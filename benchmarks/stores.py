@@ -23,7 +23,6 @@ from pathlib import Path
 import numpy as np
 
 import mfpde
-from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.stopping import reached_end
 from mfpde.storage import RunWriter, load
 
@@ -36,9 +35,9 @@ class Collector(mfpde.Observer):
     """Keeps the last checkpoint of a run."""
 
     keeps_checkpoints = True
-    checkpoint: Checkpoint
+    checkpoint: object
 
-    def keep(self, checkpoint: Checkpoint) -> None:
+    def keep(self, checkpoint: object) -> None:
         """Keep a checkpoint."""
         self.checkpoint = checkpoint
 

@@ -113,7 +113,10 @@ def stack_rows(
 
     arrays = Row({TIME: np.empty(())})
     arrays |= {name: values for row in rows for name, values in row.items()}
-    about = {n: _describe(n, a.ndim, geometry, quantities) for n, a in arrays.items()}
+    about = {
+        n: _describe_variable(n, a.ndim, geometry, quantities)
+        for n, a in arrays.items()
+    }
     sizes = _find_sizes(rows, about)
     variables = {}
     for name, (dimensions, meaning, unit) in about.items():
@@ -151,7 +154,7 @@ def _find_sizes(rows: Sequence[Row], about: Mapping[str, Variable]) -> dict[str,
     return sizes
 
 
-def _describe(
+def _describe_variable(
     name: str, ndim: int, geometry: Geometry | None, quantities: Mapping[str, Quantity]
 ) -> Variable:
     """Return what the array ``name`` of a row is; a diagnostic as far as it is known."""
