@@ -202,8 +202,9 @@ def test_no_run_that_has_finished_is_computed_again(way, request, tmp_path) -> N
     early = [record for record in finished.values() if isinstance(record, RunRecord)]
     assert early
     assert {tuple(record.attempts) for record in early} == {("begun",)}
-    # An executor that has lost one of its processes ends the other.
-    assert sum(len(each) > 1 for each in attempts_of(sweep)) <= 2
+    # An executor that has lost one of its processes ends the other; a cluster's does not.
+    most = 2 if way == "--workers" else 1
+    assert sum(len(each) > 1 for each in attempts_of(sweep)) <= most
 
 
 def test_workers_that_come_late_share_in_the_runs(tmp_path) -> None:
