@@ -32,6 +32,7 @@ from mfpde.arrays import (
     check_entries,
     real_array,
     real_number,
+    shown,
     unit_vectors,
     whole_number,
 )
@@ -87,7 +88,7 @@ def bumps(
     places = _places(geometry, angles, centres)
     sizes = _one_for_each("widths", widths, len(places))
     shares = _relative_masses("masses", masses, len(places))
-    _check_widths("widths[{}]", sizes, geometry)
+    _check_widths("widths", sizes, sizes, geometry)
     rest = real_number("background", background, at_least=0.0, at_most=1.0)
     heights = [
         _log_masses(geometry, place, float(width), number=k)
@@ -136,7 +137,7 @@ def von_mises_fisher(
     sizes = _one_for_each("concentrations", concentrations, len(places))
     check_entries("concentrations", sizes, sizes >= 0, "must be at least 0")
     widths = 1 / np.sqrt(np.maximum(sizes, 1e-12))
-    _check_widths("1/sqrt(concentrations[{}])", widths, geometry)
+    _check_widths("concentrations", sizes, widths, geometry)
     shares = _relative_masses("weights", weights, len(places))
     with np.errstate(divide="ignore"):
         areas = np.log(uniform(geometry).masses)
@@ -282,8 +283,10 @@ def _relative_masses(name: str, values: ArrayLike | None, count: int) -> FloatAr
     return np.asarray(masses / masses.sum())
 
 
-def _check_widths(name: str, widths: FloatArray, geometry: Geometry) -> None:
-    """Raise ``ValueError`` for widths below a cell's; ``name`` has a place for the number."""
+def _check_widths(
+    name: str, given: FloatArray, widths: FloatArray, geometry: Geometry
+) -> None:
+    """Raise ``ValueError`` for widths, which follow from what is ``given``, below a cell's."""
     narrow = widths < geometry.spacing
     if not narrow.any():
         return
@@ -295,7 +298,8 @@ def _check_widths(name: str, widths: FloatArray, geometry: Geometry) -> None:
         if widths[where] > _NARROWEST
         else "a width is above 0"
     )
+    follows = "" if given is widths else f", a width of {widths[where]:.4g},"
     raise ValueError(
-        f"{name.format(where)} = {widths[where]:.4g} must be at least the cell width "
-        f"{geometry.spacing:.4g} of {geometry!r}; {remedy}"
+        f"{name}[{where}] = {shown(float(given[where]))}{follows} must be at least the cell "
+        f"width {geometry.spacing:.4g} of {geometry!r}; {remedy}"
     )

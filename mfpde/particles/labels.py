@@ -26,6 +26,7 @@ from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 
 FEWEST_LABELS = 8
 SMALLEST_MASS = 1e-300
+LARGEST_SWAP = 1e-3
 SMALLEST_GAP = 1e-13
 RESOLVED = 1e-8
 KNOTS = 16384
@@ -163,8 +164,8 @@ def label_density(
 def _unrolled(angles: FloatArray) -> FloatArray:
     """Angles (n + 1,) of labels, increasing; the last is the first, a turn later."""
     gaps = np.mod(np.diff(angles, append=angles[:1]), FULL_TURN)
-    # Labels that have met may have swapped places by rounding.
-    gaps = np.where(gaps > FULL_TURN - 1e-6, gaps - FULL_TURN, gaps)
+    # Labels that have met may have swapped places, by what their integrator errs.
+    gaps = np.where(gaps > FULL_TURN - LARGEST_SWAP, gaps - FULL_TURN, gaps)
     turns = round(float(gaps.sum()) / FULL_TURN)
     if turns == 0:  # all labels have met: the one retreat is the rest of the circle
         gaps[np.argmin(gaps)] += FULL_TURN
