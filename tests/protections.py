@@ -223,13 +223,6 @@ PROTECTIONS = (
     ),
     # Checkpoints ------------------------------------------------------------------------------
     Protection(
-        "checkpoint: no pickle",
-        _ARRAYS,
-        "allow_pickle=False",
-        "allow_pickle=True",
-        _RESUMED + "test_a_checkpoint_runs_no_code",
-    ),
-    Protection(
         "checkpoint: other arguments are refused",
         "solver/going_on.py",
         "    if not fits:",
