@@ -24,7 +24,7 @@ start = { kind = "perturbed_uniform", amplitude = 0.3 }
 solve = { t_end = 1.0, save_every = 0.1 }
 """
 COMMANDS = """--help; run --help; settings; run run.toml --overwrite --out run.zarr; show run.zarr;
-plot run.zarr --out picture; view run.zarr --out page.html; cite run.zarr; minimize run.toml;
+plot run.zarr --out picture; view run.zarr --out page.html; minimize run.toml;
 theory beta=5"""
 
 

@@ -38,7 +38,6 @@ from .plotting import (
     plot_run as plot_run, plot_snapshots as plot_snapshots, plot_space_time as plot_space_time,
     save_figure as save_figure,
 )
-from .runs.citations import cite as cite
 from .runs.layers import Layers as Layers
 from .runs.observer import Observer as Observer
 from .runs.run import Run as Run

@@ -15,7 +15,7 @@ from mfpde.commands.command_line import main
 
 COMMANDS = (
     *("run", "resume", "settings", "warm-up", "show", "plot", "view", "animate"),
-    *("compare", "cite", "minimize", "continuation", "phase-diagram", "theory"),
+    *("compare", "minimize", "continuation", "phase-diagram", "theory"),
     *("study", "sweep", "verify"),
 )
 

@@ -329,10 +329,9 @@ def entries_of(place: str) -> dict[str, str]:
     return {entry[1]: entry[0] for entry in found}
 
 
-def test_the_papers_entries_are_those_that_runs_cite() -> None:
+def test_the_papers_entries_are_those_of_the_references() -> None:
     cited, paper = (
-        entries_of(place)
-        for place in ("mfpde/runs/references.bib", "docs/paper/paper.bib")
+        entries_of(place) for place in ("docs/references.bib", "docs/paper/paper.bib")
     )
     shared = set(cited) & set(paper)
     assert len(shared) >= 2

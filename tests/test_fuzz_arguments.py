@@ -474,7 +474,6 @@ WITHOUT_NUMBERS = {
     "Kernel": "a base class: test_recipe_kernel.py",
     "Observer": "a base class: test_storage.py",
     "animate": "takes a run and a path: test_animation.py",
-    "cite": "takes a run: test_provenance.py",
     "load": "takes a path: test_damaged_stores.py",
     "save": "takes a run and a path: test_fuzz_runs.py",
     "save_figure": "takes a figure and a path: test_plotting.py",

@@ -1,14 +1,12 @@
-"""Where a run comes from: versions and commit in its store, wall times, citations, differences."""
+"""Where a run comes from: versions and commit in its store, wall times, differences."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import platform
 import re
 import subprocess
 import time
-from pathlib import Path
 
 import numba
 import numpy as np
@@ -16,7 +14,6 @@ import pytest
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.runs.citations import PAPER, cited, references
 from mfpde.runs.wall_times import PARTS, WallTimes
 from mfpde.storage import provenance, stored_provenance
 
@@ -148,103 +145,6 @@ def test_show_says_where_a_run_was_made(run, tmp_path, capsys) -> None:
     said = capsys.readouterr().out
     assert re.search(rf"versions\.numpy: +{re.escape(np.__version__)}", said)
     assert "transport [s]: " in said
-
-
-# Citations --------------------------------------------------------------------------------------
-
-
-def test_every_entry_parses_and_has_what_a_reader_needs() -> None:
-    text = Path(provenance.__file__).parents[1] / "runs" / "references.bib"
-    assert len(references()) == text.read_text("utf-8").count("\n@") >= 20
-    for key, entry in references().items():
-        assert entry.count("{") == entry.count("}"), key
-        lines = entry.splitlines()
-        assert re.fullmatch(rf"@\w+\{{{key},", lines[0])
-        fields = [re.fullmatch(r"  (\w+) = \{(.+)\},?", line) for line in lines[1:-1]]
-        assert all(fields), entry
-        found = {field.group(1): field.group(2) for field in fields}
-        assert len(found) == len(fields), f"{key} has a field twice"
-        assert {"author", "title", "year"} <= set(found), key
-        # Commas stand between fields and nowhere else.
-        assert [line.endswith(",") for line in lines[1:-1]] == [True] * (
-            len(fields) - 1
-        ) + [False]
-        # BibTeX's own accents, which every program reads.
-        assert entry.isascii(), key
-
-
-@pytest.mark.parametrize(
-    ("method", "keys", "not_keys"),
-    [
-        ("donor_blended", {"zalesak1979", "shu1988"}, {"zerroukat2002"}),
-        ("semi_lagrangian", {"zerroukat2002", "celledoni2003"}, {"gottlieb2001"}),
-    ],
-)
-def test_schemes_have_their_sources(method, keys, not_keys) -> None:
-    done = mfpde.solve(ASCENT, mfpde.uniform(CIRCLE), transport=method, **SHORT)
-    found = set(cited(done))
-    assert PAPER in found
-    assert keys <= found
-    assert not not_keys & found
-
-
-def test_geometries_have_their_sources(run) -> None:
-    def on(grid: mfpde.geometry.Geometry) -> set[str]:
-        return set(cited(dataclasses.replace(run, final=mfpde.uniform(grid))))
-
-    assert "frigo2005" in on(CIRCLE)
-    assert "schaeffer2013" not in on(CIRCLE)
-    assert {"schaeffer2013", "spiteri2002"} <= on(mfpde.Sphere(32))
-    assert "mueller1998" in on(mfpde.Zonal(5, 32))
-
-
-@pytest.mark.parametrize(
-    "scheme",
-    sorted(
-        {
-            name
-            for schemes in mfpde.transport._SCHEMES.values()
-            for name, scheme in schemes.items()
-            if getattr(scheme.transport, "__module__", "").startswith("mfpde.")
-        }
-    ),
-)
-def test_each_scheme_has_sources(run, scheme) -> None:
-    """More than what is cited of a run whose scheme is not known."""
-    done, unknown = (
-        dataclasses.replace(run, statistics={**run.statistics, "method": method})
-        for method in (scheme, "one of my own")
-    )
-    assert set(cited(done)) > set(cited(unknown))
-
-
-def test_what_a_run_did_besides_is_cited(run) -> None:
-    plain = dataclasses.replace(run, track=None)
-    assert "crouse2016" in cited(run)
-    assert "crouse2016" not in cited(plain)
-    noisy = dataclasses.replace(
-        plain,
-        equation=mfpde.MeanFieldEquation(
-            mfpde.Attention(3.0),
-            mfpde.Perceptron([[1.0, 0.0]], [0.5], "gelu"),
-            direction="ascent",
-            diffusion=0.1,
-        ),
-    )
-    assert set(cited(noisy)) - set(cited(plain)) == {"strang1968", "hendrycks2016"}
-    crowd = mfpde.solve_particles(ASCENT, mfpde.uniform(CIRCLE), t_end=0.1, count=10)
-    assert "hairer1993" in cited(crowd)
-    assert "zalesak1979" not in cited(crowd)
-    assert set(cited(run, compared=True)) > set(cited(run))
-
-
-def test_cite_prints_the_entries_of_a_store(run, tmp_path, capsys) -> None:
-    mfpde.save(run, tmp_path / "run.zarr")
-    assert main(["cite", str(tmp_path / "run.zarr")]) == 0
-    said = capsys.readouterr().out
-    assert said == mfpde.cite(run) + "\n"
-    assert re.findall(r"^@\w+\{(\w+),", said, re.MULTILINE) == list(cited(run))
-    assert "2601.21366" in said
 
 
 # Two stores -------------------------------------------------------------------------------------

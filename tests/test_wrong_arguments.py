@@ -95,7 +95,6 @@ WRONG_KIND = [
     (lambda run: mfpde.plot_diagnostic(run.final, "mass"), "run = <", "must be a Run"),
     (lambda run: mfpde.plot_atom_tree(run.final), "run = <Measure", "must be a Run"),
     (lambda run: mfpde.animate(run.final, "x.gif"), "run = <Measure", "must be a Run"),
-    (lambda run: mfpde.cite(run.final), "run = <Measure", "must be a Run"),
     (lambda run: mfpde.plot_density(run), "measure = <Run", "is run.final"),
     (lambda run: mfpde.concentration(run, run.equation), "measure = <Run", "run.final"),
     (

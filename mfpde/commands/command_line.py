@@ -16,7 +16,7 @@ import cyclopts
 from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED, TERMINATED
 from mfpde.commands.answers import complain
 from mfpde.commands.compiling import show_waiting, warm_up
-from mfpde.commands.look import animate, cite, compare, plot, show, view
+from mfpde.commands.look import animate, compare, plot, show, view
 from mfpde.commands.run import resume, run, settings
 from mfpde.commands.signals import TerminatedError, ended_by_signals, raise_if_dropped
 from mfpde.commands.states import continuation, minimize, phase_diagram
@@ -26,7 +26,7 @@ from mfpde.version import __version__
 
 GROUPS = {
     "Run": (run, resume, settings, warm_up),
-    "Look": (show, plot, view, animate, compare, cite),
+    "Look": (show, plot, view, animate, compare),
     "States": (minimize, continuation, phase_diagram, theory),
     "Studies": (study, sweep, verify),
 }

@@ -1,4 +1,4 @@
-"""Commands that look at a stored run: show, plot, view, animate, compare, cite."""
+"""Commands that look at a stored run: show, plot, view, animate, compare."""
 
 from __future__ import annotations
 
@@ -156,14 +156,4 @@ def compare(
     said = f"against {others.statistics['particles']} particles ({others.reason}):"
     say("\n".join([*facts, "", said]))
     say(report.distance_table(run, others, orders=(1, 2)))
-    return DONE
-
-
-def cite(store: Store, /) -> int:
-    """Print BibTeX entries for what a stored run used.
-
-    Example: mfpde cite run.zarr > used.bib
-    """
-    compared = mfpde.storage.has_particles(store)
-    say(mfpde.cite(mfpde.load(store), compared=compared))
     return DONE
