@@ -138,7 +138,9 @@ def _fill(out: FloatArray, values: FloatArray, size: int) -> None:
 @compiled
 def group_sums(out: FloatArray, values: FloatArray, size: int) -> None:
     """Fill ``out`` (n / size,) with the sums of ``size`` consecutive values."""
-    if size == 2:
+    if size == 1:
+        _sums(out, values, ONE)
+    elif size == 2:
         _sums(out, values, TWO)
     elif size == 4:
         _sums(out, values, FOUR)
@@ -149,7 +151,9 @@ def group_sums(out: FloatArray, values: FloatArray, size: int) -> None:
 @compiled
 def fill_groups(out: FloatArray, values: FloatArray, size: int) -> None:
     """Fill each group of ``size`` cells of ``out`` with its entry of ``values``."""
-    if size == 2:
+    if size == 1:
+        _fill(out, values, ONE)
+    elif size == 2:
         _fill(out, values, TWO)
     elif size == 4:
         _fill(out, values, FOUR)

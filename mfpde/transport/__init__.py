@@ -27,7 +27,7 @@ from mfpde.transport.circle_schemes import (
 )
 from mfpde.transport.lagrangian import LARGEST_DEGREE, LagrangianSphere
 from mfpde.transport.spectral import ResolvedSpectral, Spectral, is_resolved
-from mfpde.transport.sphere_schemes import DonorBlendedSphere
+from mfpde.transport.sphere import DonorBlendedSphere
 from mfpde.transport.state import Flow, State
 from mfpde.transport.zonal import DonorBlendedZonal, SemiLagrangianZonal
 

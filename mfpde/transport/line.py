@@ -21,12 +21,9 @@ send less, see :mod:`mfpde.transport.kinks`.  At an atom the flux is
 the donor's alone: a face velocity would pin an atom of mass m as soon as the outside pull is
 below m h / 2.  Fluxes are per unit face length.
 
-Meridians and rings of the sphere share the formulas of the second half: arguments are four
-neighbours along the line, the face in their middle, or a cell and the blends of its two faces;
-the loops are in :mod:`mfpde.transport.sphere_meridians` and
-:mod:`mfpde.transport.sphere_ring`.  A smooth flux is signed, positive in the direction of the
-line, and belongs to a face; a donor flow belongs to a cell, which sends it to that side only to
-which it points.
+Meridians and rings of the sphere (:mod:`mfpde.transport.sphere_fluxes`) share the formulas of the
+second half.  There a smooth flux is signed, positive in the direction of the line, and belongs to
+a face; a donor flow belongs to a cell, which sends it to that side only to which it points.
 
 A donor flow alone diffuses along a ring or an arc of mass that contracts, and by an amount
 that depends on its angle alpha to the grid: across the velocity by |v| h / 2 times
@@ -171,8 +168,6 @@ def upwind_difference_5(
 
 Four = tuple[float, float, float, float]
 """A quantity in four neighbours along a line."""
-Pair = tuple[float, float]
-"""A quantity on the low and on the high side of a face or of a cell."""
 
 OUTER, INNER = -1.0 / 12.0, 7.0 / 12.0
 """Weights of the fourth-order central flux: (-1, 7, 7, -1) / 12."""
@@ -201,19 +196,6 @@ def third_order_flux(
 
 
 @compiled_fused
-def apart(densities: Four, flows: Four, velocity: float) -> float:
-    """Difference of v times the central density and the central flux of rho v.
-
-    It serves rings of few groups, on which rho v varies too much from group to group.
-    """
-    r0, r1, r2, r3 = densities
-    f0, f1, f2, f3 = flows
-    density = INNER * (r1 + r2) + OUTER * (r0 + r3)
-    flow = INNER * (f1 + f2) + OUTER * (f0 + f3)
-    return velocity * density - flow
-
-
-@compiled_fused
 def spread_both_ways(own: float, across: float) -> float:
     """Flow that a cell sends to *either* side of a line, from the components of its flow.
 
@@ -222,37 +204,3 @@ def spread_both_ways(own: float, across: float) -> float:
     that remains depends on the angle by 4 %.
     """
     return max(0.354 * abs(across) - 0.44 * abs(own), 0.0)
-
-
-@compiled_fused
-def net_flux(
-    smooth: float,
-    donors: Pair,
-    spreads: Pair,
-    lengths: Pair,
-) -> float:
-    """Net flux through a face: the smooth flux plus the flows of the donors on either side.
-
-    ``donors`` are the flows of the cells before and behind the face, ``spreads`` the flows
-    that they send both ways, ``lengths`` the lengths by which both are multiplied.
-    """
-    before, behind = donors
-    first, last = lengths
-    forward = max(before, 0.0) + spreads[0]
-    backward = min(behind, 0.0) - spreads[1]
-    return smooth + (first * forward + last * backward)
-
-
-@compiled_fused
-def outflow(
-    smooth: Pair,
-    donor: float,
-    spread: float,
-    lengths: Pair,
-) -> float:
-    """Outflow of a cell to both sides; ``smooth`` fluxes and ``lengths`` are low, high."""
-    at_low, at_high = smooth
-    low, high = lengths
-    sent = max(at_high, 0.0) - min(at_low, 0.0)
-    forward, backward = max(donor, 0.0) + spread, min(donor, 0.0) - spread
-    return sent + (high * forward - low * backward)

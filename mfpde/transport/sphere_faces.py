@@ -40,23 +40,6 @@ CORRECTED_RINGS = 8
 _FIRST_FLUX_RING, _FLUX_RINGS = 2, 6
 
 
-class ZonalLengths(NamedTuple):
-    """Lengths of the east and west faces of a ring.
-
-    Attributes
-    ----------
-    flux, donor
-        The length in the third-order flux, and that for the donor flow.
-    flux_share
-        Share of the third-order flux that is reconstructed as one field rather than as
-        density times velocity.
-    """
-
-    flux: float
-    donor: float
-    flux_share: float
-
-
 class Faces(NamedTuple):
     """Lengths and weights of the faces of a sphere, one entry for each ring.
 
@@ -69,10 +52,11 @@ class Faces(NamedTuple):
     southward
         Weights (nlat, 4) of f in the rings i - 1 to i + 2 for the flux through the
         south faces of ring i.
-    zonal
-        What :class:`ZonalLengths` holds, (nlat, 3).
-    donor_north, donor_south
-        Lengths for the donor flow to the north and to the south, (nlat,).
+    zonal, flux_share
+        Lengths of the east faces for the third-order flux, and its share that is reconstructed
+        as one field rather than as density times velocity, (nlat,).
+    zonal_donor, donor_north, donor_south
+        Lengths for the donor flow along rings, to the north and to the south, (nlat,).
     chord
         Share of the zonal flow by which chords approach the pole, (nlat,).
     """
@@ -82,6 +66,8 @@ class Faces(NamedTuple):
     south: FloatArray
     southward: FloatArray
     zonal: FloatArray
+    flux_share: FloatArray
+    zonal_donor: FloatArray
     donor_north: FloatArray
     donor_south: FloatArray
     chord: FloatArray
@@ -106,7 +92,7 @@ def faces_of(sphere: Sphere) -> Faces:
     angles, apart = rings.group_sizes * dphi, np.sin(np.diff(theta))
     south = np.sin(rings.face_colatitudes[1:]) * dphi
     south[-1] = 0.0
-    southward, zonal_flux = _third_order_lengths(rings)
+    southward, zonal = _third_order_lengths(rings)
     from_pole = np.minimum(np.arange(sphere.nlat), np.arange(sphere.nlat)[::-1])
     x = np.clip((from_pole - _FIRST_FLUX_RING) / _FLUX_RINGS, 0.0, 1.0)
     return Faces(
@@ -114,14 +100,9 @@ def faces_of(sphere: Sphere) -> Faces:
         sizes=rings.group_sizes,
         south=south,
         southward=southward * dphi,
-        zonal=np.stack(
-            [
-                zonal_flux,
-                areas * rings.group_sizes / (np.sin(theta) * np.sin(angles)),
-                x * x * (3 - 2 * x),
-            ],
-            axis=1,
-        ),
+        zonal=zonal,
+        flux_share=x * x * (3 - 2 * x),
+        zonal_donor=areas * rings.group_sizes / (np.sin(theta) * np.sin(angles)),
         donor_north=np.append(0.0, areas[1:] / apart),
         donor_south=np.append(areas[:-1] / apart, 0.0),
         chord=np.tan(angles / 2) * np.cos(theta),
