@@ -7,7 +7,7 @@ gradient synthesis (one more synthesis for softmax).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,10 +15,20 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
-from mfpde.terms import ExternalTerm, Head, InteractionTerm, PointMasses, ZonalTerm
-from mfpde.terms.head_on_grid import SpectralHead, on_grid
-from mfpde.terms.interaction import InteractionOnGrid
-from mfpde.terms.kernel_on_grid import KernelOnGrid
+from mfpde.terms import (
+    Attention,
+    ExternalTerm,
+    Head,
+    InteractionTerm,
+    PointMasses,
+    ZonalTerm,
+)
+from mfpde.terms.head_on_grid import HeadOnGrid
+from mfpde.terms.interaction_on_grid import (
+    InteractionOnGrid,
+    SoftmaxOnGrid,
+    SummedKernels,
+)
 from mfpde.terms.kernels import NEGLIGIBLE
 from mfpde.terms.softmax_sums import Sources, with_sources
 
@@ -63,26 +73,26 @@ class GridEquation:
         return tuple(t for t in self.interactions if isinstance(t, ZonalTerm))
 
     @cached_property
-    def _heads_alone(self) -> tuple[InteractionOnGrid, ...]:
+    def _heads_alone(self) -> tuple[HeadOnGrid, ...]:
         """The heads, each given moments of its own degree; they hold their matrices."""
         heads = (t for t in self.interactions if isinstance(t, Head))
-        return tuple(on_grid(head, self.geometry) for head in heads)
+        return tuple(HeadOnGrid(self.geometry, head) for head in heads)
 
     @cached_property
-    def kernels(self) -> tuple[KernelOnGrid, ...]:
-        """The interactions by kernels of x.y, on this grid."""
-        geometry, degree = self.geometry, self.degree
-        return tuple(KernelOnGrid(t, geometry, degree) for t in self._zonal_terms)
-
-    @cached_property
-    def heads(self) -> tuple[InteractionOnGrid, ...]:
+    def heads(self) -> tuple[HeadOnGrid, ...]:
         """The heads of attention with matrices, on this grid."""
-        heads = [t for t in self.interactions if isinstance(t, Head)]
-        return tuple(on_grid(head, self.geometry, self.degree) for head in heads)
+        return tuple(replace(h, moment_degree=self.degree) for h in self._heads_alone)
 
-    @property
+    @cached_property
     def _acting(self) -> tuple[InteractionOnGrid, ...]:
-        return (*self.kernels, *self.heads)
+        """The interactions on this grid, those without softmax or matrices as one."""
+        geometry, degree = self.geometry, self.degree
+        terms = self._zonal_terms
+        plain = [term for term in terms if not term.needs_values]
+        sums = [SummedKernels.of(plain, geometry, degree)] if plain else []
+        softmaxes = (t for t in terms if isinstance(t, Attention) and t.needs_values)
+        attention = [SoftmaxOnGrid.of(term, geometry, degree) for term in softmaxes]
+        return (*sums, *attention, *self.heads)
 
     @property
     def has_softmax(self) -> bool:
@@ -173,10 +183,14 @@ class GridEquation:
     ) -> FloatArray:
         """The velocity s grad A[mu] at the cell centres, or at ``where``, (directions, ...)."""
         fields: Fields = self.geometry if where is None else where
-        drifts = [term.drift(moments, fields) for term in self._acting]
-        if not drifts:
+        if not self._acting:
             return np.zeros(fields.tangents.shape[:-1])
-        return np.asarray(self.sign * sum(drifts[1:], drifts[0]))
+        first, *others = self._acting
+        velocity = first.drift(moments, fields)
+        for term in others:
+            velocity += term.drift(moments, fields)
+        velocity *= self.sign
+        return velocity
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """The velocity s grad F at the cell centres, (directions, *shape)."""
@@ -188,7 +202,7 @@ class GridEquation:
         """Velocity at ``points`` (..., d), tangent vectors (..., d)."""
         drift = self._external_drift_at(points)
         for term in self._acting:
-            drift += term.drift_at(moments, points)
+            drift += term.drift(moments, points)
         return np.asarray(self.sign * drift)
 
     def first_variation(self, moments: ComplexArray) -> FloatArray:
@@ -204,16 +218,13 @@ class GridEquation:
         """The first variation F = A[mu] + V at ``points`` (..., d), shape (...)."""
         total = self._external_potential_at(points)
         for term in self._acting:
-            total += term.potential_at(moments, points)
+            total += term.potential(moments, points)
         return total
 
     def has_lost_mass(self, moments: ComplexArray, masses: FloatArray) -> bool:
         """Whether noise counts in the Z of a softmax with matrices at a share above 1e-9."""
         matters = masses > WATCHED_SHARE * masses.sum()
-        return any(
-            isinstance(head, SpectralHead) and head.is_noisy(moments, matters)
-            for head in self.heads
-        )
+        return any(head.is_noisy(moments, matters) for head in self.heads)
 
     def energy(
         self, masses: FloatArray, atoms: PointMasses, moments: ComplexArray
@@ -222,4 +233,4 @@ class GridEquation:
         total = float((masses * self.external_potential).sum())
         if len(atoms.masses):
             total += float(atoms.masses @ self._external_potential_at(atoms.points))
-        return total + sum(t.energy(masses, atoms, moments) for t in self._acting)
+        return total + sum(t.energy(moments) for t in self._acting)

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.arrays import FloatArray
 from mfpde.geometry import Geometry
-from mfpde.geometry.base import Fields
 from mfpde.terms.external import tangential
 from mfpde.terms.kernels import NEGLIGIBLE, Kernel, KernelBounds, PointMasses
 
@@ -109,31 +108,6 @@ class InteractionTerm(ABC):
     @abstractmethod
     def energy_of_atoms(self, atoms: PointMasses) -> float:
         """The energy of atoms, by the direct sum."""
-
-
-class InteractionOnGrid(Protocol):
-    """An interaction on a grid: its field from the moments of a measure, of ``degree`` or more."""
-
-    @property
-    def degree(self) -> int:
-        """Degree of the moments that the other methods use."""
-
-    def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
-        """Components (directions, ...) of the drift at points of a grid."""
-
-    def drift_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
-        """The drift (..., d) at ``points`` (..., d)."""
-
-    def potential(self, moments: ComplexArray, where: Fields) -> FloatArray:
-        """The potential of which the drift is the gradient, at points of a grid."""
-
-    def potential_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
-        """The potential at ``points`` (..., d)."""
-
-    def energy(
-        self, masses: FloatArray, atoms: PointMasses, moments: ComplexArray
-    ) -> float:
-        """The energy (1/2) iint W dmu dmu of cell masses and atoms, with their moments."""
 
 
 class ZonalTerm(InteractionTerm):

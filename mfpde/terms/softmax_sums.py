@@ -173,7 +173,7 @@ class Normalisation:
         largest: FloatArray | float,
         where: Fields | FloatArray,
         moments: ComplexArray,
-        series: Callable[[], Series] | None = None,
+        series: Series | None = None,
     ) -> None:
         self._where = where
         self._sources = sources_of(moments)
@@ -185,17 +185,28 @@ class Normalisation:
         if self._sources is not None:
             limit = SMALL * largest
             if series is not None:
-                summed = series()
-                lost = DIGITS * summed.left_out
+                lost = DIGITS * series.left_out
                 limit = max(limit, lost)
                 if (values < limit).any():
-                    limit = max(SMALL * summed.largest(), lost)
+                    limit = max(SMALL * series.largest(), lost)
             small = values < limit
             if small.any() and self._sources.asks_for(small, where):
                 self._small = small
 
-    def completed_drift(self, drift: FloatArray, term: InteractionTerm) -> FloatArray:
-        """``drift`` of ``term``, components or vectors, with sums filled in where Z is small."""
+    def drift(
+        self, vectors: FloatArray, factor: float, term: InteractionTerm
+    ) -> FloatArray:
+        """The drift ``factor`` * ``vectors`` / Z of ``term``, which overwrites the vectors.
+
+        They are components at the points of a grid, vectors at others.  Where Z is small, sums
+        are filled in.
+        """
+        is_at_points = isinstance(self._where, np.ndarray)
+        vectors /= self.divisors[..., np.newaxis] if is_at_points else self.divisors
+        vectors *= factor
+        return self._completed_drift(vectors, term)
+
+    def _completed_drift(self, drift: FloatArray, term: InteractionTerm) -> FloatArray:
         if self._sources is not None and self._small is not None:
             found = self._sources.field(term, self._places).gradient
             if isinstance(self._where, np.ndarray):
