@@ -60,8 +60,8 @@ from .studies import (
 from .sweeps.sweep import Sweep as Sweep
 from .terms import (
     Attention as Attention, Exponential as Exponential, Interaction as Interaction,
-    Kernel as Kernel, Onsager as Onsager, Perceptron as Perceptron, Polynomial as Polynomial,
-    Potential as Potential, Power as Power, Sigmoid as Sigmoid, ZonalKernel as ZonalKernel,
+    Kernel as Kernel, Perceptron as Perceptron, Polynomial as Polynomial, Potential as Potential,
+    ZonalKernel as ZonalKernel,
 )
 from .theory import PhaseDiagram as PhaseDiagram, phase_diagram as phase_diagram
 from .tracking import Concentration as Concentration

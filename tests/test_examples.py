@@ -49,6 +49,16 @@ def test_a_triangle_turns_at_the_rate_of_its_equation() -> None:
     assert result["polished"] == pytest.approx(result["expected"], rel=1e-4)
 
 
+def test_rods_align_and_bounded_confidence_leaves_heaps_apart() -> None:
+    result = load("kernels_of_two_functions").main()
+    rods, heaps = result["rods"].points, result["confidence"].points
+    assert result["mode_rods"] == len(rods) == 2
+    assert rods[0] @ rods[1] == pytest.approx(-1.0, abs=1e-6)
+    assert result["mode_confidence"] == len(heaps) == 3
+    apart = np.arccos((heaps @ heaps.T)[np.triu_indices(3, 1)])
+    assert apart.min() > 0.8
+
+
 def test_a_head_of_a_network_moves_densities_and_particles_alike() -> None:
     result = load("head_of_a_network").main(nlat=32, count=2000)
     assert result["difference"] < 3e-3

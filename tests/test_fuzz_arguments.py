@@ -192,12 +192,8 @@ CALLS: dict[str, Call] = {
         needed=("bilinear",),
     ),
     "Exponential": Call(mfpde.Exponential, {"beta": 1.0}),
-    "Interaction": Call(mfpde.Interaction, {"kernel": mfpde.Onsager(0.2)}),
-    "Onsager": Call(mfpde.Onsager, {"width": 0.2}),
-    "Power": Call(mfpde.Power, {"exponent": 1.5, "width": 0.2}),
+    "Interaction": Call(mfpde.Interaction, {"kernel": mfpde.Polynomial((0.0, 1.0))}),
     "Polynomial": Call(mfpde.Polynomial, {"coefficients": [0.0, 1.0, 0.5]}),
-    "Sigmoid": Call(mfpde.Sigmoid, {"slope_of_logits": 2.0, "offset": 0.5}),
-    "Sigmoid.within": Call(mfpde.Sigmoid.within, {"radius": 1.0, "width": 0.3}),
     "ZonalKernel": Call(
         mfpde.ZonalKernel, {"function": np.square, "derivative": lambda u: 2 * u}
     ),

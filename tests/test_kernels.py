@@ -1,4 +1,4 @@
-"""Kernels of x.y by name: spectra, runs, exact solutions, stores and settings."""
+"""Kernels of x.y: spectra, runs, exact solutions, stores and settings."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
+from test_examples import load
 
 import mfpde
 from mfpde import (
@@ -25,13 +26,16 @@ from mfpde.settings.settings import SettingsError, settings_from_dict
 from mfpde.storage.records import from_json, to_json
 from mfpde.theory import critical_diffusion, fastest_mode, growth_rates
 
+EXAMPLE = load("kernels_of_two_functions")
+rods, frames, confidence = EXAMPLE.rods, EXAMPLE.frames, EXAMPLE.confidence
+WITH_NAMES = [Polynomial((0.3, -0.5, 1.0, 0.2)), mfpde.Exponential(4.0)]
 KERNELS = [
-    Polynomial((0.3, -0.5, 1.0, 0.2)),
-    mfpde.Onsager(0.2),
-    mfpde.Power(1.5, 0.2),
-    mfpde.Sigmoid(3.0, -0.5),
-    mfpde.Sigmoid.within(0.8, 0.1),
-    mfpde.Exponential(4.0),
+    WITH_NAMES[0],
+    rods(0.2),
+    frames(1.5, 0.2),
+    confidence(np.arccos(0.5 / 3), 1 / 3),
+    confidence(0.8, 0.1),
+    WITH_NAMES[1],
 ]
 
 SHARP = {64: KERNELS[1:3], 512: [*KERNELS[1:3], KERNELS[4]]}
@@ -75,12 +79,12 @@ def test_spectra_and_derivatives(kernel, dimension):
     "kernel",
     [
         *KERNELS,
-        mfpde.Onsager(1.0),
-        mfpde.Power(1.5, 0.5),
-        mfpde.Sigmoid(5.0),
+        rods(1.0),
+        frames(1.5, 0.5),
+        confidence(np.pi / 2, 0.2),
         ZonalKernel(np.sin, np.cos),
     ],
-    ids=repr,
+    ids=str,
 )
 def test_the_sum_of_the_counted_series_is_the_kernel_or_it_is_refused(
     kernel, dimension
@@ -99,11 +103,11 @@ def test_the_sum_of_the_counted_series_is_the_kernel_or_it_is_refused(
 
 
 def test_a_kernel_that_loses_its_digits_is_refused_before_any_work():
-    equation = MeanFieldEquation(Interaction(mfpde.Onsager(0.1)), direction="ascent")
+    equation = MeanFieldEquation(Interaction(rods(0.1)), direction="ascent")
     with pytest.raises(ValueError, match="loses its digits on a zonal grid of dim"):
         equation.on(Zonal(64, 512))
     assert equation.on(Zonal(16, 512)).degree > 16
-    rates = growth_rates(mfpde.Onsager(0.1), 64, range(3), direction="ascent")
+    rates = growth_rates(rods(0.1), 64, range(3), direction="ascent")
     assert np.isfinite(rates).all()
 
 
@@ -219,7 +223,7 @@ def test_linear_attention_on_the_sphere_at_the_order_of_the_scheme():
 
 
 @pytest.mark.parametrize(
-    ("kernel", "degree"), [(Polynomial((0, 0.2, 1.0)), 2), (mfpde.Onsager(0.3), 2)]
+    ("kernel", "degree"), [(Polynomial((0, 0.2, 1.0)), 2), (rods(0.3), 2)]
 )
 def test_growth_from_the_uniform_state(kernel, degree):
     circle, small, diffusion = Circle(256), 1e-6, 0.01
@@ -258,7 +262,7 @@ def test_theory_of_the_exponential_kernel_is_that_of_attention():
         fastest_mode(Polynomial((0, -1.0)), 3)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("kernel", WITH_NAMES, ids=repr)
 def test_runs_are_stored_with_their_kernel(kernel, tmp_path):
     equation = MeanFieldEquation(Interaction(kernel), direction="descent")
     record = to_json(equation)
@@ -297,13 +301,6 @@ SETTINGS = {
 def test_kernels_in_settings():
     for table, kernel in (
         ({"kind": "polynomial", "coefficients": [0, 0, 1]}, Polynomial((0, 0, 1))),
-        ({"kind": "onsager"}, mfpde.Onsager(0.1)),
-        ({"kind": "power", "exponent": 3.0}, mfpde.Power(3.0)),
-        ({"kind": "sigmoid", "slope_of_logits": 2.0}, mfpde.Sigmoid(2.0)),
-        (
-            {"kind": "bounded_confidence", "radius": 0.8, "width": 0.1},
-            mfpde.Sigmoid.within(0.8, 0.1),
-        ),
         ({"kind": "exponential", "beta": 2.0}, mfpde.Exponential(2.0)),
     ):
         found = settings_from_dict(SETTINGS | {"interaction": table})
@@ -317,11 +314,8 @@ def test_kernels_in_settings():
     [
         ({"kind": "polynomial", "coefficients": [1.0]}, "coefficients of shape (1,)"),
         ({"kind": "polynomial", "coefficients": [1.0, 0.0]}, "constant kernel"),
-        ({"kind": "onsager", "width": 0.0}, "width = 0.0"),
-        ({"kind": "power", "exponent": 0.0}, "exponent = 0.0"),
-        ({"kind": "bounded_confidence", "radius": 4.0, "width": 0.1}, "radius = 4"),
-        ({"kind": "onsagger"}, "did you mean 'onsager'"),
-        ({"kind": "sigmoid", "slope_of_logits": -1.0}, "slope_of_logits = -1.0"),
+        ({"kind": "exponentail", "beta": 1.0}, "did you mean 'exponential'"),
+        ({"kind": "exponential", "beta": -1.0}, "beta = -1.0"),
         ({"coefficients": [0, 1]}, "needs the setting 'kind'"),
     ],
 )

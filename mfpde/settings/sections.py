@@ -40,8 +40,7 @@ from mfpde.settings.base import (
 )
 from mfpde.settings.stored_states import stored_state
 from mfpde.solver.solve import solve
-from mfpde.terms import Attention, Perceptron
-from mfpde.terms.named_kernels import KERNELS, Sigmoid
+from mfpde.terms import KERNELS, Attention, Perceptron
 from mfpde.tracking import Concentration
 
 GEOMETRY = Kinds(
@@ -50,10 +49,7 @@ GEOMETRY = Kinds(
     zonal=Section(Zonal, names={"cells": "num_cells"}, needed=("dimension", "cells")),
 )
 HEADS = Several(Section(Attention, needed=("beta",)), "head {}:")
-KERNEL = Kinds(
-    **{kind: Section(kernel) for kind, kernel in KERNELS.items()},
-    bounded_confidence=Section(Sigmoid.within),
-)
+KERNEL = Kinds(**{kind: Section(kernel) for kind, kernel in KERNELS.items()})
 
 
 def equation_options(

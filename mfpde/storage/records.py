@@ -22,6 +22,7 @@ from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.storage.rows import Row
 from mfpde.terms import (
+    KERNELS,
     Attention,
     ExternalTerm,
     Head,
@@ -32,7 +33,6 @@ from mfpde.terms import (
 from mfpde.terms.activation import Activation
 from mfpde.terms.activations import ACTIVATIONS
 from mfpde.terms.kernels import Kernel
-from mfpde.terms.named_kernels import KERNELS
 from mfpde.tracking import Junction, OpenPath, Track, TrackerMemory, TreeMemory
 from mfpde.transport import State
 

@@ -12,10 +12,17 @@ from mfpde.terms.external import ExternalTerm, Potential
 from mfpde.terms.head import Head
 from mfpde.terms.interaction import Interaction, InteractionTerm, ZonalTerm
 from mfpde.terms.kernels import Kernel, PointMasses, ZonalKernel
-from mfpde.terms.named_kernels import Onsager, Polynomial, Power, Sigmoid
 from mfpde.terms.perceptron import Perceptron
+from mfpde.terms.polynomial import Polynomial
+
+KERNELS: dict[str, type[Kernel]] = {
+    "polynomial": Polynomial,
+    "exponential": Exponential,
+}
+"""The kernels by the names that settings and stores have for them."""
 
 __all__ = [
+    "KERNELS",
     "Attention",
     "Exponential",
     "ExternalTerm",
@@ -23,13 +30,10 @@ __all__ = [
     "Interaction",
     "InteractionTerm",
     "Kernel",
-    "Onsager",
     "Perceptron",
     "PointMasses",
     "Polynomial",
     "Potential",
-    "Power",
-    "Sigmoid",
     "ZonalKernel",
     "ZonalTerm",
 ]
