@@ -51,6 +51,12 @@ def writable(array: FloatArray) -> FloatArray:
     return np.array(array, order="C")
 
 
+def blocks_of_rows(rows: int, columns: int, most: int) -> list[slice]:
+    """Return blocks of ``rows`` with at most ``most`` entries each, or one row."""
+    size = max(most // max(columns, 1), 1)
+    return [slice(begin, begin + size) for begin in range(0, rows, size)]
+
+
 def real_array(name: str, values: ArrayLike) -> FloatArray:
     """Return a float64 copy of ``values``; every entry must be a finite number."""
     try:

@@ -12,16 +12,12 @@ changed, not when a kernel of another module that it calls has: ``make clean`` d
 
 from __future__ import annotations
 
-import functools
-import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
 
 Function = TypeVar("Function", bound=Callable[..., object])
-
-_ONE_PARALLEL_KERNEL = threading.Lock()
 
 
 def compiled(function: Function) -> Function:
@@ -56,23 +52,6 @@ def compiled_fused(function: Function) -> Function:
     numbers stay exactly 0, but a sum of products may depend on the order of its terms.
     """
     return _compile(function, fastmath={"contract"}, nogil=True)
-
-
-def compiled_parallel(function: Function) -> Function:
-    """Compile ``function`` so that its ``numba.prange`` loops run on several threads.
-
-    Iterations must not share sums: then the result does not depend on the number of
-    threads.  One such kernel runs at a time, since some of numba's threading layers end
-    the interpreter when two Python threads enter them together.
-    """
-    kernel = _compile(function, parallel=True)
-
-    @functools.wraps(function)
-    def run(*arguments: Any) -> object:
-        with _ONE_PARALLEL_KERNEL:
-            return kernel(*arguments)
-
-    return cast(Function, run)
 
 
 def _compile(function: Function, **options: Any) -> Function:

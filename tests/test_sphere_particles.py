@@ -1,6 +1,5 @@
 """Laws of particles on spheres: exact trajectories, the integrator, direct sums."""
 
-import numba
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -17,9 +16,7 @@ from mfpde.terms import (
     Exponential,
     Perceptron,
     PointMasses,
-    exponential_kernel,
 )
-from mfpde.terms.exponential_sums import exponential
 from validation.references.two_atoms import merge_time
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}
@@ -44,13 +41,6 @@ def ascent(*terms):
 # --- direct sums ------------------------------------------------------------------
 
 
-def test_the_exponential_is_that_of_numpy():
-    x = -np.concatenate([np.random.default_rng(0).uniform(0, 707, 2000), [0.0, 1e-300]])
-    values = np.array([exponential(t) for t in x])
-    np.testing.assert_allclose(values, np.exp(x), rtol=4e-16)
-    assert exponential(-709.0) == exponential(-1e5) == 0.0
-
-
 @pytest.mark.parametrize("dimension", [2, 3, 6])
 @pytest.mark.parametrize("beta", [0.1, 8.0, 1000.0])
 @pytest.mark.parametrize("targets", [1, 128, 200])
@@ -69,22 +59,13 @@ def test_sums_are_those_of_matrices(dimension, beta, targets):
     np.testing.assert_allclose(vectors / sums[:, np.newaxis], means, atol=1e2 * scale)
 
 
-def test_sums_do_not_depend_on_threads_or_blocks(monkeypatch):
+def test_sums_do_not_depend_on_blocks():
     atoms = random_atoms(700, 3)
     sources, kernel = PointMasses(atoms.points, atoms.masses), Exponential(8.0)
     whole = kernel.scaled_sums(atoms.points, sources)
     parts = kernel.scaled_sums(atoms.points[130:300], sources)
-    monkeypatch.setattr(exponential_kernel, "FEWEST_PARALLEL_PAIRS", 1)
-    monkeypatch.setattr(exponential_kernel, "thread_count", lambda: 2)
-    shared = kernel.scaled_sums(atoms.points, sources)
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    alone = kernel.scaled_sums(atoms.points, sources)
-    numba.set_num_threads(before)
-    for one, part, two, three in zip(whole, parts, shared, alone, strict=True):
-        np.testing.assert_array_equal(one[130:300], part)
-        np.testing.assert_array_equal(one, two)
-        np.testing.assert_array_equal(one, three)
+    for one, part in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(one[130:300], part, rtol=1e-13, atol=1e-13)
 
 
 # --- geodesics and the fixed step ---------------------------------------------------

@@ -1,7 +1,7 @@
 r"""The exponential kernel W(u) = exp(beta (u - 1)) / beta of attention, u = x.y.
 
 Its limit at beta = 0 is u (up to a constant; Kuramoto).  K = exp(beta (u - 1)) is W' and
-beta W.  Direct sums over atoms are in :mod:`mfpde.terms.exponential_sums`.
+beta W.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, real_number
-from mfpde.compiled import compiled, thread_count
+from mfpde.arrays import FloatArray, blocks_of_rows, real_number
+from mfpde.compiled import compiled
 from mfpde.terms.exponential_bounds import ExponentialBounds
-from mfpde.terms.exponential_sums import parallel_sums, serial_sums
 from mfpde.terms.funk_hecke import band_limit, counted_eigenvalues, eigenvalues
 from mfpde.terms.kernels import NEGLIGIBLE, Kernel, KernelPulls, KernelSums, PointMasses
 
 # Below it K / beta is x.y (up to a constant) to more digits than there are, and 1 / beta
 # is soon not representable.
 SMALLEST_BETA = 1e-100
-FEWEST_PARALLEL_PAIRS = 1_000_000
+LARGEST = np.finfo(float).max
+MOST_PAIRS = 2**16
+"""Of points and atoms, whose shares stay in the processor's cache."""
 
 
 class ScaledSums(NamedTuple):
@@ -140,15 +141,19 @@ class Exponential(Kernel):
         return float(counted[degree + 1 :].sum() / self.beta)
 
     def scaled_sums(self, points: FloatArray, atoms: PointMasses) -> ScaledSums:
-        """Sums over ``atoms`` of K at ``points`` (n, d), the largest exponents taken out.
-
-        From a million pairs on, the blocks of targets are shared among numba's threads.
-        """
-        many = len(points) * len(atoms.masses) >= FEWEST_PARALLEL_PAIRS
-        sums = parallel_sums if many and thread_count() > 1 else serial_sums
-        targets, sources = map(np.ascontiguousarray, (points, atoms.points))
-        masses = np.ascontiguousarray(atoms.masses)
-        return ScaledSums(*sums(targets, sources, masses, self.beta))
+        """Sums over ``atoms`` of K at ``points`` (n, d), the largest exponents taken out."""
+        with np.errstate(divide="ignore"):
+            log_masses = np.log(atoms.masses)
+        peaks, sums = np.empty((2, len(points)))
+        vectors = np.empty(points.shape)
+        for block in blocks_of_rows(len(points), len(log_masses), MOST_PAIRS):
+            logits = (self.beta * points[block]) @ atoms.points.T + log_masses
+            # A finite number, also where there is no mass and all logits are -inf.
+            largest = logits.max(axis=1, initial=-LARGEST)
+            shares = np.exp(logits - largest[:, np.newaxis])
+            peaks[block], sums[block] = largest - self.beta, shares.sum(axis=1)
+            vectors[block] = shares @ atoms.points
+        return ScaledSums(peaks, sums, vectors)
 
     def sums(self, points: FloatArray, atoms: PointMasses) -> KernelSums:
         """Direct sums over ``atoms`` of W and of W' y at ``points``, shape (n, d)."""

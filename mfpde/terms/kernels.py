@@ -25,7 +25,7 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.polynomial.legendre import leggauss
 
-from mfpde.arrays import FloatArray, named, read_only
+from mfpde.arrays import FloatArray, blocks_of_rows, named, read_only
 from mfpde.geometry.zonal_fields import harmonic_counts
 from mfpde.terms.zonal_series import ZonalSeries, zonal_series
 
@@ -200,9 +200,7 @@ class Kernel(ABC):
     def sums(self, points: FloatArray, atoms: PointMasses) -> KernelSums:
         """Direct sums over ``atoms`` of W and of W' y at ``points``, shape (n, d)."""
         found = KernelSums(np.empty(len(points)), np.empty(points.shape))
-        size = max(1, BLOCK // max(1, len(atoms.masses)))
-        for first in range(0, len(points), size):
-            block = slice(first, first + size)
+        for block in blocks_of_rows(len(points), len(atoms.masses), BLOCK):
             cosines = np.clip(points[block] @ atoms.points.T, -1.0, 1.0)
             found.values[block] = self.value(cosines) @ atoms.masses
             slopes = self.slope(cosines) * atoms.masses

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mfpde.arrays import (
     FloatArray,
+    blocks_of_rows,
     read_only,
     real_array,
     real_number,
@@ -25,14 +26,10 @@ from mfpde.terms.neuron_numbers import (
     check_number_of_neurons,
     check_sizes,
 )
-from mfpde.terms.neuron_sums import (
-    MOST_COORDINATES,
-    affine_functions,
-    blocks_of_points,
-    tangential_sums,
-)
 
 PARALLEL_TOLERANCE = 1e-12
+MOST_OUTPUTS = 2**20
+"""Outputs of neurons at points that are held at a time."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -209,9 +206,10 @@ class Perceptron(ExternalTerm):
         ValueError
             For points of another dimension.
         """
-        points = self._checked(points)
-        found = self._preactivations(points.reshape(-1, self.dimension))
-        return found.reshape(*points.shape[:-1], len(self.biases))
+        given = self._checked(points)
+        rows = self.directions @ given.reshape(-1, self.dimension).T
+        rows += self.biases[:, np.newaxis]
+        return rows.T.reshape(*given.shape[:-1], len(rows))
 
     def _checked(self, points: ArrayLike) -> FloatArray:
         points = np.asarray(points, dtype=float)
@@ -221,12 +219,6 @@ class Perceptron(ExternalTerm):
                 f"{self.dimension} entries, and so must each point: (..., {self.dimension})"
             )
         return writable(points)
-
-    def _preactivations(self, points: FloatArray) -> FloatArray:
-        """Return a_j.x + b_j at points (n, d), shape (n, units)."""
-        if self.dimension > MOST_COORDINATES:
-            return np.asarray(points @ self.directions.T + self.biases)
-        return affine_functions(points, self.directions, self.biases)
 
     def value(self, points: ArrayLike) -> FloatArray:
         """Potential V(x) = sum_j w_j Phi(a_j.x + b_j) + c.x, shape (...).
@@ -241,8 +233,8 @@ class Perceptron(ExternalTerm):
         points = self._checked(points)
         flat = points.reshape(-1, self.dimension)
         values = flat @ self.output_bias
-        for block in blocks_of_points(len(flat), len(self.biases)):
-            inner = self._preactivations(flat[block])
+        for block in blocks_of_rows(len(flat), len(self.biases), MOST_OUTPUTS):
+            inner = self.preactivations(flat[block])
             values[block] += self.activation.primitive(inner) @ self.weights
         return np.asarray(values.reshape(points.shape[:-1]))
 
@@ -256,18 +248,13 @@ class Perceptron(ExternalTerm):
         """
         points = self._checked(points)
         flat = points.reshape(-1, self.dimension)
-        blocks = blocks_of_points(len(flat), len(self.biases))
-        if len(blocks) > 1:
-            parts = [self.drift(flat[block]) for block in blocks]
-            return np.concatenate(parts).reshape(points.shape)
-        outputs = np.asarray(self.activation.sigma(self._preactivations(flat)))
-        vectors = self._vectors
+        vectors = np.empty(flat.shape)
+        for block in blocks_of_rows(len(flat), len(self.biases), MOST_OUTPUTS):
+            outputs = self.activation.sigma(self.preactivations(flat[block]))
+            vectors[block] = outputs @ self._vectors
         if self.output_bias.any():
-            outputs = np.column_stack([outputs, np.ones(len(flat))])
-            vectors = np.vstack([vectors, self.output_bias])
-        if self.dimension > MOST_COORDINATES:
-            return tangential(outputs @ vectors, flat).reshape(points.shape)
-        return tangential_sums(outputs, flat, vectors).reshape(points.shape)
+            vectors += self.output_bias
+        return tangential(vectors, flat).reshape(points.shape)
 
     @property
     def kinked_parts(self) -> KinkedParts | None:

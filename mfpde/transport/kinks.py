@@ -17,17 +17,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, IntArray, read_only, writable
+from mfpde.arrays import FloatArray, IntArray, blocks_of_rows, read_only, writable
 from mfpde.compiled import compiled
 from mfpde.grid_equation import GridEquation
 from mfpde.terms.external import ExternalTerm
-from mfpde.terms.neuron_sums import blocks_of_points
 
 ON_A_FACE = 1e-2
 """Share of half a cell by which a kink may miss a face and still lie on it.
 
 On a sphere it always misses a little: half a cell is longer than its height."""
 _SAME_PLANE = 1e-12
+_MOST_PAIRS = 2**20
 
 
 @lru_cache(maxsize=8)
@@ -80,7 +80,7 @@ def withheld_drift(
     planes = np.empty((len(parts.normals), places.shape[1] + 1))
     planes[:, :-1], planes[:, -1] = parts.normals, parts.offsets
     vectors = held.reshape(places.shape)
-    for block in blocks_of_points(len(places), len(planes)):
+    for block in blocks_of_rows(len(places), len(planes), _MOST_PAIRS):
         heights = parts.heights(places[block])
         beside = np.ascontiguousarray(jumps[:, block])
         near = _near_kinks(places[block], beside, heights, planes, parts.vectors, sign)
