@@ -24,7 +24,7 @@ from .measures.starts import (
     bumps as bumps, perturbed_uniform as perturbed_uniform, von_mises_fisher as von_mises_fisher,
 )
 from .measures.wasserstein import (
-    WassersteinReport as WassersteinReport, mollified_distance as mollified_distance,
+    WassersteinReport as WassersteinReport,
     wasserstein as wasserstein, wasserstein_report as wasserstein_report,
 )
 from .particles import label_density as label_density, solve_particles as solve_particles

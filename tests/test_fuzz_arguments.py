@@ -178,10 +178,6 @@ CALLS: dict[str, Call] = {
         mfpde.wasserstein_report,
         {"a": START, "b": PAIR, "order": 2, "support": 8},
     ),
-    "mollified_distance": Call(
-        mfpde.mollified_distance,
-        {"a": mfpde.uniform(mfpde.Circle(64)), "b": PAIR, "time": 0.1},
-    ),
     "Attention": Call(
         mfpde.Attention,
         {

@@ -6,10 +6,10 @@ from scipy.spatial import cKDTree
 
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.circle import angles_of, points_at
-from mfpde.measures.distributions import TURN, CircularDistribution
+from mfpde.measures.distributions import TURN, AngularDistribution
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.measures.sampling import quantized, sampled
-from mfpde.measures.wasserstein import mollified_distance, wasserstein
+from mfpde.measures.wasserstein import wasserstein
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_sampled_converges_like_one_over_root_n(bump):
 
 def test_sampled_passes_the_kolmogorov_smirnov_test(bump):
     n = 20_000
-    distribution = CircularDistribution.of(bump)
+    distribution = AngularDistribution.of(bump)
     levels = distribution.cdf(np.sort(angles_of(sampled(bump, n, seed=3).points)))
     distance = np.abs(levels - (np.arange(n) + 0.5) / n).max()
     assert distance < 1.95 / np.sqrt(n)  # exceeded with probability 1e-3
@@ -156,6 +156,16 @@ def test_quantized_sphere_converges_in_the_transport_distance(cap):
     errors = np.array([wasserstein(quantized(cap, n), cap) for n in sizes])
     assert (errors * np.sqrt(sizes) < 1.5).all()
     assert rate(sizes, errors) == pytest.approx(0.5, abs=0.1)
+
+
+def mollified_distance(atoms, density, time=1 / 40):
+    """L2 distance on the sphere after the heat flow."""
+    grid, degree = density.geometry, 15
+    difference = grid.moments(density.masses, degree)
+    difference -= grid.atom_moments(atoms.points, atoms.masses, degree)
+    l = grid.degrees(degree)
+    damped = np.exp(-2 * time * l * (l + 1.0)) * difference
+    return np.sqrt(grid.pairing(damped, difference))
 
 
 def test_sampled_sphere_converges_like_one_over_root_n(cap):

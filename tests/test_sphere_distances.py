@@ -11,11 +11,7 @@ from scipy.stats import special_ortho_group
 from mfpde.geometry import Sphere, Zonal
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.measures.sampling import quantized
-from mfpde.measures.wasserstein import (
-    mollified_distance,
-    wasserstein,
-    wasserstein_report,
-)
+from mfpde.measures.wasserstein import wasserstein, wasserstein_report
 
 ORDERS = pytest.mark.parametrize("order", [1, 2])
 NORTH = np.array([0.0, 0.0, 1.0])
@@ -219,34 +215,6 @@ def test_zonal_quantiles_are_near_the_zonal_density():
     assert wasserstein(*polar) <= wasserstein(few, many) + 1e-12
 
 
-# --- mollified ------------------------------------------------------------------
-
-
-def test_mollified_distance_is_that_of_the_heat_kernels():
-    """|p(x) - p(y)|^2 = 2 (K(1) - K(x.y)), K = sum (2l+1) e^{-2 t l (l+1)} P_l."""
-    time = 0.04
-    l = np.arange(1, 40)
-    weights = (2 * l + 1) * np.exp(-2 * time * l * (l + 1.0))
-
-    def kernel(cosine):
-        return np.polynomial.legendre.legval(cosine, np.r_[0.0, weights])
-
-    a, b = Atoms([NORTH]), Atoms([AXIS])
-    pair = np.sqrt(2 * (kernel(1.0) - kernel(0.8)))
-    assert mollified_distance(a, b, time=time) == pytest.approx(pair, rel=1e-9)
-    even = uniform(Sphere(32))
-    alone = mollified_distance(even, b, time=time)
-    assert alone == pytest.approx(np.sqrt(kernel(1.0)), rel=1e-9)
-
-
-def test_mollified_distance_does_not_depend_on_the_grid_or_the_orientation():
-    assert mollified_distance(cap(AXIS), cap(AXIS, nlat=64)) < 1e-12
-    distance = mollified_distance(cap(NORTH), cap(AXIS))
-    turned = mollified_distance(cap([0.0, 1.0, 0.0]), cap([0.6, 0.8, 0.0]))
-    assert turned == pytest.approx(distance, rel=1e-10)
-    assert mollified_distance(cap(AXIS), cap(NORTH)) == pytest.approx(distance)
-
-
 # --- errors ---------------------------------------------------------------------
 
 
@@ -263,14 +231,6 @@ def test_errors_name_the_values_and_the_way_out():
         ValueError, match=r"2001 x 2001 atoms in dimension d = 5.*support"
     ):
         wasserstein(many, many)
-    with pytest.raises(ValueError, match=r"b lives in d = 5.*use mfpde.wasserstein"):
-        mollified_distance(even, many)
-    with pytest.raises(ValueError, match=r"Zonal.*circle and on S\^2"):
-        mollified_distance(uniform(Zonal(3, 32)), atom)
-    with pytest.raises(ValueError, match=r"Sphere\(nlat=32.*nlat of at least.*longer"):
-        mollified_distance(even, atom, time=0.01)
-    with pytest.raises(ValueError, match=r"time = 0.0 must be a finite number"):
-        mollified_distance(even, atom, time=0.0)
 
 
 def test_importing_the_package_imports_neither_shtns_nor_pot():

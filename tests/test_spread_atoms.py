@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.measures.mollified import standard_points, with_spread_atoms
+from mfpde.measures.normal_points import spread_atoms, standard_points
 
 
 def wide_atom(dimension, widths, *, mass=1.0, seed=0):
@@ -49,11 +49,11 @@ def test_an_atom_is_close_to_the_normal_density_that_it_stands_for(widths) -> No
 
 def test_narrow_atoms_and_densities_stay_as_they_are() -> None:
     density = mfpde.uniform(mfpde.Circle(32))
-    assert with_spread_atoms(density) is density
+    assert spread_atoms(density) is density
     points = mfpde.Atoms(np.eye(2))
-    assert with_spread_atoms(points) is points
+    assert spread_atoms(points) is points
     narrow, _ = wide_atom(3, (1e-12, 0.0))
-    spread = with_spread_atoms(narrow)
+    spread = spread_atoms(narrow)
     assert isinstance(spread, mfpde.Atoms)
     np.testing.assert_allclose(spread.points, narrow.points, atol=1e-15)
 

@@ -11,7 +11,6 @@ from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measures.distributions import TURN
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.measures.wasserstein import (
-    mollified_distance,
     wasserstein,
     wasserstein_report,
 )
@@ -285,18 +284,3 @@ def test_the_report_says_that_the_circle_is_exact(order):
     assert (report.method, report.order) == ("circle", order)
     assert report.value == wasserstein(even, atom, order=order)
     assert report.error_bound <= 1e-7
-
-
-def test_mollified_distance_on_the_circle_is_that_of_the_heat_kernels():
-    """Two atoms, and an atom against the uniform density, by the series of the kernel."""
-    time, angle = 0.05, 0.7
-    a, b = (Atoms(points_at(np.array([x]))) for x in (0.3, 0.3 + angle))
-    k = np.arange(1, 60)
-    damping = np.exp(-2 * time * k**2)
-    pair = 2 * np.sqrt((damping * (1 - np.cos(k * angle))).sum())
-    assert mollified_distance(a, b, time=time) == pytest.approx(pair, rel=1e-9)
-    alone = np.sqrt(2 * damping.sum())
-    even = uniform(Circle(64))
-    assert mollified_distance(even, a, time=time) == pytest.approx(alone, rel=1e-9)
-    with pytest.raises(ValueError, match=r"Circle\(num_cells=64\).*longer time"):
-        mollified_distance(even, a, time=1e-4)

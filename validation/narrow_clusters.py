@@ -25,7 +25,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.measures.mollified import with_spread_atoms
+from mfpde.measures.normal_points import spread_atoms
 
 Array = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ class Points:
     @classmethod
     def of(cls, measure: AnyMeasure) -> Points:
         """The atoms of a measure, each spread over its width, and its cells."""
-        spread = with_spread_atoms(measure)
+        spread = spread_atoms(measure)
         if isinstance(spread, Atoms):
             points, masses = spread.points, spread.masses
         else:

@@ -14,8 +14,8 @@ import numpy as np
 
 import mfpde
 from mfpde.commands.answers import save_picture, say
-from mfpde.measures.circle_transport import polar_distance
-from mfpde.measures.distributions import PolarDistribution, on_circle
+from mfpde.measures.angular_transport import angular_distance
+from mfpde.measures.distributions import AngularDistribution, on_circle
 from mfpde.measures.measure import AnyMeasure
 from mfpde.measures.point_transport import network_simplex
 from mfpde.measures.wasserstein import is_zonal, wasserstein_report
@@ -99,7 +99,8 @@ def check_distances(run: Run) -> None:
 
 def zonal_distance(a: AnyMeasure, b: AnyMeasure, *, order: int = 1) -> float:
     """Wasserstein distance between the polar angles of two measures, in radians."""
-    return polar_distance(PolarDistribution.of(a), PolarDistribution.of(b), order)
+    first, second = (AngularDistribution.of_polar(m).normalized() for m in (a, b))
+    return angular_distance(first, second, order)
 
 
 def distance_table(run: Run, particles: Run, *, orders: Sequence[int] = (1,)) -> str:

@@ -19,7 +19,7 @@ from mfpde.compiled import compiled
 from mfpde.detection.field import unknown_grid
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
-from mfpde.measures.distributions import ANGLE_ROUNDING, CircularDistribution
+from mfpde.measures.distributions import ANGLE_ROUNDING, AngularDistribution
 from mfpde.measures.measure import Atoms, Measure
 
 LARGEST_RADIUS = np.pi / 6
@@ -82,7 +82,7 @@ def _(circle: Circle, measure: Measure, radius: float) -> float:
         width = 2 * (radius + ANGLE_ROUNDING) / finer.spacing
         return _largest_window(values * finer.areas, width)
     density = measure.density.interpolated(finer)
-    whole = CircularDistribution.of(Measure(density, measure.atoms))
+    whole = AngularDistribution.of(Measure(density, measure.atoms))
     return whole.largest_ball_mass(radius)
 
 

@@ -17,7 +17,7 @@ from mfpde.detection.report import REST, ConcentrationReport, leads_core
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
-from mfpde.measures.distributions import CircularDistribution
+from mfpde.measures.distributions import AngularDistribution
 from mfpde.measures.measure import Atoms, Density, Measure, as_measure
 
 PROBES = 4096
@@ -74,8 +74,8 @@ class _CircleLine(Line):
             VelocityField(equation, measure), angles=angles, spacing=spacing
         )
         moving = self._moving_part(measure)
-        self.cumulative = CircularDistribution.of(measure)
-        self.moving = CircularDistribution.of(moving)
+        self.cumulative = AngularDistribution.of(measure)
+        self.moving = AngularDistribution.of(moving)
         self.total = self.cumulative.total_mass
         self.moving_share = self.moving.total_mass / self.total
         self.jumps = self.masses = self.lost = self.cluster_angles = np.empty(0)

@@ -1,19 +1,17 @@
 r"""Cumulative distributions of measures on a line of angles, exactly.
 
 On the circle F(x) = mu([0, x]): the mass of a cell is spread evenly over the cell and an atom
-is a jump, so that F is linear between finitely many breakpoints; beyond one turn,
+is a jump, so that F is linear between finitely many nodes; beyond one turn,
 F(x + 2 pi) = F(x) + mu(S^1).
 
-Of a zonal measure C(theta) = mu{x : angle(x, e) <= theta}: the mass of a band is spread evenly
-over its polar angles and an atom, which stands for its ring, is a jump, so that C is piecewise
-linear on [0, pi].
+Of a zonal measure F(theta) = mu{x : angle(x, e) <= theta}: the mass of a band is spread evenly
+over its polar angles and an atom, which stands for its ring, is a jump.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,27 +35,25 @@ def on_circle(measure: AnyMeasure) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class CircularDistribution:
-    """The function F on [0, 2 pi): piecewise linear, nondecreasing, with jumps at the atoms.
+class AngularDistribution:
+    """The function F on [0, span]: piecewise linear, nondecreasing, with jumps at the atoms.
 
     Attributes
     ----------
-    breakpoints
-        Angles x_0 = 0 < x_1 < ... < 2 pi where F has a kink or a jump, shape (m,).
+    nodes
+        Angles x_0 = 0 < x_1 < ... < x_m = span where F has a kink or a jump, shape (m + 1,);
+        the span is 2 pi, of polar angles pi.
     left, right
-        F(x_k-) and F(x_k), shape (m,); left[0] = 0, and F is linear from right[k] to
+        F(x_k-) and F(x_k), shape (m + 1,); left[0] = 0, and F is linear from right[k] to
         left[k + 1].
-    total_mass
-        F(2 pi-), the mass of the circle.
     """
 
-    breakpoints: FloatArray
+    nodes: FloatArray
     left: FloatArray
     right: FloatArray
-    total_mass: float
 
     @classmethod
-    def of(cls, measure: AnyMeasure) -> CircularDistribution:
+    def of(cls, measure: AnyMeasure) -> AngularDistribution:
         """Distribution of a density on a Circle, of atoms in the plane, or of both.
 
         Raises
@@ -73,24 +69,57 @@ class CircularDistribution:
                 f"the measure lives in dimension d = {measure.dimension} ({place}); a "
                 "circular distribution needs a Circle or atoms with d = 2"
             )
-        faces, cumulated = _cumulated_cells(measure)
-        atoms = atoms_of(measure)
-        positions = angles_of(atoms.points)
+        positions = angles_of(atoms_of(measure).points)
+        return cls._with_jumps(*_cumulated_cells(measure), positions, measure)
 
+    @classmethod
+    def of_polar(cls, measure: AnyMeasure) -> AngularDistribution:
+        """Distribution of the polar angle on a :class:`Zonal` grid, or of atoms as rings.
+
+        Raises
+        ------
+        ValueError
+            If the density lies on another geometry.
+        """
+        points = atoms_of(measure).points
+        across = np.linalg.norm(points[..., :-1], axis=-1)
+        positions = np.arctan2(across, points[..., -1])
+        return cls._with_jumps(*_cumulated_bands(measure), positions, measure)
+
+    @classmethod
+    def _with_jumps(
+        cls,
+        faces: FloatArray,
+        cumulated: FloatArray,
+        positions: FloatArray,
+        measure: AnyMeasure,
+    ) -> AngularDistribution:
+        """The mass of cells ``cumulated`` below their ``faces``, and atoms at ``positions``."""
         nodes = np.union1d(faces, positions)
         places = np.searchsorted(nodes, positions)
-        jumps = np.bincount(places, weights=atoms.masses, minlength=len(nodes))
+        masses = atoms_of(measure).masses
+        jumps = np.bincount(places, weights=masses, minlength=len(nodes))
         jumped = np.concatenate([[0.0], np.cumsum(jumps)])
         spread = np.interp(nodes, faces, cumulated)
         left, right = spread + jumped[:-1], spread + jumped[1:]
-        return cls(
-            read_only(nodes[:-1]),
-            read_only(left[:-1]),
-            read_only(right[:-1]),
-            float(left[-1]),
-        )
+        return cls(read_only(nodes), read_only(left), read_only(right))
 
-    def normalized(self) -> CircularDistribution:
+    @property
+    def breakpoints(self) -> FloatArray:
+        """The nodes before the end, (m,)."""
+        return self.nodes[:-1]
+
+    @property
+    def span(self) -> float:
+        """The largest angle: 2 pi, of polar angles pi."""
+        return float(self.nodes[-1])
+
+    @property
+    def total_mass(self) -> float:
+        """The mass of the measure."""
+        return float(self.right[-1])
+
+    def normalized(self) -> AngularDistribution:
         """Return the distribution scaled to total mass 1.
 
         Raises
@@ -99,24 +128,18 @@ class CircularDistribution:
             If the total mass is zero.
         """
         self._check_mass()
-        return CircularDistribution(
-            self.breakpoints,
-            read_only(self.left / self.total_mass),
-            read_only(self.right / self.total_mass),
-            1.0,
-        )
+        left, right = self.left / self.total_mass, self.right / self.total_mass
+        return replace(self, left=read_only(left), right=read_only(right))
 
     @cached_property
     def graph(self) -> tuple[FloatArray, FloatArray]:
-        """Nodes (angles, levels) of the graph from (0, 0) to (2 pi, total mass).
+        """Nodes (angles, levels) of the graph from (0, 0) to (span, total mass).
 
         A jump of F is a vertical edge, a gap of the measure a horizontal one: both
         arrays are nondecreasing, and read the other way the graph is the quantile's.
         """
-        angles = np.append(np.repeat(self.breakpoints, 2), TURN)
-        levels = np.append(
-            np.stack([self.left, self.right], -1).ravel(), self.total_mass
-        )
+        angles = np.repeat(self.nodes, 2)
+        levels = np.stack([self.left, self.right], axis=-1).ravel()
         moved = (np.diff(angles) > 0) | (np.diff(levels) > 0)
         new = np.concatenate([[True], moved])
         return read_only(angles[new]), read_only(levels[new])
@@ -133,13 +156,13 @@ class CircularDistribution:
         -------
         Values of the same shape.
         """
-        turns, rest = np.divmod(real_array("angles", angles), TURN)
+        turns, rest = np.divmod(real_array("angles", angles), self.span)
         segments = np.searchsorted(self.breakpoints, rest, side="right") - 1
         return turns * self.total_mass + self._along(segments, rest)
 
     def left_limit(self, angles: ArrayLike) -> FloatArray:
         """Limits F(x-) from the left; parameters are those of :meth:`cdf`."""
-        turns, rest = np.divmod(real_array("angles", angles), TURN)
+        turns, rest = np.divmod(real_array("angles", angles), self.span)
         segments = np.searchsorted(self.breakpoints, rest, side="left") - 1
         values = self._along(np.maximum(segments, 0), rest)
         return turns * self.total_mass + np.where(segments < 0, 0.0, values)
@@ -175,7 +198,7 @@ class CircularDistribution:
         # A zero rise is met only where rounding left no remainder: at the first node.
         shares = (rest - heights[ends - 1]) / np.where(rises > 0, rises, 1.0)
         steps = angles[ends] - angles[ends - 1]
-        return np.asarray(turns * TURN + angles[ends - 1] + shares * steps)
+        return np.asarray(turns * self.span + angles[ends - 1] + shares * steps)
 
     def ball_mass(self, angles: ArrayLike, radius: float) -> FloatArray:
         """Masses mu([x - r, x + r]) of closed arcs.
@@ -214,11 +237,10 @@ class CircularDistribution:
         return float(self.ball_mass(centres, radius).max())
 
     def _along(self, segments: IntArray, angles: FloatArray) -> FloatArray:
-        nodes = np.append(self.breakpoints, TURN)
         starts = self.right[segments]
-        rises = np.append(self.left[1:], self.total_mass)[segments] - starts
-        shares = (angles - nodes[segments]) / (nodes[segments + 1] - nodes[segments])
-        return np.asarray(starts + shares * rises)
+        rises = self.left[segments + 1] - starts
+        widths = self.nodes[segments + 1] - self.nodes[segments]
+        return np.asarray(starts + (angles - self.nodes[segments]) / widths * rises)
 
     def _check_mass(self) -> None:
         if self.total_mass <= 0:
@@ -245,61 +267,6 @@ def _cumulated_cells(measure: AnyMeasure) -> tuple[FloatArray, FloatArray]:
     nodes = np.concatenate([[0.0], inside, [TURN]])
     below = np.interp(nodes, turned, levels)
     return nodes, below - below[0]
-
-
-@dataclass(frozen=True, eq=False)
-class PolarDistribution:
-    """The graph of C, scaled to mass 1, from (0, 0) to (pi, 1).
-
-    Attributes
-    ----------
-    angles, levels
-        Nodes (m,) of the graph, both nondecreasing: a jump of C is a vertical edge, a gap
-        of the measure a horizontal one.
-    """
-
-    angles: FloatArray
-    levels: FloatArray
-
-    @classmethod
-    def of(cls, measure: AnyMeasure) -> PolarDistribution:
-        """Distribution of a measure on a :class:`Zonal` grid, or of atoms as rings.
-
-        Raises
-        ------
-        ValueError
-            If the mass is zero, or the density lies on another geometry.
-        """
-        faces, cumulated = _cumulated_bands(measure)
-        atoms = atoms_of(measure)
-        positions = polar_angles(atoms.points)
-        nodes = np.union1d(faces, positions)
-        places = np.searchsorted(nodes, positions)
-        jumps = np.bincount(places, weights=atoms.masses, minlength=len(nodes))
-        jumped = np.concatenate([[0.0], np.cumsum(jumps)])
-        spread = np.interp(nodes, faces, cumulated)
-        levels = np.stack([spread + jumped[:-1], spread + jumped[1:]], axis=-1).ravel()
-        if levels[-1] <= 0:
-            raise ValueError(f"total mass = {levels[-1]:g} must be above 0")
-        levels = np.maximum.accumulate(levels / levels[-1])
-        return cls(read_only(np.repeat(nodes, 2)), read_only(levels))
-
-    def quantile(
-        self, levels: FloatArray, side: Literal["left", "right"] = "left"
-    ) -> FloatArray:
-        """Polar angles Q(u-) or Q(u+) for ``levels`` u in [0, 1], of any shape."""
-        places = np.searchsorted(self.levels, levels, side=side)
-        ends = np.clip(places, 1, len(self.levels) - 1)
-        rises = self.levels[ends] - self.levels[ends - 1]
-        shares = (levels - self.levels[ends - 1]) / np.where(rises > 0, rises, 1.0)
-        steps = self.angles[ends] - self.angles[ends - 1]
-        return np.asarray(self.angles[ends - 1] + np.clip(shares, 0.0, 1.0) * steps)
-
-
-def polar_angles(points: FloatArray) -> FloatArray:
-    """Angles (...) between points (..., d) and the last basis vector."""
-    across = np.linalg.norm(points[..., :-1], axis=-1)
-    return np.asarray(np.arctan2(across, points[..., -1]))
 
 
 def _cumulated_bands(measure: AnyMeasure) -> tuple[FloatArray, FloatArray]:

@@ -138,22 +138,17 @@ def _clusters(
     points: FloatArray, masses: FloatArray, *, order: int, count: int
 ) -> IntArray:
     """Label (n,) of each point's cluster, of ``count`` clusters."""
-    everything = np.arange(len(points))
-    clusters = [everything]
+    labels = np.zeros(len(points), dtype=np.int64)
     queue = [(-_displacement(points, masses, order), 0)]
-    while len(clusters) < count and queue[0][0] < 0:
-        _, index = heapq.heappop(queue)
-        members = clusters[index]
+    while len(queue) < count and queue[0][0] < 0:
+        _, label = heapq.heappop(queue)
+        (members,) = np.nonzero(labels == label)
         beyond = _beyond_middle(points[members], masses[members])
-        clusters[index] = members[~beyond]
-        clusters.append(members[beyond])
-        for changed in (index, len(clusters) - 1):
-            part = clusters[changed]
+        new = len(queue) + 1
+        labels[members[beyond]] = new
+        for changed, part in ((label, members[~beyond]), (new, members[beyond])):
             moved = _displacement(points[part], masses[part], order)
             heapq.heappush(queue, (-moved, changed))
-    labels = np.empty(len(points), dtype=np.int64)
-    for index, members in enumerate(clusters):
-        labels[members] = index
     return labels
 
 

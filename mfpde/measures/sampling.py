@@ -36,13 +36,9 @@ from mfpde.arrays import LARGEST_COUNT, FloatArray, IntArray, whole_number
 from mfpde.geometry.arcs import normalised
 from mfpde.geometry.circle import points_at
 from mfpde.geometry.sphere import as_sphere
-from mfpde.measures.distributions import (
-    CircularDistribution,
-    PolarDistribution,
-    on_circle,
-)
+from mfpde.measures.distributions import AngularDistribution, on_circle
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
-from mfpde.measures.mollified import with_spread_atoms
+from mfpde.measures.normal_points import spread_atoms
 
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 FULL_TURN = 2 * np.pi
@@ -117,16 +113,21 @@ def quantile_points(measure: AnyMeasure, count: int) -> FloatArray:
     """Return points (count, d) at the quantiles (i + 1/2)/n of the polar angle."""
     levels = (np.arange(count) + 0.5) / count
     across = _even_directions(measure.dimension - 1, count)
-    return _points_about_axis(PolarDistribution.of(measure).quantile(levels), across)
+    return _points_about_axis(_polar_angles(measure, levels), across)
 
 
 def random_ring_points(
     measure: AnyMeasure, count: int, generator: np.random.Generator
 ) -> FloatArray:
     """Return independent points (count, d)."""
-    angles = PolarDistribution.of(measure).quantile(generator.random(count))
+    angles = _polar_angles(measure, generator.random(count))
     across = generator.standard_normal((count, measure.dimension - 1))
     return _points_about_axis(angles, across)
+
+
+def _polar_angles(measure: AnyMeasure, levels: FloatArray) -> FloatArray:
+    """Quantiles of the polar angle."""
+    return AngularDistribution.of_polar(measure).normalized().quantile(levels)
 
 
 def _even_directions(dimension: int, count: int) -> FloatArray:
@@ -174,7 +175,7 @@ def sampled(measure: AnyMeasure, n: int, seed: int = 0) -> Atoms:
     count = whole_number("n", n, at_least=1, at_most=LARGEST_COUNT)
     generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
     total = _total_mass(measure)
-    measure = with_spread_atoms(measure)
+    measure = spread_atoms(measure)
     if on_circle(measure):
         return _at_quantiles(measure, generator.random(count))
     density, atoms = _parts(measure)
@@ -225,7 +226,7 @@ def quantized(measure: AnyMeasure, n: int) -> Atoms:
     """
     count = whole_number("n", n, at_least=1, at_most=LARGEST_COUNT)
     total = _total_mass(measure)
-    measure = with_spread_atoms(measure)
+    measure = spread_atoms(measure)
     fractions = (np.arange(count) + 0.5) / count
     if on_circle(measure):
         return _at_quantiles(measure, fractions)
@@ -278,7 +279,7 @@ def _equal(points: FloatArray, total: float) -> Atoms:
 
 def _at_quantiles(measure: AnyMeasure, fractions: FloatArray) -> Atoms:
     """Equal atoms on the circle at Q(total * fractions)."""
-    distribution = CircularDistribution.of(measure)
+    distribution = AngularDistribution.of(measure)
     total = distribution.total_mass
     angles = distribution.quantile(total * fractions)
     return _equal(points_at(angles), total)

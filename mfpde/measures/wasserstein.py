@@ -3,7 +3,7 @@ r"""Wasserstein distances W1 and W2 between measures on spheres, for the geodesi
     W_p(mu, nu)^p = min over plans with marginals mu and nu of \int d(x, y)^p
 
 - on the circle and between zonal measures: exact, from the distribution functions of the
-  angle and of the polar angle (:mod:`mfpde.measures.circle_transport`);
+  angle and of the polar angle (:mod:`mfpde.measures.angular_transport`);
 - elsewhere: transport of weighted points (:mod:`mfpde.measures.point_transport`), which are
   coarsened on S^2 where they are too many.
 """
@@ -15,14 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import no_measure, whole_number
-from mfpde.measures.circle_transport import first_order, polar_distance, second_order
-from mfpde.measures.distributions import (
-    CircularDistribution,
-    PolarDistribution,
-    on_circle,
-)
+from mfpde.measures.angular_transport import angular_distance
+from mfpde.measures.distributions import AngularDistribution, on_circle
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
-from mfpde.measures.mollified import mollified_distance, with_spread_atoms
+from mfpde.measures.normal_points import spread_atoms
 from mfpde.measures.point_transport import (
     Pieces,
     coarsened,
@@ -30,13 +26,6 @@ from mfpde.measures.point_transport import (
     network_simplex,
     pieces_of,
 )
-
-__all__ = [
-    "WassersteinReport",
-    "mollified_distance",
-    "wasserstein",
-    "wasserstein_report",
-]
 
 MASS_TOLERANCE = 1e-8
 ROUNDING = {1: 1e-14, 2: 1e-7}
@@ -136,11 +125,15 @@ def wasserstein_report(
     if support is not None:
         support = whole_number("support", support, at_least=2)
     _check_measures(a, b)
-    a, b = with_spread_atoms(a), with_spread_atoms(b)
+    a, b = spread_atoms(a), spread_atoms(b)
     if on_circle(a):
-        return _on_circles(a, b, order)
+        angles = [AngularDistribution.of(measure) for measure in (a, b)]
+        return _between_angles("circle", angles, order)
     if is_zonal(a) or is_zonal(b):
-        return _between_zonal(a, b, order)
+        _check_zonal("a", a)
+        _check_zonal("b", b)
+        angles = [AngularDistribution.of_polar(measure) for measure in (a, b)]
+        return _between_angles("polar angle", angles, order)
     network_simplex()
     return _between_points(a, b, order, support)
 
@@ -168,14 +161,6 @@ def _check_measures(a: AnyMeasure, b: AnyMeasure) -> None:
         )
 
 
-def _on_circles(a: AnyMeasure, b: AnyMeasure, order: int) -> WassersteinReport:
-    first, second = (CircularDistribution.of(m).normalized() for m in (a, b))
-    distance = first_order if order == 1 else second_order
-    sizes = (len(first.breakpoints), len(second.breakpoints))
-    value = distance(first, second)
-    return WassersteinReport(value, order, "circle", sizes, ROUNDING[order])
-
-
 def is_zonal(measure: AnyMeasure) -> bool:
     """Whether ``measure`` lives on a zonal grid."""
     if isinstance(measure, Atoms):
@@ -183,21 +168,26 @@ def is_zonal(measure: AnyMeasure) -> bool:
     return as_measure(measure).geometry.axis is not None
 
 
-def _between_zonal(a: AnyMeasure, b: AnyMeasure, order: int) -> WassersteinReport:
-    for name, measure in (("a", a), ("b", b)):
-        is_polar = isinstance(measure, Atoms) and bool(
-            (np.linalg.norm(measure.points[:, :-1], axis=1) < ON_AXIS).all()
+def _check_zonal(name: str, measure: AnyMeasure) -> None:
+    """Raise ``ValueError`` unless the measure lies on a zonal grid, or is atoms at the poles."""
+    is_polar = isinstance(measure, Atoms) and bool(
+        (np.linalg.norm(measure.points[:, :-1], axis=1) < ON_AXIS).all()
+    )
+    if not (is_polar or is_zonal(measure)):
+        raise ValueError(
+            f"{name} is no zonal measure, but the other one is: compare atoms with "
+            "mfpde.quantized(zonal_measure, n), or rings of atoms as a Measure on a "
+            "Zonal grid"
         )
-        if not (is_polar or is_zonal(measure)):
-            raise ValueError(
-                f"{name} is no zonal measure, but the other one is: compare atoms with "
-                "mfpde.quantized(zonal_measure, n), or rings of atoms as a Measure on a "
-                "Zonal grid"
-            )
-    first, second = PolarDistribution.of(a), PolarDistribution.of(b)
-    sizes = (len(first.levels), len(second.levels))
-    value = polar_distance(first, second, order)
-    return WassersteinReport(value, order, "polar angle", sizes, ROUNDING[order])
+
+
+def _between_angles(
+    method: str, angles: list[AngularDistribution], order: int
+) -> WassersteinReport:
+    first, second = (distribution.normalized() for distribution in angles)
+    value = angular_distance(first, second, order)
+    sizes = len(first.breakpoints), len(second.breakpoints)
+    return WassersteinReport(value, order, method, sizes, ROUNDING[order])
 
 
 def _between_points(
