@@ -15,8 +15,9 @@ from pathlib import Path
 
 from mfpde.storage import StoreError
 from mfpde.storage.journal import CHECKPOINT, Journal
-from mfpde.sweeps.execution import Task, execute
-from mfpde.sweeps.records import RunRecord
+from mfpde.sweeps.execution import execute
+from mfpde.sweeps.plan import PlannedRun
+from mfpde.sweeps.records import RunRecord, SweepRecords
 
 
 def has_checkpoint(store: Path) -> bool:
@@ -28,16 +29,17 @@ def has_checkpoint(store: Path) -> bool:
         return False
 
 
-def end_process_at_beta_2_seed_3(task: Task) -> str:
+def end_process_at_beta_2_seed_3(
+    run: PlannedRun, records: SweepRecords, *, retry_failed: bool
+) -> str:
     """Compute a run of a sweep, but at one place end the process, after the run has begun."""
-    if "beta = 2, seed = 3" in task.run.label:
-        begun = RunRecord(task.run.name, "running", since=time.time())
-        task.records.keep(begun)
+    if "beta = 2, seed = 3" in run.label:
+        records.write(RunRecord(run.name, "running", since=time.time()))
         os._exit(3)
-    return execute(task)
+    return execute(run, records, retry_failed=retry_failed)
 
 
-def raise_no_such_luck(task: Task) -> str:
+def raise_no_such_luck(run: PlannedRun, **_: object) -> str:
     """Compute nothing."""
     raise OSError("no such luck")
 

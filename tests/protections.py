@@ -203,8 +203,8 @@ PROTECTIONS = (
     Protection(
         "claims of the runs of a sweep",
         "sweeps/execution.py",
-        "        except StoreLockedError:\n            return",
-        "        except ZeroDivisionError:\n            return",
+        "    except StoreLockedError:\n        return",
+        "    except ZeroDivisionError:\n        return",
         _SWEEPS + "test_a_run_that_another_process_computes_is_left_to_it",
     ),
     Protection(

@@ -105,6 +105,11 @@ def _called(words: list[str]) -> int:
         # The help, or the version.
         command(*bound.args, **bound.kwargs)
         return DONE
+    if bound.arguments.get("workers", 1) > 1:
+        from mfpde.sweeps.executors import start_server
+
+        # The process that workers are forked from loads the package while this one does.
+        start_server()
     try:
         is_wanted = not bound.arguments.get("quiet", False)
         with show_waiting(words[0], wanted=is_wanted):

@@ -152,9 +152,9 @@ def sweep(
     chosen = made.shard(shard)
     _check_drawing(made, plot, against, figure)
     if list:
-        states = {r.name: r.state for r in made.records if r is not None}
+        states = {record.name: record.state for record in made.records}
         for run in chosen:
-            say(f"{run.name}  {states.get(run.name, 'to do'):8}  {run.label}")
+            say(f"{run.name}  {states[run.name]:8}  {run.label}")
         say(made)
         return DONE
     options: Any = {
@@ -178,7 +178,7 @@ def sweep(
 
 def _tell_unfinished(made: mfpde.Sweep, names: set[str], retry_failed: bool) -> int:
     """Say how to go on with what is not done, and return the exit code."""
-    ended = [r.state for r in made.records if r is not None and r.name in names]
+    ended = [r.state for r in made.records if r.name in names]
     failed, stopped = ended.count("failed"), ended.count("stopped")
     if failed and not retry_failed:
         complain(f"{failed} runs failed; try them again by --retry-failed")
@@ -192,14 +192,12 @@ def _tell_unfinished(made: mfpde.Sweep, names: set[str], retry_failed: bool) -> 
 def _check_drawing(
     made: mfpde.Sweep, plot: str | None, against: str | None, figure: str | None
 ) -> None:
-    from mfpde.sweeps.table import find_column
-
     for name, given in (("--figure", figure), ("--against", against)):
         if given is not None and plot is None:
             raise ValueError(f"{name} needs --plot QUANTITY")
     if against is not None:
         # The quantities are known when there are runs.
-        find_column(made.rows, against, varied=True)
+        made.find_column(against)
 
 
 def _write_table(made: mfpde.Sweep, path: str) -> None:

@@ -12,63 +12,65 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
     Executor,
     Future,
     ProcessPoolExecutor,
+    as_completed,
 )
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
+from contextlib import contextmanager, suppress
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
-from queue import Empty, SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numba
-
-from mfpde.settings.base import SettingsError
-from mfpde.sweeps.execution import Task, describe_error, execute
+if TYPE_CHECKING:
+    from mfpde.sweeps.plan import PlannedRun
+    from mfpde.sweeps.records import SweepRecords
 
 MOST_RETRIES = 2
 """How often a run is given to a new executor after its worker was lost."""
-SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_TO_CONNECT = 20
 PRELOADED = ["mfpde.sweeps.execution", "xarray", "zarr"]
 """What is loaded once for all worker processes."""
-OpenExecutor = Callable[[int], AbstractContextManager[Executor]]
-"""Opens an executor for so many runs."""
+Work = Callable[["PlannedRun"], str]
+"""Computes a run, and returns its state."""
 
 
-def compute_tasks(
-    tasks: Sequence[Task], workers: int, scheduler: str | None
-) -> Generator[str, None, None]:
-    """Compute tasks in order, and yield the state of each that ends; "" while none does."""
-    if scheduler is not None:
-        yield from _compute_on(partial(_open_cluster, scheduler), tasks)
-    elif workers > 1:
-        yield from _compute_on(partial(_open_processes, workers), tasks)
-    else:
-        yield from map(execute, tasks)
+def compute_runs(
+    work: Work,
+    runs: Sequence[PlannedRun],
+    records: SweepRecords,
+    workers: int,
+    scheduler: str | None,
+) -> Iterator[str]:
+    """Compute runs on an executor, and yield the state of each that ends.
 
-
-def _compute_on(open_executor: OpenExecutor, tasks: Sequence[Task]) -> Iterator[str]:
-    """Compute tasks on an executor; those of a lost worker go to a new one, twice at most.
-
-    The second time they are alone on it: another run may be what ends all workers.
+    Those of a lost worker go to a new executor, twice at most; the second time they are alone
+    on it: another run may be what ends all workers.
     """
-    waiting = {task.run.name: task for task in tasks}
+    waiting = {run.name: run for run in runs}
     lost: Counter[str] = Counter()
     while waiting:
-        given = [name for name in waiting if lost[name] < MOST_RETRIES]
-        given = given or [next(iter(waiting))]
+        batch = [name for name in waiting if lost[name] < MOST_RETRIES]
+        batch = batch or [*waiting][:1]
         since, there = time.time(), len(waiting)
-        with open_executor(len(given)) as executor:
-            for name, state in _run_batch(executor, [waiting[n] for n in given]):
-                waiting.pop(name, None)
-                yield state
-        records = tasks[0].records
+        futures: dict[Future[str], str] = {}
+        opened = (
+            _open_processes(min(workers, len(batch)))
+            if scheduler is None
+            else _open_cluster(scheduler)
+        )
+        with opened as executor:
+            with suppress(BrokenExecutor):
+                for name in batch:
+                    futures[executor.submit(work, waiting[name])] = name
+            for future in as_completed(futures):
+                with suppress(BrokenExecutor):
+                    yield _read_state(future, futures[future], records)
+                    del waiting[futures[future]]
         begun = [one.name for one in records.running(since) if one.name in waiting]
         if not begun and len(waiting) == there:
             raise ChildProcessError(
@@ -82,42 +84,42 @@ def _compute_on(open_executor: OpenExecutor, tasks: Sequence[Task]) -> Iterator[
                 yield records.fail(name, f"its worker was lost {lost[name]} times")
 
 
-def _run_batch(executor: Executor, batch: Sequence[Task]) -> Iterator[tuple[str, str]]:
-    """Yield name and state of each run as it ends, but for lost workers; "" while none does."""
-    ended: SimpleQueue[Future[str]] = SimpleQueue()
-    given: dict[Future[str], Task] = {}
-    with suppress(BrokenExecutor):
-        for task in batch:
-            future = executor.submit(execute, task)
-            given[future] = task
-            future.add_done_callback(ended.put)
-    while given:
-        try:
-            future = ended.get(timeout=SECONDS_BETWEEN_LOOKS)
-        except Empty:
-            yield "", ""
-            continue
-        task = given.pop(future)
-        try:
-            state = future.result()
-        except BrokenExecutor:
-            continue
-        except CancelledError as error:
-            raise ConnectionError(
-                "the Dask scheduler is lost; what is done is kept, and the same sweep goes on"
-            ) from error
-        except Exception as error:
-            state = task.records.fail(task.run.name, describe_error(error))
-        yield task.run.name, state
+def _read_state(future: Future[str], name: str, records: SweepRecords) -> str:
+    """Return the state in which a run ended; what went wrong around it is its error."""
+    try:
+        return future.result()
+    except BrokenExecutor:
+        raise
+    except CancelledError as error:
+        raise ConnectionError(
+            "the Dask scheduler is lost; what is done is kept, and the same sweep goes on"
+        ) from error
+    except Exception as error:
+        return records.fail(name, error)
+
+
+def start_server() -> Any:
+    """Let the process begin from which workers are forked; return its context.
+
+    It loads the package while this process goes on.
+    """
+    context: Any = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    resource_tracker.ensure_running()
+    # It is for the process of the sweep to answer an interruption.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return context
 
 
 @contextmanager
-def _open_processes(most: int, runs: int) -> Iterator[Executor]:
+def _open_processes(workers: int) -> Iterator[Executor]:
     """Let the block have processes of this machine, which end with it and with this process."""
-    context: Any = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
+    context = start_server()
     theirs, ours = context.Pipe(duplex=False)
-    workers = min(most, runs)
     executor = ProcessPoolExecutor(
         workers, context, initializer=_begin_worker, initargs=(theirs, workers)
     )
@@ -134,6 +136,8 @@ def _open_processes(most: int, runs: int) -> Iterator[Executor]:
 
 def _begin_worker(sweep: Connection, count: int) -> None:
     """Let this process, one of several, end when the pipe of their sweep does."""
+    import numba
+
     # An interruption ends the process of the sweep, and that closes the pipe.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -150,8 +154,10 @@ def _end_with(sweep: Connection) -> None:
 
 
 @contextmanager
-def _open_cluster(address: str, runs: int) -> Iterator[Executor]:
+def _open_cluster(address: str) -> Iterator[Executor]:
     """Let the block have the Dask cluster whose scheduler is at ``address``."""
+    from mfpde.settings import SettingsError
+
     try:
         import distributed
     except ImportError as error:
@@ -159,8 +165,8 @@ def _open_cluster(address: str, runs: int) -> Iterator[Executor]:
             f"scheduler = {address!r} needs Dask, which is not installed: "
             "pip install 'mfpde[sweeps]'; or split the sweep by shard = '1/2', '2/2'"
         ) from error
+    connect: Any = distributed.Client
     try:
-        connect: Any = distributed.Client
         client = connect(address, timeout=SECONDS_TO_CONNECT)
     except (OSError, ValueError, TypeError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__

@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from mfpde.detection import concentration
 from mfpde.detection.report import ConcentrationReport
-from mfpde.measures.events import Event
 from mfpde.measures.measure import Atoms, as_measure
 from mfpde.runs.run import Run
-from mfpde.tracking.paths import Junction
 
 COUNTED = ("steps", "rejected", "evaluations", "wall_seconds")
 """The statistics of a run that are kept."""
-LARGEST_DIMENSION_OF_POINTS = 3
+OF_ANY_END = ("stop_kind", "stop_message", "final_time", "steps", "wall_seconds")
+"""What is known of a run that a limit has stopped, too: its other numbers are not final."""
+ATOM, EVENT = "atom", "event"
+LISTS = {
+    "atom_masses": ATOM,
+    "atom_arrived_masses": ATOM,
+    "atom_angles": ATOM,
+    "atom_longitudes": ATOM,
+    "event_times": EVENT,
+    "event_kinds": EVENT,
+    "event_masses": EVENT,
+}
+"""What a run has several of: its number of atoms (formed and forming), or of events."""
+MEANINGS = {
+    "atoms": "number of atoms (formed) at the end",
+    "forming": "number of atoms on their way (forming) at the end",
+    "clusters": "number of clusters (atoms, forming) at the end",
+    "atom_masses": "mass of the basin of each atom and forming one, heaviest first",
+    "atom_arrived_masses": "mass in the core of each of them",
+    "atom_angles": "angle on the circle, elsewhere the angle from the last axis, radians",
+    "atom_longitudes": "longitude on the sphere, radians",
+    "merges": "number of merges that were seen",
+    "wall_seconds": "time of the computation, seconds",
+    "final_time": "time that was reached",
+    "verdict": "what the last state is, by mfpde.concentration",
+    "convention": "convention of the kernel",
+}
 
 
 def summarize_run(run: Run) -> dict[str, Any]:
@@ -32,23 +57,28 @@ def summarize_run(run: Run) -> dict[str, Any]:
         "saves": len(run.times),
         "mass_drift": run.mass_drift,
     }
+    numbers = {name: run.statistics.get(name) for name in COUNTED}
+    found |= {n: v for n, v in numbers.items() if isinstance(v, int | float)}
     if not isinstance(run.final, Atoms):
         found["cells"] = int(np.prod(as_measure(run.final).geometry.shape))
     if run.dynamics is not None:
         found["convention"] = run.dynamics.convention
-    numbers = {name: run.statistics.get(name) for name in COUNTED}
-    found |= {n: v for n, v in numbers.items() if isinstance(v, int | float)}
     for name, values in run.diagnostics.items():
         if values.ndim == 1 and len(values):
             found[f"{name}_first"] = float(values[0])
             found[f"{name}_last"] = float(values[-1])
     if run.equation is not None:
-        found |= _of_atoms(concentration(run.final, run.equation))
-    return found | _of_events(run)
+        found |= _summarize_atoms(concentration(run.final, run.equation))
+    return found | _summarize_events(run)
 
 
-def _of_atoms(report: ConcentrationReport) -> dict[str, Any]:
-    """What the last state looks like: atoms and those forming, the heaviest first."""
+def hide_results(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the summary of a run that has not finished: NaN for all but its end."""
+    return {n: v if n in OF_ANY_END else math.nan for n, v in summary.items()}
+
+
+def _summarize_atoms(report: ConcentrationReport) -> dict[str, Any]:
+    """Return what the last state looks like: atoms and those forming, the heaviest first."""
     clusters = report.clusters
     found: dict[str, Any] = {
         "verdict": report.verdict,
@@ -62,32 +92,22 @@ def _of_atoms(report: ConcentrationReport) -> dict[str, Any]:
         "atom_arrived_masses": [float(one.arrived_mass) for one in clusters],
         "atom_angles": [float(one.angle) for one in clusters],
     }
-    dimensions = {len(one.position) for one in clusters}
-    if dimensions and max(dimensions) <= LARGEST_DIMENSION_OF_POINTS:
-        found["atom_points"] = [one.position.tolist() for one in clusters]
+    if report.measure.dimension == 3:
+        places = [one.position for one in clusters]
+        found["atom_longitudes"] = [math.atan2(y, x) for x, y, _ in places]
     return found
 
 
-def _of_events(run: Run) -> dict[str, Any]:
-    """Births, merges, fissions, deaths, where the run was asked to follow its atoms."""
-    events: tuple[Event, ...] = run.events
-    if run.track is not None:
-        events = run.track.events or events
+def _summarize_events(run: Run) -> dict[str, Any]:
+    """Return births, merges, fissions, deaths, where the run was asked to follow its atoms."""
+    followed = () if run.track is None else run.track.events
+    events = followed or run.events
     merges = [event.time for event in events if event.kind == "merge"]
-    found: dict[str, Any] = {
+    return {
         "merges": len(merges),
-        "merge_times": merges,
         "first_merge": min(merges, default=math.nan),
         "last_merge": max(merges, default=math.nan),
         "event_times": [event.time for event in events],
         "event_kinds": [event.kind for event in events],
         "event_masses": [float(event.masses.sum()) for event in events],
     }
-    if run.track is not None and run.track.events:
-        found["event_uncertainties"] = [_half(j) for j in run.track.junctions]
-    return found
-
-
-def _half(junction: Junction) -> float:
-    """Return half of the interval between the saves in which an event lies."""
-    return (junction.latest - junction.earliest) / 2

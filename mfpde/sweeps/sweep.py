@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Iterable, Mapping
-from contextlib import closing, nullcontext
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mfpde.arrays import LARGEST_COUNT, shown, whole_number
+from mfpde.arrays import LARGEST_COUNT, choice, shown, whole_number
 from mfpde.notebook import Printed
 from mfpde.runs.run import Run
 from mfpde.settings.base import SettingsError
+from mfpde.settings.files import read_table
+from mfpde.settings.overrides import change_by_text
 from mfpde.storage import load
-from mfpde.sweeps.execution import Task, expected_work
-from mfpde.sweeps.executors import compute_tasks
-from mfpde.sweeps.plan import PlannedRun, plan_sweep
+from mfpde.sweeps.execution import execute
+from mfpde.sweeps.executors import compute_runs
+from mfpde.sweeps.plan import PlannedRun, plan_runs
 from mfpde.sweeps.progress import SweepProgress, show_progress
 from mfpde.sweeps.records import RunRecord, SweepRecords
-from mfpde.sweeps.table import RUN, find_column, tabulate_runs
+from mfpde.sweeps.table import name_settings, spread_runs, tabulate_runs
+from mfpde.sweeps.variations import list_parameters, read_sweep_section
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -43,6 +48,11 @@ class Sweep(Printed):
     overrides
         Changes ``"section.key=value"`` of the settings of all runs.
 
+    Attributes
+    ----------
+    folder, runs
+        The folder, and the runs, with ``name`` (their hash) and ``parameters``.
+
     Raises
     ------
     SettingsError
@@ -61,23 +71,25 @@ class Sweep(Printed):
         folder: str | Path | None = None,
         overrides: Iterable[str] = (),
     ) -> None:
-        given: object = source
-        if not isinstance(given, str | Path | Mapping):
+        data, beside = _read_source(source)
+        for text in overrides:
+            change_by_text(data, text)
+        if "sweep" not in data:
             raise SettingsError(
-                f"source = {shown(given)} must be a sweep file or a table with [sweep]"
+                "the table [sweep] is missing, which says what varies; `mfpde run` makes a "
+                "single run"
             )
-        self.plan = plan_sweep(source, folder=folder, overrides=overrides)
-        self._records = SweepRecords(self.plan.folder)
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the sweep."""
-        return self.plan.folder
-
-    @property
-    def runs(self) -> tuple[PlannedRun, ...]:
-        """The runs, with ``name`` (their hash) and ``parameters``."""
-        return self.plan.runs
+        table = data.pop("sweep")
+        if folder is not None and isinstance(table, Mapping):
+            table = {**table, "folder": str(folder)}
+        section = read_sweep_section(table)
+        if section.base is not None:
+            data = _merge_tables(read_table(beside / section.base), data)
+        self._axes = section.axes()
+        self._columns = name_settings(list_parameters(self._axes.values()))
+        self.runs: tuple[PlannedRun, ...] = plan_runs(data, self._axes.values())
+        self.folder = Path(section.folder).absolute()
+        self._records = SweepRecords(self.folder)
 
     def run(
         self,
@@ -88,7 +100,7 @@ class Sweep(Printed):
         retry_failed: bool = False,
         progress: bool = False,
     ) -> Sweep:
-        """Compute what is not done yet.
+        """Compute what is not done yet, in the order of the file, and return the sweep itself.
 
         Interrupted, it goes on when it is called again; so does a run that ``max_steps`` or
         ``wall_time_limit`` has stopped, as far again.
@@ -107,10 +119,6 @@ class Sweep(Printed):
         progress
             Whether progress is shown on stderr.
 
-        Returns
-        -------
-        The sweep itself.
-
         Raises
         ------
         SettingsError
@@ -121,30 +129,26 @@ class Sweep(Printed):
         ChildProcessError
             If workers of this machine end before they begin a run.
         """
-        workers = whole_number(
-            "workers", workers, at_least=1, at_most=LARGEST_COUNT // 1000
-        )
+        most = LARGEST_COUNT // 1000
+        workers = whole_number("workers", workers, at_least=1, at_most=most)
         if scheduler is not None and workers > 1:
             raise SettingsError(
                 f"workers = {workers} and scheduler = {scheduler!r} exclude each other: the "
                 "cluster has workers of its own"
             )
-        chosen = self.shard(shard)
-        there = self._records.all()
-        ended = {n for n, r in there.items() if r.has_ended(retry_failed=retry_failed)}
+        records, chosen = self._records, self.shard(shard)
+        there = records.all().values()
+        ended = {r.name for r in there if r.has_ended(retry_failed=retry_failed)}
         pending = [run for run in chosen if run.name not in ended]
-        # What is dear first, so that no worker ends long after the others.
-        pending.sort(key=expected_work, reverse=True)
-        tasks = [Task(run, self._records, retry_failed) for run in pending]
-        labels = {run.name: run.label for run in pending}
-        told = SweepProgress(self._records, labels, len(chosen) - len(pending))
-        display = show_progress(told) if progress else nullcontext(lambda _: None)
-        with (
-            display as take,
-            closing(compute_tasks(tasks, workers, scheduler)) as states,
-        ):
-            for state in states:
-                take(state)
+        work = partial(execute, records=records, retry_failed=retry_failed)
+        states: Iterator[str] = map(work, pending)
+        if scheduler is not None or workers > 1:
+            states = compute_runs(work, pending, records, workers, scheduler)
+        if progress:
+            labels = {run.name: run.label for run in chosen}
+            told = SweepProgress(records, labels, len(chosen) - len(pending))
+            states = show_progress(states, told)
+        deque(states, maxlen=0)
         return self
 
     def shard(self, shard: str | None) -> tuple[PlannedRun, ...]:
@@ -166,11 +170,10 @@ class Sweep(Printed):
         return tuple(run for run in self.runs if int(run.name, 16) % count == number)
 
     @property
-    def records(self) -> list[RunRecord | None]:
-        """The record of each run, None for a run that has not ended."""
-        there = self._records.all()
-        found = [there.get(run.name) for run in self.runs]
-        return [None if r is None or r.state == "running" else r for r in found]
+    def records(self) -> list[RunRecord]:
+        """The record of each run, pending for a run that has not ended."""
+        there = {n: r for n, r in self._records.all().items() if r.state != "running"}
+        return [there.get(run.name, RunRecord(run.name)) for run in self.runs]
 
     @property
     def summary(self) -> xr.Dataset:
@@ -180,12 +183,12 @@ class Sweep(Printed):
         the last part of its name where that is clear: ``.sel(beta=5)`` and ``.mean("seed")``.
         Numbers of a run that has not finished are NaN, and ``state`` says why.
         """
-        return tabulate_runs(self.plan, self.records)
+        return spread_runs(self.rows, self._axes, self._columns)
 
     @property
     def rows(self) -> xr.Dataset:
         """The summaries of all runs along one dimension ``run``."""
-        return tabulate_runs(self.plan, self.records, flat=True)
+        return tabulate_runs(self.runs, self.records, self._columns)
 
     @property
     def failed(self) -> dict[str, str]:
@@ -200,9 +203,7 @@ class Sweep(Printed):
     def _reasons(self, state: str) -> dict[str, str]:
         pairs = zip(self.runs, self.records, strict=True)
         return {
-            run.label: record.error
-            for run, record in pairs
-            if record is not None and record.state == state
+            run.label: record.error for run, record in pairs if record.state == state
         }
 
     def load(self, run: int | str) -> Run:
@@ -215,77 +216,80 @@ class Sweep(Printed):
         FileNotFoundError
             If it has not begun.
         """
+        names = [one.name for one in self.runs]
         if not isinstance(run, str):
-            place = whole_number("run", run, at_least=0, at_most=len(self.runs) - 1)
-            run = self.runs[place].name
-        elif run not in {one.name for one in self.runs}:
-            raise ValueError(f"run = {run!r} is none of this sweep's hashes")
-        return load(self._records.store(run))
+            run = names[whole_number("run", run, at_least=0, at_most=len(names) - 1)]
+        return load(self._records.store(choice("run", run, names)))
+
+    def find_column(self, setting: str) -> str:
+        """Return the column of a setting that varies, given by its name or its column.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        name = self._columns.get(setting, setting)
+        return choice("against", name, self._columns.values())
 
     def plot(
         self, quantity: str, against: str | None = None, *, ax: Axes | None = None
     ) -> Figure:
         """Draw a quantity of the summary against a swept setting, of the runs that have finished.
 
-        Seeds are averaged: a line for the mean and a band from the least to the most.  Other
+        ``quantity`` is a variable of the summary, as in ``"atoms"`` or ``"energy_last"``, and
+        ``against`` a swept setting, by default the first of numbers that are no seeds.  Seeds
+        are averaged: a line for the mean and a band from the least to the most.  Other
         settings are told apart by colour.
-
-        Parameters
-        ----------
-        quantity
-            Name of a variable of the summary, as in ``"atoms"`` or ``"energy_last"``.
-        against
-            Name of a swept setting, of which the last part is enough; by default the first
-            of numbers that are no seeds.
-        ax
-            Axes to draw on; by default those of a new figure.
 
         Raises
         ------
-        SettingsError
+        ValueError
             If there is no such quantity or setting, or no run has finished.
         """
         from mfpde.plotting.sweep import plot_sweep
 
-        if not self.plan.parameters:
+        if not self._columns:
             raise SettingsError("the sweep varies nothing that could be drawn against")
         rows = self.rows
-        finished = rows.isel({RUN: (rows["state"] == "finished").values})
-        if not finished.sizes[RUN]:
+        finished = rows.isel(run=(rows["state"] == "finished").values)
+        if not finished.sizes["run"]:
             raise SettingsError(f"no run of {self.folder} has finished")
-        quantity = find_column(finished, quantity)
+        quantity = choice("quantity", quantity, map(str, finished.variables))
         if against is not None:
-            against = find_column(finished, against, varied=True)
+            against = self.find_column(against)
         return plot_sweep(finished, quantity, against, ax=ax)
 
-    @property
-    def facts(self) -> dict[str, str]:
-        """How many runs there are and have ended, over what, and where they are."""
-        states = ["to do" if one is None else one.state for one in self.records]
-        names = ["finished", *["stopped"] * ("stopped" in states), "failed", "to do"]
-        return {
-            "runs": str(len(self.runs)),
-            "over": ", ".join(self.plan.parameters) or "nothing",
-            **{name: str(states.count(name)) for name in names},
-            "folder": str(self.folder),
-        }
-
-    def _repr_html_(self) -> str:
-        from mfpde.sweeps import picture  # noqa: F401 - it registers the small picture
-
-        return super()._repr_html_()
-
     def __str__(self) -> str:
-        facts = self.facts
-        runs, over, folder = (facts.pop(name) for name in ("runs", "over", "folder"))
-        counts = ", ".join(f"{count} {state}" for state, count in facts.items())
-        lines = [f"{runs} runs over {over}: {counts}", f"in {folder}"]
+        states = Counter(record.state for record in self.records)
+        counts = ", ".join(f"{count} {state}" for state, count in states.items())
+        over = ", ".join(self._columns) or "nothing"
+        lines = [f"{len(self.runs)} runs over {over}: {counts}", f"in {self.folder}"]
         for state in ("stopped", "failed"):
             reasons = list(self._reasons(state).items())
             lines += [f"{state}: {name}: {why}" for name, why in reasons[:MOST_SHOWN]]
             if len(reasons) > MOST_SHOWN:
                 lines.append(f"... and {len(reasons) - MOST_SHOWN} more in .{state}")
-        noted = [r.notes[0] for r in self.records if r is not None and r.notes]
+        noted = [record.notes[0] for record in self.records if record.notes]
         if noted:
             lines.append(f"{len(noted)} runs with a warning, the first: {noted[0]}")
         return "\n".join(lines)
+
+
+def _read_source(source: object) -> tuple[dict[str, Any], Path]:
+    """Return the table of a sweep, and the folder that its base is beside."""
+    if isinstance(source, Mapping):
+        return copy.deepcopy(dict(source)), Path()
+    if not isinstance(source, str | Path):
+        raise SettingsError(
+            f"source = {shown(source)} must be a sweep file or a table with [sweep]"
+        )
+    return read_table(source), Path(source).parent
+
+
+def _merge_tables(below: Any, above: Any) -> Any:
+    """Return ``below`` with the values of ``above``, table by table."""
+    if not (isinstance(below, Mapping) and isinstance(above, Mapping)):
+        return above
+    merged = {key: _merge_tables(below.get(key), one) for key, one in above.items()}
+    return {**below, **merged}

@@ -1,11 +1,11 @@
-"""The values that a sweep gives to settings: products, zips, cases, and their combinations."""
+"""The values that a sweep gives to settings: products, zips and cases."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -53,18 +53,33 @@ class SweepSection:
         if self.base is not None:
             check_path("base", self.base)
 
-    def factors(self) -> list[list[Change]]:
-        """Return the lists of changes of which each is combined with each of the others."""
+    def axes(self) -> dict[str, list[Change]]:
+        """Return lists of changes, by the first name that each changes, to be combined.
+
+        Raises
+        ------
+        SettingsError
+            If there are too many runs, or two lists change one setting.
+        """
         # Cases and zips come first, so that runs that differ little are beside each other.
         cases = [] if self.cases is None else [_read_cases(self.cases)]
         zips = self.zip if isinstance(self.zip, list) else [self.zip]
+        zipped = [_read_values("[sweep.zip]", table) for table in zips]
         product = _read_values("[sweep.product]", self.product)
-        factors = [
-            *cases,
-            *map(_zip_values, zips),
-            *([{name: value} for value in span] for name, span in product.items()),
-        ]
-        return [factor for factor in factors if factor]
+        spans = [*zipped, *({name: span} for name, span in product.items())]
+        factors = [factor for factor in [*cases, *map(_zip_values, spans)] if factor]
+        count = math.prod(map(len, factors))
+        if count > MOST_RUNS:
+            raise SettingsError(f"[sweep] has {count} runs; at most {MOST_RUNS}")
+        names = list_parameters(factors)
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise SettingsError(f"[sweep] changes {twice[0]!r} in two ways: leave one")
+        return {next(iter(factor[0])): factor for factor in factors}
+
+
+def list_parameters(factors: Iterable[Sequence[Change]]) -> list[str]:
+    """Return the names that lists of changes change, in order."""
+    return [name for one in factors for name in dict.fromkeys(chain.from_iterable(one))]
 
 
 _RANGE = Section(span_numbers, names={"from": "first"})
@@ -85,28 +100,8 @@ def read_sweep_section(data: Any) -> SweepSection:
         raise SettingsError("\n".join(mark_lines(error, "[sweep]"))) from error
 
 
-def combine_changes(factors: Sequence[Sequence[Change]]) -> list[Change]:
-    """Return what each run changes in the base, in order: the last name varies fastest.
-
-    Raises
-    ------
-    SettingsError
-        If there are too many runs, or two factors change one setting.
-    """
-    count = math.prod(map(len, factors))
-    if count > MOST_RUNS:
-        raise SettingsError(f"[sweep] has {count} runs; at most {MOST_RUNS}")
-    combined = []
-    for parts in itertools.product(*factors):
-        names = [name for part in parts for name in part]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise SettingsError(f"[sweep] changes {twice[0]!r} in two ways: leave one")
-        combined.append({name: v for part in parts for name, v in part.items()})
-    return combined
-
-
-def _zip_values(table: Any) -> list[Change]:
-    values = _read_values("[sweep.zip]", table)
+def _zip_values(values: Mapping[str, Sequence[Any]]) -> list[Change]:
+    """Return the changes that give settings their values in step."""
     lengths = {name: len(span) for name, span in values.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name}: {n}" for name, n in lengths.items())
@@ -116,52 +111,45 @@ def _zip_values(table: Any) -> list[Change]:
 
 
 def _read_cases(given: Any) -> list[Change]:
-    if not isinstance(given, list) or not given:
+    is_list = isinstance(given, list) and all(isinstance(t, Mapping) for t in given)
+    if not (is_list and given):
         raise SettingsError(
             f"[sweep] cases = {given!r} must be tables [[sweep.cases]], one or more"
         )
     found: dict[str, Change] = {}
     for number, table in enumerate(given, start=1):
-        if not isinstance(table, Mapping):
-            raise SettingsError(f"[[sweep.cases]] {number} = {table!r} is no table")
-        name = str(table.get("name", number))
+        changes = dict(_flatten(table))
+        name = str(changes.pop("name", number))
         if name in found:
             raise SettingsError(f"[[sweep.cases]] name = {name!r} is there twice")
-        changes = {key: value for key, value in table.items() if key != "name"}
-        found[name] = {CASE: name, **dict(_flatten(changes, lambda _: False))}
+        found[name] = {CASE: name, **changes}
     return list(found.values())
 
 
 def _read_values(where: str, table: Any) -> dict[str, Sequence[Any]]:
     """Return the values of each setting, which a file gives as a list or as a range."""
-    if table is None:
-        return {}
-    if not isinstance(table, Mapping):
+    if not isinstance(table, Mapping | None):
         raise SettingsError(f"{where} = {table!r} must be a table of settings")
     found: dict[str, Sequence[Any]] = {}
-    for name, value in _flatten(table, lambda inner: "from" in inner):
-        if isinstance(value, Mapping):
-            try:
-                found[name] = _RANGE.read(value).built
-            except ValueError as error:
-                lines = "; ".join(str(error).splitlines())
-                raise SettingsError(f"{where} {name}: {lines}") from error
-        elif isinstance(value, list) and value:
-            found[name] = value
-        else:
+    for name, value in _flatten(table or {}):
+        is_range = isinstance(value, Mapping)
+        if not (is_range or (isinstance(value, list) and value)):
             raise SettingsError(
                 f"{where} {name} = {value!r} must be a list of values, one or more, or "
                 "{ from, to, count }"
             )
+        try:
+            found[name] = _RANGE.read(value).built if is_range else value
+        except ValueError as error:
+            lines = "; ".join(str(error).splitlines())
+            raise SettingsError(f"{where} {name}: {lines}") from error
     return found
 
 
-def _flatten(
-    table: Mapping[str, Any], is_value: Callable[[Any], bool], above: str = ""
-) -> Iterator[tuple[str, Any]]:
-    """Yield the dotted names of all values in nested tables, with the values."""
+def _flatten(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the dotted names of all values in nested tables, with the values or ranges."""
     for key, value in table.items():
-        if isinstance(value, Mapping) and value and not is_value(value):
-            yield from _flatten(value, is_value, f"{above}{key}.")
+        if isinstance(value, Mapping) and value and "from" not in value:
+            yield from _flatten(value, f"{above}{key}.")
         else:
             yield f"{above}{key}", value
