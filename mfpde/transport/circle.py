@@ -26,7 +26,7 @@ from mfpde.transport.line import (
     GHOSTS,
     braked,
     face_blends,
-    upwind_difference_5,
+    fifth_order_flux,
     wrapped,
 )
 
@@ -48,16 +48,15 @@ def fifth_order_outflows(
     result = np.empty((2, n))
     low, high = result[0], result[1]
     v = wrapped(velocity)
-    f = wrapped(density * velocity)
+    r = wrapped(density)
+    f = r * v
     # Face i, between cells i and i + 1, has the blend b[i + 3].
     b = wrapped(face_blends(density))
     smooth = np.empty(n + 1)
     for i in range(n + 1):
         j = i - 1 + GHOSTS
-        back = upwind_difference_5(f[j + 3], f[j + 2], f[j + 1], f[j], f[j - 1])
-        ahead = upwind_difference_5(f[j - 2], f[j - 1], f[j], f[j + 1], f[j + 2])
-        upwind = max(ahead, 0.0) if v[j] + v[j + 1] > 0.0 else min(back, 0.0)
-        smooth[i] = (1.0 - b[j]) * upwind
+        speed = 0.5 * abs(v[j] + v[j + 1])
+        smooth[i] = (1.0 - b[j]) * fifth_order_flux(f, r, j, speed)
     for i in range(n):
         j = i + GHOSTS
         share = (7.0 * (b[j - 1] + b[j]) - (b[j - 2] + b[j + 1])) * (1.0 / 12.0)
