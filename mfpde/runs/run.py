@@ -49,6 +49,8 @@ Q(r): largest mass in a ball of 1, 2, 4, ... cells"""
 UNKNOWN_UNIT = "unknown"
 SYMMETRIC_START = "symmetric_start"
 """Name of the statistic that says along which symmetry of its start a run is unstable."""
+HALF_STABLE_MASS = "half_stable_mass"
+"""Name of the statistic that says where the grid decides when mass leaves a point of rest."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -270,9 +272,13 @@ class Run(Printed):
 
     @property
     def notes(self) -> list[str]:
-        """What to know before one believes the result: an unstable symmetry of the start."""
-        note = self.statistics.get(SYMMETRIC_START)
-        return [str(note)] if note else []
+        """What to know before one believes the result.
+
+        An unstable symmetry of the start, and mass that stood where the grid decides when it
+        leaves.
+        """
+        names = (SYMMETRIC_START, HALF_STABLE_MASS)
+        return [str(self.statistics[name]) for name in names if name in self.statistics]
 
     @property
     def _solved(self) -> str:

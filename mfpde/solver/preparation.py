@@ -28,7 +28,7 @@ from mfpde.runs.layers import (
 )
 from mfpde.runs.observer import Observer, StepObserver
 from mfpde.runs.progress import Report, progress_line
-from mfpde.runs.run import Run
+from mfpde.runs.run import HALF_STABLE_MASS, Run
 from mfpde.runs.stopping import (
     SHORTEST_TIME,
     StoppingCondition,
@@ -41,6 +41,7 @@ from mfpde.runs.wall_times import WAITING, WallTimes
 from mfpde.solver.course import Course, Discretization, waiting_layers
 from mfpde.solver.diagnostics import Diagnostic, Recorder, chosen_diagnostics
 from mfpde.solver.going_on import keep_last, let_keep, stages_left, take_up
+from mfpde.solver.half_stable_points import describe_half_stable_mass
 from mfpde.solver.label_conditions import largest_degree, obstacle_to_labels
 from mfpde.solver.loop_report import left_by, statistics_of
 from mfpde.solver.symmetric_start import noted_symmetry
@@ -115,6 +116,11 @@ class PreparedRun:
             statistics |= noted_symmetry(
                 self.stages, self.start, begun=self.start_time, ended=loop.time
             )
+        if layers is None:
+            note = describe_half_stable_mass(
+                self.record.equation, self.record.times, self.record.states
+            )
+            statistics |= {} if note is None else {HALF_STABLE_MASS: note}
         return self.record.finish(
             reason, left_by(loop), loop.time, statistics=statistics
         )

@@ -1,0 +1,96 @@
+"""Mass that stands at a point of rest from which it leaves on one side is noted."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde import Attention, Circle, Density, MeanFieldEquation, Perceptron, Zonal
+
+WORDS = "attracts from one side and repels to the other"
+
+
+def opposite_neurons(axis: np.ndarray, weights: tuple[float, float]) -> Perceptron:
+    return Perceptron([axis, -axis], weights)
+
+
+def solve_tilted(geometry, weights, *, beta=8.0, direction="ascent", **arguments):
+    """A run from 1 + .3 z, z the height over the common plane of two opposite neurons."""
+    axis = np.eye(geometry.dimension)[-1]
+    equation = MeanFieldEquation(
+        Attention(beta), opposite_neurons(axis, weights), direction=direction
+    )
+    start = Density.from_function(geometry, lambda x: 1 + 0.3 * x[..., -1])
+    return mfpde.solve(equation, start, t_end=30.0, save_every=5.0, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("cells", "weights", "beta"),
+    [(64, (0.7, -0.45), 8.0), (64, (-0.67, -0.57), 20.0), (192, (-0.66, -0.52), 8.0)],
+)
+def test_steps_do_not_shrink_where_the_face_of_a_kink_comes_to_rest(
+    cells, weights, beta
+):
+    limit = mfpde.StepLimit(2000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = solve_tilted(
+            Circle(cells), weights, beta=beta, direction="descent", stop=limit
+        )
+    assert run.final_time == 30.0
+
+
+class TestMassThatTheGridHolds:
+    """V' = .6 z and .5 |z|: 44 % of the mass comes to the equator from below, and passes it."""
+
+    @pytest.mark.parametrize(
+        ("cells", "transport"),
+        [(96, "donor_blended"), (96, "semi_lagrangian"), (192, "semi_lagrangian")],
+    )
+    def test_it_is_noted_on_each_grid_and_by_each_scheme(self, cells, transport):
+        grid = Zonal(5, cells)
+        with pytest.warns(UserWarning, match=WORDS):
+            run = solve_tilted(grid, (0.6, -0.5), transport=transport)
+        (note,) = run.notes
+        assert repr(grid) in note
+        assert "angle 1.5" in note
+        assert WORDS in str(run)
+
+    def test_grids_part_there(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            coarse, fine = (
+                solve_tilted(
+                    Zonal(5, n), (0.6, -0.5), transport="semi_lagrangian"
+                ).energies[-1]
+                for n in (192, 768)
+            )
+        assert fine > 1.2 * coarse
+
+    def test_it_is_noted_on_the_circle(self):
+        with pytest.warns(UserWarning, match=WORDS):
+            solve_tilted(Circle(192), (0.6, -0.5), direction="descent")
+
+
+class TestMassThatRests:
+    @pytest.mark.parametrize("geometry", [Circle(192), Zonal(5, 192)], ids=repr)
+    @pytest.mark.parametrize("direction", ["ascent", "descent"])
+    @pytest.mark.parametrize(
+        "weights", [(0.6, 0.5), (-0.6, -0.5)], ids=["valley", "ridge"]
+    )
+    def test_a_kink_that_attracts_from_both_sides_or_repels_to_both_has_no_note(
+        self, geometry, direction, weights
+    ):
+        assert not solve_tilted(geometry, weights, direction=direction).notes
+
+    def test_atoms_of_random_neurons_have_no_note(self):
+        generator = np.random.default_rng(3)
+        for seed in range(8):
+            neurons = Perceptron(
+                generator.normal(size=(3, 2)), 0.5 * generator.normal(size=3)
+            )
+            equation = MeanFieldEquation(Attention(8.0), neurons, direction="ascent")
+            start = mfpde.perturbed_uniform(Circle(128), 0.3, seed=seed)
+            run = mfpde.solve(equation, start, t_end=20.0, save_every=2.0)
+            assert not run.notes
