@@ -52,6 +52,8 @@ def test_mass_is_kept_to_rounding(transport: str) -> None:
     step=st.floats(1e-3, 50.0),
 )
 @settings(deadline=None, max_examples=60)
+# A rough start may stand where the grid decides; the law holds there too.
+@pytest.mark.filterwarnings("ignore:.*attracts from one side:UserWarning")
 def test_any_start_stays_nonnegative_for_any_step(
     *, seed: int, num_cells: int, transport: str, diffusion: float, step: float
 ) -> None:
