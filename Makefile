@@ -69,7 +69,8 @@ fftw:
 	fi
 
 run: $(RUN_READY)
-	$(BIN)/mfpde run examples/paper_circle_descent.toml --overwrite
+	$(BIN)/mfpde run examples/paper_circle_descent.toml --overwrite \
+	  --out results/paper_circle_descent.zarr --figure results/paper_circle_descent.pdf
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -55,7 +55,7 @@ _EVERY = _DAMAGED + "test_every_damage_is_a_line_that_names_the_file"
 _CHANGED = _DAMAGED + "test_an_attribute_that_was_changed_on_disk_is_refused"
 _MATRIX = _DAMAGED + "test_a_matrix_file_that_holds_none_is_a_line"
 _REFUSED = _DAMAGED + "test_settings_of_any_kind_are_refused_in_a_line"
-_INSIDE = _DAMAGED + "test_a_settings_file_writes_nothing_outside_of_its_folder"
+_INSIDE = "test_sweeps.py::test_a_sweep_file_writes_nothing_outside_of_its_folder"
 _RESUMED = "test_resume_exactly.py::"
 _SIGNALS = "test_signals.py::"
 _STORAGE = "test_storage.py::"
@@ -217,9 +217,16 @@ PROTECTIONS = (
     Protection(
         "a sweep file writes nothing outside of its folder",
         "commands/studies.py",
-        '        check_inside_folder("--out", "[sweep] folder", made.folder)\n',
-        "        pass\n",
-        _SWEEPS + "test_a_sweep_file_writes_nothing_outside_of_its_folder",
+        "made.folder.resolve().is_relative_to(Path.cwd().resolve()):",
+        "True:",
+        _INSIDE + "[../there]",
+    ),
+    Protection(
+        "a sweep file: links are followed",
+        "commands/studies.py",
+        "made.folder.resolve().is_relative_to(Path.cwd().resolve()):",
+        "made.folder.is_relative_to(Path.cwd()):",
+        _INSIDE + "[link/there]",
     ),
     # Checkpoints ------------------------------------------------------------------------------
     Protection(
@@ -279,27 +286,6 @@ PROTECTIONS = (
         'if array.dtype.kind not in "fiu":',
         "if False:",
         _MATRIX + "[complex.npy]",
-    ),
-    Protection(
-        "settings: outputs stay in the folder",
-        _OPTIONS,
-        "if not Path(path).resolve().is_relative_to(Path.cwd().resolve()):",
-        "if False:",
-        _INSIDE + "[../out-store]",
-    ),
-    Protection(
-        "settings: links are followed",
-        _OPTIONS,
-        "if not Path(path).resolve().is_relative_to(Path.cwd().resolve()):",
-        "if not Path(path).absolute().is_relative_to(Path.cwd()):",
-        _INSIDE + "[link/out-store]",
-    ),
-    Protection(
-        "settings: the figure of a store stays in the folder",
-        "commands/run.py",
-        '            check_inside_folder(option, f"[output] {name}", path)\n',
-        "            pass\n",
-        _DAMAGED + "test_a_store_draws_nothing_outside_of_the_folder",
     ),
     Protection(
         "settings: tables too deep in each other",

@@ -15,7 +15,7 @@ from mfpde.commands.command_line import main
 
 COMMANDS = (
     *("run", "resume", "settings", "warm-up", "show", "plot", "view", "animate"),
-    *("compare", "minimize", "continuation", "phase-diagram", "theory"),
+    *("minimize", "continuation", "phase-diagram", "theory"),
     *("study", "sweep", "verify"),
 )
 
@@ -54,7 +54,7 @@ def test_the_help_of_a_command_explains_each_word_and_has_an_example(
             "mfpde run: Unknown option: --quit. Did you mean --quiet?",
         ),
         ("run x.toml --set", "mfpde run: --set needs a value: Change one setting"),
-        ("compare x --particles 2.7", "--particles = '2.7' must be a whole number"),
+        ("study x --particles 2.7", "--particles = '2.7' must be a whole number"),
         ("study x.toml --rtol x", "--rtol = 'x' must be a number"),
         (
             "phase-diagram --dimension 3 --betas 1 --kernel shift",

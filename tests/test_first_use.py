@@ -70,18 +70,18 @@ def test_packages_inside_are_attributes_without_an_import_of_their_own():
 
 
 @pytest.mark.parametrize(
-    ("is_terminal", "wanted"), [(True, True), (False, True), (True, False)]
+    ("is_terminal", "shown"), [(True, True), (False, True), (True, False)]
 )
 def test_what_a_command_waits_for_is_said_on_a_terminal_and_nowhere_else(
-    is_terminal, wanted, monkeypatch, capsys
+    is_terminal, shown, monkeypatch, capsys
 ):
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
-    with show_waiting("run", wanted=wanted):
+    with show_waiting("run", shown=shown):
         kernel = numba.njit(lambda x: 2.0 * x)
         assert kernel(3.0) == 6.0
         assert kernel(4.0) == 8.0
     said = capsys.readouterr().err
-    if not (is_terminal and wanted):
+    if not (is_terminal and shown):
         assert said == ""
         return
     assert said.startswith("\rmfpde run: loading")
@@ -93,7 +93,7 @@ def test_what_a_command_waits_for_is_said_on_a_terminal_and_nowhere_else(
 def test_warm_up_runs_what_users_run_first(capsys, monkeypatch):
     assert main(["warm-up"]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert len(said) == 2
+    assert len(said) == 3
     assert all(": ready (" in line for line in said)
     monkeypatch.setattr(
         "concurrent.futures.ProcessPoolExecutor",

@@ -57,7 +57,7 @@ OTHERS: list[dict[str, Any]] = [
     {
         "geometry": SMALL["zonal"],
         "interaction": {"kind": "polynomial", "coefficients": [0.0, 1.0, 0.5]},
-        "perceptron": {"along_axis": [1.0], "weights": [0.4], "activation": "gelu"},
+        "perceptron": {"directions": [1.0], "weights": [0.4], "activation": "gelu"},
         "equation": {"direction": "descent"},
         "start": {"kind": "perturbed_uniform", "amplitude": 0.3, "seed": 1},
         "solve": {"transport": "donor_blended", "save_at": [0.01, 0.02]},
@@ -105,7 +105,6 @@ def made_small(data: dict[str, Any]) -> dict[str, Any]:
         data["particles"]["count"] = 10
     for layer in data.get("layers", []):
         layer["duration"], layer["count"] = 0.01, 2
-    data.pop("output", None)
     return data
 
 
@@ -295,9 +294,17 @@ WORDS = st.one_of(
 )
 KEYS = st.sampled_from(
     [
-        *("beta", "dimension", "normalized", "kernel", "diffusion", "degrees"),
+        *(
+            "beta",
+            "dimension",
+            "normalized",
+            "kernel",
+            "diffusion",
+            "degrees",
+            "direction",
+        ),
         *("directions", "weights", "biases", "activation", "mass", "start_angle"),
-        *("end_angle", "atoms", "least_mass", "other"),
+        *("end_angle", "count", "points", "least_mass", "other"),
     ]
 )
 
@@ -319,5 +326,5 @@ def test_any_phase_diagram_is_drawn_or_refused(dimension, betas) -> None:
 @few(15)
 def test_any_name_of_a_store_is_refused(name, tmp_path_factory) -> None:
     with contextlib.chdir(tmp_path_factory.getbasetemp()):
-        for command in ("show", "resume", "plot", "compare"):
+        for command in ("show", "resume", "plot"):
             ended_well([command, f"./none{name}"])

@@ -167,7 +167,7 @@ def test_settings_files_and_stores_keep_it(tmp_path):
         'equation = { direction = "ascent" }\n'
         'start = { kind = "uniform" }\n'
         "solve = { t_end = 0.2 }\n"
-        "perceptron = { along_axis = [1.0], weights = [0.5], output_bias = -0.4 }\n"
+        "perceptron = { directions = [1.0], weights = [0.5], output_bias = -0.4 }\n"
     )
     (term,) = read_settings(tmp_path / "zonal.toml").single_equation().perceptrons
     np.testing.assert_array_equal(term.output_bias, [0.0, 0.0, 0.0, -0.4])

@@ -156,7 +156,7 @@ def all_of(store: Path) -> dict[str, np.ndarray | str]:
     attributes = dict(group.attrs)
     statistics = json.loads(attributes.pop("statistics"))
     settings = json.loads(attributes.pop("settings"))
-    del settings["output"], attributes["digest"]
+    del attributes["digest"]
     kept = {n: v for n, v in statistics.items() if n not in WALL_CLOCK}
     return {**found, **attributes, "statistics": kept, "settings": settings}
 

@@ -85,7 +85,7 @@ def test_sigterm_outside_of_a_run_ends_the_command(monkeypatch, capsys) -> None:
         return 0
 
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(command_line, "_called", killed)
+    monkeypatch.setattr(command_line, "_call", killed)
     assert main(["settings"]) == 143
     assert capsys.readouterr().err == "terminated\n"
     assert signal.getsignal(signal.SIGTERM) is before

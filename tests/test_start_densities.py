@@ -308,7 +308,7 @@ def test_the_command_starts_from_a_stored_run(tmp_path, monkeypatch, capsys):
     # A run does not write over its own start.
     written = ["--out", "first.zarr", "--overwrite"]
     assert main(["run", "second.toml", "--quiet", *written]) == 2
-    assert "is the store that this run writes" in capsys.readouterr().err
+    assert "a run does not write over its own start" in capsys.readouterr().err
     assert len(mfpde.load("first.zarr").times) == 3
 
 

@@ -375,12 +375,14 @@ def test_a_table_of_records_that_is_damaged_is_made_again_from_the_stores(
     assert {tuple(one.attempts) for one in sweep.records} == {("read",)}
 
 
+@pytest.mark.parametrize("folder", ["../there", "a/../../there", "link/there"])
 def test_a_sweep_file_writes_nothing_outside_of_its_folder(
-    tmp_path, monkeypatch, capsys
+    folder, tmp_path, monkeypatch, capsys
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    text = '[sweep]\nfolder = "../there"\n[sweep.product]\n"attention.beta" = [1.0]\n'
+    Path("link").symlink_to(tmp_path)
+    text = f'[sweep]\nfolder = "{folder}"\n[sweep.product]\n"attention.beta" = [1.0]\n'
     for name, table in source(tmp_path).items():
         if name != "sweep":
             rows = [f"{key} = {json.dumps(value)}" for key, value in table.items()]  # type: ignore[attr-defined]

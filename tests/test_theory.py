@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -851,10 +852,13 @@ def said_by(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
+ATOMS = ("count=6", "start_angle=1.0", "end_angle=0.1", "direction=ascent")
+
+
 def test_the_command_prints_what_the_functions_return(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    said = said_by(capsys, "beta=5", "dimension=2", "degrees=4")
+    said = said_by(capsys, "beta=5", "degrees=[0,1,2,3,4]", *ATOMS)
     rates = theory.growth_rates(5.0, 2, np.arange(5), direction="ascent")
     bound = theory.anti_concentration_bound(descent(5.0))
     for number in (
@@ -868,9 +872,9 @@ def test_the_command_prints_what_the_functions_return(
         bound.derived,
     ):
         assert f"{number:.6g}" in said
-    assert "K = exp(beta (x.y - 1)) (shifted)" in said
-    assert "3 early clusters" in said
-    assert "discontinuous" in said
+    assert "K = exp(beta (x.y - 1))" in said
+    # What lacks a parameter says which.
+    assert "strict_stability: needs points" in said
 
 
 def test_the_command_states_the_convention_and_refuses_empty_bounds(
@@ -880,12 +884,18 @@ def test_the_command_states_the_convention_and_refuses_empty_bounds(
     shifted = said_by(capsys, "beta=5", *neurons_given)
     assert shifted.count("no bound at these weights") == 3
     unshifted = said_by(capsys, "beta=5", "kernel=unshifted", *neurons_given)
-    assert "K = exp(beta x.y) (unshifted)" in unshifted
+    assert "K = exp(beta x.y)" in unshifted
     assert "no bound" not in unshifted
     soft = said_by(capsys, "beta=5", "normalized=true", *neurons_given)
-    assert "non-degeneracy (Proposition 6.1) holds" in soft
-    sphere = said_by(capsys, "beta=2", "dimension=3", "diffusion=0.1")
-    assert "three equal, equiangular atoms" in sphere
+    assert re.search(r"non_degeneracy: .*\n +holds", soft)
+    # What is known of unnormalised attention alone is not said of softmax.
+    assert "transition" not in soft
+    sphere = said_by(
+        capsys, "beta=2", "dimension=3", "diffusion=0.1", *ATOMS[1:], "count=3"
+    )
+    time = theory.equiangular_time(2.0, 3, start_angle=1.0, end_angle=0.1)
+    assert "equiangular_time: " in sphere
+    assert f"{time:.6g}" in sphere
 
 
 @pytest.mark.parametrize(
@@ -902,7 +912,7 @@ def test_the_command_states_the_convention_and_refuses_empty_bounds(
         (["beta=5", "dimension=1"], ["dimension = 1"]),
         (["beta=5", "weights=[1.0]"], ["directions and weights"]),
         (["beta=5", "directions=[[1, 0, 0]]", "weights=[1.0]"], ["must have 2"]),
-        (["beta=5", "start_angle=4"], ["start_angle = 4"]),
+        (["beta=5", "start_angle=4", "end_angle=1"], ["start_angle = 4"]),
         (["beta=400", "kernel=unshifted"], ["too large"]),
     ],
 )

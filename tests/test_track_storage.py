@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,7 +39,6 @@ t_end = 30.0
 save_every = 3.0
 
 [concentration]
-track = true
 smallest_mass = 0.01
 """
 
@@ -211,8 +211,8 @@ def test_the_dataset_has_names_and_equal_dimensions(run, tmp_path):
 def test_settings_ask_for_a_track(config):
     settings = read_settings(config)
     assert settings.solve_arguments()["track"] == Concentration(smallest_mass=0.01)
-    without = read_settings(config, ["concentration.track=false"])
-    assert without.solve_arguments()["track"] is None
+    Path(config).write_text(BUMPS.partition("[concentration]")[0])
+    assert read_settings(config).solve_arguments()["track"] is None
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,6 @@ def test_settings_ask_for_a_track(config):
     [
         ("concentration.smalest_mass=0.1", "did you mean 'smallest_mass'"),
         ("concentration.smallest_mass=2", "smallest_mass = 2 must be"),
-        ("concentration.track=1", "track"),
     ],
 )
 def test_wrong_settings_are_named(config, override, message):
@@ -266,10 +265,9 @@ def test_events_survive_a_process_that_is_killed(cuts, config, monkeypatch):
         "geometry.cells=512",
         "--set",
         "solve.atoms=exact",
-        "--set",
-        "concentration.track=false",
         "--quiet",
     ]
+    Path(config).write_text(BUMPS.partition("[concentration]")[0])
     assert main(["run", config, "--out", "whole.zarr", *asked]) == 0
     whole = load("whole.zarr")
     assert {event.kind for event in whole.events} == {"birth", "merge"}

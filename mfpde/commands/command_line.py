@@ -16,21 +16,21 @@ import cyclopts
 from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED, TERMINATED
 from mfpde.commands.answers import complain
 from mfpde.commands.compiling import show_waiting, warm_up
-from mfpde.commands.look import animate, compare, plot, show, view
+from mfpde.commands.look import animate, plot, show, view
 from mfpde.commands.run import resume, run, settings
 from mfpde.commands.signals import TerminatedError, ended_by_signals, raise_if_dropped
-from mfpde.commands.states import continuation, minimize, phase_diagram
+from mfpde.commands.states import continuation, minimize, phase_diagram, theory
 from mfpde.commands.studies import study, sweep, verify
-from mfpde.commands.theory import theory
 from mfpde.version import __version__
 
 GROUPS = {
     "Run": (run, resume, settings, warm_up),
-    "Look": (show, plot, view, animate, compare),
+    "Look": (show, plot, view, animate),
     "States": (minimize, continuation, phase_diagram, theory),
     "Studies": (study, sweep, verify),
 }
 """All commands; none of their modules imports what takes long before it is called."""
+COMMANDS = {f.__name__.replace("_", "-"): f for group in GROUPS.values() for f in group}
 TRACEBACK = "MFPDE_TRACEBACK"
 """Variable of the environment with which an unforeseen error shows its traceback."""
 
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         with ended_by_signals():
-            code = _called(words)
+            code = _call(words)
         sys.stdout.flush()
         return code
     except TerminatedError:
@@ -88,20 +88,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:
-        is_process = argv is None and TRACEBACK not in os.environ
-        if not is_process:
+        if argv is not None or TRACEBACK in os.environ:
             raise
-        what = f"{type(error).__name__}: {reason(error)}"
+        what = f"{type(error).__name__}: {describe_error(error)}"
         return _refuse(words, f"{what} ({TRACEBACK}=1 shows where)")
 
 
-def _called(words: list[str]) -> int:
-    app = _application()
+def _call(words: list[str]) -> int:
     try:
-        command, bound, _ = app.parse_args(words)
+        command, bound, _ = _application().parse_args(words)
     except cyclopts.CycloptsError as error:
-        return _refuse(words, misuse(error))
-    if not any(command in commands for commands in GROUPS.values()):
+        return _refuse(words, describe_misuse(error))
+    if command not in COMMANDS.values():
         # The help, or the version.
         command(*bound.args, **bound.kwargs)
         return DONE
@@ -111,8 +109,7 @@ def _called(words: list[str]) -> int:
         # The process that workers are forked from loads the package while this one does.
         start_server()
     try:
-        is_wanted = not bound.arguments.get("quiet", False)
-        with show_waiting(words[0], wanted=is_wanted):
+        with show_waiting(words[0], shown=not bound.arguments.get("quiet", False)):
             raise_if_dropped()
             return int(command(*bound.args, **bound.kwargs))
     except BrokenPipeError:
@@ -120,7 +117,7 @@ def _called(words: list[str]) -> int:
     except (OSError, MemoryError, ValueError, ImportError) as error:
         if TRACEBACK in os.environ and type(error) in (ValueError, ImportError):
             raise
-        return _refuse(words, reason(error))
+        return _refuse(words, describe_error(error))
 
 
 def _refuse(words: Sequence[str], text: str) -> int:
@@ -130,22 +127,18 @@ def _refuse(words: Sequence[str], text: str) -> int:
     return BAD_SETTINGS
 
 
-def reason(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Return what an error says: a line, or of settings one for each that is wrong."""
     text = str(error)
-    match error:
-        case FileExistsError() | FileNotFoundError() if error.filename is None:
-            return text
-        case OSError():
-            # A full disk, a folder that is closed for writing: what was saved stays.
-            where = f": {error.filename}" if error.filename else ""
-            return f"{error.strerror or text}{where}"
-        case MemoryError():
-            return f"memory: {text or 'there is not enough of it'}"
+    if isinstance(error, OSError) and error.strerror:
+        # A full disk, a folder that is closed for writing: what was saved stays.
+        return f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
+    if isinstance(error, MemoryError):
+        return f"memory: {text or 'there is not enough of it'}"
     return text if type(error).__name__ == "SettingsError" else " ".join(text.split())
 
 
-def misuse(error: cyclopts.CycloptsError) -> str:
+def describe_misuse(error: cyclopts.CycloptsError) -> str:
     """Return what is wrong with the words of a command: name, value, and what is allowed."""
     from mfpde.arrays import nearest
 
@@ -153,24 +146,21 @@ def misuse(error: cyclopts.CycloptsError) -> str:
     argument, token = error.argument, getattr(error, "token", None)
     match error:
         case cyclopts.MissingArgumentError() if argument is not None:
-            named = error.keyword or argument.name
             what = "needs a value" if error.keyword else "is missing"
-            return f"{named} {what}: {argument.parameter.help}"
+            return f"{error.keyword or argument.name} {what}: {argument.parameter.help}"
         case cyclopts.CoercionError() if argument is not None and token is not None:
-            name, choices = token.keyword or argument.name, argument.get_choices()
-            text = str(error.__cause__ or error)
+            text, choices = str(error.__cause__ or error), argument.get_choices()
             if error.target_type is bool:
                 text = "must be left out: it takes no value"
             elif choices:
                 listed = ", ".join(map(repr, choices))
                 text = f"must be one of {listed}{nearest(token.value, choices)}"
-            return f"{name} = {token.value!r} {text}"
+            return f"{token.keyword or argument.name} = {token.value!r} {text}"
         case cyclopts.UnusedCliTokensError():
             return f"{' '.join(error.unused_tokens or [])} is more than it takes"
         case cyclopts.UnknownCommandError():
-            word, commands = (error.unused_tokens or [""])[0], sum(GROUPS.values(), ())
-            known = [command.__name__.replace("_", "-") for command in commands]
-            close, listed = nearest(word, known), ", ".join(known)
+            word = (error.unused_tokens or [""])[0]
+            close, listed = nearest(word, COMMANDS), ", ".join(COMMANDS)
             return f"there is no command {word!r}{close}; there are: {listed}"
     return " ".join(str(error).split())
 

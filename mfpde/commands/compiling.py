@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import mfpde
-from mfpde.commands import DONE
+from mfpde.commands import DONE, options
 from mfpde.commands.answers import say
-from mfpde.commands.options import Quiet
 
 LOADED = ("mfpde.settings", "mfpde.storage")
 """Modules that bring what nearly every command needs, with their libraries."""
@@ -21,25 +20,21 @@ _WIDTH = 79
 
 
 @contextmanager
-def show_waiting(command: str, *, wanted: bool = True) -> Iterator[None]:
+def show_waiting(command: str, *, shown: bool = True) -> Iterator[None]:
     """Load what a command needs, and say what it waits for in the block on one line.
 
-    Nothing is said unless stderr is a terminal and it is ``wanted``.
+    Nothing is said unless stderr is a terminal and it is to be ``shown``.
     """
 
     def show(text: str) -> None:
-        line = f"mfpde {command}: {text}" if text else ""
-        sys.stderr.write(f"\r{line[:_WIDTH]:{_WIDTH}}\r")
-        sys.stderr.flush()
+        if shown and sys.stderr.isatty():
+            line = f"mfpde {command}: {text}" if text else ""
+            sys.stderr.write(f"\r{line[:_WIDTH]:{_WIDTH}}\r")
+            sys.stderr.flush()
 
-    is_shown = wanted and sys.stderr.isatty()
-    if is_shown:
-        show("loading")
+    show("loading")
     for module in LOADED:
         importlib.import_module(module)
-    if not is_shown:
-        yield
-        return
     from numba.core import event
 
     class Listener(event.Listener):
@@ -64,7 +59,7 @@ def show_waiting(command: str, *, wanted: bool = True) -> Iterator[None]:
         yield
 
 
-def warm_up(*, quiet: Quiet = False) -> int:
+def warm_up(*, quiet: options.Quiet = False) -> int:
     """Compile for this machine, once, what first runs would wait for.
 
     Example: mfpde warm-up
@@ -72,30 +67,32 @@ def warm_up(*, quiet: Quiet = False) -> int:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    # The sphere, and all the rest, are two processes side by side: half of the work each.
+    # The sphere, and the others, are two processes side by side: half of the work each.
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
-        for name, seconds in processes.map(_time_examples, ("circle", "sphere")):
-            say(f"runs on the {name}: ready ({seconds:.1f} s)", quiet=quiet)
+        for name, seconds in processes.map(
+            _time_examples, ("Sphere", "Circle", "Zonal")
+        ):
+            say(f"runs on {name}: ready ({seconds:.1f} s)", quiet=quiet)
     return DONE
 
 
 def _time_examples(name: str) -> tuple[str, float]:
     """Run what users run first, for long enough that cores form, and return the seconds."""
     began = time.perf_counter()
-    grid: Any = mfpde.Sphere(32) if name == "sphere" else mfpde.Circle(64)
-    runs: list[Any] = [(mfpde.Zonal(8, 64), "grid")] if name == "circle" else []
-    times: Any = {"t_end": 4.0, "save_every": 2.0, "track": mfpde.Concentration()}
     # The grids are as coarse as can be.
+    sizes = {"Sphere": (32,), "Circle": (64,), "Zonal": (8, 64)}
+    grid = getattr(mfpde, name)(*sizes[name])
+    axis = [0.0] * (grid.dimension - 1) + [1.0]
+    neurons = mfpde.Perceptron([axis, [-entry for entry in axis]], [0.8, 0.3])
+    terms: list[Any] = [mfpde.Attention(2.0), neurons]
+    ascent = mfpde.MeanFieldEquation(*terms, direction="ascent")
+    start = mfpde.perturbed_uniform(grid, 0.3)
+    times: Any = {"t_end": 4.0, "save_every": 2.0, "track": mfpde.Concentration()}
     with warnings.catch_warnings(action="ignore"):
-        for place, atoms in [*runs, (grid, "grid"), (grid, "exact")]:
-            axis = [0.0] * (place.dimension - 1) + [1.0]
-            neurons = mfpde.Perceptron([axis, [-entry for entry in axis]], [0.8, 0.3])
-            terms: list[Any] = [mfpde.Attention(2.0), neurons]
-            ascent = mfpde.MeanFieldEquation(*terms, direction="ascent")
-            start = mfpde.perturbed_uniform(place, 0.3)
-            run = mfpde.solve(ascent, start, atoms=atoms, **times)
+        for atoms in ("grid", "exact") if grid.axis is None else ("grid",):
+            run = mfpde.solve(ascent, start, atoms=atoms, **times)  # type: ignore[arg-type]
             mfpde.concentration(run.final, ascent)
         mfpde.solve_particles(ascent, start, t_end=0.1, count=50)
-        if name == "circle":
+        if grid.dimension == 2:
             mfpde.minimize(mfpde.MeanFieldEquation(*terms, direction="descent"), grid)
     return name, time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Commands that look at a stored run: show, plot, view, animate, compare."""
+"""Commands that look at a stored run: show, plot, view, animate."""
 
 from __future__ import annotations
 
@@ -9,45 +9,38 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 import mfpde
-from mfpde.commands import DONE
+from mfpde.commands import DONE, options
 from mfpde.commands.answers import save_picture, say
-from mfpde.commands.options import Count, File, Film, Quiet, Store, about
-
-DEFAULT_PARTICLES = 2000
+from mfpde.commands.options import about
 
 
 def show(
-    store: Store,
-    other: Annotated[str | None, about("Say what differs from this run.")] = None,
+    store: options.Store,
     /,
     *,
-    origin: Annotated[bool, about("Say versions and wall times too.")] = False,
+    origin: Annotated[bool, about("Settings, wall times, versions too.")] = False,
 ) -> int:
-    """Summarise a stored run, or say how two differ.
+    """Summarise a stored run.
 
     Example: mfpde show run.zarr --origin
     """
     from mfpde.commands import report, stores
 
-    if other is not None:
-        say(stores.compare_stores(store, other))
-        return DONE
     run = mfpde.load(store)
     say(run)
     if origin:
         say(f"\n{stores.describe_origin(store, run.statistics)}")
     if mfpde.storage.has_particles(store):
         particles = mfpde.load(store, group=mfpde.storage.PARTICLES)
-        say(f"\nparticles beside: {particles.statistics['particles']}")
-        say(report.distance_table(run, particles))
+        say(f"\n{report.compare_with_particles(run, particles)}")
     return DONE
 
 
 def plot(
-    store: Store,
+    store: options.Store,
     /,
     *,
-    out: Annotated[File, about("Where; by default beside the store.")] = None,
+    out: Annotated[options.File, about("Where; by default beside the store.")] = None,
 ) -> int:
     """Draw a stored run, as PDF and PNG.
 
@@ -62,7 +55,7 @@ def view(
     *stores: Annotated[
         str, about("A run, two to compare, or a folder of stores as a sweep leaves it.")
     ],
-    out: Annotated[File, about("Where; by default beside the store.")] = None,
+    out: Annotated[options.File, about("Where; by default beside the store.")] = None,
     track: Annotated[bool, about("Follow atoms that were not followed.")] = False,
 ) -> int:
     """Write stored runs as one HTML page, to be opened in a browser.
@@ -78,15 +71,17 @@ def view(
     first = Path(stores[0])
     # Beside a store, or inside of a folder of stores.
     beside = first.with_suffix(".html") if found[0] == first else first / "view.html"
-    runs = read_runs(found, track=track, may_fail=len(found) > len(stores))
+    runs = read_runs(found, track=track)
     path = write_page(runs, Path(out or beside), count=len(found))
     say(f"written to {path} ({path.stat().st_size / 1e6:.1f} MB): open it in a browser")
     return DONE
 
 
 def animate(
-    store: Store,
-    film: Annotated[Film, about("The file: FILM.mp4 (needs ffmpeg) or FILM.gif.")],
+    store: options.Store,
+    film: Annotated[
+        options.File, about("A name that ends in .gif, or .mp4 (by ffmpeg).")
+    ],
     /,
     *,
     view: Annotated[
@@ -94,15 +89,17 @@ def animate(
         about("Globe or map of a sphere, curve of a circle or zonal grid."),
     ] = None,
     duration: Annotated[float | None, about("How many seconds it lasts.")] = None,
-    frames_per_second: Annotated[Count, about("Speed of the film.")] = 15,
-    frames: Annotated[Count | None, about("Show at most so many saves.")] = None,
+    frames_per_second: Annotated[options.Count, about("Speed of the film.")] = 15,
+    frames: Annotated[
+        options.Count | None, about("Show at most so many saves.")
+    ] = None,
     log: Annotated[
         bool | None,
         Parameter(negative="--no-log"),
         about("Logarithmic scale; by default if a density exceeds 50 means."),
     ] = None,
     particles: Annotated[bool, about("Show its particles instead.")] = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> int:
     """Write a stored run as a film, one frame for each save.
 
@@ -123,37 +120,4 @@ def animate(
             progress=lambda frames: bar.track(frames, description="drawing frames"),
         )
     say(f"written to {path}")
-    return DONE
-
-
-def compare(
-    store: Store,
-    /,
-    *,
-    particles: Annotated[
-        Count | None,
-        about("How many; by default those stored beside the run, else 2000."),
-    ] = None,
-) -> int:
-    """Compare a stored run with particles from the same start, by W1 and W2.
-
-    Example: mfpde compare run.zarr --particles 4000
-    """
-    from mfpde.commands import report
-
-    run = mfpde.load(store)
-    report.check_distances(run)
-    if particles is None and mfpde.storage.has_particles(store):
-        others = mfpde.load(store, group=mfpde.storage.PARTICLES)
-    else:
-        if particles is not None and particles < 1:
-            raise ValueError(f"--particles {particles} must be at least 1")
-        if not run.states or run.times[0] > 0:
-            raise ValueError(f"{store} has no state at t = 0")
-        count = particles or DEFAULT_PARTICLES
-        others = report.run_particles(run, run.states[0], count=count, quiet=False)
-    facts = [f"{name}: {fact}" for name, fact in run.facts.items()]
-    said = f"against {others.statistics['particles']} particles ({others.reason}):"
-    say("\n".join([*facts, "", said]))
-    say(report.distance_table(run, others, orders=(1, 2)))
     return DONE

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
-
-if TYPE_CHECKING:
-    pass
 
 MOST_NUMBERS = 1_000_000
 """Numbers that first:last:count may span."""
@@ -21,10 +19,8 @@ def about(help: str) -> Parameter:
     return Parameter(help=help)
 
 
-def option(metavar: str, read: Callable[[str], Any] | None = None) -> Parameter:
+def option(metavar: str, read: Callable[[str], Any] = str) -> Parameter:
     """Return what names the value of an option, and reads it."""
-    if read is None:
-        return Parameter(metavar=metavar)
     return Parameter(
         metavar=metavar, n_tokens=1, converter=lambda _, tokens: read(tokens[0].value)
     )
@@ -48,13 +44,12 @@ def _read_numbers(text: str) -> list[float]:
 
     first, *rest = text.split(":")
     try:
-        if len(rest) == 2:
-            if not 1 <= int(rest[1]) <= MOST_NUMBERS:
-                raise ValueError
-            return [
-                *map(float, np.linspace(float(first), float(rest[0]), int(rest[1])))
-            ]
-        return [float(word) for word in text.split(",")]
+        if len(rest) != 2:
+            return [float(word) for word in text.split(",")]
+        last, count = float(rest[0]), int(rest[1])
+        if not 1 <= count <= MOST_NUMBERS:
+            raise ValueError
+        return np.linspace(float(first), last, count).tolist()
     except ValueError as error:
         raise ValueError(
             "must be numbers with commas, as in 5,10,20, or first:last:count, as in 5:20:16 "
@@ -78,33 +73,26 @@ def check_place(path: str, said_by: str = "", *, is_store: bool = False) -> str:
         why = error.strerror or str(error)
         raise ValueError(f"{named}cannot be written: {why} ({folder})") from error
     if Path(path).is_dir() and not is_store:
+        inside = Path(path) / "figure.pdf"
         raise ValueError(
-            f"{named}is a folder: give the name of a file in it, as in {Path(path) / 'figure.pdf'}"
+            f"{named}is a folder: give the name of a file in it, as in {inside}"
         )
     return path
 
 
-def check_inside_folder(option: str, said_by: str, path: str | Path) -> None:
-    """Refuse what a file of settings would write outside of the folder of the command.
-
-    A link that leads out of the folder may not be followed either.
-    """
-    if not Path(path).resolve().is_relative_to(Path.cwd().resolve()):
-        raise ValueError(
-            f"{said_by} = {str(path)!r} lies outside of the folder in which the command is "
-            f"started, where a settings file writes nothing: name it by {option}"
-        )
-
-
 Count = Annotated[int, option("N", _number_of(int, "whole number"))]
 Real = Annotated[float, option("X", _number_of(float, "number"))]
-Numbers = Annotated[list[float], option("V,V,V", _read_numbers)]
+Numbers = Annotated[
+    list[float],
+    option("V,V,V", _read_numbers),
+    about("Numbers with commas, or first:last:count."),
+]
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1, metavar="NAME")]
-Place = Annotated[str | None, option("PATH")]
+Word = Annotated[str | None, option("WORD")]
+Folder = Annotated[str | None, option("PATH", partial(check_place, is_store=True))]
 File = Annotated[str | None, option("FILE", check_place)]
-Film = Annotated[str, option("FILM", check_place)]
 Figure = Annotated[File, about("Draw a picture there, as PDF and PNG.")]
-Csv = Annotated[File, about("Write the table there.")]
+Csv = Annotated[File, about("Write the numbers there, as a table (CSV).")]
 Quiet = Annotated[bool, about("No progress and no report, only errors.")]
 Config = Annotated[
     str, about("Settings file (TOML). `mfpde settings` lists what it may hold.")

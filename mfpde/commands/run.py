@@ -7,25 +7,14 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Collection
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import mfpde
-from mfpde.commands import DONE
+from mfpde.commands import DONE, options
 from mfpde.commands.answers import complain, say
-from mfpde.commands.options import (
-    Changes,
-    Config,
-    Figure,
-    Place,
-    Quiet,
-    Store,
-    about,
-    check_inside_folder,
-    check_place,
-)
+from mfpde.commands.options import about
 
 if TYPE_CHECKING:
     from mfpde.runs.checkpoint import Checkpoint
@@ -35,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def run(
-    config: Config,
+    config: options.Config,
     /,
     *,
-    changes: Changes = (),
-    out: Annotated[Place, about("Store it there, as in run.zarr.")] = None,
-    figure: Figure = None,
+    changes: options.Changes = (),
+    out: Annotated[options.Folder, about("Store it there, as in run.zarr.")] = None,
+    figure: options.Figure = None,
     overwrite: Annotated[bool, about("Replace a store that is there.")] = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> int:
     """Solve what a settings file describes, report on it, store it and draw it.
 
@@ -52,30 +41,28 @@ def run(
 
     Example: mfpde run run.toml --out run.zarr --set attention.beta=9
     """
-    # --out and --figure are settings of [output].
-    named = {"output.store": out, "output.figure": figure}
-    given = [f"{name}={json.dumps(path)}" for name, path in named.items() if path]
-    settings = mfpde.settings.read_settings(config, [*changes, *given])
-    chosen = {text.partition("=")[0].strip() for text in [*changes, *given]}
-    if out and settings.output.figure and "output.figure" not in chosen:
-        # Beside a store that is named, not over the figure of the settings' own.
-        settings = settings.with_output(figure=str(Path(out).with_suffix(".pdf")))
-        chosen.add("output.figure")
-    _check_output(settings, chosen)
+    settings = mfpde.settings.read_settings(config, changes)
     settings.check_memory()
-    store, writer = settings.output.store, None
-    if store is not None:
+    writer = None
+    if out is not None:
+        start = settings.data["start"].get("path")
+        if start and Path(start).resolve() == Path(out).resolve():
+            raise ValueError(
+                f"--out = {out!r}: a run does not write over its own start"
+            )
         model = settings.dynamics, settings.geometry
         writer = mfpde.storage.RunWriter(
-            store, *model, settings=settings, overwrite=overwrite
+            out, *model, settings=settings, overwrite=overwrite
         )
-    return _solve(settings, writer, quiet=quiet)
+    return _solve(settings, writer, out, figure=figure, quiet=quiet)
 
 
 def _solve(
     settings: Settings,
     writer: RunWriter | None,
+    store: str | None,
     *,
+    figure: str | None = None,
     checkpoint: Checkpoint | None = None,
     quiet: bool,
 ) -> int:
@@ -85,8 +72,8 @@ def _solve(
     from mfpde.solver.symmetric_start import BEGINNING
     from mfpde.storage.lock import lock_store
 
-    store, wanted = settings.output.store, settings.solve_arguments()
-    # The store is ours until particles and figure are written too.
+    arguments = settings.solve_arguments()
+    # The store is ours until the particles are written too.
     with nullcontext() if store is None else lock_store(store):
         with stopped_by_signals() as signalled, warnings.catch_warnings():
             # The report says it.
@@ -94,31 +81,20 @@ def _solve(
             run = mfpde.solve(
                 settings.dynamics,
                 settings.start,
-                **wanted | {"stop": [*wanted["stop"], signalled]},
+                **arguments | {"stop": [*arguments["stop"], signalled]},
                 progress=not quiet,
                 observer=writer,
                 resume_from=checkpoint,
             )
         # What goes on from a checkpoint has only the saves after it.
         whole = run if store is None or checkpoint is None else mfpde.load(store)
-        report.conclude(whole, settings, quiet=quiet)
+        report.conclude(whole, settings, store, figure=figure, quiet=quiet)
     if run.stop.kind == "interrupted" and store is not None:
         complain(f"interrupted; continue with: mfpde resume {store}")
     return signalled.exit_code(run)
 
 
-def _check_output(settings: Settings, chosen: Collection[str]) -> None:
-    """Refuse paths that cannot be written; ``chosen`` are those that the command itself names."""
-    for name, option in {"store": "--out", "figure": "--figure"}.items():
-        path = getattr(settings.output, name)
-        if path is None:
-            continue
-        if f"output.{name}" not in chosen:
-            check_inside_folder(option, f"[output] {name}", path)
-        check_place(path, option, is_store=name == "store")
-
-
-def resume(store: Store, /, *, quiet: Quiet = False) -> int:
+def resume(store: options.Store, /, *, quiet: options.Quiet = False) -> int:
     """Continue an interrupted run, in the same store.
 
     The result is that of a run that was never interrupted, to the bit. What
@@ -143,14 +119,8 @@ def resume(store: Store, /, *, quiet: Quiet = False) -> int:
             checkpoint = mfpde.storage.stored_checkpoint(store)
         except mfpde.storage.StoreError as error:
             complain(f"mfpde resume: {error}; the run begins anew")
-        settings = settings.with_output(store=store)
-        try:
-            _check_output(settings, ["output.store"])
-        except ValueError as error:
-            complain(f"mfpde resume: {str(error).partition(':')[0]}: it is not drawn")
-            settings = settings.with_output(figure=None)
         writer = mfpde.storage.RunWriter.resume(store, checkpoint)
-        return _solve(settings, writer, checkpoint=checkpoint, quiet=quiet)
+        return _solve(settings, writer, store, checkpoint=checkpoint, quiet=quiet)
 
 
 def _settings_of(store: str) -> Settings:
@@ -168,7 +138,6 @@ def _settings_of(store: str) -> Settings:
         # The run that it starts from is gone, and not needed any more.
         first = float(mfpde.load(store).times[0])
         data["start"] = {"kind": "run", "path": store, "time": first}
-        data.get("output", {}).pop("store", None)
     settings = mfpde.settings.settings_from_dict(data)
     if not mfpde.storage.matches_stored(store, settings.dynamics):
         raise ValueError(
@@ -183,12 +152,14 @@ def settings() -> int:
 
     Example: mfpde settings | less
     """
-    parts = []
-    for name, table in mfpde.settings.FILE.tables.items():
-        is_needed = mfpde.settings.FILE.keys[name] is mfpde.settings.NEEDED
+    from mfpde.settings.base import sections_of
+
+    file, parts = mfpde.settings.FILE, []
+    for name, form in file.tables.items():
+        is_needed = file.keys[name] is mfpde.settings.NEEDED
         optional = "" if is_needed else "    (the section may be left out)"
         header = f"[[{name}]]" if name == "layers" else f"[{name}]"
-        for kind, section in table.sections.items():
+        for kind, section in sections_of(form).items():
             lines = [f"{header}{optional}", f"  # {section.meaning}"]
             lines += [f'  kind = "{kind}"'] if kind else []
             parts.append("\n".join([*lines, *_list_keys(section, "  ")]))
@@ -197,16 +168,15 @@ def settings() -> int:
 
 
 def _list_keys(section: Section, indent: str) -> list[str]:
+    from mfpde.settings.base import sections_of
+
     lines = []
+    words = {mfpde.settings.NEEDED: "    (needed)"}
+    words |= dict.fromkeys((None, ()), "    (may be left out)")
     for name, default in section.keys.items():
-        words = {
-            mfpde.settings.NEEDED: "    (needed)",
-            None: "    (none)",
-            (): "    (none)",
-        }
         told = words[default] if default in words else f" = {json.dumps(default)}"
         lines.append(f"{indent}{name}{told}")
-        inside = section.tables.get(name)
-        for inner in inside.sections.values() if inside else ():
-            lines += _list_keys(inner, indent + "  ")
+        if name in section.tables:
+            for inner in sections_of(section.tables[name]).values():
+                lines += _list_keys(inner, indent + "  ")
     return lines

@@ -1,13 +1,13 @@
-"""Commands about stationary states: minimize, continuation, phase-diagram."""
+"""Commands about stationary states: minimize, continuation, phase-diagram, theory."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
 import mfpde
-from mfpde.commands import DONE, NUMERICAL_FAILURE
-from mfpde.commands.answers import answer
-from mfpde.commands.options import Changes, Config, Count, Figure, Numbers, Real, about
+from mfpde.commands import DONE, NUMERICAL_FAILURE, options
+from mfpde.commands.answers import answer, say
+from mfpde.commands.options import about
 
 OF_BRANCHES = """\
 residual: largest speed left, as a share of what balances; unstable: directions in which small
@@ -21,17 +21,17 @@ continuous"""
 
 
 def minimize(
-    config: Config,
+    config: options.Config,
     /,
     *,
-    changes: Changes = (),
-    tolerance: Annotated[Real, about("Wanted gap, relative to the energy.")] = 1e-12,
-    figure: Figure = None,
+    changes: options.Changes = (),
+    tolerance: Annotated[options.Real, about("Gap, relative to the energy.")] = 1e-12,
+    figure: options.Figure = None,
 ) -> int:
     """Find the measure of least energy, with a certified gap to the minimum.
 
-    The exit code is 3 if the gap is not as small as wanted; it is printed all
-    the same.
+    The exit code is 3 if the gap is above the tolerance; it is printed all the
+    same.
 
     Example: mfpde minimize run.toml --figure minimum.pdf
     """
@@ -46,17 +46,17 @@ def minimize(
 
 
 def continuation(
-    config: Config,
+    config: options.Config,
     /,
     *,
     parameter: Annotated[
         Literal["beta", "weight_scale", "diffusion"],
         about("What changes; weight_scale is a factor of the perceptron's weights."),
     ],
-    values: Annotated[Numbers, about("Numbers with commas, or first:last:count.")],
-    changes: Changes = (),
+    values: options.Numbers,
+    changes: options.Changes = (),
     switch: Annotated[bool, about("Switch branches where stability ends.")] = False,
-    figure: Figure = None,
+    figure: options.Figure = None,
 ) -> int:
     """Follow a stationary state in a parameter; masses of atoms are frozen.
 
@@ -104,14 +104,15 @@ def _start(
 
 def phase_diagram(
     *,
-    dimension: Annotated[Count, about("N of the sphere S^(N-1), 2 to 64.")],
-    betas: Annotated[Numbers, about("Numbers with commas, or first:last:count.")],
+    dimension: Annotated[options.Count, about("N of the sphere S^(N-1), 2 to 64.")],
+    betas: options.Numbers,
     kernel: Annotated[
-        Literal["shifted", "unshifted"],
-        about("The kernel exp(beta (x.y - 1)), or exp(beta x.y)."),
+        Literal["shifted", "unshifted"], about("exp(beta (x.y - 1)), or exp(beta x.y).")
     ] = "shifted",
-    degree: Annotated[Count, about("Degree of the mode; above 1 on the circle.")] = 1,
-    figure: Figure = None,
+    degree: Annotated[
+        options.Count, about("Of the mode of order; above 1 on the circle.")
+    ] = 1,
+    figure: options.Figure = None,
 ) -> int:
     """Find the diffusion below which the uniform state loses to order, by beta.
 
@@ -121,4 +122,37 @@ def phase_diagram(
         raise ValueError("--betas: a picture needs two values or more")
     found = mfpde.phase_diagram(dimension, betas, kernel=kernel, degree=degree)
     answer(found, figure, "plot_phase_diagram", OF_DIAGRAMS)
+    return DONE
+
+
+def theory(
+    *given: Annotated[
+        str, about("KEY=VALUE, as in beta=5, which is needed; weights=[0.8] is a list.")
+    ],
+) -> int:
+    """Print the closed forms of mfpde.theory whose parameters are given.
+
+    What is known of an equation is said of descent with beta, dimension,
+    normalized, kernel, diffusion and a perceptron of directions, weights,
+    activation, biases.  At the end stands what other parameters bring.
+
+    Example: mfpde theory beta=5 dimension=3 degrees=[1,2,3] direction=ascent
+    """
+    from mfpde.arrays import nearest
+    from mfpde.commands.closed_forms import KEYS, describe_facts
+    from mfpde.settings.overrides import setting_value
+
+    values: dict[str, Any] = {}
+    for text in given:
+        key, equals, value = (word.strip() for word in text.partition("="))
+        if key in KEYS and not equals:
+            raise ValueError(f"{key} needs a value behind =, as in {key}=5")
+        if not equals or not key:
+            close = nearest(key, KEYS)
+            raise ValueError(f"{text!r}{close} must be KEY=VALUE, as in beta=5")
+        values[key] = setting_value(value)
+    try:
+        say(describe_facts(values))
+    except ValueError as error:
+        raise mfpde.settings.SettingsError(str(error)) from error
     return DONE

@@ -7,27 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import mfpde
-from mfpde.commands import DONE, NUMERICAL_FAILURE
+from mfpde.commands import DONE, NUMERICAL_FAILURE, options
 from mfpde.commands.answers import complain, save_picture, say
-from mfpde.commands.options import (
-    Changes,
-    Config,
-    Count,
-    Csv,
-    Figure,
-    Names,
-    Numbers,
-    Place,
-    Quiet,
-    Real,
-    about,
-    check_inside_folder,
-    check_place,
-)
+from mfpde.commands.options import about, check_place
 
 if TYPE_CHECKING:
     from mfpde.runs.run import Run
-    from mfpde.settings import Settings
 
 LEGEND = """\
 positions in rad; difference: from the next coarser grid; order: that of convergence, log2 of the
@@ -35,17 +20,21 @@ ratio of two differences on grids that double"""
 
 
 def study(
-    config: Config,
+    config: options.Config,
     /,
     *,
-    changes: Changes = (),
-    cells: Annotated[Numbers | None, about("Cells, or rings of a sphere.")] = None,
+    changes: options.Changes = (),
+    cells: Annotated[
+        options.Numbers | None, about("Of each grid (of S2: rings).")
+    ] = None,
     atoms: Annotated[Literal["exact", "grid"], about("Where atoms are.")] = "exact",
-    particles: Annotated[Count | None, about("How many to compare with, or 0.")] = None,
-    rtol: Annotated[Real | None, about("Error in time; by default 1e-5.")] = None,
-    csv: Csv = None,
-    figure: Figure = None,
-    quiet: Quiet = False,
+    particles: Annotated[
+        options.Count | None, about("How many to compare with, or 0.")
+    ] = None,
+    rtol: Annotated[options.Real, about("Error in time.")] = 1e-5,
+    csv: options.Csv = None,
+    figure: options.Figure = None,
+    quiet: options.Quiet = False,
 ) -> int:
     """Run on several grids, and say which digits of the atoms hold.
 
@@ -54,27 +43,25 @@ def study(
 
     Example: mfpde study run.toml --cells 256,512,1024 --csv atoms.csv
     """
-    from mfpde.studies.study import convergence_of_starts
-
     settings = mfpde.settings.read_settings(config, changes)
-    if settings.geometry.axis is not None:
+    start, arguments = settings.start, settings.solve_arguments()
+    if isinstance(start, mfpde.Measure):
         raise ValueError(
-            f"[geometry] atoms are studied on a circle or a sphere, not on {settings.geometry!r}"
+            "[start] has atoms, but a study begins with a density on each grid: choose a "
+            "time before the first atom"
         )
     finest = settings.geometry.shape[0]
-    wanted = settings.solve_arguments()
-    options = {name: wanted[name] for name in ("stop", "transport", "max_step")}
-    found = convergence_of_starts(
+    sizes = cells or [finest // 4, finest // 2, finest]
+    found = mfpde.convergence_to_atoms(
         settings.single_equation(),
-        [
-            _start_on(settings, size)
-            for size in cells or (finest // 4, finest // 2, finest)
-        ],
-        t_end=wanted["t_end"],
+        start,
+        cells=[int(n) if n == int(n) else n for n in sizes],  # type: ignore[misc]
+        t_end=arguments["t_end"],
         atoms=atoms,
         particles=particles,
+        rtol=rtol,
         on_run=None if quiet else _say_done,
-        **options | ({} if rtol is None else {"rtol": rtol}),
+        **{name: arguments[name] for name in ("stop", "transport", "max_step")},
     )
     say(f"{found}\n\n{LEGEND}", quiet=quiet)
     if csv is not None:
@@ -87,53 +74,35 @@ def study(
     return DONE
 
 
-def _start_on(settings: Settings, size: float) -> Any:
-    """Return the density that the settings start from on another grid."""
-    size = int(size) if float(size).is_integer() else size
-    name = "cells" if settings.geometry.dimension == 2 else "nlat"
-    geometry = {"kind": settings.data["geometry"]["kind"], name: size}
-    given = {**settings.data, "geometry": geometry, "particles": None}
-    start = mfpde.settings.settings_from_dict(given).start
-    if isinstance(start, mfpde.Measure):
-        raise ValueError(
-            "[start] has atoms, but a study begins with a density on each grid: choose a "
-            "time before the first atom"
-        )
-    return start
-
-
 def _say_done(run: Run) -> None:
     steps, seconds = run.statistics["steps"], float(run.statistics["wall_seconds"])
     say(f"{run.final.facts['grid']}: {steps} steps, {seconds:.1f} s")
 
 
 def sweep(
-    config: Annotated[
-        str,
-        about(
-            "Sweep file: a settings file with a table [sweep] that says what varies."
-        ),
-    ],
+    config: Annotated[str, about("A settings file with a table [sweep].")],
     /,
     *,
-    changes: Changes = (),
-    out: Annotated[Place, about("The folder, in place of the file's.")] = None,
-    workers: Annotated[Count, about("How many processes of this machine.")] = 1,
+    changes: options.Changes = (),
+    out: Annotated[options.Folder, about("The folder, in place of the file's.")] = None,
+    workers: Annotated[options.Count, about("Processes of this machine.")] = 1,
     scheduler: Annotated[
-        str | None, about("Of a Dask cluster: tcp://host:8786.")
+        options.Word, about("A Dask cluster: tcp://host:8786.")
     ] = None,
-    shard: Annotated[str | None, about("I/N: only the I-th of N parts.")] = None,
+    shard: Annotated[options.Word, about("I/N: only the I-th of N parts.")] = None,
     retry_failed: Annotated[bool, about("Compute again what has failed.")] = False,
     list: Annotated[bool, about("List all runs; compute nothing.")] = False,
-    plot: Annotated[str | None, about("Draw atoms, energy_last, or the like.")] = None,
-    against: Annotated[str | None, about("Draw it against this setting.")] = None,
-    figure: Figure = None,
-    csv: Csv = None,
-    quiet: Quiet = False,
+    plot: Annotated[
+        options.Word, about("Draw atoms, energy_last, or the like.")
+    ] = None,
+    against: Annotated[options.Word, about("Draw it against this setting.")] = None,
+    figure: options.Figure = None,
+    csv: options.Csv = None,
+    quiet: options.Quiet = False,
 ) -> int:
     """Run each combination of settings that a sweep file spans.
 
-    A sweep file is a settings file with a table [sweep], as in:
+    A sweep file is a settings file with a table [sweep] of what varies:
 
         [sweep]
         folder = "betas"                # where the runs are kept
@@ -146,8 +115,12 @@ def sweep(
     Example: mfpde sweep sweep.toml --workers 8 --plot atoms
     """
     made = mfpde.Sweep(config, out, changes)
-    if out is None:
-        check_inside_folder("--out", "[sweep] folder", made.folder)
+    if out is None and not made.folder.resolve().is_relative_to(Path.cwd().resolve()):
+        # Nor may a link lead out of it.
+        raise ValueError(
+            f"[sweep] folder = {str(made.folder)!r} lies outside of the folder in which the "
+            "command is started, where a file writes nothing: name it by --out"
+        )
     check_place(str(made.folder / "runs"), "the folder", is_store=True)
     chosen = made.shard(shard)
     _check_drawing(made, plot, against, figure)
@@ -157,13 +130,9 @@ def sweep(
             say(f"{run.name}  {states[run.name]:8}  {run.label}")
         say(made)
         return DONE
-    options: Any = {
-        "scheduler": scheduler,
-        "shard": shard,
-        "retry_failed": retry_failed,
-    }
+    where: Any = {"scheduler": scheduler, "shard": shard}
     try:
-        made.run(workers, **options, progress=not quiet)
+        made.run(workers, **where, retry_failed=retry_failed, progress=not quiet)
     except KeyboardInterrupt:
         complain("what is done is kept; the same command goes on")
         raise
@@ -173,20 +142,11 @@ def sweep(
     if plot is not None:
         place = figure or made.folder / f"{plot}.pdf"
         save_picture(made.plot(plot, against), place, quiet=quiet)
-    return _tell_unfinished(made, {run.name for run in chosen}, retry_failed)
-
-
-def _tell_unfinished(made: mfpde.Sweep, names: set[str], retry_failed: bool) -> int:
-    """Say how to go on with what is not done, and return the exit code."""
-    ended = [r.state for r in made.records if r.name in names]
-    failed, stopped = ended.count("failed"), ended.count("stopped")
-    if failed and not retry_failed:
-        complain(f"{failed} runs failed; try them again by --retry-failed")
-    if stopped:
-        complain(
-            f"{stopped} runs stopped at a limit; the same command goes on with them"
-        )
-    return NUMERICAL_FAILURE if failed else DONE
+    names = {run.name for run in chosen}
+    states = [r.state for r in made.records if r.name in names]
+    if "failed" in states and not retry_failed:
+        complain("some runs failed; --retry-failed computes them again")
+    return NUMERICAL_FAILURE if "failed" in states else DONE
 
 
 def _check_drawing(
@@ -212,17 +172,14 @@ def verify(
     *,
     quick: Annotated[bool, about("At reduced size, in a few minutes.")] = False,
     only: Annotated[
-        Names, about("Sections or scripts, as in: theorems exact_facts/growth_rates.")
+        options.Names, about("Sections or scripts: theorems exact_facts/growth_rates.")
     ] = (),
     out: Annotated[
-        Place,
-        about(
-            "Folder of the results, by default a temporary one; what is there is not run again."
-        ),
+        options.Folder, about("Folder of the results; those in it are not made again.")
     ] = None,
     update: Annotated[bool, about("Make validation/report anew.")] = False,
     fresh: Annotated[bool, about("Run again what has been run before.")] = False,
-    jobs: Annotated[Count, about("How many processes.")] = 2,
+    jobs: Annotated[options.Count, about("How many processes.")] = 2,
 ) -> int:
     """Check the claims of validation/ in a checkout, and write a report.
 

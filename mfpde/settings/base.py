@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from copy import copy
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -53,20 +51,16 @@ def mark_lines(error: ValueError, mark: str) -> list[str]:
     return [f"{mark} {line.lstrip()}".lstrip() for line in str(error).splitlines()]
 
 
-@contextmanager
-def renamed_arguments(names: Mapping[str, str]) -> Iterator[None]:
-    """Let the errors of a constructor speak of the settings' names, not its own."""
-    try:
-        yield
-    except ValueError as error:
-        argument, equals, rest = str(error).partition(" = ")
-        name = names.get(argument, argument)
-        raise ValueError(f"{name}{equals}{rest}") from error
-
-
 def default(function: Callable[..., Any], argument: str) -> Any:
     """Return the default of an argument, which stands in the signature and nowhere else."""
     return inspect.signature(function).parameters[argument].default
+
+
+def first_sentence(function: Callable[..., Any]) -> str:
+    """Return the first sentence of a docstring, without its markup."""
+    first = (inspect.getdoc(function) or "").partition("\n\n")[0]
+    words = _ROLE.sub(r"\1\2", " ".join(first.split())).removeprefix("Return ")
+    return words[:1].upper() + words[1:]
 
 
 def check_path(name: str, value: Any) -> None:
@@ -85,7 +79,7 @@ class Table(NamedTuple):
 
 
 class Section:
-    """What a table may hold, and what it builds: the parameters of a constructor are its keys.
+    """The keys of a table, which are the parameters of what it builds.
 
     An array may be given by the name of a file too.  A geometry is that of an earlier table.
 
@@ -100,11 +94,8 @@ class Section:
     key
         What a key is called in errors.
     tables
-        What reads the tables in the table, by their keys.
+        The forms of the tables in the table, by their keys.
     """
-
-    kind = ""
-    """The value of ``kind`` that chooses this section among others."""
 
     def __init__(
         self,
@@ -113,16 +104,16 @@ class Section:
         needed: Iterable[str] = (),
         names: Mapping[str, str] | None = None,
         key: str = "setting {!r}",
-        **tables: Section | Kinds | Several,
+        **tables: Form,
     ) -> None:
         self.construct, self.key, self.tables = construct, key, tables
-        self.names, self.sections = names or {}, {"": self}
+        self.names = names or {}
+        self.of_file = {parameter: name for name, parameter in self.names.items()}
         self.keys: dict[str, Any] = {}
         self.arrays: set[str] = set()
         self.is_on_a_grid = False
-        of_file = {parameter: name for name, parameter in self.names.items()}
         for parameter in inspect.signature(construct).parameters.values():
-            name = of_file.get(parameter.name, parameter.name)
+            name = self.of_file.get(parameter.name, parameter.name)
             if str(parameter.annotation) == "Geometry" and name not in tables:
                 self.is_on_a_grid = True
             elif parameter.kind not in _SEVERAL:
@@ -133,13 +124,14 @@ class Section:
     @property
     def meaning(self) -> str:
         """The first sentence of the constructor's docstring, in the settings' own names."""
-        first = (inspect.getdoc(self.construct) or "").partition("\n\n")[0]
-        words = _ROLE.sub(r"\1\2", " ".join(first.split())).removeprefix("Return ")
+        words = first_sentence(self.construct)
         for name, parameter in self.names.items():
             words = words.replace(parameter, name)
-        return words[:1].upper() + words[1:]
+        return words
 
-    def read(self, given: Any, before: Mapping[str, Any] | None = None) -> Table:
+    def read(
+        self, given: Any, before: Mapping[str, Any] | None = None, kind: str = ""
+    ) -> Table:
         """Return the table that ``given`` is, and what it builds.
 
         Parameters
@@ -149,6 +141,8 @@ class Section:
         before
             What earlier tables have built, by name.  Without the geometry that it needs
             nothing is built.
+        kind
+            Its kind, if there are others.
 
         Raises
         ------
@@ -156,109 +150,90 @@ class Section:
             With one line for each error: a key that is missing or unknown (with the nearest
             real one), a value that is not allowed.
         """
-        if not isinstance(given, Mapping):
-            raise ValueError(f"= {shown(given)} must be a table of settings")
+        check_table(given)
         given = {name: value for name, value in given.items() if value is not None}
-        kind = {"kind": given.pop("kind")} if self.kind else {}
+        marks = {k: self.key.format(k).partition(" ")[2].strip("'") for k in self.keys}
+        has = f"kind = {kind!r} takes" if kind else "it has"
+        known = f"; {has}: {', '.join(marks.values()) or 'nothing else'}"
         built, taken = {**(before or {})}, {}
 
         def take(name: str) -> None:
-            taken[name] = self._read_key(name, given, built)
+            called, value = self.key.format(name), given.get(name, self.keys.get(name))
+            if name not in self.keys:
+                close = nearest(name, self.keys)
+                raise ValueError(f"has no {called}{close}{known}")
+            if value is NEEDED:
+                raise ValueError(f"needs the {called}{known if kind else ''}")
+            if name in self.arrays and isinstance(value, str):
+                value = read_rows(value)
+            if name in self.tables and name in given:
+                taken[name] = read_form(self.tables[name], value, built)
+            else:
+                taken[name] = Table(None if name in self.tables else value, value)
             built[name] = taken[name].built
 
         check_all(
-            (
-                self._mark(name) * (name in given and name in self.keys),
-                partial(take, name),
-            )
+            (marks.get(name, "") if name in given else "", partial(take, name))
             for name in {**self.keys, **given}
         )
         data = {k: one.data for k, one in taken.items() if one.data is not None}
         values = {self.names.get(k, k): one.built for k, one in taken.items()}
         if self.is_on_a_grid:
-            if "geometry" not in built:
-                return Table(kind | data, None)
-            values["geometry"] = built["geometry"]
-        with renamed_arguments(
-            {argument: name for name, argument in self.names.items()}
-        ):
-            return Table(kind | data, self.construct(**values))
+            values["geometry"] = built.get("geometry")
+        return Table(data, self._build(values))
 
-    def _read_key(
-        self, name: str, given: Mapping[str, Any], before: Mapping[str, Any]
-    ) -> Table:
-        called = self.key.format(name)
-        if name not in self.keys:
-            close = nearest(name, self.keys)
-            raise ValueError(f"has no {called}{close}; {self._known_keys}")
-        value = given.get(name, self.keys[name])
-        if value is NEEDED:
-            more = f"; {self._known_keys}" if self.kind else ""
-            raise ValueError(f"needs the {called}{more}")
-        if name in self.tables:
-            is_given = name in given
-            return (
-                self.tables[name].read(value, before)
-                if is_given
-                else Table(None, value)
-            )
-        if name in self.arrays and isinstance(value, str):
-            value = read_rows(value)
-        return Table(value, value)
-
-    def _mark(self, name: str) -> str:
-        return self.key.format(name).partition(" ")[2].strip("'")
-
-    @property
-    def _known_keys(self) -> str:
-        listed = ", ".join(map(self._mark, self.keys)) or "nothing else"
-        return (
-            f"kind = {self.kind!r} takes: {listed}"
-            if self.kind
-            else f"it has: {listed}"
-        )
+    def _build(self, values: Mapping[str, Any]) -> Any:
+        """Return what is built of values by the constructor's names; None without the grid."""
+        if self.is_on_a_grid and values["geometry"] is None:
+            return None
+        try:
+            return self.construct(**values)
+        except ValueError as error:
+            # It speaks of the settings' names, not of the constructor's.
+            argument, equals, rest = str(error).partition(" = ")
+            name = self.of_file.get(argument, argument)
+            raise ValueError(f"{name}{equals}{rest}") from error
 
 
-class Kinds:
-    """Tables of several kinds: ``kind`` names the section that reads one."""
+Form = Section | dict[str, Section] | tuple[str, Section]
+"""A table; tables of several kinds; one table or a list of them, with the mark of each."""
 
-    def __init__(self, **sections: Section) -> None:
-        self.sections = {kind: copy(section) for kind, section in sections.items()}
-        for kind, section in self.sections.items():
-            section.kind = kind
 
-    def read(self, given: Any, before: Mapping[str, Any] | None = None) -> Table:
-        """Read a table by the section of its kind."""
-        if not isinstance(given, Mapping):
-            raise ValueError(f"= {shown(given)} must be a table of settings")
+def read_form(form: Form, given: Any, before: Mapping[str, Any] | None = None) -> Table:
+    """Read a table, or several, by the form that they have; several build a tuple."""
+    if isinstance(form, Section):
+        return form.read(given, before)
+    if isinstance(form, dict):
+        check_table(given)
         if "kind" not in given:
-            listed = ", ".join(map(repr, self.sections))
+            listed = ", ".join(map(repr, form))
             raise ValueError(f"needs the setting 'kind', one of {listed}")
-        kind = choice("kind", given["kind"], self.sections)
-        return self.sections[kind].read(given, before)
+        kind = choice("kind", given["kind"], form)
+        rest = {name: value for name, value in given.items() if name != "kind"}
+        data, built = form[kind].read(rest, before, kind)
+        return Table({"kind": kind, **data}, built)
+    mark, section = form
+    if isinstance(given, Mapping):
+        data, built = section.read(given, before)
+        return Table(data, (built,))
+    if not isinstance(given, list | tuple):
+        raise ValueError(f"= {shown(given)} must be a table of settings, or several")
+    found: list[Table] = []
+    check_all(
+        (mark.format(k), lambda one=one: found.append(section.read(one, before)))
+        for k, one in enumerate(given)
+    )
+    return Table([one.data for one in found], tuple(one.built for one in found))
 
 
-class Several:
-    """A list of tables of one section, or one of them; ``mark`` says which is wrong."""
+def check_table(given: Any) -> None:
+    """Raise ``ValueError`` unless ``given`` is a table."""
+    if not isinstance(given, Mapping):
+        raise ValueError(f"= {shown(given)} must be a table of settings")
 
-    def __init__(self, section: Section, mark: str) -> None:
-        self.sections, self.section, self.mark = section.sections, section, mark
 
-    def read(self, given: Any, before: Mapping[str, Any] | None = None) -> Table:
-        """Read a table, or a list of them; what they build is a tuple."""
-        if isinstance(given, Mapping):
-            data, built = self.section.read(given, before)
-            return Table(data, (built,))
-        if not isinstance(given, list | tuple):
-            raise ValueError(
-                f"= {shown(given)} must be a table of settings, or several"
-            )
-        found: list[Table] = []
-
-        def read(one: Any) -> None:
-            found.append(self.section.read(one, before))
-
-        check_all(
-            (self.mark.format(k), partial(read, one)) for k, one in enumerate(given)
-        )
-        return Table([one.data for one in found], tuple(one.built for one in found))
+def sections_of(form: Form) -> dict[str, Section]:
+    """Return the sections of a form by their kinds; of a single one the kind is empty."""
+    if isinstance(form, dict):
+        return form
+    return {"": form if isinstance(form, Section) else form[1]}

@@ -45,23 +45,24 @@ def name_places(message: str, path: str | Path, overrides: Sequence[str]) -> str
 
     Nothing is added where that is not known, or where one of ``overrides`` has given the value.
     """
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
-    given = [f"{text.partition('=')[0].strip()}." for text in overrides]
-    told = []
+    text = Path(path).read_text(encoding="utf-8").splitlines()
+    names = tuple(f"{override.partition('=')[0].strip()}." for override in overrides)
+    errors = []
     for error in message.splitlines():
-        line, found = None, _ABOUT.match(error)
+        found = _ABOUT.match(error)
         if found is not None:
-            section, key = found["unknown"] or found["section"], found["key"]
+            section, key = found["unknown"] or found["section"], found["key"] or ""
             number = found["number"] or "0"
-            changed = (f"{section}.{key or ''}", f"{section}.{number}.")
-            if not any(name.startswith(changed) for name in given):
-                line = find_line(lines, section, key, int(number))
-        told.append(error if line is None else f"{error} ({path}, line {line})")
-    return "\n".join(told)
+            changed = (f"{section}.{key}", f"{section}.{number}.")
+            line = find_line(text, section, key, int(number))
+            if line is not None and not any(n.startswith(changed) for n in names):
+                error = f"{error} ({path}, line {line})"
+        errors.append(error)
+    return "\n".join(errors)
 
 
 def find_line(
-    lines: Sequence[str], section: str, key: str | None, number: int = 0
+    lines: Sequence[str], section: str, key: str = "", number: int = 0
 ) -> int | None:
     """Return the number, from 1, of the line of a key, or of the section's header without one.
 
@@ -70,13 +71,14 @@ def find_line(
     # In its section, or at the head of the file as section.key = or section = {key =}.
     inside = re.compile(rf'\s*"?{key}"?\s*[.=]')
     outside = re.compile(rf"\s*{re.escape(section)}\s*(\.|=.*[{{,]\s*){key}\s*=")
-    wanted = section if key is None else f"{section}.{key}"
+    header_of_key = f"{section}.{key}".rstrip(".")
     where, seen = "", -1
     for line, text in enumerate(lines, start=1):
         header = _HEADER.match(text)
         where = header[1].replace('"', "") if header else where
         seen += bool(header) and where == section
         is_key = (inside if where == section else outside).match(text)
-        if seen in (-1, number) and (where == wanted if header else key and is_key):
+        is_there = where == header_of_key if header else key and is_key
+        if is_there and seen in (-1, number):
             return line
     return None

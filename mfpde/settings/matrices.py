@@ -7,8 +7,6 @@ and never run code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,24 +30,28 @@ def read_rows(given: str) -> Any:
     file, name = found.groups() if (found := _NAMED.match(given)) else (given, None)
     path = Path(file)
     if not path.name.endswith(SUFFIXES):
+        kinds = ", ".join(SUFFIXES)
         raise ValueError(
-            f"= {given!r} must be rows of numbers or a file that ends in {', '.join(SUFFIXES)}"
+            f"= {given!r} must be rows of numbers or a file that ends in {kinds}"
         )
     if not path.is_file():
         raise ValueError(f"= {given!r}: there is no file {file!r}")
-    with _told_of(file):
+    try:
         names = array_names(path)
-    chosen = name or (names[0] if len(names) == 1 else None)
-    if chosen not in names:
-        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-        listed = ", ".join(map(repr, names[:_LISTED])) or "nothing"
+        chosen = name or (names[0] if len(names) == 1 else None)
+        array = read_array(path, chosen) if chosen in names else None
+    except Exception as error:
+        # Whatever a reader makes of bytes that are none of its own.
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"= {file!r} cannot be read: {reason}") from error
+    if array is None:
         what = f"has no array {name!r}" if name else "needs the name of an array"
+        listed = ", ".join(map(repr, names[:_LISTED])) or "nothing"
+        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         raise ValueError(
             f"= {given!r}: {file!r} {what}{nearest(name, names)}; it holds {listed}{more}, "
             f"as in '{file}:{next(iter(names), 'name')}'"
         )
-    with _told_of(file):
-        array = read_array(path, chosen)
     if array.dtype.kind not in "fiu":
         raise ValueError(
             f"= {given!r} holds {array.dtype}, which is not an array of real numbers"
@@ -57,13 +59,3 @@ def read_rows(given: str) -> Any:
     with np.errstate(over="ignore"):
         # What is too large is infinite then, which is refused.
         return array.astype(np.float64).tolist()
-
-
-@contextmanager
-def _told_of(file: str) -> Iterator[None]:
-    """Let whatever a reader makes of bytes that are none of its own be an error of the file."""
-    try:
-        yield
-    except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"= {file!r} cannot be read: {reason}") from error

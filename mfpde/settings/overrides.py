@@ -42,8 +42,8 @@ def change(data: dict[str, Any], name: str, value: Any, said_by: str) -> None:
     SettingsError
         If the name leads through something that is no table, or out of a list.
     """
-    *path, last = name.split(".")
-    if not all([*path, last]):
+    *path, last = keys = name.split(".")
+    if not all(keys):
         raise SettingsError(f"{said_by}: {name!r} must be names with dots between")
     table: Any = data
     for key in path:

@@ -6,8 +6,8 @@ parameters are the keys of its section.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any
 
@@ -29,27 +29,17 @@ from mfpde.runs.stopping import (
     WallTimeLimit,
     save_times,
 )
-from mfpde.settings.base import (
-    Kinds,
-    Section,
-    Several,
-    check_all,
-    check_path,
-    default,
-    renamed_arguments,
-)
+from mfpde.settings.base import Form, Section, check_all, default
 from mfpde.settings.stored_states import stored_state
 from mfpde.solver.solve import solve
 from mfpde.terms import KERNELS, Attention, Perceptron
 from mfpde.tracking import Concentration
 
-GEOMETRY = Kinds(
-    circle=Section(Circle, names={"cells": "num_cells"}),
-    sphere=Section(Sphere),
-    zonal=Section(Zonal, names={"cells": "num_cells"}, needed=("dimension", "cells")),
-)
-HEADS = Several(Section(Attention, needed=("beta",)), "head {}:")
-KERNEL = Kinds(**{kind: Section(kernel) for kind, kernel in KERNELS.items()})
+# The equation
+
+HEADS: Form = ("head {}:", Section(Attention, needed=("beta",)))
+Draw = Callable[[int], Perceptron]
+"""Returns the neurons of the k-th of several layers, from 0: random ones differ."""
 
 
 def equation_options(
@@ -61,14 +51,6 @@ def equation_options(
     return options
 
 
-EQUATION = Section(equation_options)
-
-# Neurons
-
-Draw = Callable[[int], Perceptron]
-"""Returns the neurons of the k-th of several layers, from 0: random ones differ."""
-
-
 def random_options(
     units: int, seed: int, scale: float = default(Perceptron.random, "scale")
 ) -> dict[str, Any]:
@@ -77,45 +59,37 @@ def random_options(
     return {"units": units, "seed": seed, "scale": scale}
 
 
-def _check_ways(named: Sequence[str]) -> None:
-    """Raise ``ValueError`` unless the names of given settings are one way to give neurons."""
-    ways = [name for name in named if name in ("directions", "along_axis")]
-    first, *others = named if named[:1] == ["random"] else ways or [""]
-    if others:
+def _check_ways(named: list[str], random: dict[str, Any] | None) -> None:
+    """Raise ``ValueError`` unless settings of these names, or random ones, give neurons."""
+    if random is not None and named:
         raise ValueError(
-            f"{first} and {', '.join(others)} exclude each other: give one of them"
+            f"random and {', '.join(named)} exclude each other: give one of them"
         )
-    if first != "random" and not (first and "weights" in named):
+    if random is None and named[:2] != ["directions", "weights"]:
         raise ValueError(
             "needs the settings 'directions' and 'weights', or 'random' = "
-            "{units, seed, scale}, or on a zonal grid 'along_axis' and 'weights'"
+            "{units, seed, scale}"
         )
 
 
 def perceptron(
     geometry: Geometry,
     directions: ArrayLike | None = None,
-    along_axis: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     activation: str = default(Perceptron, "activation"),
     biases: ArrayLike | None = None,
     output_bias: ArrayLike | None = None,
     random: dict[str, Any] | None = None,
 ) -> Draw:
-    """Neurons: given ones, multiples of the axis (zonal), or random ones."""
-    given: dict[str, Any] = {"random": random, "directions": directions}
-    given |= {"along_axis": along_axis, "weights": weights}
+    """Neurons: given ones (on a zonal grid numbers too, along its axis), or random ones."""
+    given: dict[str, Any] = {"directions": directions, "weights": weights}
     given |= {"biases": biases, "output_bias": output_bias}
-    _check_ways([name for name, value in given.items() if value is not None])
-    if along_axis is not None:
-        if geometry.axis is None:
-            raise ValueError(
-                f"along_axis = {along_axis!r} needs a geometry with an axis (kind = "
-                f"'zonal'), which {geometry!r} has not: use directions"
-            )
-        directions = np.outer(real_array("along_axis", along_axis), geometry.axis)
-        if output_bias is not None and np.ndim(output_bias) == 0:
-            output_bias = real_array("output_bias", output_bias) * geometry.axis
+    _check_ways([n for n, value in given.items() if value is not None], random)
+    axis = geometry.axis
+    if axis is not None and directions is not None and np.ndim(directions) == 1:
+        directions = np.outer(real_array("directions", directions), axis)
+    if axis is not None and output_bias is not None and np.ndim(output_bias) == 0:
+        output_bias = real_array("output_bias", output_bias) * axis
 
     def draw(layer: int) -> Perceptron:
         if random is not None:
@@ -128,11 +102,12 @@ def perceptron(
 
     neurons = draw(0)
     neurons.check_dimension(geometry.dimension)
-    if geometry.axis is not None:
-        neurons.check_axis(geometry.axis)
+    if axis is not None:
+        neurons.check_axis(axis)
     return draw
 
 
+EQUATION = Section(equation_options)
 PERCEPTRON = Section(perceptron, random=Section(random_options))
 
 # Starts
@@ -154,15 +129,15 @@ def _in_memory(start: Callable[..., Density | Measure]) -> Callable[..., Any]:
     return make
 
 
-START = Kinds(
-    uniform=Section(_in_memory(uniform)),
-    perturbed_uniform=Section(_in_memory(perturbed_uniform)),
-    bumps=Section(_in_memory(bumps)),
-    von_mises_fisher=Section(_in_memory(von_mises_fisher)),
-    samples=Section(_in_memory(Density.from_samples)),
-    array=Section(_in_memory(array_density)),
-    run=Section(_in_memory(stored_state)),
-)
+STARTS: dict[str, Callable[..., Density | Measure]] = {
+    "uniform": uniform,
+    "perturbed_uniform": perturbed_uniform,
+    "bumps": bumps,
+    "von_mises_fisher": von_mises_fisher,
+    "samples": Density.from_samples,
+    "array": array_density,
+    "run": stored_state,
+}
 
 # The run
 
@@ -179,28 +154,24 @@ def solve_options(
     max_steps: int | None = None,
     wall_time_limit: float | None = None,
 ) -> dict[str, Any]:
-    """How far a run goes, when it saves, how it moves mass, and what ends it early."""
-    limits: dict[str, tuple[Any, Callable[[Any], StoppingCondition], str]] = {
-        "steady_state": (steady_state, SteadyState, "tolerance"),
-        "max_steps": (max_steps, StepLimit, "steps"),
-        "wall_time_limit": (wall_time_limit, WallTimeLimit, "seconds"),
-    }
+    """How far a run goes (of layers, to the last by default), its saves, steps and limits."""
     saves: dict[str, Any] = {"save_every": save_every, "save_at": save_at}
-    stop = []
+    limits = {"steady_state": steady_state, "max_steps": max_steps}
+    limits |= {"wall_time_limit": wall_time_limit}
+    stop: list[StoppingCondition] = []
 
     def take_limit(name: str) -> None:
-        limit, condition, argument = limits[name]
-        if limit is not None:
-            with renamed_arguments({argument: name}):
-                stop.append(condition(limit))
+        if limits[name] is not None:
+            stop.append(LIMITS[name].read({name: limits[name]}).built)
 
+    steps: Any = {"above": 0.0}
     check_all(
         [
             ("", lambda: t_end is None or save_times(t_end, **saves)),
             ("", lambda: real_number("rtol", rtol, above=0.0, at_most=1.0)),
             (
                 "",
-                lambda: max_step is None or real_number("max_step", max_step, above=0),
+                lambda: max_step is None or real_number("max_step", max_step, **steps),
             ),
             *(("", partial(take_limit, name)) for name in limits),
         ]
@@ -209,26 +180,11 @@ def solve_options(
     return {**options, **saves, "rtol": rtol, "max_step": max_step, "stop": stop}
 
 
-SOLVE = Section(solve_options)
-SOLVE_TO_AN_END = Section(solve_options, needed=("t_end",))
-
-
-@dataclass(frozen=True)
-class Following(Concentration):
-    """Which clusters are atoms, and whether they are followed from save to save."""
-
-    track: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.track, bool):
-            raise ValueError(f"track = {self.track!r} must be true or false")
-
-    @property
-    def wanted(self) -> Concentration | None:
-        """The settings of the track; None without one."""
-        values = asdict(self)
-        return Concentration(**values) if values.pop("track") else None
+LIMITS = {
+    "steady_state": Section(SteadyState, names={"steady_state": "tolerance"}),
+    "max_steps": Section(StepLimit, names={"max_steps": "steps"}),
+    "wall_time_limit": Section(WallTimeLimit, names={"wall_time_limit": "seconds"}),
+}
 
 
 @dataclass(frozen=True)
@@ -241,19 +197,6 @@ class Particles:
     def __post_init__(self) -> None:
         whole_number("count", self.count, at_least=1, at_most=LARGEST_COUNT)
         choice("method", self.method, METHODS)
-
-
-@dataclass(frozen=True)
-class Output:
-    """Paths of the store and the figure, relative to where the run starts."""
-
-    store: str | None = None
-    figure: str | None = None
-
-    def __post_init__(self) -> None:
-        for name, path in asdict(self).items():
-            if path is not None:
-                check_path(name, path)
 
 
 @dataclass(frozen=True)
@@ -274,7 +217,26 @@ class LayerOptions:
         whole_number("count", self.count, at_least=1, at_most=MOST_LAYERS)
 
 
-LAYERS = Several(
-    Section(LayerOptions, attention=HEADS, perceptron=PERCEPTRON, equation=EQUATION),
-    "layer {}:",
-)
+LAYER = Section(LayerOptions, attention=HEADS, perceptron=PERCEPTRON, equation=EQUATION)
+
+# The whole file
+
+SECTIONS: dict[str, Form] = {
+    "geometry": {
+        "circle": Section(Circle, names={"cells": "num_cells"}),
+        "sphere": Section(Sphere),
+        "zonal": Section(
+            Zonal, names={"cells": "num_cells"}, needed=("dimension", "cells")
+        ),
+    },
+    "attention": HEADS,
+    "interaction": {kind: Section(kernel) for kind, kernel in KERNELS.items()},
+    "perceptron": PERCEPTRON,
+    "equation": EQUATION,
+    "start": {kind: Section(_in_memory(make)) for kind, make in STARTS.items()},
+    "solve": Section(solve_options),
+    "layers": ("layer {}:", LAYER),
+    "concentration": Section(Concentration),
+    "particles": Section(Particles),
+}
+"""The form of each section, in the order in which they are read."""

@@ -6,10 +6,9 @@ which the run is started.
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,9 +30,8 @@ from mfpde.settings.overrides import change_by_text
 from mfpde.solver.label_conditions import largest_degree
 from mfpde.solver.preparation import DEFAULT_SAVES
 from mfpde.terms import Interaction, Kernel
+from mfpde.tracking import Concentration
 from mfpde.transport import scheme_for
-
-NOWHERE = sections.Output()
 
 
 @dataclass(kw_only=True, eq=False)
@@ -53,9 +51,8 @@ class Settings:
     start: Density | Measure
     solve: dict[str, Any] = field(default_factory=dict)
     layers: tuple[sections.LayerOptions, ...] | None = None
-    concentration: sections.Following | None = None
+    concentration: Concentration | None = None
     particles: sections.Particles | None = None
-    output: sections.Output = NOWHERE
 
     data: dict[str, Any] = field(init=False, default_factory=dict)
     """All of it in JSON's types, by section."""
@@ -73,6 +70,8 @@ class Settings:
         if not (of_file or (of_layers and all(of_layers))):
             raise ValueError("an equation needs [attention], [perceptron] or both")
         self.solve = self.solve or sections.solve_options()
+        if not layers and self.solve["t_end"] is None:
+            raise ValueError("[solve] needs the setting 't_end'")
         atoms, transport = self.solve["atoms"], self.solve["transport"]
         grid = self.geometry
 
@@ -134,16 +133,15 @@ class Settings:
 
     def solve_arguments(self) -> dict[str, Any]:
         """Return the keyword arguments for :func:`mfpde.solve`."""
-        wanted, followed = {**self.solve}, self.concentration
-        every, at = wanted.pop("save_every"), wanted.pop("save_at")
-        t_end = end_time(self.dynamics, wanted.pop("t_end"))
+        options = {**self.solve}
+        every, at = options.pop("save_every"), options.pop("save_at")
+        t_end = end_time(self.dynamics, options.pop("t_end"))
         times = save_times(
             t_end, save_every=every, save_at=at, default_saves=DEFAULT_SAVES
         )
         if every is None and at is None:
             times = aligned_with_layers(self.dynamics, times)
-        track = None if followed is None else followed.wanted
-        return {"t_end": t_end, "save_at": times, "track": track, **wanted}
+        return options | {"t_end": t_end, "save_at": times, "track": self.concentration}
 
     def check_memory(self) -> None:
         """Raise ``MemoryError`` if the run and its report take more memory than there is."""
@@ -156,37 +154,9 @@ class Settings:
         """Return the settings as JSON, for :func:`settings_from_dict`."""
         return json.dumps(self.data)
 
-    def with_output(self, **paths: str | None) -> Settings:
-        """Return the settings with other paths in [output], and what they have built."""
-        other = copy.copy(self)
-        other.output = replace(self.output, **paths)
-        kept = {name: path for name, path in asdict(other.output).items() if path}
-        other.data = {**self.data, "output": kept}
-        return other
 
-
-_TABLES: dict[str, Any] = {
-    "geometry": sections.GEOMETRY,
-    "attention": sections.HEADS,
-    "interaction": sections.KERNEL,
-    "perceptron": sections.PERCEPTRON,
-    "equation": sections.EQUATION,
-    "start": sections.START,
-    "solve": sections.SOLVE,
-    "layers": sections.LAYERS,
-    "concentration": Section(sections.Following),
-    "particles": Section(sections.Particles),
-    "output": Section(sections.Output),
-}
-FILE_OF_LAYERS = Section(Settings, key="section [{}]", **_TABLES)
-"""A settings file with layers."""
-FILE = Section(
-    Settings,
-    key="section [{}]",
-    needed=("equation", "solve"),
-    **_TABLES | {"solve": sections.SOLVE_TO_AN_END},
-)
-"""A settings file of one equation, which says itself when the run ends."""
+FILE = Section(Settings, key="section [{}]", **sections.SECTIONS)
+"""A settings file."""
 
 
 def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
@@ -223,18 +193,10 @@ def settings_from_dict(data: Mapping[str, Any]) -> Settings:
     SettingsError
         As :func:`read_settings` does.
     """
-    file = FILE_OF_LAYERS if "layers" in data else FILE
     try:
-        table = file.read(data)
+        table = FILE.read(data)
     except ValueError as error:
         raise SettingsError(str(error)) from error
     settings: Settings = table.built
     settings.data = table.data
-    written, start = settings.output.store, settings.data["start"]
-    read = start["path"] if start["kind"] == "run" else None
-    if read and written and Path(read).resolve() == Path(written).resolve():
-        raise SettingsError(
-            f"[start] path = {read!r} is the store that this run writes: name another one in "
-            "[output]"
-        )
     return settings

@@ -28,8 +28,9 @@ def stored_state(
         run = call_above(STORED, path)
     except (OSError, ValueError) as error:
         raise ValueError(f"path = {path!r}: {error}") from error
-    wanted = None if time is None else real_number("time", time, at_least=0.0)
-    state = run.final if wanted in (None, run.final_time) else run.at(wanted)
+    if time is not None:
+        time = real_number("time", time, at_least=0.0)
+    state = run.final if time in (None, run.final_time) else run.at(time)
     if isinstance(state, Atoms):
         raise ValueError(
             f"path = {path!r} holds a run of particles, not of a density: give their points "

@@ -34,7 +34,7 @@ several (attention.0.beta), one layer (layers.2.duration). Values are a list, or
 
 A run is known by a hash of its settings and of the version of mfpde; each is one store in the
 folder. Started again, a sweep skips what is done, goes on with what was interrupted, and leaves
-out what failed unless it is asked for again. Sections [output] and [particles] are left aside.
+out what failed unless it is asked for again. The section [particles] is left aside.
 
     mfpde sweep sweep.toml                               one after the other
     mfpde sweep sweep.toml --workers 8                   processes of this machine

@@ -16,7 +16,7 @@ from mfpde.settings.settings import Settings, settings_from_dict
 from mfpde.sweeps.variations import CASE, Change, list_parameters
 from mfpde.version import __version__
 
-ASIDE = ("output", "particles")
+ASIDE = ("particles",)
 """Sections that belong to a run of its own, not to one of a sweep."""
 MOST_LINES = 10
 LONGEST_VALUE = 40
