@@ -255,8 +255,8 @@ PROTECTIONS = (
     Protection(
         "matrix files: any error of a reader is a line",
         _MATRICES,
-        "    except Exception as error:\n        reason",
-        "    except ZeroDivisionError as error:\n        reason",
+        "    except Exception as error:\n        # What",
+        "    except ZeroDivisionError as error:\n        # What",
         _MATRIX + "[brackets.npy]",
     ),
     Protection(
@@ -319,8 +319,8 @@ PROTECTIONS = (
     Protection(
         "an error that nobody has foreseen is a line",
         _COMMANDS,
-        "        is_process = argv is None and TRACEBACK not in os.environ\n",
-        "        is_process = False\n",
+        "        if argv is not None or TRACEBACK in os.environ:\n",
+        "        if True:\n",
         _DAMAGED + "test_an_error_that_nobody_has_foreseen_is_a_line",
     ),
     Protection(
@@ -333,29 +333,29 @@ PROTECTIONS = (
     Protection(
         "signals: one whose error Python drops is noted",
         "commands/signals.py",
-        "    noted.append(number)\n",
-        "",
+        "    received.append(number)\n    raise T",
+        "    raise T",
         _SIGNALS + "test_a_signal_whose_error_python_drops_is_not_lost[2]",
     ),
     Protection(
         "signals: a run stops after its step",
         "commands/interruption.py",
-        "return None if self.code is None else interrupted(record.time)",
+        "return interrupted(record.time) if received else None",
         "return None",
         _SIGNALS + "test_a_signal_saves_and_the_run_goes_on_to_the_bit[2]",
     ),
     Protection(
         "signals: the second one does not wait",
-        "commands/interruption.py",
-        "        if self.code is not None:\n            raise_for(number)\n",
+        "commands/signals.py",
+        "    if received:\n        raise_for(number)\n",
         "",
         _SIGNALS + "test_a_second_signal_does_not_wait",
     ),
     Protection(
         "signals: exit codes",
-        "commands/interruption.py",
-        "_CODES = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}",
-        "_CODES = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: INTERRUPTED}",
+        "commands/run.py",
+        "TERMINATED if signal.SIGTERM in received else INTERRUPTED",
+        "INTERRUPTED",
         _SIGNALS + "test_a_signal_saves_and_the_run_goes_on_to_the_bit[15]",
     ),
 )

@@ -79,7 +79,7 @@ def test_settings_build_what_they_say(path):
     assert equation.direction == "descent"
     assert settings.start.total_mass == pytest.approx(1.0, abs=1e-14)
     arguments = settings.solve_arguments()
-    assert arguments["save_at"].tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert settings.save_times().tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert arguments["transport"] == "donor_blended"
     assert arguments["stop"] == [
         SteadyState(1e-8),

@@ -631,9 +631,9 @@ def test_settings_build_the_layers_that_they_say(config) -> None:
         expected = mfpde.Perceptron.random(2, 2, seed=5 + k)
         assert np.array_equal(one.terms[1].weights, expected.weights)
     assert layers.equations[4].perceptrons == ()
-    assert read_settings(config).solve_arguments()["t_end"] == layers.depth
+    assert read_settings(config).save_times()[-1] == layers.depth
     earlier = read_settings(config, ["solve.t_end=0.4"])
-    assert earlier.solve_arguments()["t_end"] == 0.4
+    assert earlier.save_times()[-1] == 0.4
     with pytest.raises(SettingsError, match="5 equations: this works on one alone"):
         earlier.single_equation()
     assert main(["minimize", config]) == 2

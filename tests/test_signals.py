@@ -20,16 +20,20 @@ from test_resume_exactly import CIRCLE, assert_same_stores
 
 from mfpde.commands import command_line
 from mfpde.commands.command_line import main
-from mfpde.commands.interruption import Signalled, stopped_by_signals
+from mfpde.commands.interruption import Signalled
 from mfpde.commands.signals import (
     TerminatedError,
     ended_by_signals,
+    handled_by,
     raise_for,
+    raise_for_second,
     raise_if_dropped,
+    received,
 )
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
 from mfpde.measures.starts import perturbed_uniform
+from mfpde.runs.stopping import StepRecord
 from mfpde.solver.solve import solve
 from mfpde.storage import RunWriter, StoreError, load, save, stored_checkpoint
 from mfpde.storage.journal import Journal
@@ -37,6 +41,7 @@ from mfpde.storage.lock import lock_store
 from mfpde.terms import Attention
 
 LONG = CIRCLE.replace("t_end = 2.0", "t_end = 1000.0").replace("0.02", "0.001")
+STEP = StepRecord(1, 0.5, change_rate=1.0, slowing=False, started_at=0.0)
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
@@ -102,12 +107,12 @@ def test_a_signal_whose_error_python_drops_is_not_lost(number) -> None:
 
     with ended_by_signals():
         called_back()
-        with stopped_by_signals() as signalled:
-            assert signalled.code == CODES[number]
+        assert received == [number]
+        assert Signalled().check(STEP).kind == "interrupted"
         with pytest.raises(KeyboardInterrupt):
             raise_if_dropped()
-    with ended_by_signals(), stopped_by_signals() as signalled:
-        assert signalled.code is None
+    with ended_by_signals():
+        assert Signalled().check(STEP) is None
 
 
 def test_a_signal_at_any_time_stops_a_command(commands) -> None:
@@ -120,10 +125,11 @@ def test_a_signal_at_any_time_stops_a_command(commands) -> None:
 
 
 def test_a_second_signal_does_not_wait() -> None:
-    signalled = Signalled()
-    signalled.receive(signal.SIGINT)
-    with pytest.raises(TerminatedError):
-        signalled.receive(signal.SIGTERM)
+    with ended_by_signals(), handled_by(raise_for_second):
+        os.kill(os.getpid(), signal.SIGINT)
+        assert Signalled().check(STEP).kind == "interrupted"
+        with pytest.raises(TerminatedError):
+            os.kill(os.getpid(), signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):
         raise_for(signal.SIGINT)
 

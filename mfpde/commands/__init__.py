@@ -9,9 +9,3 @@ BAD_SETTINGS = 2
 NUMERICAL_FAILURE = 3
 INTERRUPTED = 130
 TERMINATED = 143
-
-
-def exit_code(stop_kind: str) -> int:
-    """Return the exit code of a run that stopped for the reason ``stop_kind``."""
-    failed = stop_kind in ("non_finite", "step_too_small")
-    return {"interrupted": INTERRUPTED}.get(stop_kind, failed * NUMERICAL_FAILURE)

@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
-
 import mfpde
 from mfpde.commands import DONE, options
 from mfpde.commands.answers import save_picture, say
@@ -80,7 +78,7 @@ def view(
 def animate(
     store: options.Store,
     film: Annotated[
-        options.File, about("A name that ends in .gif, or .mp4 (by ffmpeg).")
+        options.File, about("The file: FILM.gif, or FILM.mp4 (needs ffmpeg).")
     ],
     /,
     *,
@@ -93,15 +91,10 @@ def animate(
     frames: Annotated[
         options.Count | None, about("Show at most so many saves.")
     ] = None,
-    log: Annotated[
-        bool | None,
-        Parameter(negative="--no-log"),
-        about("Logarithmic scale; by default if a density exceeds 50 means."),
-    ] = None,
     particles: Annotated[bool, about("Show its particles instead.")] = False,
     quiet: options.Quiet = False,
 ) -> int:
-    """Write a stored run as a film, one frame for each save.
+    """Write a stored run as a film, by default one frame for each save.
 
     Example: mfpde animate run.zarr run.gif --frames 50
     """
@@ -116,7 +109,6 @@ def animate(
             duration=duration,
             frames_per_second=frames_per_second,
             frames=frames,
-            log=log,
             progress=lambda frames: bar.track(frames, description="drawing frames"),
         )
     say(f"written to {path}")

@@ -6,21 +6,26 @@
 from __future__ import annotations
 
 import json
+import signal
 import warnings
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import mfpde
-from mfpde.commands import DONE, options
+from mfpde.commands import DONE, INTERRUPTED, NUMERICAL_FAILURE, TERMINATED, options
 from mfpde.commands.answers import complain, say
 from mfpde.commands.options import about
 
 if TYPE_CHECKING:
     from mfpde.runs.checkpoint import Checkpoint
     from mfpde.settings import Settings
-    from mfpde.settings.base import Section
+    from mfpde.settings.base import Form
     from mfpde.storage import RunWriter
+
+FAILED = ("non_finite", "step_too_small")
+"""Kinds of the end of a run that is no result."""
 
 
 def run(
@@ -68,20 +73,21 @@ def _solve(
 ) -> int:
     """Solve until the end or a signal, report on the whole run, and return the exit code."""
     from mfpde.commands import report
-    from mfpde.commands.interruption import stopped_by_signals
+    from mfpde.commands.interruption import Signalled
+    from mfpde.commands.signals import handled_by, raise_for_second, received
     from mfpde.solver.symmetric_start import BEGINNING
     from mfpde.storage.lock import lock_store
 
     arguments = settings.solve_arguments()
     # The store is ours until the particles are written too.
     with nullcontext() if store is None else lock_store(store):
-        with stopped_by_signals() as signalled, warnings.catch_warnings():
+        with handled_by(raise_for_second), warnings.catch_warnings():
             # The report says it.
             warnings.filterwarnings("ignore", message=BEGINNING)
             run = mfpde.solve(
                 settings.dynamics,
                 settings.start,
-                **arguments | {"stop": [*arguments["stop"], signalled]},
+                **arguments | {"stop": [*arguments["stop"], Signalled()]},
                 progress=not quiet,
                 observer=writer,
                 resume_from=checkpoint,
@@ -89,9 +95,11 @@ def _solve(
         # What goes on from a checkpoint has only the saves after it.
         whole = run if store is None or checkpoint is None else mfpde.load(store)
         report.conclude(whole, settings, store, figure=figure, quiet=quiet)
-    if run.stop.kind == "interrupted" and store is not None:
-        complain(f"interrupted; continue with: mfpde resume {store}")
-    return signalled.exit_code(run)
+    if run.stop.kind == "interrupted":
+        if store is not None:
+            complain(f"interrupted; continue with: mfpde resume {store}")
+        return TERMINATED if signal.SIGTERM in received else INTERRUPTED
+    return NUMERICAL_FAILURE if run.stop.kind in FAILED else DONE
 
 
 def resume(store: options.Store, /, *, quiet: options.Quiet = False) -> int:
@@ -152,31 +160,30 @@ def settings() -> int:
 
     Example: mfpde settings | less
     """
-    from mfpde.settings.base import sections_of
-
-    file, parts = mfpde.settings.FILE, []
+    file = mfpde.settings.FILE
     for name, form in file.tables.items():
         is_needed = file.keys[name] is mfpde.settings.NEEDED
-        optional = "" if is_needed else "    (the section may be left out)"
         header = f"[[{name}]]" if name == "layers" else f"[{name}]"
-        for kind, section in sections_of(form).items():
-            lines = [f"{header}{optional}", f"  # {section.meaning}"]
-            lines += [f'  kind = "{kind}"'] if kind else []
-            parts.append("\n".join([*lines, *_list_keys(section, "  ")]))
-    say("\n\n".join(parts))
+        say(header if is_needed else f"{header}    (the section may be left out)")
+        say("\n".join(_list_keys(form, "  ")))
     return DONE
 
 
-def _list_keys(section: Section, indent: str) -> list[str]:
+def _list_keys(form: Form, indent: str) -> Iterator[str]:
+    """Yield a line for what a table builds and for each of its keys, and an empty one."""
     from mfpde.settings.base import sections_of
 
-    lines = []
-    words = {mfpde.settings.NEEDED: "    (needed)"}
-    words |= dict.fromkeys((None, ()), "    (may be left out)")
-    for name, default in section.keys.items():
-        told = words[default] if default in words else f" = {json.dumps(default)}"
-        lines.append(f"{indent}{name}{told}")
-        if name in section.tables:
-            for inner in sections_of(section.tables[name]).values():
-                lines += _list_keys(inner, indent + "  ")
-    return lines
+    for kind, section in sections_of(form).items():
+        yield f"{indent}# {section.meaning}"
+        if kind:
+            yield f'{indent}kind = "{kind}"'
+        for name, default in section.keys.items():
+            if default is mfpde.settings.NEEDED:
+                yield f"{indent}{name}    (needed)"
+            elif default in (None, ()):
+                yield f"{indent}{name}    (may be left out)"
+            else:
+                yield f"{indent}{name} = {json.dumps(default)}"
+            if name in section.tables:
+                yield from _list_keys(section.tables[name], f"{indent}  ")
+        yield ""

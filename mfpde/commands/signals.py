@@ -1,5 +1,6 @@
-"""SIGINT and SIGTERM: each ends a command by an error of its own.
+"""SIGINT and SIGTERM: outside of a run each ends a command by an error of its own.
 
+While a run goes on the first one lets it end its present step, by ``interruption.Signalled``.
 Python drops an error that is raised where C calls it back, as imports and the compiler do, so
 signals are noted too: what begins after such a one stops at once.
 """
@@ -12,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-noted: list[int] = []
-"""Signals that the present command has got outside of runs."""
+received: list[int] = []
+"""Signals that the present command has got."""
 
 
 class TerminatedError(KeyboardInterrupt):
@@ -22,20 +23,27 @@ class TerminatedError(KeyboardInterrupt):
 
 def raise_for(number: int, _frame: FrameType | None = None) -> None:
     """Note a signal, and raise what ends a command by it."""
-    noted.append(number)
+    received.append(number)
     raise TerminatedError if number == signal.SIGTERM else KeyboardInterrupt
+
+
+def raise_for_second(number: int, _frame: FrameType | None = None) -> None:
+    """Note a signal; the second one ends the command at once."""
+    if received:
+        raise_for(number)
+    received.append(number)
 
 
 def raise_if_dropped() -> None:
     """Raise anew what a signal raised outside of runs, if Python dropped it."""
-    if noted:
-        raise_for(noted.pop())
+    if received:
+        raise_for(received.pop())
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
     """Let SIGINT and SIGTERM raise in the block, so that nothing is left half done."""
-    noted.clear()
+    received.clear()
     with handled_by(raise_for):
         yield
 

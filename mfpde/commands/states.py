@@ -110,7 +110,7 @@ def phase_diagram(
         Literal["shifted", "unshifted"], about("exp(beta (x.y - 1)), or exp(beta x.y).")
     ] = "shifted",
     degree: Annotated[
-        options.Count, about("Of the mode of order; above 1 on the circle.")
+        options.Count, about("Of the harmonic that grows; above 1 on the circle.")
     ] = 1,
     figure: options.Figure = None,
 ) -> int:
@@ -127,14 +127,14 @@ def phase_diagram(
 
 def theory(
     *given: Annotated[
-        str, about("KEY=VALUE, as in beta=5, which is needed; weights=[0.8] is a list.")
+        str, about("KEY=VALUE: beta=5 is needed; a list is weights=[0.8,-0.5].")
     ],
 ) -> int:
-    """Print the closed forms of mfpde.theory whose parameters are given.
+    """Print the closed forms of mfpde.theory that the given parameters allow.
 
-    What is known of an equation is said of descent with beta, dimension,
-    normalized, kernel, diffusion and a perceptron of directions, weights,
-    activation, biases.  At the end stands what other parameters bring.
+    Those about an equation are said of descent with beta, dimension, normalized,
+    kernel, diffusion, and a perceptron with directions, weights, activation and
+    biases. At the end stands which parameters others need.
 
     Example: mfpde theory beta=5 dimension=3 degrees=[1,2,3] direction=ascent
     """

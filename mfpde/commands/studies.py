@@ -25,11 +25,13 @@ def study(
     *,
     changes: options.Changes = (),
     cells: Annotated[
-        options.Numbers | None, about("Of each grid (of S2: rings).")
+        options.Numbers | None, about("Of each grid; rings of a sphere.")
     ] = None,
-    atoms: Annotated[Literal["exact", "grid"], about("Where atoms are.")] = "exact",
+    atoms: Annotated[
+        Literal["exact", "grid"], about("Points, or mass on the grid.")
+    ] = "exact",
     particles: Annotated[
-        options.Count | None, about("How many to compare with, or 0.")
+        options.Count | None, about("How many to compare with; 0 for none.")
     ] = None,
     rtol: Annotated[options.Real, about("Error in time.")] = 1e-5,
     csv: options.Csv = None,

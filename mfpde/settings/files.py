@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.settings.base import SettingsError
+from mfpde.settings.overrides import value_of
 
-_HEADER = re.compile(r"\s*\[\[?\s*([^\]]*?)\s*\]")
 _ABOUT = re.compile(
-    r"has no section \[(?P<unknown>[^\]]+)\]"
-    r"|\[(?P<section>\w+)\] (?:(?:head|layer) (?P<number>\d+): )?"
-    r"(?:has no setting ')?(?P<key>\w+)"
+    r"has no section \[([^\]]+)\]"
+    r"|\[(\w+)\] (?:(?:head|layer) (\d+): )?(?:has no setting ')?(\w+)"
 )
+MOST_LINES = 500
+"""Lines of a file in which a setting is looked for."""
 
 
 def read_table(path: str | Path) -> dict[str, Any]:
@@ -45,40 +46,34 @@ def name_places(message: str, path: str | Path, overrides: Sequence[str]) -> str
 
     Nothing is added where that is not known, or where one of ``overrides`` has given the value.
     """
-    text = Path(path).read_text(encoding="utf-8").splitlines()
-    names = tuple(f"{override.partition('=')[0].strip()}." for override in overrides)
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    changed = [text.partition("=")[0].strip() for text in overrides]
     errors = []
     for error in message.splitlines():
-        found = _ABOUT.match(error)
-        if found is not None:
-            section, key = found["unknown"] or found["section"], found["key"] or ""
-            number = found["number"] or "0"
-            changed = (f"{section}.{key}", f"{section}.{number}.")
-            line = find_line(text, section, key, int(number))
-            if line is not None and not any(n.startswith(changed) for n in names):
-                error = f"{error} ({path}, line {line})"
+        if found := _ABOUT.match(error):
+            name = ".".join(word for word in found.groups() if word)
+            is_changed = any(
+                one == name or one.startswith(f"{name}.") for one in changed
+            )
+            line = None if is_changed else find_line(lines, name)
+            error += "" if line is None else f" ({path}, line {line})"
         errors.append(error)
     return "\n".join(errors)
 
 
-def find_line(
-    lines: Sequence[str], section: str, key: str = "", number: int = 0
-) -> int | None:
-    """Return the number, from 1, of the line of a key, or of the section's header without one.
+def find_line(lines: Sequence[str], name: str) -> int | None:
+    """Return the number, from 1, of the line at which a setting or a section begins.
 
-    ``number`` says which one of several tables ``[[section]]`` it is.
+    It is the first one with which what stands above, as TOML, has something of that ``name``.
     """
-    # In its section, or at the head of the file as section.key = or section = {key =}.
-    inside = re.compile(rf'\s*"?{key}"?\s*[.=]')
-    outside = re.compile(rf"\s*{re.escape(section)}\s*(\.|=.*[{{,]\s*){key}\s*=")
-    header_of_key = f"{section}.{key}".rstrip(".")
-    where, seen = "", -1
-    for line, text in enumerate(lines, start=1):
-        header = _HEADER.match(text)
-        where = header[1].replace('"', "") if header else where
-        seen += bool(header) and where == section
-        is_key = (inside if where == section else outside).match(text)
-        is_there = where == header_of_key if header else key and is_key
-        if is_there and seen in (-1, number):
-            return line
+    ended = 0
+    for number in range(1, min(len(lines), MOST_LINES) + 1):
+        try:
+            data = tomllib.loads("\n".join(lines[:number]))
+        except tomllib.TOMLDecodeError:
+            # A value goes on in the next line.
+            continue
+        if value_of(data, name) is not None:
+            return ended + 1
+        ended = number
     return None

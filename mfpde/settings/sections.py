@@ -45,7 +45,7 @@ Draw = Callable[[int], Perceptron]
 def equation_options(
     direction: str, diffusion: float = default(MeanFieldEquation, "diffusion")
 ) -> dict[str, Any]:
-    """Ascent or descent of the energy, and how strong the noise is."""
+    """Ascent or descent of the energy, and how strong the noise is (needed without layers)."""
     options: dict[str, Any] = {"direction": direction, "diffusion": diffusion}
     MeanFieldEquation(Attention(0.0), **options)
     return options
@@ -154,7 +154,7 @@ def solve_options(
     max_steps: int | None = None,
     wall_time_limit: float | None = None,
 ) -> dict[str, Any]:
-    """How far a run goes (of layers, to the last by default), its saves, steps and limits."""
+    """How far a run goes (t_end: needed without layers), its saves, its steps and limits."""
     saves: dict[str, Any] = {"save_every": save_every, "save_at": save_at}
     limits = {"steady_state": steady_state, "max_steps": max_steps}
     limits |= {"wall_time_limit": wall_time_limit}

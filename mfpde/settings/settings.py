@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from mfpde.arrays import FloatArray
 from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
@@ -22,7 +23,7 @@ from mfpde.particles.labels import grid_of_labels
 from mfpde.particles.methods import resolved_method
 from mfpde.runs.layers import Dynamics, Layers, for_each_layer
 from mfpde.runs.stopping import save_times
-from mfpde.runs.times import aligned_with_layers, end_time
+from mfpde.runs.times import end_time
 from mfpde.settings import sections
 from mfpde.settings.base import Section, SettingsError, check_all
 from mfpde.settings.files import name_places, read_table
@@ -83,7 +84,7 @@ class Settings:
                 ("[geometry]", each(lambda equation: equation.on(grid))),
                 ("[solve]", lambda: scheme_for(transport, grid)),
                 ("[solve]", each(lambda equation: check_atoms(atoms, equation, grid))),
-                ("[solve]", self.solve_arguments),
+                ("[solve]", self.save_times),
                 ("[particles]", each(self._check_particles)),
             ]
         )
@@ -133,20 +134,18 @@ class Settings:
 
     def solve_arguments(self) -> dict[str, Any]:
         """Return the keyword arguments for :func:`mfpde.solve`."""
-        options = {**self.solve}
-        every, at = options.pop("save_every"), options.pop("save_at")
-        t_end = end_time(self.dynamics, options.pop("t_end"))
-        times = save_times(
-            t_end, save_every=every, save_at=at, default_saves=DEFAULT_SAVES
-        )
-        if every is None and at is None:
-            times = aligned_with_layers(self.dynamics, times)
-        return options | {"t_end": t_end, "save_at": times, "track": self.concentration}
+        return {**self.solve, "track": self.concentration}
+
+    def save_times(self) -> FloatArray:
+        """Return the times of the saves, of which the last is the end of the run."""
+        times: dict[str, Any] = {k: self.solve[k] for k in ("save_every", "save_at")}
+        t_end = end_time(self.dynamics, self.solve["t_end"])
+        return save_times(t_end, default_saves=DEFAULT_SAVES, **times)
 
     def check_memory(self) -> None:
         """Raise ``MemoryError`` if the run and its report take more memory than there is."""
-        arguments, grid = self.solve_arguments(), self.geometry
-        saves = 2 if arguments["stop"] else len(arguments["save_at"])
+        grid = self.geometry
+        saves = 2 if self.solve["stop"] else len(self.save_times())
         degree = largest_degree(self.dynamics, grid)
         check_memory_of_run(grid, degree, saves, reported=True)
 
