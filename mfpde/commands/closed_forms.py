@@ -67,9 +67,9 @@ def describe_facts(given: Mapping[str, Any]) -> str:
         for key, value in given.items()
         if key in EQUATION.keys or key not in KEYS
     }
-    table = EQUATION.read(of_equation)
-    values = {**table.data, **given, "equation": table.built}
-    lines = [f"{table.built.description}, {table.built.convention}", ""]
+    equation = EQUATION.read(of_equation)
+    values = {**of_equation, **given, "equation": equation}
+    lines = [f"{equation.description}, {equation.convention}", ""]
     later = []
     for function, keys in FORMS.items():
         name = function.__name__

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import cyclopts
@@ -23,7 +23,7 @@ from mfpde.commands.states import continuation, minimize, phase_diagram, theory
 from mfpde.commands.studies import study, sweep, verify
 from mfpde.version import __version__
 
-GROUPS = {
+GROUPS: dict[str, tuple[Callable[..., int], ...]] = {
     "Run": (run, resume, settings, warm_up),
     "Look": (show, plot, view, animate),
     "States": (minimize, continuation, phase_diagram, theory),

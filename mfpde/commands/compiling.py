@@ -90,7 +90,7 @@ def _time_examples(name: str) -> tuple[str, float]:
     times: Any = {"t_end": 4.0, "save_every": 2.0, "track": mfpde.Concentration()}
     with warnings.catch_warnings(action="ignore"):
         for atoms in ("grid", "exact") if grid.axis is None else ("grid",):
-            run = mfpde.solve(ascent, start, atoms=atoms, **times)  # type: ignore[arg-type]
+            run = mfpde.solve(ascent, start, atoms=atoms, **times)
             mfpde.concentration(run.final, ascent)
         mfpde.solve_particles(ascent, start, t_end=0.1, count=50)
         if grid.dimension == 2:

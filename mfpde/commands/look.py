@@ -77,9 +77,7 @@ def view(
 
 def animate(
     store: options.Store,
-    film: Annotated[
-        options.File, about("The file: FILM.gif, or FILM.mp4 (needs ffmpeg).")
-    ],
+    film: Annotated[options.Film, about("FILM.gif, or FILM.mp4 (needs ffmpeg).")],
     /,
     *,
     view: Annotated[

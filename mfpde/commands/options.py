@@ -49,7 +49,7 @@ def _read_numbers(text: str) -> list[float]:
         last, count = float(rest[0]), int(rest[1])
         if not 1 <= count <= MOST_NUMBERS:
             raise ValueError
-        return np.linspace(float(first), last, count).tolist()
+        return [*map(float, np.linspace(float(first), last, count))]
     except ValueError as error:
         raise ValueError(
             "must be numbers with commas, as in 5,10,20, or first:last:count, as in 5:20:16 "
@@ -91,6 +91,7 @@ Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1, metavar="NAME")
 Word = Annotated[str | None, option("WORD")]
 Folder = Annotated[str | None, option("PATH", partial(check_place, is_store=True))]
 File = Annotated[str | None, option("FILE", check_place)]
+Film = Annotated[str, option("FILE", check_place)]
 Figure = Annotated[File, about("Draw a picture there, as PDF and PNG.")]
 Csv = Annotated[File, about("Write the numbers there, as a table (CSV).")]
 Quiet = Annotated[bool, about("No progress and no report, only errors.")]

@@ -9,7 +9,6 @@ from typing import Any
 from mfpde.commands.answers import complain
 from mfpde.storage import StoreError, load, stored_provenance, stored_settings
 from mfpde.storage.files import has_journal
-from mfpde.sweeps.records import RUNS
 from mfpde.viewer import NamedRun
 
 LONGEST = 36
@@ -68,26 +67,21 @@ def find_stores(place: Path) -> list[Path]:
     if is_store(place) or place.suffix == ".zarr" or not place.is_dir():
         # What is wrong with it, reading it says.
         return [place]
-    # A sweep keeps its stores in a folder inside of its own.
-    inside = [*place.glob("*.zarr"), *place.glob(f"{RUNS}/*.zarr")]
-    found = sorted(store for store in inside if is_store(store))
+    found = sorted(store for store in place.rglob("*.zarr") if is_store(store))
     if not found:
-        raise ValueError(
-            f"the folder {place} holds no stores: give a store, as in run.zarr, or a folder "
-            "with some, as a sweep leaves it"
-        )
+        raise ValueError(f"the folder {place} holds no stores, as in run.zarr")
     return found
 
 
 def read_runs(stores: Sequence[Path], *, track: bool) -> Iterator[NamedRun]:
-    """Read runs one by one, named by what tells them apart.
+    """Read runs one by one, with the settings in which they differ.
 
     Of several, those that cannot be read are told and left out.
     """
     settings = [settings_of(store) for store in stores]
     # Where there are no settings, nothing is known to differ.
     varied = differing([one for one in settings if one])
-    names, shown = [store.stem for store in stores], 0
+    shown = 0
     for store, given in zip(stores, settings, strict=True):
         try:
             run = load(store)
@@ -99,8 +93,9 @@ def read_runs(stores: Sequence[Path], *, track: bool) -> Iterator[NamedRun]:
             complain(f"left out: {error}")
             continue
         run = run.tracked() if track and run.track is None else run
-        name = store.stem if names.count(store.stem) == 1 else str(store)
-        yield NamedRun(name, run, {n: _cut(given[n]) for n in varied if n in given})
+        yield NamedRun(
+            str(store), run, {n: _cut(given[n]) for n in varied if n in given}
+        )
         shown += 1
     if not shown:
         raise ValueError("none of these stores can be shown")

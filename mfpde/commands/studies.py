@@ -145,10 +145,11 @@ def sweep(
         place = figure or made.folder / f"{plot}.pdf"
         save_picture(made.plot(plot, against), place, quiet=quiet)
     names = {run.name for run in chosen}
-    states = [r.state for r in made.records if r.name in names]
-    if "failed" in states and not retry_failed:
+    ended = [r for r in made.records if r.name in names]
+    has_failed = any(record.state == "failed" for record in ended)
+    if has_failed and not retry_failed:
         complain("some runs failed; --retry-failed computes them again")
-    return NUMERICAL_FAILURE if "failed" in states else DONE
+    return NUMERICAL_FAILURE if has_failed else DONE
 
 
 def _check_drawing(

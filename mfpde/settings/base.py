@@ -11,7 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from mfpde.arrays import choice, nearest, shown
 from mfpde.settings.matrices import read_rows
@@ -71,13 +71,6 @@ def check_path(name: str, value: Any) -> None:
         raise ValueError(f"{name} = {value!r} must be a path")
 
 
-class Table(NamedTuple):
-    """A table that has been read: its settings in JSON's types, and what they build."""
-
-    data: Any
-    built: Any
-
-
 class Section:
     """The keys of a table, which are the parameters of what it builds.
 
@@ -131,8 +124,8 @@ class Section:
 
     def read(
         self, given: Any, before: Mapping[str, Any] | None = None, kind: str = ""
-    ) -> Table:
-        """Return the table that ``given`` is, and what it builds.
+    ) -> Any:
+        """Return what the table ``given`` builds; defaults and arrays are filled into it.
 
         Parameters
         ----------
@@ -151,56 +144,58 @@ class Section:
             real one), a value that is not allowed.
         """
         check_table(given)
-        given = {name: value for name, value in given.items() if value is not None}
-        marks = {k: self.key.format(k).partition(" ")[2].strip("'") for k in self.keys}
-        has = f"kind = {kind!r} takes" if kind else "it has"
-        known = f"; {has}: {', '.join(marks.values()) or 'nothing else'}"
-        built, taken = {**(before or {})}, {}
-
-        def take(name: str) -> None:
-            called, value = self.key.format(name), given.get(name, self.keys.get(name))
-            if name not in self.keys:
-                close = nearest(name, self.keys)
-                raise ValueError(f"has no {called}{close}{known}")
-            if value is NEEDED:
-                raise ValueError(f"needs the {called}{known if kind else ''}")
-            if name in self.arrays and isinstance(value, str):
-                value = read_rows(value)
-            if name in self.tables and name in given:
-                taken[name] = read_form(self.tables[name], value, built)
-            else:
-                taken[name] = Table(None if name in self.tables else value, value)
-            built[name] = taken[name].built
-
+        for name in [name for name, value in given.items() if value is None]:
+            del given[name]
+        built = dict(before or {})
         check_all(
-            (marks.get(name, "") if name in given else "", partial(take, name))
+            (
+                self._mark(name) * (name in given and name in self.keys),
+                partial(self._take, name, given, built, kind),
+            )
             for name in {**self.keys, **given}
         )
-        data = {k: one.data for k, one in taken.items() if one.data is not None}
-        values = {self.names.get(k, k): one.built for k, one in taken.items()}
-        if self.is_on_a_grid:
-            values["geometry"] = built.get("geometry")
-        return Table(data, self._build(values))
-
-    def _build(self, values: Mapping[str, Any]) -> Any:
-        """Return what is built of values by the constructor's names; None without the grid."""
-        if self.is_on_a_grid and values["geometry"] is None:
+        if self.is_on_a_grid and "geometry" not in built:
             return None
+        names = [*self.keys, *["geometry"] * self.is_on_a_grid]
         try:
-            return self.construct(**values)
+            return self.construct(**{self.names.get(k, k): built[k] for k in names})
         except ValueError as error:
             # It speaks of the settings' names, not of the constructor's.
             argument, equals, rest = str(error).partition(" = ")
             name = self.of_file.get(argument, argument)
             raise ValueError(f"{name}{equals}{rest}") from error
 
+    def _take(
+        self, name: str, given: dict[str, Any], built: dict[str, Any], kind: str
+    ) -> None:
+        """Put what the value of a key, or its default, builds into ``built``."""
+        called, default = self.key.format(name), self.keys.get(name)
+        listed = ", ".join(map(self._mark, self.keys)) or "nothing else"
+        known = f"; kind = {kind!r} takes: {listed}" if kind else f"; it has: {listed}"
+        if name not in self.keys:
+            raise ValueError(f"has no {called}{nearest(name, self.keys)}{known}")
+        if name not in given and default is NEEDED:
+            raise ValueError(f"needs the {called}{known if kind else ''}")
+        if name in given and name in self.tables:
+            built[name] = read_form(self.tables[name], given[name], built)
+            return
+        value = given.get(name, default)
+        if name in self.arrays and isinstance(value, str):
+            value = read_rows(value)
+        built[name] = value
+        if name not in self.tables and value is not None:
+            given[name] = value
+
+    def _mark(self, name: str) -> str:
+        return self.key.format(name).partition(" ")[2].strip("'")
+
 
 Form = Section | dict[str, Section] | tuple[str, Section]
 """A table; tables of several kinds; one table or a list of them, with the mark of each."""
 
 
-def read_form(form: Form, given: Any, before: Mapping[str, Any] | None = None) -> Table:
-    """Read a table, or several, by the form that they have; several build a tuple."""
+def read_form(form: Form, given: Any, before: Mapping[str, Any] | None = None) -> Any:
+    """Return what a table builds, or several, which build a tuple, by the form that they have."""
     if isinstance(form, Section):
         return form.read(given, before)
     if isinstance(form, dict):
@@ -208,27 +203,27 @@ def read_form(form: Form, given: Any, before: Mapping[str, Any] | None = None) -
         if "kind" not in given:
             listed = ", ".join(map(repr, form))
             raise ValueError(f"needs the setting 'kind', one of {listed}")
-        kind = choice("kind", given["kind"], form)
-        rest = {name: value for name, value in given.items() if name != "kind"}
-        data, built = form[kind].read(rest, before, kind)
-        return Table({"kind": kind, **data}, built)
+        kind = choice("kind", given.pop("kind"), form)
+        built = form[kind].read(given, before, kind)
+        given["kind"] = kind
+        return built
     mark, section = form
-    if isinstance(given, Mapping):
-        data, built = section.read(given, before)
-        return Table(data, (built,))
-    if not isinstance(given, list | tuple):
+    if isinstance(given, dict):
+        return (section.read(given, before),)
+    if not isinstance(given, list):
         raise ValueError(f"= {shown(given)} must be a table of settings, or several")
-    found: list[Table] = []
-    check_all(
-        (mark.format(k), lambda one=one: found.append(section.read(one, before)))
-        for k, one in enumerate(given)
-    )
-    return Table([one.data for one in found], tuple(one.built for one in found))
+    found: list[Any] = []
+
+    def read(one: Any) -> None:
+        found.append(section.read(one, before))
+
+    check_all((mark.format(k), partial(read, one)) for k, one in enumerate(given))
+    return tuple(found)
 
 
 def check_table(given: Any) -> None:
     """Raise ``ValueError`` unless ``given`` is a table."""
-    if not isinstance(given, Mapping):
+    if not isinstance(given, dict):
         raise ValueError(f"= {shown(given)} must be a table of settings")
 
 

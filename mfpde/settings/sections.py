@@ -162,7 +162,7 @@ def solve_options(
 
     def take_limit(name: str) -> None:
         if limits[name] is not None:
-            stop.append(LIMITS[name].read({name: limits[name]}).built)
+            stop.append(LIMITS[name].read({name: limits[name]}))
 
     steps: Any = {"above": 0.0}
     check_all(
@@ -221,7 +221,7 @@ LAYER = Section(LayerOptions, attention=HEADS, perceptron=PERCEPTRON, equation=E
 
 # The whole file
 
-SECTIONS: dict[str, Form] = {
+SECTIONS: dict[str, Any] = {
     "geometry": {
         "circle": Section(Circle, names={"cells": "num_cells"}),
         "sphere": Section(Sphere),

@@ -6,6 +6,7 @@ which the run is started.
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -192,10 +193,10 @@ def settings_from_dict(data: Mapping[str, Any]) -> Settings:
     SettingsError
         As :func:`read_settings` does.
     """
+    complete = copy.deepcopy(dict(data))
     try:
-        table = FILE.read(data)
+        settings: Settings = FILE.read(complete)
     except ValueError as error:
         raise SettingsError(str(error)) from error
-    settings: Settings = table.built
-    settings.data = table.data
+    settings.data = complete
     return settings

@@ -95,7 +95,7 @@ def read_sweep_section(data: Any) -> SweepSection:
         With one line for each error.
     """
     try:
-        return _SWEEP.read(data).built  # type: ignore[no-any-return]
+        return _SWEEP.read(data)  # type: ignore[no-any-return]
     except ValueError as error:
         raise SettingsError("\n".join(mark_lines(error, "[sweep]"))) from error
 
@@ -139,7 +139,7 @@ def _read_values(where: str, table: Any) -> dict[str, Sequence[Any]]:
                 "{ from, to, count }"
             )
         try:
-            found[name] = _RANGE.read(value).built if is_range else value
+            found[name] = _RANGE.read(value) if is_range else value
         except ValueError as error:
             lines = "; ".join(str(error).splitlines())
             raise SettingsError(f"{where} {name}: {lines}") from error
