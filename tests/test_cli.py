@@ -100,17 +100,18 @@ def test_run_stores_what_solve_gives(config, capsys):
     assert "K = exp(beta (x.y - 1))" in said
     assert "the end time t = 1 was reached" in said
     assert "stored in x.zarr" in said
+    assert main(["show", "x.zarr"]) == 0
+    assert capsys.readouterr().out.strip() in said
 
 
-def test_run_without_a_store_only_reports(config, capsys, tmp_path):
+def test_run_without_a_store_only_reports_and_quiet_says_nothing(
+    config, capsys, tmp_path
+):
     assert main(["run", config]) == 0
     assert "largest_density" in capsys.readouterr().out
-    assert [path.name for path in tmp_path.iterdir()] == ["run.toml"]
-
-
-def test_quiet_says_nothing(config, capsys):
-    assert main(["run", config, "--out", "x.zarr", "--quiet"]) == 0
+    assert main(["run", config, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.toml"]
 
 
 def test_set_changes_settings_in_the_run_and_in_the_store(config):
@@ -166,23 +167,18 @@ def test_bad_settings_are_one_message_on_stderr(config, capsys, tmp_path):
     assert "beta = -1" in err
     assert "Traceback" not in err
     assert not (tmp_path / "x.zarr").exists()
-
-
-def test_a_missing_file_is_a_bad_setting(config, capsys):
     assert main(["run", "no.toml"]) == 2
     assert "no.toml cannot be read" in capsys.readouterr().err
 
 
-def test_a_store_that_exists_is_refused_before_the_run(config, capsys, monkeypatch):
-    main(["run", config, "--out", "x.zarr", "--quiet"])
-    monkeypatch.setattr("mfpde.solve", None)
-    assert main(["run", config, "--out", "x.zarr"]) == 2
-    assert "x.zarr exists" in capsys.readouterr().err
-
-
-def test_overwrite_replaces_the_store(config):
-    main(["run", config, "--out", "x.zarr", "--quiet"])
+def test_a_store_that_exists_is_replaced_only_if_asked(config, capsys, monkeypatch):
     again = ["run", config, "--out", "x.zarr", "--quiet", "--set", "solve.t_end=0.5"]
+    assert main(["run", config, "--out", "x.zarr", "--quiet"]) == 0
+    with monkeypatch.context() as patch:
+        # It is refused before the run.
+        patch.setattr("mfpde.solve", None)
+        assert main(again) == 2
+    assert "x.zarr exists" in capsys.readouterr().err
     assert main([*again, "--overwrite"]) == 0
     assert load("x.zarr").final_time == 0.5
 
@@ -263,30 +259,16 @@ def test_resume_runs_the_particles_too(config, monkeypatch):
     assert len(load("x.zarr", group="particles").times) == 9
 
 
-def test_resume_refuses_a_run_that_has_ended(config, capsys):
-    main(["run", config, "--out", "x.zarr", "--quiet"])
-    assert main(["resume", "x.zarr"]) == 2
-    assert "x.zarr has already ended" in capsys.readouterr().err
-
-
-def test_resume_refuses_a_run_without_settings(config, capsys):
-    main(["run", config, "--out", "x.zarr", "--quiet"])
+def test_resume_refuses_what_does_not_go_on(config, capsys):
+    assert main(["run", config, "--out", "x.zarr", "--quiet"]) == 0
     save(load("x.zarr"), "y.zarr")
-    assert main(["resume", "y.zarr"]) == 2
-    assert "was not written by `mfpde run`" in capsys.readouterr().err
-
-
-def test_resume_refuses_nothing(config, capsys):
-    assert main(["resume", "no.zarr"]) == 2
-    assert "there is no store of a run at no.zarr" in capsys.readouterr().err
-
-
-def test_show_says_what_run_said(config, capsys):
-    main(["run", config, "--out", "x.zarr"])
-    said = capsys.readouterr().out
-    assert main(["show", "x.zarr"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.strip() in said
+    for store, why in {
+        "x.zarr": "x.zarr has already ended",
+        "y.zarr": "was not written by `mfpde run`",
+        "no.zarr": "there is no store of a run at no.zarr",
+    }.items():
+        assert main(["resume", store]) == 2
+        assert why in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("quick_pictures")

@@ -189,73 +189,44 @@ def test_several_errors_of_one_section_come_in_one_message(path):
     assert all(line.startswith("[solve] ") for line in told.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("override", "expected"),
-    [
-        (
-            "solve.t_edn=3",
-            "[solve] has no setting 't_edn' (did you mean 't_end'?); it has: t_end",
-        ),
-        ("solv.t_end=3", "has no section [solv] (did you mean 'solve'?)"),
-        (
-            "perceptron.random.sed=3",
-            "has no setting 'sed' (did you mean 'seed'?)",
-        ),
-        ("geometry.kind=circel", "[geometry] kind = 'circel' (did you mean 'circle'?)"),
-        ("geometry.cells=64.5", "[geometry] cells = 64.5 must be a whole number"),
-        ("attention.beta=five", "[attention] beta = 'five' must be a real number"),
-        ("attention.normalized=1", "[attention] normalized = 1 must be True or False"),
-        (
-            "attention.kernel=shift",
-            "[attention] kernel = 'shift' (did you mean 'shifted'",
-        ),
-        ("perceptron.weights=[1.0]", "[perceptron] weights of shape (1,) do not match"),
-        ("perceptron.activation=rleu", "activation = 'rleu' (did you mean 'relu'?)"),
-        (
-            "perceptron.random={units=2, seed=1}",
-            "random and directions, weights, biases",
-        ),
-        (
-            "equation.direction=up",
-            "[equation] direction = 'up' must be one of 'ascent'",
-        ),
-        ("equation.diffusion=-1", "[equation] diffusion = -1 must be a finite number"),
-        ("start.kind=unifrom", "[start] kind = 'unifrom' (did you mean 'uniform'?)"),
-        (
-            "start.kind=uniform",
-            "has no setting 'amplitude'; kind = 'uniform' takes: nothing else",
-        ),
-        ("start.amplitude=1.5", "[start] amplitude = 1.5 must be below 1"),
-        ("start.seed=-1", "[start] seed = -1 must be a whole number of at least 0"),
-        ("solve.t_end=0", "[solve] t_end = 0 must be a finite number, above 0"),
-        ("solve.t_end=nan", "[solve] t_end = nan must be a finite number, above 0"),
-        (
-            "solve.save_every=0",
-            "[solve] save_every = 0 must be a finite number, above 0",
-        ),
-        (
-            "solve.save_at=[0.5]",
-            "[solve] save_every = 0.25 and save_at = [0.5] exclude",
-        ),
-        (
-            "solve.transport=donor_blend",
-            "[solve] transport = 'donor_blend' (did you mean 'donor_blended'?)",
-        ),
-        ("solve.max_step=0", "[solve] max_step = 0 must be a finite number, above 0"),
-        ("solve.steady_state=0", "[solve] steady_state = 0 must be a finite number"),
-        ("solve.max_steps=0.5", "[solve] max_steps = 0.5 must be a whole number"),
-        (
-            "solve.wall_time_limit=0",
-            "[solve] wall_time_limit = 0 must be a finite number",
-        ),
-        ("particles.count=0", "[particles] count = 0 must be a whole number"),
-        ("particles.method=mean", "[particles] method = 'mean' must be one of 'auto'"),
-        ("particles=3", "override 'particles=3' must have the form section.key=value"),
-        ("solve.t_end", "override 'solve.t_end' must have the form section.key=value"),
-        ("solve.t_end.x=3", "override 'solve.t_end.x=3': t_end is not a table"),
-    ],
-)
-def test_a_wrong_value_is_repeated_with_what_is_allowed(path, override, expected):
+WRONG_VALUES = """
+solve.t_edn=3 -> [solve] has no setting 't_edn' (did you mean 't_end'?); it has: t_end
+solv.t_end=3 -> has no section [solv] (did you mean 'solve'?)
+perceptron.random.sed=3 -> has no setting 'sed' (did you mean 'seed'?)
+geometry.kind=circel -> [geometry] kind = 'circel' (did you mean 'circle'?)
+geometry.cells=64.5 -> [geometry] cells = 64.5 must be a whole number
+attention.beta=five -> [attention] beta = 'five' must be a real number
+attention.normalized=1 -> [attention] normalized = 1 must be True or False
+attention.kernel=shift -> [attention] kernel = 'shift' (did you mean 'shifted'
+perceptron.weights=[1.0] -> [perceptron] weights of shape (1,) do not match
+perceptron.activation=rleu -> activation = 'rleu' (did you mean 'relu'?)
+perceptron.random={units=2, seed=1} -> random and directions, weights, biases
+equation.direction=up -> [equation] direction = 'up' must be one of 'ascent'
+equation.diffusion=-1 -> [equation] diffusion = -1 must be a finite number
+start.kind=unifrom -> [start] kind = 'unifrom' (did you mean 'uniform'?)
+start.kind=uniform -> has no setting 'amplitude'; kind = 'uniform' takes: nothing else
+start.amplitude=1.5 -> [start] amplitude = 1.5 must be below 1
+start.seed=-1 -> [start] seed = -1 must be a whole number of at least 0
+solve.t_end=0 -> [solve] t_end = 0 must be a finite number, above 0
+solve.t_end=nan -> [solve] t_end = nan must be a finite number, above 0
+solve.save_every=0 -> [solve] save_every = 0 must be a finite number, above 0
+solve.save_at=[0.5] -> [solve] save_every = 0.25 and save_at = [0.5] exclude
+solve.transport=donor_blend -> [solve] transport = 'donor_blend' (did you mean 'donor_blended'?)
+solve.max_step=0 -> [solve] max_step = 0 must be a finite number, above 0
+solve.steady_state=0 -> [solve] steady_state = 0 must be a finite number
+solve.max_steps=0.5 -> [solve] max_steps = 0.5 must be a whole number
+solve.wall_time_limit=0 -> [solve] wall_time_limit = 0 must be a finite number
+particles.count=0 -> [particles] count = 0 must be a whole number
+particles.method=mean -> [particles] method = 'mean' must be one of 'auto'
+particles=3 -> override 'particles=3' must have the form section.key=value
+solve.t_end -> override 'solve.t_end' must have the form section.key=value
+solve.t_end.x=3 -> override 'solve.t_end.x=3': t_end is not a table
+"""
+
+
+@pytest.mark.parametrize("row", WRONG_VALUES.strip().splitlines())
+def test_a_wrong_value_is_repeated_with_what_is_allowed(path, row):
+    override, expected = row.split(" -> ")
     assert expected in message(path, override)
 
 
@@ -360,63 +331,29 @@ def test_without_a_name_transport_is_the_geometry_s_default(path, change):
     assert read_settings(path).solve_arguments()["transport"] is None
 
 
-@pytest.mark.parametrize(
-    ("change", "override", "expected"),
-    [
-        (
-            on_sphere,
-            "geometry.cells=64",
-            "[geometry] has no setting 'cells'; kind = 'sphere' takes: nlat, nlon",
-        ),
-        (
-            on_zonal,
-            "geometry.nlat=64",
-            "[geometry] has no setting 'nlat'; kind = 'zonal' takes: dimension, cells",
-        ),
-        (on_sphere, "geometry.nlat=33", "[geometry] nlat = 33 must be even"),
-        (on_sphere, "geometry.nlat=8", "[geometry] nlat = 8 must be a whole number"),
-        (on_sphere, "geometry.nlon=66", "[geometry] nlon = 66 must be a multiple of 4"),
-        (
-            on_sphere,
-            "attention.beta=500",
-            "[geometry] Sphere(nlat=32, nlon=64) is too coarse for beta = 500",
-        ),
-        (on_zonal, "geometry.dimension=2", "[geometry] dimension = 2 has no zonal"),
-        (on_zonal, "geometry.cells=20", "[geometry] cells = 20 does not resolve"),
-        (
-            on_sphere,
-            "solve.transport=semi_lagrangian",
-            "[solve] transport = 'semi_lagrangian' must be one of 'donor_blended', ",
-        ),
-        (
-            on_sphere,
-            "perceptron.directions=[[1, 0], [0, 1]]",
-            "[perceptron] directions have 2 entries, but the measure lies on S^2",
-        ),
-        (
-            on_zonal,
-            "perceptron.directions=[1, 0]",
-            "[perceptron] directions[1] = ",
-        ),
-        (
-            on_sphere,
-            "perceptron.directions=[1, 1]",
-            "[perceptron] directions of shape (2,) must",
-        ),
-        (
-            on_zonal,
-            "particles.method=spectral",
-            "[particles] method = 'spectral' works on S^1 and S^2 (d = 2, 3), but",
-        ),
-        (
-            on_sphere,
-            "particles.method=labels",
-            "[particles] count = 100 must be a whole number of at least 2048",
-        ),
-    ],
-)
-def test_what_does_not_fit_a_geometry_is_refused(path, change, *, override, expected):
-    path.write_text(change())
+WRONG_ELSEWHERE = """
+sphere geometry.cells=64 -> [geometry] has no setting 'cells'; kind = 'sphere' takes: nlat, nlon
+zonal geometry.nlat=64 -> [geometry] has no setting 'nlat'; kind = 'zonal' takes: dimension, cells
+sphere geometry.nlat=33 -> [geometry] nlat = 33 must be even
+sphere geometry.nlat=8 -> [geometry] nlat = 8 must be a whole number
+sphere geometry.nlon=66 -> [geometry] nlon = 66 must be a multiple of 4
+sphere attention.beta=500 -> [geometry] Sphere(nlat=32, nlon=64) is too coarse for beta = 500
+zonal geometry.dimension=2 -> [geometry] dimension = 2 has no zonal
+zonal geometry.cells=20 -> [geometry] cells = 20 does not resolve
+sphere solve.transport=semi_lagrangian -> [solve] transport = 'semi_lagrangian' must be one of
+sphere perceptron.directions=[[1,0],[0,1]] -> directions have 2 entries, but the measure lies on
+zonal perceptron.directions=[1, 0] -> [perceptron] directions[1] =
+sphere perceptron.directions=[1, 1] -> [perceptron] directions of shape (2,) must
+zonal particles.method=spectral -> [particles] method = 'spectral' works on S^1 and S^2 (d = 2, 3)
+sphere particles.method=labels -> [particles] count = 100 must be a whole number of at least 2048
+"""
+
+
+@pytest.mark.parametrize("row", WRONG_ELSEWHERE.strip().splitlines())
+def test_what_does_not_fit_a_geometry_is_refused(path, row):
+    override, expected = row.split(" -> ")
+    kind, override = override.split(" ", 1)
+    path.write_text({"sphere": on_sphere, "zonal": on_zonal}[kind]())
     assert expected in message(path, override)
 
 

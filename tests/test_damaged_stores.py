@@ -707,4 +707,4 @@ def test_settings_that_cannot_be_read_are_named_once(
     neurons = "[perceptron]\ndirections = [1.0]\nweights = [1.0]\n[equation]"
     Path("axis.toml").write_text(SETTINGS.replace("[equation]", neurons))
     assert main(["run", "axis.toml", "--quiet"]) == 2
-    assert capsys.readouterr().err.count("needs a geometry with an axis") == 1
+    assert capsys.readouterr().err.count("must have shape (units, d)") == 1
