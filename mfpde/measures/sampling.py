@@ -7,16 +7,16 @@ With the quantile function Q of a measure of mass m on the circle,
 
 each with mass m / n (inverse transform sampling; quantisation: Graf & Luschgy, 2000).
 
-On S^2, where a density is uniform in (cos theta, phi) in each cell, random points fall into
-cells by mass.  Quantiles: with the ring masses cumulated from the north pole, linear in
-cos theta within a ring, and the masses of a ring cumulated from longitude 0,
+On S^2 a density is uniform in (cos theta, phi) in each cell.  With the ring masses cumulated
+from the north pole, linear in cos theta within a ring, and the masses of a ring cumulated from
+longitude 0, the map of Rosenblatt (1952)
 
-    cos theta_i = Q((i + 1/2) / n),    phi_i = Q_ring(frac(i g)),   g = (sqrt(5) - 1) / 2
+    cos theta = Q(u),    phi = Q_ring(v)
 
-(the map of Rosenblatt, 1952, of the lattice ((i + 1/2)/n, frac(i g))), W1 = O(n^{-1/2}) as for
-any n points.  The uniform density gives cos theta_i = 1 - (2 i + 1)/n, phi_i = 2 pi frac(i g),
-the Fibonacci lattice (Gonzalez, 2010, Measurement of areas on a sphere using Fibonacci
-lattices).
+takes uniform (u, v) to points of the density, random ones, or the lattice
+((i + 1/2)/n, frac(i g)), g = (sqrt(5) - 1) / 2; W1 = O(n^{-1/2}) as for any n points.  The
+lattice of the uniform density is Fibonacci's, cos theta_i = 1 - (2 i + 1)/n, phi_i = 2 pi
+frac(i g) (Gonzalez, 2010, Measurement of areas on a sphere using Fibonacci lattices).
 
 Of a zonal measure on S^(d-1) a point is a polar angle and a direction from the axis,
 
@@ -32,117 +32,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import LARGEST_COUNT, FloatArray, IntArray, whole_number
+from mfpde.arrays import LARGEST_COUNT, FloatArray, whole_number
+from mfpde.geometry import circle
 from mfpde.geometry.arcs import normalised
-from mfpde.geometry.circle import points_at
 from mfpde.geometry.sphere import as_sphere
-from mfpde.measures.distributions import AngularDistribution, on_circle
+from mfpde.measures.distributions import TURN, AngularDistribution, on_circle
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 from mfpde.measures.normal_points import spread_atoms
 
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
-FULL_TURN = 2 * np.pi
-
-
-def fibonacci_points(density: Density, count: int) -> FloatArray:
-    """Return the deterministic points (count, 3) of a density on a :class:`Sphere`."""
-    sphere = as_sphere("density", density.geometry)
-    levels = np.concatenate([[0.0], np.cumsum(density.masses.sum(axis=1))])
-    wanted = levels[-1] * (np.arange(count) + 0.5) / count
-    rings, shares = _located(levels, wanted)
-    heights = np.cos(sphere.rings.face_colatitudes)
-    z = heights[rings] + shares * np.diff(heights)[rings]
-    fractions = np.mod(GOLDEN * np.arange(count), 1.0)
-    longitudes = np.empty(count)
-    for ring in np.unique(rings):
-        chosen = rings == ring
-        longitudes[chosen] = _ring_quantiles(density.masses[ring], fractions[chosen])
-    return _points(z, longitudes)
-
-
-def random_points(
-    density: Density, count: int, generator: np.random.Generator
-) -> FloatArray:
-    """Return independent points (count, 3), each uniform in a cell drawn by its mass."""
-    sphere = as_sphere("density", density.geometry)
-    levels = np.concatenate([[0.0], np.cumsum(density.masses)])
-    drawn = generator.random((3, count))
-    cells, _ = _located(levels, levels[-1] * drawn[0])
-    rings, columns = np.divmod(cells, sphere.nlon)
-    heights = np.cos(sphere.rings.face_colatitudes)
-    z = heights[rings] + drawn[1] * np.diff(heights)[rings]
-    return _points(z, (columns + drawn[2] - 0.5) * sphere.longitude_step)
-
-
-def _located(levels: FloatArray, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Index of the interval of ``levels`` that holds each wanted level, and its share below.
-
-    The ``levels`` are nondecreasing; the share is that of the interval below the level.
-    """
-    found = np.searchsorted(levels, wanted, side="right") - 1
-    # A level that rounding puts at the very end belongs to the last interval with mass.
-    last = int(np.searchsorted(levels, levels[-1], side="left")) - 1
-    intervals = np.minimum(found, last)
-    widths = np.diff(levels)[intervals]
-    shares = (wanted - levels[intervals]) / widths
-    return intervals, np.clip(shares, 0.0, 1.0)
-
-
-def _ring_quantiles(masses: FloatArray, fractions: FloatArray) -> FloatArray:
-    """Longitudes, from 0 on, below which lie these fractions of a ring's mass."""
-    count = len(masses)
-    # Cell 0 is centred at longitude 0, which cuts it in halves.
-    pieces = np.concatenate([masses[:1] / 2, masses[1:], masses[:1] / 2])
-    faces = np.concatenate([[0.0], np.arange(count) + 0.5, [count]]) * FULL_TURN / count
-    levels = np.concatenate([[0.0], np.cumsum(pieces)])
-    cells, shares = _located(levels, fractions * levels[-1])
-    return np.asarray(faces[cells] + shares * np.diff(faces)[cells])
-
-
-def _points(z: FloatArray, longitudes: FloatArray) -> FloatArray:
-    sines = np.sqrt(np.maximum((1.0 - z) * (1.0 + z), 0.0))
-    return np.stack(
-        [sines * np.cos(longitudes), sines * np.sin(longitudes), z], axis=-1
-    )
-
-
 DIRECTION_SEED = 0
-
-
-def quantile_points(measure: AnyMeasure, count: int) -> FloatArray:
-    """Return points (count, d) at the quantiles (i + 1/2)/n of the polar angle."""
-    levels = (np.arange(count) + 0.5) / count
-    across = _even_directions(measure.dimension - 1, count)
-    return _points_about_axis(_polar_angles(measure, levels), across)
-
-
-def random_ring_points(
-    measure: AnyMeasure, count: int, generator: np.random.Generator
-) -> FloatArray:
-    """Return independent points (count, d)."""
-    angles = _polar_angles(measure, generator.random(count))
-    across = generator.standard_normal((count, measure.dimension - 1))
-    return _points_about_axis(angles, across)
-
-
-def _polar_angles(measure: AnyMeasure, levels: FloatArray) -> FloatArray:
-    """Quantiles of the polar angle."""
-    return AngularDistribution.of_polar(measure).normalized().quantile(levels)
-
-
-def _even_directions(dimension: int, count: int) -> FloatArray:
-    """Vectors (count, dimension) in evenly spread directions."""
-    if dimension == 2:
-        longitudes = FULL_TURN * np.mod(GOLDEN * np.arange(count), 1.0)
-        return np.stack([np.cos(longitudes), np.sin(longitudes)], axis=-1)
-    generator = np.random.default_rng(DIRECTION_SEED)
-    half = generator.standard_normal(((count + 1) // 2, dimension))
-    return np.stack([half, -half], axis=1).reshape(-1, dimension)[:count]
-
-
-def _points_about_axis(angles: FloatArray, across: FloatArray) -> FloatArray:
-    sines = np.sin(angles)[:, np.newaxis]
-    return np.column_stack([sines * normalised(across), np.cos(angles)])
 
 
 def sampled(measure: AnyMeasure, n: int, seed: int = 0) -> Atoms:
@@ -174,21 +73,7 @@ def sampled(measure: AnyMeasure, n: int, seed: int = 0) -> Atoms:
     """
     count = whole_number("n", n, at_least=1, at_most=LARGEST_COUNT)
     generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
-    total = _total_mass(measure)
-    measure = spread_atoms(measure)
-    if on_circle(measure):
-        return _at_quantiles(measure, generator.random(count))
-    density, atoms = _parts(measure)
-    if density is not None and density.geometry.axis is not None:
-        return _equal(random_ring_points(measure, count, generator), total)
-    owners = _owners(atoms.masses, total * generator.random(count), density)
-    on_density = int((owners == len(atoms)).sum())
-    if density is None or on_density == 0:
-        return _equal(atoms.points[owners], total)
-    points = np.empty((count, atoms.dimension))
-    points[owners < len(atoms)] = atoms.points[owners[owners < len(atoms)]]
-    points[owners == len(atoms)] = random_points(density, on_density, generator)
-    return _equal(points, total)
+    return _place(measure, count, generator)
 
 
 def quantized(measure: AnyMeasure, n: int) -> Atoms:
@@ -225,61 +110,116 @@ def quantized(measure: AnyMeasure, n: int) -> Atoms:
         If ``n`` is out of range or the mass is zero.
     """
     count = whole_number("n", n, at_least=1, at_most=LARGEST_COUNT)
-    total = _total_mass(measure)
-    measure = spread_atoms(measure)
-    fractions = (np.arange(count) + 0.5) / count
-    if on_circle(measure):
-        return _at_quantiles(measure, fractions)
-    density, atoms = _parts(measure)
-    if density is not None and density.geometry.axis is not None:
-        return _equal(quantile_points(measure, count), total)
-    order = np.argsort(-atoms.points[:, -1], kind="stable")
-    owners = _owners(atoms.masses[order], total * fractions, density)
-    on_atoms = atoms.points[order[owners[owners < len(atoms)]]]
-    if density is None or len(on_atoms) == count:
-        return _equal(on_atoms, total)
-    spread = fibonacci_points(density, count - len(on_atoms))
-    return _equal(np.concatenate([on_atoms, spread]), total)
+    return _place(measure, count, None)
 
 
-def _owners(
-    masses: FloatArray, levels: FloatArray, density: Density | None
-) -> IntArray:
-    """Index of the atom in whose part of the cumulated mass each level falls.
-
-    Levels above all atoms belong to the density, with the number of atoms as its index;
-    without a density they are due to rounding, and belong to the last atom.
-    """
-    owners = np.searchsorted(np.cumsum(masses), levels)
-    last = len(masses) - (1 if density is None else 0)
-    return np.asarray(np.minimum(owners, last), dtype=np.int64)
-
-
-def _total_mass(measure: AnyMeasure) -> float:
+def _place(
+    measure: AnyMeasure, count: int, generator: np.random.Generator | None
+) -> Atoms:
+    """Place ``count`` atoms of equal mass, at random or, without generator, evenly."""
     known = measure if isinstance(measure, Atoms) else as_measure(measure)
-    if known.total_mass <= 0:
+    total = known.total_mass
+    if total <= 0:
         raise ValueError(
-            f"total mass = {known.total_mass:g} must be above 0 to have points to choose"
+            f"total mass = {total:g} must be above 0 to have points to choose"
         )
-    return known.total_mass
-
-
-def _parts(measure: AnyMeasure) -> tuple[Density | None, Atoms]:
-    """The density, or None for bare atoms and densities without mass, and the atoms."""
+    measure, levels = spread_atoms(measure), _levels(count, generator)
+    if on_circle(measure):
+        distribution = AngularDistribution.of(measure)
+        angles = distribution.quantile(distribution.total_mass * levels)
+        return _with_equal_masses(circle.points_at(angles), distribution.total_mass)
     if isinstance(measure, Atoms):
-        return None, measure
+        return _with_equal_masses(_choose_atoms(measure, total * levels), total)
     whole = as_measure(measure)
-    has_density = whole.density.total_mass > 0 or whole.geometry.axis is not None
-    return (whole.density if has_density else None), whole.atoms
+    if whole.geometry.axis is not None:
+        angles = AngularDistribution.of_polar(whole).normalized().quantile(levels)
+        across = normalised(_directions(count, whole.dimension - 1, generator))
+        across *= np.sin(angles)[:, np.newaxis]
+        points = np.column_stack([across, np.cos(angles)])
+        return _with_equal_masses(points, total)
+    on_atoms = total * levels <= whole.atoms.total_mass
+    if whole.density.total_mass == 0:
+        on_atoms[:] = True
+    points = np.empty((count, whole.dimension))
+    points[on_atoms] = _choose_atoms(whole.atoms, total * levels[on_atoms])
+    points[~on_atoms] = _points_of_density(
+        whole.density, int((~on_atoms).sum()), generator
+    )
+    return _with_equal_masses(points, total)
 
 
-def _equal(points: FloatArray, total: float) -> Atoms:
+def _levels(count: int, generator: np.random.Generator | None) -> FloatArray:
+    """Shares of the mass: uniform, or (i + 1/2) / count."""
+    if generator is not None:
+        return generator.random(count)
+    return np.asarray((np.arange(count) + 0.5) / count)
+
+
+def _fractions(count: int, generator: np.random.Generator | None) -> FloatArray:
+    """Numbers in [0, 1): uniform, or fractions of the multiples of the golden ratio."""
+    if generator is not None:
+        return generator.random(count)
+    return np.asarray(np.mod(GOLDEN * np.arange(count), 1.0))
+
+
+def _directions(
+    count: int, dimension: int, generator: np.random.Generator | None
+) -> FloatArray:
+    """Vectors (count, dimension): normal, or golden angles, or seeded in opposite pairs."""
+    if generator is not None:
+        return generator.standard_normal((count, dimension))
+    if dimension == 2:
+        return np.asarray(circle.points_at(TURN * _fractions(count, None)))
+    seeded = np.random.default_rng(DIRECTION_SEED)
+    half = seeded.standard_normal(((count + 1) // 2, dimension))
+    return np.stack([half, -half], axis=1).reshape(-1, dimension)[:count]
+
+
+def _choose_atoms(atoms: Atoms, levels: FloatArray) -> FloatArray:
+    """Points of the atoms in whose parts of the cumulated mass, from above, ``levels`` fall."""
+    if not len(levels):
+        return np.empty((0, atoms.dimension))
+    order = np.argsort(-atoms.points[:, -1], kind="stable")
+    owners = np.searchsorted(np.cumsum(atoms.masses[order]), levels)
+    # A level beyond all atoms is due to rounding.
+    return np.asarray(atoms.points[order[np.minimum(owners, len(atoms) - 1)]])
+
+
+def _points_of_density(
+    density: Density, count: int, generator: np.random.Generator | None
+) -> FloatArray:
+    """Points (count, 3) of a density on a :class:`Sphere`, by the map of Rosenblatt."""
+    sphere = as_sphere("density", density.geometry)
+    rings, shares = _find_levels(density.masses.sum(axis=1), _levels(count, generator))
+    heights = np.cos(sphere.rings.face_colatitudes)
+    z = heights[rings] + shares * np.diff(heights)[rings]
+    fractions, longitudes = _fractions(count, generator), np.empty(count)
+    # Cell 0 is centred at longitude 0, which cuts it in halves.
+    faces = np.concatenate([[0.0], np.arange(sphere.nlon) + 0.5, [sphere.nlon]])
+    for ring in np.unique(rings):
+        masses, chosen = density.masses[ring], rings == ring
+        pieces = np.concatenate([masses[:1] / 2, masses[1:], masses[:1] / 2])
+        cells, shares = _find_levels(pieces, fractions[chosen])
+        places = faces[cells] + shares * np.diff(faces)[cells]
+        longitudes[chosen] = places * sphere.longitude_step
+    sines = np.sqrt(np.maximum((1.0 - z) * (1.0 + z), 0.0))
+    around = circle.points_at(longitudes)
+    return np.column_stack([sines[:, np.newaxis] * around, z])
+
+
+def _find_levels(
+    masses: FloatArray, shares: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Which of the ``masses`` holds each of these ``shares`` of their sum, and its part below."""
+    levels = np.concatenate([[0.0], np.cumsum(masses)])
+    given = shares * levels[-1]
+    found = np.searchsorted(levels, given, side="right") - 1
+    # A level that rounding puts at the very end belongs to the last interval with mass.
+    last = int(np.searchsorted(levels, levels[-1], side="left")) - 1
+    intervals = np.minimum(found, last)
+    parts = (given - levels[intervals]) / masses[intervals]
+    return intervals, np.clip(parts, 0.0, 1.0)
+
+
+def _with_equal_masses(points: FloatArray, total: float) -> Atoms:
     return Atoms(points, np.full(len(points), total / len(points)))
-
-
-def _at_quantiles(measure: AnyMeasure, fractions: FloatArray) -> Atoms:
-    """Equal atoms on the circle at Q(total * fractions)."""
-    distribution = AngularDistribution.of(measure)
-    total = distribution.total_mass
-    angles = distribution.quantile(total * fractions)
-    return _equal(points_at(angles), total)
