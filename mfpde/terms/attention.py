@@ -4,24 +4,22 @@ r"""Attention: the part of the first variation that depends on the measure.
     A[mu](x) = (1/beta) log int K(x.y) dmu(y)      normalised (softmax)
 
 with K = exp(beta (x.y - 1)) (``kernel="shifted"``) or exp(beta x.y) (``"unshifted"``),
-and their common limit x . int y dmu at beta = 0 (Kuramoto).  Inside, everything is in
-shifted form; an unshifted, unnormalised kernel only multiplies by e^beta at the end.
+and their common limit x . int y dmu at beta = 0 (Kuramoto).
 """
 
 from __future__ import annotations
 
 from dataclasses import InitVar, dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, choice, nearest, real_number
-from mfpde.terms.exponential_kernel import SMALLEST_BETA, Exponential
-from mfpde.terms.external import tangential
+from mfpde.arrays import FloatArray, nearest
+from mfpde.terms.exponential_attention import ExponentialAttention
+from mfpde.terms.exponential_kernel import Exponential
 from mfpde.terms.head import Head
-from mfpde.terms.interaction import FieldValues, ZonalTerm
+from mfpde.terms.interaction import ZonalTerm
 from mfpde.terms.kernels import PointMasses
 
 LARGEST_BETA = 1000.0
@@ -40,7 +38,7 @@ _OTHERS = {
 
 
 @dataclass(frozen=True)
-class Attention(ZonalTerm):
+class Attention(ExponentialAttention, ZonalTerm):
     """Attention with inverse temperature ``beta`` from 0 to 1000.
 
     Begin with ``Attention(5.0)``.
@@ -110,45 +108,34 @@ class Attention(ZonalTerm):
                 "value without bilinear: give both matrices, bilinear = identity for "
                 "logits beta x.y"
             )
-        beta = real_number("beta", self.beta, at_least=0.0, at_most=LARGEST_BETA)
-        object.__setattr__(self, "beta", beta if beta >= SMALLEST_BETA else 0.0)
-        if not isinstance(self.normalized, bool | np.bool_):
-            raise ValueError(f"normalized = {self.normalized!r} must be True or False")
-        choice("kernel", self.kernel, ("shifted", "unshifted"))
-        if self.kernel == "unshifted" and beta > LARGEST_UNSHIFTED_BETA:
+        self._check_options(LARGEST_BETA)
+        if self.kernel == "unshifted" and self.beta > LARGEST_UNSHIFTED_BETA:
             raise ValueError(
-                f"beta = {beta:g} with kernel='unshifted' is too large: e^beta and its "
+                f"beta = {self.beta:g} with kernel='unshifted' is too large: e^beta and its "
                 f"square must be representable (beta at most {LARGEST_UNSHIFTED_BETA:g}); "
                 "use kernel='shifted' with weights and diffusion times e^-beta and time "
                 "times e^beta (softmax attention is the same under both)"
             )
 
-    @cached_property
+    @property
+    def size(self) -> float:
+        """The norm 1 of D = I."""
+        return 1.0
+
+    @property
+    def multiple(self) -> float:
+        """The number 1, as V = D."""
+        return 1.0
+
+    @property
     def zonal_kernel(self) -> Exponential:
         """The shifted kernel W = K / beta, or x.y at beta = 0."""
-        return Exponential(self.beta)
-
-    @property
-    def energy_amplitude(self) -> float:
-        """Ratio of K to the shifted kernel: e^beta (unshifted) or 1."""
-        is_unshifted = self.kernel == "unshifted" and self.beta > 0
-        return self.zonal_kernel.unshifted if is_unshifted else 1.0
-
-    @property
-    def amplitude(self) -> float:
-        """Factor from the field of the shifted kernel to this attention's: e^beta or 1."""
-        return 1.0 if self.normalized else self.energy_amplitude
-
-    @property
-    def needs_values(self) -> bool:
-        """Whether the gradient needs the values of the mean kernel too (softmax)."""
-        return self.normalized and self.beta > 0
+        return self.exponential
 
     @property
     def description(self) -> str:
         """The kind of the attention and its beta, in words."""
-        kind = "normalised attention" if self.normalized else "attention"
-        return f"{kind} (beta = {self.beta:g})"
+        return f"{self.kind} (beta = {self.beta:g})"
 
     @property
     def formula(self) -> str:
@@ -163,19 +150,6 @@ class Attention(ZonalTerm):
     def _named(self) -> str:
         return f"beta = {self.beta:g}"
 
-    def potential_from(self, mean_kernel: FloatArray) -> FloatArray:
-        """Potential A[mu] from the values of (1/beta) int K dmu (shifted kernel).
-
-        Softmax takes their logarithm: they must be positive.
-        """
-        if not self.needs_values:
-            return super().potential_from(mean_kernel)
-        return np.asarray(np.log(self.beta * mean_kernel) / self.beta + self._offset)
-
-    @property
-    def _offset(self) -> float:
-        return 1.0 if self.kernel == "unshifted" else 0.0
-
     def gradient_from(
         self, gradient: FloatArray, mean_kernel: FloatArray | None
     ) -> FloatArray:
@@ -189,30 +163,6 @@ class Attention(ZonalTerm):
         if mean_kernel is None:
             raise ValueError("softmax needs the values of the mean kernel")
         return np.asarray(gradient / (self.beta * mean_kernel))
-
-    def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldValues:
-        """A[mu] and its tangential gradient at ``points`` (n, d), by the direct sum over atoms.
-
-        The logarithm of softmax never underflows.
-        """
-        if self.beta == 0:
-            return super().field_of_atoms(points, atoms)
-        peaks, sums, vectors = self.zonal_kernel.scaled_sums(points, atoms)
-        if self.needs_values:
-            values = (peaks + np.log(sums)) / self.beta + self._offset
-            return FieldValues(
-                values, tangential(vectors / sums[:, np.newaxis], points)
-            )
-        scale = self.amplitude * np.exp(peaks)
-        gradient = tangential(scale[:, np.newaxis] * vectors, points)
-        return FieldValues(scale * sums / self.beta, gradient)
-
-    def energy_of_atoms(self, atoms: PointMasses) -> float:
-        """Energy (1/(2 beta)) iint K dmu dmu of atoms, by the direct sum."""
-        if self.beta > 0:
-            return super().energy_of_atoms(atoms)
-        mean = atoms.masses @ atoms.points
-        return float(mean @ mean / 2)
 
     def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
         """Gradients (n, d) of A[mu] at the atoms themselves, to all their digits."""

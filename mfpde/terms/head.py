@@ -19,10 +19,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, choice, read_only, real_array, real_number
-from mfpde.terms.exponential_kernel import SMALLEST_BETA, Exponential
-from mfpde.terms.external import tangential
-from mfpde.terms.interaction import FieldValues, InteractionTerm
+from mfpde.arrays import FloatArray, read_only, real_array
+from mfpde.terms.exponential_attention import ExponentialAttention
 from mfpde.terms.kernels import PointMasses
 
 LARGEST_LOGIT = 1000.0
@@ -32,7 +30,7 @@ PROPORTIONAL = 1e-14
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Head(InteractionTerm):
+class Head(ExponentialAttention):
     """One head: what ``Attention(beta, bilinear=D, value=V)`` is.
 
     Parameters
@@ -60,13 +58,8 @@ class Head(InteractionTerm):
     kernel: Literal["shifted", "unshifted"] = "shifted"
 
     def __post_init__(self) -> None:
-        given = real_number("beta", self.beta, at_least=0.0)
-        beta = given if given >= SMALLEST_BETA else 0.0
+        self._check_options()
         bilinear = _square("bilinear", self.bilinear)
-        if not isinstance(self.normalized, bool | np.bool_):
-            raise ValueError(f"normalized = {self.normalized!r} must be True or False")
-        choice("kernel", self.kernel, ("shifted", "unshifted"))
-        object.__setattr__(self, "beta", beta)
         object.__setattr__(self, "bilinear", bilinear)
         if self.value is not None:
             value = _square("value", self.value)
@@ -91,11 +84,6 @@ class Head(InteractionTerm):
                 f"beta |bilinear| = {self.beta:g} * {self.size:g} must be at most "
                 f"{largest:g}" + ("" if is_bounded else "; use kernel='shifted'")
             )
-
-    @cached_property
-    def exponential(self) -> Exponential:
-        """The kernel exp(beta (u - 1)) / beta, of products u of any size."""
-        return Exponential(self.beta)
 
     @property
     def dimension(self) -> int:
@@ -138,32 +126,6 @@ class Head(InteractionTerm):
         return self.is_gradient and self.is_symmetric
 
     @property
-    def needs_values(self) -> bool:
-        """Whether a softmax divides by Z."""
-        return self.normalized and self.beta > 0
-
-    @property
-    def shift(self) -> float:
-        """The number c in exp(beta x.Dy - c) with shifted logits, beta |D|_2."""
-        return self.beta * self.size
-
-    @property
-    def amplitude(self) -> float:
-        """Ratio of the kernel to the shifted one: e^c (unshifted, unnormalised) or 1."""
-        is_large = self.kernel == "unshifted" and not self.needs_values
-        return float(np.exp(self.shift)) if is_large else 1.0
-
-    @property
-    def energy_amplitude(self) -> float:
-        """Ratio of the energy's kernel to the shifted one, V's multiple of D apart."""
-        return float(np.exp(self.shift)) if self.kernel == "unshifted" else 1.0
-
-    @property
-    def sharpness(self) -> float:
-        """The inverse square beta |D|_2 of the length on which the kernel varies."""
-        return self.beta * self.size
-
-    @property
     def strength(self) -> float:
         """The largest speed at which a unit of mass pulls, |V|_2."""
         return self.amplitude * float(np.linalg.norm(self.values_matrix, 2))
@@ -171,9 +133,8 @@ class Head(InteractionTerm):
     @property
     def description(self) -> str:
         """The kind of the head and its beta, in words."""
-        kind = "normalised attention" if self.normalized else "attention"
         matrices = "matrix D" if self.value is None else "matrices D and V"
-        return f"{kind} (beta = {self.beta:g}, {matrices})"
+        return f"{self.kind} (beta = {self.beta:g}, {matrices})"
 
     @property
     def formula(self) -> str:
@@ -191,58 +152,18 @@ class Head(InteractionTerm):
                 f"S^{dimension - 1}: it must be ({dimension}, {dimension})"
             )
 
-    def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldValues:
-        """The potential and the drift at ``points`` (n, d), by the direct sum over atoms.
-
-        Values are 0 where the drift is no gradient.  With the largest logit taken out, the
-        quotient of softmax never underflows.
-        """
+    def keys_product(self, points: FloatArray) -> FloatArray:
+        """The vectors D^T x (..., d), whose products with y are the logits over beta."""
         self.check_dimension(points.shape[-1])
-        # Sums of exp(beta (z.y - 1)) with z = D^T x, of any length.
-        peaks, sums, vectors = self.exponential.scaled_sums(
-            points @ self.bilinear, atoms
-        )
-        logits = peaks + self.beta - self.shift
-        drift = tangential(vectors @ self.values_matrix.T, points)
-        if self.needs_values:
-            values = self.potential_from(np.log(sums) + logits)
-            return FieldValues(values, drift / sums[:, np.newaxis])
-        scale = self.amplitude * np.exp(logits)
-        drift *= scale[:, np.newaxis]
-        if self.beta == 0:
-            means = np.broadcast_to(atoms.masses @ atoms.points, points.shape)
-            return FieldValues(self._limit(points, means), drift)
-        return FieldValues((self.multiple or 0.0) / self.beta * scale * sums, drift)
+        return np.asarray(points @ self.bilinear)
 
-    def potential_from(self, log_mean: FloatArray) -> FloatArray:
-        """Softmax's potential (a / beta) log Z from log Z of the shifted kernel; else 0."""
-        offset = self.shift if self.kernel == "unshifted" else 0.0
-        return np.asarray((self.multiple or 0.0) / self.beta * (log_mean + offset))
-
-    def _limit(self, points: FloatArray, means: FloatArray) -> FloatArray:
-        """The potential a x.D int y dmu at beta = 0."""
-        drift = means @ self.bilinear.T
-        return np.asarray((self.multiple or 0.0) * (points * drift).sum(axis=-1))
+    def values_of(self, vectors: FloatArray) -> FloatArray:
+        """The vectors V y (..., d)."""
+        return np.asarray(vectors @ self.values_matrix.T)
 
     def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
         """Drifts (n, d) at the atoms themselves, an atom's own P_x V x included."""
         return self.field_of_atoms(atoms.points, atoms).gradient
-
-    def energy_of_atoms(self, atoms: PointMasses) -> float:
-        """The energy (a / 2 beta) iint exp(beta x.Dy - c) dmu dmu of atoms.
-
-        Raises
-        ------
-        ValueError
-            If there is no energy.
-        """
-        if not self.has_energy:
-            raise ValueError(
-                f"{self!r} has no energy: V is no multiple of D, or D is not symmetric"
-            )
-        plain = Head(self.beta, self.bilinear, self.value, kernel=self.kernel)
-        values = plain.field_of_atoms(atoms.points, atoms).values
-        return float(atoms.masses @ values / 2)
 
     def commutators(self, generators: FloatArray) -> FloatArray:
         """The changes (g, 2 d^2) of D and V under the rotations Omega (g, d, d).

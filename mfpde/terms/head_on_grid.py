@@ -135,7 +135,7 @@ class HeadOnGrid(InteractionOnGrid):
             return self._factor * values
         z = self._normalisation(values, where, moments, mean)
         offset = self.head.beta * (self._shift.at(points) - self.head.size)
-        potential = self.head.potential_from(np.log(z.divisors) + offset)
+        potential = self.head.softmax_potential(np.log(z.divisors) + offset)
         return z.completed_potential(potential, self.head)
 
     def energy(self, moments: ComplexArray) -> float:

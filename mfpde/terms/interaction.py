@@ -188,10 +188,6 @@ class ZonalTerm(InteractionTerm):
         """
         return self.zonal_kernel.spectrum(dimension, degree, counted=counted)
 
-    def potential_from(self, mean_kernel: FloatArray) -> FloatArray:
-        """The potential from the values of int W dmu."""
-        return self.amplitude * mean_kernel
-
     def gradient_from(
         self, gradient: FloatArray, mean_kernel: FloatArray | None
     ) -> FloatArray:

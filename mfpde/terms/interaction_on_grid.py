@@ -138,7 +138,7 @@ class SoftmaxOnGrid(InteractionOnGrid):
         mean = self.mean_kernel(moments)
         values = self.values(mean, where)
         z = self._normalisation(values, where, moments, mean)
-        potential = self.term.potential_from(z.divisors / self.term.beta)
+        potential = self.term.softmax_potential(np.log(z.divisors))
         return z.completed_potential(potential, self.term)
 
     def energy(self, moments: ComplexArray) -> float:

@@ -12,7 +12,6 @@ an even sum belong together, and T falls into two blocks.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,8 +33,6 @@ LARGEST_LOST = 11.0
 RESOLVED = 1e-15
 GROWTH = 1.3
 NEGLIGIBLE = 1e-15
-MOST_KEPT = 2**29
-"""Bytes of matrices that are kept for later runs, those used last; runs hold their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,35 +170,13 @@ class Shift:
         return int(-np.log(RESOLVED) / nearest_singularity)
 
 
-class KnownTransfers:
-    """Transfer matrices by their keys: those in use, and up to ``MOST_KEPT`` bytes beside.
-
-    Heads whose values V differ share the matrix of their D; what a run holds is found again
-    however many heads it has.
-    """
-
-    def __init__(self) -> None:
-        self._in_use: WeakValueDictionary[Hashable, Transfer] = WeakValueDictionary()
-        self._kept: OrderedDict[Hashable, Transfer] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def found(self, key: Hashable) -> Transfer | None:
-        """The matrix of ``key``, None if it is not known."""
-        with self._lock:
-            known = self._in_use.get(key)
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return known
-
-    def keep(self, key: Hashable, matrix: Transfer) -> None:
-        """Remember the ``matrix`` of ``key``; the ones used longest ago give way."""
-        with self._lock:
-            self._in_use[key] = self._kept[key] = matrix
-            while sum(kept.size for kept in self._kept.values()) > MOST_KEPT:
-                self._kept.popitem(last=False)
-
-
-_KNOWN = KnownTransfers()
+_IN_USE: WeakValueDictionary[Hashable, Transfer] = WeakValueDictionary()
+"""Matrices by their keys, which equations on grids hold: heads whose V differ share that of D."""
+_KEPT: dict[Hashable, Transfer] = {}
+"""Those used last, for later runs; the ones used longest ago give way."""
+MOST_KEPT = 2**29
+"""Bytes of the matrices that are kept."""
+_LOCK = threading.Lock()
 
 
 def transfer(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
@@ -217,10 +192,15 @@ def transfer(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
     """
     matrix = head.bilinear
     key = (head.beta, matrix.shape, matrix.tobytes(), shift.is_constant, geometry)
-    known = _KNOWN.found(key)
+    known = _IN_USE.get(key)
     if known is None:
         known = _resolved(head, geometry, shift)
-        _KNOWN.keep(key, known)
+    with _LOCK:
+        _IN_USE[key] = known
+        _KEPT.pop(key, None)
+        _KEPT[key] = known
+        while sum(kept.size for kept in _KEPT.values()) > MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT)))
     return known
 
 
