@@ -219,7 +219,9 @@ class Sweep(Printed):
         names = [one.name for one in self.runs]
         if not isinstance(run, str):
             run = names[whole_number("run", run, at_least=0, at_most=len(names) - 1)]
-        return load(self._records.store(choice("run", run, names)))
+        if run not in names:
+            raise ValueError(f"run = {run!r} is none of this sweep's hashes")
+        return load(self._records.store(run))
 
     def find_column(self, setting: str) -> str:
         """Return the column of a setting that varies, given by its name or its column.
