@@ -588,7 +588,7 @@ def test_the_witness_imports_nothing_of_the_density_solver():
     forbidden = (
         "mfpde.transport",
         "mfpde.solver.solve",
-        "mfpde.solver.time_stepping",
+        "mfpde.solver.time_loop",
         "mfpde.geometry.remap",
     )
     for module in Path(mfpde.particles.__file__).parent.glob("*.py"):

@@ -17,6 +17,7 @@ from scipy.integrate import DOP853, RK45
 
 from mfpde.arrays import FloatArray
 from mfpde.particles.systems import ParticleSystem
+from mfpde.runge_kutta import CLASSICAL, combine, find_slopes
 
 SMALLEST_STEP = 1e-13
 """A run of more steps than the inverse of this would never end."""
@@ -76,7 +77,7 @@ class DormandPrince(Integrator):
         system = velocity.system
         method = DOP853 if self.order == 8 else RK45
         state = system.start
-        slope = _flattened(velocity, state.shape)
+        slope = _flatten(velocity, state.shape)
         step = None
         smallest, taken = SMALLEST_STEP * float(times[-1] - times[0]), 0
         for begin, end in pairwise(times.tolist()):
@@ -98,7 +99,7 @@ class DormandPrince(Integrator):
                     raise StepTooSmallError
                 state = solver.y.reshape(state.shape)
                 if solver.status == "finished":
-                    state = system.normalized(state)
+                    state = system.normalize(state)
                 yield float(solver.t), state
             # The end of the interval cut the last step: go on with what it cut.
             step = max(step or 0.0, solver.h_abs)
@@ -125,29 +126,28 @@ class RungeKutta(Integrator):
                 is_last = index == count - 1
                 time = begin + index * self.step
                 step = end - time if is_last else self.step
-                state = velocity.system.normalized(
-                    _classical_step(velocity, state, step)
+                state = velocity.system.normalize(
+                    _step_in_tangent_space(velocity, state, step)
                 )
                 yield end if is_last else time + step, state
 
 
-def _classical_step(
+def _step_in_tangent_space(
     velocity: CountedVelocity, state: FloatArray, step: float
 ) -> FloatArray:
+    """Return the points after a step of the tangent u, with u' = (d Exp)_u^{-1} v(Exp(u))."""
     system = velocity.system
 
-    def slope(tangent: FloatArray) -> FloatArray:
-        there = velocity(system.moved(state, tangent))
-        return system.pulled_back(state, tangent, there)
+    def slope_at(mean: FloatArray) -> FloatArray:
+        tangent = step * mean
+        there = velocity(system.move(state, tangent))
+        return system.pull_back(state, tangent, there)
 
-    first = velocity(state)
-    second = slope(step / 2 * first)
-    third = slope(step / 2 * second)
-    fourth = slope(step * third)
-    return system.moved(state, step / 6 * (first + 2 * second + 2 * third + fourth))
+    slopes = find_slopes(CLASSICAL, slope_at, velocity(state))
+    return system.move(state, step * combine(CLASSICAL.weights, slopes))
 
 
-def _flattened(
+def _flatten(
     velocity: CountedVelocity, shape: tuple[int, ...]
 ) -> Callable[[float, FloatArray], FloatArray]:
     def slope(_time: float, flat: FloatArray) -> FloatArray:

@@ -107,11 +107,10 @@ def label_density(
 ) -> Density:
     """Push-forward density of labels on ``circle``.
 
-    The cumulated mass at each label is the spectral antiderivative of the masses along
-    the label index.  While masses and angles are resolved by the labels, both are
-    interpolated trigonometrically to many knots first; then a periodic cubic spline
-    through the knots, replaced by a monotone cubic (Fritsch & Carlson 1980, PCHIP) on
-    each interval where it is not monotone, gives the cumulated mass M everywhere.
+    The cumulated mass M at each label is the spectral antiderivative of the masses along
+    the label index.  While the labels resolve it, it is interpolated trigonometrically to
+    many knots, and by a cubic spline between these; else by a monotone cubic through the
+    labels (Fritsch & Carlson 1980, PCHIP).
 
     Parameters
     ----------
@@ -145,12 +144,12 @@ def label_density(
         )
     if not isinstance(circle, Circle):
         raise ValueError(f"circle = {circle!r} must be a Circle")
-    knots = _refined(_unrolled(angles_of(labels.points)), _cumulated(labels.masses))
+    knots = _refine(_unroll(angles_of(labels.points)), _cumulate(labels.masses))
     if at_centers:
-        masses = circle.areas * _cumulated_at(circle.angles, knots, derivative=1)
+        masses = circle.areas * _interpolate(circle.angles, knots, derivative=1)
     else:
         faces = np.concatenate([[0.0], circle.face_angles])
-        masses = np.diff(_cumulated_at(faces, knots))
+        masses = np.diff(_interpolate(faces, knots))
     masses = np.maximum(masses, 0.0)
     share = masses.sum() / labels.total_mass
     if abs(share - 1) > RESOLVED_SHARE:
@@ -161,7 +160,7 @@ def label_density(
     return Density(circle, masses / share / circle.areas)
 
 
-def _unrolled(angles: FloatArray) -> FloatArray:
+def _unroll(angles: FloatArray) -> FloatArray:
     """Angles (n + 1,) of labels, increasing; the last is the first, a turn later."""
     gaps = np.mod(np.diff(angles, append=angles[:1]), FULL_TURN)
     # Labels that have met may have swapped places, by what their integrator errs.
@@ -180,7 +179,7 @@ def _unrolled(angles: FloatArray) -> FloatArray:
     return unrolled
 
 
-def _cumulated(masses: FloatArray) -> FloatArray:
+def _cumulate(masses: FloatArray) -> FloatArray:
     """Mass from the first label to each label, (n + 1,): spectral, or else trapezoidal."""
     count = len(masses)
     coefficients = np.fft.rfft(masses)
@@ -204,23 +203,23 @@ class _Knots(NamedTuple):
 
     angles: FloatArray
     cumulated: FloatArray
+    is_smooth: bool
 
 
-def _refined(angles: FloatArray, cumulated: FloatArray) -> _Knots:
+def _refine(angles: FloatArray, cumulated: FloatArray) -> _Knots:
     """Both sequences at 16384 knots or more, if the labels resolve them."""
-    count = len(angles) - 1
-    factor = -(-KNOTS // count)
-    fine_angles = _oversampled(angles, factor)
-    fine_cumulated = _oversampled(cumulated, factor)
+    factor = -(-KNOTS // (len(angles) - 1))
+    fine_angles = _oversample(angles, factor)
+    fine_cumulated = _oversample(cumulated, factor)
     if fine_angles is None or fine_cumulated is None:
-        return _Knots(angles, cumulated)
+        return _Knots(angles, cumulated, False)
     falls = np.diff(fine_cumulated).min() < -ROUNDING * cumulated[-1]
     if falls or np.diff(fine_angles).min() <= 0:
-        return _Knots(angles, cumulated)
-    return _Knots(fine_angles, np.maximum.accumulate(fine_cumulated))
+        return _Knots(angles, cumulated, False)
+    return _Knots(fine_angles, np.maximum.accumulate(fine_cumulated), True)
 
 
-def _oversampled(sequence: FloatArray, factor: int) -> FloatArray | None:
+def _oversample(sequence: FloatArray, factor: int) -> FloatArray | None:
     """Trigonometric interpolant of a steadily growing sequence, None if unresolved."""
     count = len(sequence) - 1
     growth = sequence[-1] - sequence[0]
@@ -236,44 +235,24 @@ def _oversampled(sequence: FloatArray, factor: int) -> FloatArray | None:
     return np.append(fine, fine[0] + growth)
 
 
-def _cumulated_at(
-    positions: FloatArray, knots: _Knots, derivative: int = 0
+def _interpolate(
+    positions: FloatArray, knots: _Knots, *, derivative: int = 0
 ) -> FloatArray:
     """Cumulated mass M, which is 0 at the first knot, or M', at ``positions`` on any turn."""
-    angles, cumulated = knots
+    angles, cumulated, is_smooth = knots
     total = cumulated[-1] - cumulated[0]
     turns = np.floor((positions - angles[0]) / FULL_TURN)
     places = positions - FULL_TURN * turns
-    slope = total / FULL_TURN
-    fluctuation = cumulated - slope * (angles - angles[0])
-    fluctuation[-1] = fluctuation[0]
-    smooth = CubicSpline(angles, fluctuation, bc_type="periodic")
-    linear = slope if derivative else slope * (places - angles[0])
-    values = smooth(places, derivative) + linear
-    last_interval = len(angles) - 2
-    interval = np.clip(np.searchsorted(angles, places, "right") - 1, 0, last_interval)
-    rough = ~_is_increasing(smooth.c, np.diff(angles), slope)[interval]
-    if rough.any():
-        monotone = PchipInterpolator(
-            np.concatenate(
-                [angles[-4:-1] - FULL_TURN, angles, angles[1:4] + FULL_TURN]
-            ),
-            np.concatenate(
-                [cumulated[-4:-1] - total, cumulated, cumulated[1:4] + total]
-            ),
-        )
-        values[rough] = monotone(places[rough], derivative)
+    if is_smooth:
+        slope = total / FULL_TURN
+        fluctuation = cumulated - slope * (angles - angles[0])
+        fluctuation[-1] = fluctuation[0]
+        spline = CubicSpline(angles, fluctuation, bc_type="periodic")
+        steady = slope if derivative else slope * (places - angles[0])
+        values = spline(places, derivative) + steady
+    else:
+        around = [angles[-4:-1] - FULL_TURN, angles, angles[1:4] + FULL_TURN]
+        masses = [cumulated[-4:-1] - total, cumulated, cumulated[1:4] + total]
+        monotone = PchipInterpolator(np.concatenate(around), np.concatenate(masses))
+        values = monotone(places, derivative)
     return np.asarray(values if derivative else values + total * turns)
-
-
-def _is_increasing(
-    coefficients: FloatArray, widths: FloatArray, slope: float
-) -> FloatArray:
-    """Whether each cubic (highest power first) plus slope x never falls."""
-    a, b, c, _ = coefficients
-    at_start = c + slope
-    at_end = (3 * a * widths + 2 * b) * widths + at_start
-    # An inner minimum of the derivative exists where it falls first and rises later.
-    dips = (b < 0) & (3 * a * widths + b > 0)
-    at_dip = at_start - b**2 / np.where(dips, 3 * a, 1.0)
-    return np.asarray((at_start >= 0) & (at_end >= 0) & (~dips | (at_dip >= 0)))

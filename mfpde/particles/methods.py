@@ -8,14 +8,8 @@ from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.measures.sampling import quantized
 from mfpde.particles.labels import labels_of
-from mfpde.particles.spectral import SpectralField
-from mfpde.particles.spherical import SphericalSystem
-from mfpde.particles.systems import (
-    AmbientSystem,
-    AngularSystem,
-    DirectField,
-    ParticleSystem,
-)
+from mfpde.particles.spectral import SpectralSystem
+from mfpde.particles.systems import AngularSystem, ParticleSystem
 from mfpde.terms import ZonalTerm
 
 METHODS = ("auto", "direct", "spectral", "labels")
@@ -72,10 +66,8 @@ def particle_system(
     """
     has_matrices = any(not isinstance(t, ZonalTerm) for t in equation.interactions)
     is_direct = method == "direct" or has_matrices
+    kind = ParticleSystem if is_direct else SpectralSystem
+    system = kind(equation, atoms.points, atoms.masses)
     if atoms.dimension != 2:
-        kind = AmbientSystem if is_direct else SphericalSystem
-        return kind(equation, atoms.points, atoms.masses)
-    field = DirectField if is_direct else SpectralField
-    return AngularSystem(
-        field(equation, atoms.masses), angles_of(atoms.points), atoms.masses
-    )
+        return system
+    return AngularSystem(equation, angles_of(atoms.points), atoms.masses, system)

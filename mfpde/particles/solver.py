@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,8 +34,8 @@ from mfpde.runs import stopping
 from mfpde.runs.layers import Layers, Stage, checked_dynamics, for_each_layer, stages_of
 from mfpde.runs.progress import progress_bar
 from mfpde.runs.run import Run
-from mfpde.runs.stopping import SHORTEST_TIME, save_times
-from mfpde.runs.times import end_time
+from mfpde.runs.stopping import SHORTEST_TIME
+from mfpde.runs.times import end_time, save_times
 from mfpde.version import __version__
 
 SMALLEST_RTOL = 1e-13
@@ -226,7 +226,7 @@ class _Motion:
             if index:
                 system = particle_system(equation, self.atoms, self.method)
                 # On S^1 the angles go on where they are, not from within one turn.
-                self.record.system = system.started_at(self.record.state)
+                self.record.system = replace(system, start=self.record.state)
                 self.equation = equation
             inside = times[(times > begin) & (times < end)]
             velocity = CountedVelocity(self.record.system)

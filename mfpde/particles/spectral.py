@@ -1,174 +1,181 @@
-r"""The field of particles on S^1 through their moments, in O(N L_beta).
+r"""The field of particles on S^1 and S^2 through their moments, in O(N L_beta^(d-1)).
 
-    (1/beta) int K dmu = sum_k (lambda_k / beta) f_k e^{ik theta},
-    f_k = sum_j m_j e^{-ik theta_j}
+    int W dmu = sum_k lambda_k f_k Y_k,   f_k = sum_j m_j conj Y_k(x_j)
 
-with the Funk-Hecke eigenvalues lambda_k of the shifted kernel (paper, Lemma 5.1), which
-fall below rounding beyond |k| = L_beta.  Powers of e^{i theta} come from recurrences.
+over the harmonics Y_k, on S^1 the waves e^{ik theta}, with the Funk-Hecke eigenvalues of the
+kernel (paper, Lemma 5.1), which beyond the degree L_beta are negligible: all that they contribute
+is below 1e-11 of the kernel.  Sums over degrees and orders are recurrences
+(``mfpde.geometry.fourier_sums``, ``mfpde.geometry.harmonics``).  Particles are taken in shares,
+each by one of numba's number of threads, and moments are summed in blocks that stay in the nearest
+cache; both have fixed sizes, so that the result is the same for any number of threads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.compiled import compiled
-from mfpde.equation import MeanFieldEquation
-from mfpde.geometry.circle import points_at, tangents_at
+from mfpde.arrays import ComplexArray, FloatArray, IntArray
+from mfpde.compiled import thread_count
+from mfpde.geometry import fourier_sums, harmonics
+from mfpde.geometry.spherical_transform import degrees_and_orders
+from mfpde.particles.systems import ParticleSystem
 from mfpde.terms import PointMasses, ZonalTerm
+from mfpde.terms.interaction import FieldValues
 
-LANES = 8
-BLOCK = 512
+NEGLIGIBLE = 1e-11
 # Below this the kernel mean has lost five digits to cancellation in its series.
 SMALLEST_SUMMED_MEAN = 1e-5
+_BLOCK = 512
+_SHARE = 16 * _BLOCK
 
-
-@compiled
-def power_sums(
-    cosines: FloatArray, sines: FloatArray, masses: FloatArray, degree: int
-) -> ComplexArray:
-    """Moments sum_j m_j e^{-ik theta_j}, k = 0..degree, from (cos theta, sin theta).
-
-    Eight particles advance side by side, each in its own partial sum.
-    """
-    count = len(masses)
-    real_sums = np.zeros((degree + 1, LANES))
-    imaginary_sums = np.zeros((degree + 1, LANES))
-    real = np.zeros(LANES)
-    imaginary = np.zeros(LANES)
-    c = np.ones(LANES)
-    s = np.zeros(LANES)
-    for first in range(0, count, LANES):
-        for lane in range(LANES):
-            particle = first + lane
-            real[lane] = 0.0
-            imaginary[lane] = 0.0
-            if particle < count:
-                real[lane] = masses[particle]
-                c[lane] = cosines[particle]
-                s[lane] = sines[particle]
-            real_sums[0, lane] += real[lane]
-        for k in range(1, degree + 1):
-            for lane in range(LANES):
-                rotated = real[lane] * c[lane] - imaginary[lane] * s[lane]
-                imaginary[lane] = real[lane] * s[lane] + imaginary[lane] * c[lane]
-                real[lane] = rotated
-                real_sums[k, lane] += real[lane]
-                imaginary_sums[k, lane] -= imaginary[lane]
-    moments: ComplexArray = real_sums.sum(axis=1) + 1j * imaginary_sums.sum(axis=1)
-    return moments
-
-
-@compiled
-def fourier_series(
-    cosines: FloatArray, sines: FloatArray, coefficients: ComplexArray
-) -> FloatArray:
-    """Sums Re(c_0 + 2 sum_{k>=1} c_k z^k) by Horner's rule, shape (n,).
-
-    ``cosines`` and ``sines`` (n,) are the parts of z = e^{i theta}.
-    """
-    count = len(cosines)
-    real = np.zeros(count)
-    imaginary = np.zeros(count)
-    for first in range(0, count, BLOCK):
-        last = min(first + BLOCK, count)
-        for k in range(len(coefficients) - 1, 0, -1):
-            real_part = coefficients[k].real
-            imaginary_part = coefficients[k].imag
-            for i in range(first, last):
-                x = real[i] + real_part
-                y = imaginary[i] + imaginary_part
-                real[i] = x * cosines[i] - y * sines[i]
-                imaginary[i] = x * sines[i] + y * cosines[i]
-    series: FloatArray = coefficients[0].real + 2.0 * real
-    return series
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
-class SpectralField:
-    """Angular velocity and energy of particles on S^1 with ``masses`` (n,)."""
-
-    equation: MeanFieldEquation
-    masses: FloatArray
-
-    @cached_property
-    def _degree(self) -> int:
-        limits = [term.zonal_kernel.band_limit(2) for term in self._terms]
-        return max(limits, default=0)
+class SpectralSystem(ParticleSystem):
+    """Particles on S^1 or S^2 whose interactions are all zonal kernels, summed by moments."""
 
     @cached_property
     def _terms(self) -> tuple[ZonalTerm, ...]:
         return tuple(t for t in self.equation.interactions if isinstance(t, ZonalTerm))
 
     @cached_property
+    def _degree(self) -> int:
+        # On S^1 more degrees cost little.
+        where = (3, NEGLIGIBLE) if self.dimension == 3 else (2,)
+        limits = [term.zonal_kernel.band_limit(*where) for term in self._terms]
+        return max(limits, default=0)
+
+    @cached_property
+    def _degrees_and_orders(self) -> tuple[IntArray, IntArray]:
+        if self.dimension == 3:
+            return degrees_and_orders(self._degree)
+        waves = np.arange(self._degree + 1)
+        return waves, waves
+
+    @cached_property
     def _spectra(self) -> tuple[tuple[ZonalTerm, FloatArray], ...]:
+        degrees, _ = self._degrees_and_orders
         return tuple(
-            (term, term.interaction_spectrum(2, self._degree)) for term in self._terms
+            (term, term.interaction_spectrum(self.dimension, self._degree)[degrees])
+            for term in self._terms
         )
 
     @cached_property
     def _summed_spectrum(self) -> FloatArray:
         """One symbol for all interactions without softmax, amplitudes included."""
-        total = np.zeros(self._degree + 1)
+        total = np.zeros(len(self._degrees_and_orders[0]))
         for term, spectrum in self._spectra:
             if not term.needs_values:
                 total += term.amplitude * spectrum
         return total
 
-    def velocity(self, angles: FloatArray) -> FloatArray:
-        """The angular velocity s dF/dtheta at the particles, shape (n,)."""
-        waves = (np.cos(angles), np.sin(angles))
-        drift = self._external_drift(angles)
-        if self.equation.interactions:
-            moments = power_sums(*waves, self.masses, self._degree)
-            slopes = 1j * np.arange(self._degree + 1) * moments
-            drift += fourier_series(*waves, self._summed_spectrum * slopes)
-            for term, spectrum in self._spectra:
-                if term.needs_values:
-                    mean = fourier_series(*waves, spectrum * moments)
-                    gradient = fourier_series(*waves, spectrum * slopes)
-                    drift += self._softmax(term, angles, gradient, mean)
-        return self.equation.sign * drift
+    def _moments(self, points: FloatArray) -> ComplexArray:
+        def sum_share(share: slice) -> ComplexArray:
+            blocks = [
+                slice(first, min(first + _BLOCK, share.stop))
+                for first in range(share.start, share.stop, _BLOCK)
+            ]
+            parts = [self._moments_of(points[b], self.masses[b]) for b in blocks]
+            return np.asarray(sum(parts[1:], parts[0]))
 
-    def _external_drift(self, angles: FloatArray) -> FloatArray:
-        total = np.zeros(angles.shape)
-        if self.equation.externals:
-            points, tangents = points_at(angles), tangents_at(angles)
-            for term in self.equation.externals:
-                total += np.einsum("ni,ni->n", term.drift(points), tangents)
-        return total
+        return np.asarray(np.sum(map_shares(sum_share, len(points)), axis=0))
+
+    def _moments_of(self, points: FloatArray, masses: FloatArray) -> ComplexArray:
+        if self.dimension == 2:
+            return fourier_sums.moments_of_atoms(points, masses, self._degree)
+        factors = harmonics.recurrence(self._degree)
+        return harmonics.moments_of_atoms(points, masses, factors, self._degree)
+
+    def _field(self, coefficients: ComplexArray, points: FloatArray) -> FieldValues:
+        if self.dimension == 2:
+            return FieldValues(*fourier_sums.field_at_points(coefficients, points))
+        factors = harmonics.recurrence(self._degree)
+        return FieldValues(
+            *harmonics.field_at_points(coefficients, points, factors, self._degree)
+        )
+
+    def velocity(self, state: FloatArray) -> FloatArray:
+        """The velocity s grad F at the normalised points, tangent vectors (n, d)."""
+        points = self.normalize(state)
+        drift = np.empty(points.shape)
+        moments = self._moments(points) if self._terms else np.zeros(1, np.complex128)
+
+        def fill(share: slice) -> None:
+            drift[share] = self.equation.sign * self._drift(
+                points[share], moments, points
+            )
+
+        map_shares(fill, len(points))
+        return drift
+
+    def _drift(
+        self, points: FloatArray, moments: ComplexArray, particles: FloatArray
+    ) -> FloatArray:
+        """The sum of all terms' drifts at ``points``; ``moments`` are those of all particles."""
+        drift = np.zeros(points.shape)
+        for external in self.equation.externals:
+            drift += external.drift(points)
+        if self._summed_spectrum.any():
+            drift += self._field(self._summed_spectrum * moments, points).gradient
+        for term, spectrum in self._spectra:
+            if term.needs_values:
+                drift += self._softmax(term, spectrum * moments, points, particles)
+        return drift
 
     def _softmax(
         self,
         term: ZonalTerm,
-        angles: FloatArray,
-        gradient: FloatArray,
-        mean: FloatArray,
+        coefficients: ComplexArray,
+        points: FloatArray,
+        particles: FloatArray,
     ) -> FloatArray:
-        """Slope of (1/beta) log int K dmu; summed directly where int K dmu is small."""
+        """Gradient of (1/beta) log int K dmu; summed directly where int K dmu is small."""
+        mean, gradient = self._field(coefficients, points)
         small = term.sharpness * mean < SMALLEST_SUMMED_MEAN
-        slope = term.gradient_from(gradient, np.where(small, np.inf, mean))
+        divisor = np.where(small, np.inf, mean)[:, np.newaxis]
+        drift = term.gradient_from(gradient, divisor)
         if small.any():
-            points = points_at(angles)
-            atoms = PointMasses(points, self.masses)
-            vectors = term.field_of_atoms(points[small], atoms).gradient
-            slope[small] = np.einsum("ni,ni->n", vectors, tangents_at(angles[small]))
-        return slope
+            atoms = PointMasses(particles, self.masses)
+            drift[small] = term.field_of_atoms(points[small], atoms).gradient
+        return np.asarray(drift)
 
-    def energy(self, angles: FloatArray) -> float:
-        """Energy (1/2 beta) sum_k lambda_k |f_k|^2 + sum_i m_i V(x_i), or NaN if undefined."""
+    def energy(self, state: FloatArray) -> float:
+        """Energy (1/2) sum_k lambda_k |f_k|^2 + sum_i m_i V(x_i), or NaN if undefined."""
         if not self.equation.has_energy:
             return np.nan
-        points = points_at(angles)
+        points = np.ascontiguousarray(self.normalize(state))
         total = sum(
             float(self.masses @ term.value(points)) for term in self.equation.externals
         )
-        waves = (np.cos(angles), np.sin(angles))
-        powers = np.abs(power_sums(*waves, self.masses, self._degree)) ** 2
-        for term, spectrum in self._spectra:
-            both_signs = 2 * (spectrum @ powers) - spectrum[0] * powers[0]
-            total += term.energy_amplitude * both_signs / 2
+        if self._terms:
+            _, orders = self._degrees_and_orders
+            powers = np.where(orders > 0, 2.0, 1.0) * np.abs(self._moments(points)) ** 2
+            for term, spectrum in self._spectra:
+                total += term.energy_amplitude * float(spectrum @ powers) / 2
         return total
+
+
+def map_shares(work: Callable[[slice], Result], count: int) -> list[Result]:
+    """Return what ``work`` makes of each share of ``count`` particles, in their order."""
+    shares = [
+        slice(first, min(first + _SHARE, count)) for first in range(0, count, _SHARE)
+    ]
+    threads = min(thread_count(), len(shares))
+    if threads == 1:
+        return list(map(work, shares))
+    # Each thread has warnings of its own.
+    warned = np.geterr()
+
+    def work_quietly(share: slice) -> Result:
+        with np.errstate(**warned):
+            return work(share)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work_quietly, shares))

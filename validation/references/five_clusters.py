@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from scipy.integrate import OdeSolution, solve_ivp
 from scipy.special import ive
 
-from mfpde.particles.spectral import fourier_series, power_sums
+from mfpde.geometry.circle import points_at
+from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms
 from validation.references.circle_atoms import MERGED, merges
 
 Array = NDArray[np.float64]
@@ -66,8 +67,8 @@ class LabelField:
     def series(self, angles: Array) -> Complex:
         """Fourier coefficients of the velocity that points at ``angles`` make."""
         slopes = self.slopes
-        waves = (np.cos(angles), np.sin(angles))
-        return np.asarray(slopes * power_sums(*waves, self.masses, len(slopes) - 1))
+        moments = moments_of_atoms(points_at(angles), self.masses, len(slopes) - 1)
+        return np.asarray(slopes * moments)
 
     def velocity(self, angles: Array) -> Array:
         """Velocity of the points themselves."""
@@ -76,7 +77,7 @@ class LabelField:
 
 def series_at(series: Complex, angles: Array) -> Array:
     """Real Fourier series at ``angles``."""
-    return fourier_series(np.cos(angles), np.sin(angles), series)
+    return field_at_points(series, points_at(angles))[0]
 
 
 def graded_labels(separatrices: Array, nodes: int) -> tuple[Array, Array]:

@@ -1,0 +1,113 @@
+r"""Runge-Kutta methods as tableaux, for masses, moments, labels and particles.
+
+A step of length h from u with the slopes k_i = f(u + h sum_j a_ij k_j) ends at
+u + h sum_i b_i k_i.  Where mass and sign have to be kept, a method is written as
+convex sums of Euler stages, and where flows are composed, not added, as weights of their
+exponentials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, read_only
+
+
+class Tableau(NamedTuple):
+    """The shares a_ij (stages, stages) of slopes in stages, and b_i (stages,) in the step."""
+
+    stages: FloatArray
+    weights: FloatArray
+
+
+CLASSICAL = Tableau(
+    read_only(
+        np.array([[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1.0, 0]])
+    ),
+    read_only(np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6])),
+)
+"""The classical method of order 4; Kutta (1901)."""
+
+BUTCHER6 = Tableau(
+    read_only(
+        np.array(
+            [
+                [0, 0, 0, 0, 0, 0, 0],
+                [1 / 3, 0, 0, 0, 0, 0, 0],
+                [0, 2 / 3, 0, 0, 0, 0, 0],
+                [1 / 12, 1 / 3, -1 / 12, 0, 0, 0, 0],
+                [25 / 48, -55 / 24, 35 / 48, 15 / 8, 0, 0, 0],
+                [3 / 20, -11 / 24, -1 / 8, 1 / 2, 1 / 10, 0, 0],
+                [-261 / 260, 33 / 13, 43 / 156, -118 / 39, 32 / 195, 80 / 39, 0],
+            ]
+        )
+    ),
+    read_only(np.array([13 / 200, 0, 11 / 40, 11 / 40, 4 / 25, 4 / 25, 13 / 200])),
+)
+"""The method of order 6 with seven stages of Butcher (1964)."""
+
+COMMUTATOR_FREE = read_only(
+    np.array(
+        [
+            [[1 / 2, 0, 0, 0], [0, 0, 0, 0]],
+            [[0, 1 / 2, 0, 0], [0, 0, 0, 0]],
+            [[1 / 2, 0, 0, 0], [-1 / 2, 0, 1, 0]],
+            [[1 / 4, 1 / 6, 1 / 6, -1 / 12], [-1 / 12, 1 / 6, 1 / 6, 1 / 4]],
+        ]
+    )
+)
+"""Weights of k_1..k_4 in both flows, in the order of time, that end in each stage; the flows
+together are those of the classical method.  Celledoni, Marthinsen & Owren (2003)."""
+
+
+class EulerStages(NamedTuple):
+    """A method of Euler stages E, each of the length ``length`` times the step.
+
+    After u = E(u_0) it takes u <- (1 - share) u_0 + share E(u) for each of ``shares``.
+    """
+
+    length: float
+    shares: tuple[float, ...]
+
+
+HEUN = EulerStages(1.0, (0.5,))
+"""Heun's method SSPRK(2,2): u1 = E(u), u <- (u + E(u1)) / 2; Shu & Osher (1988)."""
+SSPRK3 = EulerStages(1.0, (0.25, 2.0 / 3.0))
+"""SSPRK(3,3): u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3; Shu & Osher (1988)."""
+SSPRK42 = EulerStages(1.0 / 3.0, (1.0, 1.0, 0.75))
+"""SSPRK(4,2): three stages of a third of the step, u <- (u_0 + 3 E(u3))/4; Spiteri & Ruuth
+(2002).  Its steps are three times those of Heun's method, for twice the stages."""
+
+
+def find_slopes(
+    tableau: Tableau, slope_at: Callable[[FloatArray], FloatArray], first: FloatArray
+) -> list[FloatArray]:
+    """Return the slopes k_i of a step.
+
+    Parameters
+    ----------
+    tableau
+        An explicit method.
+    slope_at
+        The slope f(u + h m) as a function of the mean slope m = sum_j a_ij k_j so far.
+    first
+        The slope f(u) at the start.
+    """
+    slopes = [first]
+    for shares in tableau.stages[1:]:
+        slopes.append(slope_at(combine(shares, slopes)))
+    return slopes
+
+
+def combine(shares: FloatArray, slopes: Sequence[FloatArray]) -> FloatArray:
+    """Return the sum of shares times slopes; shares of 0 are left out."""
+    total: FloatArray | None = None
+    for share, slope in zip(shares, slopes, strict=False):
+        if share != 0.0:
+            part = share * slope
+            total = part if total is None else total + part
+    assert total is not None
+    return total
