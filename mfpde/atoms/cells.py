@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.atoms.clusters import Clusters
-from mfpde.compiled import compiled
 from mfpde.geometry import CellsNear, Geometry
 from mfpde.geometry.arcs import logarithms, moved_to
 from mfpde.measures.clouds import Cluster, moments_about
@@ -71,16 +69,20 @@ class Cells:
         several centres goes to the first.
         """
         sizes = self.geometry.group_sizes
-        near = self.geometry.cells_about(centres, radius)
-        middles, owners = _middles(near, sizes, self.masses)
-        half = 0.5 * self.geometry.spacing
-        inner, outwards = _inner_points(centres, owners, self.points[middles], half)
-        there = self.velocities.at(inner)
-        here = self.velocities.in_cells(middles)
-        chosen = _approach(here, there, outwards)
-        return CellsNear(
-            *_members(middles[chosen], owners[chosen], sizes, len(centres))
-        )
+        numbers, counts = self.geometry.cells_about(centres, radius)
+        is_middle = numbers % sizes[numbers] == sizes[numbers] // 2
+        has_mass = is_middle & (self.masses[numbers] > 0.0)
+        middles = numbers[has_mass]
+        owners = np.repeat(np.arange(len(counts)), counts)[has_mass]
+        outwards = self.points[middles] - centres[owners]
+        distances = np.linalg.norm(outwards, axis=1, keepdims=True)
+        outwards = outwards / np.maximum(distances, 1e-300)
+        back = np.minimum(0.5 * self.geometry.spacing, distances)
+        inner = self.velocities.at(self.points[middles] - back * outwards)
+        rises = self.velocities.in_cells(middles) - inner
+        rises = np.einsum("ni,ni->n", rises, outwards)
+        chosen = rises <= _ROUNDING * np.abs(inner).max(initial=0.0)
+        return _list_groups(middles[chosen], owners[chosen], sizes, len(centres))
 
     def taken(self, centres: FloatArray, near: CellsNear) -> Clusters:
         """Empty the cells ``near`` each centre; return their masses, means and covariances."""
@@ -89,7 +91,15 @@ class Cells:
         return clusters
 
     def _clusters(self, centres: FloatArray, near: CellsNear) -> Clusters:
-        return Clusters(*_clusters_near(centres, near, self.points, self.masses))
+        numbers, counts = near
+        lists = np.split(numbers, np.cumsum(counts))[:-1]
+        return Clusters.of(
+            [
+                moments_about(centre, self.points[own], self.masses[own])
+                for centre, own in zip(centres, lists, strict=True)
+            ],
+            self.points.shape[1],
+        )
 
     def as_gaussian(self, atom: Cluster, smoothing: float, reach: float) -> FloatArray:
         """Masses (cells,) at the centres of the atom as a Gaussian, cut at ``reach``.
@@ -120,114 +130,15 @@ class Cells:
         return result
 
 
-@compiled
-def _cluster(
-    centre: FloatArray, numbers: IntArray, points: FloatArray, masses: FloatArray
-) -> Cluster:
-    """Mass, mean and covariance of the cells with these ``numbers``."""
-    count, dimension = len(numbers), len(centre)
-    some_points, some_masses = np.empty((count, dimension)), np.empty(count)
-    for p in range(count):
-        some_masses[p] = masses[numbers[p]]
-        for i in range(dimension):
-            some_points[p, i] = points[numbers[p], i]
-    return moments_about(centre, some_points, some_masses)
-
-
-@compiled
-def _clusters_near(
-    centres: FloatArray, near: CellsNear, points: FloatArray, masses: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mass, mean and covariance of the cells near each centre."""
-    numbers, counts = near
-    count, dimension = centres.shape
-    totals, means = np.empty(count), np.empty((count, dimension))
-    covariances = np.empty((count, dimension, dimension))
-    first = 0
-    for k in range(count):
-        own = numbers[first : first + counts[k]]
-        first += counts[k]
-        totals[k], mean, covariance = _cluster(centres[k], own, points, masses)
-        for i in range(dimension):
-            means[k, i] = mean[i]
-            for j in range(dimension):
-                covariances[k, i, j] = covariance[i, j]
-    return totals, means, covariances
-
-
-@compiled
-def _middles(
-    near: CellsNear, sizes: IntArray, masses: FloatArray
-) -> tuple[IntArray, IntArray]:
-    """Middle cells of the groups with mass, and the index of the centre that each is near."""
-    numbers, counts = near
-    middles, owners = np.empty_like(numbers), np.empty_like(numbers)
-    found = first = 0
-    for k in range(len(counts)):
-        for number in numbers[first : first + counts[k]]:
-            size = sizes[number]
-            if number % size == size // 2 and masses[number] > 0.0:
-                middles[found], owners[found] = number, k
-                found += 1
-        first += counts[k]
-    return middles[:found], owners[:found]
-
-
-@compiled
-def _members(
+def _list_groups(
     middles: IntArray, owners: IntArray, sizes: IntArray, count: int
-) -> tuple[IntArray, IntArray]:
+) -> CellsNear:
     """All cells of the groups with these middle cells, each near one of ``count`` centres."""
-    size = 0
-    for group in range(len(middles)):
-        size += sizes[middles[group]]
-    numbers = np.empty(size, dtype=np.int64)
-    counts = np.zeros(count, dtype=np.int64)
-    is_listed = np.zeros(len(sizes), dtype=np.bool_)
-    place = 0
-    for group in range(len(middles)):
-        size = sizes[middles[group]]
-        first = middles[group] - size // 2
-        if not is_listed[first]:
-            is_listed[first] = True
-            for n in range(size):
-                numbers[place + n] = first + n
-            counts[owners[group]] += size
-            place += size
-    return numbers[:place], counts
-
-
-@compiled
-def _inner_points(
-    centres: FloatArray, owners: IntArray, points: FloatArray, step: float
-) -> tuple[FloatArray, FloatArray]:
-    """Points one ``step`` closer to their centres, at most at them, and outward unit vectors.
-
-    Of the ``centres`` (k, d) each point's own has the number ``owners`` (n,).
-    """
-    count, dimension = points.shape
-    inner, outwards = np.empty((count, dimension)), np.empty((count, dimension))
-    for p in range(count):
-        centre = centres[owners[p]]
-        squared = 0.0
-        for i in range(dimension):
-            squared += (points[p, i] - centre[i]) ** 2
-        distance = max(np.sqrt(squared), 1e-300)
-        back = min(step, distance)
-        for i in range(dimension):
-            outwards[p, i] = (points[p, i] - centre[i]) / distance
-            inner[p, i] = points[p, i] - back * outwards[p, i]
-    return inner, outwards
-
-
-@compiled
-def _approach(
-    here: FloatArray, inner: FloatArray, outwards: FloatArray
-) -> npt.NDArray[np.bool_]:
-    """Whether the velocity along ``outwards`` is not larger ``here`` than at the inner points."""
-    rises, fastest = np.zeros(len(here)), 0.0
-    for p in range(len(here)):
-        for i in range(here.shape[1]):
-            rises[p] += (here[p, i] - inner[p, i]) * outwards[p, i]
-            fastest = max(fastest, abs(inner[p, i]))
-    return rises <= _ROUNDING * fastest
+    firsts = middles - sizes[middles] // 2
+    # A group near several centres is the first one's.
+    kept = np.sort(np.unique(firsts, return_index=True)[1])
+    firsts, owners, length = firsts[kept], owners[kept], sizes[middles[kept]]
+    ends = np.cumsum(length)
+    within = np.arange(length.sum()) - np.repeat(ends - length, length)
+    counts = np.bincount(owners, weights=length, minlength=count).astype(np.int64)
+    return CellsNear(np.repeat(firsts, length) + within, counts)

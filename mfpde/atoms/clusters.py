@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled
 from mfpde.measures.clouds import (
     Cluster,
     cloud_points,
@@ -34,9 +33,16 @@ class Clusters(NamedTuple):
     covariances: FloatArray
 
     @classmethod
-    def of(cls, clusters: Sequence[Cluster]) -> Clusters:
-        """Clusters as arrays, from a sequence of at least one (mass, position, covariance)."""
-        return cls(*(np.array(part) for part in zip(*clusters, strict=True)))
+    def of(cls, clusters: Sequence[Cluster], dimension: int) -> Clusters:
+        """Clusters as arrays, from a sequence of (mass, position, covariance)."""
+        masses = np.array([mass for mass, _, _ in clusters])
+        positions = [position for _, position, _ in clusters]
+        covariances = [covariance for _, _, covariance in clusters]
+        return cls(
+            masses,
+            np.reshape(positions, (-1, dimension)),
+            np.reshape(covariances, (-1, dimension, dimension)),
+        )
 
     @classmethod
     def of_state(cls, state: State) -> Clusters:
@@ -72,27 +78,9 @@ class Clusters(NamedTuple):
 
     def joined(self, others: Clusters) -> Clusters:
         """Each atom united with the one of the same index in ``others`` where that has mass."""
-        return Clusters(*_joined(self, others))
-
-
-@compiled
-def _joined(
-    atoms: Clusters, others: Clusters
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    masses = atoms[0].copy()
-    positions = atoms[1].copy()
-    covariances = atoms[2].copy()
-    dimension = positions.shape[1]
-    for n in range(len(masses)):
-        if others[0][n] > 0.0:
-            one = masses[n], positions[n], covariances[n]
-            other = others[0][n], others[1][n], others[2][n]
-            masses[n], position, covariance = joined(one, other)
-            for i in range(dimension):
-                positions[n, i] = position[i]
-                for j in range(dimension):
-                    covariances[n, i, j] = covariance[i, j]
-    return masses, positions, covariances
+        pairs = zip(zip(*self, strict=True), zip(*others, strict=True), strict=True)
+        united = [joined(one, two) if two[0] > 0.0 else one for one, two in pairs]
+        return Clusters.of(united, self.positions.shape[1])
 
 
 def state_of(masses: FloatArray, atoms: Atoms) -> State:
@@ -142,47 +130,18 @@ def contraction_rates(
     """
     if len(centres) == 0:
         return np.empty((0, centres.shape[1] - 1))
-    ends, basis = _stencils(centres, reach)
+    basis = np.array([tangents_of(centre) for centre in centres])
+    # Ends ahead and behind along each direction, (2, n, d - 1, d).
+    middle, steps = np.cos(reach) * centres[:, np.newaxis], np.sin(reach) * basis
+    ends = np.stack([middle + steps, middle - steps])
     speeds = velocity_at(ends.reshape(-1, centres.shape[1])).reshape(ends.shape)
-    gradients = _gradients(speeds, centres, basis, reach)
+    gradients = np.einsum("nai,nbi->nab", speeds[0] - speeds[1], basis)
+    # Along the arc the tangent turns with it: cos(reach) e -+ sin(reach) x.
+    along = np.arange(basis.shape[1])
+    gradients[:, along, along] *= np.cos(reach)
+    turned = np.einsum("nai,ni->na", speeds[0] + speeds[1], centres)
+    gradients[:, along, along] -= np.sin(reach) * turned
+    gradients /= 2.0 * reach
     if centres.shape[1] == 2:
         return gradients[:, 0]
     return np.sort(np.linalg.eigvals(gradients).real, axis=1)
-
-
-@compiled
-def _stencils(centres: FloatArray, reach: float) -> tuple[FloatArray, FloatArray]:
-    """Points (n, 2, d - 1, d) ahead and behind, and orthonormal tangents (n, d - 1, d)."""
-    count, dimension = centres.shape
-    ends = np.empty((count, 2, dimension - 1, dimension))
-    basis = np.empty((count, dimension - 1, dimension))
-    for n in range(count):
-        tangents = tangents_of(centres[n])
-        for a in range(dimension - 1):
-            for i in range(dimension):
-                basis[n, a, i] = tangents[a, i]
-                middle = np.cos(reach) * centres[n, i]
-                step = np.sin(reach) * basis[n, a, i]
-                ends[n, 0, a, i] = middle + step
-                ends[n, 1, a, i] = middle - step
-    return ends, basis
-
-
-@compiled
-def _gradients(
-    speeds: FloatArray, centres: FloatArray, basis: FloatArray, reach: float
-) -> FloatArray:
-    """Gradients (n, d - 1, d - 1) from velocities (n, 2, d - 1, d) on the stencils."""
-    count, directions, dimension = basis.shape
-    gradients = np.zeros((count, directions, directions))
-    for n in range(count):
-        for a in range(directions):
-            for i in range(dimension):
-                rise = speeds[n, 0, a, i] - speeds[n, 1, a, i]
-                total = speeds[n, 0, a, i] + speeds[n, 1, a, i]
-                for b in range(directions):
-                    # Along the arc the tangent turns with it: cos(reach) e -+ sin(reach) x.
-                    share = np.cos(reach) if a == b else 1.0
-                    gradients[n, a, b] += share * rise * basis[n, b, i]
-                gradients[n, a, a] -= np.sin(reach) * total * centres[n, i]
-    return gradients / (2.0 * reach)

@@ -179,16 +179,16 @@ def _merge(exchange: _Exchange) -> None:
     atoms = exchange.atoms
     if smallest_distance(atoms.positions) >= MEETING_DISTANCE:
         return
-    held = [atoms.one(0)]
+    held, dimension = [atoms.one(0)], atoms.positions.shape[1]
     for atom in map(atoms.one, range(1, len(atoms.masses))):
         for index, other in enumerate(held):
             if np.linalg.norm(atom[1] - other[1]) < MEETING_DISTANCE:
-                exchange.record("merge", Clusters.of([other, atom]))
+                exchange.record("merge", Clusters.of([other, atom], dimension))
                 held[index] = joined(other, atom)
                 break
         else:
             held.append(atom)
-    exchange.atoms = Clusters.of(held)
+    exchange.atoms = Clusters.of(held, dimension)
 
 
 def _alone(points: FloatArray, positions: FloatArray, reach: float) -> FloatArray:
