@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 import mfpde
-from mfpde.solver.time_loop import TimeLoop
-from mfpde.solver.time_stepping import TimeStepper
-from mfpde.transport import State, scheme_for
+from mfpde.runs.layers import Stage
+from mfpde.solver.recorder import Recorder
+from mfpde.solver.time_loop import Method, TimeLoop
+from mfpde.transport import scheme_for
 from validation.filtered_spectral import (
     SpectralProblem,
     angles,
@@ -91,28 +92,16 @@ def start(theta: Array) -> Array:
 def steps_alone(case: Case, num_cells: int, rtol: float) -> Callable[[], Array]:
     """A run without diagnostics, from a density to a density."""
     circle = mfpde.Circle(num_cells)
-    scheme = scheme_for("semi_lagrangian", circle)
-    equation = case.equation
-    values = start(circle.angles)
-
-    class Silent:
-        def save(self, *_: object, **__: object) -> None:
-            """Keep nothing."""
+    density = mfpde.Density(circle, start(circle.angles))
+    method = Method(scheme_for("semi_lagrangian", circle), rtol)
+    stages = (Stage(case.equation, case.t_end),)
 
     def run() -> Array:
-        transport = scheme.transport(equation.on(circle))
-        stepper = TimeStepper(transport, scheme, rtol=rtol)
-        loop = TimeLoop(
-            stepper,
-            Silent(),  # type: ignore[arg-type]
-            times=np.array([case.t_end]),
-            t_end=case.t_end,
-            longest=np.inf,
-            first=np.inf,
-        )
-        masses = transport.represented(values * circle.spacing)
-        loop.run(State(masses, np.empty((0, 2)), np.empty(0)), 0.0, ())
-        return loop.measured.masses / circle.spacing
+        recorder = Recorder(case.equation, circle)
+        loop = TimeLoop(method, stages, recorder, np.array([case.t_end]), ())
+        loop.start(mfpde.Measure(density), 0.0)
+        loop.run()
+        return loop.final.density.values
 
     return run
 

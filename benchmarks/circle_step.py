@@ -12,7 +12,6 @@ import numpy as np
 
 import mfpde
 from mfpde.geometry.circle import _planned
-from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import State, scheme_for
 
 
@@ -50,12 +49,11 @@ def main() -> None:
         for name in ("donor_blended",):
             scheme = scheme_for(name, circle)
             transport = scheme.transport(equation.on(circle))
-            stepper = TimeStepper(transport, scheme, rtol=1e-4)
             masses = mfpde.perturbed_uniform(circle, 0.3).masses.copy()
             state = State(masses, np.empty((0, 2)), np.empty(0))
             flow = transport.flow(state)
             stages = seconds(lambda: transport.advanced(state, flow, 1e-4))  # noqa: B023
-            whole = seconds(lambda: stepper.step(state, flow, 1e-4))  # noqa: B023
+            whole = seconds(lambda: transport.step(state, 1e-4))  # noqa: B023
             pairs = (1 + len(transport.method_in_time.shares)) * bare
             print(
                 f"{num_cells:8d} {name:15s} {1e6 * stages:11.1f} {1e6 * whole:15.1f} "

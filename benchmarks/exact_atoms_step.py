@@ -25,7 +25,6 @@ from mfpde import (
 )
 from mfpde.atoms import ExactAtoms, state_of
 from mfpde.measures.sampling import quantized
-from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import scheme_for
 
 WARM_UP = 48
@@ -42,11 +41,10 @@ class Stepping:
         geometry = measure.geometry
         scheme = scheme_for(None, geometry, exact_atoms=True)
         transport = scheme.transport(equation.on(geometry))
-        self.stepper = TimeStepper(transport, scheme, rtol=1e-4)
+        self.transport = transport
         self.exact = ExactAtoms(equation, transport) if len(measure.atoms) else None
         masses = transport.represented(measure.density.masses)
         self.state = state_of(masses, measure.atoms)
-        self.flow = transport.flow(self.state)
         self.taken = 0.0
         self.steps = transport.steps_to_hand_off
 
@@ -54,14 +52,11 @@ class Stepping:
         """Take the steps between two hand-offs and, with atoms, one hand-off."""
         begin = time.process_time()
         for _ in range(self.steps):
-            step = 0.3 * self.stepper.longest_step(self.state, self.flow)
-            result = self.stepper.step(self.state, self.flow, step)
-            self.state, self.flow = result.state, result.flow
+            step = 0.3 * self.transport.largest_step(self.state)
+            self.state = self.transport.step(self.state, step).state
         if self.exact is not None:
-            new = self.exact.handed_off(self.state, self.flow, 0.0)
-            if new is not self.state:
-                self.state = new
-                self.flow = self.stepper.transport.flow(new)
+            flow = self.transport.flow(self.state)
+            self.state = self.exact.exchange(self.state, flow, 0.0).state
         self.taken += time.process_time() - begin
 
 

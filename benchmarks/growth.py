@@ -25,7 +25,6 @@ from mfpde import (
     solve_particles,
 )
 from mfpde.geometry import Geometry
-from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import State, scheme_for
 
 PART = "Growth"
@@ -55,13 +54,11 @@ def step_on(
     equation = MeanFieldEquation(Attention(beta), small, direction="descent")
     scheme = scheme_for("donor_blended", geometry)
     transport = scheme.transport(equation.on(geometry))
-    stepper = TimeStepper(transport, scheme, rtol=1e-4)
     density = Density.from_function(geometry, lambda x: np.exp(x[..., 0])).normalized()
     none = np.empty((0, geometry.dimension)), np.empty(0)
     state = State(transport.represented(density.masses), *none)
-    flow = transport.flow(state)
-    length = transport.longest_step(state, flow)
-    return lambda: stepper.step(state, flow, length)
+    length = transport.largest_step(state)
+    return lambda: transport.step(state, length)
 
 
 def particles(dimension: int, count: int) -> Callable[[], object]:

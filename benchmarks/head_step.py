@@ -19,7 +19,6 @@ from sphere_step import REPETITIONS
 
 from mfpde import Attention, Circle, Density, MeanFieldEquation, Sphere
 from mfpde.geometry import Geometry
-from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import State, scheme_for
 
 BETAS = (1.0, 5.0, 10.0)
@@ -33,15 +32,13 @@ def complete_step(
     equation = MeanFieldEquation(attention, direction="ascent")
     scheme = scheme_for("donor_blended", geometry)
     transport = scheme.transport(equation.on(geometry))
-    stepper = TimeStepper(transport, scheme, rtol=1e-4)
     density = Density.from_function(
         geometry, lambda x: np.exp(concentration * (x[..., 0] - 1))
     ).normalized()
     none = np.empty((0, geometry.dimension)), np.empty(0)
     state = State(transport.represented(density.masses), *none)
-    flow = transport.flow(state)
-    length = transport.longest_step(state, flow)
-    return lambda: stepper.step(state, flow, length)
+    length = transport.largest_step(state)
+    return lambda: transport.step(state, length)
 
 
 def main() -> None:

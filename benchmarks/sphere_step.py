@@ -17,7 +17,6 @@ from results_table import in_turns
 
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Sphere
 from mfpde.geometry.spherical_transform import SphericalTransform
-from mfpde.solver.time_stepping import TimeStepper
 from mfpde.transport import State, scheme_for
 
 GRIDS = ((128, 256, 5.0), (256, 512, 3.5))
@@ -50,17 +49,15 @@ def complete_step(sphere: Sphere, transport_name: str) -> Callable[[], object]:
     """Return one step of the solver, with its step rule and error estimate."""
     scheme = scheme_for(transport_name, sphere)
     transport = scheme.transport(equation().on(sphere))
-    stepper = TimeStepper(transport, scheme, rtol=1e-4)
     start = Density.from_function(sphere, lambda x: np.exp(x[..., 0] + x[..., 1] ** 2))
     none = np.empty((0, 3)), np.empty(0)
     state = State(transport.represented(start.masses), *none)
-    now = [(state, transport.flow(state))]
+    now = [state]
 
     def work() -> object:
-        state, flow = now[0]
-        result = stepper.step(state, flow, transport.longest_step(state, flow))
-        now[0] = (result.state, result.flow)
-        return result
+        state = now[0]
+        now[0] = transport.step(state, transport.largest_step(state)).state
+        return now[0]
 
     return work
 

@@ -202,7 +202,7 @@ def by_labels(case: Case, rings: int) -> Errors:
     transport = scheme_for("labels", sphere).transport(grid)
     nobody = np.empty((0, 3)), np.empty(0)
     start = case.start(sphere.points)
-    state = transport.evolved(State(start * sphere.areas, *nobody))
+    state = transport.begin(State(start * sphere.areas, *nobody))
     moved = carried(case.wind, state.points, 0.0, PERIOD / 2)
     found = transport.measured(state.moved(state.masses, moved)).masses
     origins = carried(case.wind, state.points, PERIOD / 2, 0.0)

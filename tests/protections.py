@@ -231,7 +231,7 @@ PROTECTIONS = (
     # Checkpoints ------------------------------------------------------------------------------
     Protection(
         "checkpoint: other arguments are refused",
-        "solver/going_on.py",
+        "solver/arguments.py",
         "    if not fits:",
         "    if False:",
         _RESUMED + "test_other_arguments_are_refused",

@@ -34,10 +34,9 @@ base.BaseContext._compile_subroutine_no_cache = watched
 event.register("numba:compile", Watch())
 
 from mfpde.geometry import fourier_sums, harmonics
-from mfpde.solver.time_stepping import StepMoments, moment_norms
+from mfpde.transport.base import weighted_norm
 
-moments = [np.ones(9) * (1 + k + 2j) for k in range(4)]
-moment_norms(np.ones(9), StepMoments(*moments), 0.1)
+weighted_norm(np.ones(9), np.ones(9) * (1 + 2j))
 fourier_sums.moments_of_atoms(np.eye(2), np.ones(2), 4)
 fourier_sums.field_at_points(np.ones(5) + 0j, np.eye(2))
 factors = harmonics.recurrence(4)

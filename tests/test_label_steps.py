@@ -14,8 +14,7 @@ SPHERE = Sphere(32)
 def carried(transport, state, time, *, steps):
     """The state after a ``time`` of equal steps."""
     for _ in range(steps):
-        advance = transport.advanced(state, transport.flow(state), time / steps)
-        state = advance.state.on_sphere()
+        state = transport.step(state, time / steps).state
     return state
 
 
@@ -27,7 +26,7 @@ def distance(state, other):
 def test_the_error_of_a_step_falls_with_its_fifth_power():
     transport = LagrangianSphere(driven(5.0).on(SPHERE))
     nobody = np.empty((0, 3)), np.empty(0)
-    start = transport.evolved(State(smooth_start(SPHERE).masses, *nobody))
+    start = transport.begin(State(smooth_start(SPHERE).masses, *nobody))
     state = carried(transport, start, 1.0, steps=10)
     errors = [
         distance(

@@ -176,10 +176,9 @@ def test_labels_move_as_particles_at_the_nodes(normalized):
     exactly = {"rtol": 1e-9, "atol": 1e-10, "method": "direct"}
     particles = solve_particles(equation, nodes, t_end=2.0, save_at=[2.0], **exactly)
     transport = scheme_for("labels", sphere).transport(equation.on(sphere))
-    state = transport.evolved(State(start.masses, np.empty((0, 3)), np.empty(0)))
+    state = transport.begin(State(start.masses, np.empty((0, 3)), np.empty(0)))
     for _ in range(80):
-        moved = transport.advanced(state, transport.flow(state), 0.025).state
-        state = moved.on_sphere()
+        state = transport.step(state, 0.025).state
     assert np.abs(state.points - particles.final.points).max() <= 1e-6
 
 
@@ -208,10 +207,9 @@ def test_the_saved_density_has_the_moments_of_the_labels():
     sphere, equation = Sphere(48), driven(5.0)
     transport = scheme_for("labels", sphere).transport(equation.on(sphere))
     start = smooth_start(sphere).masses
-    state = transport.evolved(State(start, np.empty((0, 3)), np.empty(0)))
+    state = transport.begin(State(start, np.empty((0, 3)), np.empty(0)))
     for _ in range(6):
-        moved = transport.advanced(state, transport.flow(state), 0.25).state
-        state = moved.on_sphere()
+        state = transport.step(state, 0.25).state
     wanted = sphere.atom_moments(state.points, state.atom_masses, KEPT_DEGREE)
     labels = state.points.reshape(*sphere.shape, 3)
     plain = deposited(labels, start, ground(sphere))
@@ -416,10 +414,10 @@ def test_a_layer_knows_the_flow_of_the_labels_that_the_last_one_left(betas):
     degrees = before.grid.degree, after.grid.degree
     assert np.sign(degrees[0] - degrees[1]) == np.sign(betas[0] - betas[1])
     masses = perturbed_uniform(sphere, 0.3).masses
-    first = before.evolved(State(masses, np.empty((0, 3)), np.empty(0)))
-    state = before.advanced(first, before.flow(first), 0.2).state.on_sphere()
+    first = before.begin(State(masses, np.empty((0, 3)), np.empty(0)))
+    state = before.step(first, 0.2).state
     flow = before.flow(state)
-    after.go_on_from(before)
+    assert after.continue_from(before, state) is state
     found, wanted = after.flow(state), alone.flow(state)
     assert np.array_equal(found.moments, wanted.moments)
     assert np.array_equal(found.atom_velocities, wanted.atom_velocities)

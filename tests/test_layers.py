@@ -19,7 +19,6 @@ from mfpde.runs.layers import layer_after, layer_before, stages_of
 from mfpde.runs.stopping import StoppingCondition, StopReason
 from mfpde.runs.times import aligned_with_layers
 from mfpde.settings.settings import SettingsError, read_settings
-from mfpde.solver import course
 from mfpde.storage import RunWriter, load, open_dataset, save
 from mfpde.studies.ensembles import lyapunov_exponent
 from mfpde.tracking import Tracker
@@ -938,7 +937,7 @@ def test_equations_of_later_layers_wait_where_they_are_small(
         begin(grid)
 
     monkeypatch.setattr(GridEquation, "__post_init__", counted)
-    monkeypatch.setattr(course, "_MOST_NUMBERS_WAITING", most)
+    monkeypatch.setattr("mfpde.solver.solve.MOST_NUMBERS_WAITING", most)
     layers = mfpde.Layers([(equation(seed), 0.05) for seed in range(12)])
     run = mfpde.solve(layers, smooth(), save_at=[layers.depth])
     assert len(made) == (12 if most else 24)

@@ -1,4 +1,4 @@
-"""Where a run comes from: versions and commit in its store, wall times, differences."""
+"""Where a run comes from: versions and commit in its store, differences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import platform
 import re
 import subprocess
-import time
 
 import numba
 import numpy as np
@@ -14,7 +13,6 @@ import pytest
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.runs.wall_times import PARTS, WallTimes
 from mfpde.storage import provenance, stored_provenance
 
 ASCENT = mfpde.MeanFieldEquation(mfpde.Attention(3.0), direction="ascent")
@@ -97,51 +95,9 @@ def test_another_process_that_goes_on_is_noted_beside_the_first() -> None:
     assert provenance.add_provenance(added) == added
 
 
-# Wall time --------------------------------------------------------------------------------------
-
-
-def test_parts_add_up_to_the_whole_and_stop_one_another() -> None:
-    watch = WallTimes()
-    began = time.monotonic()
-    with watch.part("transport"):
-        time.sleep(0.02)
-        with watch.part("detection"):
-            time.sleep(0.05)
-    whole = time.monotonic() - began
-    seconds = watch.statistics
-    assert 0.05 <= seconds["detection_seconds"] < 0.05 + whole - 0.07 + 0.01
-    assert seconds["transport_seconds"] >= 0.02
-    assert sum(seconds.values()) == pytest.approx(whole, abs=0.01)
-
-
-def test_compiling_is_counted() -> None:
-    watch = WallTimes()
-    with watch.compiling(), watch.part("transport"):
-        assert numba.njit(lambda x: x + 5.0)(1.0) == 6.0
-    assert watch.seconds["compile"] > 0.0
-    before = watch.seconds["compile"]
-    numba.njit(lambda x: x + 6.0)(1.0)
-    assert watch.seconds["compile"] == before
-
-
-def test_a_run_says_where_its_time_went(run) -> None:
-    assert {f"{part}_seconds" for part in PARTS} <= set(run.statistics)
-    assert run.statistics["transport_seconds"] > 0
-    assert run.statistics["detection_seconds"] > 0
-
-    class Slow(mfpde.Observer):
-        def save(self, time_of_save, measure, diagnostics) -> None:
-            time.sleep(0.02)
-
-    start = mfpde.uniform(CIRCLE)
-    slow = mfpde.solve(ASCENT, start, observer=Slow(), **SHORT).statistics
-    assert slow["storage_seconds"] >= 0.06
-    assert slow["detection_seconds"] == 0.0
-
-
 def test_show_says_where_a_run_was_made(run, tmp_path, capsys) -> None:
     mfpde.save(run, tmp_path / "run.zarr")
     assert main(["show", str(tmp_path / "run.zarr"), "--origin"]) == 0
     said = capsys.readouterr().out
     assert re.search(rf"versions\.numpy: +{re.escape(np.__version__)}", said)
-    assert "transport [s]: " in said
+    assert "wall [s]: " in said

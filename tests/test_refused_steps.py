@@ -6,22 +6,24 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.solver.time_loop import StepBelowRefused
+from mfpde.solver.step_control import StepControl, adapt
 
 
 @pytest.mark.parametrize("refused", [1e-3, 2.0])
 def test_the_step_after_a_refused_one_is_shorter_and_the_limit_ends(
     refused: float,
 ) -> None:
-    below = StepBelowRefused()
-    below.accept()
-    assert below.step == np.inf
-    below.refuse(refused)
-    assert below.step < refused
+    how = {"is_cut": False, "smallest": 0.0}
+    accepted, control = adapt(StepControl(), refused, 1.0, **how)
+    assert accepted
+    assert control.ceiling == np.inf
+    accepted, control = adapt(control, refused, 10.0, **how)
+    assert not accepted
+    assert control.step < refused
     limits = []
-    while below.step < np.inf:
-        limits.append(below.step)
-        below.accept()
+    while control.ceiling < np.inf:
+        limits.append(control.ceiling)
+        _, control = adapt(control, control.step, 0.1, **how)
     assert (np.diff(limits) > 0).all()
 
 

@@ -17,9 +17,6 @@ from processes import Processes, processes
 import mfpde
 from mfpde.commands.command_line import main
 from mfpde.runs.stopping import ENDED
-from mfpde.runs.wall_times import PARTS
-from mfpde.solver import going_on
-from mfpde.solver.time_loop import TimeLoop
 from mfpde.storage import (
     RunWriter,
     StoreError,
@@ -140,7 +137,6 @@ RUNS = {
     "sphere, tracked": SPHERE.replace("save_every = 0.1", "save_every = 0.5") + TRACKED,
     "sphere, atoms": SPHERE_ATOMS,
 }
-WALL_CLOCK = ("wall_seconds", *(f"{part}_seconds" for part in PARTS))
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +152,8 @@ def all_of(store: Path) -> dict[str, np.ndarray | str]:
     attributes = dict(group.attrs)
     statistics = json.loads(attributes.pop("statistics"))
     settings = json.loads(attributes.pop("settings"))
-    del attributes["digest"]
-    kept = {n: v for n, v in statistics.items() if n not in WALL_CLOCK}
-    return {**found, **attributes, "statistics": kept, "settings": settings}
+    del attributes["digest"], statistics["wall_seconds"]
+    return {**found, **attributes, "statistics": statistics, "settings": settings}
 
 
 def assert_same_stores(store: Path, other: Path) -> None:
@@ -252,25 +247,6 @@ def assert_same_runs(run: mfpde.Run, other: mfpde.Run) -> None:
     assert run.stop == other.stop
     for verdict, another in zip(run.track.verdicts, other.track.verdicts, strict=True):
         assert verdict == another
-
-
-def test_every_piece_of_the_loop_is_held_or_made_anew(monkeypatch) -> None:
-    """Whoever gives the loop something new decides here what becomes of it."""
-    loops = []
-    original = TimeLoop.__init__
-
-    def noted(loop, *args, **kwargs) -> None:
-        loops.append(loop)
-        original(loop, *args, **kwargs)
-
-    monkeypatch.setattr(TimeLoop, "__init__", noted)
-    mfpde.solve(EQUATION, START, t_end=0.2)
-    known = {
-        *going_on.PLAIN_NUMBERS,
-        *going_on.HELD_OTHERWISE,
-        *going_on.MADE_ANEW,
-    }
-    assert vars(loops[0]).keys() == known
 
 
 @pytest.mark.parametrize("saves", [1, 4, 11])

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mfpde.runs.stopping import save_times
+from mfpde.runs.times import save_times
 
 
 def test_by_default_the_start_and_the_end():

@@ -20,7 +20,7 @@ from mfpde import (
     solve_particles,
 )
 from mfpde.transport import State, scheme_for
-from mfpde.transport.spectral import is_resolved, projected
+from mfpde.transport.spectral import keeps_positive, projected
 from validation.sphere_cases import AXES, l1_distance, moebius, von_mises
 
 
@@ -99,12 +99,12 @@ def test_the_projection_is_the_nearest_positive_density_of_the_same_mass(masses,
         assert lowered[~positive].max() <= lowered[positive].mean() + 1e-12
 
 
-def test_a_density_is_resolved_where_its_band_limited_form_is_positive():
+def test_a_density_keeps_positive_where_its_band_limited_form_is_positive():
     sphere = Sphere(32)
     smooth = Density.from_function(sphere, lambda x: np.exp(2 * x[..., 0]))
     cap = Density.from_function(sphere, lambda x: 1.0 * (x[..., 0] > 0.7))
-    assert is_resolved(sphere, smooth.normalized().masses)
-    assert not is_resolved(sphere, cap.normalized().masses)
+    assert keeps_positive(sphere, smooth.normalized().masses)
+    assert not keeps_positive(sphere, cap.normalized().masses)
 
 
 # --- The phase itself -----------------------------------------------------------------

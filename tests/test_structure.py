@@ -14,7 +14,7 @@ import pytest
 import mfpde
 
 PACKAGE = Path(mfpde.__file__).parent
-MOST_ROOT_FILES = 10
+MOST_ROOT_FILES = 11
 MOST_LAYERS = 14
 MOST_CLASS_QUESTIONS = 6
 MOST_ANONYMOUS_TUPLES = 15

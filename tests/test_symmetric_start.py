@@ -193,7 +193,7 @@ def test_the_note_is_a_warning_and_is_stored(tmp_path):
 def test_a_run_is_the_same_with_and_without_the_look_at_its_symmetry(monkeypatch):
     equation, start = with_neuron(0.0, 0.0, 1.0), mfpde.uniform(Sphere(32))
     run = mfpde.solve(equation, start, t_end=2.0)
-    monkeypatch.setattr("mfpde.solver.preparation.noted_symmetry", lambda *_, **__: {})
+    monkeypatch.setattr("mfpde.solver.solve.note_symmetry", lambda *_, **__: {})
     without = mfpde.solve(equation, start, t_end=2.0)
     assert np.array_equal(run.final.density.masses, without.final.density.masses)
 

@@ -12,7 +12,7 @@ from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Potential, 
 from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
 from mfpde.geometry.zonal_fields import zonal_harmonics
 from mfpde.transport import State, default_scheme, scheme_for
-from mfpde.transport.feet import feet
+from mfpde.transport.departure_points import find_departure_points
 from validation.zonal_cases import (
     moved_by_linear_potential,
     moved_by_relu,
@@ -425,7 +425,7 @@ class TestRemap:
     def test_whole_cells_on_a_periodic_line(self):
         masses = np.random.default_rng(0).random(32)
         edges = edge_densities(np.pad(masses, GHOSTS, mode="wrap"))
-        positions = feet(np.full((1, 33), 3.0), np.ones((1, 1)), True)
+        positions = find_departure_points(np.full((1, 33), 3.0), np.ones((1, 1)), True)
         moved = remapped(masses, edges, positions)
         np.testing.assert_allclose(moved, np.roll(masses, 3), atol=1e-15)
 
@@ -438,7 +438,9 @@ class TestRemap:
             back = faces - 2 * np.pi / n * shift
             exact = np.diff(back - 0.5 * np.cos(back))
             edges = edge_densities(np.pad(masses, GHOSTS, mode="wrap"))
-            positions = feet(np.full((1, n + 1), shift), np.ones((1, 1)), True)
+            positions = find_departure_points(
+                np.full((1, n + 1), shift), np.ones((1, 1)), True
+            )
             moved = remapped(masses, edges, positions)
             assert moved.sum() == pytest.approx(masses.sum(), abs=1e-13)
             errors.append(np.abs(moved - exact).sum())
@@ -449,7 +451,9 @@ class TestRemap:
         masses = generator.random(64) ** 20
         edges = edge_densities(np.pad(masses, GHOSTS))
         velocity = np.sin(np.linspace(0, np.pi, 65)) * 9
-        positions = feet(velocity[np.newaxis], np.array([[0.1], [0.2]]), False)
+        positions = find_departure_points(
+            velocity[np.newaxis], np.array([[0.1], [0.2]]), False
+        )
         moved = remapped(masses, edges, positions)
         assert moved.min() >= 0
         assert moved.sum() == pytest.approx(masses.sum(), rel=1e-14)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -249,26 +249,24 @@ NARROW_CELLS = 1e-3
 """Width, in cells, below which an atom may go on as a point."""
 
 
-class ExactAtoms:
-    """Exact atoms of a run: mass handed over between density and atoms, and atoms moved alone.
+class Exchange(NamedTuple):
+    """A state after atoms have done something, and the events: births, merges, fissions."""
 
-    Attributes
-    ----------
-    events
-        Births, merges and fissions so far, in their order.
-    """
+    state: State
+    events: tuple[Event, ...]
+
+
+class ExactAtoms:
+    """Exact atoms of a run: mass exchanged between density and atoms, and atoms moved alone."""
 
     def __init__(self, equation: MeanFieldEquation, transport: Transport) -> None:
         self.transport = transport
         self.hand_off = HandOff(transport)
         self.motion = AtomMotion(equation, MEETING_DISTANCE)
-        self.events: list[Event] = []
 
-    def handed_off(self, state: State, flow: Flow, time: float) -> State:
-        """The state after the hand-off (the same object if nothing was to do)."""
-        new, events = self.hand_off.apply(state, flow, time)
-        self.events += events
-        return new
+    def exchange(self, state: State, flow: Flow, time: float) -> Exchange:
+        """Let mass pass; the very same state is returned if nothing was to do."""
+        return Exchange(*self.hand_off.apply(state, flow, time))
 
     def are_alone(self, state: State, flow: Flow) -> bool:
         """Whether the density is negligible and the atoms act as points."""
@@ -278,14 +276,14 @@ class ExactAtoms:
             return False
         return self.hand_off.act_as_points(state, flow, NARROW_CELLS)
 
-    def moved_alone(self, state: State, *, start: float, end: float) -> State:
-        """The state after the atoms moved alone; the density left over joins them first."""
+    def move_alone(self, state: State, *, start: float, end: float) -> Exchange:
+        """Move the atoms alone; the density left over joins them first."""
         atoms = _with_remains(state, self.transport)
         points, masses, events = self.motion.advanced(
             atoms.points, atoms.masses, start=start, end=end
         )
-        self.events += events
-        return state_of(np.zeros_like(state.masses), Atoms(points, masses))
+        moved = state_of(np.zeros_like(state.masses), Atoms(points, masses))
+        return Exchange(moved, events)
 
 
 def _with_remains(state: State, transport: Transport) -> Atoms:

@@ -1,40 +1,60 @@
 """Checkpoints: everything that a run of the density solver holds at one moment.
 
-A run that goes on from a checkpoint is to the bit the run that was never stopped, on the same
-machine with as many threads.  The masses are those that the scheme evolves, not the density
-that is saved, and the next step is the one that would have been tried.
+The time loop itself works on one, and stores it as it is: a run that goes on from a checkpoint is
+to the bit the run that was never stopped, on the same machine with as many threads.  The masses
+are those that the scheme evolves, and the next step is the one that would have been tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
+from mfpde.runs.stopping import STEP_LIMIT, StepRecord
 from mfpde.tracking import TrackerMemory
 from mfpde.transport import State
 
+RECENT_STEPS = 6
+"""Steps whose rates of change a stopping condition sees."""
+_AT_REST = 1e-14
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(eq=False, kw_only=True)
 class Checkpoint:
     """One moment of a run, between two steps.
 
     Attributes
     ----------
     state, geometry
-        The state in the form that the scheme evolves, and the present grid.
-    time
-        Time of the state.
+        The state in the form that the scheme evolves, and the grid.
+    time, start_time
+        Time of the state, and of the start.
+    first_mass
+        Mass of the start.
     saves
         The number of states saved so far.
     stage
         The number of layers that have ended.
-    numbers
-        What else the loop knows, by name: counts, step sizes, recent rates.
+    step_control
+        What the control of step sizes knows: the accurate step, the ceiling below a refused
+        one, and the steps accepted since.
+    last_step
+        The last time step.
+    steps, steps_before, rejected
+        Numbers of steps: accepted, those of them that a limit of steps does not count, refused.
+    rates
+        Mass that changed cells per unit time in the last steps.
+    steps_since_hand_off
+        Steps since the last exchange of mass with exact atoms.
+    is_under_way
+        Whether the present layer has begun.
+    phase_ends
+        Times at which phases of a transport were left, by their names.
+    seconds
+        Wall time so far.
     events
         What exact atoms have told so far.
     tracker
@@ -46,9 +66,20 @@ class Checkpoint:
     state: State
     geometry: Geometry
     time: float
-    saves: int
-    stage: int
-    numbers: Mapping[str, Any]
+    start_time: float
+    first_mass: float
+    saves: int = 0
+    stage: int = 0
+    step_control: tuple[float, float, int] = (np.inf, np.inf, 0)
+    last_step: float = 0.0
+    steps: int = 0
+    steps_before: int = 0
+    rejected: int = 0
+    rates: tuple[float, ...] = ()
+    steps_since_hand_off: int = 0
+    is_under_way: bool = False
+    phase_ends: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
     events: tuple[Event, ...] = ()
     tracker: TrackerMemory | None = None
     stopped_by: str = ""
@@ -59,3 +90,22 @@ class Checkpoint:
         state = self.state
         arrays = (state.masses, state.points, state.atom_masses)
         return all(bool(np.isfinite(array).all()) for array in arrays)
+
+    def resumed(self) -> Checkpoint:
+        """Return the moment to go on from: a limit of steps at which it stopped counts anew."""
+        is_limited = self.stopped_by == STEP_LIMIT
+        return replace(
+            self, steps_before=self.steps if is_limited else self.steps_before
+        )
+
+    def step_record(self, began_at: float) -> StepRecord:
+        """Return the numbers by which the last step is judged, of a run that began then."""
+        rates = self.rates
+        is_slowing = len(rates) == RECENT_STEPS and rates[-1] <= rates[0]
+        return StepRecord(
+            steps=self.steps - self.steps_before,
+            time=self.time,
+            change_rate=rates[-1],
+            slowing=is_slowing or max(rates) < _AT_REST,
+            started_at=began_at,
+        )

@@ -17,6 +17,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, read_only, real_number, shown, whole_number
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
 from mfpde.runs.stopping import SHORTEST_TIME
 
 MOST_LAYERS = 100_000
@@ -253,6 +254,13 @@ def largest_diffusion(dynamics: Dynamics) -> float:
     if isinstance(dynamics, MeanFieldEquation):
         return dynamics.diffusion
     return max(equation.diffusion for equation in dynamics.equations)
+
+
+def largest_degree(dynamics: Dynamics, geometry: Geometry) -> int:
+    """Return the largest degree of the interaction of an equation, or of layers."""
+    degrees = {0}
+    for_each_layer(dynamics, lambda layer: degrees.add(layer.on(geometry).degree))
+    return max(degrees)
 
 
 class Stage(NamedTuple):

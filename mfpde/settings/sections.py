@@ -27,8 +27,8 @@ from mfpde.runs.stopping import (
     StepLimit,
     StoppingCondition,
     WallTimeLimit,
-    save_times,
 )
+from mfpde.runs.times import save_times
 from mfpde.settings.base import Form, Section, check_all, default
 from mfpde.settings.stored_states import stored_state
 from mfpde.solver.solve import solve

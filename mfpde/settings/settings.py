@@ -22,15 +22,12 @@ from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import Density, Measure
 from mfpde.particles.labels import grid_of_labels
 from mfpde.particles.methods import resolved_method
-from mfpde.runs.layers import Dynamics, Layers, for_each_layer
-from mfpde.runs.stopping import save_times
-from mfpde.runs.times import end_time
+from mfpde.runs.layers import Dynamics, Layers, for_each_layer, largest_degree
+from mfpde.runs.times import end_time, times_of_saves
 from mfpde.settings import sections
 from mfpde.settings.base import Section, SettingsError, check_all
 from mfpde.settings.files import name_places, read_table
 from mfpde.settings.overrides import change_by_text
-from mfpde.solver.label_conditions import largest_degree
-from mfpde.solver.preparation import DEFAULT_SAVES
 from mfpde.terms import Interaction, Kernel
 from mfpde.tracking import Concentration
 from mfpde.transport import scheme_for
@@ -141,7 +138,7 @@ class Settings:
         """Return the times of the saves, of which the last is the end of the run."""
         times: dict[str, Any] = {k: self.solve[k] for k in ("save_every", "save_at")}
         t_end = end_time(self.dynamics, self.solve["t_end"])
-        return save_times(t_end, default_saves=DEFAULT_SAVES, **times)
+        return times_of_saves(self.dynamics, 0.0, t_end, **times)
 
     def check_memory(self) -> None:
         """Raise ``MemoryError`` if the run and its report take more memory than there is."""

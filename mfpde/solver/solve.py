@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 from numpy.typing import ArrayLike
 
+from mfpde.arrays import real_number
+from mfpde.atoms import check_atoms, coarseness
 from mfpde.equation import MeanFieldEquation
-from mfpde.measures.measure import AnyMeasure, Measure
+from mfpde.geometry import Geometry
+from mfpde.geometry.memory import check_memory_of_run
+from mfpde.grid_equation import GridEquation
+from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.checkpoint import Checkpoint
-from mfpde.runs.layers import Layers
-from mfpde.runs.observer import Observer
-from mfpde.runs.progress import Report
-from mfpde.runs.run import Run
-from mfpde.runs.stopping import StoppingCondition
-from mfpde.solver.diagnostics import Diagnostic
-from mfpde.solver.preparation import prepared
+from mfpde.runs.layers import (
+    Dynamics,
+    Layers,
+    checked_dynamics,
+    for_each_layer,
+    stages_of,
+)
+from mfpde.runs.observer import Observer, StepObserver
+from mfpde.runs.progress import Report, progress_line
+from mfpde.runs.run import HALF_STABLE_MASS, Run
+from mfpde.runs.stopping import StoppingCondition, stopping_conditions
+from mfpde.runs.times import end_time, times_of_saves
+from mfpde.solver.arguments import (
+    check_moment,
+    check_onlookers,
+    check_start,
+    choose_scheme,
+    make_tracker,
+    positive_or_infinite,
+)
+from mfpde.solver.diagnostics import Diagnostic, choose_diagnostics
+from mfpde.solver.half_stable_points import describe_half_stable_mass
+from mfpde.solver.recorder import Recorder
+from mfpde.solver.symmetric_start import note_symmetry
+from mfpde.solver.time_loop import Method, TimeLoop
 from mfpde.tracking import Concentration, Tracker
+from mfpde.version import __version__
+
+UNFINISHED = ("interrupted", "non_finite", "step_too_small")
+MOST_NUMBERS_WAITING = 2**18
+"""Cells times layers up to which equations on a grid are held for later layers."""
 
 
 def solve(
@@ -143,26 +173,87 @@ def solve(
         shares a symmetry with the equation along which the run is unstable; the second is in
         ``run.notes`` too.
     """
-    run = prepared(
-        equation,
-        start,
-        t_end=t_end,
-        save_every=save_every,
-        save_at=save_at,
-        stop=stop,
-        transport=transport,
-        atoms=atoms,
-        rtol=rtol,
-        max_step=max_step,
-        observe=observe,
-        diagnostics=diagnostics,
-        progress=progress,
-        track=track,
-        observer=observer,
-        start_time=start_time,
-        first_step=first_step,
-        resume_from=resume_from,
-    ).run()
+    dynamics = checked_dynamics(equation)
+    measure = as_measure(start, "start")
+    geometry = measure.geometry
+    for_each_layer(dynamics, lambda layer: check_start(measure, layer))
+    start_time = real_number("start_time", start_time)
+    t_end = end_time(dynamics, t_end, after=start_time)
+    times = times_of_saves(
+        dynamics, start_time, t_end, save_every=save_every, save_at=save_at
+    )
+    rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
+    longest_step = positive_or_infinite("max_step", max_step)
+    first_step = positive_or_infinite("first_step", first_step)
+    stages = stages_of(dynamics, start_time, t_end, times)
+    check_onlookers(observe, observer, progress, resume_from)
+    if resume_from is not None:
+        check_moment(resume_from, stages, times)
+    layers = dynamics if isinstance(dynamics, Layers) else None
+    conditions = stopping_conditions(stop)
+    waiting = hold_equations(dynamics, geometry)
+    degree = (
+        stages[0].equation.on(geometry).degree
+    )  # layers are alike in what they need
+    check_memory_of_run(geometry, degree, 2 if conditions else len(times))
+    recorded = choose_diagnostics(diagnostics, observe, of_layers=layers is not None)
+    tracker = make_tracker(track, dynamics, resume_from)
+    is_exact = atoms == "exact"
+    scheme = choose_scheme(transport, dynamics, measure, exact_atoms=is_exact)
+    for_each_layer(dynamics, lambda layer: check_atoms(atoms, layer, geometry))
+    message = coarseness(dynamics.sharpest, geometry) if is_exact else None
+    if message is not None and measure.density.total_mass > 0:
+        warnings.warn(message, stacklevel=2)
+    if layers is not None:
+        # The finest of the layers decides, before any work.
+        for_each_layer(layers, lambda layer: scheme.transport(layer.on(geometry)))
+    recorder = Recorder(
+        stages[0].equation, geometry, recorded, tracker=tracker, layers=layers
+    )
+    method = Method(scheme, rtol, longest_step, first_step, is_exact)
+    loop = TimeLoop(method, stages, recorder, times, conditions)
+    with show_progress(progress) as step_observer:
+        recorder.begin([observer, step_observer])
+        if resume_from is None:
+            loop.start(measure, start_time)
+        else:
+            loop.resume(resume_from)
+        reason = loop.run()
+        loop.keep_last(reason)
+    del waiting
+    statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
+    if layers is not None:
+        statistics["layers"] = len(layers)
+    ended = loop.now.time
+    if reason.kind not in UNFINISHED:
+        statistics |= note_symmetry(stages, measure, begun=start_time, ended=ended)
+    if layers is None:
+        note = describe_half_stable_mass(equation, recorder.times, recorder.states)
+        statistics |= {} if note is None else {HALF_STABLE_MASS: note}
+    run = recorder.finish(reason, loop.final, ended, statistics=statistics)
     for note in run.notes:
         warnings.warn(note, stacklevel=2)
     return run
+
+
+def hold_equations(dynamics: Dynamics, geometry: Geometry) -> list[GridEquation]:
+    """Return the equations of layers on a grid, which are found again when they begin.
+
+    Those that take much memory are made again, rather than held.
+    """
+    held: list[GridEquation] = []
+    if isinstance(dynamics, Layers):
+        numbers = len(dynamics) * math.prod(geometry.shape)
+        if numbers <= MOST_NUMBERS_WAITING:
+            for_each_layer(dynamics, lambda layer: held.append(layer.on(geometry)))
+    return held
+
+
+@contextmanager
+def show_progress(progress: bool | Report) -> Iterator[Observer | None]:
+    """Yield the observer that reports each step: to a line, to a function, or None."""
+    if progress is True:
+        with progress_line() as report:
+            yield StepObserver(report)
+    else:
+        yield StepObserver(progress) if callable(progress) else None

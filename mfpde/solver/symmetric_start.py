@@ -35,8 +35,7 @@ from mfpde.measures.starts import perturbed_uniform
 from mfpde.runs.layers import Stage
 from mfpde.runs.run import SYMMETRIC_START
 from mfpde.runs.stopping import StepRecord, StoppingCondition, StopReason
-from mfpde.solver.course import Course, Discretization
-from mfpde.solver.diagnostics import Recorder
+from mfpde.solver.recorder import Recorder
 from mfpde.solver.shared_symmetry import (
     SAME_DENSITY,
     SharedSymmetries,
@@ -45,10 +44,10 @@ from mfpde.solver.shared_symmetry import (
     shared_symmetries,
     turned_equation,
 )
-from mfpde.solver.time_loop import TimeLoop
+from mfpde.solver.time_loop import Method, TimeLoop
 from mfpde.terms import Head, ZonalTerm
 from mfpde.terms.interaction import RESOLVED_TOLERANCE
-from mfpde.transport import LARGEST_DEGREE, Scheme, scheme_for
+from mfpde.transport import LARGEST_DEGREE, scheme_for
 
 BEGINNING = "start and equation share"
 """The first words of the note."""
@@ -74,7 +73,7 @@ class SymmetryBreaking(NamedTuple):
     time: float
 
 
-def noted_symmetry(
+def note_symmetry(
     stages: Sequence[Stage], start: Measure, *, begun: float, ended: float
 ) -> dict[str, str]:
     """Return the statistic that says along which symmetry a run is unstable, if along one.
@@ -184,7 +183,6 @@ class _Watch(StoppingCondition):
 
     symmetries: Sequence[Symmetry]
     grid: Geometry
-    scheme: Scheme
     loop: TimeLoop
     sizes: FloatArray
     times: list[float] = field(default_factory=list)
@@ -192,7 +190,8 @@ class _Watch(StoppingCondition):
 
     def check(self, record: StepRecord) -> StopReason | None:
         """Stop once starts have parted, or after many steps."""
-        masses = self.loop.measured.masses
+        loop = self.loop
+        masses = loop.transport.measured(loop.now.state).masses
         parts = [masses - s.mean(masses, self.grid) for s in self.symmetries]
         self.times.append(record.time)
         self.broken.append(np.array([weak_norm(self.grid, part) for part in parts]))
@@ -203,7 +202,8 @@ class _Watch(StoppingCondition):
     @property
     def limits(self) -> FloatArray:
         """The |h|_weak from which on starts have parted."""
-        share = _SLIDE_OF_LABELS if self.scheme.moves_labels else 1.0
+        moves_labels = self.loop.method.scheme.moves_labels
+        share = _SLIDE_OF_LABELS if moves_labels else 1.0
         return np.maximum(UNSTABLE * self.sizes, share * self.grid.spacing)
 
     def growths(self) -> list[SymmetryBreaking | None]:
@@ -261,21 +261,17 @@ def _growths(
     relative = np.maximum(density_on_frame(density, grid, frame), 0.0)
     values = relative * perturbed_uniform(grid, _AMPLITUDE).values
     start = Measure(Density(grid, values).normalized())
-    equation, end = turned[0].equation, turned[-1].end
     has_labels = all(
         s.equation.diffusion == 0 and s.equation.on(grid).degree <= LARGEST_DEGREE
         for s in turned
     )
     scheme = scheme_for(None, grid, exact_atoms=False, labels=has_labels)
-    way = Discretization(equation, scheme, _RTOL, exact_atoms=False).at_first(start)
-    stepping = way.on(grid)
-    record = Recorder(equation, grid, ())
-    loop = TimeLoop(
-        stepping, record, times=np.empty(0), t_end=end, longest=np.inf, first=np.inf
-    )
     masses = start.density.masses
     sizes = [np.abs(masses - s.mean(masses, grid)).sum() for s in symmetries]
-    watch = _Watch(symmetries, grid, scheme, loop, np.array(sizes))
-    state = way.first_state(start, stepping.stepper.transport)
-    Course(way, tuple(turned), (watch,)).run(loop, state, start_time)
+    recorder = Recorder(turned[0].equation, grid)
+    loop = TimeLoop(Method(scheme, _RTOL), tuple(turned), recorder, np.empty(0), ())
+    watch = _Watch(symmetries, grid, loop, np.array(sizes))
+    loop.conditions = (watch,)
+    loop.start(start, start_time)
+    loop.run()
     return watch.growths()

@@ -1,16 +1,21 @@
-"""The time loop: steps from save to save, and the reasons to stop."""
+"""The time loop: steps from save to save and from layer to layer, and the reasons to stop."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.atoms import AtomsTooFastError, ExactAtoms
+from mfpde.atoms import AtomsTooFastError, ExactAtoms, state_of
+from mfpde.equation import MeanFieldEquation
+from mfpde.measures.labelled import LabelledDensity
+from mfpde.measures.measure import Measure
+from mfpde.runs.checkpoint import RECENT_STEPS, Checkpoint
+from mfpde.runs.layers import Stage
 from mfpde.runs.stopping import (
+    ENDED,
     StoppingCondition,
     StopReason,
     interrupted,
@@ -18,235 +23,228 @@ from mfpde.runs.stopping import (
     reached_end,
     step_too_small,
 )
-from mfpde.solver.diagnostics import Recorder
-from mfpde.solver.loop_report import progress_of, saved_of, step_record_of
-from mfpde.solver.step_sizes import (
-    StepBelowRefused,
-    attention_time,
-    fitted,
-    mass_and_motion,
-    motion_of_atoms,
-    smallest_step,
-)
-from mfpde.solver.time_stepping import StepResult, TimeStepper
-from mfpde.transport import Flow, State
+from mfpde.solver.recorder import Recorder
+from mfpde.solver.step_control import StepControl, adapt, fit_step, smallest_step
+from mfpde.transport import Scheme, State, Transport
 
-NOT_RESOLVED = "not_resolved"
-"""Kind of the reason with which the loop hands over from a scheme's smooth phase."""
-LAYER_ENDS = "layer_ends"
-"""Kind of the reason with which the loop hands over to the next layer."""
-RECENT_STEPS = 6
-"""Steps whose rates of change a stopping condition sees."""
 # A run of more steps than the inverse of this would never end.
 SMALLEST_STEP = 1e-13
 
 
-class Stepping(NamedTuple):
-    """What makes steps on one grid: a stepper, and exact atoms if there are any."""
+@dataclass(frozen=True, eq=False)
+class Method:
+    """How a run is computed on any layer: scheme, tolerance, longest step, exact atoms or not."""
 
-    stepper: TimeStepper
-    atoms: ExactAtoms | None
+    scheme: Scheme
+    rtol: float
+    longest_step: float = np.inf
+    first_step: float = np.inf
+    exact_atoms: bool = False
 
 
 class TimeLoop:
-    """The loop of steps from save to save, which always holds the last finite state.
+    """The loop of steps, which always holds the last finite state.
 
-    ``layer_end`` is the time up to which the present equation acts: the end time, unless other
-    layers follow.
+    Parameters
+    ----------
+    method
+        How steps are made.
+    stages
+        The equations of the run, and the times at which they end.
+    recorder
+        What keeps the saved states.
+    save_times
+        Times of all saves, increasing.
+    conditions
+        What may stop the run; what judges rest may do so in the last stage alone.
+
+    Attributes
+    ----------
+    now
+        The present moment; steps change it.
     """
 
     def __init__(
         self,
-        stepping: Stepping,
+        method: Method,
+        stages: tuple[Stage, ...],
         recorder: Recorder,
-        *,
-        times: FloatArray,
-        t_end: float,
-        longest: float,
-        first: float,
+        save_times: FloatArray,
+        conditions: tuple[StoppingCondition, ...],
     ) -> None:
-        self.stepper, self.atoms = stepping
-        self.recorder = recorder
-        self.save_times = list(times)
-        self.t_end = self.layer_end = t_end
-        self.longest = longest
-        self._attention_time = attention_time(recorder.equation)
-        self.accurate_step = first
-        self.below_refused = StepBelowRefused()
-        self.steps = self.steps_before = 0
-        self.rejected = 0
-        self.last_step = 0.0
-        self.started_at = time.monotonic()
-        self.seconds_before = 0.0
-        self.rates: list[float] = []
-        self.steps_since_hand_off = 0
-        self.keep: Callable[[], None] | None = None
-        self.is_smooth = False
-        self.resolved_until: float | None = None
-        self.smooth_phase = ""
-        self.saves = self.stage = 0
-        self.is_under_way = self.is_torn = False
-        self.stopped_by = ""
+        self.method, self.stages = method, stages
+        self.recorder, self.conditions = recorder, conditions
+        self.save_times = [*save_times.tolist(), np.inf]
+        self.is_torn = False
+        self.began_at = time.monotonic()
 
-    def run(
-        self, state: State, start_time: float, conditions: tuple[StoppingCondition, ...]
-    ) -> StopReason:
-        """Step until the end time, a stopping condition, or an interruption."""
-        self.stand_at(state, start_time)
-        return self.go_on(conditions)
-
-    def stand_at(self, state: State, start_time: float) -> None:
+    def start(self, measure: Measure, start_time: float) -> None:
         """Stand at the start of a run."""
-        self.state, self.time, self.start_time = state, start_time, start_time
-        self.first_mass = state.total_mass
+        self._use(self.stages[0].equation)
+        state = self._begin(measure)
+        self.now = Checkpoint(
+            state=state,
+            geometry=measure.geometry,
+            time=start_time,
+            start_time=start_time,
+            first_mass=state.total_mass,
+            step_control=StepControl(accurate=self.method.first_step),
+        )
+        self._note_phase(was_smooth=True)
 
-    def change_layer(self, stepping: Stepping, state: State, *, end: float) -> None:
-        """Continue from ``state`` under the equation of the recorder, which acts up to ``end``.
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Stand where the ``checkpoint`` was taken."""
+        self.now = checkpoint.resumed()
+        self._use(self.stages[self.now.stage].equation)
+        self.recorder.events[:] = self.now.events
+
+    def run(self) -> StopReason:
+        """Step until the end time, a stopping condition, or an interruption."""
+        try:
+            return self._run_layers()
+        except KeyboardInterrupt:
+            self.is_torn = True
+            return interrupted(self.now.time)
+        except AtomsTooFastError as error:
+            return step_too_small(self.now.time, error.step)
+
+    def _run_layers(self) -> StopReason:
+        while True:
+            reason = self._run_layer()
+            if reason is not None:
+                return reason
+            if self.now.stage + 1 == len(self.stages):
+                return reached_end(self.now.time)
+            self._enter_next_layer()
+
+    def _run_layer(self) -> StopReason | None:
+        """Step to the end of the present layer; return why the run ends before, if it does."""
+        now, end = self.now, self.stages[self.now.stage].end
+        reason = self._enter_layer()
+        while reason is None and now.time < end:
+            reason = self._move_on()
+            if reason is None:
+                self._save_if_due()
+                self.recorder.report(now, self.transport, self.stages[-1].end)
+                reason = self._reason_to_stop()
+        return reason
+
+    def _use(self, equation: MeanFieldEquation) -> None:
+        """Let the equation act from now on."""
+        method, grid = self.method, equation.on(self.recorder.geometry)
+        self.recorder.equation = self.equation = equation
+        self.transport: Transport = method.scheme.transport(grid, method.rtol)
+        self.atoms = (
+            ExactAtoms(equation, self.transport) if method.exact_atoms else None
+        )
+
+    def _begin(self, measure: Measure) -> State:
+        """Return a measure in the form that the transport evolves."""
+        density, atoms = measure.density, measure.atoms
+        if self.method.exact_atoms:
+            state = state_of(density.masses, atoms)
+        else:
+            state = State(density.masses, atoms.points.copy(), atoms.masses)
+        has_labels = isinstance(density, LabelledDensity)
+        if has_labels and self.method.scheme.moves_labels:
+            return self.transport.begin(state, density)
+        return self.transport.begin(state)
+
+    def _enter_layer(self) -> StopReason | None:
+        """Do what comes before the first step of a layer, or of what is resumed."""
+        now = self.now
+        if now.is_under_way:
+            # The run that goes on here may have been killed just before it looked.
+            return None if now.stopped_by else self._reason_to_stop()
+        self._save_if_due()
+        now.is_under_way = True
+        # What starts as narrow as an atom to be is not carried by the grid at all.
+        self._exchange_with_atoms()
+        return None
+
+    def _enter_next_layer(self) -> None:
+        """Begin the next layer with what a run that ended here would leave.
 
         The size of the steps is found anew, as at the start of a run.
         """
-        self._use(stepping)
-        self.state = state
-        self.layer_end = end
-        self._attention_time = attention_time(self.recorder.equation)
-        self.accurate_step = np.inf
-        self.below_refused = StepBelowRefused()
-        self.rates = []
-        self.stage += 1
-        self.is_under_way = False
+        now, before, state = self.now, self.transport, self.now.state
+        equation = self.stages[now.stage + 1].equation
+        was_smooth = before.is_smooth(state)
+        if equation is not self.equation:
+            self._use(equation)
+        kept = self.transport.continue_from(before, state)
+        if kept is None:
+            kept = self._begin(self.recorder.measure(before.measured(state)))
+        now.state = kept
+        now.stage += 1
+        now.step_control, now.rates = StepControl(), ()
+        now.is_under_way = False
+        self._note_phase(was_smooth=was_smooth)
 
-    def leave_smooth_phase(self, stepping: Stepping) -> None:
-        """Continue with the transport for densities that the grid does not resolve."""
-        self.state = stepping.stepper.transport.evolved(self.measured)
-        self.smooth_phase = self.stepper.scheme.name
-        self._use(stepping)
-        self.accurate_step = np.inf
-        self.below_refused = StepBelowRefused()
-        self.is_smooth, self.resolved_until = False, self.time
-        self.is_under_way = False
+    def _note_phase(self, *, was_smooth: bool) -> None:
+        """Note that a smooth phase ends now, or before it begins."""
+        now, name = self.now, self.transport.smooth_phase
+        if name and was_smooth and not self.transport.is_smooth(now.state):
+            now.phase_ends = now.phase_ends | {name: now.time}
 
-    def _use(self, stepping: Stepping) -> None:
-        self.stepper, self.atoms = stepping
-        if self.atoms is not None:
-            self.atoms.events = self.recorder.events
-
-    def go_on(self, conditions: tuple[StoppingCondition, ...]) -> StopReason:
-        """Continue from the present state until the layer's end or a reason to stop."""
-        try:
-            flow, reason = self.entered(conditions)
-            while reason is None and self.time < self.layer_end:
-                after = self._moved_on(flow)
-                if isinstance(after, StopReason):
-                    return after
-                flow = after
-                self.save_if_due(flow)
-                self._report(flow)
-                reason = self.reason_to_stop(conditions)
-        except KeyboardInterrupt:
-            self.is_torn = True
-            return interrupted(self.time)
-        except AtomsTooFastError as error:
-            return step_too_small(self.time, error.step)
-        if reason is not None:
-            return reason
-        if self.layer_end < self.t_end:
-            return StopReason(LAYER_ENDS, f"a layer ends at t = {self.time:.6g}")
-        return reached_end(self.time)
-
-    def _moved_on(self, flow: Flow) -> Flow | StopReason:
-        """Return the flow after the next step, or why there is none."""
-        if self.atoms is not None and self.atoms.are_alone(self.state, flow):
-            return self._atoms_moved(self.atoms)
-        result = self._step(flow)
-        if isinstance(result, StopReason):
-            return result
-        return self._handed_off(result.flow)
-
-    def entered(
-        self, conditions: tuple[StoppingCondition, ...]
-    ) -> tuple[Flow, StopReason | None]:
-        """Return the flow to begin with, and perhaps why there is nothing to do."""
-        flow = self.stepper.transport.flow(self.state)
-        if self.is_under_way:
-            # The run that goes on here may have been killed just before it looked.
-            return flow, None if self.stopped_by else self.reason_to_stop(conditions)
-        self.save_if_due(flow)
-        # What starts as narrow as an atom to be is not carried by the grid at all.
-        self.steps_since_hand_off = self.stepper.transport.steps_to_hand_off
-        self.is_under_way = True
-        return self._handed_off(flow), None
-
-    @property
-    def stepping(self) -> Stepping:
-        """What makes the steps at present."""
-        return Stepping(self.stepper, self.atoms)
+    def _move_on(self) -> StopReason | None:
+        """Take the next step; return why there is none, if there is none."""
+        now, atoms = self.now, self.atoms
+        if atoms is not None and atoms.are_alone(
+            now.state, self.transport.flow(now.state)
+        ):
+            self._move_atoms_alone(atoms)
+            return None
+        reason = self._take_step()
+        if reason is None:
+            self._exchange_if_due()
+        return reason
 
     @property
     def target(self) -> float:
         """Time that no step crosses: that of the next save, or the end of the layer."""
-        return (
-            min(self.save_times[0], self.layer_end)
-            if self.save_times
-            else self.layer_end
-        )
+        return min(self.save_times[self.now.saves], self.stages[self.now.stage].end)
 
-    @property
-    def measured(self) -> State:
-        """The state with its masses restored to those of a density on the grid."""
-        return self.stepper.transport.measured(self.state)
-
-    @property
-    def seconds(self) -> float:
-        """Wall time so far, with that of the parts before the run was resumed."""
-        return self.seconds_before + time.monotonic() - self.started_at
-
-    def _step(self, flow: Flow) -> StepResult | StopReason:
+    def _take_step(self) -> StopReason | None:
         """Take one step, repeated with smaller ones until it is accurate."""
-        draining = min(self.stepper.longest_step(self.state, flow), self.longest)
-        target = self.target
+        now, transport, target = self.now, self.transport, self.target
+        longest = min(transport.largest_step(now.state), self.method.longest_step)
         while True:
-            wanted = min(draining, self.accurate_step, self.below_refused.step)
+            control = StepControl(*now.step_control)
+            wanted = min(longest, control.step)
             if wanted < SMALLEST_STEP * self._horizon():
-                if not np.isfinite(flow.outflows).all():
-                    return not_finite(self.time)
-                return step_too_small(self.time, wanted)
-            step, lands = fitted(wanted, target - self.time)
-            result = self.stepper.step(self.state, flow, step)
-            mass, moved = mass_and_motion(
-                self.state.masses.ravel(), result.state.masses.ravel()
+                if not np.isfinite(transport.flow(now.state).outflows).all():
+                    return not_finite(now.time)
+                return step_too_small(now.time, wanted)
+            step, lands = fit_step(wanted, target - now.time)
+            state, error = transport.step(now.state, step)
+            if np.isnan(error):
+                return not_finite(now.time)
+            if error == np.inf and state is not now.state:
+                self._go_on_in_phase(state)
+                longest = min(transport.largest_step(state), self.method.longest_step)
+                continue
+            smallest = smallest_step(longest, self.equation.strength)
+            is_accepted, now.step_control = adapt(
+                control, step, error, is_cut=step < wanted, smallest=smallest
             )
-            failed = self._failure_of(result, mass)
-            if failed is not None:
-                return failed
-            # A step cut short by a save says nothing against a longer one after it.
-            cut_short = step < wanted
-            if not cut_short or result.accurate_step < step or not result.is_accurate:
-                self.accurate_step = result.accurate_step
-            smallest = smallest_step(draining, self._attention_time)
-            has_moved = result.state is not self.state
-            if result.is_accurate or (step <= smallest and has_moved):
+            if is_accepted:
                 break
-            self.rejected += 1
-            self.below_refused.refuse(step)
-        self.below_refused.accept()
-        if len(self.state.atom_masses):
-            moved += motion_of_atoms(
-                self.state.points, result.state.points, self.state.atom_masses
-            )
-        self.rates = [*self.rates[-RECENT_STEPS + 1 :], moved / step]
-        self.state = result.state
-        self.time = target if lands else self.time + step
-        self.last_step = step
-        self.steps += 1
-        return result
+            now.rejected += 1
+        rate = _motion(now.state, state) / step
+        now.rates = (*now.rates[-RECENT_STEPS + 1 :], rate)
+        now.state = state
+        now.time = target if lands else now.time + step
+        now.last_step = step
+        now.steps += 1
+        return None
 
-    def _failure_of(self, result: StepResult, mass: float) -> StopReason | None:
-        """Reason not to accept ``result``, whose density has this ``mass``, nor to repeat it."""
-        is_finite = np.isfinite(mass + result.accurate_step)
-        is_last = not is_finite or result.is_accurate
-        if is_last and not self.stepper.transport.carries(result.state):
-            return StopReason(NOT_RESOLVED, f"not resolved at t = {self.time:.6g}")
-        return None if is_finite else not_finite(self.time)
+    def _go_on_in_phase(self, state: State) -> None:
+        """Go on from the present measure as a ``state`` of another phase of the transport."""
+        now = self.now
+        now.state, now.step_control = state, StepControl()
+        self._note_phase(was_smooth=True)
+        self._exchange_with_atoms()
 
     def _horizon(self) -> float:
         """Time span by which a step is judged too small.
@@ -254,65 +252,118 @@ class TimeLoop:
         With exact atoms it is the time so far, at least 1, instead of the whole run: when
         the atoms hold nearly all mass they are moved without steps.
         """
-        if self.atoms is None:
-            return self.t_end - self.start_time
-        return max(self.time - self.start_time, 1.0)
+        now = self.now
+        if self.atoms is None or self.transport.is_smooth(now.state):
+            return self.stages[-1].end - now.start_time
+        return max(now.time - now.start_time, 1.0)
 
-    def _handed_off(self, flow: Flow) -> Flow:
+    def _exchange_if_due(self) -> None:
         """Let mass pass between density and atoms, at every save and every few steps."""
-        if self.atoms is None:
-            return flow
-        self.steps_since_hand_off += 1
+        now = self.now
+        now.steps_since_hand_off += 1
         # A layer that ends leaves what a run of it alone would.
-        is_due = self.time >= self.target and (
-            bool(self.save_times) or self.layer_end < self.t_end
-        )
-        wait = self.stepper.transport.steps_to_hand_off
-        if self.steps_since_hand_off < wait and not is_due:
-            return flow
-        self.steps_since_hand_off = 0
-        state = self.atoms.handed_off(self.state, flow, self.time)
-        if state is self.state:
-            return flow
-        self.state = state
-        return self.stepper.transport.flow(state)
+        is_last = now.stage + 1 == len(self.stages)
+        has_saves = self.save_times[now.saves] < np.inf
+        is_due = now.time >= self.target and (has_saves or not is_last)
+        if is_due or now.steps_since_hand_off >= self.transport.steps_to_hand_off:
+            self._exchange_with_atoms()
 
-    def _atoms_moved(self, atoms: ExactAtoms) -> Flow:
+    def _exchange_with_atoms(self) -> None:
+        """Let mass pass between density and exact atoms, where there are any."""
+        now = self.now
+        now.steps_since_hand_off = 0
+        if self.atoms is None or self.transport.is_smooth(now.state):
+            return
+        flow = self.transport.flow(now.state)
+        now.state, events = self.atoms.exchange(now.state, flow, now.time)
+        self.recorder.events += events
+
+    def _move_atoms_alone(self, atoms: ExactAtoms) -> None:
         """Move the atoms, which hold all the mass, to the next save or the layer's end."""
-        target = self.target
-        before = self.state
-        self.state = atoms.moved_alone(before, start=self.time, end=target)
-        flow = self.stepper.transport.flow(self.state)
-        speeds = np.linalg.norm(flow.atom_velocities, axis=1)
-        self.rates = [float(self.state.atom_masses @ speeds)] * RECENT_STEPS
-        self.last_step = target - self.time
-        self.time = target
-        self.steps += 1
-        return flow
+        now, target = self.now, self.target
+        now.state, events = atoms.move_alone(now.state, start=now.time, end=target)
+        self.recorder.events += events
+        velocities = self.transport.flow(now.state).atom_velocities
+        speeds = np.linalg.norm(velocities, axis=1)
+        now.rates = (float(now.state.atom_masses @ speeds),) * RECENT_STEPS
+        now.last_step = target - now.time
+        now.time = target
+        now.steps += 1
 
-    def save_if_due(self, flow: Flow) -> None:
-        """Save the present state, which has this ``flow``, if its time has come."""
-        if self.save_times and self.time >= self.save_times[0]:
-            at = self.save_times.pop(0)
-            state, seen = saved_of(self, flow)
-            self.recorder.save(at, state, flow=seen, step=self.last_step)
-            self.saves += 1
-            if self.keep is not None:
-                self.keep()
+    def _save_if_due(self) -> None:
+        """Save the present state if its time has come, and let observers keep the moment."""
+        now, at = self.now, self.save_times[self.now.saves]
+        if now.time < at:
+            return
+        state = self.transport.measured(now.state)
+        self.recorder.save(at, state, step=now.last_step)
+        now.saves += 1
+        self.recorder.keep(self.checkpoint())
 
-    def reason_to_stop(
-        self, conditions: tuple[StoppingCondition, ...]
-    ) -> StopReason | None:
+    def checkpoint(self, *, stopped_by: str = "") -> Checkpoint:
+        """Return the present moment, which steps change no more."""
+        return replace(
+            self.now,
+            seconds=self.seconds,
+            events=tuple(self.recorder.events),
+            tracker=self.recorder.tracker_memory,
+            stopped_by=stopped_by,
+        )
+
+    def keep_last(self, reason: StopReason) -> None:
+        """Let observers keep the moment at which the run stopped, if it can go on from there.
+
+        An interruption in the middle of a step leaves the checkpoint of the last save.
+        """
+        if not self.is_torn and reason.kind not in ENDED:
+            self.recorder.keep(self.checkpoint(stopped_by=reason.kind))
+
+    @property
+    def seconds(self) -> float:
+        """Wall time so far, with that of the parts before the run was resumed."""
+        return self.now.seconds + time.monotonic() - self.began_at
+
+    @property
+    def final(self) -> Measure:
+        """What is left to a run that starts from it, with labels if it has them."""
+        state = self.now.state
+        measure = self.recorder.measure(self.transport.measured(state))
+        labels = self.transport.labels_of(state)
+        if labels is None:
+            return measure
+        density = measure.density
+        labelled = LabelledDensity(density.geometry, density.values, *labels)
+        return Measure(labelled, measure.atoms)
+
+    @property
+    def statistics(self) -> dict[str, float | int | str]:
+        """Counts and times of the steps taken."""
+        now = self.now
+        return {
+            "rtol": self.method.rtol,
+            "steps": now.steps,
+            "rejected": now.rejected,
+            "last_step": float(now.last_step),
+            **{f"{name}_until": float(end) for name, end in now.phase_ends.items()},
+            "wall_seconds": self.seconds,
+        }
+
+    def _reason_to_stop(self) -> StopReason | None:
         """Return why the run stops after the last step; None if it does not."""
-        for condition in conditions:
-            reason = condition.check(step_record_of(self, RECENT_STEPS))
-            if reason is not None:
-                return reason
-        return None
+        now = self.now
+        is_last = now.stage + 1 == len(self.stages)
+        acting = [c for c in self.conditions if is_last or not c.judges_rest]
+        if not acting:
+            return None
+        record = now.step_record(self.began_at)
+        reasons = (condition.check(record) for condition in acting)
+        return next((reason for reason in reasons if reason is not None), None)
 
-    def _report(self, flow: Flow) -> None:
-        watching = [o for o in self.recorder.observers if o.watches_steps]
-        if watching:
-            progress = progress_of(self, flow)
-            for observer in watching:
-                observer.step(progress)
+
+def _motion(before: State, after: State) -> float:
+    """Mass that changed cells, and masses of atoms times the lengths of their moves."""
+    moved = 0.5 * float(np.abs(after.masses - before.masses).sum())
+    if len(before.atom_masses):
+        lengths = np.linalg.norm(after.points - before.points, axis=1)
+        moved += float(before.atom_masses @ lengths)
+    return moved

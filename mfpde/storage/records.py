@@ -49,6 +49,7 @@ KINDS: dict[type, Mapping[str, Any]] = {
 }
 """Classes by the kinds that records name, for each class of which one may be written."""
 _STATE = ("masses", "points", "atom_masses")
+_NUMBERS_OF_STATE = ("cloud_size", "phase")
 
 
 class NoRecordError(ValueError):
@@ -70,11 +71,9 @@ def from_json(text: str, kind: Any) -> Any:
 
 def checkpoint_row(checkpoint: Checkpoint) -> Row:
     """Return the arrays of a checkpoint, and beside them as JSON all that is no array."""
-    state = checkpoint.state
-    arrays = {name: getattr(state, name) for name in _STATE}
-    return Row.of_text(
-        to_json(checkpoint), **arrays, cloud_size=np.array(state.cloud_size)
-    )
+    parts: dict[str, Any] = checkpoint.state._asdict()
+    arrays = {name: np.asarray(part) for name, part in parts.items()}
+    return Row.of_text(to_json(checkpoint), **arrays)
 
 
 def checkpoint_of(row: Row) -> Checkpoint:
@@ -84,7 +83,8 @@ def checkpoint_of(row: Row) -> Checkpoint:
     """
     record = json.loads(row.text)
     arrays = {name: np.array(row[name]) for name in _STATE}
-    record["state"] = State(**arrays, cloud_size=int(row["cloud_size"]))
+    numbers = (int(row[name]) for name in _NUMBERS_OF_STATE)
+    record["state"] = State(*arrays.values(), *numbers)
     checkpoint = _CONVERTER.structure(record, Checkpoint)
     geometry, count = checkpoint.geometry, len(arrays["atom_masses"])
     shapes = tuple(array.shape for array in arrays.values())

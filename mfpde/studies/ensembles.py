@@ -34,9 +34,7 @@ from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.notebook import Printed
 from mfpde.particles import solve_particles
 from mfpde.runs.layers import Layers, stages_of
-from mfpde.runs.stopping import save_times
-from mfpde.runs.times import end_time
-from mfpde.solver.preparation import DEFAULT_SAVES
+from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
 from mfpde.solver.solve import solve
 from mfpde.terms.external import tangential
 

@@ -9,33 +9,32 @@ A scheme of one's own is a subclass of :class:`Transport`, registered under a na
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import singledispatch
 
-import numpy as np
-
-from mfpde.arrays import FloatArray, choice
+from mfpde.arrays import choice
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.grid_equation import GridEquation
-from mfpde.terms import PointMasses
-from mfpde.transport.base import Transport
+from mfpde.transport.base import DEFAULT_RTOL, LARGEST_ERROR, Step, Transport
 from mfpde.transport.circle_schemes import (
     DonorBlendedCircle,
     ResolvedSemiLagrangianCircle,
     SemiLagrangianCircle,
-    is_mostly_resolved,
 )
 from mfpde.transport.lagrangian import LARGEST_DEGREE, LagrangianSphere
-from mfpde.transport.spectral import ResolvedSpectral, Spectral, is_resolved
+from mfpde.transport.phases import Phases, SmoothTransport
+from mfpde.transport.spectral import ResolvedSpectral, Spectral
 from mfpde.transport.sphere import DonorBlendedSphere
 from mfpde.transport.state import Flow, State
 from mfpde.transport.zonal import DonorBlendedZonal, SemiLagrangianZonal
 
 __all__ = [
     "LARGEST_DEGREE",
+    "LARGEST_ERROR",
     "Flow",
     "Scheme",
     "State",
+    "Step",
     "Transport",
     "default_scheme",
     "register_scheme",
@@ -46,37 +45,16 @@ __all__ = [
 LARGEST_DONOR_BLENDED_DIMENSION = 30
 
 
-def _resolves_all(grid: GridEquation, masses: FloatArray) -> bool:
-    del grid, masses
-    return True
-
-
-def _resolves_spectrally(grid: GridEquation, masses: FloatArray) -> bool:
-    """Whether masses stay positive in the grid's degrees, and their noise rules nothing."""
-    nobody = PointMasses(np.empty((0, grid.geometry.dimension)), np.empty(0))
-    return is_resolved(grid.geometry, masses) and not grid.has_lost_mass(
-        grid.moments(masses, nobody), masses
-    )
-
-
 @dataclass(frozen=True)
 class Scheme:
-    """A ``transport`` for one geometry by its ``name``; it brings its own step.
+    """A transport by its ``name``: made by ``transport(grid, rtol)`` of an equation on a grid.
 
-    ``tolerance_share`` is the share of ``rtol`` that the measured defect (that of the
-    trapezoidal rule) may reach: Heun's own error is as large as the defect, that of SSPRK3
-    an order smaller.  ``while_smooth`` is the scheme with which a run of a density without
-    atoms and diffusion begins, until the grid does not resolve the density any more; it
-    ``resolves`` cell masses, of an equation on a grid, if it may begin with them.  A scheme
-    that ``moves_labels`` carries the mass of a density along characteristics: of equations
+    One that ``moves_labels`` carries the mass of a density along characteristics: of equations
     without diffusion, without atoms, on one grid.
     """
 
     name: str
-    transport: Callable[[GridEquation], Transport]
-    tolerance_share: float = 0.1
-    while_smooth: Scheme | None = None
-    resolves: Callable[[GridEquation, FloatArray], bool] = _resolves_all
+    transport: Callable[..., Transport]
     moves_labels: bool = False
 
 
@@ -97,40 +75,43 @@ def register_scheme(geometry: type[Geometry], scheme: Scheme) -> None:
     _SCHEMES.setdefault(geometry, {})[scheme.name] = scheme
 
 
-register_scheme(Circle, Scheme("donor_blended", DonorBlendedCircle, 1.0))
-register_scheme(Circle, Scheme("semi_lagrangian", SemiLagrangianCircle, 1.0))
-_RESOLVED = Scheme(
-    "semi_lagrangian", ResolvedSemiLagrangianCircle, 1.0, resolves=is_mostly_resolved
-)
+def _in_phases(
+    smooth: type[SmoothTransport], rough: type[Transport]
+) -> Callable[..., Transport]:
+    """What makes a transport that begins ``smooth``; with diffusion it is the second alone."""
+
+    def make(grid: GridEquation, rtol: float = DEFAULT_RTOL) -> Transport:
+        then = rough(grid, rtol)
+        return then if grid.diffusion > 0 else Phases(smooth(grid, rtol), then)
+
+    return make
+
+
+register_scheme(Circle, Scheme("donor_blended", DonorBlendedCircle))
+register_scheme(Circle, Scheme("semi_lagrangian", SemiLagrangianCircle))
 register_scheme(
     Circle,
     Scheme(
         "semi_lagrangian_donor_blended",
-        DonorBlendedCircle,
-        1.0,
-        while_smooth=_RESOLVED,
+        _in_phases(ResolvedSemiLagrangianCircle, DonorBlendedCircle),
     ),
 )
-
-# The lag of the last stage is 30 to 1000 times the error of the classical Runge-Kutta method.
-_SPECTRAL = Scheme("spectral", Spectral, 30.0, resolves=_resolves_spectrally)
-
 register_scheme(Sphere, Scheme("donor_blended", DonorBlendedSphere))
 register_scheme(
     Sphere,
-    Scheme("spectral_donor_blended", DonorBlendedSphere, while_smooth=_SPECTRAL),
+    Scheme("spectral_donor_blended", _in_phases(Spectral, DonorBlendedSphere)),
 )
-
-# The lag says as little about a label's error; kinks are crossed label by label.
-_LABELS = Scheme("labels", LagrangianSphere, 30.0, moves_labels=True)
-_RESOLVED_SPECTRAL = replace(_SPECTRAL, transport=ResolvedSpectral)
-register_scheme(Sphere, _LABELS)
+register_scheme(Sphere, Scheme("labels", LagrangianSphere, moves_labels=True))
 register_scheme(
-    Sphere, replace(_LABELS, name="spectral_labels", while_smooth=_RESOLVED_SPECTRAL)
+    Sphere,
+    Scheme(
+        "spectral_labels",
+        _in_phases(ResolvedSpectral, LagrangianSphere),
+        moves_labels=True,
+    ),
 )
-
-register_scheme(Zonal, Scheme("donor_blended", DonorBlendedZonal, 1.0))
-register_scheme(Zonal, Scheme("semi_lagrangian", SemiLagrangianZonal, 1.0))
+register_scheme(Zonal, Scheme("donor_blended", DonorBlendedZonal))
+register_scheme(Zonal, Scheme("semi_lagrangian", SemiLagrangianZonal))
 
 
 def _schemes_of(geometry: Geometry) -> dict[str, Scheme]:

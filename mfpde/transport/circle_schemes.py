@@ -9,16 +9,16 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
+from mfpde.runge_kutta import SSPRK3
 from mfpde.transport import circle as kernels
-from mfpde.transport.base import (
-    Transport,
-    geometry_of,
-)
+from mfpde.transport.base import DEFAULT_RTOL, geometry_of
 from mfpde.transport.circle import cell_means, centre_values
+from mfpde.transport.fluxes import DrainingTransport
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import wrapped
+from mfpde.transport.phases import SmoothTransport
 from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
-from mfpde.transport.state import SSPRK3, State
+from mfpde.transport.state import State
 
 LARGEST_UNRESOLVED_MASS = 0.3
 """Mass in structures of a cell or two up to which semi-Lagrangian transport, which would pin
@@ -27,7 +27,7 @@ _RESOLVED_TOLERANCE = 0.1
 _CELLS_OF_FULL_TOLERANCE = 256
 
 
-class LineTransport(Transport):
+class LineTransport(DrainingTransport):
     """Base of the schemes with draining stages on a line, whose last cell precedes the first."""
 
     def drained(
@@ -44,8 +44,8 @@ class LineTransport(Transport):
 class CircleTransport(LineTransport):
     """Base of the schemes with draining stages on the circle, one periodic line."""
 
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
+    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
+        super().__init__(grid, rtol)
         self.circle = geometry_of(grid, Circle, "Circle")
 
     @cached_property
@@ -60,6 +60,7 @@ class CircleTransport(LineTransport):
 class DonorBlendedCircle(CircleTransport):
     """Donor blending with the fifth-order upwind difference in smooth regions."""
 
+    tolerance_share = 1.0
     method_in_time = SSPRK3
 
     def outflows(
@@ -81,8 +82,8 @@ class SemiLagrangianCircle(SemiLagrangian):
 
     periodic = True
 
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
+    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
+        super().__init__(grid, rtol)
         self.circle = geometry_of(grid, Circle, "Circle")
         angles = np.concatenate([[0.0], self.circle.face_angles])
         # Face n is face 0, to the last digit.
@@ -138,23 +139,23 @@ class SemiLagrangianCircle(SemiLagrangian):
         return blended_mass(self.extended(masses))
 
 
-class ResolvedSemiLagrangianCircle(SemiLagrangianCircle):
+class ResolvedSemiLagrangianCircle(SemiLagrangianCircle, SmoothTransport):
     """Semi-Lagrangian transport of a density without atoms that the grid mostly resolves."""
 
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
+    name = "semi_lagrangian"
+
+    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
+        super().__init__(grid, rtol)
         # The error in time stays well below that of the grid, which falls with the cells.
         fineness = max(self.circle.num_cells / _CELLS_OF_FULL_TOLERANCE, 1.0)
         self.tolerance_share = _RESOLVED_TOLERANCE / fineness**2
 
+    def resolves(self, masses: FloatArray) -> bool:
+        """Return whether at most 30 % of the mass are in structures of a cell or two."""
+        return self.unresolved_mass(cell_means(masses)) <= LARGEST_UNRESOLVED_MASS
+
     def carries(self, state: State) -> bool:
-        """Whether at most 30 % of the mass are in structures of a cell or two."""
+        """Return whether that is so of a state that evolves."""
         if len(state.atom_masses):
             return False
         return self.unresolved_mass(state.masses) <= LARGEST_UNRESOLVED_MASS
-
-
-def is_mostly_resolved(grid: GridEquation, masses: FloatArray) -> bool:
-    """Whether at most 30 % of cell masses on a circle are in structures of a cell or two."""
-    del grid
-    return bool(blended_mass(wrapped(cell_means(masses))) <= LARGEST_UNRESOLVED_MASS)

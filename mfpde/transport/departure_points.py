@@ -1,4 +1,4 @@
-"""Feet (departure points) of the faces of a line of cells under a flow in a given velocity.
+"""Departure points of the faces of a line of cells under a flow in a given velocity.
 
 They are found by Runge-Kutta steps of order 6 in a quintic interpolant of the velocity, which
 is linear at kinks.
@@ -10,23 +10,15 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled, compiled_inside
+from mfpde.runge_kutta import BUTCHER6
 
-FOOT_GHOSTS = 2
+_GHOSTS = 2
 # Largest difference of velocities at neighbouring faces, in cells per step of a trace: where
-# the velocity is smooth the feet err by about 1e-6 cells at most.  Beside kinks, which order 6
-# does not help to cross, steps are half as long.
+# the velocity is smooth departure points err by about 1e-6 cells at most.  Beside kinks, which
+# order 6 does not help to cross, steps are half as long.
 _COMPRESSION_OF_A_STEP = 0.2
 _COMPRESSION_BESIDE_KINKS = 0.1
-# The method of order 6 with seven stages of Butcher (1964), "On Runge-Kutta processes of high
-# order": shares of the slopes so far in each stage, and in the result.
-_STAGES = np.zeros((7, 7))
-_STAGES[1, :1] = 1 / 3
-_STAGES[2, :2] = 0, 2 / 3
-_STAGES[3, :3] = 1 / 12, 1 / 3, -1 / 12
-_STAGES[4, :4] = 25 / 48, -55 / 24, 35 / 48, 15 / 8
-_STAGES[5, :5] = 3 / 20, -11 / 24, -1 / 8, 1 / 2, 1 / 10
-_STAGES[6, :6] = -261 / 260, 33 / 13, 43 / 156, -118 / 39, 32 / 195, 80 / 39
-_WEIGHTS = np.array([13 / 200, 0, 11 / 40, 11 / 40, 4 / 25, 4 / 25, 13 / 200])
+_STAGES, _WEIGHTS = BUTCHER6
 
 
 @compiled
@@ -36,19 +28,19 @@ def _summed(velocities: FloatArray, weights: FloatArray, periodic: bool) -> Floa
     Beyond an end that is not periodic velocities are odd.
     """
     n = velocities.shape[1] - 1
-    result = np.zeros(n + 1 + 2 * FOOT_GHOSTS)
+    result = np.zeros(n + 1 + 2 * _GHOSTS)
     for s in range(len(weights)):
         weight = weights[s]
         if weight != 0.0:
             for j in range(n + 1):
-                result[j + FOOT_GHOSTS] += weight * velocities[s, j]
-    for g in range(1, FOOT_GHOSTS + 1):
+                result[j + _GHOSTS] += weight * velocities[s, j]
+    for g in range(1, _GHOSTS + 1):
         if periodic:
-            result[FOOT_GHOSTS - g] = result[FOOT_GHOSTS + n - g]
-            result[FOOT_GHOSTS + n + g] = result[FOOT_GHOSTS + g]
+            result[_GHOSTS - g] = result[_GHOSTS + n - g]
+            result[_GHOSTS + n + g] = result[_GHOSTS + g]
         else:
-            result[FOOT_GHOSTS - g] = -result[FOOT_GHOSTS + g]
-            result[FOOT_GHOSTS + n + g] = -result[FOOT_GHOSTS + n - g]
+            result[_GHOSTS - g] = -result[_GHOSTS + g]
+            result[_GHOSTS + n + g] = -result[_GHOSTS + n - g]
     return result
 
 
@@ -79,7 +71,7 @@ def _interpolant(values: FloatArray) -> tuple[FloatArray, bool]:
     part belongs to the linear interpolant, which is taken at kinks: there a quintic would
     make cells denser and thinner in turn.
     """
-    n = len(values) - 1 - 2 * FOOT_GHOSTS
+    n = len(values) - 1 - 2 * _GHOSTS
     result = np.empty((n, 6))
     shares = np.empty(n)
     for i in range(n):
@@ -159,8 +151,10 @@ def _trace(positions: FloatArray, velocity: FloatArray, periodic: bool) -> None:
 
 
 @compiled
-def feet(velocities: FloatArray, weights: FloatArray, periodic: bool) -> FloatArray:
-    """Feet X(0..n), the departure points of the faces under flows in frozen velocities.
+def find_departure_points(
+    velocities: FloatArray, weights: FloatArray, periodic: bool
+) -> FloatArray:
+    """Departure points X(0..n) of the faces under flows in frozen velocities.
 
     Parameters
     ----------

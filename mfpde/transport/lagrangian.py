@@ -25,13 +25,16 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
+from mfpde.measures.clouds import summed_motion
+from mfpde.measures.labelled import LabelledDensity
+from mfpde.runge_kutta import CLASSICAL, combine, find_slopes
 from mfpde.terms import ZonalTerm
 from mfpde.terms.kernels import NEGLIGIBLE, PointMasses
-from mfpde.transport.base import Transport, geometry_of
+from mfpde.transport.base import DEFAULT_RTOL, Step, Transport, geometry_of
 from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
 from mfpde.transport.sphere_patches import deposited, ground_of, resting_masses
 from mfpde.transport.sphere_pieces import Ground
-from mfpde.transport.state import Advance, Flow, State, normalised
+from mfpde.transport.state import Flow, State, normalised
 
 LARGEST_DEGREE = 64
 """Degree of the interaction beyond which sums over labels cost more than fluxes."""
@@ -44,18 +47,24 @@ _NEGLIGIBLE = 1e-8
 class LagrangianSphere(Transport):
     """Transport by labels, which hold all the mass: the cells of its states are empty."""
 
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(replace(grid, negligible=_negligible(grid)))
+    # The last stage says as little about a label's error; kinks are crossed label by label.
+    tolerance_share = 30.0
+
+    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
+        super().__init__(replace(grid, negligible=_negligible(grid)), rtol)
         self.sphere = sphere = geometry_of(grid, Sphere, "Sphere")
         self._centres = np.ascontiguousarray(sphere.points.reshape(-1, 3))
         # The state measured last, which is often asked for again, and what it was.
         self._known: tuple[State, State] | None = None
-        # The state whose flow was asked for last: a layer that ends there leaves it to the next.
-        self._last: tuple[State, Flow] | None = None
 
-    def evolved(self, state: State) -> State:
-        """The state whose labels stand at the centres and carry the masses of the cells."""
+    def begin(self, state: State, labels: LabelledDensity | None = None) -> State:
+        """The state whose labels carry the masses of cells, from their centres on.
+
+        A density that has labels already goes on with them.
+        """
         empty = np.zeros(self.sphere.shape)
+        if labels is not None:
+            return State(empty, labels.label_points, labels.label_masses)
         return State(empty, self._centres.copy(), state.masses.ravel().copy())
 
     def measured(self, state: State) -> State:
@@ -79,29 +88,26 @@ class LagrangianSphere(Transport):
         kept = np.minimum(resting, spread)
         return with_moments(spread, wanted, self.sphere, kept=kept)
 
-    def resumed(self, state: State) -> State:
-        """The state of a checkpoint, or of one that knew no labels yet."""
-        return state if len(state.points) else self.evolved(state)
+    def find_flow(self, state: State) -> Flow:
+        """Find moments and velocities of the labels, which stand on the sphere."""
+        return self._flow(state.points, self._moments(state.points, state))
 
-    def flow(self, state: State) -> Flow:
-        """Moments and velocities of the labels, which stand on the sphere."""
-        if self._last is None or self._last[0] is not state:
-            moments = self._moments(state.points, state)
-            self._last = state, self._flow(state.points, moments)
-        return self._last[1]
+    def labels_of(self, state: State) -> PointMasses:
+        """The labels."""
+        return PointMasses(state.points, state.atom_masses)
 
-    def go_on_from(self, before: Transport) -> None:
-        """Take over the moments of the labels, which do not change where equations do."""
-        if before is self or not isinstance(before, LagrangianSphere):
-            return
-        known, degree = before._last, self.grid.degree
-        if known is not None and degree <= before.grid.degree:
-            state, flow = known
+    def continue_from(self, before: Transport, state: State) -> State | None:
+        """The state as it is; moments of labels do not change where equations do."""
+        if not isinstance(before, LagrangianSphere):
+            return None
+        degree = self.grid.degree
+        if before is not self and degree <= before.grid.degree:
             kept = self.sphere.degrees(before.grid.degree) <= degree
+            moments = np.asarray(before.flow(state).moments)[kept]
             atoms = PointMasses(state.points, state.atom_masses)
-            moments = np.asarray(flow.moments)[kept]
             moments = self.grid.with_masses(moments, state.masses, atoms)
-            self._last = state, self._flow(state.points, moments)
+            self._flows = [(state, self._flow(state.points, moments))]
+        return state
 
     def _moments(self, points: FloatArray, state: State) -> ComplexArray:
         """Moments of the labels of ``state`` if they stand at ``points``."""
@@ -110,59 +116,32 @@ class LagrangianSphere(Transport):
         return self.grid.with_masses(moments, state.masses, atoms)
 
     def _flow(self, points: FloatArray, moments: ComplexArray) -> Flow:
-        return Flow(
-            density_moments=np.zeros(moments.shape, dtype=np.complex128),
-            moments=moments,
-            velocity=np.zeros(1),
-            outflows=np.zeros(1),
-            unresolved_mass=0.0,
-            atom_velocities=self.grid.velocity_at(moments, points),
-        )
+        nothing = np.zeros(moments.shape, dtype=np.complex128)
+        velocities = self.grid.velocity_at(moments, points)
+        return Flow(nothing, moments, np.zeros(1), velocities)
 
-    def advanced(self, state: State, flow: Flow, step: float) -> Advance:
-        """State after a step, and the flow of the last stage, at its end."""
-        start, first = state.points, flow.atom_velocities
+    def step(self, state: State, dt: float) -> Step:
+        """State after a step, whose error is measured by the last stage, at its end."""
+        start, masses = state.points, state.atom_masses
 
-        def stage(velocities: FloatArray, length: float) -> Flow:
-            points = carried(start, velocities, length)
-            return self._flow(points, self._moments(points, state))
+        def velocities_at(mean: FloatArray) -> FloatArray:
+            points = carried(start, mean, dt)
+            return self._flow(points, self._moments(points, state)).atom_velocities
 
-        second = stage(first, 0.5 * step).atom_velocities
-        third = stage(second, 0.5 * step).atom_velocities
-        last = stage(third, step)
-        mean = mean_velocities(first, second, third, last.atom_velocities)
-        return Advance(state.moved(state.masses, carried(start, mean, step)), last)
+        first = self.flow(state).atom_velocities
+        velocities = find_slopes(CLASSICAL, velocities_at, first)
+        points = carried(start, combine(CLASSICAL.weights, velocities), dt)
+        new = state.moved(state.masses, points).on_sphere()
+        lag = velocities[-1] - self.flow(new).atom_velocities
+        motion = summed_motion(masses, state.cloud_size, first)
+        allowed = self.rtol * self.tolerance_share * motion
+        error = dt / 6 * summed_motion(masses, state.cloud_size, lag)
+        return Step(new, self.relative_error(error, allowed, dt))
 
-    def longest_step(self, state: State, flow: Flow) -> float:
+    def largest_step(self, state: State) -> float:
         """The step in which no label moves farther than 0.4; inf at rest."""
-        del state
-        fastest = largest_speed(flow.atom_velocities)
+        fastest = largest_speed(self.flow(state).atom_velocities)
         return _LONGEST_MOVE / fastest if fastest > 0.0 else np.inf
-
-    def outflows(
-        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """Nothing: the cells are empty."""
-        del masses, moments, velocity
-        return np.zeros(1), 0.0
-
-    def drained(
-        self, masses: FloatArray, outflows: FloatArray, step: float
-    ) -> FloatArray:
-        """Empty cells stay as they are."""
-        del outflows, step
-        return masses.copy()
-
-    def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
-        """Empty cells do not change."""
-        del outflows
-        return np.zeros_like(masses)
-
-    def rate_moments(self, masses: FloatArray, outflows: FloatArray) -> ComplexArray:
-        """Moments of that: 0."""
-        del masses, outflows
-        degrees = self.sphere.degrees(self.grid.degree)
-        return np.zeros(len(degrees), dtype=np.complex128)
 
 
 @compiled
@@ -175,19 +154,6 @@ def carried(points: FloatArray, velocities: FloatArray, time: float) -> FloatArr
         z = points[p, 2] + time * velocities[p, 2]
         scale = 1.0 / np.sqrt(x * x + y * y + z * z)
         result[p, 0], result[p, 1], result[p, 2] = scale * x, scale * y, scale * z
-    return result
-
-
-@compiled
-def mean_velocities(
-    first: FloatArray, second: FloatArray, third: FloatArray, fourth: FloatArray
-) -> FloatArray:
-    """Velocities (n, 3) of a step of the Runge-Kutta method, from those of its stages."""
-    result = np.empty(first.shape)
-    for p in range(len(first)):
-        for i in range(3):
-            middle = 2.0 * (second[p, i] + third[p, i])
-            result[p, i] = (first[p, i] + middle + fourth[p, i]) / 6.0
     return result
 
 

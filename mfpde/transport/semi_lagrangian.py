@@ -1,7 +1,7 @@
 r"""Conservative semi-Lagrangian transport, of fourth order in time.
 
 A stage moves the cell masses of the step's start along flows of frozen velocities, traced
-back from the faces to their departure points (``mfpde.transport.feet``,
+back from the faces to their departure points (``mfpde.transport.departure_points``,
 ``mfpde.geometry.remap``): the step is not limited by cells, and it ends with one remap.  As the
 velocity depends on the measure, the flows are combined by the commutator-free Lie group method
 of order 4 (Celledoni, Marthinsen & Owren 2003),
@@ -21,13 +21,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
+from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
-from mfpde.transport.base import StepFarTooLongError, Transport
-from mfpde.transport.feet import feet
+from mfpde.runge_kutta import COMMUTATOR_FREE
+from mfpde.transport.departure_points import find_departure_points
+from mfpde.transport.fluxes import Advance, FluxTransport, StepFarTooLongError
 from mfpde.transport.line import blends
-from mfpde.transport.state import Advance, Flow, State
+from mfpde.transport.state import Flow, State
 
 # The flows keep their order below about 1.
 _LARGEST_COMPRESSION = 1.0
@@ -39,20 +40,8 @@ _COMPRESSION_BEFORE_ATOMS = 0.07
 # A cell of less mass is neither the core of an atom to come nor a tail that matters.
 _SMALLEST_CORE = 3e-5
 
-FLOWS = read_only(
-    np.array(
-        [
-            [[1 / 2, 0, 0, 0], [0, 0, 0, 0]],
-            [[0, 1 / 2, 0, 0], [0, 0, 0, 0]],
-            [[1 / 2, 0, 0, 0], [-1 / 2, 0, 1, 0]],
-            [[1 / 4, 1 / 6, 1 / 6, -1 / 12], [-1 / 12, 1 / 6, 1 / 6, 1 / 4]],
-        ]
-    )
-)
-"""Weights of F_1..F_4 in both flows, in the order of time, that end in each stage."""
 
-
-class SemiLagrangian(Transport):
+class SemiLagrangian(FluxTransport):
     """Semi-Lagrangian transport on any line of equal cells, bounded or periodic.
 
     The flow's ``velocity`` is the face velocity at the faces 0..n in cells per unit time,
@@ -60,6 +49,7 @@ class SemiLagrangian(Transport):
     """
 
     periodic: bool
+    tolerance_share = 1.0
     steps_to_hand_off = 3
 
     @abstractmethod
@@ -94,17 +84,17 @@ class SemiLagrangian(Transport):
         flows = [flow]
         edges = edge_densities(self.extended(state.masses))
         for _ in range(3):
-            flows.append(self.flow(self._carried(state, edges, flows, step)))
+            flows.append(self.find_flow(self._carry(state, edges, flows, step)))
             if is_hopeless(step * flows[-1].velocity[0]):
                 raise StepFarTooLongError
-        return Advance(self._carried(state, edges, flows, step), flows[-1])
+        return Advance(self._carry(state, edges, flows, step), flows[-1])
 
-    def _carried(
+    def _carry(
         self, state: State, edges: FloatArray, flows: Sequence[Flow], step: float
     ) -> State:
         """Stage ``len(flows) + 1`` of the method, or the new state after four."""
         count = len(flows)
-        weights = step * FLOWS[count - 1, :, :count]
+        weights = step * COMMUTATOR_FREE[count - 1, :, :count]
         velocities = np.concatenate([flow.velocity for flow in flows])
         masses = _moved(state.masses, edges, velocities, weights, self.periodic)
         points = state.points
@@ -118,15 +108,7 @@ class SemiLagrangian(Transport):
         """Rate at which the remap moves mass for a step near 0."""
         return net_rate(self.extended(masses), outflows[0])
 
-    def drained(
-        self, masses: FloatArray, outflows: FloatArray, step: float
-    ) -> FloatArray:
-        """Masses after a flow of duration ``step`` in the velocity ``outflows``."""
-        weights = np.full((1, 1), step)
-        edges = edge_densities(self.extended(masses))
-        return _moved(masses, edges, outflows, weights, self.periodic)
-
-    def longest_step(self, state: State, flow: Flow) -> float:
+    def longest_stable_step(self, state: State, flow: Flow) -> float:
         """Longest step 1 / max |dv/dtheta| over all cells; inf at rest.
 
         With exact atoms of finite width the step is at most 0.07 over the fastest rate of
@@ -171,8 +153,11 @@ def _moved(
     weights: FloatArray,
     periodic: bool,
 ) -> FloatArray:
-    """Masses with densities ``edges`` moved along flows, see :func:`feet`; their sum is kept."""
-    positions = feet(velocities, weights, periodic)
+    """Masses with densities ``edges`` moved along flows; their sum is kept.
+
+    The flows are those of :func:`mfpde.transport.departure_points.find_departure_points`.
+    """
+    positions = find_departure_points(velocities, weights, periodic)
     result = remapped(masses, edges, positions)
     scale = masses.sum() / result.sum()
     for i in range(len(result)):

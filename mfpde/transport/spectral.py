@@ -23,8 +23,12 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled, compiled_sum
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
-from mfpde.transport.base import Transport
-from mfpde.transport.state import Advance, Flow, State
+from mfpde.runge_kutta import CLASSICAL, combine, find_slopes
+from mfpde.terms import PointMasses
+from mfpde.transport.base import DEFAULT_RTOL, Step
+from mfpde.transport.fluxes import NEGLIGIBLE_RATE
+from mfpde.transport.phases import SmoothTransport
+from mfpde.transport.state import Flow, State
 
 LARGEST_NEGATIVE_MASS = 1e-5
 """Weight of the density's negative part from which on the grid does not resolve it."""
@@ -37,15 +41,18 @@ _FILTER_ORDER = 8
 _NEWTON_STEPS = 50
 
 
-class Spectral(Transport):
+class Spectral(SmoothTransport):
     """Spectral transport of a density without atoms, on the circle or the sphere.
 
-    The ``outflows`` of its flows are the rates of change of the moments of all degrees, real and
-    imaginary parts in turns.
+    The ``outflows`` of its flows are the rates of change of the moments of all degrees.
     """
 
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
+    name = "spectral"
+    # The last stage differs from the new state by 30 to 1000 times the error of the method.
+    tolerance_share = 30.0
+
+    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
+        super().__init__(grid, rtol)
         geometry = grid.geometry
         self._highest = geometry.max_degree
         degrees = geometry.degrees(self._highest)
@@ -56,61 +63,45 @@ class Spectral(Transport):
         # The masses analysed last, which a step asks for three times, and their moments.
         self._known: tuple[FloatArray, ComplexArray] | None = None
 
-    def flow(self, state: State) -> Flow:
-        """Evaluate moments, velocity and rates of ``state``."""
-        moments = self._all_moments(state.masses)
-        return self._flow(state, moments)
+    def find_flow(self, state: State) -> Flow:
+        """Find moments, velocity and rates of ``state``."""
+        return self._flow(state, self._all_moments(state.masses))
 
     def density_moments(self, masses: FloatArray) -> ComplexArray:
-        """Moments of cell masses up to the degree of the interaction."""
+        """Return the moments of masses of cells up to the degree of the interaction."""
         return self._all_moments(masses)[self._watched]
 
-    def outflows(
-        self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """Rates of change of the moments of all degrees, and 0 for the unresolved mass."""
-        del moments
-        rates = self.grid.geometry.drift_moments(masses, velocity, self._highest)
-        return rates.view(np.float64), 0.0
+    def step(self, state: State, dt: float) -> Step:
+        """Return the state after a filtered step of the Runge-Kutta method.
 
-    def drained(
-        self, masses: FloatArray, outflows: FloatArray, step: float
-    ) -> FloatArray:
-        """Masses after an Euler stage, which may be negative."""
-        return masses + step * self.rate(masses, outflows)
+        Its error is measured by the last stage, which stands at the end of the step.
+        """
+        flow = self.flow(state)
+        start = self._all_moments(state.masses)
 
-    def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
-        """Rate of change of the cell masses."""
-        del masses
-        return self._masses(outflows.view(np.complex128))
+        def rates_at(mean: FloatArray) -> FloatArray:
+            moments = start + dt * mean.view(np.complex128)
+            masses = self._masses(moments)
+            return self._flow(state.moved(masses, state.points), moments).outflows
 
-    def rate_moments(self, masses: FloatArray, outflows: FloatArray) -> ComplexArray:
-        """Rates of change of the moments up to the degree of the interaction."""
-        del masses
-        return outflows.view(np.complex128)[self._watched]
-
-    def advanced(self, state: State, flow: Flow, step: float) -> Advance:
-        """State after a step of the Runge-Kutta method, and the flow of its last stage."""
-        start = self._all_moments(state.masses).view(np.float64)
-        second = self._stage(state, start + (0.5 * step) * flow.outflows)
-        third = self._stage(state, start + (0.5 * step) * second.outflows)
-        fourth = self._stage(state, start + step * third.outflows)
-        rates = flow.outflows + 2.0 * (second.outflows + third.outflows)
-        total = start + (step / 6.0) * (rates + fourth.outflows)
-        moments = total.view(np.complex128) * np.exp(step * self._filter_rates)
-        return Advance(state.moved(self._masses(moments), state.points), fourth)
-
-    def _stage(self, state: State, numbers: FloatArray) -> Flow:
-        """The flow of the density whose moments have these real and imaginary parts."""
-        moments = numbers.view(np.complex128)
-        return self._flow(state.moved(self._masses(moments), state.points), moments)
+        rates = find_slopes(CLASSICAL, rates_at, flow.outflows)
+        moments = start + dt * combine(CLASSICAL.weights, rates).view(np.complex128)
+        moments *= np.exp(dt * self._filter_rates)
+        new = state.moved(self._masses(moments), state.points)
+        after = self.flow(new)
+        lag = (rates[-1] - after.outflows).view(np.complex128)[self._watched]
+        moved = after.density_moments - flow.density_moments
+        allowed = self.rtol * self.tolerance_share * self.size_of(moved) / dt
+        allowed += NEGLIGIBLE_RATE if state.cloud_size > 1 else 0.0
+        error = self.relative_error(dt / 6 * self.size_of(lag), allowed, dt)
+        return Step(new, error)
 
     def _flow(self, state: State, all_moments: ComplexArray) -> Flow:
         moments = all_moments[self._watched]
         velocity = self.velocity(moments)
-        rates, unresolved = self.outflows(state.masses, moments, velocity)
-        still = np.zeros(state.points.shape)
-        return Flow(moments, moments, velocity, rates, unresolved, still)
+        rates = self.grid.geometry.drift_moments(state.masses, velocity, self._highest)
+        numbers = np.ascontiguousarray(rates).view(np.float64)
+        return Flow(moments, moments, velocity, np.empty(state.points.shape), numbers)
 
     def _all_moments(self, masses: FloatArray) -> ComplexArray:
         if self._known is None or self._known[0] is not masses:
@@ -121,11 +112,19 @@ class Spectral(Transport):
     def _masses(self, moments: ComplexArray) -> FloatArray:
         return np.asarray(self.grid.geometry.synthesis(moments) * self._probabilities)
 
-    def longest_step(self, state: State, flow: Flow) -> float:
-        """Longest step for which the method is stable; inf at rest."""
-        fastest = float(np.sqrt((flow.velocity**2).sum(axis=0).max()))
+    def largest_step(self, state: State) -> float:
+        """Return the longest step for which the method is stable; inf at rest."""
+        velocity = self.flow(state).velocity
+        fastest = float(np.sqrt((velocity**2).sum(axis=0).max()))
         fastest *= self._highest
         return _COURANT_NUMBER / fastest if fastest > 0 else np.inf
+
+    def resolves(self, masses: FloatArray) -> bool:
+        """Return whether masses stay positive in the grid's degrees, and noise rules nothing."""
+        nobody = PointMasses(np.empty((0, self.grid.geometry.dimension)), np.empty(0))
+        moments = self.grid.moments(masses, nobody)
+        is_resolved = keeps_positive(self.grid.geometry, masses)
+        return is_resolved and not self.grid.has_lost_mass(moments, masses)
 
     def carries(self, state: State) -> bool:
         """Whether the density is resolved, there are no atoms, and no noise rules it."""
@@ -152,8 +151,8 @@ class ResolvedSpectral(Spectral):
     filter lets mass leak through the jump; labels lose none.
     """
 
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
+    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
+        super().__init__(grid, rtol)
         geometry = grid.geometry
         degrees = geometry.degrees(self._highest)
         self._is_upper = 2 * degrees > self._highest
@@ -170,7 +169,7 @@ class ResolvedSpectral(Spectral):
         )
 
 
-def is_resolved(geometry: Geometry, masses: FloatArray) -> bool:
+def keeps_positive(geometry: Geometry, masses: FloatArray) -> bool:
     """Whether cell masses stay positive if degrees above the grid's are left out."""
     moments = geometry.moments(masses, geometry.max_degree)
     kept = geometry.synthesis(moments) * (geometry.areas / geometry.areas.sum())

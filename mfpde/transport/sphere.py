@@ -10,15 +10,17 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry.gauss_legendre import level, spread
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
-from mfpde.transport.base import Transport, geometry_of
+from mfpde.runge_kutta import SSPRK42
+from mfpde.transport.base import DEFAULT_RTOL, geometry_of
+from mfpde.transport.fluxes import DrainingTransport
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.sphere_faces import faces_of
 from mfpde.transport.sphere_fluxes import DRAINING_TIME, fluxes_of
 from mfpde.transport.sphere_stages import move_masses, net_rate
-from mfpde.transport.state import SSPRK42, Flow, State
+from mfpde.transport.state import Flow, State
 
 
-class DonorBlendedSphere(Transport):
+class DonorBlendedSphere(DrainingTransport):
     """Donor blending with the third-order upwind difference in smooth regions.
 
     Cells have four sides, and move in groups near the poles.
@@ -33,8 +35,8 @@ class DonorBlendedSphere(Transport):
     # Beyond 1.6 steps are refused.
     draining_share = 1.2
 
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
+    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
+        super().__init__(grid, rtol)
         self.sphere = geometry_of(grid, Sphere, "Sphere")
         self._faces = faces_of(self.sphere)
         # Half of what the grid itself makes of e^(V/kappa), |V| = 2 kappa (1e-4 at 96 rings).

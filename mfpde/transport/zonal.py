@@ -13,12 +13,12 @@ from mfpde.compiled import compiled
 from mfpde.geometry.remap import GHOSTS, edge_densities
 from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
-from mfpde.transport.base import geometry_of
+from mfpde.runge_kutta import SSPRK3
+from mfpde.transport.base import DEFAULT_RTOL, geometry_of
 from mfpde.transport.circle_schemes import LineTransport
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import blends, braked, donor_flux
 from mfpde.transport.semi_lagrangian import SemiLagrangian
-from mfpde.transport.state import SSPRK3
 
 
 @compiled
@@ -97,8 +97,8 @@ class ZonalLine:
 class ZonalTransport(LineTransport):
     """Base of the draining schemes: on the line from pole to pole, nothing leaves its ends."""
 
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
+    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
+        super().__init__(grid, rtol)
         self._line = ZonalLine(grid)
         self.zonal = self._line.zonal
         # What of the velocity does not move donors, ghost cells included.
@@ -108,6 +108,7 @@ class ZonalTransport(LineTransport):
 class DonorBlendedZonal(ZonalTransport):
     """Donor blending with limited sixth-order edge values in smooth regions."""
 
+    tolerance_share = 1.0
     method_in_time = SSPRK3
 
     def outflows(
@@ -131,8 +132,8 @@ class SemiLagrangianZonal(SemiLagrangian):
 
     periodic = False
 
-    def __init__(self, grid: GridEquation) -> None:
-        super().__init__(grid)
+    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
+        super().__init__(grid, rtol)
         self._line = ZonalLine(grid)
 
     def extended(self, masses: FloatArray) -> FloatArray:

@@ -1,0 +1,153 @@
+"""The record of a run: its saved states and diagnostics, which observers see as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mfpde.atoms import atoms_of_state
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.measures.events import Event, Events
+from mfpde.measures.measure import AnyMeasure, Density, Measure
+from mfpde.runs.checkpoint import Checkpoint
+from mfpde.runs.layers import Layers
+from mfpde.runs.observer import Observer
+from mfpde.runs.progress import Progress
+from mfpde.runs.run import Quantity, Run
+from mfpde.runs.stopping import StopReason
+from mfpde.solver.diagnostics import Diagnostic, Snapshot
+from mfpde.terms import PointMasses
+from mfpde.tracking import Tracker, TrackerMemory
+from mfpde.transport import State, Transport
+
+
+@dataclass(eq=False)
+class Recorder:
+    """The record of a run.
+
+    ``events`` are those that the solver itself tells of, in their order; ``equation`` is
+    the present one of the ``layers``.
+    """
+
+    equation: MeanFieldEquation
+    geometry: Geometry
+    diagnostics: tuple[Diagnostic, ...] = ()
+    tracker: Tracker | None = None
+    layers: Layers | None = None
+    observers: tuple[Observer, ...] = ()
+    times: list[float] = field(default_factory=list)
+    states: list[AnyMeasure] = field(default_factory=list)
+    rows: list[dict[str, float]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    _last: tuple[State, Measure] | None = None
+
+    def begin(self, observers: Iterable[Observer | None]) -> None:
+        """Let those of the ``observers`` that are not None see the run from now on."""
+        self.observers = tuple(o for o in observers if o is not None)
+        for observer in self.observers:
+            observer.begin(self.quantities)
+
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """Meanings and units of the diagnostics, by name."""
+        return {d.name: Quantity(d.name, d.meaning, d.unit) for d in self.diagnostics}
+
+    def save(self, at: float, state: State, *, step: float) -> None:
+        """Keep the state at time ``at`` with its diagnostics."""
+        measure = self.measure(state)
+        dynamics = self.equation if self.layers is None else self.layers
+        following = dynamics.equation_after(at)
+        seen = Snapshot(self.equation, measure, step, self.geometry, state, following)
+        row = {d.name: d.number_of(seen) for d in self.diagnostics}
+        self.times.append(at)
+        self.states.append(measure)
+        self.rows.append(row)
+        if self.tracker is not None:
+            self.tracker.observe(at, measure, self.events)
+        for observer in self.observers:
+            if self.tracker is not None:
+                observer.follow(self.tracker)
+            if self.events:
+                observer.tell(self.events)
+            observer.save(at, measure, row)
+
+    def report(self, now: Checkpoint, transport: Transport, t_end: float) -> None:
+        """Let the observers that watch steps see the numbers of the last one."""
+        watching = [o for o in self.observers if o.watches_steps]
+        if not watching:
+            return
+        state = transport.measured(now.state)
+        equation, geometry = self.equation, self.geometry
+        energy = None
+        if equation.has_energy:
+            atoms = PointMasses(state.points, state.atom_masses)
+            grid = equation.on(geometry)
+            moments = grid.moments(state.masses, atoms)
+            energy = grid.energy(state.masses, atoms, moments)
+        progress = Progress(
+            time=now.time,
+            t_end=t_end,
+            step=now.last_step,
+            mass_drift=now.state.total_mass - now.first_mass,
+            energy=energy,
+            largest_density=float((state.masses / geometry.areas).max()),
+            steps=now.steps,
+        )
+        for observer in watching:
+            observer.step(progress)
+
+    def keep(self, checkpoint: Checkpoint) -> None:
+        """Let the observers that keep checkpoints have one."""
+        for observer in self.observers:
+            if observer.keeps_checkpoints:
+                observer.keep(checkpoint)
+
+    @property
+    def tracker_memory(self) -> TrackerMemory | None:
+        """What the tracker knows, without which it cannot go on."""
+        return None if self.tracker is None else self.tracker.memory
+
+    def measure(self, state: State) -> Measure:
+        """Return the measure of a state, which is often the one that was asked for last."""
+        last = self._last
+        if last and last[0].masses is state.masses and last[0].points is state.points:
+            return last[1]
+        density = Density(self.geometry, state.masses / self.geometry.areas)
+        measure = Measure(density, atoms_of_state(state))
+        self._last = state, measure
+        return measure
+
+    def finish(
+        self,
+        reason: StopReason,
+        final: Measure,
+        final_time: float,
+        *,
+        statistics: dict[str, float | int | str],
+    ) -> Run:
+        """Return the record as the result of the run, which is finished."""
+        states = list(self.states)
+        if self.times and self.times[-1] == final_time:
+            states[-1] = final
+        names = self.rows[0].keys() if self.rows else ()
+        track = None if self.tracker is None else self.tracker.track
+        run = Run(
+            equation=self.equation,
+            times=np.array(self.times),
+            states=states,
+            diagnostics={n: np.array([row[n] for row in self.rows]) for n in names},
+            stop=reason,
+            final=final,
+            final_time=final_time,
+            statistics=statistics,
+            events=Events(self.events or (() if track is None else track.events)),
+            track=track,
+            quantities=self.quantities,
+            layers=self.layers,
+        )
+        for observer in self.observers:
+            observer.finish(run)
+        return run

@@ -1,0 +1,118 @@
+"""The control of step sizes: by the error of the last step, below what was refused, up to a save.
+
+A refusal sets a ceiling of 0.8 times the refused step.  Each accepted step raises it, by a larger
+factor each time, and after 40 accepted steps there is none.  Where the step is limited by
+stability, as late in descent, the error stays small until the step is too long: a step that may
+double after each success would be refused every other time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from mfpde.transport import LARGEST_ERROR
+
+BELOW_REFUSED = 0.8
+# After as many steps as there are factors the step may be ten million times as long.
+RELEASES = [1.02**step for step in range(41)]
+"""Factors by which the ceiling is raised after 0, 1, ... accepted steps."""
+_SAFETY = 0.9
+_SMALLEST_FACTOR, _LARGEST_FACTOR = 0.2, 2.0
+_FACTOR_OF_FAR_TOO_LONG = 0.1
+# Below this share of the longest step, accuracy is the grid's matter, not the step's; near
+# rest, where cells drain slowly, of the time in which attention moves a unit mass.
+_SMALLEST_SHARE = 1e-3
+
+
+class StepControl(NamedTuple):
+    """What is known about the size of the next step.
+
+    Attributes
+    ----------
+    accurate
+        The step that the error of the last one allows.
+    ceiling
+        The limit below the step that was refused last; inf before any was refused.
+    accepted
+        Steps accepted since then.
+    """
+
+    accurate: float = math.inf
+    ceiling: float = math.inf
+    accepted: int = 0
+
+    @property
+    def step(self) -> float:
+        """The longest step to try."""
+        return min(self.accurate, self.ceiling)
+
+
+class Verdict(NamedTuple):
+    """Whether a step is accepted, and the control of the next one."""
+
+    is_accepted: bool
+    control: StepControl
+
+
+def adapt(
+    control: StepControl, step: float, error: float, *, is_cut: bool, smallest: float
+) -> Verdict:
+    """Judge a step, and find the size of the next one.
+
+    Parameters
+    ----------
+    control
+        The control by which the step was chosen.
+    step, error
+        The step, and its error over what is allowed; inf if the step was not made.
+    is_cut
+        Whether a save cut it short: then it says nothing against a longer one.
+    smallest
+        The step that is accepted whatever its error: a smaller one would win nothing.
+    """
+    is_accurate = error <= LARGEST_ERROR
+    accurate = control.accurate
+    allowed = step * _factor(error)
+    if not is_cut or allowed < step or not is_accurate:
+        accurate = allowed
+    if not is_accurate and (step > smallest or error == math.inf):
+        return Verdict(False, StepControl(accurate, BELOW_REFUSED * step, 0))
+    accepted = control.accepted + 1
+    is_free = accepted >= len(RELEASES)
+    ceiling = math.inf if is_free else control.ceiling * RELEASES[accepted]
+    return Verdict(True, StepControl(accurate, ceiling, accepted))
+
+
+def _factor(error: float) -> float:
+    """Factor between a step and the next one: the error is O(dt^3), what is allowed O(dt)."""
+    if error == math.inf:
+        return _FACTOR_OF_FAR_TOO_LONG
+    factor = _SAFETY / math.sqrt(max(error, 1e-300))
+    return min(max(factor, _SMALLEST_FACTOR), _LARGEST_FACTOR)
+
+
+def smallest_step(longest: float, strength: float) -> float:
+    """Return the step below which errors do not matter, from the longest that cells allow.
+
+    ``strength`` is that of the equation's attention: it moves a unit mass in 1 / strength.
+    """
+    if not longest < math.inf:
+        return 0.0
+    return _SMALLEST_SHARE * min(longest, 1.0 / max(1.0, strength))
+
+
+class Fit(NamedTuple):
+    """A step, and whether it lands on the next save."""
+
+    step: float
+    lands: bool
+
+
+def fit_step(longest: float, remaining: float) -> Fit:
+    """Fit a step to the time remaining to the next save."""
+    if longest >= remaining * (1 - 1e-12):
+        return Fit(remaining, True)
+    if longest > remaining / 2:
+        return Fit(remaining / 2, False)
+    return Fit(longest, False)

@@ -1,0 +1,105 @@
+"""A transport in two phases: one while the grid resolves the density, then one for what forms.
+
+The first begins with a density without atoms that it ``resolves``; once a step ends in a state
+that it no longer ``carries``, the second goes on from the state before.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from mfpde.arrays import FloatArray, IntArray
+from mfpde.measures.labelled import LabelledDensity
+from mfpde.terms import PointMasses
+from mfpde.transport.base import LARGEST_ERROR, Step, Transport
+from mfpde.transport.state import Flow, State
+
+ROUGH, SMOOTH = 0, 1
+
+
+class SmoothTransport(Transport):
+    """A transport of densities that the grid resolves, without atoms.
+
+    Attributes
+    ----------
+    name
+        What the phase is called in ``run.statistics["..._until"]``.
+    """
+
+    name: str
+
+    @abstractmethod
+    def resolves(self, masses: FloatArray) -> bool:
+        """Return whether masses of cells may be moved so from now on."""
+
+    @abstractmethod
+    def carries(self, state: State) -> bool:
+        """Return whether the grid still resolves a ``state`` that evolves."""
+
+
+class Phases(Transport):
+    """The transport of two phases; the ``phase`` of its states says in which they are."""
+
+    def __init__(self, smooth: SmoothTransport, rough: Transport) -> None:
+        super().__init__(rough.grid, rough.rtol)
+        self._smooth, self._rough = smooth, rough
+        self.smooth_phase = smooth.name
+        self.steps_to_hand_off = rough.steps_to_hand_off
+
+    def _at(self, state: State) -> Transport:
+        return self._smooth if state.phase == SMOOTH else self._rough
+
+    def begin(self, state: State, labels: LabelledDensity | None = None) -> State:
+        """Return the state in the first phase, if the grid resolves it, else in the second.
+
+        Labels go on: they know the density better than the grid.
+        """
+        is_bare = labels is None and len(state.atom_masses) == 0
+        if is_bare and self._smooth.resolves(state.masses):
+            return self._smooth.begin(state)._replace(phase=SMOOTH)
+        return self._rough.begin(state, labels)._replace(phase=ROUGH)
+
+    def step(self, state: State, dt: float) -> Step:
+        """Return the state after a step of its phase, or the same state in the second phase."""
+        result = self._at(state).step(state, dt)
+        is_refused = LARGEST_ERROR < result.error <= np.inf
+        if state.phase == ROUGH or is_refused or self._smooth.carries(result.state):
+            return result
+        rough = self._rough.begin(self._smooth.measured(state))
+        return Step(rough._replace(phase=ROUGH), np.inf)
+
+    def largest_step(self, state: State) -> float:
+        """Return the longest step worth trying in the phase of ``state``."""
+        return self._at(state).largest_step(state)
+
+    def measured(self, state: State) -> State:
+        """Return the masses of cells and the atoms of a state that evolves."""
+        return self._at(state).measured(state)
+
+    def represented(self, masses: FloatArray) -> FloatArray:
+        """Return masses of cells in the form of the second phase, where atoms are."""
+        return self._rough.represented(masses)
+
+    def continue_from(self, before: Transport, state: State) -> State | None:
+        """Return what the second phase makes of the state of its like."""
+        if not isinstance(before, Phases) or state.phase == SMOOTH:
+            return None
+        return self._rough.continue_from(before._rough, state)
+
+    def labels_of(self, state: State) -> PointMasses | None:
+        """Return the labels of the second phase, if labels carry its density."""
+        return self._at(state).labels_of(state)
+
+    def is_smooth(self, state: State) -> bool:
+        """Return whether ``state`` is in the first phase."""
+        return state.phase == SMOOTH
+
+    def flow(self, state: State) -> Flow:
+        """Return moments and velocities of ``state`` in its phase."""
+        return self._at(state).flow(state)
+
+    def velocity_in_cells(self, flow: Flow, numbers: IntArray) -> FloatArray:
+        """Return velocities (n, d) at the centres of cells, in the second phase."""
+        return self._rough.velocity_in_cells(flow, numbers)
