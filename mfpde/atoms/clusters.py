@@ -143,5 +143,5 @@ def contraction_rates(
     gradients[:, along, along] -= np.sin(reach) * turned
     gradients /= 2.0 * reach
     if centres.shape[1] == 2:
-        return gradients[:, 0]
-    return np.sort(np.linalg.eigvals(gradients).real, axis=1)
+        return np.asarray(gradients[:, 0])
+    return np.asarray(np.sort(np.linalg.eigvals(gradients).real, axis=1))

@@ -34,7 +34,7 @@ class ParticleSystem:
     @property
     def dimension(self) -> int:
         """The dimension d of the points."""
-        return self.start.shape[1]
+        return int(self.start.shape[1])
 
     def velocity(self, state: FloatArray) -> FloatArray:
         """The velocity s grad F at the normalised points, tangent vectors (n, d)."""

@@ -48,7 +48,7 @@ class StepControl(NamedTuple):
         return min(self.accurate, self.ceiling)
 
 
-class Verdict(NamedTuple):
+class Judgement(NamedTuple):
     """Whether a step is accepted, and the control of the next one."""
 
     is_accepted: bool
@@ -57,7 +57,7 @@ class Verdict(NamedTuple):
 
 def adapt(
     control: StepControl, step: float, error: float, *, is_cut: bool, smallest: float
-) -> Verdict:
+) -> Judgement:
     """Judge a step, and find the size of the next one.
 
     Parameters
@@ -77,11 +77,11 @@ def adapt(
     if not is_cut or allowed < step or not is_accurate:
         accurate = allowed
     if not is_accurate and (step > smallest or error == math.inf):
-        return Verdict(False, StepControl(accurate, BELOW_REFUSED * step, 0))
+        return Judgement(False, StepControl(accurate, BELOW_REFUSED * step, 0))
     accepted = control.accepted + 1
     is_free = accepted >= len(RELEASES)
     ceiling = math.inf if is_free else control.ceiling * RELEASES[accepted]
-    return Verdict(True, StepControl(accurate, ceiling, accepted))
+    return Judgement(True, StepControl(accurate, ceiling, accepted))
 
 
 def _factor(error: float) -> float:

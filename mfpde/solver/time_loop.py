@@ -145,8 +145,7 @@ class TimeLoop:
             state = state_of(density.masses, atoms)
         else:
             state = State(density.masses, atoms.points.copy(), atoms.masses)
-        has_labels = isinstance(density, LabelledDensity)
-        if has_labels and self.method.scheme.moves_labels:
+        if self.method.scheme.moves_labels and isinstance(density, LabelledDensity):
             return self.transport.begin(state, density)
         return self.transport.begin(state)
 
@@ -203,7 +202,8 @@ class TimeLoop:
     @property
     def target(self) -> float:
         """Time that no step crosses: that of the next save, or the end of the layer."""
-        return min(self.save_times[self.now.saves], self.stages[self.now.stage].end)
+        end = self.stages[self.now.stage].end
+        return float(min(self.save_times[self.now.saves], end))
 
     def _take_step(self) -> StopReason | None:
         """Take one step, repeated with smaller ones until it is accurate."""

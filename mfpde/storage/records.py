@@ -83,8 +83,9 @@ def checkpoint_of(row: Row) -> Checkpoint:
     """
     record = json.loads(row.text)
     arrays = {name: np.array(row[name]) for name in _STATE}
-    numbers = (int(row[name]) for name in _NUMBERS_OF_STATE)
-    record["state"] = State(*arrays.values(), *numbers)
+    numbers = {name: int(row[name]) for name in _NUMBERS_OF_STATE}
+    parts: dict[str, Any] = {**arrays, **numbers}
+    record["state"] = State(**parts)
     checkpoint = _CONVERTER.structure(record, Checkpoint)
     geometry, count = checkpoint.geometry, len(arrays["atom_masses"])
     shapes = tuple(array.shape for array in arrays.values())
