@@ -227,13 +227,19 @@ def solve(
     ended = loop.now.time
     if reason.kind not in UNFINISHED:
         statistics |= note_symmetry(stages, measure, begun=start_time, ended=ended)
-    if layers is None:
-        note = describe_half_stable_mass(equation, recorder.times, recorder.states)
-        statistics |= {} if note is None else {HALF_STABLE_MASS: note}
+    statistics |= note_half_stable_mass(dynamics, recorder)
     run = recorder.finish(reason, loop.final, ended, statistics=statistics)
     for note in run.notes:
         warnings.warn(note, stacklevel=2)
     return run
+
+
+def note_half_stable_mass(dynamics: Dynamics, recorder: Recorder) -> dict[str, str]:
+    """Return the statistic that says where the grid decides when mass leaves, if it does."""
+    if isinstance(dynamics, Layers):
+        return {}
+    note = describe_half_stable_mass(dynamics, recorder.times, recorder.states)
+    return {} if note is None else {HALF_STABLE_MASS: note}
 
 
 def hold_equations(dynamics: Dynamics, geometry: Geometry) -> list[GridEquation]:

@@ -179,7 +179,7 @@ def fifth_order_flux(
     drop = (
         10.0 * (r[j] - r[j + 1]) - 5.0 * (r[j - 1] - r[j + 2]) + (r[j - 2] - r[j + 3])
     )
-    return (central + speed * drop) / 60.0
+    return float((central + speed * drop) / 60.0)
 
 
 Four = tuple[float, float, float, float]
