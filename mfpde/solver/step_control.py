@@ -48,7 +48,7 @@ class StepControl(NamedTuple):
         return min(self.accurate, self.ceiling)
 
 
-class Judgement(NamedTuple):
+class Decision(NamedTuple):
     """Whether a step is accepted, and the control of the next one."""
 
     is_accepted: bool
@@ -57,7 +57,7 @@ class Judgement(NamedTuple):
 
 def adapt(
     control: StepControl, step: float, error: float, *, is_cut: bool, smallest: float
-) -> Judgement:
+) -> Decision:
     """Judge a step, and find the size of the next one.
 
     Parameters
@@ -77,11 +77,11 @@ def adapt(
     if not is_cut or allowed < step or not is_accurate:
         accurate = allowed
     if not is_accurate and (step > smallest or error == math.inf):
-        return Judgement(False, StepControl(accurate, BELOW_REFUSED * step, 0))
+        return Decision(False, StepControl(accurate, BELOW_REFUSED * step, 0))
     accepted = control.accepted + 1
     is_free = accepted >= len(RELEASES)
     ceiling = math.inf if is_free else control.ceiling * RELEASES[accepted]
-    return Judgement(True, StepControl(accurate, ceiling, accepted))
+    return Decision(True, StepControl(accurate, ceiling, accepted))
 
 
 def _factor(error: float) -> float:
