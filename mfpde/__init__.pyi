@@ -29,13 +29,12 @@ from .measures.wasserstein import (
 )
 from .particles import label_density as label_density, solve_particles as solve_particles
 from .plotting import (
-    animate as animate, plot_atom_paths as plot_atom_paths, plot_atom_tree as plot_atom_tree,
-    plot_certificate as plot_certificate, plot_cluster_counts as plot_cluster_counts,
+    animate as animate, plot_atom_tree as plot_atom_tree, plot_certificate as plot_certificate,
     plot_concentration as plot_concentration, plot_continuation as plot_continuation,
     plot_convergence as plot_convergence, plot_density as plot_density,
     plot_diagnostic as plot_diagnostic, plot_energy as plot_energy, plot_globe as plot_globe,
-    plot_hessian_spectrum as plot_hessian_spectrum, plot_phase_diagram as plot_phase_diagram,
-    plot_run as plot_run, plot_snapshots as plot_snapshots, plot_space_time as plot_space_time,
+    plot_phase_diagram as plot_phase_diagram, plot_run as plot_run,
+    plot_snapshots as plot_snapshots, plot_space_time as plot_space_time,
     save_figure as save_figure,
 )
 from .runs.layers import Layers as Layers

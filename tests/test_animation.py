@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from drawn import by_gid, legend_of, run_of
 from matplotlib.animation import FFMpegWriter
 from matplotlib.colors import LogNorm
 from PIL import Image, ImageSequence
@@ -21,19 +22,6 @@ EQUATION = mfpde.MeanFieldEquation(
 needs_ffmpeg = pytest.mark.skipif(
     not FFMpegWriter.isAvailable(), reason="there is no ffmpeg"
 )
-
-
-def made_run(states, times) -> mfpde.Run:
-    """Return a run of given states, which no solver has to compute."""
-    return mfpde.Run(
-        equation=None,
-        times=np.array(times),
-        states=list(states),
-        diagnostics={"mass": np.ones(len(times))},
-        stop=None,
-        final=states[-1],
-        final_time=times[-1],
-    )
 
 
 def bump(grid, width, **where):
@@ -155,13 +143,9 @@ def test_a_film_that_is_stopped_leaves_the_old_one(run, tmp_path) -> None:
 # Frames -----------------------------------------------------------------------------------------
 
 
-def by_gid(figure, gid):
-    return [a for ax in figure.axes for a in ax.get_children() if a.get_gid() == gid]
-
-
 def test_the_axis_of_densities_stays_from_frame_to_frame() -> None:
     states = [bump(CIRCLE, width, angles=[1.0]) for width in (0.9, 0.3)]
-    figure, draw = film_of(made_run(states, [0.0, 1.0]), "curve", [0, 0.5, 1])
+    figure, draw = film_of(run_of(states, times=[0.0, 1.0]), "curve", [0, 0.5, 1])
     (ax,) = figure.axes
     limits, place, shown = set(), set(), []
     for position in (0, 0.5, 1):
@@ -178,10 +162,10 @@ def test_the_axis_of_densities_stays_from_frame_to_frame() -> None:
 
 @pytest.mark.parametrize("log", [True, False])
 def test_the_scale_is_as_asked_for(log) -> None:
-    run = made_run([bump(CIRCLE, 0.5, angles=[1.0])], [0.0])
+    run = run_of([bump(CIRCLE, 0.5, angles=[1.0])], times=[0.0])
     figure, _ = film_of(run, "curve", [0], log=log)
     assert (figure.axes[0].get_yscale() == "log") == log
-    run = made_run([bump(SPHERE, 0.5, centres=[[0.5, 1.0]])], [0.0])
+    run = run_of([bump(SPHERE, 0.5, centres=[[0.5, 1.0]])], times=[0.0])
     figure, _ = film_of(run, "map", [0], log=log)
     (cells,) = by_gid(figure, "density")
     assert isinstance(cells.norm, LogNorm) == log
@@ -196,7 +180,7 @@ def half_with(*atoms) -> mfpde.Measure:
 
 
 def test_atoms_are_drawn_and_go_with_their_frame() -> None:
-    run = made_run([half_with([1.0, 0.0, 0.0]), mfpde.uniform(SPHERE)], [0.0, 1.0])
+    run = run_of([half_with([1.0, 0.0, 0.0]), mfpde.uniform(SPHERE)], times=[0.0, 1.0])
     figure, draw = film_of(run, "map", [0, 1])
     draw(0)
     assert len(by_gid(figure, "atoms")) == 1
@@ -205,17 +189,16 @@ def test_atoms_are_drawn_and_go_with_their_frame() -> None:
     assert len(by_gid(figure, "density")) == 1
 
 
-def test_atoms_move_along_great_circles_each_to_the_nearest() -> None:
+def test_atoms_move_along_great_circles() -> None:
     east, west, north = [1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]
-    ends = [[0.6, 0.0, 0.8], [0.6, -0.8, 0.0]]
-    for order in (1, -1):
-        states = [half_with(east, west), half_with(*ends[::order]), half_with(north)]
-        run = made_run(states, [0.0, 1.0, 2.0])
-        figure, draw = film_of(run, "map", [0, 0.5, 1.5])
-        draw(0.5)
-        (discs,) = by_gid(figure, "atoms")
-        latitudes = sorted(discs.get_offsets()[:, 1])
-        np.testing.assert_allclose(latitudes, [0.0, np.arccos(0.6) / 2], atol=1e-12)
+    ends = half_with([0.6, 0.0, 0.8], [0.6, -0.8, 0.0])
+    states = [half_with(east, west), ends, half_with(north)]
+    run = run_of(states, times=[0.0, 1.0, 2.0])
+    figure, draw = film_of(run, "map", [0, 0.5, 1.5])
+    draw(0.5)
+    (discs,) = by_gid(figure, "atoms")
+    latitudes = sorted(discs.get_offsets()[:, 1])
+    np.testing.assert_allclose(latitudes, [0.0, np.arccos(0.6) / 2], atol=1e-12)
     draw(1.5)
     # Two atoms and one: of both there is half, and the mass is what it was.
     (discs,) = by_gid(figure, "atoms")
@@ -226,7 +209,7 @@ def test_particles_move_in_their_order() -> None:
     turns = np.array([0.0, 2.0])
     angles = 2 * np.pi * np.arange(40) / 40
     around = [np.stack([np.cos(angles + t), np.sin(angles + t)], -1) for t in turns]
-    run = made_run([mfpde.Atoms(points) for points in around], [0.0, 1.0])
+    run = run_of([mfpde.Atoms(points) for points in around], times=[0.0, 1.0])
     figure, draw = film_of(run, "curve", [0, 0.5, 1])
     draw(0.5)
     (heads,) = by_gid(figure, "atoms")
@@ -237,17 +220,15 @@ def test_particles_and_both_views_of_a_sphere_are_drawn(tmp_path) -> None:
     start = bump(SPHERE, 0.5, centres=[[0.5, 1.0]])
     crowd = mfpde.quantized(start, 50)
     for states, view in (([start], "map"), ([crowd], "globe")):
-        run = made_run(states, [0.0])
+        run = run_of(states, times=[0.0])
         (frame,) = frames_of(mfpde.animate(run, tmp_path / f"{view}.gif", view=view))
         assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 50
 
 
-def legend_of(figure) -> set[str]:
-    return {text.get_text() for one in figure.legends for text in one.get_texts()}
-
-
 def test_the_legend_of_a_film_explains_the_marks_of_all_frames(run) -> None:
-    without = made_run([half_with([1.0, 0.0, 0.0]), mfpde.uniform(SPHERE)], [0.0, 1.0])
+    without = run_of(
+        [half_with([1.0, 0.0, 0.0]), mfpde.uniform(SPHERE)], times=[0.0, 1.0]
+    )
     neuron = mfpde.Perceptron([[0.0, 0.0, 1.0]], [0.5])
     equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
     own = {"atom (area ∝ mass)"}
@@ -260,7 +241,7 @@ def test_the_legend_of_a_film_explains_the_marks_of_all_frames(run) -> None:
     assert legend_of(figure) == {"neuron active", "$a_j$, $w_j < 0$"}
     bumps = mfpde.bumps(CIRCLE, angles=[1.0, 3.0], widths=[0.1, 0.1], masses=[0.5, 0.5])
     ascent = mfpde.MeanFieldEquation(mfpde.Attention(6.0), direction="ascent")
-    followed = replace(made_run([bumps], [0.0]), equation=ascent).tracked()
+    followed = replace(run_of([bumps], times=[0.0]), equation=ascent).tracked()
     figure, draw = film_of(followed, "curve", [0])
     assert legend_of(figure) == {"atom found (height: mass of its basin)"}
     draw(0)

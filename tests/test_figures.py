@@ -63,65 +63,56 @@ def study() -> AtomConvergence:
     )
 
 
-PICTURES = {
-    "plot_atom_paths": lambda **given: mfpde.plot_atom_paths(sphere_run(), **given),
-    "plot_atom_tree": lambda **given: mfpde.plot_atom_tree(circle_run(), **given),
-    "plot_certificate": lambda **given: mfpde.plot_certificate(minimum(), **given),
-    "plot_cluster_counts": lambda **given: mfpde.plot_cluster_counts(
-        circle_run(), **given
-    ),
-    "plot_concentration": lambda **given: mfpde.plot_concentration(
-        circle_run().final, EQUATION, **given
-    ),
-    "plot_continuation": lambda **given: mfpde.plot_continuation(branch(), **given),
-    "plot_convergence": lambda **given: mfpde.plot_convergence(study(), **given),
-    "plot_density": lambda **given: mfpde.plot_density(circle_run().final, **given),
-    "plot_diagnostic": lambda **given: mfpde.plot_diagnostic(
-        circle_run(), "mass", **given
-    ),
-    "plot_energy": lambda **given: mfpde.plot_energy(circle_run(), **given),
-    "plot_globe": lambda **given: mfpde.plot_globe(sphere_run().final, **given),
-    "plot_hessian_spectrum": lambda **given: mfpde.plot_hessian_spectrum(
-        branch().states[0], **given
-    ),
-    "plot_phase_diagram": lambda **given: mfpde.plot_phase_diagram(
-        mfpde.phase_diagram(3, [2.0, 3.0]), **given
-    ),
-    "plot_run": lambda **given: mfpde.plot_run(circle_run(), **given),
-    "plot_snapshots": lambda **given: mfpde.plot_snapshots(sphere_run(), **given),
-    "plot_space_time": lambda **given: mfpde.plot_space_time(circle_run(), **given),
+ARGUMENTS = {
+    "plot_atom_tree": lambda: [circle_run()],
+    "plot_certificate": lambda: [minimum()],
+    "plot_concentration": lambda: [circle_run().final, EQUATION],
+    "plot_continuation": lambda: [branch()],
+    "plot_convergence": lambda: [study()],
+    "plot_density": lambda: [circle_run().final],
+    "plot_diagnostic": lambda: [circle_run(), "mass"],
+    "plot_energy": lambda: [circle_run()],
+    "plot_globe": lambda: [sphere_run().final],
+    "plot_phase_diagram": lambda: [mfpde.phase_diagram(3, [2.0, 3.0])],
+    "plot_run": lambda: [circle_run()],
+    "plot_snapshots": lambda: [sphere_run()],
+    "plot_space_time": lambda: [circle_run()],
 }
 
 
+def draw(name, **given) -> Figure:
+    return getattr(mfpde, name)(*ARGUMENTS[name](), **given)
+
+
 def test_every_picture_is_tried() -> None:
-    assert sorted(PICTURES) == [n for n in dir(mfpde) if n.startswith("plot_")]
+    assert sorted(ARGUMENTS) == [n for n in dir(mfpde) if n.startswith("plot_")]
 
 
-@pytest.mark.parametrize("name", sorted(PICTURES))
+@pytest.mark.parametrize("name", sorted(ARGUMENTS))
 def test_a_picture_is_a_figure_drawn_where_it_is_told(name, tmp_path) -> None:
     parameters = inspect.signature(getattr(mfpde, name)).parameters
     (where,) = {"ax", "figure"} & set(parameters)
     assert parameters[where].kind is inspect.Parameter.KEYWORD_ONLY
     assert parameters[where].default is None
-    figure = PICTURES[name]()
+    figure = draw(name)
     assert isinstance(figure, Figure)
     figure.savefig(tmp_path / "new.png", dpi=20)
     page = Figure(figsize=(18.0, 8.0), layout="constrained")
     left, right = page.subfigures(1, 2)
     given = left.subplots() if where == "ax" else left
-    assert PICTURES[name](**{where: given}) is page
+    assert draw(name, **{where: given}) is page
     assert isinstance(left, SubFigure)
     assert left.axes or left.subfigs
     assert not right.axes
     page.savefig(tmp_path / "page.png", dpi=20)
     with pytest.raises(ValueError, match=f"{where} = 3 must be a"):
-        PICTURES[name](**{where: 3})
+        draw(name, **{where: 3})
 
 
 def test_a_plain_figure_is_filled_too(tmp_path) -> None:
     for name in ("plot_run", "plot_globe", "plot_snapshots"):
         figure = Figure(figsize=(10.0, 7.0))
-        assert PICTURES[name](figure=figure) is figure
+        assert draw(name, figure=figure) is figure
         figure.savefig(tmp_path / f"{name}.png", dpi=20)
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from drawn import run_of
 from matplotlib.collections import Collection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
@@ -47,16 +48,8 @@ def layered_run(geometry) -> mfpde.Run:
         geometry, lambda x: 0.02 + np.exp(25 * (x @ centre - 1))
     )
     state = mfpde.Measure(bump.normalized())
-    return mfpde.Run(
-        equation=second,
-        times=TIMES,
-        states=[state] * len(TIMES),
-        diagnostics={"mass": np.ones(len(TIMES))},
-        stop=mfpde.runs.stopping.reached_end(TIMES[-1]),
-        final=state,
-        final_time=TIMES[-1],
-        layers=mfpde.Layers([(first, 2.0), (second, 2.0)]),
-    )
+    run = run_of([state] * len(TIMES), second, times=TIMES)
+    return replace(run, layers=mfpde.Layers([(first, 2.0), (second, 2.0)]))
 
 
 def single(run: mfpde.Run, layer: int) -> mfpde.Run:
@@ -109,21 +102,20 @@ def test_atoms_of_snapshots_are_those_of_the_velocity_of_their_time():
 
 
 @pytest.mark.parametrize("geometry", [GRIDS[0], GRIDS[2]], ids=str)
-def test_the_map_over_time_has_the_atoms_of_the_layer_of_their_time(geometry):
-    def circled(run) -> list[float]:
-        ax = mfpde.plot_space_time(run).axes[0]
-        return [
-            float(time)
-            for c in ax.collections
-            if c.get_gid() in ("atoms", "on its way")
-            for time in c.get_offsets()[:, 0]
+def test_paths_over_time_are_of_the_atoms_of_the_layer_of_their_time(geometry):
+    def alive_until(run) -> float:
+        paths = [
+            line
+            for line in mfpde.plot_space_time(run).axes[0].lines
+            if str(line.get_gid()).startswith("path")
         ]
+        return max((line.get_xdata()[-1] for line in paths), default=0.0)
 
     run = layered_run(geometry)
-    first, second = (circled(single(run, layer)) for layer in (0, 1))
-    shown = [t for t in first if t <= 2] + [t for t in second if t > 2]
-    assert circled(run) == shown
-    assert shown != second
+    ends = [alive_until(one) for one in (single(run, 0), run, single(run, 1))]
+    assert ends[0] == 4
+    assert 2 <= ends[1] <= 3
+    assert ends[2] == 0
 
 
 def test_the_landscape_of_snapshots_says_whose_it_is():

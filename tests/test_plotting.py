@@ -3,13 +3,20 @@
 import re
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
 import pytest
+from drawn import (
+    by_gid,
+    empty_track,
+    is_within_page,
+    lay_out,
+    legend_of,
+    poisson_kernel,
+    run_of,
+)
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
@@ -39,70 +46,27 @@ EQUATION = MeanFieldEquation(Attention(5.0), PERCEPTRON, direction="descent")
 PI_LABELS = ["0", "π/2", "π", "3π/2", "2π"]
 
 
-def poisson_kernel(circle, r, psi=2.0):
-    values = (1 - r**2) / (1 - 2 * r * np.cos(circle.angles - psi) + r**2)
-    return Density(circle, values).normalized()
-
-
-def kuramoto_run(*, equation=EQUATION, t_end=10.0, times=None, cells=256):
+def kuramoto_run(*, equation=EQUATION, times=None, cells=256):
     """Exact ascent at beta = 0: Poisson kernels, r^2/(1-r^2) = e^t r0^2/(1-r0^2)."""
-    times = np.linspace(0.0, t_end, 21) if times is None else times
+    times = np.linspace(0.0, 10.0, 21) if times is None else times
     odds = np.exp(times) * 0.01 / 0.99
     radii = np.sqrt(odds / (1 + odds))
     states = [Measure(poisson_kernel(Circle(cells), r)) for r in radii]
-    diagnostics = {
-        "mass": np.array([s.total_mass for s in states]),
-        "energy": radii**2 / 2,
-        "dissipation": radii**2 * (1 - radii**2) / 2,
-        "largest_density": np.array([s.density.values.max() for s in states]),
-    }
-    return Run(
-        equation,
-        times,
+    return run_of(
         states,
-        diagnostics,
-        reached_end(times[-1]),
-        states[-1],
-        times[-1],
+        equation,
+        times=times,
+        track=empty_track(times, 2),
+        energy=radii**2 / 2,
+        dissipation=radii**2 * (1 - radii**2) / 2,
+        largest_density=np.array([s.density.values.max() for s in states]),
     )
 
 
 def particle_run(count):
     start = 2 * np.pi * (np.arange(count) + 0.5) / count
-    times = np.array([0.0, 1.0, 2.0])
-    states = [Atoms(points_at(start - 0.2 * t * np.sin(start))) for t in times]
-    energies = {"energy": np.full(3, np.nan)}
-    return Run(None, times, states, energies, reached_end(2.0), states[-1], 2.0)
-
-
-@pytest.fixture
-def found_atoms(monkeypatch):
-    """Replace the search for atoms by one that finds the largest density, mass 0.5."""
-    looked_at = []
-
-    def concentration(measure, equation):
-        looked_at.append(measure)
-        top = measure.geometry.points[measure.density.values.argmax()]
-        atom = SimpleNamespace(
-            position=top, kind="atom", arrived_mass=0.5, arriving_mass=0.0, radius=0.1
-        )
-        return SimpleNamespace(clusters=(atom,), curves=(), place="circle")
-
-    monkeypatch.setattr("mfpde.plotting.atoms.concentration", concentration)
-    return looked_at
-
-
-def by_gid(ax, gid):
-    """Artists of all axes of a figure and their insets."""
-    everything = [*ax.figure.axes, *ax.child_axes]
-    return [
-        a for other in everything for a in other.get_children() if a.get_gid() == gid
-    ]
-
-
-def drawn(figure):
-    figure.draw_without_rendering()
-    return figure
+    states = [Atoms(points_at(start - 0.2 * t * np.sin(start))) for t in range(3)]
+    return run_of(states, energy=np.full(3, np.nan))
 
 
 def test_snapshots_show_the_states_at_their_times():
@@ -113,7 +77,7 @@ def test_snapshots_show_the_states_at_their_times():
     for ax, index in zip(panels, (0, 10, 20), strict=True):
         line = next(a for a in ax.lines if a.get_gid() == "density")
         assert np.array_equal(line.get_ydata()[1:-1], run.states[index].density.values)
-        assert len(ax.patches) == 2
+        assert all(len(by_gid(ax, f"active region {j}")) == 1 for j in (1, 2))
     assert len({ax.get_ylim() for ax in panels}) == 1
     assert len({ax.get_xlim() for ax in figure.axes}) == 1
     assert figure.axes[-1].get_ylabel() == "V"
@@ -128,14 +92,8 @@ def test_snapshots_are_five_from_first_to_last_by_default():
 
 def test_snapshots_share_the_scale_of_masses_and_bear_a_state_without_atoms():
     density = Density(Circle(64), np.full(64, 0.2 / np.pi))
-    states = [
-        Measure(density),
-        Measure(density, Atoms([[1.0, 0.0]], [0.2])),
-        Measure(density, Atoms([[1.0, 0.0]], [0.6])),
-    ]
-    times = np.arange(3.0)
-    run = Run(None, times, states, {}, reached_end(2.0), states[-1], 2.0)
-    figure = drawn(plot_snapshots(run))
+    atoms = [Atoms.none(2), *(Atoms([[1.0, 0.0]], [mass]) for mass in (0.2, 0.6))]
+    figure = lay_out(plot_snapshots(run_of([Measure(density, a) for a in atoms])))
     scales = [ax for ax in figure.axes if ax.yaxis.get_label_position() == "right"]
     assert len(scales) == 3
     assert all(ax.get_ylim() == pytest.approx((0.0, 1.18 * 0.6)) for ax in scales)
@@ -147,85 +105,77 @@ def test_snapshots_refuse_times_outside_the_run(times):
         plot_snapshots(kuramoto_run(), times=times)
 
 
-def test_space_time_map_is_log10_of_the_density(found_atoms):
+def mesh_of(ax):
+    (mesh,) = [c for c in ax.collections if c.get_gid() is None]
+    return mesh
+
+
+def test_the_map_over_time_is_the_density_in_logarithmic_colours():
     run = kuramoto_run()
     ax = plot_space_time(run).axes[0]
-    drawn(ax.figure)
-    (mesh,) = [c for c in ax.collections if c.get_gid() is None]
-    values = np.array([s.density.values for s in run.states])
+    lay_out(ax.figure)
+    mesh, values = mesh_of(ax), np.array([s.density.values for s in run.states])
     # the largest is 39.6, so that 1e-2 of the mean is below 1e-4 of it
     floor = 0.01 / (2 * np.pi)
-    assert np.allclose(mesh.get_array(), np.log10(np.maximum(values, floor)).T)
-    assert mesh.get_clim() == pytest.approx(np.log10([floor, values.max()]))
-    assert ax.get_xlim() == (0.0, 10.0)
-    assert ax.get_ylim() == (0.0, 2 * np.pi)
+    assert np.allclose(mesh.get_array(), np.maximum(values, floor).T)
+    assert mesh.get_clim() == pytest.approx([floor, values.max()])
+    assert mesh.norm(np.sqrt(floor * values.max())) == pytest.approx(0.5)
+    assert (ax.get_xlim(), ax.get_ylim()) == ((0.0, 10.0), (0.0, 2 * np.pi))
     assert [t.get_text() for t in ax.get_yticklabels()] == PI_LABELS
     assert ax.get_xlabel() == "time t"
     (bar,) = ax.child_axes
-    assert bar.get_ylabel() == "log10 density"
+    assert bar.get_ylabel() == "density ρ (per radian)"
 
 
-def test_space_time_floor_is_a_ten_thousandth_of_the_largest_density(found_atoms):
-    circle = Circle(64)
+def test_colours_over_time_end_a_ten_thousandth_below_the_largest_density():
     values = np.full(64, 1e-12)
     values[5] = 1.0
-    state = Measure(Density(circle, values).normalized())
-    run = Run(EQUATION, np.arange(2.0), [state] * 2, {}, reached_end(1.0), state, 1.0)
-    ax = plot_space_time(run).axes[0]
-    (mesh,) = [c for c in ax.collections if c.get_gid() is None]
-    low, high = mesh.get_clim()
-    assert high - low == pytest.approx(4.0)
-    assert high == pytest.approx(np.log10(state.density.values.max()))
+    state = Measure(Density(Circle(64), values).normalized())
+    low, high = mesh_of(plot_space_time(run_of([state] * 2)).axes[0]).get_clim()
+    assert high / low == pytest.approx(1e4)
+    assert high == pytest.approx(state.density.values.max())
 
 
-def test_space_time_tracks_are_the_atoms_that_are_found(found_atoms):
-    run = kuramoto_run()
+def narrow_run(times):
+    """An atom that forms at the angle 2, under the attraction that makes it."""
+    equation = MeanFieldEquation(Attention(5.0), direction="ascent")
+    states = [Measure(poisson_kernel(Circle(256), 0.98)) for _ in times]
+    return run_of(states, equation, times=times)
+
+
+def test_paths_over_time_are_those_of_the_atoms_that_are_found():
+    run = narrow_run(np.linspace(0.0, 10.0, 101))
     ax = plot_space_time(run).axes[0]
-    (discs,) = by_gid(ax, "atoms")
-    times, angles = discs.get_offsets().T
-    assert np.allclose(times, run.times)
+    times, angles = by_gid(ax, "path 1")[0].get_data()
+    # They are looked for at no more than thirty saves.
+    assert 10 < len(times) <= 30
+    assert set(times) <= set(run.times)
     assert np.abs(angles - 2.0).max() <= Circle(256).spacing
-    assert len(set(discs.get_sizes())) == 1
-    assert found_atoms == run.states
-    assert ax.get_legend().get_texts()[0].get_text() == "arrived (area ∝ mass)"
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["path of an atom (width ∝ mass)"]
+    paths = by_gid(plot_space_time(run.tracked()).axes[0], "path 1")
+    assert len(paths[0].get_xdata()) == 101
 
 
-def test_space_time_looks_for_atoms_at_no_more_than_thirty_saves(found_atoms):
-    run = kuramoto_run(times=np.linspace(0.0, 10.0, 101), cells=32)
-    plot_space_time(run)
-    assert len(found_atoms) <= 30
-    assert found_atoms[-1] is run.states[-1]
-
-
-def test_space_time_without_equation_shows_the_atoms_of_the_states():
-    density = Density(Circle(64), np.full(64, 0.25 / np.pi))
-    atoms = Atoms(points_at(np.array([1.0, 2.0])), [0.4, 0.1])
-    state = Measure(density, atoms)
-    run = Run(None, np.arange(3.0), [state] * 3, {}, reached_end(2.0), state, 2.0)
-    (discs,) = by_gid(plot_space_time(run).axes[0], "atoms")
-    times, angles = discs.get_offsets().T
-    assert np.allclose(times, [0, 0, 1, 1, 2, 2])
-    assert np.allclose(angles, [1, 2, 1, 2, 1, 2])
-    sizes = discs.get_sizes()
-    assert np.allclose(sizes[::2] / sizes[1::2], 4.0)
-
-
-def test_space_time_of_particles_is_dots_or_a_map():
-    few, many = particle_run(100), particle_run(400)
-    ax = plot_space_time(few).axes[0]
+def test_few_particles_are_dots_over_time_and_many_a_map():
+    ax = plot_space_time(particle_run(100)).axes[0]
     (dots,) = by_gid(ax, "particles")
-    assert len(dots.get_offsets()) == 300
+    assert len(dots.get_xdata()) == 300
     assert not ax.child_axes
+    many = particle_run(400)
     ax = plot_space_time(many).axes[0]
     assert not by_gid(ax, "particles")
-    assert ax.child_axes[0].get_ylabel() == "log10 density"
+    cells = np.asarray(mesh_of(ax).get_array())
+    # They are counted in bins: a fuller one is darker, and most have some.
+    assert cells[:, 0].min() > 0
+    assert cells[64, 2] < cells[0, 2]
 
 
-def test_time_is_logarithmic_if_the_saves_are(found_atoms):
+def test_time_is_logarithmic_if_the_saves_are():
     times = np.concatenate([[0.0], np.geomspace(1e-3, 10.0, 30)])
     run = kuramoto_run(times=times, cells=32)
     for ax in (plot_space_time(run).axes[0], plot_energy(run).axes[0]):
-        drawn(ax.figure)
+        lay_out(ax.figure)
         assert ax.get_xscale() == "log"
         assert ax.get_xlim() == pytest.approx((1e-3, 10.0))
     assert plot_energy(kuramoto_run(cells=32)).axes[0].get_xscale() == "linear"
@@ -235,7 +185,7 @@ def test_energy_and_dissipation_are_those_of_the_run():
     run = kuramoto_run()
     ax = plot_energy(run).axes[0]
     (energy,) = by_gid(ax, "energy")
-    (dissipation,) = by_gid(ax, "dissipation")
+    (dissipation,) = by_gid(ax.figure, "dissipation")
     assert np.array_equal(energy.get_xdata(), run.times)
     assert np.array_equal(energy.get_ydata(), run.energies)
     rates = run.diagnostics["dissipation"]
@@ -250,7 +200,7 @@ def test_energy_that_does_not_exist_is_named():
     ax = plot_energy(particle_run(4)).axes[0]
     assert ax.get_title() == "no energy: drift is not a gradient"
     assert not by_gid(ax, "energy")
-    drawn(ax.figure)
+    lay_out(ax.figure)
 
 
 def test_rounding_of_a_constant_energy_is_not_blown_up():
@@ -269,8 +219,8 @@ def test_energy_needs_its_diagnostic():
         plot_energy(run)
 
 
-def test_overview_states_equation_direction_kernel_and_outcome(found_atoms):
-    figure = drawn(plot_run(kuramoto_run(cells=64)))
+def test_overview_states_equation_direction_kernel_and_outcome():
+    figure = lay_out(plot_run(kuramoto_run(cells=64)))
     title = figure.get_suptitle()
     for fact in ("Descent", "β = 5", "2 relu neurons", "K = exp(β (x·y − 1))"):
         assert fact in title
@@ -295,7 +245,7 @@ def test_overview_states_equation_direction_kernel_and_outcome(found_atoms):
         ),
     ],
 )
-def test_overview_names_the_kind_of_attention(found_atoms, attention, words):
+def test_overview_names_the_kind_of_attention(attention, words):
     equation = MeanFieldEquation(attention, direction="ascent", diffusion=0.25)
     title = plot_run(kuramoto_run(equation=equation, cells=32)).get_suptitle()
     assert words in title
@@ -307,7 +257,7 @@ def test_overview_names_the_kind_of_attention(found_atoms, attention, words):
 
 @pytest.mark.parametrize("heads", [1, 3, 8])
 @pytest.mark.parametrize("share", [1.0, 0.5])
-def test_a_title_of_many_heads_stays_on_the_page(found_atoms, heads, share):
+def test_a_title_of_many_heads_stays_on_the_page(heads, share):
     matrix = np.diag([1.0, -0.5])
     equation = MeanFieldEquation(
         *(
@@ -320,7 +270,7 @@ def test_a_title_of_many_heads_stays_on_the_page(found_atoms, heads, share):
     run = kuramoto_run(equation=equation, cells=32)
     page = Figure(figsize=(10.0 / share, 7.0), layout="constrained")
     part = page if share == 1 else page.subfigures(1, 2)[0]
-    figure = drawn(plot_run(run, figure=part))
+    figure = lay_out(plot_run(run, figure=part))
     (title,) = [t for t in part.texts if "Ascent" in t.get_text()]
     box = title.get_window_extent()
     assert part.bbox.x0 <= box.x0 < box.x1 <= part.bbox.x1
@@ -334,7 +284,7 @@ def test_a_title_of_many_heads_stays_on_the_page(found_atoms, heads, share):
     assert named + (int(more[1]) if more else 0) == heads + 1
 
 
-def test_heads_that_are_alike_are_counted(found_atoms):
+def test_heads_that_are_alike_are_counted():
     heads = [Attention(2.0, bilinear=np.eye(2) * k) for k in (1.0, 2.0, 3.0)]
     equation = MeanFieldEquation(*heads, direction="ascent")
     title = plot_run(kuramoto_run(equation=equation, cells=32)).get_suptitle()
@@ -368,41 +318,25 @@ def test_masses_in_balls_have_no_decade_above_the_whole():
     assert balls.get_ylim()[1] == pytest.approx(1.0)
 
 
-def legend_of(figure):
-    """Texts of all legends of a figure and its parts."""
-    legends = figure.findobj(Legend)
-    return {text.get_text() for legend in legends for text in legend.get_texts()}
-
-
 def test_curves_of_snapshots_have_a_legend():
-    circle = Circle(64)
-    half = Density(circle, np.full(64, 0.25 / np.pi))
-    state = Measure(half, Atoms([[1.0, 0.0]], [0.5]))
-    run = Run(EQUATION, np.arange(2.0), [state] * 2, {}, reached_end(1.0), state, 1.0)
+    half = Density(Circle(64), np.full(64, 0.25 / np.pi))
+    run = run_of([Measure(half, Atoms([[1.0, 0.0]], [0.5]))] * 2, EQUATION)
+    neurons = {"neuron active", "$a_j$, $w_j > 0$", "$a_j$, $w_j < 0$"}
     for figure in (plot_snapshots(run), plot_run(run)):
-        assert {
-            "atom (height: mass)",
-            "neuron active",
-            "$a_j$, $w_j > 0$",
-            "$a_j$, $w_j < 0$",
-        } <= legend_of(figure)
+        assert {"atom (height: mass)", *neurons} <= legend_of(figure)
     assert not legend_of(plot_snapshots(kuramoto_run(equation=None)))
 
 
-def test_overview_panels_of_time_share_it_and_no_text_leaves_the_page(found_atoms):
-    figure = drawn(plot_run(kuramoto_run(cells=64)))
+def test_overview_panels_of_time_share_it_and_no_text_leaves_the_page():
+    figure = lay_out(plot_run(kuramoto_run(cells=64)))
     timed = [ax for ax in figure.axes if ax.get_xlim() == (0.0, 10.0)]
     assert len(timed) == 4
     assert len({tuple(ax.get_window_extent().intervalx) for ax in timed}) == 1
-    box = figure.get_tightbbox()
-    assert box.x0 >= 0
-    assert box.y0 >= 0
-    assert box.x1 <= 10
-    assert box.y1 <= 7
+    assert is_within_page(figure)
 
 
 def test_overview_of_particles_and_without_diagnostics():
-    figure = drawn(plot_run(particle_run(20)))
+    figure = lay_out(plot_run(particle_run(20)))
     assert "user's own functions" in figure.get_suptitle()
     assert "largest density" not in {ax.get_ylabel() for ax in figure.axes}
 
@@ -426,7 +360,7 @@ def test_saved_png_has_200_dots_per_inch(tmp_path):
     assert (int.from_bytes(header[:4]), int.from_bytes(header[4:])) == (400, 200)
 
 
-def test_saved_files_are_the_same_bytes_each_time(tmp_path, found_atoms):
+def test_saved_files_are_the_same_bytes_each_time(tmp_path):
     files = []
     for name in ("first", "second"):
         figure = plot_run(kuramoto_run(cells=32))
@@ -440,26 +374,19 @@ def test_colours_are_of_the_safe_palette():
     assert len(set(NEURONS)) == len(NEURONS)
 
 
-def test_drawing_leaves_global_settings_alone(found_atoms):
+def test_drawing_leaves_global_settings_alone():
     before = dict(matplotlib.rcParams)
     plot_run(kuramoto_run(cells=32))
     assert dict(matplotlib.rcParams) == before
 
 
-def test_unsupported_geometries_are_refused():
-    far = Atoms([[0.0, 0.0, 0.0, 1.0]])
-    run = Run(None, np.zeros(1), [far], {}, reached_end(0.0), far, 0.0)
-    for plot in (plot_snapshots, plot_space_time, plot_run):
-        with pytest.raises(ValueError, match=f"{plot.__name__} has no picture"):
-            plot(run)
-
-
-def test_a_run_without_saves_is_refused():
+@pytest.mark.parametrize("plot", [plot_snapshots, plot_space_time, plot_run])
+def test_geometries_without_a_picture_and_runs_without_saves_are_refused(plot):
+    with pytest.raises(ValueError, match=f"{plot.__name__} has no picture"):
+        plot(run_of([Atoms([[0.0, 0.0, 0.0, 1.0]])]))
     final = uniform(Circle(32))
-    run = Run(None, np.zeros(0), [], {}, reached_end(1.0), final, 1.0)
-    for plot in (plot_snapshots, plot_space_time, plot_run):
-        with pytest.raises(ValueError, match="save_every"):
-            plot(run)
+    with pytest.raises(ValueError, match="save_every"):
+        plot(Run(None, np.zeros(0), [], {}, reached_end(1.0), final, 1.0))
 
 
 @pytest.mark.parametrize(

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from drawn import by_gid, empty_track, run_of
 
 import mfpde
 from mfpde.measures.events import Event
-from mfpde.plotting import (
-    plot_atom_paths,
-    plot_atom_tree,
-    plot_cluster_counts,
-    plot_run,
-    plot_space_time,
-)
+from mfpde.plotting import plot_atom_tree, plot_globe, plot_run, plot_space_time
 from mfpde.plotting.projections import points_of
-from mfpde.runs.stopping import reached_end
 from mfpde.tracking import Junction, SeenAtoms, Track
 
 TIMES = np.arange(6.0)
@@ -72,33 +64,13 @@ def known_run(geometry):
     neuron = mfpde.Perceptron(np.eye(1, geometry.dimension), [0.1])
     equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
     states = [mfpde.Measure(mfpde.uniform(geometry))] * len(TIMES)
-    diagnostics = {"mass": np.ones(len(TIMES)), "energy": TIMES}
     track = known_track(geometry.dimension)
-    return mfpde.Run(
-        equation,
-        TIMES,
-        states,
-        diagnostics,
-        reached_end(5.0),
-        states[-1],
-        5.0,
-        events=track.events,
-        track=track,
-    )
+    return run_of(states, equation, times=TIMES, track=track, energy=TIMES)
 
 
 @pytest.fixture
 def circle_run():
     return known_run(mfpde.Circle(64))
-
-
-@pytest.fixture
-def sphere_run():
-    return known_run(mfpde.Sphere(32))
-
-
-def by_gid(ax, gid):
-    return [artist for artist in ax.get_children() if artist.get_gid() == gid]
 
 
 def test_paths_run_over_the_map_and_across_its_edge(circle_run):
@@ -118,7 +90,7 @@ def test_paths_run_over_the_map_and_across_its_edge(circle_run):
     assert merge.get_xdata()[0] == 2.5
     assert np.mod(merge.get_ydata()[0] + 1, 2 * np.pi) == pytest.approx(1.0)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["atoms (width ∝ mass)", "birth", "merge", "death"]
+    assert labels == ["path of an atom (width ∝ mass)", "birth", "merge", "death"]
 
 
 def band(ax, identity):
@@ -167,7 +139,7 @@ def test_bands_stand_on_one_another_below_the_whole_mass(circle_run):
     )
     atoms = tuple(seen(identity) for identity in (1, 1, 0, 0, 2, 2))
     track = Track(TIMES, atoms, ("",) * 6, junctions)
-    run = replace(circle_run, track=track, events=track.events)
+    run = replace(circle_run, track=track)
     ax = plot_atom_tree(run).axes[0]
     for identity in (1, 2):
         low, high = band(ax, identity)
@@ -186,63 +158,33 @@ def test_masses_that_arrived_unknown_are_labelled_as_they_are(circle_run):
     assert [text.get_text() for text in by_gid(ax, "mass")] == ["0.6"]
 
 
-def test_steps_of_the_counts_are_those_of_the_track(circle_run):
-    ax = plot_cluster_counts(circle_run).axes[0]
-    (line,) = by_gid(ax, "counts")
-    times, counts = line.get_xdata(), line.get_ydata()
-    shown = counts[np.searchsorted(times, TIMES, side="right") - 1]
-    np.testing.assert_array_equal(shown, circle_run.track.counts)
-    spans = [bar.get_segments()[0][:, 0].tolist() for bar in by_gid(ax, "interval")]
-    assert spans == [[0.0, 1.0], [2.0, 3.0], [3.0, 4.0]]
-
-
-def test_paths_on_the_globe_are_seen_from_where_they_are(sphere_run):
-    figure = plot_atom_paths(sphere_run)
-    front, _ = (ax for ax in figure.axes if by_gid(ax, "path 1"))
+def test_paths_are_drawn_on_globes_along_great_circles():
+    run = known_run(mfpde.Sphere(32))
+    figure = plot_globe(run.final, track=run.track, camera=(0.0, 0.6))
+    front = figure.axes[0]
     (line,) = by_gid(front, "path 1")
     places = front.transProjection.transform(np.transpose(line.get_data()))
     assert np.isfinite(places).all()
     # Close enough to be an arc.
     assert np.linalg.norm(np.diff(places, axis=0), axis=1).max() < 0.04
-    # The merge is marked where it is, seen from where the title says.
-    polar, longitude = (
-        float(angle) * np.pi for angle in re.findall(r"[\d.-]+", front.get_title())
-    )
-    assert front.camera == pytest.approx((longitude, np.pi / 2 - polar), abs=0.02)
     (mark,) = by_gid(front, "merge")
     shown = points_of(np.ravel(mark.get_data()))
     np.testing.assert_allclose(shown, placed(np.array(0.0), 3), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["circle_run", "sphere_run"])
-def test_the_overview_has_the_tree(name, request):
-    run = request.getfixturevalue(name)
-    figure = plot_run(run)
-    assert isinstance(figure, Figure)
+@pytest.mark.parametrize("geometry", [mfpde.Circle(64), mfpde.Sphere(32)], ids=str)
+def test_the_overview_has_the_tree(geometry):
+    figure = plot_run(known_run(geometry))
     assert any(ax.get_ylabel().startswith("mass of atoms") for ax in figure.axes)
-    assert any(by_gid(ax, "path 4") for ax in figure.axes)
+    assert by_gid(figure, "path 4")
 
 
 def test_a_track_without_atoms_can_be_drawn(circle_run):
-    nothing = SeenAtoms(
-        np.empty((0, 2)), np.empty(0), np.empty(0, bool), np.empty(0, int)
-    )
-    empty = Track(TIMES, (nothing,) * 6, ("",) * 6, ())
-    run = replace(circle_run, track=empty, events=())
-    plot_space_time(run)
-    plot_atom_tree(run)
-    (line,) = by_gid(plot_cluster_counts(run).axes[0], "counts")
-    assert not line.get_ydata().any()
+    run = replace(circle_run, track=empty_track(TIMES, 2))
+    assert plot_space_time(run).axes[0].get_legend() is None
+    assert not plot_atom_tree(run).axes[0].collections
 
 
-@pytest.mark.parametrize(
-    "picture", [plot_atom_tree, plot_cluster_counts, plot_atom_paths]
-)
-def test_a_run_without_a_track_says_what_to_do(picture, sphere_run):
+def test_a_tree_needs_a_track(circle_run):
     with pytest.raises(ValueError, match=r"track=Concentration\(\)"):
-        picture(replace(sphere_run, track=None))
-
-
-def test_paths_on_the_globe_need_a_sphere(circle_run):
-    with pytest.raises(ValueError, match="plot_space_time draws the paths"):
-        plot_atom_paths(circle_run)
+        plot_atom_tree(replace(circle_run, track=None))

@@ -1,24 +1,18 @@
 from .animation import animate
-from .atom_tree import (
-    plot_atom_paths,
-    plot_atom_tree,
-    plot_cluster_counts,
-)
+from .atom_tree import plot_atom_tree
 from .branch import plot_continuation, plot_phase_diagram
 from .concentration import plot_concentration
 from .convergence import plot_convergence
 from .density import plot_density, plot_globe, plot_snapshots
 from .overview import plot_diagnostic, plot_energy, plot_run
 from .space_time import plot_space_time
-from .stationary import plot_certificate, plot_hessian_spectrum
+from .stationary import plot_certificate
 from .style import save_figure
 
 __all__ = [
     "animate",
-    "plot_atom_paths",
     "plot_atom_tree",
     "plot_certificate",
-    "plot_cluster_counts",
     "plot_concentration",
     "plot_continuation",
     "plot_convergence",
@@ -26,7 +20,6 @@ __all__ = [
     "plot_diagnostic",
     "plot_energy",
     "plot_globe",
-    "plot_hessian_spectrum",
     "plot_phase_diagram",
     "plot_run",
     "plot_snapshots",

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from matplotlib.animation import (
-    AbstractMovieWriter,
-    FFMpegWriter,
-    FuncAnimation,
-    PillowWriter,
-)
+from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
 from matplotlib.figure import Figure
-from scipy.optimize import linear_sum_assignment
 
-from mfpde.arrays import IntArray, choice, real_number, whole_number
+from mfpde.arrays import choice, real_number, whole_number
 from mfpde.geometry.arcs import normalised
 from mfpde.measures.measure import (
     AnyMeasure,
@@ -31,9 +23,10 @@ from mfpde.measures.measure import (
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms
-from mfpde.plotting.composition import Frame, compose, fill
-from mfpde.plotting.curve_panels import CurvePanels
-from mfpde.plotting.sphere_panels import SpherePanels, camera_on, is_crowd
+from mfpde.plotting.curve_scene import CurveScene
+from mfpde.plotting.density import compose
+from mfpde.plotting.frames import Frame
+from mfpde.plotting.sphere_scene import SphereScene, camera_on
 from mfpde.runs.run import Run
 from mfpde.tracking import Track
 
@@ -69,8 +62,7 @@ def animate(
     On a Circle or a Zonal grid the density is a curve against the angle, on a Sphere a globe
     from two opposite sides or a map, as :func:`mfpde.plot_density` and
     :func:`mfpde.plot_globe` draw them.  Atoms are stems, or discs of area proportional to
-    mass; those that a run's track has found are drawn too, and on a sphere those that
-    :func:`mfpde.concentration` finds, which takes its time where there is no track.
+    mass; those that a run's track has found are drawn too (``animate(run.tracked(), ...)``).
 
     Parameters
     ----------
@@ -130,14 +122,10 @@ def animate(
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.stem}.partial{path.suffix}")
     try:
-        FuncAnimation(
-            figure,
-            draw,
-            frames=lambda: (p for p in shown),
-            init_func=list,
-            save_count=len(positions),
-            cache_frame_data=False,
-        ).save(str(partial), writer=writer, dpi=DOTS_PER_INCH)
+        with writer.saving(figure, str(partial), DOTS_PER_INCH):
+            for position in shown:
+                draw(position)
+                writer.grab_frame()
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
@@ -179,25 +167,16 @@ def film_of(
     two.  The rest is as for :func:`animate`.
     """
     saves = np.unique([*np.floor(positions), *np.ceil(positions)]).astype(int)
-    is_searched = run.track is None and view != "curve"
-    track = _search(run, saves) if is_searched else run.track
-    frames = [_frame_at(run, float(save), track) for save in saves]
-    scene: CurvePanels | SpherePanels
+    frames = [_frame_at(run, float(save)) for save in saves]
+    scene: CurveScene | SphereScene
     if view == "curve":
-        scene = CurvePanels(frames, limits=limits, log=log)
+        scene = CurveScene(frames, limits=limits, log=log)
     else:
         # The camera stands still, in front of where the mass is in the end.
         camera = camera_on(frames[-1].state) if view == "globe" else None
-        scene = SpherePanels(frames, camera=camera, limits=limits, log=log)
+        scene = SphereScene(frames, camera=camera, limits=limits, log=log)
     figure = style.Picture(figsize=SIZES[view], layout="constrained")
-    panels = [scene.panels(frame) for frame in frames]
-    columns = 2 if view == "globe" else 1
-    axes = compose(
-        figure, panels[0], columns=columns, colours=scene.colours, beside=None
-    )
-    style.add_legend_below(
-        figure, [h for panel in chain(*panels) for h in panel.handles]
-    )
+    axes = compose(figure, scene, frames)
     figure.suptitle(frames[0].title)
     # The axes keep the places that they have now.
     figure.draw_without_rendering()
@@ -205,12 +184,12 @@ def film_of(
     kept = {*axes, *(ax for ax in figure.axes if ax.get_label() == "<colorbar>")}
 
     def draw(position: float) -> None:
-        frame = _frame_at(run, position, track)
+        frame = _frame_at(run, position)
         for twin in set(figure.axes) - kept:
             twin.remove()
         for ax in axes:
             ax.clear()
-        fill(axes, scene.panels(frame))
+        scene.fill(axes, frame)
         for twin in set(figure.axes) - kept:
             twin.set_position(axes[0].get_position())
         # From the left, so that the title does not tremble with the width of its number.
@@ -219,65 +198,51 @@ def film_of(
     return figure, draw
 
 
-def _search(run: Run, saves: IntArray) -> Track | None:
-    """Follow the atoms that :func:`mfpde.concentration` finds; None of particles."""
-    states, times = [run.states[save] for save in saves], run.times[saves]
-    is_known = all(run.equation_at(time) is not None for time in times)
-    if not is_known or any(map(is_crowd, states)):
-        return None
-    return replace(run, times=times, states=states).tracked().track
-
-
-def _frame_at(run: Run, position: float, track: Track | None) -> Frame:
-    """Return the state at a save or between two, with the atoms of a track."""
+def _frame_at(run: Run, position: float) -> Frame:
+    """Return the state at a save or between two, with the atoms of the run's track."""
     before, after = int(np.floor(position)), int(np.ceil(position))
     state = run.states[before]
     if after > before:
-        state = interpolated(state, run.states[after], position - before)
+        state = interpolate_states(state, run.states[after], position - before)
     time = float(np.interp(position, np.arange(len(run.times)), run.times))
-    found = NONE_FOUND if track is None else _atoms_at(track, time, state.dimension)
+    found = NONE_FOUND if run.track is None else _atoms_at(run.track, time)
     return Frame(state, run.equation_at(time), found, time)
 
 
-def _atoms_at(track: Track, time: float, dimension: int) -> FoundAtoms:
+def _atoms_at(track: Track, time: float) -> FoundAtoms:
     """Return the atoms of a track that are alive at a time, where their paths are then."""
     rows = []
     for path in track.paths.values():
         if path.is_alive(np.array([time]))[0]:
-            kept, masses = path.arrived_masses, path.masses
-            # Stores of before did not keep what has arrived.
-            arrived = np.where(np.isnan(kept), masses, kept)
-            columns = (arrived, masses - arrived, *path.points.T)
+            arrived = np.fmin(path.arrived_masses, path.masses)
+            columns = (arrived, path.masses - arrived, *path.points.T)
             rows.append([np.interp(time, path.times, column) for column in columns])
-    table = np.reshape(rows, (-1, 2 + dimension))
+    if not rows:
+        return NONE_FOUND
+    table = np.array(rows)
     return FoundAtoms(normalised(table[:, 2:]), table[:, 0], table[:, 1])
 
 
-def interpolated(first: AnyMeasure, second: AnyMeasure, share: float) -> AnyMeasure:
+def interpolate_states(
+    first: AnyMeasure, second: AnyMeasure, share: float
+) -> AnyMeasure:
     """Return the measure at ``share`` (0 to 1) of the way from one save to the next.
 
-    Densities are mixed.  As many atoms as before move along great circles to the nearest of
-    the others, bare ones in their order; of other numbers both are there.  Mass is linear.
+    Densities are mixed.  As many atoms as before move along great circles, in their order; of
+    other numbers both are there.  Mass is linear.
     """
-    if isinstance(first, Atoms) or isinstance(second, Atoms):
-        return _mix(atoms_of(first), atoms_of(second), share, in_order=True)
-    one, other = as_measure(first), as_measure(second)
-    if one.geometry != other.geometry:
-        return first if share < 0.5 else second
-    values = (1 - share) * one.density.values + share * other.density.values
-    density = Density(one.geometry, values)
-    return Measure(density, _mix(one.atoms, other.atoms, share, in_order=False))
+    atoms = _mix_atoms(atoms_of(first), atoms_of(second), share)
+    if isinstance(first, Atoms):
+        return atoms
+    one, other = as_measure(first).density, as_measure(second).density
+    values = (1 - share) * one.values + share * other.values
+    return Measure(Density(one.geometry, values), atoms)
 
 
-def _mix(first: Atoms, second: Atoms, share: float, *, in_order: bool) -> Atoms:
-    points, masses = second.points, share * second.masses
-    if len(first) != len(second):
-        there = (1 - share) * first.masses
-        return Atoms(
-            np.concatenate([first.points, points]), np.concatenate([there, masses])
-        )
-    if not in_order:
-        _, order = linear_sum_assignment(-first.points @ points.T)
-        points, masses = points[order], masses[order]
-    between = normalised((1 - share) * first.points + share * points)
-    return Atoms(between, (1 - share) * first.masses + masses)
+def _mix_atoms(first: Atoms, second: Atoms, share: float) -> Atoms:
+    before, after = (1 - share) * first.masses, share * second.masses
+    if len(first) == len(second):
+        between = normalised((1 - share) * first.points + share * second.points)
+        return Atoms(between, before + after)
+    points = np.concatenate([first.points, second.points])
+    return Atoms(points, np.concatenate([before, after]))

@@ -1,18 +1,15 @@
-"""Masses and number of a run's atoms against time, and their paths on the globe."""
+"""The tree of a run's atoms: their masses against time."""
 
 from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mfpde.plotting import atoms as marks
 from mfpde.plotting import palette, style
-from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atoms import mass_text
-from mfpde.plotting.composition import compose, frames_of
-from mfpde.plotting.sphere_panels import SpherePanels, camera_towards
 from mfpde.plotting.style import Look
 from mfpde.runs.run import Run
 from mfpde.tracking.bands import Bands, bands_of
@@ -77,76 +74,3 @@ def _mark_bands(ax: Axes, bands: Bands, *, last: float) -> None:
             masses = np.stack([bands.arrived[row], bands.arriving[row]])
             text = mass_text(*masses[:, bands.is_alive[row]][:, -1], separator="\n")
             style.write_beside(ax, text, (1.0, heights[-1]), (4, 0), **beside)
-
-
-@style.styled
-def plot_cluster_counts(run: Run, *, ax: Axes | None = None) -> Figure:
-    """Draw the number of atoms against time, in steps.
-
-    A bar at a step is the interval in which it happened, where that is known only as
-    between two saves.
-
-    Parameters
-    ----------
-    run
-        A run with a track, of any geometry.
-    ax
-        Axes to draw on; by default those of a new figure.
-
-    Raises
-    ------
-    ValueError
-        If the run has no track.
-    """
-    track = marks.track_of(run, picture="plot_cluster_counts")
-    ax = style.axes_or_new(ax, size=(6.0, 2.4))
-    lives = [time for path in track.paths.values() for time in (path.begins, path.ends)]
-    times = np.unique([track.times[0], track.times[-1], *lives])
-    counts = np.asarray(track.counts_at(times), dtype=np.float64)
-    ax.step(times, counts, where="post", color=palette.ATOM, gid="counts")
-    for junction in track.junctions:
-        step = int(np.searchsorted(times, junction.event.time))
-        if not junction.is_exact and step > 0:
-            first, last = junction.earliest, junction.latest
-            middle = counts[step - 1 : step + 1].mean()
-            ax.hlines(middle, first, last, palette.MUTED, linewidth=1.0, gid="interval")
-    ax.set_ylim(0.0, max(int(counts.max()), 1) + 0.5)
-    ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    ax.set_ylabel("number of atoms")
-    style.set_time_axis(ax, track.times)
-    return style.figure_of(ax)
-
-
-@style.styled
-def plot_atom_paths(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draw the paths of a run's atoms on the globe, over the last saved state.
-
-    Seen from two sides, first from where most of the paths are.  Lines are as wide as
-    atoms are heavy; births, merges, fissions and deaths are marked.
-
-    Parameters
-    ----------
-    run
-        A run on the sphere with a track.
-    figure
-        Figure or subfigure to fill; by default a new one.
-
-    Raises
-    ------
-    ValueError
-        If the run has no track, or is not on the sphere S^2.
-    """
-    track = marks.track_of(run, picture="plot_atom_paths")
-    if view_of_run(run, picture="plot_atom_paths") is not None:
-        raise ValueError(
-            "plot_atom_paths draws on the sphere S^2, where this run is not: "
-            "plot_space_time draws the paths of angles against time"
-        )
-    figure = style.figure_or_new(figure, size=(7.0, 4.0))
-    nodes = [marks.drawn_nodes(path)[1] for path in track.paths.values()]
-    middle = np.concatenate(nodes).mean(axis=0) if nodes else np.zeros(3)
-    (last,) = frames_of(run, [-1], is_searched=True)
-    globes = SpherePanels([last], camera=camera_towards(middle), has_masses=True)
-    panels = globes.panels(last, track=track)
-    compose(figure, panels, columns=2, colours=globes.colours)
-    return style.figure_of(figure)

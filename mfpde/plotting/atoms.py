@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from scipy.spatial import geometric_slerp
 
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.detection import concentration
@@ -34,8 +32,8 @@ DRAWN_SHARE = 0.1
 MOST_DISCS = 20
 """More bare atoms than these are a crowd of particles on the sphere."""
 MOST_MASS_LABELS = 8
-LABEL_SIZE = (0.1, 0.08)
-"""Of a mass on the sphere, in units of its axes."""
+LABEL_SIZE = (0.1, 0.09)
+"""Of a mass that is written, in units of its axes."""
 AREA_PER_MASS = 260.0
 """Of a disc on the sphere, in square points."""
 AREA_OF_DOT = 6.0
@@ -48,7 +46,8 @@ MARKS: dict[str, Look] = {
 }
 EDGE: Look = {"linestyle": "", "mec": palette.LANDSCAPE, "mew": 0.7}
 THINNEST, WIDTH_PER_MASS = 0.9, 2.4
-LONGEST_ARC = 0.03
+PIECES = 20
+"""Of a great circle between two saves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,21 +138,28 @@ def draw_atoms(ax: Axes, own: Atoms, found: FoundAtoms, *, scale: float = 1.0) -
             areas = scale * AREA_PER_MASS * masses
             x, y = places_of(points).T
             discs = ax.scatter(x, y, areas, gid=gid, **look)
-            discs.set(clip_on=False, path_effects=style.outlined(2.6))
+            discs.set(clip_on=False, path_effects=style.white_outline(2.6))
 
 
-def label_masses(ax: Axes, atoms: FoundAtoms) -> None:
-    """Write the masses of the heaviest below their discs, none over another or out of sight."""
-    heaviest = np.argsort(-atoms.basins, kind="stable")[:MOST_MASS_LABELS]
-    places = places_of(atoms.points)
+def label_masses(
+    ax: Axes, atoms: FoundAtoms, places: FloatArray, rises: FloatArray
+) -> None:
+    """Write masses beside ``places`` (n, 2), ``rises`` (n,) points above them (below zero: below).
+
+    Those of the heaviest are written, none over another or out of sight.
+    """
     on_axes = (ax.transData - ax.transAxes).transform(places)
-    seen = heaviest[np.isfinite(on_axes[heaviest, 0])]
-    look: Look = {"ha": "center", "va": "top", "color": palette.ATOM, "zorder": 8}
-    for index in seen[style.spread(on_axes[seen], atoms.basins[seen], LABEL_SIZE)]:
-        below = (0.0, -np.sqrt(AREA_PER_MASS * atoms.basins[index] / np.pi) - 2)
+    written: list[int] = []
+    for index in np.argsort(-atoms.basins, kind="stable")[:MOST_MASS_LABELS]:
+        is_near = np.abs(on_axes[written] - on_axes[index]) < LABEL_SIZE
+        if np.isnan(on_axes[index, 0]) or is_near.all(axis=-1).any():
+            continue
+        written.append(index)
         text = mass_text(atoms.arrived[index], atoms.arriving[index])
-        halo: Look = {"path_effects": style.outlined(), "gid": "mass"}
-        style.write_beside(ax, text, places[index], below, **look, **halo)
+        look: Look = {"ha": "center", "va": "top" if rises[index] < 0 else "bottom"}
+        look |= {"path_effects": style.white_outline(), "zorder": 8, "gid": "mass"}
+        look |= {"color": palette.ATOM}
+        style.write_beside(ax, text, places[index], (0.0, rises[index]), **look)
 
 
 def track_of(run: Run, *, picture: str) -> Track:
@@ -167,17 +173,6 @@ def track_of(run: Run, *, picture: str) -> Track:
     return run.track
 
 
-def drawn_nodes(path: Path) -> tuple[FloatArray, FloatArray]:
-    """Times (n,) and points (n, d) of a path, from junction to junction."""
-    birth, end = path.birth, path.end
-    times, points = list(path.times), list(path.points)
-    if birth is not None and birth.is_exact and path.parents:
-        times, points = [birth.event.time, *times], [place_of(birth), *points]
-    if end is not None and end.is_exact and path.children:
-        times, points = [*times, end.event.time], [*points, place_of(end)]
-    return np.array(times), np.stack(points)
-
-
 def place_of(junction: Junction) -> FloatArray:
     """Where an event happened: between the atoms that it concerns."""
     return joined(junction.event.points, junction.event.masses)[0]
@@ -187,7 +182,10 @@ def path_look(path: Path) -> Look:
     """A line whose width grows with the mass."""
     width = THINNEST + WIDTH_PER_MASS * float(path.masses.max())
     look: Look = {"color": palette.ATOM, "linewidth": width, "zorder": 5}
-    look |= {"path_effects": style.outlined(width + 1.2), "solid_capstyle": "round"}
+    look |= {
+        "path_effects": style.white_outline(width + 1.2),
+        "solid_capstyle": "round",
+    }
     return {"gid": f"path {path.identity}", **look}
 
 
@@ -202,44 +200,43 @@ def mark_handles(junctions: Sequence[Junction]) -> list[Artist]:
     return [Line2D([], [], label=k, **EDGE, **MARKS[k]) for k in MARKS if k in used]
 
 
-def path_handle(name: str) -> Artist:
-    """Explain the lines."""
-    return Line2D([], [], color=palette.ATOM, linewidth=1.8, label=name)
-
-
-def draw_tree(ax: Axes, view: AngleView, track: Track) -> list[Artist]:
-    """Draw all paths and junctions against time; return their entries of a legend."""
-    for path in track.paths.values():
-        times, points = drawn_nodes(path)
-        angles, turns = view.angles_of(points), np.zeros(1)
-        if view.is_periodic:
-            # A path that leaves the map at one edge comes in at the other.
-            angles = np.unwrap(angles)
-            turns = np.unique(np.floor(angles / TURN))
-        for turn in turns:
-            ax.plot(times, angles - TURN * turn, **path_look(path))
-    for junction in track.junctions:
-        angle = float(view.angles_of(place_of(junction)))
-        draw_mark(ax, junction.event.kind, (junction.event.time, angle))
-    if not track.paths:
+def track_handles(track: Track | None) -> list[Artist]:
+    """Explain paths and marks; nothing without paths."""
+    if track is None or not track.paths:
         return []
-    return [path_handle("atoms (width ∝ mass)"), *mark_handles(track.junctions)]
+    look: Look = {"color": palette.ATOM, "linewidth": 1.8}
+    path = Line2D([], [], label="path of an atom (width ∝ mass)", **look)
+    return [path, *mark_handles(track.junctions)]
 
 
-def draw_paths(ax: Axes, track: Track) -> None:
-    """Draw each atom's path along great circles, and mark the junctions."""
-    for path in track.paths.values():
-        points = along_great_circles(drawn_nodes(path)[1])
-        ax.plot(*line_through(points).T, **path_look(path))
-    for junction in track.junctions:
-        draw_mark(ax, junction.event.kind, places_of(place_of(junction)))
+def draw_track(ax: Axes, track: Track | None, view: AngleView | None) -> None:
+    """Draw paths and junctions: of one angle against time; without a view on the sphere."""
+    for path in track.paths.values() if track else ():
+        for line in _lines_of(path, view):
+            is_clipped = view is None or view.is_periodic
+            ax.plot(*line.T, clip_on=is_clipped, **path_look(path))
+    for junction in track.junctions if track else ():
+        place, time = place_of(junction), junction.event.time
+        at = places_of(place) if view is None else (time, view.angles_of(place))
+        draw_mark(ax, junction.event.kind, at)
+
+
+def _lines_of(path: Path, view: AngleView | None) -> list[FloatArray]:
+    """Lines (m, 2) of a path: along great circles, or of its angle against time."""
+    if view is None:
+        return [line_through(along_great_circles(path.points))]
+    angles = view.angles_of(path.points)
+    if not view.is_periodic:
+        return [np.stack([path.times, angles], axis=-1)]
+    # A path that leaves the map at one edge comes in at the other.
+    angles = np.unwrap(angles)
+    turns = TURN * np.unique(np.floor(angles / TURN))
+    return [np.stack([path.times, angles - turn], axis=-1) for turn in turns]
 
 
 def along_great_circles(points: FloatArray) -> FloatArray:
     """Points (m, 3) along the great circles through ``points`` (n, 3), closely spaced."""
-    arcs = [points[:1]]
-    for start, end in pairwise(normalised(points)):
-        count = int(np.arccos(np.clip(start @ end, -1.0, 1.0)) / LONGEST_ARC)
-        shares = np.linspace(0.0, 1.0, count + 2)
-        arcs.append(geometric_slerp(start, end, shares)[1:])
-    return np.concatenate(arcs)
+    last = len(points) - 1
+    shares = np.linspace(0.0, last, PIECES * last + 1)
+    between = [np.interp(shares, np.arange(last + 1), column) for column in points.T]
+    return normalised(np.stack(between, axis=-1))

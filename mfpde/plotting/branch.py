@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
-from matplotlib.lines import Line2D
 
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.branches import BranchPoint, Continuation
+from mfpde.geometry.circle import angles_of
 from mfpde.plotting import palette, style
-from mfpde.plotting.angle_view import CIRCLE
 from mfpde.plotting.style import Look, write_beside
 from mfpde.stationary import PolishedAtoms, StationaryDensity
 from mfpde.theory import PhaseDiagram
@@ -34,38 +33,29 @@ RATES = {
 }
 NAMES = {"beta": "β", "weight_scale": "weight scale", "diffusion": "diffusion κ"}
 AREA, LEAST_AREA = 60.0, 5.0
-QUARTER_TURN = np.pi / 2
 ORDERED, BISTABLE = "#dbe7f3", "#f6e3cf"
 KERNELS = {"shifted": r"$e^{\beta(x\cdot y-1)}$", "unshifted": r"$e^{\beta x\cdot y}$"}
 
 
 def heights_at(point: BranchPoint) -> FloatArray:
-    """What a state is drawn by (k,): |mean of x|, angles on the circle, else its energy."""
+    """What a state is drawn by (k,): |mean of x|, angles / pi on the circle, else its energy."""
     if np.isfinite(point.order):
         return np.array([point.order])
     on_circle = point.points.shape[1] == 2
-    return CIRCLE.angles_of(point.points) if on_circle else np.array([point.energy])
+    return angles_of(point.points) / np.pi if on_circle else np.array([point.energy])
 
 
-def stretches(path: Sequence[BranchPoint]) -> list[tuple[list[BranchPoint], bool]]:
+def stretches(path: Sequence[BranchPoint]) -> Iterator[tuple[list[BranchPoint], bool]]:
     """Cut a walk where its number of atoms or its stability changes: points, is unstable."""
-    distinct = [a for a, b in pairwise(path) if not _are_same(a, b)] + list(path[-1:])
-    found: list[tuple[list[BranchPoint], bool]] = []
-    for point, after in pairwise(distinct):
-        if len(point.points) == len(after.points):
-            is_unstable = point.unstable > 0
-            points, was_unstable = found[-1] if found else ([], False)
-            if not points or points[-1] is not point or was_unstable != is_unstable:
-                points = [point]
-                found.append((points, is_unstable))
-            points.append(after)
-    return found
 
+    def kind(step: tuple[BranchPoint, BranchPoint]) -> tuple[int, int, bool]:
+        before, after = step
+        return len(before.points), len(after.points), before.unstable > 0
 
-def _are_same(one: BranchPoint, other: BranchPoint) -> bool:
-    """Whether two points of the walk are one and the same state."""
-    first, second = ([p.value, p.order, p.energy, *p.points.flat] for p in (one, other))
-    return np.array_equal(first, second, equal_nan=True)
+    for (before, after, is_unstable), steps in groupby(pairwise(path), kind):
+        first, *others = steps
+        if before == after:
+            yield [*first, *(end for _, end in others)], is_unstable
 
 
 @style.styled
@@ -99,12 +89,11 @@ def plot_continuation(
     figure = style.figure_or_new(figure, size=(6.8, 5.4))
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     handles = [*_draw_walk(upper, result), *_draw_rates(lower, result)]
-    handles += _draw_events((upper, lower), result)
+    handles += _draw_events([upper, lower], result)
     lower.set_xlabel(NAMES[result.parameter])
     plain, fine = result.parameter.replace("_", " "), NAMES[result.parameter]
     figure.suptitle(result.reason.replace(plain, fine, 1), wrap=True)
-    once = {handle.get_label(): handle for handle in handles}
-    figure.legend(handles=list(once.values()), loc="outside right center")
+    style.add_legend_below(figure, handles)
     return style.figure_of(figure)
 
 
@@ -113,70 +102,56 @@ def _draw_walk(ax: Axes, result: Continuation) -> list[Artist]:
     first, lines = result.states[0], list[Artist]()
     shows_angles = isinstance(first, PolishedAtoms) and first.atoms.dimension == 2
     for points, is_unstable in stretches(result.path):
-        values = np.array([point.value for point in points])
-        for path in np.array([heights_at(point) for point in points]).T:
+        values = [point.value for point in points]
+        heights = np.array([heights_at(point) for point in points])
+        if shows_angles:
             # Where a path crosses the angle 0 it has a gap.
-            jumps = np.flatnonzero(shows_angles & (np.abs(np.diff(path)) > np.pi)) + 1
-            x, y = (np.insert(z, jumps, np.nan) for z in (values, path))
-            look = UNSTABLE if is_unstable else STABLE
-            lines += ax.plot(x, y, color=palette.MUTED, linewidth=1.1, **look)
-    drawn = []
+            heights[1:][np.abs(np.diff(heights, axis=0)) > 1] = np.nan
+        look = UNSTABLE if is_unstable else STABLE
+        lines += ax.plot(values, heights, color=palette.MUTED, linewidth=1.1, **look)
     triples = zip(result.values, result.states, result.energies, strict=True)
     for value, state, energy in triples:
         y, areas = np.array([energy]), np.array([14.0])
         if isinstance(state, StationaryDensity):
             y = np.array([state.order])
         elif shows_angles:
-            y, shares = CIRCLE.angles_of(state.atoms.points), state.atoms.masses
-            areas = np.maximum(AREA * shares / shares.sum(), LEAST_AREA)
+            masses, y = state.atoms.masses, angles_of(state.atoms.points) / np.pi
+            areas = np.maximum(AREA * masses / masses.sum(), LEAST_AREA)
         face = palette.DENSITY if state.is_second_order else "white"
         look = {"facecolor": face, "edgecolor": palette.DENSITY, "linewidths": 0.8}
         ax.scatter(0 * y + value, y, areas, zorder=3, gid="states", **look)
-        drawn.append(y)
-    ax.set_ylabel("|mean of x|" if isinstance(first, StationaryDensity) else "energy")
-    if shows_angles:
-        CIRCLE.set_axis(ax, "y")
-        _zoom_on_angles(ax, np.concatenate(drawn))
+    name = "|mean of x|" if isinstance(first, StationaryDensity) else "energy"
+    ax.set_ylabel("angle θ / π" if shows_angles else name)
     return lines
-
-
-def _zoom_on_angles(ax: Axes, angles: FloatArray) -> None:
-    """Show a quarter of the circle, in eighths of pi, if all angles are within one."""
-    if np.ptp(angles) < QUARTER_TURN:
-        eighths = np.arange(17)
-        ax.set_yticks(eighths * np.pi / 8, [f"{k}π/8" for k in eighths])
-        middle = (angles.max() + angles.min()) / 2
-        ax.set_ylim(middle - QUARTER_TURN / 2, middle + QUARTER_TURN / 2)
 
 
 def _draw_events(panels: Sequence[Axes], result: Continuation) -> list[Artist]:
     """Mark events on the curve of the first panel, and where they are on all; return a legend."""
+    marks: dict[str, Artist] = {}
     for event in result.events:
-        colour = EVENTS[event.kind]["color"]
         for ax in panels:
+            colour = EVENTS[event.kind]["color"]
             ax.axvline(event.value, color=colour, ls=":", lw=0.8, zorder=0)
-    for point in result.path:
-        if point.event is not None:
-            event = result.events[point.event]
-            y = heights_at(point._replace(points=event.points))
-            look = {"gid": event.kind, "linewidths": 0, **EVENTS[event.kind]}
-            panels[0].scatter(0 * y + event.value, y, s=34, zorder=4, **look)
-    there = {event.kind: EVENTS[event.kind] for event in result.events}
-    return [Line2D([], [], label=k, linestyle="", **look) for k, look in there.items()]
+        for point in result.path:
+            if point.event is not None and result.events[point.event] is event:
+                y = heights_at(point._replace(points=event.points))
+                look = {"gid": event.kind, "label": event.kind, **EVENTS[event.kind]}
+                x = np.full(len(y), event.value)
+                (marks[event.kind],) = panels[0].plot(x, y, ls="", zorder=4, **look)
+    return list(marks.values())
 
 
 def _draw_rates(ax: Axes, result: Continuation) -> list[Artist]:
     """Draw the largest rates of each part of the walk; return their legend."""
     lines: list[Artist] = []
-    for part in dict.fromkeys(point.part for point in result.path):
-        points = [point for point in result.path if point.part == part]
-        values = [point.value for point in points]
-        rates = np.array([(point.rate, point.split_rate) for point in points])
-        rates[~np.isfinite(rates)] = np.nan
-        for (name, colour), column in zip(RATES.items(), rates.T, strict=True):
-            if np.isfinite(column).any():
+    for _, group in groupby(result.path, lambda point: point.part):
+        rows = [(point.value, point.rate, point.split_rate) for point in group]
+        values, *columns = np.array(rows).T
+        for (name, colour), rates in zip(RATES.items(), columns, strict=True):
+            finite = np.where(np.isfinite(rates), rates, np.nan)
+            if np.isfinite(rates).any():
                 look: Look = {"color": colour, "linewidth": 1.1, "label": name}
-                lines += ax.plot(values, column, **look)
+                lines += ax.plot(values, finite, **look)
     ax.axhline(0.0, color=palette.MUTED, linewidth=0.7)
     is_density = isinstance(result.states[0], StationaryDensity)
     ax.set_ylabel("−least eigenvalue" if is_density else "largest rate")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,8 +16,8 @@ from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import AngleView, view_of
 from mfpde.plotting.atoms import atoms_of_report
-from mfpde.plotting.composition import Frame
 from mfpde.plotting.density import draw_curve, draw_map
+from mfpde.plotting.frames import Frame
 from mfpde.plotting.projections import places_of
 from mfpde.plotting.style import Look
 
@@ -65,26 +66,23 @@ def plot_concentration(
     """
     if not isinstance(found, ConcentrationReport):
         found = concentration(found, equation)
-    report = found
-    view = view_of(report.measure, picture="plot_concentration")
-    numbers = str(report).splitlines()[1:]
-    numbers.append(f"frozen mass {report.frozen_mass:.4f} (|v| < 1e-3 h per unit time)")
-    if report.place == "circle":
-        numbers.append(f"strip of analyticity: {report.strip}")
+    view = view_of(found.measure, picture="plot_concentration")
+    numbers = str(found).splitlines()[1:]
+    numbers.append(f"frozen mass {found.frozen_mass:.4f} (|v| < 1e-3 h per unit time)")
     lower = LINE_HEIGHT * (len(numbers) + 1)
     figure = style.figure_or_new(figure, size=(10.0, HEIGHT + lower))
-    title = fill(f"{report.verdict}: {report.summary}", LONGEST_LINE)
+    title = fill(f"{found.verdict}: {found.summary}", LONGEST_LINE)
     figure.suptitle(title, fontsize=9.5, wrap=True)
     rows = np.asarray(figure.subfigures(2, 1, height_ratios=(HEIGHT, lower)))
     density, balls = rows[0].subplots(1, 2, width_ratios=(1.75, 1.0))
     if view is None:
-        frame = Frame(report.measure, equation, atoms_of_report(report))
-        _mark_on_map(draw_map(density, frame), report)
+        frame = Frame(found.measure, equation, atoms_of_report(found))
+        _mark_on_map(draw_map(density, frame), found)
     else:
-        handles = draw_curve(density, Frame(report.measure, equation))
+        handles = draw_curve(density, Frame(found.measure, equation))
         style.add_legend_below(rows[0], handles)
-        _mark_on_curve(density, view, report)
-    _draw_balls(balls, report)
+        _mark_on_curve(density, view, found)
+    _draw_balls(balls, found)
     look: Look = {"family": "monospace", "fontsize": 7.5, "ha": "center", "va": "top"}
     rows[1].text(0.5, 1.0, "\n".join(numbers), multialignment="left", **look)
     return style.figure_of(figure)
@@ -92,7 +90,6 @@ def plot_concentration(
 
 def _mark_on_curve(ax: Axes, view: AngleView, report: ConcentrationReport) -> None:
     """Draw the edges of basins, jumps, and the kind of each region above its angle."""
-    above = ax.get_xaxis_transform()
     edges = {e % view.span for region in report.regions for e in region.basin or ()}
     for edge in sorted(edges):
         ax.axvline(edge, color=palette.MUTED, lw=0.7, linestyle=":", gid="basin edge")
@@ -102,34 +99,35 @@ def _mark_on_curve(ax: Axes, view: AngleView, report: ConcentrationReport) -> No
         if region.kind != "resolved":
             angle, colour = view.angles_of(region.position), KIND_COLOURS[region.kind]
             ax.axvline(float(angle), color=colour, lw=3.0, alpha=0.25, zorder=0)
-            look: Look = {"ha": "center", "color": colour, "xycoords": above}
-            style.write_beside(
-                ax, region.kind, (angle, 1.0), (0, 3), gid="region", **look
-            )
+            look: Look = {"xycoords": ax.get_xaxis_transform(), "ha": "center"}
+            _name_region(ax, region.kind, (angle, 1.0), (0, 3), **look)
 
 
 def _mark_on_map(ax: Axes, report: ConcentrationReport) -> None:
     """Draw jumps as dots, and the kind of each region beside it."""
     if len(report.jumps):
         x, y = places_of(report.jumps).T
-        dots = ax.scatter(x, y, 1.5, linewidths=0, zorder=5)
-        dots.set(color=KIND_COLOURS["jump"], gid="jump")
+        look: Look = {"color": KIND_COLOURS["jump"], "gid": "jump", "zorder": 5}
+        ax.scatter(x, y, 1.5, linewidths=0, **look)
     for region in report.regions:
         if region.kind != "resolved":
-            look: Look = {"ha": "right", "color": KIND_COLOURS[region.kind]}
-            look |= {"path_effects": style.outlined(), "zorder": 9, "gid": "region"}
-            # On the left of it: the name of a neuron is at the right.
             place = places_of(np.asarray(region.position))
-            style.write_beside(ax, region.kind, place, (-6, 5), **look)
+            look = {"path_effects": style.white_outline(), "zorder": 9, "ha": "right"}
+            # On the left of it: the name of a neuron is at the right.
+            _name_region(ax, region.kind, place, (-6, 5), **look)
+
+
+def _name_region(ax: Axes, kind: str, place: Any, offset: Any, **look: Any) -> None:
+    style.write_beside(
+        ax, kind, place, offset, color=KIND_COLOURS[kind], gid="region", **look
+    )
 
 
 def _draw_balls(ax: Axes, report: ConcentrationReport) -> None:
     """Draw Q(r), thin the same of each region alone, and the exponents between the radii."""
     ax.set(xlabel="radius r / h", ylabel="Q(r), largest mass in a ball")
     if not len(report.radii):
-        style.write_beside(
-            ax, "no grid", (0.5, 0.5), (0, 0), ha="center", color=palette.MUTED
-        )
+        ax.set_title("no grid", color=palette.MUTED)
         return
     cells, masses = report.radii / report.spacing, report.largest_ball_masses
     ax.loglog(cells, masses, "o-", color=palette.DENSITY, markersize=3.5)
@@ -140,7 +138,7 @@ def _draw_balls(ax: Axes, report: ConcentrationReport) -> None:
     style.set_decades(ax, max(float(masses.min()), 1e-6 * whole), whole)
     ax.set_xticks(cells, [f"{round(c)}" for c in cells])
     ax.xaxis.set_minor_formatter(NullFormatter())
-    middles = np.sqrt(np.stack([cells[1:] * cells[:-1], masses[1:] * masses[:-1]]))
+    middles = np.sqrt([cells[1:] * cells[:-1], masses[1:] * masses[:-1]])
     for place, exponent in zip(middles.T, report.exponents, strict=True):
         look: Look = {"ha": "center", "color": palette.LANDSCAPE, "gid": "exponent"}
         style.write_beside(ax, f"{max(exponent, 0.0):.2f}", place, (0, 6), **look)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import cycle
 
 import numpy as np
@@ -20,10 +19,9 @@ PANELS = {
     "core mass": "mass in core",
     "merge time": "merge time",
 }
-PARTICLES: Look = {"marker": "x", "linestyle": ""}
-POLISHED: Look = {"marker": "s", "linestyle": "", "fillstyle": "none"}
+PARTICLES: Look = {"marker": "x", "linestyle": "", "label": "to particles"}
+POLISHED: Look = {"marker": "s", "ls": "", "fillstyle": "none", "label": "to polished"}
 SMALLEST = 1e-16
-FAR_BELOW = 0.1
 
 
 @style.styled
@@ -65,19 +63,19 @@ def plot_convergence(
             "draw; let the runs go on (t_end), lower smallest_mass, or use coarser grids"
         )
     figure = style.figure_or_new(figure, size=(3.1 * len(changing) + 0.4, 4.2))
-    panels = figure.subplots(1, len(changing), squeeze=False)[0]
+    panels, h = figure.subplots(1, len(changing), squeeze=False)[0], study.spacings
     for ax, (kind, quantities) in zip(panels, changing.items(), strict=True):
         for quantity, colour in zip(quantities, cycle(palette.NEURONS)):
-            _draw_quantity(ax, quantity, study.spacings, colour)
-        _draw_slopes(ax, quantities, study.spacings)
+            _draw_quantity(ax, quantity, h, colour)
+        top = 1.5 * max(float(np.nan_to_num(q.differences[0])) for q in quantities)
+        for slope, name in ((1, "h"), (2, "h$^2$")) if top > SMALLEST else ():
+            line = top * (h / h[0]) ** slope
+            ax.plot(h, line, color=palette.MUTED, linewidth=0.6, zorder=0)
+            style.write_beside(ax, name, (h[-1], line[-1]), (2, 4), color=palette.MUTED)
+        ax.set(xscale="log", yscale="log")
+        ax.set_xticks(h, [f"{width:.2g}" for width in h])
+        ax.minorticks_off()
         ax.set(ylabel=f"change of {PANELS[kind]}", xlabel="cell width h / rad")
-    for is_there, name, marker in (
-        (study.particles is not None, "to particles", PARTICLES),
-        (study.polished is not None, "to polished", POLISHED),
-    ):
-        if is_there:
-            panels[0].plot([], [], color=palette.MUTED, label=name, **marker)
-    for ax in panels:
         # Below the axis it hides nothing.
         ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.18), borderaxespad=0.0)
     return style.figure_of(figure)
@@ -85,29 +83,17 @@ def plot_convergence(
 
 def _draw_quantity(ax: Axes, quantity: Converging, h: FloatArray, colour: str) -> None:
     """Draw differences from grid to grid and errors against particles and polished atoms."""
-    for errors, widths, look in (
-        (quantity.differences, h[:-1], {"marker": "o", "label": _label(quantity)}),
-        (quantity.particle_errors, h, PARTICLES),
-        (quantity.polished_errors, h, POLISHED),
+    for errors, look in (
+        (quantity.differences, {"marker": "o", "label": _label(quantity)}),
+        (quantity.particle_errors, PARTICLES),
+        (quantity.polished_errors, POLISHED),
     ):
         shown = np.where(errors > SMALLEST, errors, np.nan)
-        ax.plot(widths, shown, color=colour, markersize=4.5, **look)
-    least = np.nanmin(quantity.differences, initial=np.inf)
-    if max(SMALLEST, FAR_BELOW * least) < quantity.particle_uncertainty < np.inf:
-        known = quantity.particle_uncertainty
+        if np.isfinite(shown).any():
+            ax.plot(h[: len(errors)], shown, color=colour, markersize=4.5, **look)
+    known = quantity.particle_uncertainty
+    if SMALLEST < known < np.inf:
         ax.axhline(known, color=colour, linestyle=":", linewidth=0.8)
-
-
-def _draw_slopes(ax: Axes, quantities: Sequence[Converging], h: FloatArray) -> None:
-    """Draw lines of slopes 1 and 2 from the largest difference on the coarsest grid."""
-    ax.set(xscale="log", yscale="log")
-    ax.set_xticks(h, [f"{width:.2g}" for width in h])
-    ax.minorticks_off()
-    top = max(float(np.nan_to_num(q.differences[0])) for q in quantities)
-    for slope, name in ((1, "h"), (2, "h$^2$")) if top > SMALLEST else ():
-        line = 1.5 * top * (h / h[0]) ** slope
-        ax.plot(h, line, color=palette.MUTED, linewidth=0.6, zorder=0)
-        style.write_beside(ax, name, (h[-1], line[-1]), (2, 4), color=palette.MUTED)
 
 
 def _label(quantity: Converging) -> str:

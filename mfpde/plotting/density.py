@@ -16,14 +16,20 @@ from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting import style
 from mfpde.plotting.angle_view import view_of, view_of_run
 from mfpde.plotting.atoms import atoms_found
-from mfpde.plotting.composition import Frame, compose, frames_of
-from mfpde.plotting.curve_panels import CurvePanels
+from mfpde.plotting.curve_scene import CurveScene
+from mfpde.plotting.frames import Frame, frames_of
 from mfpde.plotting.landscape import has_landscape
-from mfpde.plotting.projections import MOLLWEIDE, Camera, add_colour_bar
-from mfpde.plotting.sphere_panels import SpherePanels, camera_on
+from mfpde.plotting.palette import LANDSCAPE
+from mfpde.plotting.projections import (
+    MOLLWEIDE,
+    Camera,
+    add_bar_below,
+    add_colour_bar,
+)
+from mfpde.plotting.sphere_scene import SphereScene, camera_on
 from mfpde.runs.run import Run
+from mfpde.tracking import Track
 
-LARGEST_ANGLE = 1e6
 MAPS_IN_A_ROW = 5
 DEFAULT_SNAPSHOTS = 5
 
@@ -72,9 +78,8 @@ def plot_density(
     """
     if view_of(measure, picture="plot_density") is None:
         ax = style.axes_or_new(ax, size=(6.5, 3.6), projection=MOLLWEIDE)
-        draw_map(
-            ax, Frame(measure, equation, atoms_found(measure, equation)), limits=limits
-        )
+        frame = Frame(measure, equation, atoms_found(measure, equation))
+        draw_map(ax, frame, limits=limits)
     else:
         height = 4.2 if has_landscape(equation) else 3.2
         ax = style.axes_or_new(ax, size=(6.0, height))
@@ -88,15 +93,15 @@ def draw_map(ax: Axes, frame: Frame, *, limits: style.Limits | None = None) -> A
 
     They are ``ax`` if that is of matplotlib's projection "mollweide", else inside of it.
     """
-    maps = SpherePanels([frame], limits=limits, has_masses=True)
-    ax = maps.draw(ax, frame)
+    scene = SphereScene([frame], limits=limits, has_masses=True)
+    ax = scene.draw(ax, frame)
     # Its place is kept where there is none, so that the labels of the map stay on the page.
     bar = ax.inset_axes((1.03, 0.08, 0.025, 0.84))
-    if maps.colours is None:
+    if scene.colours is None:
         bar.set_axis_off()
     else:
-        add_colour_bar(ax.figure, maps.colours, cax=bar)
-    handles = maps.handles(frame)
+        add_colour_bar(ax.figure, scene.colours, cax=bar)
+    handles = scene.handles(frame)
     if handles:
         place: style.Look = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.07)}
         columns = min(len(handles), 5)
@@ -108,14 +113,10 @@ def draw_curve(
     ax: Axes, frame: Frame, *, limits: style.Limits | None = None
 ) -> Sequence[Artist]:
     """Draw a curve with stems, and below it the external landscape; return what to explain."""
-    curves = CurvePanels([frame], limits=limits, has_masses=True)
-    density, *land = curves.panels(frame)
-    below = _axes_below(ax) if land else None
-    density.draw(ax)
-    if below is not None:
-        land[0].draw(below)
-        ax.label_outer()
-    return density.handles
+    scene = CurveScene([frame], limits=limits, has_masses=True)
+    below = [_axes_below(ax)] if has_landscape(frame.equation) else []
+    scene.fill([ax, *below], frame)
+    return scene.handles(frame)
 
 
 def _axes_below(ax: Axes) -> Axes:
@@ -135,6 +136,7 @@ def plot_globe(
     equation: MeanFieldEquation | None = None,
     limits: style.Limits | None = None,
     camera: tuple[float, float] | None = None,
+    track: Track | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
     """Draw a measure on the sphere as a globe, from the front and from the back.
@@ -157,6 +159,9 @@ def plot_globe(
         Longitude and latitude (radians) of the point that the front view looks at.  By
         default the middle of the mass, where it has one, else longitude 0 from 20 degrees
         north.
+    track
+        The track of a run: the paths of its atoms are drawn, as wide as atoms are heavy, with
+        births, merges, fissions and deaths.
     figure
         Figure or subfigure to fill; by default a new one.
 
@@ -174,19 +179,37 @@ def plot_globe(
     figure = style.figure_or_new(figure, size=(7.0, 4.0))
     front = camera_on(measure) if camera is None else _check_camera(camera)
     frame = Frame(measure, equation, atoms_found(measure, equation))
-    globes = SpherePanels([frame], limits=limits, camera=front, has_masses=True)
-    compose(figure, globes.panels(frame), columns=2, colours=globes.colours)
+    globe = SphereScene(
+        [frame], camera=front, track=track, limits=limits, has_masses=True
+    )
+    compose(figure, globe, [frame])
     return style.figure_of(figure)
+
+
+def compose(
+    figure: Figure | SubFigure,
+    scene: CurveScene | SphereScene,
+    frames: Sequence[Frame],
+    *,
+    has_bar: bool = True,
+) -> list[Axes]:
+    """Draw the last of the states on new axes, with a legend for the marks of all."""
+    axes = scene.add_axes(figure)
+    scene.fill(axes, frames[-1])
+    if has_bar:
+        add_bar_below(figure, scene.colours, axes)
+    marks = [mark for frame in frames for mark in scene.handles(frame)]
+    style.add_legend_below(figure, marks)
+    return axes
 
 
 def _check_camera(camera: object) -> Camera:
     given = real_array("camera", camera)  # type: ignore[arg-type]
-    if given.shape != (2,) or np.abs(given).max() > LARGEST_ANGLE:
+    if given.shape != (2,):
         raise ValueError(
-            f"camera = {shown(camera)} must be longitude and latitude, two angles of at "
-            f"most {LARGEST_ANGLE:g} radians"
+            f"camera = {shown(camera)} must be longitude and latitude, two angles"
         )
-    return Camera(float(given[0]), float(given[1]))
+    return Camera(*given.tolist())
 
 
 @style.styled
@@ -224,7 +247,7 @@ def plot_snapshots(
     if is_sphere:
         rows = -(-len(frames) // MAPS_IN_A_ROW)
         figure = style.figure_or_new(figure, size=(10.0, 0.9 + 1.15 * rows))
-        compose_maps(figure, frames)
+        style.add_legend_below(figure, compose_maps(figure, frames))
     else:
         figure = style.figure_or_new(figure, size=(5.0, 7.0))
         compose_curves(figure, frames)
@@ -258,26 +281,33 @@ def _nearest_saves(run: Run, times: ArrayLike | None) -> IntArray:
     return np.unique(np.abs(run.times[:, np.newaxis] - wanted).argmin(axis=0))
 
 
-def compose_maps(
-    figure: Figure | SubFigure, frames: Sequence[Frame], *, has_legend: bool = True
-) -> list[Artist]:
+def compose_maps(figure: Figure | SubFigure, frames: Sequence[Frame]) -> list[Artist]:
     """Fill ``figure`` with a map for each frame and a colour bar; return what to explain."""
-    strip = SpherePanels(frames, is_small=True)
-    maps = [strip.panels(frame, title=frame.title)[0] for frame in frames]
-    columns, beside = min(len(maps), MAPS_IN_A_ROW), () if has_legend else None
-    compose(figure, maps, columns=columns, colours=strip.colours, beside=beside)
-    return [handle for panel in maps for handle in panel.handles]
+    scene = SphereScene(frames, is_small=True)
+    columns = min(len(frames), MAPS_IN_A_ROW)
+    rows = -(-len(frames) // columns)
+    axes = []
+    for number, frame in enumerate(frames, 1):
+        ax = figure.add_subplot(rows, columns, number, projection=MOLLWEIDE)
+        scene.draw(ax, frame).set_title(frame.title, pad=4, color=LANDSCAPE)
+        axes.append(ax)
+    add_bar_below(figure, scene.colours, axes)
+    return [mark for frame in frames for mark in scene.handles(frame)]
 
 
 def compose_curves(figure: Figure | SubFigure, frames: Sequence[Frame]) -> None:
     """Fill ``figure`` with a curve for each frame and the landscape of the last."""
-    curves, middle, last = CurvePanels(frames), (len(frames) - 1) // 2, frames[-1]
-    panels = [
-        curves.density(frame, title=frame.title, has_label=number == middle)
-        for number, frame in enumerate(frames)
-    ]
+    scene, last, middle = CurveScene(frames), frames[-1], (len(frames) - 1) // 2
+    heights = [1.0] * len(frames) + [0.8] * has_landscape(last.equation)
+    axes = style.add_rows(figure, heights)
+    for number, (ax, frame) in enumerate(zip(axes, frames, strict=False)):
+        scene.draw(ax, frame, title=frame.title, has_label=number == middle)
     if has_landscape(last.equation):
         is_one = len({frame.equation for frame in frames}) == 1
         title = "" if is_one else f"landscape at {last.title}"
-        panels.append(curves.landscape(last.equation, title=title))
-    compose(figure, panels)
+        scene.draw_landscape(axes[-1], last.equation, title=title)
+    for ax in axes:
+        ax.label_outer()
+    figure.align_ylabels(axes)
+    marks = [mark for frame in frames for mark in scene.handles(frame)]
+    style.add_legend_below(figure, marks)

@@ -23,7 +23,7 @@ from mfpde.plotting.style import Look
 
 LINE_POINTS = 1441
 SHARED_LABEL_ANGLE = 0.3
-DEAD_ZONE_PIXELS = 240
+PIXELS = 240
 HATCH = "////"
 HATCH_COLOUR = (0.65, 0.65, 0.65, 0.8)
 MEANINGS = {
@@ -103,34 +103,25 @@ def draw_active_regions(ax: Axes, equation: MeanFieldEquation, view: AngleView) 
     """Tint where each neuron is active; tints add up, so that the darkness of greys counts."""
     neurons = neurons_of(equation, view.dimension)
     opacity = 0.16 if len(neurons) <= 4 else min(0.16, 0.4 / len(neurons))
+    angles = np.linspace(0.0, view.span, LINE_POINTS)
+    points, height = view.points_at(angles), ax.get_xaxis_transform()
     for neuron in neurons:
-        look: Look = {"facecolor": neuron.colour, "alpha": opacity, "linewidth": 0}
-        for low, high in view.active_spans(neuron.direction, neuron.bias):
-            gid = f"active region {neuron.number}"
-            ax.axvspan(low, high, zorder=0, gid=gid, **look)
+        is_active = points @ neuron.direction + neuron.bias > 0
+        tint = ax.fill_between(angles, 0.0, 1.0, where=is_active, transform=height)
+        tint.set(facecolor=neuron.colour, alpha=opacity, linewidth=0.0, zorder=0)
+        tint.set_gid(f"active region {neuron.number}")
 
 
-def draw_landscape(
-    ax: Axes,
-    equation: MeanFieldEquation,
-    view: AngleView,
-    *,
-    ranges: Sequence[MeanFieldEquation] = (),
-) -> None:
-    """Draw V (or the drift, if there is no potential), regions and directions.
-
-    The y axis suits the landscapes of ``ranges`` too.
-    """
+def draw_landscape(ax: Axes, equation: MeanFieldEquation, view: AngleView) -> None:
+    """Draw V (or the drift, if there is no potential), regions and directions."""
     angles = np.linspace(0.0, view.span, LINE_POINTS)
     values, name = external_field(equation, angles, view)
-    every = np.stack([values, *(external_field(e, angles, view)[0] for e in ranges)])
     draw_active_regions(ax, equation, view)
     if values.min() < 0 < values.max():
         ax.axhline(0.0, color=palette.MUTED, linewidth=0.5, linestyle=":")
     ax.plot(angles, values, color=palette.LANDSCAPE, linewidth=1.0, gid="landscape")
     ax.set_ylabel(name)
     ax.margins(y=0.15)
-    ax.update_datalim([(0.0, every.min()), (view.span, every.max())])
     ax.yaxis.set_major_locator(MaxNLocator(3))
     edge = ax.get_xaxis_transform()
     labels: dict[float, list[str]] = {}
@@ -148,7 +139,7 @@ def draw_directions(ax: Axes, neurons: Sequence[Neuron]) -> None:
     for neuron in neurons:
         x, y = map(float, places_of(neuron.direction))
         _mark_direction(ax, neuron, x, y)
-        _name_direction(ax, neuron.name, x, y, path_effects=style.outlined())
+        _name_direction(ax, neuron.name, x, y, path_effects=style.white_outline())
 
 
 def _mark_direction(ax: Axes, neuron: Neuron, x: float, y: float, **look: Any) -> None:
@@ -175,30 +166,31 @@ def circle_points(direction: FloatArray, bias: float) -> FloatArray:
 
 def has_dead_zone(neurons: Sequence[Neuron]) -> bool:
     """Whether there are neurons, but none is active on some part of the sphere."""
-    longitudes = np.linspace(-np.pi, np.pi, DEAD_ZONE_PIXELS)
+    longitudes = np.linspace(-np.pi, np.pi, PIXELS)
     places = np.stack(np.meshgrid(longitudes, longitudes / 2), axis=-1)
-    points = points_of(places)
-    return len(neurons) > 0 and bool(_largest_preactivation(neurons, points).min() < 0)
+    return len(neurons) > 0 and bool(
+        (_sums(neurons, points_of(places)) < 0).all(0).any()
+    )
 
 
-def _largest_preactivation(neurons: Sequence[Neuron], points: FloatArray) -> FloatArray:
-    """max_j a_j.x + b_j (...) at points (..., 3): no neuron is active where it is negative."""
-    values = [points @ neuron.direction + neuron.bias for neuron in neurons]
-    return np.asarray(np.max(values, axis=0))
+def _sums(neurons: Sequence[Neuron], points: FloatArray) -> FloatArray:
+    """a_j.x + b_j (neurons, ...) at points (..., 3)."""
+    return np.stack([points @ neuron.direction + neuron.bias for neuron in neurons])
 
 
 def draw_neurons(ax: Axes, neurons: Sequence[Neuron], *, width: float = 1.2) -> None:
     """Hatch where no neuron is active, and draw the circles a_j.x + b_j = 0."""
-    if neurons:
-        largest = _largest_preactivation(neurons, pixels_of(ax, DEAD_ZONE_PIXELS))
-        if (lowest := float(largest.min())) < 0:
-            x, y = (np.linspace(0.0, 1.0, count) for count in reversed(largest.shape))
-            look: Look = {"levels": [lowest - 1, 0.0], "colors": "none", "zorder": 1.5}
-            look |= {"transform": ax.transAxes, "hatches": [HATCH]}
-            hatching = ax.contourf(x, y, largest, **look)
-            hatching.set(edgecolor=HATCH_COLOUR, linewidth=0.0, gid="dead zone")
+    if not neurons:
+        return
+    largest = _sums(neurons, pixels_of(ax, PIXELS)).max(axis=0)
+    if (lowest := float(largest.min())) < 0:
+        x, y = (np.linspace(0.0, 1.0, count) for count in reversed(largest.shape))
+        look: Look = {"levels": [lowest - 1, 0.0], "colors": "none", "zorder": 1.5}
+        look |= {"transform": ax.transAxes, "hatches": [HATCH]}
+        hatching = ax.contourf(x, y, largest, **look)
+        hatching.set(edgecolor=HATCH_COLOUR, linewidth=0.0, gid="dead zone")
     for neuron in neurons:
-        x, y = line_through(circle_points(neuron.direction, neuron.bias)).T
-        look = {"path_effects": style.outlined(2 * width), "linewidth": width}
+        circle = line_through(circle_points(neuron.direction, neuron.bias))
+        look = {"path_effects": style.white_outline(2 * width), "linewidth": width}
         look |= {"color": neuron.colour, "zorder": 2, "gid": f"circle {neuron.number}"}
-        ax.plot(x, y, **look)
+        ax.plot(*circle.T, **look)

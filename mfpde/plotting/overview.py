@@ -14,15 +14,22 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atom_tree import plot_atom_tree
-from mfpde.plotting.composition import Panel, compose, frames_of
-from mfpde.plotting.density import compose_curves, compose_maps, default_saves
+from mfpde.plotting.density import (
+    compose,
+    compose_curves,
+    compose_maps,
+    default_saves,
+)
+from mfpde.plotting.frames import frames_of
 from mfpde.plotting.space_time import plot_space_time
-from mfpde.plotting.sphere_panels import SpherePanels, camera_on
+from mfpde.plotting.sphere_scene import SphereScene, camera_on
 from mfpde.plotting.style import Look
 from mfpde.runs.run import Run
 from mfpde.solver.diagnostics import UNKNOWN_UNIT
 from mfpde.terms import Exponential
 
+Plot = Callable[..., Figure | None]
+"""A plot of a run over time, ``plot(run, ax=ax)``."""
 NO_GRADIENT = "no energy: drift is not a gradient"
 NOT_RECORDED = "no energy was recorded"
 NEGLIGIBLE = 1e-12
@@ -78,7 +85,7 @@ def plot_energy(run: Run, *, ax: Axes | None = None) -> Figure:
     rates = run.diagnostics.get("dissipation", np.zeros(len(run.times)))
     rates = np.where(rates > 0, rates, np.nan)
     if np.isfinite(rates).any():
-        twin, top = style.twin_axes(ax), float(np.nanmax(rates))
+        twin, top = ax.twinx(), float(np.nanmax(rates))
         look: Look = {"color": palette.DISSIPATION, "linestyle": "--"}
         _draw_series(twin, run, rates, gid="dissipation", **look)
         style.set_decades(twin, max(float(np.nanmin(rates)), NEGLIGIBLE * top), top)
@@ -131,33 +138,28 @@ def _plot_largest_density(run: Run, *, ax: Axes) -> None:
     largest, name = run.diagnostics["largest_density"], "largest density"
     view = view_of_run(run, picture="plot_run")
     if view is not None and not view.is_periodic:
-        curves = [view.curve(state) for state in run.states]
-        largest = np.array([np.nan if c is None else c[1].max() for c in curves])
+        largest = np.array([view.curve(state)[1].max() for state in run.states])
         name = "largest mass\nper polar angle"
     _draw_series(ax, run, largest, gid="largest density", color=palette.DENSITY)
-    positive = largest[largest > 0]
-    if len(positive) and positive.max() > 10 * positive.min():
-        style.set_decades(ax, float(positive.min()), float(positive.max()))
+    low, high = float(np.nanmin(largest)), float(np.nanmax(largest))
+    if high > 10 * low > 0:
+        style.set_decades(ax, low, high)
     else:
         ax.set_ylim(bottom=0.0)
     ax.set_ylabel(name)
 
 
-def _time_panels(run: Run, *, with_map: bool) -> list[Panel]:
-    """Return the panels over time that the run's geometry, track and diagnostics allow."""
+def _plots_over_time(run: Run, *, with_map: bool) -> dict[Plot, float]:
+    """Return the plots that the run's track and diagnostics allow, and their heights."""
     has_tree = run.track is not None and len(run.track.paths) > 0
     largest = run.diagnostics.get("largest_density", np.nan)
-    chosen: list[tuple[bool, float, Callable[..., object]]] = [
-        (with_map, 2.2, plot_space_time),
-        (has_tree, 1.2, plot_atom_tree),
-        ("energy" in run.diagnostics, 1.0, plot_energy),
-        (bool(np.isfinite(largest).any()), 1.0, _plot_largest_density),
-    ]
-
-    def panel(plot: Callable[..., object], height: float) -> Panel:
-        return Panel(lambda ax: plot(run, ax=ax), height=height)
-
-    return [panel(plot, height) for is_there, height, plot in chosen if is_there]
+    heights: dict[Plot, float] = {
+        plot_space_time: 2.2 * with_map,
+        plot_atom_tree: 1.2 * has_tree,
+        plot_energy: 1.0 * ("energy" in run.diagnostics),
+        _plot_largest_density: 1.0 * bool(np.isfinite(largest).any()),
+    }
+    return {plot: height for plot, height in heights.items() if height > 0}
 
 
 @style.styled
@@ -231,7 +233,7 @@ def _compose_curves(figure: Figure | SubFigure, run: Run) -> None:
     halves = figure.subfigures(1, 2, width_ratios=(1.0, 1.4), wspace=0.02)
     left, right = np.asarray(halves)
     compose_curves(left, frames_of(run, default_saves(run), is_searched=False))
-    compose(right, _time_panels(run, with_map=True))
+    _compose_times(right, run, _plots_over_time(run, with_map=True))
 
 
 def _compose_maps(figure: Figure | SubFigure, run: Run) -> None:
@@ -239,12 +241,20 @@ def _compose_maps(figure: Figure | SubFigure, run: Run) -> None:
     rows = figure.subfigures(2, 1, height_ratios=(1.0, 2.6), hspace=0.02)
     upper, lower = np.asarray(rows)
     frames = frames_of(run, default_saves(run), is_searched=True)
-    marks = compose_maps(upper, frames, has_legend=False)
-    panels = _time_panels(run, with_map=False)
-    if panels:
+    compose_maps(upper, frames)
+    plots = _plots_over_time(run, with_map=False)
+    if plots:
         lower, right = lower.subfigures(1, 2, width_ratios=(1.75, 1.0), wspace=0.02)
-        compose(right, panels)
+        _compose_times(right, run, plots)
     camera = camera_on(frames[-1].state)
-    globe = SpherePanels(frames, camera=camera, has_masses=True)
-    sides = globe.panels(frames[-1], track=run.track)
-    compose(lower, sides, columns=2, beside=marks)
+    globe = SphereScene(frames, camera=camera, track=run.track, has_masses=True)
+    compose(lower, globe, frames, has_bar=False)
+
+
+def _compose_times(figure: SubFigure, run: Run, plots: dict[Plot, float]) -> None:
+    """Fill ``figure`` with plots over time under one another, on one axis of times."""
+    axes = style.add_rows(figure, list(plots.values()))
+    for plot, ax in zip(plots, axes, strict=True):
+        plot(run, ax=ax)
+        ax.label_outer()
+    figure.align_ylabels(axes)

@@ -5,11 +5,11 @@ A result of another kind brings its own: ``picture_of.register(Sweep, draw_sweep
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from functools import singledispatch
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mfpde.branches import Continuation
@@ -18,12 +18,12 @@ from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
 from mfpde.plotting.angle_view import view_of
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, atoms_of_report
 from mfpde.plotting.branch import plot_continuation, plot_phase_diagram
-from mfpde.plotting.composition import Frame, Panel, compose
-from mfpde.plotting.curve_panels import CurvePanels
+from mfpde.plotting.curve_scene import CurveScene
+from mfpde.plotting.frames import Frame
 from mfpde.plotting.overview import plot_energy
-from mfpde.plotting.sphere_panels import SpherePanels
+from mfpde.plotting.sphere_scene import SphereScene
 from mfpde.plotting.stationary import plot_certificate
-from mfpde.plotting.style import Picture, styled
+from mfpde.plotting.style import Picture, png_of, styled
 from mfpde.runs.run import Run
 from mfpde.stationary import Minimum, PolishedAtoms, StationaryDensity
 from mfpde.theory import PhaseDiagram
@@ -40,13 +40,7 @@ def small_png(result: object) -> bytes | None:
     except ValueError:
         # Pictures refuse what they have nothing to draw of; the table is there all the same.
         return None
-    if figure is None:
-        return None
-    drawn = io.BytesIO()
-    figure.savefig(
-        drawn, format="png", dpi=DOTS_PER_INCH, metadata={"Software": "mfpde"}
-    )
-    return drawn.getvalue()
+    return None if figure is None else png_of(figure, DOTS_PER_INCH)
 
 
 @singledispatch
@@ -55,31 +49,18 @@ def picture_of(result: object) -> Figure | None:
     return None
 
 
-def new_picture(columns: int = 1) -> Figure:
-    """Return an empty figure of the size of small pictures, for as many beside each other."""
-    return Picture(figsize=(columns * WIDTH, HEIGHT), layout="constrained")
-
-
-def _compose(panels: Sequence[Panel]) -> Figure | None:
-    if not panels:
-        return None
-    figure = new_picture(columns=len(panels))
-    compose(figure, panels, columns=len(panels), beside=None)
-    return figure
-
-
-def _panels_of(
-    measure: AnyMeasure, found: FoundAtoms = NONE_FOUND, *, title: str = ""
-) -> list[Panel]:
-    """Return a measure without its landscape, if it has a picture, and the atoms found in it."""
+def _draw_state(
+    measure: AnyMeasure, found: FoundAtoms = NONE_FOUND, *, columns: int = 1
+) -> tuple[Figure, Sequence[Axes]]:
+    """Draw a measure without its landscape, and atoms found in it, beside empty axes."""
+    figure = Picture(figsize=(columns * WIDTH, HEIGHT), layout="constrained")
+    axes = figure.subplots(1, columns, squeeze=False)[0]
     frame = Frame(measure, found=found)
-    try:
-        is_sphere = view_of(measure, picture="a notebook") is None
-    except ValueError:
-        return []
-    if is_sphere:
-        return SpherePanels([frame], is_small=True).panels(frame, title=title)
-    return CurvePanels([frame]).panels(frame, title=title)
+    if view_of(measure, picture="a notebook") is None:
+        SphereScene([frame], is_small=True).draw(axes[0], frame)
+    else:
+        CurveScene([frame]).draw(axes[0], frame)
+    return figure, axes
 
 
 def _resize(figure: Figure, heights: float) -> Figure:
@@ -88,24 +69,26 @@ def _resize(figure: Figure, heights: float) -> Figure:
 
 
 for kind in (Density, Atoms, Measure):
-    picture_of.register(kind, lambda measure: _compose(_panels_of(measure)))
-picture_of.register(PolishedAtoms, lambda state: _compose(_panels_of(state.atoms)))
-picture_of.register(StationaryDensity, lambda s: _compose(_panels_of(s.density)))
+    picture_of.register(kind, lambda measure: _draw_state(measure)[0])
+picture_of.register(PolishedAtoms, lambda state: _draw_state(state.atoms)[0])
+picture_of.register(StationaryDensity, lambda state: _draw_state(state.density)[0])
 picture_of.register(PhaseDiagram, lambda d: _resize(plot_phase_diagram(d), 1.2))
 picture_of.register(Continuation, lambda b: _resize(plot_continuation(b), 1.5))
 
 
 @picture_of.register
 def _(report: ConcentrationReport) -> Figure | None:
-    return _compose(_panels_of(report.measure, atoms_of_report(report)))
+    return _draw_state(report.measure, atoms_of_report(report))[0]
 
 
 @picture_of.register
 def _(run: Run) -> Figure | None:
-    panels = _panels_of(run.final, title=f"t = {run.final_time:.4g}")
-    if len(run.times) > 1 and np.isfinite(run.energies).any():
-        panels.append(Panel(lambda ax: plot_energy(run, ax=ax)))
-    return _compose(panels)
+    has_energy = len(run.times) > 1 and bool(np.isfinite(run.energies).any())
+    figure, axes = _draw_state(run.final, columns=1 + has_energy)
+    axes[0].set_title(f"t = {run.final_time:.4g}")
+    if has_energy:
+        plot_energy(run, ax=axes[1])
+    return figure
 
 
 @picture_of.register

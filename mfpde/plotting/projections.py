@@ -11,7 +11,6 @@ Source: J. P. Snyder, Map projections - a working manual (1987), section 20.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -31,7 +30,7 @@ from mfpde.geometry import Sphere
 from mfpde.geometry.sphere import points_at
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 from mfpde.plotting.palette import DENSITY_MAP, LANDSCAPE
-from mfpde.plotting.style import MAP_DEPTH, Limits, Look, density_scale, outlined
+from mfpde.plotting.style import MAP_DEPTH, Limits, Look, density_scale, white_outline
 
 MOLLWEIDE = "mollweide"
 GRATICULE: Look = {"color": "0.75", "linewidth": 0.6, "alpha": 0.8}
@@ -65,6 +64,13 @@ class Camera(NamedTuple):
         """The camera on the other side."""
         return Camera(self.longitude + np.pi, -self.latitude)
 
+    @property
+    def frame(self) -> FloatArray:
+        """East, north and the point in front, as the rows of a rotation (3, 3)."""
+        longitude, latitude = self
+        polar = np.pi / 2 - np.array([0.0, np.pi / 2 + latitude, latitude])
+        return points_at(polar, longitude + np.array([np.pi / 2, 0.0, 0.0]))
+
     def _as_mpl_axes(self) -> tuple[type[Axes], Look]:
         return GlobeAxes, {"camera": self}
 
@@ -78,43 +84,15 @@ class Orthographic(Transform):
         super().__init__()
         self.camera = camera
 
-    @cached_property
-    def frame(self) -> FloatArray:
-        """East, north and the point in front, as the rows of a rotation (3, 3)."""
-        longitude, latitude = self.camera
-        polar = np.pi / 2 - np.array([0.0, np.pi / 2 + latitude, latitude])
-        return points_at(polar, longitude + np.array([np.pi / 2, 0.0, 0.0]))
-
     def transform_non_affine(self, values: Any) -> FloatArray:
         """Coordinates (n, 2) on the disc of longitudes and latitudes (n, 2)."""
-        turned = points_of(np.asarray(values)) @ self.frame.T
+        turned = points_of(np.asarray(values)) @ self.camera.frame.T
         return np.where(turned[:, 2:] >= -ROUNDING, turned[:, :2], np.nan)
 
     def transform_path_non_affine(self, path: Path) -> Path:
         """Project a path; a straight line between two places becomes a curve."""
         whole = path.interpolated(LINE_STEPS) if len(path) == 2 else path
         return Path(self.transform_non_affine(whole.vertices), whole.codes)
-
-    def inverted(self) -> Transform:
-        """Return what takes the disc to longitudes and latitudes."""
-        return _FromDisc(self.frame)
-
-
-class _FromDisc(Transform):
-    """The disc to longitude and latitude; what is outside goes to its border first."""
-
-    input_dims = output_dims = 2
-
-    def __init__(self, frame: FloatArray) -> None:
-        super().__init__()
-        self.frame = frame
-
-    def transform_non_affine(self, values: Any) -> FloatArray:
-        """Longitudes and latitudes (n, 2) of coordinates (n, 2) on the disc."""
-        distance = np.linalg.norm(values, axis=1, keepdims=True)
-        inside = values / np.maximum(distance, 1.0)
-        depth = np.sqrt(np.maximum(1 - (inside**2).sum(axis=1, keepdims=True), 0.0))
-        return places_of(np.concatenate([inside, depth], axis=1) @ self.frame)
 
 
 class GlobeAxes(GeoAxes):
@@ -147,19 +125,11 @@ def points_of(places: FloatArray) -> FloatArray:
 
 
 def line_through(points: FloatArray) -> FloatArray:
-    """Places (m, 2) of a curve through points (n, 3), cut where it leaves the map."""
+    """Places (n, 2) of a curve through points (n, 3), with a gap where it leaves the map."""
     places = places_of(points)
-    step = np.diff(places[:, 0])
-    cuts = np.flatnonzero(np.abs(step) > np.pi)
-    side = np.copysign(np.pi, -step[cuts])
-    # Until the border, a gap, and on from the border on the other side.
-    before, after = places[cuts], places[cuts + 1]
-    share = (side - before[:, 0]) / (after[:, 0] + 2 * side - before[:, 0])
-    height = before[:, 1] + share * (after[:, 1] - before[:, 1])
-    gap = np.full_like(side, np.nan)
-    added = np.stack([(side, height), (gap, gap), (-side, height)])
-    rows = np.moveaxis(added, -1, 0).reshape(-1, 2)
-    return np.insert(places, np.repeat(cuts + 1, 3), rows, axis=0)
+    leaves = np.abs(np.diff(places[:, 0])) > np.pi
+    places[1:][leaves] = np.nan
+    return places
 
 
 def prepare_axes(ax: Axes) -> Axes:
@@ -181,6 +151,8 @@ def prepare_axes(ax: Axes) -> Axes:
 
 def label_graticule(ax: Axes) -> None:
     """Write polar angles on the left of a map, longitudes at its equator where there is room."""
+    if isinstance(ax, GlobeAxes):
+        return
     written = np.array([text.xy for text in ax.texts if isinstance(text, Annotation)])
     away = np.abs(written.reshape(-1, 1, 2) - np.stack([MERIDIANS, 0 * MERIDIANS], -1))
     is_free = ~(away < CROWDED).all(axis=-1).any(axis=0)
@@ -189,16 +161,25 @@ def label_graticule(ax: Axes) -> None:
     ax.set_yticks(PARALLELS, labels=["θ = 0", "π/4", "θ = π/2", "3π/4", "θ = π"])
     ax.tick_params(labelsize=7.5, labelcolor=LANDSCAPE)
     for label in ax.get_xticklabels():
-        label.set_path_effects(outlined())
+        label.set_path_effects(white_outline())
 
 
 def pixels_of(ax: Axes, columns: int) -> FloatArray:
-    """Points (rows, columns, 3) at the centres of the pixels of axes, from the lowest row."""
+    """Points (rows, columns, 3) at the centres of the pixels of axes, from the lowest row.
+
+    Pixels beside the disc of a globe have the points at its border.
+    """
     rows = columns if isinstance(ax, GlobeAxes) else columns // 2
     x, y = ((np.arange(count) + 0.5) / count for count in (columns, rows))
+    pixels = np.stack(np.meshgrid(x, y), axis=-1)
+    if isinstance(ax, GlobeAxes):
+        flat = 2 * pixels - 1
+        flat = flat / np.maximum(np.linalg.norm(flat, axis=-1, keepdims=True), 1.0)
+        depth = np.sqrt(np.maximum(1 - (flat**2).sum(axis=-1, keepdims=True), 0.0))
+        return np.concatenate([flat, depth], axis=-1) @ ax.camera.frame
     geo = cast("Any", ax)
     inverse = (geo.transProjection + geo.transAffine).inverted()
-    places = inverse.transform(np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2))
+    places = inverse.transform(pixels.reshape(-1, 2))
     return points_of(places).reshape(rows, columns, 3)
 
 
@@ -210,13 +191,6 @@ def draw_pixels(ax: Axes, values: FloatArray, **look: Any) -> AxesImage:
     image.set_clip_path(ax.patch)
     ax.add_image(image)
     return image
-
-
-class Colours(NamedTuple):
-    """A scale of colours for densities, and whether some values lie below it."""
-
-    norm: Normalize
-    is_cut: bool
 
 
 def density_of(measure: AnyMeasure) -> Density | None:
@@ -233,21 +207,18 @@ def values_at(
     With a ``floor`` the logarithm of what is above it is linear: a peak of one cell then
     looks round, not square, in logarithmic colours.
     """
-    sphere = cast("Sphere", density.geometry)
-    values = density.values
+    sphere, values = cast("Sphere", density.geometry), density.values
     if floor is not None:
         values = np.log(np.maximum(values, floor))
-    north, south = (np.roll(values[[row]], sphere.nlon // 2, axis=1) for row in (0, -1))
-    theta, width = sphere.colatitudes, 2 * np.pi / sphere.nlon
+    over_poles = np.roll(values[[0, -1]], sphere.nlon // 2, axis=1)
+    cells = np.concatenate([over_poles[:1], values, over_poles[1:]])
+    theta = sphere.colatitudes
     rings = np.concatenate([[-theta[0]], theta, [2 * np.pi - theta[-1]]])
     longitudes, latitudes = np.moveaxis(places_of(points), -1, 0)
     rows = np.interp(np.pi / 2 - latitudes, rings, np.arange(len(rings)))
-    columns = (longitudes - sphere.longitudes[0]) / width
+    columns = (longitudes - sphere.longitudes[0]) / sphere.longitude_step
     found: FloatArray = map_coordinates(
-        np.concatenate([north, values, south]),
-        [rows, columns],
-        order=1,
-        mode="grid-wrap",
+        cells, [rows, columns], order=1, mode="grid-wrap"
     )
     return found if floor is None else np.exp(found)
 
@@ -256,13 +227,11 @@ def colours_for(
     densities: Sequence[Density],
     limits: Limits | None = None,
     log: bool | None = None,
-) -> Colours | None:
-    """Return one scale of colours for all: logarithmic if one exceeds 50 times its mean.
+) -> Normalize | None:
+    """Return one scale of colours for all (:func:`density_scale`); None where all are zero.
 
-    A linear one spans the values (from 0 if they come near it), a logarithmic one four
-    decades below the largest, or down to 1e-2 of the mean if that is lower.
-    With ``limits`` its ends are these, and it is logarithmic if they are 50 times apart;
-    ``log`` says itself whether it is.  None without densities, or where all are zero.
+    A logarithmic one spans four decades, or goes down to 1e-2 of the mean if that is lower; a
+    linear one begins at the smallest density where that is above a tenth of the largest.
 
     Raises
     ------
@@ -273,19 +242,17 @@ def colours_for(
         return None
     values = [density.values for density in densities]
     means = [d.total_mass / float(d.geometry.areas.sum()) for d in densities]
-    low, high, is_logarithmic = density_scale(
-        values, means, depth=MAP_DEPTH, limits=limits, log=log
-    )
-    smallest = min(float(v.min()) for v in values)
-    if is_logarithmic:
-        return Colours(LogNorm(low, high), smallest < low)
-    if limits is None and smallest >= 0.1 * high:
-        is_even = high - smallest <= NEARLY_CONSTANT * high
-        low, high = (0.9 * smallest, 1.1 * high) if is_even else (smallest, high)
-    return Colours(Normalize(low, high or 1.0), smallest < low)
+    norm = density_scale(values, means, depth=MAP_DEPTH, limits=limits, log=log)
+    smallest, largest = min(map(np.min, values)), max(map(np.max, values))
+    if not isinstance(norm, LogNorm) and limits is None and smallest >= 0.1 * largest:
+        is_even = largest - smallest <= NEARLY_CONSTANT * largest
+        return Normalize(
+            *(0.9 * smallest, 1.1 * largest) if is_even else (smallest, largest)
+        )
+    return norm
 
 
-def draw_field(ax: Axes, density: Density | None, colours: Colours | None) -> None:
+def draw_field(ax: Axes, density: Density | None, norm: Normalize | None) -> None:
     """Draw the density; on a globe under a gentle light from above left.
 
     Without a density the globe is grey, and the map white as paper.
@@ -293,30 +260,35 @@ def draw_field(ax: Axes, density: Density | None, colours: Colours | None) -> No
     is_globe = isinstance(ax, GlobeAxes)
     finest = 0 if density is None else 4 * cast("Sphere", density.geometry).nlon
     points = pixels_of(ax, int(np.clip(finest // (1 + is_globe), *PIXELS)) // 2 * 2)
-    if density is not None and colours is not None:
-        norm = colours.norm
+    if density is not None and norm is not None:
         floor = norm.vmin if isinstance(norm, LogNorm) else None
         values = np.maximum(values_at(density, points, floor=floor), norm.vmin or 0.0)
         look: Look = {"norm": norm, "cmap": DENSITY_MAP, "zorder": 0}
         draw_pixels(ax, values, gid="density", **look)
     elif is_globe:
         ax.set_facecolor(BARE)
-    if is_globe:
+    if isinstance(ax, GlobeAxes):
         # Lambert's law, with much light from everywhere.
-        direct = points @ cast("Any", ax).transProjection.frame.T @ LIGHT
+        direct = points @ ax.camera.frame.T @ LIGHT
         shade = np.zeros((*direct.shape, 4))
         shade[..., 3] = (1 - AMBIENT) * (1 - np.maximum(direct, 0.0))
         draw_pixels(ax, shade, zorder=0.25)
 
 
-def add_colour_bar(figure: Figure | SubFigure, colours: Colours, **place: Any) -> None:
-    """Add the bar of a scale, with an arrow if some values lie below it.
+def add_colour_bar(figure: Figure | SubFigure, norm: Normalize, **place: Any) -> None:
+    """Add the bar of a scale, with an arrow below a logarithmic one, which is cut there.
 
     ``place`` is ``cax`` or ``ax`` of matplotlib's ``Figure.colorbar``, with its options.
     """
-    figure.colorbar(
-        ScalarMappable(colours.norm, DENSITY_MAP),
-        label=DENSITY_LABEL,
-        extend="min" if colours.is_cut else "neither",
-        **place,
-    )
+    extend = "min" if isinstance(norm, LogNorm) else "neither"
+    colours = ScalarMappable(norm, DENSITY_MAP)
+    figure.colorbar(colours, label=DENSITY_LABEL, extend=extend, **place)
+
+
+def add_bar_below(
+    figure: Figure | SubFigure, norm: Normalize | None, axes: Sequence[Axes]
+) -> None:
+    """Add the bar of a scale, where there is one, below axes."""
+    if norm is not None:
+        below = {"orientation": "horizontal", "fraction": 0.06, "pad": 0.03}
+        add_colour_bar(figure, norm, ax=axes, aspect=45, shrink=0.6, **below)

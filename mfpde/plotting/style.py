@@ -6,15 +6,15 @@ The same figure is written to disk with the same bytes.
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure, FigureBase, SubFigure
 from matplotlib.patheffects import AbstractPathEffect, withStroke
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
@@ -49,9 +49,14 @@ class Picture(Figure):
     """A figure that a notebook shows by itself, whatever its backend is set to."""
 
     def _repr_png_(self) -> bytes:
-        drawn = io.BytesIO()
-        self.savefig(drawn, format="png", dpi=SCREEN_DOTS_PER_INCH)
-        return drawn.getvalue()
+        return png_of(self, SCREEN_DOTS_PER_INCH)
+
+
+def png_of(figure: Figure, dots_per_inch: int) -> bytes:
+    """Return the bytes of a figure as a PNG."""
+    drawn, about = io.BytesIO(), {"Software": "mfpde"}
+    figure.savefig(drawn, format="png", dpi=dots_per_inch, metadata=about)
+    return drawn.getvalue()
 
 
 styled = rc_context(STYLE)
@@ -79,42 +84,42 @@ def figure_or_new(
     return figure
 
 
-def twin_axes(ax: Axes) -> Axes:
-    """Return axes with the same x and a y axis of their own on the right."""
-    twin = ax.twinx()
-    twin.spines["right"].set_visible(True)
-    return twin
+def add_rows(figure: Figure | SubFigure, heights: Sequence[float]) -> list[Axes]:
+    """Return new axes under one another, of these relative heights, that share their x axis."""
+    ratios, count = tuple(heights), len(heights)
+    shape: Look = {"sharex": True, "squeeze": False, "height_ratios": ratios}
+    return list(figure.subplots(count, 1, **shape)[:, 0])
 
 
 def colour_axis(ax: Axes, label: str, colour: str) -> None:
     """Give the y axis a label, and both the colour of what it measures."""
     ax.set_ylabel(label, color=colour)
     ax.tick_params(axis="y", which="both", colors=colour)
-    ax.spines["right"].set_color(colour)
+    is_on_the_right = ax.yaxis.get_ticks_position() == "right"
+    ax.spines["right"].set(color=colour, visible=is_on_the_right)
 
 
 def add_legend_below(figure: Figure | SubFigure, handles: Sequence[Artist]) -> None:
     """Explain marks below all axes of a figure, each once, in as many rows as it takes."""
-    once: dict[str, Artist] = {}
-    for handle in handles:
-        once.setdefault(str(handle.get_label()), handle)
+    once = {handle.get_label(): handle for handle in handles}
     if once:
-        letters = sum(len(re.sub(r"[$_]", "", label)) for label in once)
-        wide = LETTER_WIDTH * letters + HANDLE_WIDTH * len(once)
-        rows = int(np.ceil(wide * figure.dpi / figure.bbox.width))
+        most = int(figure.bbox.width / figure.dpi / ENTRY_WIDTH)
+        rows = -(-len(once) // max(most, 1))
         figure.legend(
             handles=list(once.values()),
             loc="outside lower center",
-            ncols=int(np.ceil(len(once) / rows)),
+            ncols=-(-len(once) // rows),
             **NARROW,
         )
 
 
-def figure_of(part: Axes | Figure | SubFigure) -> Figure:
+def figure_of(part: Artist) -> Figure:
     """Return the whole figure that axes or a subfigure are in."""
     whole = part.get_figure(root=True)
-    if whole is None:
-        raise ValueError("ax must be in a figure: these axes were removed from theirs")
+    if not isinstance(whole, Figure):
+        raise ValueError(
+            f"{shown(part)} must be in a figure: it was removed from its own"
+        )
     return whole
 
 
@@ -135,18 +140,8 @@ def write_beside(
     ax.annotate(text, tuple(place), xytext=offset, **small)
 
 
-def spread(places: FloatArray, weights: FloatArray, size: Any) -> list[int]:
-    """Indices of places (n, 2), heaviest first, that are not within ``size`` (2,) of others."""
-    chosen: list[int] = []
-    for index in np.argsort(-weights, kind="stable"):
-        near = np.abs(places[chosen] - places[index]) < size
-        if not near.all(axis=-1).any():
-            chosen.append(int(index))
-    return chosen
-
-
-def outlined(width: float = 1.6) -> list[AbstractPathEffect]:
-    """Return a white outline that keeps lines and writing legible on any colour."""
+def white_outline(width: float = 1.6) -> list[AbstractPathEffect]:
+    """Return the effect that keeps lines and writing legible on any colour."""
     return [withStroke(linewidth=width, foreground="white")]
 
 
@@ -176,14 +171,10 @@ def save_figure(figure: Figure | Axes, path: str | Path) -> tuple[Path, Path]:
     ValueError
         If the axes belong to no figure.
     """
-    whole = figure.get_figure(root=True) if isinstance(figure, Artist) else None
-    if not isinstance(whole, Figure):
-        raise ValueError(
-            f"figure = {shown(figure)} must be a figure, or axes that are in one"
-        )
-    path = Path(path)
+    check_kind("figure", figure, Artist, source="a figure, or axes that are in one")
+    whole, path = figure_of(figure), Path(path)
     stem = path.with_suffix("") if path.suffix.lower() in SUFFIXES else path
-    pdf, png = stem.with_name(stem.name + ".pdf"), stem.with_name(stem.name + ".png")
+    pdf, png = (stem.with_name(f"{stem.name}.{kind}") for kind in ("pdf", "png"))
     stem.parent.mkdir(parents=True, exist_ok=True)
     with rc_context({"pdf.fonttype": 42}):
         whole.savefig(
@@ -197,29 +188,19 @@ def save_figure(figure: Figure | Axes, path: str | Path) -> tuple[Path, Path]:
 
 LOGARITHMIC_ABOVE = 50.0
 LOGARITHMIC_TIME_BELOW = 0.1
-MAP_DEPTH = 1e-4
-MOST_ROWS = 512
+MAP_DEPTH, CURVE_DEPTH = 1e-4, 1e-6
+"""How far below the largest density a logarithmic scale begins."""
 MEAN_DEPTH = 1e-2
-CURVE_DEPTH = 1e-6
+NEARLY_CONSTANT = 1.6
+"""Ratio of largest and smallest density that a logarithmic scale exceeds."""
+MOST_ROWS = 512
 ROUNDING_OF_DECADES = 1e-9
 Limits = tuple[float, float]
 """Smallest and largest value of a scale."""
-NARROW: Look = {
-    "handletextpad": 0.4,
-    "columnspacing": 1.2,
-    "handlelength": 1.4,
-}
+NARROW: Look = {"handletextpad": 0.4, "columnspacing": 1.2, "handlelength": 1.4}
 """How entries of a legend stand close together."""
-LETTER_WIDTH, HANDLE_WIDTH = 0.07, 0.4
-"""In a legend, about, in inches."""
-
-
-class DensityScale(NamedTuple):
-    """The ends of a scale of densities, and whether it is logarithmic."""
-
-    low: float
-    high: float
-    is_logarithmic: bool
+ENTRY_WIDTH = 1.3
+"""Of an entry of a legend, about, in inches."""
 
 
 def density_scale(
@@ -229,7 +210,7 @@ def density_scale(
     depth: float,
     limits: Limits | None = None,
     log: bool | None = None,
-) -> DensityScale:
+) -> Normalize:
     """Return one scale for all ``values``: logarithmic if one exceeds 50 times its mean.
 
     A linear one begins at 0, a logarithmic one at ``depth`` times the largest value, or at
@@ -243,8 +224,8 @@ def density_scale(
         If the limits are not two numbers, are negative, or do not increase.
     """
     if limits is None:
-        high = max(float(v.max()) for v in values)
-        least = min(float(v[v > 0].min(initial=np.inf)) for v in values)
+        high = max(float(v.max()) for v in values) or 1.0
+        least = min(float(v[v > 0].min(initial=high)) for v in values)
         low = max(min(depth * high, MEAN_DEPTH * max(means)), least)
         pairs = zip(values, means, strict=True)
         is_wide = any(v.max() > LOGARITHMIC_ABOVE * mean > 0 for v, mean in pairs)
@@ -257,10 +238,11 @@ def density_scale(
             )
         low, high = given.tolist()
         is_wide = 0 < LOGARITHMIC_ABOVE * low < high
-    is_logarithmic = high > 0 and (is_wide if log is None else log)
-    if limits is None and not is_logarithmic:
-        low = 0.0
-    return DensityScale(low or depth * high * is_logarithmic, high, is_logarithmic)
+    if not (is_wide if log is None else log):
+        return Normalize(0.0 if limits is None else low, high)
+    if limits is None and high < NEARLY_CONSTANT * low:
+        low, high = low / 3, 3 * high
+    return LogNorm(low or depth * high, high)
 
 
 def set_density_axis(
@@ -271,15 +253,15 @@ def set_density_axis(
 ) -> None:
     """Give the y axis the common scale of densities (:func:`density_scale`)."""
     means = [float(curve.mean()) for curve in curves]
-    low, high, is_logarithmic = density_scale(
-        curves, means, depth=CURVE_DEPTH, limits=limits, log=log
-    )
+    scale = density_scale(curves, means, depth=CURVE_DEPTH, limits=limits, log=log)
+    is_logarithmic = isinstance(scale, LogNorm)
+    low, high = float(scale.vmin or 0.0), float(scale.vmax or 1.0)
     if limits is None:
-        low, high = low / 2, (3 if is_logarithmic else 1.15) * high or 1.0
-    # In this order: a curve of zeros alone has no range of its own.
+        low, high = low / 2, (3 if is_logarithmic else 1.15) * high
+    # The limits first: a curve of zeros alone has no range of its own.
     ax.set_ylim(low, high)
-    ax.set_yscale("log" if is_logarithmic else "linear")
     if is_logarithmic:
+        ax.set_yscale("log")
         ax.set_ylim(low, high)
         ax.yaxis.set_major_locator(LogLocator(numticks=5))
         ax.yaxis.set_minor_locator(NullLocator())

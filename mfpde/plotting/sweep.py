@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from mfpde.arrays import FloatArray
 from mfpde.plotting import palette, style
 from mfpde.plotting.style import Look
 
@@ -62,33 +62,30 @@ def plot_sweep(
     # A row for each run, and for each of several values of one.
     table = summary[list(dict.fromkeys([against, quantity]))]
     rows = table.to_dataframe(summary[quantity].dims).reset_index(drop=True)
-    values = {"x": rows[against], "y": rows[quantity]}
-    words = {axis: _words_of(column) for axis, column in values.items()}
-    for axis, column in values.items():
-        codes = dict(zip(words[axis], range(len(words[axis])), strict=True))
-        rows[axis] = column.map(codes.get) if codes else column
+    rows = rows.replace("", np.nan).dropna(subset=[against, quantity])
+    words = {name: _words_of(rows[name]) for name in (against, quantity)}
     others = [name for name in settings if name not in (against, quantity)]
-    has_mean = summary[quantity].ndim == 1 and not words["y"]
+    has_mean = summary[quantity].ndim == 1 and not words[quantity]
     has_mean &= any(_is_seed(summary, name) for name in others)
     named = [name for name in others if not (has_mean and _is_seed(summary, name))]
     rows["label"] = _labels_of(rows, named, against)
     if rows["label"].nunique() > MOST_GROUPS:
         rows["label"], has_mean = "", False
+    for axis, name in ((ax.xaxis, against), (ax.yaxis, quantity)):
+        _set_scale(axis, rows[name], words[name])
     most = 1
     for (label, group), look in zip(rows.groupby("label", sort=False), cycle(LOOKS)):
-        there = group[["x", "y"]].astype(float).dropna().sort_values("x", kind="stable")
+        there = group.sort_values(against, kind="stable")
+        x, y = there[against].to_numpy(), there[quantity].to_numpy()
         if has_mean:
-            at = there.groupby("x")["y"].agg(["mean", "min", "max", "count"])
+            at = there.groupby(against)[quantity].agg(["mean", "min", "max", "count"])
             most = max(most, at["count"].max())
             band: Look = {"color": look["color"], "alpha": 0.2}
             ax.fill_between(at.index, at["min"], at["max"], **band)
-            there = at["mean"].reset_index()
-        x, y = there.to_numpy().T
-        is_line = not (words["x"] or words["y"]) and len(np.unique(x)) == len(x)
+            x, y = at.index.to_numpy(), at["mean"].to_numpy()
+        is_line = not any(words.values()) and len(np.unique(x)) == len(x)
         line: Look = {"markersize": 4.0, "linestyle": "-" if is_line else "none"}
         ax.plot(x, y, alpha=0.8, label=label, **line, **look)
-    for axis in "xy":
-        _set_scale(ax, axis, rows[axis].astype(float).to_numpy(), words[axis])
     name = summary[quantity].attrs.get("long_name", quantity.replace("_", " "))
     note = f"\n(mean over {most} seeds; band: least to most)" if most > 1 else ""
     ax.set(xlabel=against, ylabel=f"{fill(str(name), LONGEST_LINE)}{note}")
@@ -114,21 +111,17 @@ def _is_seed(summary: xr.Dataset, name: str) -> bool:
 
 def _words_of(column: pd.Series[Any]) -> list[str]:
     """Words of a column in their order on an axis; none of numbers."""
-    return [] if column.dtype.kind in "fiub" else sorted({*column} - {""})
+    return [] if column.dtype.kind in "fiub" else sorted({*column})
 
 
 def _labels_of(rows: pd.DataFrame, names: Sequence[str], against: str) -> list[str]:
-    """Name each row by its values of the settings ``names``."""
+    """Name each row by its values of the settings ``names``, but for what these imply."""
     words, telling = rows[[against, *names]].map(_shorten), [against]
     for name in names:
-        # What follows from the others, as settings do from a case, need not be said.
         if words.groupby(telling)[name].nunique().max() > 1:
             telling.append(name)
-    short = [name.rpartition(".")[2] for name in telling[1:]]
-    return [
-        ", ".join(f"{name} = {word}" for name, word in zip(short, row, strict=True))
-        for row in words[telling[1:]].to_numpy()
-    ]
+    parts = [name.rpartition(".")[2] + " = " + words[name] for name in telling[1:]]
+    return [", ".join(row) for row in zip(*parts, strict=True)] or [""] * len(rows)
 
 
 def _shorten(value: Any) -> str:
@@ -137,14 +130,15 @@ def _shorten(value: Any) -> str:
     return text if len(text) <= LONGEST_WORD else f"{text[: LONGEST_WORD - 3]}..."
 
 
-def _set_scale(ax: Axes, name: str, values: FloatArray, words: Sequence[str]) -> None:
+def _set_scale(
+    axis: XAxis | YAxis, column: pd.Series[Any], words: Sequence[str]
+) -> None:
     """Put words on an axis, whole numbers on one of counts, decades where numbers span them."""
-    axis, finite = getattr(ax, f"{name}axis"), values[np.isfinite(values)]
     if words:
-        axis.set_ticks(range(len(words)), labels=[_shorten(word) for word in words])
-        ax.set(**{f"{name}lim": (-0.5, len(words) - 0.5)})
-    elif name == "y" and (finite == np.round(finite)).all():
+        axis.update_units(words)  # type: ignore[no-untyped-call]
+        axis.set_major_formatter(lambda place, _: _shorten(words[round(place)]))
+    elif isinstance(axis, YAxis) and (column.astype(float) % 1 == 0).all():
         # Between counts there is nothing.
         axis.set_major_locator(MaxNLocator(integer=True))
-    elif len(finite) and finite.min() > 0 and np.ptp(np.log10(finite)) > DECADES:
-        ax.set(**{f"{name}scale": "log"})
+    elif column.min() > 0 and np.log10(column.max() / column.min()) > DECADES:
+        axis.axes.set(**{f"{axis.axis_name}scale": "log"})
