@@ -55,7 +55,6 @@ OVER = {
     **dict.fromkeys(("mfpde", "modules", "median", "participles"), CORE),
     **dict.fromkeys(("tests", "validation", "benchmarks"), PROOF),
     **dict.fromkeys(("commands, settings", "storage, sweeps", "plotting"), EDGES),
-    "javascript": EDGES,
 }
 
 NOUNS_AND_VERBS = re.compile(

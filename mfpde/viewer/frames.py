@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.geometry import Circle
-from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure, atoms_of
+from mfpde.plotting.angle_view import bin_particles
 from mfpde.runs.run import Run
 from mfpde.viewer.grids import GridView, coordinates, grid_view
 from mfpde.viewer.packed import Pack
@@ -23,8 +22,6 @@ from mfpde.viewer.packed import Pack
 FEWEST_SAVES = 100
 FEWEST_PARTICLES = 200
 DOMAINS = {2: "circle", 3: "sphere"}
-BINS = Circle(128)
-"""Bins in which particles on the circle are shown as a density."""
 
 
 class Frames(NamedTuple):
@@ -45,11 +42,7 @@ def density_shown(state: AnyMeasure) -> Density | None:
     """Return the density of a state: of particles on the circle that in bins, on S^2 none."""
     if not isinstance(state, Atoms):
         return as_measure(state).density
-    if state.dimension != 2:
-        return None
-    bins = np.append(0.0, BINS.face_angles)
-    masses, _ = np.histogram(angles_of(state.points), bins, weights=state.masses)
-    return Density(BINS, masses / BINS.spacing)
+    return bin_particles(state) if state.dimension == 2 else None
 
 
 def choose_frames(states: Sequence[AnyMeasure], room: int) -> Frames:

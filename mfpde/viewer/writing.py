@@ -45,7 +45,7 @@ def view(
     """Write runs as one HTML page that opens from disk, without any network.
 
     One run fills the page; two stand side by side with one slider; more are cards that open.
-    The sphere is a globe to turn, the circle a ring and a curve, a zonal density a curve; with
+    The sphere is a globe to turn, a density on the circle or on a zonal grid a curve; with
     atoms and their paths (where the run has a track), the neurons' half-spaces and V, and the
     diagnostics.  A page stays below 20 MB: what had to be coarsened for that is said on it.
 

@@ -5,7 +5,7 @@ const INK = "#1c2430", MUTED = "#5a6472";
 const TINT = "rgba(0,114,178,0.13)", HALO = "rgba(255,255,255,0.85)", THIN = "rgba(60,70,85,0.4)";
 const RUNS = [DENSITY, INK];
 const TURN = 2 * Math.PI;
-const FONT = "12px system-ui, -apple-system, 'Segoe UI', Arial, sans-serif", SMALL = FONT.replace("12", "11");
+const SMALL = "11px system-ui, -apple-system, 'Segoe UI', Arial, sans-serif";
 const LABELS = {
   circle: { angle: "angle θ", density: "density ρ (per radian)", letter: "ρ" },
   zonal: { angle: "polar angle θ", density: "mass per polar angle (per radian)", letter: "n" },
@@ -145,11 +145,11 @@ function write(pen, text, x, y, { colour = INK, align = "left", isHaloed = false
 }
 
 // The direction of a neuron: up for positive weights, down for negative, a diamond for vectors.
-function drawDirection(pen, x, y, { w }, index, count, { isAtEdge = false, isLow = false, isSmall = false } = {}) {
+function drawDirection(pen, x, y, { w }, index, count, { isAtEdge = false, isSmall = false } = {}) {
   shape(pen, w === null ? "diamond" : w > 0 ? "up" : "down", x, y, isSmall ? 3.5 : 5, colourOfNeuron(index, count));
   if (isSmall || count > NEURONS.length) return;
-  const look = { align: isAtEdge ? "right" : "left", isHaloed: true, font: `italic ${FONT}` };
-  write(pen, `a${"₁₂₃₄₅₆"[index]}`, x + (isAtEdge ? -8 : 8), y + (isLow ? -9 : 9), look);
+  const look = { align: isAtEdge ? "right" : "left", isHaloed: true, font: `italic ${SMALL}` };
+  write(pen, `a${"₁₂₃₄₅₆"[index]}`, x + (isAtEdge ? -8 : 8), y + 9, look);
 }
 
 function hatch(pen) {

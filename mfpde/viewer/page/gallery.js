@@ -3,17 +3,11 @@
 class Gallery {
   constructor() {
     const keys = [...new Set(TOLD.runs.flatMap(({ parameters }) => Object.keys(parameters)))];
-    const order = element("order"), compare = element("compare");
+    const order = element("order");
     this.cards = element("cards");
     if (TOLD.runs.some(({ atoms }) => atoms !== null)) keys.push("number of atoms");
     for (const key of keys) order.add(new Option(key));
     order.addEventListener("change", () => this.arrange(order.value));
-    compare.addEventListener("click", () => { location.hash = `#run=${this.picked().join(",")}`; });
-    this.cards.addEventListener("change", ({ target }) => {
-      const others = this.picked().filter((index) => index !== Number(target.value));
-      if (others.length > 1) this.cards.querySelector(`input[value="${others[0]}"]`).checked = false;
-      compare.disabled = this.picked().length !== 2;
-    });
     const watcher = new IntersectionObserver((entries) => {
       for (const { target } of entries.filter((entry) => entry.isIntersecting)) {
         watcher.unobserve(target);
@@ -23,15 +17,13 @@ class Gallery {
     this.all = TOLD.runs.map((run, index) => this.cardOf(run, index, watcher));
   }
 
-  picked() { return [...this.cards.querySelectorAll("input:checked")].map(({ value }) => Number(value)); }
-
   cardOf(run, index, watcher) {
-    const { card, canvas, a: link, name, told, input } = copyOf("card", this.cards);
+    const { card, canvas, a: link, name, told } = copyOf("card", this.cards);
     const words = Object.entries(run.parameters).map(([key, value]) => (
       `${key.split(".").pop()} = ${typeof value === "number" ? short(value, 6) : value}`));
     if (run.atoms !== null) words.push(countWords(run.atoms, run.forming));
     canvas.setAttribute("aria-label", `Last state of ${run.name}`);
-    canvas.dataset.index = input.value = index;
+    canvas.dataset.index = index;
     link.href = `#run=${index}`;
     name.textContent = run.name;
     told.textContent = words.join(" · ");
@@ -47,7 +39,7 @@ class Gallery {
   }
 }
 
-// The last state: a globe seen from where the mass is, a ring, or a curve.
+// The last state: a globe seen from where the mass is, or a curve.
 function drawThumbnail(canvas, run) {
   const { pen, width, height } = prepared(canvas);
   if (!run.thumbnail) { write(pen, "particles", width / 2, height / 2, { colour: MUTED, align: "center" }); return; }
@@ -56,11 +48,8 @@ function drawThumbnail(canvas, run) {
   if (run.domain === "sphere") {
     const globe = (drawThumbnail.globe ??= new Globe(Object.assign(node("canvas"), { width: 2 * width, height: 2 * height })));
     globe.setDensity(grid, Uint8Array.from(values, (value) => byteOf(scale.at(value))));
-    globe.draw([{ frame: Camera.towards(run.middle).frame(), x: width, y: height, radius: 0.96 * width }], { sharpness: 1 });
+    globe.draw([{ frame: Camera.towards(run.middle).frame(), x: width, y: height, radius: 0.96 * width }], {});
     pen.drawImage(globe.canvas, 0, 0, width, height);
-  } else if (run.domain === "circle") {
-    const ring = { x: width / 2, y: height / 2, radius: 0.26 * width, room: 0.2 * width };
-    drawRing(pen, ring, { ...grid, values }, scale, scale);
   } else {
     const points = values.map((value, i) => [6 + ((width - 12) * (i + 0.5)) / values.length, height - 10 - 0.9 * (height - 20) * clamp(scale.at(value))]);
     polygon(pen, [[6, height - 10], ...points, [width - 6, height - 10]], TINT);

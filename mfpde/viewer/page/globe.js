@@ -96,7 +96,7 @@ class Globe {
 
   // Draw globes: [{frame, x, y, radius}] in CSS pixels.
   draw(globes, options) {
-    const { gl, canvas } = this, ratio = options.sharpness * Math.min(window.devicePixelRatio || 1, 2);
+    const { gl, canvas } = this, ratio = Math.min(window.devicePixelRatio || 1, 2);
     const width = canvas.clientWidth || canvas.width, height = canvas.clientHeight || canvas.height;
     const pixels = [Math.round(width * ratio), Math.round(height * ratio)];
     if (canvas.width !== pixels[0] || canvas.height !== pixels[1]) [canvas.width, canvas.height] = pixels;

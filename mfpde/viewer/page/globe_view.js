@@ -32,10 +32,20 @@ class GlobeView {
 
   listen() {
     const { over, app } = this;
-    over.addEventListener("pointerdown", ({ pointerId }) => over.setPointerCapture(pointerId));
-    over.addEventListener("pointermove", ({ pointerId, movementX: right, movementY: down }) => {
-      if (over.hasPointerCapture(pointerId)) app.turn(-right / this.globes[0].radius, down / this.globes[0].radius);
+    const held = new Map(), reach = () => Math.hypot(...[0, 1].map((i) => [...held.values()].reduce((a, p) => p[i] - a, 0)));
+    over.addEventListener("pointerdown", ({ pointerId, offsetX, offsetY }) => {
+      over.setPointerCapture(pointerId);
+      held.set(pointerId, [offsetX, offsetY]);
     });
+    over.addEventListener("pointermove", ({ pointerId, offsetX, offsetY, movementX: right, movementY: down }) => {
+      if (!held.has(pointerId)) return;
+      const before = reach();
+      held.set(pointerId, [offsetX, offsetY]);
+      // Two pointers are a pinch.
+      if (held.size === 2) app.zoom(reach() / before || 1);
+      else app.turn(-right / this.globes[0].radius, down / this.globes[0].radius);
+    });
+    over.addEventListener("lostpointercapture", ({ pointerId }) => held.delete(pointerId));
     over.addEventListener("wheel", (event) => {
       if (!event.ctrlKey) return;
       event.preventDefault();
@@ -80,7 +90,7 @@ class GlobeView {
     if (key !== this.shown) globe.setDensity(this.exhibit.frames.grid, this.exhibit.bytesAt(k, scale));
     if (land !== this.land) globe.setLandscape(land);
     Object.assign(this, { shown: key, land });
-    globe.draw(this.globes, { ...app.options, sharpness: app.sharpness });
+    globe.draw(this.globes, app.options);
   }
 
   drawOver(pen, { x, y, radius, isBack, frame: [right, up, near] }, k, land) {

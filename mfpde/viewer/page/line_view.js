@@ -1,4 +1,4 @@
-// A run on the circle as ring, curve and map of time and angle; a zonal one as curve and map.
+// A run on the circle or on a zonal grid: curve, landscape, and map of time and angle.
 
 class LineView {
   constructor(box, exhibit, app) {
@@ -6,11 +6,7 @@ class LineView {
     this.span = this.isZonal ? Math.PI : TURN;
     box.className = `stage line ${exhibit.domain}`;
     this.boxes = copyOf("line", box);
-    this.ring = this.boxes.canvas;
-    this.ring.setAttribute("aria-label", `Ring: the density drawn outwards from the circle (${exhibit.name})`);
-    this.boxes.ring.hidden = this.isZonal;
     this.boxes.landscape.hidden = !exhibit.landscapes.length;
-    readOut(this.ring, (x, y) => this.wordsAt(Math.atan2(this.ring.clientHeight / 2 - y, x - this.ring.clientWidth / 2)));
   }
 
   // Angle, density and landscape, as they are at a state.
@@ -32,7 +28,6 @@ class LineView {
     // Curves go deeper than colours, as in the figures.
     const { low, high, isLog } = scale, axis = isLog ? new Scale(Math.min(low, 1e-5 * high), 2 * high, true) : new Scale(0, 1.08 * high);
     Object.assign(this, { land, axis, scale });
-    if (!this.isZonal) this.drawRing(density);
     this.curve ??= this.makeCurve();
     this.curve.draw(this.curveOf(density));
     this.map ??= this.makeMap();
@@ -42,66 +37,10 @@ class LineView {
     this.landscape.draw(this.landscapeOf(land));
   }
 
-  drawRing(density) {
-    const { pen, width, height } = prepared(this.ring), size = Math.min(width, height), { options } = this.app;
-    const ring = { x: width / 2, y: height / 2, radius: 0.27 * size, room: 0.2 * size - 5 };
-    if (options.neurons && this.land) this.drawSectors(pen, ring, this.land.neurons);
-    drawRing(pen, ring, density, this.axis, this.scale);
-    const at = (angle, r) => [ring.x + r * Math.cos(angle), ring.y - r * Math.sin(angle)];
-    ["0", "π/2", "π", "3π/2"].forEach((text, quarter) => {
-      const [x, y] = at((quarter * Math.PI) / 2, ring.radius + ring.room + 10);
-      write(pen, text, clamp(x, 12, width - 12), clamp(y, 8, height - 8), { colour: MUTED, align: "center" });
-    });
-    if (this.exhibit.frames.atoms.areParticles) {
-      pen.fillStyle = "rgba(28,36,48,0.35)";
-      for (const { place } of this.exhibit.atomsAt(this.k)) { const [x, y] = at(place[0], ring.radius - 8); pen.fillRect(x - 1, y - 1, 2, 2); }
-    }
-    if (!options.atoms) return;
-    for (const atom of this.exhibit.markedAt(this.k)) drawAtom(pen, ...at(atom.place[0], ring.radius), atom, 0.8, false);
-  }
-
-  // Where neurons are active and where none is, as sectors, and their directions.
-  drawSectors(pen, { x, y, radius }, neurons) {
-    this.forSpans(pen, neurons, ([from, to]) => {
-      pen.beginPath(); pen.moveTo(x, y); pen.arc(x, y, radius - 6, -to, -from); pen.closePath(); pen.fill();
-    });
-    neurons.forEach((neuron, index) => {
-      const angle = this.angleOf(neuron), colour = colourOfNeuron(index, neurons.length);
-      const tip = [x + (radius - 18) * Math.cos(angle), y - (radius - 18) * Math.sin(angle)];
-      polyline(pen, [[x, y], tip], colour, 1.4);
-      drawDirection(pen, ...tip, neuron, index, neurons.length, { isAtEdge: tip[0] > x + radius / 2, isLow: tip[1] > y + radius / 2 });
-    });
-  }
-
-  // Fill each span where a neuron is active with its tint, those where none is with hatching.
-  forSpans(pen, neurons, fill) {
-    neurons.forEach((neuron, index) => {
-      pen.globalAlpha = Math.min(0.16, 0.64 / neurons.length);
-      pen.fillStyle = colourOfNeuron(index, neurons.length);
-      this.spansWhere((angle) => this.sumAt(neuron, angle) > 0).forEach(fill);
-    });
-    pen.globalAlpha = 1;
-    pen.fillStyle = hatch(pen);
-    const dead = this.spansWhere((angle) => neurons.every((neuron) => this.sumAt(neuron, angle) <= 0));
-    if (neurons.length) dead.forEach(fill);
-    return dead;
-  }
-
   angleOf({ a }) { return this.isZonal ? (a[0] > 0 ? 0 : Math.PI) : turned(Math.atan2(a[1], a[0])); }
 
   // a.x + b of a neuron at an angle.
   sumAt({ a, b }, angle) { return a[0] * Math.cos(angle) + (this.isZonal ? 0 : a[1] * Math.sin(angle)) + b; }
-
-  // Spans of angle in [0, span] where something holds, to a thousandth of a turn.
-  spansWhere(holds) {
-    const steps = 1440, spans = [];
-    for (let i = 0; i < steps; i++) {
-      const from = (this.span * i) / steps, to = (this.span * (i + 1)) / steps, last = spans[spans.length - 1];
-      if (!holds((from + to) / 2)) continue;
-      if (last?.[1] === from) last[1] = to; else spans.push([from, to]);
-    }
-    return spans;
-  }
 
   // Value of the i-th cell, also beyond the ends: around the circle, or as at the pole.
   cellAt({ rows, values }, i) { return values[this.isZonal ? clamp(i, 0, rows - 1) : (i + rows) % rows]; }
@@ -158,14 +97,22 @@ class LineView {
     });
   }
 
+  // Tint where each neuron is active, and hatch where none is.
   drawActive(pen, place) {
     if (!this.app.options.neurons || !this.land) return;
     clipTo(pen, place);
-    const { x, top, bottom } = place, wide = ([from, to]) => x(to) - x(from);
-    const dead = this.forSpans(pen, this.land.neurons, (span) => pen.fillRect(x(span[0]), top, wide(span), bottom - top));
-    for (const span of dead.filter((s) => wide(s) > 96)) {
-      write(pen, "no neuron active", (x(span[0]) + x(span[1])) / 2, bottom - 9, { align: "center", isHaloed: true, colour: MUTED });
-    }
+    const { left, right, top, bottom, valueAt } = place, { neurons } = this.land;
+    const fillWhere = (holds) => {
+      for (let x = Math.floor(left); x < right; x++) if (holds(valueAt(x + 0.5))) pen.fillRect(x, top, 1, bottom - top);
+    };
+    neurons.forEach((neuron, index) => {
+      pen.globalAlpha = Math.min(0.16, 0.64 / neurons.length);
+      pen.fillStyle = colourOfNeuron(index, neurons.length);
+      fillWhere((angle) => this.sumAt(neuron, angle) > 0);
+    });
+    pen.globalAlpha = 1;
+    pen.fillStyle = hatch(pen);
+    if (neurons.length) fillWhere((angle) => neurons.every((neuron) => this.sumAt(neuron, angle) <= 0));
   }
 
   drawDirections(pen, { x, top, left, right }) {
@@ -188,12 +135,12 @@ class LineView {
     });
   }
 
-  drawMap(pen, { left, right, top, bottom, timeAt }) {
+  drawMap(pen, { left, right, top, bottom, valueAt }) {
     const wide = Math.min(220, 0.4 * (right - left)), { exhibit, scale } = this;
     drawBar(pen, { x: right - wide, y: 4, wide }, scale, COLOURS, this.words.density);
-    const key = [scale.low, scale.high, scale.isLog, left, right, timeAt(left), timeAt(right)].join();
+    const key = [scale.low, scale.high, scale.isLog, left, right, valueAt(left), valueAt(right)].join();
     if (this.mapKey !== key) {
-      const states = Array.from({ length: Math.round(right - left) }, (_, i) => exhibit.stateAt(timeAt(left + i + 0.5)));
+      const states = Array.from({ length: Math.round(right - left) }, (_, i) => exhibit.stateAt(valueAt(left + i + 0.5)));
       Object.assign(this, { mapKey: key, mapImage: this.imageOf(states) });
     }
     pen.drawImage(this.mapImage, left, top, right - left, bottom - top);
@@ -201,7 +148,7 @@ class LineView {
 
   // A picture with a column for each of some states, angles upwards.
   imageOf(states) {
-    const shown = new Map(states.map((k) => [k, blocksOf(this.exhibit.densityAt(k), 160).map(({ value }) => byteOf(this.scale.at(value))).reverse()]));
+    const shown = new Map(states.map((k) => [k, this.columnOf(k)]));
     const width = states.length, height = shown.get(states[0]).length;
     const canvas = Object.assign(node("canvas"), { width, height }), pen = canvas.getContext("2d"), image = pen.createImageData(width, height);
     states.forEach((k, x) => shown.get(k).forEach((byte, y) => {
@@ -209,6 +156,13 @@ class LineView {
     }));
     pen.putImageData(image, 0, 0);
     return canvas;
+  }
+
+  // Colours of a state: of blocks of its cells the largest, so that a peak of one cell is seen.
+  columnOf(k) {
+    const { rows, values } = this.exhibit.densityAt(k), size = Math.ceil(rows / 160);
+    const blocks = Array.from({ length: Math.ceil(rows / size) }, (_, i) => Math.max(...values.slice(i * size, (i + 1) * size)));
+    return blocks.map((value) => byteOf(this.scale.at(value))).reverse();
   }
 
   drawOverMap(pen, place) {
@@ -225,31 +179,4 @@ class LineView {
     }
     app.drawNow(pen, place, exhibit.times[this.k]);
   }
-}
-
-// Blocks of cells along an angle with the largest value of each, so that a peak of one cell is seen.
-function blocksOf({ first, step, rows, values }, most) {
-  const size = Math.ceil(rows / most), count = Math.ceil(rows / size);
-  return Array.from({ length: count }, (_, i) => ({
-    from: first + step * (i * size - 0.5), to: first + step * (Math.min(rows, (i + 1) * size) - 0.5),
-    value: values.slice(i * size, (i + 1) * size).reduce((a, b) => Math.max(a, b)),
-  }));
-}
-
-// A density around a circle in colours, and its height outwards.
-function drawRing(pen, { x, y, radius, room }, density, axis, scale) {
-  const blocks = blocksOf(density, 720), outline = blocks.map(({ from, to, value }) => {
-    const angle = (from + to) / 2, r = radius + 5 + room * clamp(axis.at(value));
-    return [x + r * Math.cos(angle), y - r * Math.sin(angle)];
-  });
-  pen.beginPath();
-  outline.forEach((point) => pen.lineTo(...point));
-  pen.closePath(); stroke(pen, DENSITY, 1.3);
-  pen.arc(x, y, radius + 4, 0, TURN, true);
-  pen.fillStyle = TINT; pen.fill("evenodd");
-  for (const { from, to, value } of blocks) {
-    pen.beginPath(); pen.arc(x, y, radius, -to - 0.01, -from);
-    stroke(pen, colourAt(COLOURS, scale.at(value)), 8);
-  }
-  for (const r of [radius - 4, radius + 4]) { circle(pen, x, y, r); stroke(pen, THIN, 0.7); }
 }

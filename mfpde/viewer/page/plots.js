@@ -31,7 +31,7 @@ class Plot {
     const [x, y] = [(value) => left + u.valToPos(value, "x"), (value) => top + u.valToPos(value, "y")];
     pen.save();
     pen.scale(ratio, ratio);
-    paint(pen, { left, top, right: left + wide, bottom: top + tall, x, y, timeAt: (place) => u.posToVal(place - left, "x") });
+    paint(pen, { left, top, right: left + wide, bottom: top + tall, x, y, valueAt: (place) => u.posToVal(place - left, "x") });
     pen.restore();
   }
 
@@ -160,12 +160,12 @@ function treeOf(host, app, { name, track: { bands }, diagnostics }) {
 
 // The atom whose band is at a place.
 function wordsOfBand(bands, time, mass) {
-  for (const { identity, times, ...edges } of bands) {
-    if (time < times[0] || time > times[times.length - 1]) continue;
-    const [low, arrived, high] = ["low", "arrived", "high"].map((edge) => interpolated(times, edges[edge], time));
-    if (mass >= low && mass <= high) return `t = ${short(time)} · atom ${identity}: mass ${short(high - low)}, arrived ${short(arrived - low)}`;
+  const t = `t = ${short(time)}`;
+  for (const { identity, times, low, arrived, high } of bands) {
+    const i = lastAt(times, time), isThere = time >= times[0] && time <= times.at(-1);
+    if (isThere && mass >= low[i] && mass <= high[i]) return `${t} · atom ${identity}: mass ${short(high[i] - low[i])}, arrived ${short(arrived[i] - low[i])}`;
   }
-  return `t = ${short(time)}`;
+  return t;
 }
 
 function paintBands(pen, place, bands, app) {
@@ -192,10 +192,4 @@ function paintBands(pen, place, bands, app) {
     if (band.birth && band.birth !== "fission") mark(pen, band.birth, at(band.times[0]), middle(band, 0));
     if (["fission", "death"].includes(band.end)) mark(pen, band.end, at(band.times.at(-1)), middle(band, -1));
   }
-}
-
-function interpolated(times, values, time) {
-  const i = Math.max(0, Math.min(lastAt(times, time), times.length - 2)), gap = times[i + 1] - times[i];
-  const share = gap > 0 ? clamp((time - times[i]) / gap) : 0;
-  return share ? (1 - share) * values[i] + share * values[i + 1] : values[i];
 }

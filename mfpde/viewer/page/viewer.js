@@ -1,11 +1,11 @@
-// The page: which runs are shown, at what time, in what scale; controls, keys, export.
+// The page: which runs are shown, at what time, in what scale; controls, keys.
 
 const factOf = (run, name) => run.facts.find(([key]) => key === name)?.[1];
 
 class App {
   constructor() {
     Object.assign(this, { exhibits: [], views: [], charts: [], times: [0], index: 0, drawn: 0, read: new Map() });
-    Object.assign(this, { isPlaying: false, isLog: false, sharpness: 1, camera: new Camera() });
+    Object.assign(this, { isPlaying: false, isLog: false, camera: new Camera() });
     this.options = { neurons: true, contours: false, ground: false, atoms: true, paths: true, fit: false };
     this.sizes = new ResizeObserver(() => this.invalidate());
     this.sizes.observe(element("show"));
@@ -32,7 +32,6 @@ class App {
     element("back").hidden = !areMany || isGallery;
     element("gallery").hidden = !isGallery;
     element("bar").hidden = element("show").hidden = true;
-    element("export").hidden = isGallery;
     element("loading").hidden = isGallery;
     if (isGallery) {
       const equations = new Set(TOLD.runs.map((run) => factOf(run, "equation")));
@@ -143,12 +142,9 @@ class App {
   play() {
     if (this.index === this.times.length - 1) this.go(0);
     this.setPlaying(true);
-    let before = performance.now(), due = 0, late = 0;
+    let before = performance.now(), due = 0;
     const step = (now) => {
       if (!this.isPlaying) return;
-      // Where pictures come late, globes have fewer pixels until the end.
-      late = now - before > 45 ? late + 1 : 0;
-      if (late > 2) this.sharpness = 0.5;
       due += ((now - before) / 1000) * Number(element("speed").value);
       before = now;
       if (due >= 1) this.go(this.index + Math.floor(due));
@@ -158,11 +154,7 @@ class App {
     requestAnimationFrame(step);
   }
 
-  pause() {
-    this.setPlaying(false);
-    this.sharpness = 1;
-    this.invalidate();
-  }
+  pause() { this.setPlaying(false); }
 
   setPlaying(isPlaying) {
     const button = element("play");
@@ -193,7 +185,6 @@ class App {
     for (const radio of document.querySelectorAll("[name=scale]")) radio.addEventListener("change", () => this.setLog(radio.value === "log"));
     for (const name of Object.keys(this.options)) element(name).addEventListener("change", ({ target }) => { this.options[name] = target.checked; this.invalidate(); });
     element("back").addEventListener("click", () => { location.hash = ""; });
-    element("export").addEventListener("click", () => this.export());
     element("help").addEventListener("click", () => element("keys").showModal());
     window.addEventListener("keydown", (event) => this.press(event));
   }
@@ -217,36 +208,6 @@ class App {
     else if (letter in zooms) this.zoom(zooms[letter]);
     else return;
     event.preventDefault();
-  }
-
-  // What is shown, as one picture: all canvases at their places, with the words between them.
-  picture() {
-    this.draw();
-    const shown = element("show"), area = shown.getBoundingClientRect(), head = 34, font = FONT.slice(5);
-    const canvases = [...shown.querySelectorAll("canvas")].map((part) => [part, part.getBoundingClientRect()]);
-    const size = [area.width + 24, Math.max(...canvases.map(([, { bottom }]) => bottom)) - area.top + head + 16];
-    const ratio = clamp(window.devicePixelRatio || 1, 2, 3), canvas = node("canvas"), pen = canvas.getContext("2d");
-    [canvas.width, canvas.height] = size.map((side) => Math.round(side * ratio));
-    pen.scale(ratio, ratio);
-    pen.fillStyle = "#fff"; pen.fillRect(0, 0, ...size);
-    write(pen, `${element("title").textContent}   t = ${short(this.time, 6)}`, 12, 17, { font: `600 15px ${font}` });
-    const at = ({ left, top }) => [12 + left - area.left, head + top - area.top];
-    for (const [part, place] of canvases) if (place.width) pen.drawImage(part, ...at(place), place.width, place.height);
-    for (const part of shown.querySelectorAll("h2, h3")) {
-      const place = part.getBoundingClientRect(), [x, y] = at(place), choice = part.querySelector("select:not([hidden])");
-      const text = choice ? `${choice.value} ${part.lastChild.textContent}` : part.innerText;
-      write(pen, text, x, y + place.height / 2, { font: `600 12.5px ${font}` });
-    }
-    return canvas;
-  }
-
-  export() {
-    const name = `${this.exhibits.map((e) => e.name).join("_and_")}_t_${Number(this.time.toPrecision(6))}`;
-    this.picture().toBlob((blob) => {
-      const link = Object.assign(node("a"), { href: URL.createObjectURL(blob), download: `${name.replace(/[^\w.+-]+/g, "_")}.png` });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    }, "image/png");
   }
 }
 
