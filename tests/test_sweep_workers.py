@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import processes
 import pytest
-import xarray as xr
-from test_sweeps import numbers, source
+from test_sweeps import same_numbers, source, with_softmax, write_toml
 
 import mfpde
 from mfpde.storage.lock import lock_store
@@ -27,41 +26,6 @@ from mfpde.sweeps import sweep as sweeps
 from mfpde.sweeps.records import RunRecord, SweepRecords
 
 PATIENCE = 120.0
-SWEEP = """
-[sweep]
-folder = "out"
-[sweep.product]
-attention.beta = {{ from = 1, to = {betas}, count = {betas} }}
-start.seed = [1, 2, 3]
-[[sweep.cases]]
-name = "up"
-equation.direction = "ascent"
-[[sweep.cases]]
-name = "down"
-equation.direction = "descent"
-[[sweep.cases]]
-name = "up, softmax"
-equation.direction = "ascent"
-attention.normalized = true
-[[sweep.cases]]
-name = "down, softmax"
-equation.direction = "descent"
-attention.normalized = true
-[geometry]
-kind = "circle"
-cells = 256
-[attention]
-beta = 1
-[equation]
-direction = "ascent"
-[start]
-kind = "perturbed_uniform"
-amplitude = 0.3
-seed = 1
-[solve]
-t_end = 20.0
-save_every = 20.0
-"""
 
 
 @contextmanager
@@ -117,55 +81,32 @@ def address_of(file: Path, *, workers: int) -> str:
     return address
 
 
-def process_in_the_middle(folder: Path) -> int:
-    """The process that computes a run, once some have ended."""
+def begun_run(
+    folder: Path, is_wanted: Callable[[RunRecord, SweepRecords], bool]
+) -> RunRecord:
+    """The first run that is computed and wanted."""
     records, until = SweepRecords(folder), time.monotonic() + PATIENCE
     while time.monotonic() < until:
         running = records.running(since=0.0)
-        if running and len(records.all()) > len(running):
-            return running[0].process
+        if running and is_wanted(running[0], records):
+            return running[0]
         time.sleep(0.001)
     raise AssertionError("no runs are being computed")
+
+
+def is_in_the_middle(_: RunRecord, records: SweepRecords) -> bool:
+    """Whether some runs have ended."""
+    return any(record.state == "finished" for record in records.all().values())
+
+
+def has_saved(run: RunRecord, records: SweepRecords) -> bool:
+    """Whether a run has something to go on from."""
+    return processes.has_checkpoint(records.store(run.name))
 
 
 def attempts_of(sweep: mfpde.Sweep) -> list[tuple[str, ...]]:
     """How the runs that have ended were computed."""
     return [tuple(record.attempts) for record in sweep.records if record.attempts]
-
-
-@pytest.mark.parametrize(
-    "betas",
-    [
-        pytest.param(2, id="24 runs"),
-        pytest.param(13, id="156 runs", marks=pytest.mark.slow),
-    ],
-)
-def test_a_cluster_that_is_there_loses_a_worker_and_no_run(
-    cluster, tmp_path, monkeypatch, betas
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("sweep.toml").write_text(SWEEP.format(betas=betas))
-    sweep = mfpde.Sweep("sweep.toml")
-    assert len(sweep.runs) == 12 * betas
-    command = ("-m", "mfpde", "sweep", "sweep.toml", "--scheduler", cluster.address)
-    with running(*command) as process:
-        lost = process_in_the_middle(sweep.folder)
-        assert lost in cluster.workers
-        os.kill(lost, signal.SIGKILL)
-        said, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, said
-    attempts = attempts_of(sweep)
-    assert len(attempts) == len(sweep.runs)
-    # What the lost worker had begun goes on.
-    again = [each for each in attempts if each != ("begun",)]
-    assert set(again) <= {("begun", then) for then in ("begun", "resumed", "read")}
-    assert len(again) == 1
-    alone = mfpde.Sweep("sweep.toml", folder=tmp_path / "alone").run()
-    xr.testing.assert_identical(numbers(sweep.summary), numbers(alone.summary))
-    with running(*command) as process:
-        said, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, said
-    assert attempts_of(sweep) == attempts
 
 
 def finished_in(folder: Path) -> dict[object, object]:
@@ -176,18 +117,28 @@ def finished_in(folder: Path) -> dict[object, object]:
     return ended | {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in files}
 
 
+@pytest.mark.parametrize(
+    "betas",
+    [
+        pytest.param(2, id="24 runs"),
+        pytest.param(13, id="156 runs", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("way", ["--workers", "--scheduler"])
-def test_no_run_that_has_finished_is_computed_again(way, request, tmp_path) -> None:
-    """A worker is killed in the middle of a task: what had a record by then stays as it is."""
-    file = tmp_path / "sweep.toml"
-    file.write_text(SWEEP.format(betas=4))
-    sweep = mfpde.Sweep(file, folder=tmp_path / "out")
-    value = "2"
-    if way == "--scheduler":
-        value = request.getfixturevalue("cluster").address
-    command = ("-m", "mfpde", "sweep", str(file), "--out", str(sweep.folder))
-    with running(*command, way, value) as process:
-        lost = process_in_the_middle(sweep.folder)
+def test_a_lost_worker_loses_nothing(way, betas, request, tmp_path) -> None:
+    """It is killed in the middle of a run: what had ended stays as it is, the rest goes on."""
+    table = with_softmax(source(tmp_path / "out", t_end=20.0, cells=256, betas=betas))
+    write_toml(table, tmp_path / "sweep.toml")
+    sweep = mfpde.Sweep(tmp_path / "sweep.toml")
+    assert len(sweep.runs) == 12 * betas
+    is_cluster = way == "--scheduler"
+    cluster = request.getfixturevalue("cluster") if is_cluster else None
+    value = cluster.address if is_cluster else "2"
+    command = ("-m", "mfpde", "sweep", str(tmp_path / "sweep.toml"), "--out")
+    command = (*command, str(sweep.folder), way, value)
+    with running(*command) as process:
+        lost = begun_run(sweep.folder, is_in_the_middle).process
+        assert not is_cluster or lost in cluster.workers
         os.kill(lost, signal.SIGSTOP)
         finished = finished_in(sweep.folder)
         os.kill(lost, signal.SIGKILL)
@@ -195,17 +146,43 @@ def test_no_run_that_has_finished_is_computed_again(way, request, tmp_path) -> N
     assert process.returncode == 0, said
     there = finished_in(sweep.folder)
     assert {one: there[one] for one in finished} == finished
-    names = sorted(run.name for run in sweep.runs)
-    assert sorted(SweepRecords(sweep.folder).all()) == names
-    assert sorted(p.name for p in (sweep.folder / "runs").iterdir()) == [
-        f"{name}.zarr" for name in names
-    ]
     early = [record for record in finished.values() if isinstance(record, RunRecord)]
     assert early
     assert {tuple(record.attempts) for record in early} == {("begun",)}
+    names = sorted(run.name for run in sweep.runs)
+    stores = sorted(path.stem for path in (sweep.folder / "runs").iterdir())
+    assert sorted(SweepRecords(sweep.folder).all()) == stores == names
+    assert {record.state for record in sweep.records} == {"finished"}
+    # What the lost worker had begun goes on.
+    attempts = attempts_of(sweep)
+    again = [each for each in attempts if each != ("begun",)]
+    assert set(again) <= {("begun", then) for then in ("begun", "resumed", "read")}
     # An executor that has lost one of its processes ends the other; a cluster's does not.
-    most = 2 if way == "--workers" else 1
-    assert sum(len(each) > 1 for each in attempts_of(sweep)) <= most
+    assert len(again) == 1 if is_cluster else len(again) <= 2
+    same_numbers(sweep, mfpde.Sweep(table, folder=tmp_path / "alone").run())
+    with running(*command) as process:
+        said, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said
+    assert attempts_of(sweep) == attempts
+
+
+def test_a_run_of_a_lost_worker_goes_on_from_its_checkpoint(tmp_path) -> None:
+    """It is not begun again: its record says so, and its end is to the bit the same."""
+    table = source(tmp_path / "two", t_end=20.0, cells=2048)
+    table["sweep"]["product"] = {"attention.beta": [4.0]}
+    table["solve"]["save_every"] = 0.5
+    sweep = mfpde.Sweep(table)
+    with ThreadPoolExecutor() as pool:
+        computed = pool.submit(sweep.run, workers=2)
+        lost = begun_run(sweep.folder, has_saved)
+        os.kill(lost.process, signal.SIGKILL)
+        computed.result(PATIENCE)
+    attempts = {record.name: tuple(record.attempts) for record in sweep.records}
+    assert attempts.pop(lost.name) == ("begun", "resumed")
+    # An executor that has lost one of its processes ends the other.
+    again = [each for each in attempts.values() if each != ("begun",)]
+    assert again in ([], [("begun", "begun")], [("begun", "resumed")])
+    same_numbers(sweep, mfpde.Sweep(table, folder=tmp_path / "one").run())
 
 
 def test_workers_that_come_late_share_in_the_runs(tmp_path) -> None:
@@ -236,10 +213,7 @@ def test_a_scheduler_that_is_lost_ends_the_sweep_with_its_reason(
     sweep = mfpde.Sweep(source(tmp_path / "lost", t_end=1e6, cells=256))
     with ThreadPoolExecutor() as pool:
         computed = pool.submit(sweep.run, scheduler=cluster.address)
-        until = time.monotonic() + PATIENCE
-        while not SweepRecords(sweep.folder).running(since=0.0):
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        begun_run(sweep.folder, lambda *_: True)
         os.kill(cluster.scheduler, signal.SIGKILL)
         with pytest.raises(ConnectionError, match="scheduler is lost"):
             computed.result(PATIENCE)
@@ -273,7 +247,7 @@ def test_what_goes_wrong_around_a_run_is_its_error(tmp_path, monkeypatch) -> Non
 
 def test_a_script_without_a_main_guard_is_told(tmp_path) -> None:
     """Its workers would run it again, and so end before they begin a run."""
-    (tmp_path / "sweep.toml").write_text(SWEEP.format(betas=2))
+    write_toml(source(tmp_path / "out"), tmp_path / "sweep.toml")
     (tmp_path / "script.py").write_text(
         "import mfpde\nmfpde.Sweep('sweep.toml').run(workers=2)\n"
     )
@@ -287,11 +261,12 @@ def test_a_script_without_a_main_guard_is_told(tmp_path) -> None:
 
 def test_workers_end_with_the_process_of_their_sweep(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("sweep.toml").write_text(SWEEP.format(betas=13))
+    table = source(Path("out"), t_end=20.0, cells=256, betas=26)
+    write_toml(table, Path("sweep.toml"))
     sweep = mfpde.Sweep("sweep.toml")
     command = ("-m", "mfpde", "sweep", "sweep.toml", "--workers", "2")
     with running(*command) as process:
-        worker = process_in_the_middle(sweep.folder)
+        worker = begun_run(sweep.folder, is_in_the_middle).process
         assert worker != process.pid
         process.kill()
         process.wait()

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
-from processes import has_checkpoint
 
 import mfpde
 from mfpde.commands.command_line import main
@@ -28,12 +25,17 @@ ROOT = Path(__file__).resolve().parents[1]
 CLOCKS = ("seconds", "wall_seconds", "attempts")
 
 
-def source(folder: Path, *, t_end: float = 0.5, cells: int = 32) -> dict[str, object]:
-    """A sweep of 2 * 3 * 2 short runs on the circle."""
+def source(
+    folder: Path, *, t_end: float = 0.5, cells: int = 32, betas: int = 2
+) -> dict[str, Any]:
+    """A sweep of 2 * betas * 3 short runs on the circle."""
     return {
         "sweep": {
             "folder": str(folder),
-            "product": {"attention.beta": [1.0, 2.0], "start.seed": [1, 2, 3]},
+            "product": {
+                "attention.beta": [*map(float, range(1, betas + 1))],
+                "start.seed": [1, 2, 3],
+            },
             "cases": [
                 {"name": "up", "equation.direction": "ascent"},
                 {"name": "down", "equation.direction": "descent"},
@@ -45,6 +47,37 @@ def source(folder: Path, *, t_end: float = 0.5, cells: int = 32) -> dict[str, ob
         "start": {"kind": "perturbed_uniform", "amplitude": 0.3, "seed": 1},
         "solve": {"t_end": t_end, "save_every": t_end},
     }
+
+
+def with_softmax(table: dict[str, Any]) -> dict[str, Any]:
+    """The sweep with each of its cases under softmax too: twice as many runs."""
+    cases = table["sweep"]["cases"]
+    for case in list(cases):
+        more = {"name": f"{case['name']}, softmax", "attention.normalized": True}
+        cases.append(case | more)
+    return table
+
+
+def write_toml(table: dict[str, Any], file: Path) -> None:
+    """Write a sweep to a file; JSON's values are TOML's, but for tables."""
+    sections = {name: one for name, one in table.items() if name != "sweep"}
+    about = dict(table["sweep"])
+    product, cases = about.pop("product"), about.pop("cases", [])
+    tables = {"[sweep]": about, "[sweep.product]": product}
+    tables |= {f"[{name}]": one for name, one in sections.items()}
+    parts = [*tables.items(), *(("[[sweep.cases]]", case) for case in cases)]
+    lines = [
+        line
+        for header, one in parts
+        for line in (header, *(f"{k} = {json.dumps(v)}" for k, v in one.items()))
+    ]
+    file.write_text("\n".join(lines))
+
+
+def same_numbers(sweep: mfpde.Sweep, other: mfpde.Sweep) -> None:
+    """Fail unless the summaries are identical, but for what a clock says."""
+    one, two = (numbers(each.summary).drop_attrs() for each in (sweep, other))
+    xr.testing.assert_identical(one, two)
 
 
 def numbers(summary: xr.Dataset) -> xr.Dataset:
@@ -64,18 +97,20 @@ def serial(tmp_path_factory) -> mfpde.Sweep:
 def test_a_run_of_a_sweep_is_the_run_of_its_settings(serial) -> None:
     assert serial.summary["run"].size == 12
     assert not serial.failed
-    kept = serial.load(0)
     again = mfpde.solve(
         mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent"),
         mfpde.perturbed_uniform(mfpde.Circle(32), 0.3, seed=1),
         t_end=0.5,
         save_every=0.5,
     )
-    assert np.array_equal(kept.final.density.values, again.final.density.values)
+    assert np.array_equal(
+        serial.load(0).final.density.values, again.final.density.values
+    )
     first = serial.summary["energy_last"].sel(case="up", beta=1.0, seed=1)
     assert float(first) == again.energies[-1]
-    frame = serial.summary["energy_last"].to_dataframe()
-    assert len(frame) == 12
+    assert len(serial.summary["energy_last"].to_dataframe()) == 12
+    with pytest.raises(ValueError, match="none of this sweep's hashes"):
+        serial.load("x")
 
 
 def test_a_summary_has_a_dimension_for_each_setting_that_varies(
@@ -86,23 +121,16 @@ def test_a_summary_has_a_dimension_for_each_setting_that_varies(
     assert summary["beta"].attrs["setting"] == "attention.beta"
     assert summary["direction"].dims == ("case",)
     assert summary["direction"].sel(case="down").item() == "descent"
-    means = summary["energy_last"].mean("seed")
+    energies = summary["energy_last"]
     for index, run in enumerate(serial.runs):
-        place = {
-            "case": run.parameters["case"],
-            "beta": run.parameters["attention.beta"],
-            "seed": run.parameters["start.seed"],
-        }
-        there = summary.sel(place)
+        settings = ("case", "attention.beta", "start.seed")
+        case, beta, seed = (run.parameters[name] for name in settings)
+        there = summary.sel(case=case, beta=beta, seed=seed)
         assert there["run"].item() == run.name
         assert there["energy_last"].item() == serial.load(index).energies[-1]
-        del place["seed"]
-        alike = [
-            serial.load(other).energies[-1]
-            for other, one in enumerate(serial.runs)
-            if one.label.partition(", seed")[0] == run.label.partition(", seed")[0]
-        ]
-        assert means.sel(place).item() == pytest.approx(np.mean(alike), rel=1e-12)
+        alike = energies.sel(case=case, beta=beta).values
+        mean = energies.mean("seed").sel(case=case, beta=beta).item()
+        assert mean == pytest.approx(np.mean(alike), rel=1e-12)
     nothing = mfpde.Sweep(source(tmp_path)).summary
     assert nothing["state"].dims == ("case", "beta", "seed")
 
@@ -129,21 +157,17 @@ def test_settings_in_step_share_a_dimension_and_names_stay_clear(tmp_path) -> No
     }
     assert summary["amplitude"].dims == ("beta",)
     assert summary["amplitude"].values.tolist() == [0.1, 0.2, 0.2]
-    wanted = next(r for r in sweep.runs if r.label.startswith("beta = 2, amplitude"))
-    wanted_place = {
-        "beta": 2.0,
-        "start.seed": wanted.parameters["start.seed"],
-        "perceptron.random.seed": wanted.parameters["perceptron.random.seed"],
-        "geometry.cells": wanted.parameters["geometry.cells"],
-    }
-    assert summary["run"].sel(wanted_place).item() == wanted.name
+    run = next(r for r in sweep.runs if r.label.startswith("beta = 2, amplitude"))
+    names = ("start.seed", "perceptron.random.seed", "geometry.cells")
+    place = {"beta": 2.0} | {name: run.parameters[name] for name in names}
+    assert summary["run"].sel(place).item() == run.name
     one = mfpde.Sweep({**table, "sweep": {"folder": str(tmp_path)}}).summary
     assert dict(one.sizes) == {"run": 1}
 
 
 def test_a_run_that_has_not_ended_has_no_numbers(serial, tmp_path) -> None:
     table = source(tmp_path)
-    product = table["sweep"]["product"]  # type: ignore[index]
+    product = table["sweep"]["product"]
     product["attention.beta"] = [1.0]
     mfpde.Sweep(table).run()
     product["attention.beta"] = [1.0, 2.0]
@@ -157,16 +181,10 @@ def test_one_count_in_summary_table_picture_and_loop(tmp_path, monkeypatch) -> N
     """Clusters are atoms that have formed and those on their way; seeds make a mean and a band."""
     monkeypatch.chdir(tmp_path)
     seeds = [1, 2, 3]
-    table = source(tmp_path / "counts", t_end=40.0, cells=64)
-    table["sweep"]["product"] = {"attention.beta": [2.0, 9.0], "start.seed": seeds}  # type: ignore[index]
-    del table["sweep"]["cases"]  # type: ignore[attr-defined]
-    lines = ['[sweep]\nfolder = "counts"', "[sweep.product]"]
-    lines += [f"{k} = {v}" for k, v in table["sweep"]["product"].items()]  # type: ignore[index]
-    for name, section in table.items():
-        if name != "sweep":
-            rows = [f"{key} = {json.dumps(value)}" for key, value in section.items()]  # type: ignore[attr-defined]
-            lines += [f"[{name}]", *rows]
-    Path("sweep.toml").write_text("\n".join(lines))
+    table = source(Path("counts"), t_end=40.0, cells=64)
+    table["sweep"]["product"] = {"attention.beta": [2.0, 9.0], "start.seed": seeds}
+    del table["sweep"]["cases"]
+    write_toml(table, Path("sweep.toml"))
     command = ["sweep", "sweep.toml", "--quiet", "--csv", "t.csv"]
     assert main([*command, "--plot", "clusters", "--against", "beta"]) == 0
     sweep = mfpde.Sweep("sweep.toml")
@@ -177,13 +195,16 @@ def test_one_count_in_summary_table_picture_and_loop(tmp_path, monkeypatch) -> N
         for name, counts in counted.items():
             counts.append(len(getattr(report, name)))
     assert len(set(counted["clusters"])) > 1
-    rows = Path("t.csv").read_text().splitlines()
-    names = rows[0].split(",")
+    rows = pd.read_csv("t.csv")
     for name, counts in counted.items():
         assert sweep.summary[name].values.ravel().tolist() == counts
-        column = [int(row.split(",")[names.index(name)]) for row in rows[1:]]
-        assert column == counts
+        assert rows[name].tolist() == counts
         assert sweep.summary[name].attrs["long_name"].startswith("number of ")
+    several = sweep.summary["atom_masses"].notnull().sum("atom")
+    assert several.values.ravel().tolist() == counted["clusters"]
+    assert sweep.plot("atom_masses", against="attention.beta").axes
+    with pytest.raises(ValueError, match="did you mean 'clusters'"):
+        sweep.plot("cluster")
     figure = sweep.plot("clusters", against="beta")
     (ax,) = figure.axes
     (line,) = ax.lines
@@ -210,9 +231,7 @@ def test_three_parts_make_the_same_summary(serial, tmp_path) -> None:
     assert sum(map(len, parts)) == len(set.union(*parts)) == 12
     for i in (1, 2, 3):
         mfpde.Sweep(source(tmp_path)).run(shard=f"{i}/3")
-    xr.testing.assert_identical(
-        numbers(sweep.summary).drop_attrs(), numbers(serial.summary).drop_attrs()
-    )
+    same_numbers(sweep, serial)
 
 
 def test_the_page_of_a_sweep_has_all_its_runs(serial, tmp_path) -> None:
@@ -227,7 +246,7 @@ def test_the_page_of_a_sweep_has_all_its_runs(serial, tmp_path) -> None:
 
 def test_another_beta_is_another_run_and_what_is_there_stays(serial, tmp_path) -> None:
     changed = source(tmp_path)
-    changed["sweep"]["product"]["attention.beta"] = [2.0, 3.0]  # type: ignore[index]
+    changed["sweep"]["product"]["attention.beta"] = [2.0, 3.0]
     names = {run.name for run in mfpde.Sweep(changed).runs}
     known = {run.name for run in serial.runs}
     assert len(names & known) == 6
@@ -272,9 +291,7 @@ def test_an_interrupted_run_goes_on_where_it_was(serial, tmp_path, monkeypatch) 
     assert sum(record.state == "finished" for record in sweep.records) == 4
     sweep.run()
     assert len(count) == 5 + 8
-    xr.testing.assert_identical(
-        numbers(sweep.summary).drop_attrs(), numbers(serial.summary).drop_attrs()
-    )
+    same_numbers(sweep, serial)
 
 
 @pytest.mark.parametrize(
@@ -290,13 +307,13 @@ def test_a_run_that_a_limit_stops_is_not_finished_and_goes_on(
 ) -> None:
     """Its record says which limit, when, and of how long; it ends as without the limit."""
 
-    def table(folder: Path) -> dict[str, object]:
+    def table(folder: Path) -> dict[str, Any]:
         made = source(folder, t_end=9.0, cells=cells)
-        made["sweep"]["product"] = {"attention.beta": [8.0, 9.0]}  # type: ignore[index]
+        made["sweep"]["product"] = {"attention.beta": [8.0, 9.0]}
         return made
 
     limited = table(tmp_path / "limited")
-    limited["solve"] = {**limited["solve"], **limit}  # type: ignore[dict-item]
+    limited["solve"] = {**limited["solve"], **limit}
     (name,) = limit
     sweep = mfpde.Sweep(limited).run()
     assert len(sweep.stopped) == 4
@@ -382,12 +399,7 @@ def test_a_sweep_file_writes_nothing_outside_of_its_folder(
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     Path("link").symlink_to(tmp_path)
-    text = f'[sweep]\nfolder = "{folder}"\n[sweep.product]\n"attention.beta" = [1.0]\n'
-    for name, table in source(tmp_path).items():
-        if name != "sweep":
-            rows = [f"{key} = {json.dumps(value)}" for key, value in table.items()]  # type: ignore[attr-defined]
-            text += "\n".join([f"[{name}]", *rows, ""])
-    Path("sweep.toml").write_text(text)
+    write_toml(source(Path(folder)), Path("sweep.toml"))
     assert main(["sweep", "sweep.toml"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
@@ -399,113 +411,6 @@ def test_a_sweep_file_writes_nothing_outside_of_its_folder(
 def test_a_wrong_part_is_refused(serial, shard) -> None:
     with pytest.raises(SettingsError, match="shard = "):
         serial.run(shard=shard)
-
-
-def killed_while_working(
-    folder: Path, stop: threading.Event, killed: list[int]
-) -> None:
-    """Kill the process of a run that is being computed, once some have ended."""
-    records = SweepRecords(folder)
-    while not stop.is_set() and not killed:
-        running = records.running(since=0.0)
-        if running and len(records.all()) > len(running):
-            killed.append(running[0].process)
-            os.kill(killed[0], signal.SIGKILL)
-        time.sleep(0.01)
-
-
-@pytest.mark.parametrize(
-    "size",
-    [
-        pytest.param("small", id="12 runs"),
-        pytest.param("issue", id="156 runs", marks=pytest.mark.slow),
-    ],
-)
-@pytest.mark.filterwarnings("ignore")
-def test_a_lost_worker_loses_nothing(tmp_path, size) -> None:
-    def table(folder: Path) -> dict[str, object]:
-        made = source(folder, t_end=20.0, cells=256)
-        if size == "issue":
-            made["sweep"]["product"]["attention.beta"] = list(range(1, 14))  # type: ignore[index]
-            cases = made["sweep"]["cases"]  # type: ignore[index]
-            cases += [
-                {
-                    **case,
-                    "name": f"{case['name']} softmax",
-                    "attention.normalized": True,
-                }
-                for case in list(cases)
-            ]
-        return made
-
-    sweep = mfpde.Sweep(table(tmp_path / "two"))
-    assert len(sweep.runs) == (156 if size == "issue" else 12)
-    stop, killed = threading.Event(), []
-    killer = threading.Thread(
-        target=killed_while_working, args=(sweep.folder, stop, killed)
-    )
-    killer.start()
-    try:
-        sweep.run(workers=2)
-    finally:
-        stop.set()
-        killer.join()
-    assert killed
-    records = sweep.records
-    assert all(record.state == "finished" for record in records)
-    # A run is begun once; that of the lost worker went on, or had only its end to be noted.
-    for record in records:
-        assert record.attempts.count("begun") <= 2
-    again = [r for r in records if len(r.attempts) > 1]
-    assert len(again) <= 2
-    alone = mfpde.Sweep(table(tmp_path / "one")).run()
-    xr.testing.assert_identical(
-        numbers(sweep.summary).drop_attrs(), numbers(alone.summary).drop_attrs()
-    )
-
-
-def killed_after_a_checkpoint(folder: Path, stop: threading.Event) -> str:
-    """Kill the process of the first run that has a checkpoint, and return the run's hash."""
-    records = SweepRecords(folder)
-    while not stop.is_set():
-        for run in records.running(since=0.0):
-            if has_checkpoint(records.store(run.name)):
-                os.kill(run.process, signal.SIGKILL)
-                return run.name
-        time.sleep(0.01)
-    return ""
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_run_of_a_lost_worker_goes_on_from_its_checkpoint(tmp_path) -> None:
-    """It is not begun again: its record says so, and its end is to the bit the same."""
-
-    def table(folder: Path) -> dict[str, object]:
-        made = source(folder, t_end=20.0, cells=2048)
-        made["sweep"]["product"] = {"attention.beta": [4.0]}  # type: ignore[index]
-        made["solve"] = {"t_end": 20.0, "save_every": 0.5}
-        return made
-
-    sweep = mfpde.Sweep(table(tmp_path / "two"))
-    stop, lost = threading.Event(), []
-    killer = threading.Thread(
-        target=lambda: lost.append(killed_after_a_checkpoint(sweep.folder, stop))
-    )
-    killer.start()
-    try:
-        sweep.run(workers=2)
-    finally:
-        stop.set()
-        killer.join()
-    attempts = {r.name: tuple(r.attempts) for r in sweep.records}
-    assert attempts.pop(lost[0]) == ("begun", "resumed")
-    # An executor that has lost one of its processes ends the other.
-    again = [each for each in attempts.values() if each != ("begun",)]
-    assert again in ([], [("begun", "begun")], [("begun", "resumed")])
-    alone = mfpde.Sweep(table(tmp_path / "one")).run()
-    xr.testing.assert_identical(
-        numbers(sweep.summary).drop_attrs(), numbers(alone.summary).drop_attrs()
-    )
 
 
 def test_the_example_lists_its_runs(tmp_path, monkeypatch, capsys) -> None:
