@@ -240,7 +240,7 @@ def test_the_page_of_a_sweep_has_all_its_runs(serial, tmp_path) -> None:
     held = re.search(r'id="runs">(.*?)</script>', page.read_text("utf-8"), re.S)
     assert held is not None
     shown = json.loads(held.group(1))["runs"]
-    assert {run["name"] for run in shown} == {run.name for run in serial.runs}
+    assert {Path(run["name"]).stem for run in shown} == {r.name for r in serial.runs}
     assert {run["parameters"]["attention.beta"] for run in shown} == {1.0, 2.0}
 
 
