@@ -23,7 +23,7 @@ from results_table import Row
 
 from mfpde import Attention, MeanFieldEquation, Sphere
 from mfpde.transport import scheme_for
-from mfpde.transport.draining import draining_quantile
+from mfpde.transport.draining import IGNORED_SHARE, shortest_draining_time
 from mfpde.transport.state import State, normalised
 
 PART = "Transport suite on the sphere (Lauritzen et al. 2012)"
@@ -161,7 +161,8 @@ def by_fluxes(case: Case, rings: int) -> Errors:
     while now < PERIOD - 1e-12:
         first = outflows(masses, now)
         times = transport.draining_times(masses, first)
-        third = 1.2 * draining_quantile(masses.ravel(), times, 1e-5 * total)
+        least = IGNORED_SHARE * total / masses.size
+        third = 1.2 * shortest_draining_time(masses.ravel(), times, least)
         third = min(third, (PERIOD - now) / 3)
         stage = transport.drained(masses, first, third)
         for number in (1, 2, 3):

@@ -31,7 +31,11 @@ from mfpde.grid_equation import GridEquation
 from mfpde.measures.clouds import fastest_rate, summed_motion, unexpected_moves
 from mfpde.runge_kutta import HEUN
 from mfpde.transport.base import DEFAULT_RTOL, Step, Transport
-from mfpde.transport.draining import IGNORED_SHARE, draining_quantile, draining_times
+from mfpde.transport.draining import (
+    IGNORED_SHARE,
+    draining_times,
+    shortest_draining_time,
+)
 from mfpde.transport.state import Flow, State
 
 # Mass in structures of a cell or two is placed by the grid to a cell, not better: following
@@ -338,14 +342,13 @@ class DrainingTransport(FluxTransport):
     def longest_stable_step(self, state: State, flow: Flow) -> float:
         """The step whose stages last ``draining_share`` of the draining time; inf at rest.
 
-        The draining time is its mass-weighted 1e-5-quantile over the cells.
+        Cells that hold next to nothing do not count.
         """
         times = self.draining_times(state.masses, flow.outflows)
         total = self.density_mass(state, flow) + state.atom_masses.sum()
         share = self.draining_share / self.method_in_time.length
-        return share * float(
-            draining_quantile(state.masses.ravel(), times, IGNORED_SHARE * total)
-        )
+        least = IGNORED_SHARE * total / state.masses.size
+        return share * shortest_draining_time(state.masses.ravel(), times, least)
 
     def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Mass over the sum of the outflows of each cell, flat; inf where nothing flows."""
