@@ -8,42 +8,16 @@ from textwrap import indent
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from mfpde import theory
-from mfpde.arrays import whole_number
 from mfpde.equation import MeanFieldEquation
-from mfpde.settings.base import NEEDED, Section, default, first_sentence
+from mfpde.settings.base import NEEDED, Section, first_sentence
 from mfpde.terms import Attention, Perceptron
 
 OBJECTS = {"geometry", "start", "potential", "betas"}
 """Parameters of functions that are no matter of a line of words."""
-
-
-def equation_of(
-    beta: float,
-    dimension: int = 2,
-    normalized: bool = default(Attention, "normalized"),
-    kernel: str = default(Attention, "kernel"),
-    diffusion: float = default(MeanFieldEquation, "diffusion"),
-    directions: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    activation: str = default(Perceptron, "activation"),
-    biases: ArrayLike | None = None,
-) -> MeanFieldEquation:
-    """Return descent with these parameters."""
-    whole_number("dimension", dimension, at_least=2)
-    kind: Any = kernel
-    terms: list[Any] = [Attention(beta, normalized=normalized, kernel=kind)]
-    if (directions is None) != (weights is None):
-        raise ValueError("directions and weights of a perceptron go together")
-    if directions is not None and weights is not None:
-        terms.append(Perceptron(directions, weights, activation, biases=biases))
-        terms[1].check_dimension(dimension)
-    return MeanFieldEquation(*terms, direction="descent", diffusion=diffusion)
-
-
-EQUATION = Section(equation_of)
+ATTENTION = Section(Attention, needed=("beta",))
+NEURONS = Section(Perceptron)
 FORMS: dict[Callable[..., Any], dict[str, Any]] = {
     function: section.keys
     for function in map(theory.__dict__.get, theory.__all__)
@@ -51,9 +25,10 @@ FORMS: dict[Callable[..., Any], dict[str, Any]] = {
     and not OBJECTS & set((section := Section(function)).keys)
 }
 """The functions, with the defaults of their parameters by name."""
-KEYS = dict.fromkeys(
-    [*EQUATION.keys, *(key for keys in FORMS.values() for key in keys)]
-)
+KEYS = {
+    *(key for keys in FORMS.values() for key in keys if key != "equation"),
+    *(*NEURONS.keys, "normalized", "kernel", "diffusion"),
+}
 """All that may be given."""
 
 
@@ -62,15 +37,10 @@ def describe_facts(given: Mapping[str, Any]) -> str:
 
     What lacks parameters is listed at the end.
     """
-    of_equation = {
-        key: value
-        for key, value in given.items()
-        if key in EQUATION.keys or key not in KEYS
-    }
-    equation = EQUATION.read(of_equation)
-    values = {**of_equation, **given, "equation": equation}
-    lines = [f"{equation.description}, {equation.convention}", ""]
-    later = []
+    values = {"dimension": 2, "normalized": False, **given}
+    equation = _equation_of(values)
+    values["equation"] = equation
+    lines, later = [f"{equation.description}, {equation.convention}", ""], []
     for function, keys in FORMS.items():
         name = function.__name__
         if values["normalized"] and not {"normalized", "equation"} & set(keys):
@@ -85,6 +55,20 @@ def describe_facts(given: Mapping[str, Any]) -> str:
     return "\n".join(
         [*lines, "", "with more parameters, as in degrees=[1,2,3]:", *later]
     )
+
+
+def _equation_of(values: Mapping[str, Any]) -> MeanFieldEquation:
+    """Return descent with the given attention, neurons and diffusion."""
+    attention, neurons = (
+        {key: values[key] for key in section.keys if key in values}
+        for section in (ATTENTION, NEURONS)
+    )
+    terms = [ATTENTION.read(attention)]
+    if neurons:
+        terms.append(NEURONS.read(neurons))
+        terms[1].check_dimension(values["dimension"])
+    diffusion = values.get("diffusion", 0.0)
+    return MeanFieldEquation(*terms, direction="descent", diffusion=diffusion)
 
 
 def _value_of(function: Callable[..., Any], chosen: Mapping[str, Any]) -> str:

@@ -145,11 +145,14 @@ def theory(
     values: dict[str, Any] = {}
     for text in given:
         key, equals, value = (word.strip() for word in text.partition("="))
-        if key in KEYS and not equals:
-            raise ValueError(f"{key} needs a value behind =, as in {key}=5")
-        if not equals or not key:
+        if not equals:
             close = nearest(key, KEYS)
             raise ValueError(f"{text!r}{close} must be KEY=VALUE, as in beta=5")
+        if key not in KEYS:
+            listed = ", ".join(sorted(KEYS))
+            raise ValueError(
+                f"there is no {key!r}{nearest(key, KEYS)}; it has: {listed}"
+            )
         values[key] = setting_value(value)
     try:
         say(describe_facts(values))
