@@ -37,7 +37,7 @@ OTHERS: list[dict[str, Any]] = [
     {
         "geometry": SMALL["circle"],
         "attention": [{"beta": 1.0, "bilinear": [[1.0, 0.2], [0.0, 1.0]]}],
-        "interaction": {"kind": "sigmoid", "slope_of_logits": 2.0, "offset": 0.1},
+        "interaction": {"kind": "exponential", "beta": 2.0},
         "equation": {"direction": "ascent", "diffusion": 0.1},
         "start": {
             "kind": "bumps",
@@ -47,7 +47,6 @@ OTHERS: list[dict[str, Any]] = [
             "background": 0.1,
         },
         "concentration": {
-            "track": True,
             "smallest_mass": 0.01,
             "mass_tolerance": 0.1,
             "longest_gap": 5,
