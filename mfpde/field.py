@@ -47,14 +47,14 @@ class GridField:
         """Values of F, shape (...)."""
         if points is None:
             return self.grid.first_variation(self.moments)
-        places = _checked(points, self.grid.geometry.dimension)
+        places = _check_points(points, self.grid.geometry.dimension)
         return self.grid.first_variation_at(self.moments, places)
 
     def velocity(self, points: FloatArray | None = None) -> FloatArray:
         """Tangent vectors v, shape (..., d)."""
         geometry = self.grid.geometry
         if points is not None:
-            places = _checked(points, geometry.dimension)
+            places = _check_points(points, geometry.dimension)
             return self.grid.velocity_at(self.moments, places)
         along = np.einsum("a...,a...i->...i", self.components, geometry.tangents)
         return np.asarray(along)
@@ -95,7 +95,9 @@ class AtomField:
 
     def _values(self, points: FloatArray | None) -> FieldValues:
         dimension = self.atoms.dimension
-        targets = self.atoms.points if points is None else _checked(points, dimension)
+        targets = (
+            self.atoms.points if points is None else _check_points(points, dimension)
+        )
         flat = np.ascontiguousarray(targets.reshape(-1, dimension))
         values, gradient = np.zeros(len(flat)), np.zeros(flat.shape)
         for term in self.interactions:
@@ -121,7 +123,7 @@ def _points_of(atoms: Atoms) -> PointMasses:
     return PointMasses(points.points, points.masses)
 
 
-def _checked(points: Any, dimension: int) -> FloatArray:
+def _check_points(points: Any, dimension: int) -> FloatArray:
     array = np.asarray(points, dtype=np.float64)
     if array.shape[-1:] != (dimension,):
         raise ValueError(

@@ -54,7 +54,6 @@ def test_caps_are_found_with_their_masses(dimension, rng) -> None:
     apart = cap_of[:, np.newaxis] != cap_of
     assert found.gap[1] == pytest.approx(angles[apart].min(), abs=1e-9)
     assert found.gap[0] < found.angle < found.gap[1]
-    assert found.silhouette > 0.8
 
 
 def test_the_gap_between_two_clusters_is_exact() -> None:
@@ -66,9 +65,6 @@ def test_the_gap_between_two_clusters_is_exact() -> None:
     assert found.counts([0.005, 0.035, 0.05, 0.919, 0.921, np.pi]).tolist() == [
         *(6, 4, 2, 2, 1, 1)
     ]
-    np.testing.assert_allclose(
-        found.largest_masses([0.0, 0.035, 0.5, 2.0]), [1 / 6, 2 / 6, 0.5, 1.0]
-    )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +112,6 @@ def test_one_point_and_equal_points_are_one_cluster() -> None:
         assert found.gap == (0.0, np.pi)
         assert found.radii == pytest.approx(0.0, abs=1e-7)
         assert found.masses == pytest.approx([1.0])
-        assert found.silhouette == 0
 
 
 def test_points_at_the_same_distance_are_each_a_cluster() -> None:

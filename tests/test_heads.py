@@ -561,9 +561,9 @@ def test_grids_that_cannot_hold_a_head_say_so():
 @pytest.mark.parametrize("layered", [False, True])
 def test_each_matrix_of_many_heads_is_computed_once(monkeypatch, layered):
     built = []
-    sampled = transfer._sampled
+    sampled = transfer._sample_kernel
     monkeypatch.setattr(
-        transfer, "_sampled", lambda *a, **k: built.append(a) or sampled(*a, **k)
+        transfer, "_sample_kernel", lambda *a, **k: built.append(a) or sampled(*a, **k)
     )
     generator = np.random.default_rng(23 + layered)
     heads = [

@@ -83,14 +83,14 @@ def angular_distance(
     turns = np.arange(-1, 3)[:, np.newaxis]
     lifted = _Quantiles((levels + turns).ravel(), (angles + f.span * turns).ravel())
     if f.span < TURN:
-        return float(_coupled(lifted, g).cost(order) ** (1 / order))
+        return float(_couple(lifted, g).cost(order) ** (1 / order))
     lower, upper = -1.0, 1.0
     steepness_lower = steepness_upper = least = np.inf
     while upper - lower > SHIFT_TOLERANCE:
         if min(steepness_lower, steepness_upper) * (upper - lower) < COST_TOLERANCE:
             break
         middle = (lower + upper) / 2
-        merged = _coupled(_Quantiles(lifted.levels + middle, lifted.angles), g)
+        merged = _couple(_Quantiles(lifted.levels + middle, lifted.angles), g)
         slope, least = merged.slope(order), min(least, merged.cost(order))
         if slope < 0:
             lower, steepness_lower = middle, -slope
@@ -99,7 +99,7 @@ def angular_distance(
     return float(least ** (1 / order))
 
 
-def _coupled(lifted: _Quantiles, g: AngularDistribution) -> _Coupling:
+def _couple(lifted: _Quantiles, g: AngularDistribution) -> _Coupling:
     """Merge the nodes of both quantile functions over the levels 0 to 1 of g.
 
     ``lifted`` is that of f, over more than the levels 0 to 1.  Nodes keep
@@ -116,13 +116,15 @@ def _coupled(lifted: _Quantiles, g: AngularDistribution) -> _Coupling:
     merged = _Coupling(*np.empty((3, len(inner) + len(g_levels))))
     merged.levels[f_places], merged.levels[g_places] = inner, g_levels
     merged.first[f_places] = angles[start:stop]
-    merged.first[g_places] = _between(lifted, f_after, g_levels)
-    merged.second[f_places] = _between(_Quantiles(g_levels, g_angles), g_after, inner)
+    merged.first[g_places] = _interpolate(lifted, f_after, g_levels)
+    merged.second[f_places] = _interpolate(
+        _Quantiles(g_levels, g_angles), g_after, inner
+    )
     merged.second[g_places] = g_angles
     return merged
 
 
-def _between(nodes: _Quantiles, after: IntArray, levels: FloatArray) -> FloatArray:
+def _interpolate(nodes: _Quantiles, after: IntArray, levels: FloatArray) -> FloatArray:
     """Angles at ``levels``, each between the nodes ``after - 1`` and ``after``."""
     heights, angles = nodes
     shares = (levels - heights[after - 1]) / (heights[after] - heights[after - 1])

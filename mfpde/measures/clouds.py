@@ -151,7 +151,7 @@ def tangents_of(position: FloatArray) -> FloatArray:
             basis[row, i] = -position[axis] * position[i]
         basis[row, axis] += 1.0
         for other in range(row):
-            along = _product(basis[other], basis[row])
+            along = _dot(basis[other], basis[row])
             for i in range(dimension):
                 basis[row, i] -= along * basis[other, i]
         normalise(basis[row])
@@ -213,7 +213,7 @@ def _form(left: FloatArray, matrix: FloatArray, right: FloatArray) -> float:
 
 
 @compiled
-def _product(one: FloatArray, other: FloatArray) -> float:
+def _dot(one: FloatArray, other: FloatArray) -> float:
     total = 0.0
     for i in range(len(one)):
         total += one[i] * other[i]

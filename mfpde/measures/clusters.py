@@ -67,10 +67,6 @@ class Clustering(Printed):
         then its atoms.
     scattered
         Mass in no cluster.
-    silhouette
-        How well the clusters are told apart, at most 1: the mean over their mass of
-        (b - a) / max(a, b), for the angles a to the own centre and b to the nearest other one.
-        0 for one cluster, or if one has no centre.
     resolution
         Angles below are those of the grid, or of the boxes in which very many points are
         taken together; 0 for points that are told apart.
@@ -85,7 +81,6 @@ class Clustering(Printed):
     radii: FloatArray
     labels: IntArray
     scattered: float
-    silhouette: float
     resolution: float
     tree: LinkageTree
 
@@ -108,11 +103,6 @@ class Clustering(Printed):
     def counts(self, angles: ArrayLike) -> IntArray:
         """Number of clusters at each of the ``angles``, from 0 to pi and of any shape."""
         return self.tree.counts[self.tree.merges_at(angles)]
-
-    def largest_masses(self, angles: ArrayLike) -> FloatArray:
-        """Mass of the heaviest component at each of the ``angles``, from 0 to pi."""
-        total = float(self.masses.sum()) + self.scattered
-        return np.asarray(total * self.tree.largest[self.tree.merges_at(angles)])
 
     def __str__(self) -> str:
         low, high = self.gap
@@ -212,7 +202,7 @@ def _chosen_angle(tree: LinkageTree, held: MassPoints) -> float:
     if held.may_be_sample and _is_spread_evenly(tree, held):
         return float(starts[0] + ends[0]) / 2
     # One heavy cluster among points that are scattered.
-    is_one = (tree.counts[states] == 1) & (tree.largest[states] >= LEAST_HELD)
+    is_one = (tree.counts[states] == 1) & (tree.main_shares[states] >= LEAST_HELD)
     k = _longest(np.maximum(starts, held.resolution), ends, is_one)
     k = len(starts) - 1 if k is None else k
     return float(starts[k] + ends[k]) / 2
@@ -266,39 +256,25 @@ def _clustering(held: MassPoints, tree: LinkageTree, angle: float) -> Clustering
     number = np.full(count, -1)
     number[order] = np.arange(len(order))
     labels, centres, shares = number[component], centres[order], shares[order]
-    radii, silhouette = _sizes(held, labels, centres)
     left = 1 - float(shares.sum())
     return Clustering(
         angle=angle,
         gap=tree.gap_at(angle),
         masses=read_only(held.total * shares),
         centres=read_only(centres),
-        radii=read_only(radii),
+        radii=read_only(_find_radii(held, labels, centres)),
         labels=read_only(np.where(held.place >= 0, labels[held.place], -1)),
         scattered=held.total * left if left > ROUNDING else 0.0,
-        silhouette=silhouette,
         resolution=held.resolution,
         tree=tree,
     )
 
 
-def _sizes(
-    held: MassPoints, labels: IntArray, centres: FloatArray
-) -> tuple[FloatArray, float]:
-    """Largest angles to the own centres, (k,), and the silhouette."""
+def _find_radii(held: MassPoints, labels: IntArray, centres: FloatArray) -> FloatArray:
+    """Largest angles (k,) to the own centres, pi where there is none."""
     inside = labels >= 0
-    own, count = labels[inside], len(centres)
-    if not count:
-        return np.zeros(0), 0.0
-    away = np.stack([whole_angles(held.points[inside], centre) for centre in centres])
-    here = np.take_along_axis(away, own[np.newaxis], axis=0)[0]
-    radii = np.zeros(count)
-    np.maximum.at(radii, own, np.where(np.isnan(here), np.pi, here))
-    if count < 2 or np.isnan(centres).any():
-        return radii, 0.0
-    np.put_along_axis(away, own[np.newaxis], np.inf, axis=0)
-    there = away.min(axis=0)
-    largest = np.maximum(np.maximum(here, there), np.finfo(float).tiny)
-    return radii, float(
-        np.average((there - here) / largest, weights=held.shares[inside])
-    )
+    own = labels[inside]
+    away = whole_angles(held.points[inside], centres[own])
+    radii = np.zeros(len(centres))
+    np.maximum.at(radii, own, np.where(np.isnan(away), np.pi, away))
+    return radii

@@ -94,15 +94,15 @@ def _cell_radii(nlat: int, nlon: int) -> FloatArray:
     return read_only(np.sqrt(squares @ weights @ weights) / 2)
 
 
-def coarsened(first: Pieces, second: Pieces, *, order: int, count: int) -> Coarsened:
+def coarsen(first: Pieces, second: Pieces, *, order: int, count: int) -> Coarsened:
     """Replace each of two measures by at most ``count`` points, on common clusters."""
     both = np.concatenate([first.points, second.points])
     masses = np.concatenate([first.masses, second.masses])
     labels = _clusters(both, masses, order=order, count=count)
     split = len(first.masses)
     return Coarsened(
-        *_aggregated(first, labels[:split], order),
-        *_aggregated(second, labels[split:], order),
+        *_merge_clusters(first, labels[:split], order),
+        *_merge_clusters(second, labels[split:], order),
     )
 
 
@@ -116,7 +116,9 @@ class Coarsened:
     second_displacement: float
 
 
-def _aggregated(pieces: Pieces, labels: IntArray, order: int) -> tuple[Pieces, float]:
+def _merge_clusters(
+    pieces: Pieces, labels: IntArray, order: int
+) -> tuple[Pieces, float]:
     present, owners = np.unique(labels, return_inverse=True)
     masses = np.asarray(np.bincount(owners, weights=pieces.masses), dtype=np.float64)
     weighted = pieces.masses[:, np.newaxis] * pieces.points

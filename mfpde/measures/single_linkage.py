@@ -32,15 +32,14 @@ class LinkageTree:
     ----------
     linkage
         Merges (n - 1, 4) as scipy has them, with angles as heights.
-    counts, largest
-        Number of clusters, and share of the heaviest component, after so many merges, (n,).
+    counts
+        Number of clusters after so many merges, (n,).
     main_counts, main_shares
         Number of main clusters, and the share that they hold, after so many merges, (n,).
     """
 
     linkage: FloatArray
     counts: IntArray
-    largest: FloatArray
     main_counts: IntArray
     main_shares: FloatArray
 
@@ -87,10 +86,7 @@ def tree_of(held: MassPoints) -> LinkageTree:
         _after_merges(merges, values)
         for values in (shares >= LEAST_SHARE, is_main, components * is_main)
     )
-    largest = np.maximum.accumulate(
-        np.append(held.shares.max(), components[len(held.points) :])
-    )
-    return LinkageTree(merges, counts, largest, main_counts, main_shares)
+    return LinkageTree(merges, counts, main_counts, main_shares)
 
 
 def _after_merges(merges: FloatArray, values: NDArray[Any]) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measu
 from mfpde.measures.normal_points import spread_atoms
 from mfpde.measures.point_transport import (
     Pieces,
-    coarsened,
+    coarsen,
     exact_distance,
     network_simplex,
     pieces_of,
@@ -203,7 +203,7 @@ def _between_points(
     moved = first.spread(order) + second.spread(order)
     count = _support(support, *sizes, a.dimension)
     if count is not None and count < max(sizes):
-        coarse = coarsened(first, second, order=order, count=count)
+        coarse = coarsen(first, second, order=order, count=count)
         first, second = coarse.first, coarse.second
         moved += coarse.first_displacement + coarse.second_displacement
     value, error = exact_distance(first, second, order)

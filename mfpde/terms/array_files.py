@@ -141,13 +141,13 @@ def _header(file: IO[bytes]) -> tuple[dict[str, _Tensor], int]:
     if not 0 < length <= min(size - 8, _LARGEST_HEADER):
         raise ValueError(f"its header claims {length} bytes, the file has {size}")
     try:
-        record = json.loads(file.read(length), object_pairs_hook=_without_doubles)
+        record = json.loads(file.read(length), object_pairs_hook=_refuse_doubles)
     except RecursionError as error:
         raise ValueError("the tables of its header are too deep") from error
     if not isinstance(record, dict):
         raise ValueError(f"its header is {shown(record)}, which is no table of tensors")
     record.pop("__metadata__", None)
-    tensors = {name: _described(name, given) for name, given in record.items()}
+    tensors = {name: _read_description(name, given) for name, given in record.items()}
     last, before = 0, ""
     for name, (_, _, (begin, end)) in sorted(
         tensors.items(), key=lambda one: one[1][2]
@@ -160,7 +160,7 @@ def _header(file: IO[bytes]) -> tuple[dict[str, _Tensor], int]:
     return tensors, 8 + length
 
 
-def _described(name: str, given: Any) -> _Tensor:
+def _read_description(name: str, given: Any) -> _Tensor:
     try:
         kind, shape = str(given["dtype"]), tuple(given["shape"])
         begin, end = given["data_offsets"]
@@ -174,7 +174,7 @@ def _described(name: str, given: Any) -> _Tensor:
     return kind, shape, (begin, end)
 
 
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)

@@ -59,10 +59,10 @@ class Head(ExponentialAttention):
 
     def __post_init__(self) -> None:
         self._check_options()
-        bilinear = _square("bilinear", self.bilinear)
+        bilinear = _check_square("bilinear", self.bilinear)
         object.__setattr__(self, "bilinear", bilinear)
         if self.value is not None:
-            value = _square("value", self.value)
+            value = _check_square("value", self.value)
             if value.shape != bilinear.shape:
                 raise ValueError(
                     f"value has shape {value.shape} and bilinear {bilinear.shape}: both "
@@ -191,9 +191,9 @@ class Head(ExponentialAttention):
         return (self.beta, self.normalized, self.kernel, *matrices)
 
     def __repr__(self) -> str:
-        parts = [f"beta={self.beta:g}", f"bilinear={_shown(self.bilinear)}"]
+        parts = [f"beta={self.beta:g}", f"bilinear={_format_matrix(self.bilinear)}"]
         if self.value is not None:
-            parts.append(f"value={_shown(self.value)}")
+            parts.append(f"value={_format_matrix(self.value)}")
         if self.normalized:
             parts.append("normalized=True")
         if self.kernel != "shifted":
@@ -201,7 +201,7 @@ class Head(ExponentialAttention):
         return f"Attention({', '.join(parts)})"
 
 
-def _square(name: str, matrix: ArrayLike) -> FloatArray:
+def _check_square(name: str, matrix: ArrayLike) -> FloatArray:
     found = real_array(name, matrix)
     if found.ndim != 2 or found.shape[0] != found.shape[1] or len(found) < 2:
         raise ValueError(
@@ -210,7 +210,7 @@ def _square(name: str, matrix: ArrayLike) -> FloatArray:
     return read_only(np.ascontiguousarray(found))
 
 
-def _shown(matrix: FloatArray) -> str:
+def _format_matrix(matrix: FloatArray) -> str:
     if len(matrix) > 4:
         return f"<matrix {len(matrix)} x {len(matrix)}>"
     return str([[float(f"{entry:.6g}") for entry in row] for row in matrix])

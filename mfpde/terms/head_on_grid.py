@@ -85,7 +85,7 @@ class HeadOnGrid(InteractionOnGrid):
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of Z."""
         used = self._used_moments(moments)
-        coefficients: ComplexArray = self._transfer.applied(used[np.newaxis])[0]
+        coefficients: ComplexArray = self._transfer.apply(used[np.newaxis])[0]
         return coefficients
 
     def _mean_vectors(self, moments: ComplexArray) -> ComplexArray:
@@ -94,7 +94,7 @@ class HeadOnGrid(InteractionOnGrid):
         rows = self.head.values_matrix @ self.geometry.coordinate_moments(used)
         if self.head.needs_values:
             rows = np.concatenate([rows, used[self._kept][np.newaxis]])
-        return self._transfer.applied(rows)
+        return self._transfer.apply(rows)
 
     def drift(self, moments: ComplexArray, where: Places) -> FloatArray:
         """P_x V m (over Z with softmax), along the tangents of a grid, or vectors (..., d)."""
@@ -146,7 +146,7 @@ class HeadOnGrid(InteractionOnGrid):
             return float(multiple * (mean @ self.head.bilinear @ mean) / 2)
         used = self._used_moments(moments)
         factor = multiple * self.head.energy_amplitude / (2 * self.head.beta)
-        coefficients: ComplexArray = self._of_energy.applied(used[np.newaxis])[0]
+        coefficients: ComplexArray = self._of_energy.apply(used[np.newaxis])[0]
         return factor * self.geometry.pairing(coefficients, used)
 
     def is_noisy(self, moments: ComplexArray, cells: BoolArray) -> bool:

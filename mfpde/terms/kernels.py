@@ -159,7 +159,7 @@ class Kernel(ABC):
         """
         whole = _expansion(self, dimension).eigenvalues
         if counted:
-            series = _counted(self, dimension)
+            series = _count_harmonics(self, dimension)
             if series.error > LARGEST_LOSS:
                 raise ValueError(
                     f"kernel = {self!r} loses its digits on a zonal grid of dimension "
@@ -177,7 +177,7 @@ class Kernel(ABC):
 
         It is at least 1.  Degree l contributes at most D_l |lambda_l| to W.
         """
-        sizes = np.abs(_counted(self, dimension).coefficients)
+        sizes = np.abs(_count_harmonics(self, dimension).coefficients)
         above = np.nonzero(sizes > tolerance * sizes.max())[0]
         return max(1, int(above[-1])) if len(above) else 1
 
@@ -271,7 +271,7 @@ class ZonalKernel(Kernel):
 
 
 @lru_cache(maxsize=256)
-def _counted(kernel: Kernel, dimension: int) -> ZonalSeries:
+def _count_harmonics(kernel: Kernel, dimension: int) -> ZonalSeries:
     """Products D_l lambda_l, l = 0, 1, ..., until negligible, and what their sum loses."""
     by_quadrature = _expansion(kernel, dimension).counted
     if dimension <= LARGEST_BY_QUADRATURE:

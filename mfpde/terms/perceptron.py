@@ -206,12 +206,12 @@ class Perceptron(ExternalTerm):
         ValueError
             For points of another dimension.
         """
-        given = self._checked(points)
+        given = self._check_points(points)
         rows = self.directions @ given.reshape(-1, self.dimension).T
         rows += self.biases[:, np.newaxis]
         return rows.T.reshape(*given.shape[:-1], len(rows))
 
-    def _checked(self, points: ArrayLike) -> FloatArray:
+    def _check_points(self, points: ArrayLike) -> FloatArray:
         points = np.asarray(points, dtype=float)
         if points.shape[-1:] != (self.dimension,):
             raise ValueError(
@@ -230,7 +230,7 @@ class Perceptron(ExternalTerm):
         """
         if not self.is_gradient:
             raise ValueError("a perceptron with vector weights has no potential")
-        points = self._checked(points)
+        points = self._check_points(points)
         flat = points.reshape(-1, self.dimension)
         values = flat @ self.output_bias
         for block in blocks_of_rows(len(flat), len(self.biases), MOST_OUTPUTS):
@@ -246,7 +246,7 @@ class Perceptron(ExternalTerm):
         ValueError
             For points of another dimension.
         """
-        points = self._checked(points)
+        points = self._check_points(points)
         flat = points.reshape(-1, self.dimension)
         vectors = np.empty(flat.shape)
         for block in blocks_of_rows(len(flat), len(self.biases), MOST_OUTPUTS):

@@ -56,12 +56,12 @@ class Transfer:
         """Bytes of the blocks."""
         return sum(block.nbytes for block in self.blocks)
 
-    def applied(self, moments: ComplexArray) -> ComplexArray:
+    def apply(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients (k, ...) of the fields int K dmu of measures with ``moments`` (k, ...)."""
         numbers = np.ascontiguousarray(moments).view(np.float64)
         found = np.zeros((len(numbers), 2 * self.fields.size))
         for parity, block in enumerate(self.blocks):
-            _apply(
+            _multiply_block(
                 block,
                 self._lengths[parity],
                 self.moments.places_by_parity[parity],
@@ -103,7 +103,7 @@ class Transfer:
 
 
 @compiled_sum
-def _apply(
+def _multiply_block(
     block: FloatArray,
     lengths: IntArray,
     here: IntArray,
@@ -194,7 +194,7 @@ def transfer(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
     key = (head.beta, matrix.shape, matrix.tobytes(), shift.is_constant, geometry)
     known = _IN_USE.get(key)
     if known is None:
-        known = _resolved(head, geometry, shift)
+        known = _resolve(head, geometry, shift)
     with _LOCK:
         _IN_USE[key] = known
         _KEPT.pop(key, None)
@@ -204,12 +204,12 @@ def transfer(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
     return known
 
 
-def _resolved(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
+def _resolve(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
     """The matrix with as many degrees in x as the kernel has."""
     inner = min(band_limit(head.shift, head.dimension), geometry.max_degree - 1)
     outer = inner
     while True:
-        found = _sampled(head, geometry, shift, inner=inner, outer=outer)
+        found = _sample_kernel(head, geometry, shift, inner=inner, outer=outer)
         last = _last_share(found)
         if shift.is_constant or last <= RESOLVED:
             return found
@@ -244,7 +244,7 @@ def _last_share(found: Transfer) -> float:
     return last / largest
 
 
-def _sampled(
+def _sample_kernel(
     head: Head, geometry: Geometry, shift: Shift, *, inner: int, outer: int
 ) -> Transfer:
     senders, receivers = geometry.with_degree(inner), geometry.with_degree(outer)
