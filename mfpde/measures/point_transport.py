@@ -31,6 +31,7 @@ from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.geometry import Sphere
 from mfpde.geometry.arcs import whole_angles
 from mfpde.geometry.sphere import as_sphere, points_at
+from mfpde.measures.mass_points import sums_by_label
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
 
 _GAUSS_POINTS = 8
@@ -39,7 +40,10 @@ _BALANCED = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Points (n, d) with masses (n,) above zero that stand for cells of rms ``radii`` (n,)."""
+    """Points (n, d) with masses (n,) above zero, which stand for mass within ``radii`` (n,).
+
+    Radii are means of distances: of a cell's points from its centre, of a cluster's from its own.
+    """
 
     points: FloatArray
     masses: FloatArray
@@ -94,46 +98,40 @@ def _cell_radii(nlat: int, nlon: int) -> FloatArray:
     return read_only(np.sqrt(squares @ weights @ weights) / 2)
 
 
-def coarsen(first: Pieces, second: Pieces, *, order: int, count: int) -> Coarsened:
-    """Replace each of two measures by at most ``count`` points, on common clusters."""
+def coarsen(
+    first: Pieces, second: Pieces, *, order: int, count: int
+) -> tuple[Pieces, Pieces]:
+    """Replace each of two measures by at most ``count`` points, on common clusters.
+
+    Their radii are the distances (in the mean of the power ``order``) by which mass was moved.
+    """
     both = np.concatenate([first.points, second.points])
     masses = np.concatenate([first.masses, second.masses])
     labels = _clusters(both, masses, order=order, count=count)
     split = len(first.masses)
-    return Coarsened(
-        *_merge_clusters(first, labels[:split], order),
-        *_merge_clusters(second, labels[split:], order),
+    return (
+        _merge_clusters(first, labels[:split], order),
+        _merge_clusters(second, labels[split:], order),
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Coarsened:
-    """Two measures on fewer points, and how far (in W_p at most) each was moved."""
-
-    first: Pieces
-    first_displacement: float
-    second: Pieces
-    second_displacement: float
-
-
-def _merge_clusters(
-    pieces: Pieces, labels: IntArray, order: int
-) -> tuple[Pieces, float]:
+def _merge_clusters(pieces: Pieces, labels: IntArray, order: int) -> Pieces:
+    """One point for each cluster, at its centre of mass on the sphere."""
     present, owners = np.unique(labels, return_inverse=True)
-    masses = np.asarray(np.bincount(owners, weights=pieces.masses), dtype=np.float64)
-    weighted = pieces.masses[:, np.newaxis] * pieces.points
-    sums = np.stack([np.bincount(owners, weights=column) for column in weighted.T], -1)
+    count = len(present)
+    masses = np.bincount(owners, weights=pieces.masses).astype(np.float64)
+    sums = sums_by_label(owners, pieces.masses[:, np.newaxis] * pieces.points, count)
     lengths = np.linalg.norm(sums, axis=1)
     # The centre of a balanced cluster has no direction: any of its points will do.
     balanced = lengths <= _BALANCED * masses
-    anyone = np.empty(len(present), dtype=np.int64)
+    anyone = np.empty(count, dtype=np.int64)
     anyone[owners] = np.arange(len(owners))
     lengths[balanced] = 1.0
     sums[balanced] = pieces.points[anyone[balanced]]
     centres = sums / lengths[:, np.newaxis]
-    moved = whole_angles(pieces.points, centres[owners])
-    displacement = float((pieces.masses @ moved**order) ** (1 / order))
-    return Pieces(centres, masses, np.zeros(len(masses))), displacement
+    moved = whole_angles(pieces.points, centres[owners]) ** order
+    means = np.bincount(owners, weights=pieces.masses * moved) / masses
+    return Pieces(centres, masses, means ** (1 / order))
 
 
 def _clusters(

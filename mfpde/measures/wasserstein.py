@@ -203,9 +203,8 @@ def _between_points(
     moved = first.spread(order) + second.spread(order)
     count = _support(support, *sizes, a.dimension)
     if count is not None and count < max(sizes):
-        coarse = coarsen(first, second, order=order, count=count)
-        first, second = coarse.first, coarse.second
-        moved += coarse.first_displacement + coarse.second_displacement
+        first, second = coarsen(first, second, order=order, count=count)
+        moved += first.spread(order) + second.spread(order)
     value, error = exact_distance(first, second, order)
     sizes = (len(first.masses), len(second.masses))
     return WassersteinReport(share * value, order, name, sizes, share * (error + moved))
