@@ -24,7 +24,7 @@ def has_checkpoint(store: Path) -> bool:
     """Whether the run of a store has saved something that it can go on from."""
     try:
         with contextlib.closing(Journal(store)) as journal:
-            return journal.read(CHECKPOINT) is not None
+            return journal.find(CHECKPOINT) is not None
     except (FileNotFoundError, StoreError):
         return False
 

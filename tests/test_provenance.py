@@ -13,7 +13,7 @@ import pytest
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.storage import provenance, stored_provenance
+from mfpde.storage import provenance, read_description
 
 ASCENT = mfpde.MeanFieldEquation(mfpde.Attention(3.0), direction="ascent")
 CIRCLE = mfpde.Circle(64)
@@ -54,7 +54,7 @@ def test_a_store_says_versions_platform_and_commit(run, tmp_path, monkeypatch) -
     provenance.describe_process.cache_clear()
     mfpde.save(run, tmp_path / "run.zarr")
     provenance.describe_process.cache_clear()
-    (record,) = stored_provenance(tmp_path / "run.zarr")
+    (record,) = read_description(tmp_path / "run.zarr").provenance
     assert record["versions"]["numpy"] == np.__version__
     assert record["versions"]["numba"] == numba.__version__
     assert record["versions"]["python"] == platform.python_version()
@@ -89,10 +89,11 @@ def test_the_commit_is_that_of_the_checkout_and_says_what_is_changed(tmp_path) -
 def test_another_process_that_goes_on_is_noted_beside_the_first() -> None:
     before = [{"versions": {"mfpde": "0.0.1"}}]
     attributes = {"provenance": json.dumps(before)}
-    added = provenance.add_provenance(attributes)
-    assert provenance.read_provenance(added) == [*before, provenance.describe_process()]
+    added = provenance.add_process(attributes)
+    now = provenance.describe_process()
+    assert json.loads(added["provenance"]) == [*before, now]
     # The same one is not noted twice.
-    assert provenance.add_provenance(added) == added
+    assert provenance.add_process(added) == added
 
 
 def test_show_says_where_a_run_was_made(run, tmp_path, capsys) -> None:

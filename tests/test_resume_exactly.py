@@ -21,12 +21,13 @@ from mfpde.storage import (
     RunWriter,
     StoreError,
     load,
+    read_description,
     stored_checkpoint,
-    stored_settings,
 )
 from mfpde.storage.files import has_journal
-from mfpde.storage.journal import ATTRIBUTES, CHECKPOINT, Journal, attributes_row
-from mfpde.storage.records import checkpoint_row
+from mfpde.storage.journal import BEGINNING, CHECKPOINT, Journal
+from mfpde.storage.records import encode_checkpoint
+from mfpde.storage.rows import Row
 
 CIRCLE = """
 [geometry]
@@ -333,7 +334,7 @@ def test_a_checkpoint_of_another_grid_is_refused(tmp_path) -> None:
     path = tmp_path / "x.zarr"
     killed_after(4, path)
     other = replace(stored_checkpoint(path), geometry=mfpde.Circle(32))
-    keep_in(path, checkpoint_row(other))
+    keep_in(path, encode_checkpoint(other))
     with pytest.raises(StoreError, match=r"checkpoint: arrays of the shapes"):
         stored_checkpoint(path)
 
@@ -342,7 +343,7 @@ def test_a_checkpoint_without_its_saves_is_refused(tmp_path) -> None:
     path = tmp_path / "x.zarr"
     killed_after(4, path)
     other = replace(stored_checkpoint(path), saves=9)
-    keep_in(path, checkpoint_row(other))
+    keep_in(path, encode_checkpoint(other))
     with pytest.raises(StoreError, match=r"after 9 saves, of which there are 4"):
         stored_checkpoint(path)
 
@@ -371,11 +372,12 @@ def killed(tmp_path, monkeypatch) -> str:
 def test_a_run_whose_settings_give_another_equation_is_not_resumed(
     killed, capsys
 ) -> None:
-    settings = stored_settings(killed)
+    settings = read_description(killed).settings
     settings["attention"]["beta"] = 3.5
     with closing(Journal(killed)) as journal:
-        attributes = journal.read_attributes() | {"settings": json.dumps(settings)}
-        journal.write({ATTRIBUTES: attributes_row(attributes)})
+        attributes = journal.read(BEGINNING).attributes()
+        attributes["settings"] = json.dumps(settings)
+        journal.write({BEGINNING: Row.of_attributes(attributes)})
     assert main(["resume", killed, "--quiet"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
@@ -384,14 +386,16 @@ def test_a_run_whose_settings_give_another_equation_is_not_resumed(
 
 def test_a_damaged_checkpoint_is_named_and_the_run_begins_anew(killed, capsys) -> None:
     assert main(["run", "run.toml", "--quiet", "--out", "whole.zarr"]) == 0
-    change = "UPDATE rows SET data = zeroblob(99) WHERE number = -2"
+    change = "UPDATE rows SET data = zeroblob(99) WHERE number = -3"
     with closing(sqlite3.connect(Path(killed) / "journal.sqlite")) as database:
         database.execute(change)
         database.commit()
     assert main(["resume", killed, "--quiet"]) == 0
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "journal.sqlite is damaged: checkpoint does not match its checksum" in said
+    assert (
+        "journal.sqlite is damaged: checkpoint: it does not match its checksum" in said
+    )
     assert_same_stores(Path("whole.zarr"), Path(killed))
 
 

@@ -191,8 +191,8 @@ def test_a_store_that_was_released_can_be_claimed_by_others(tmp_path) -> None:
         for held in (first, first, second):
             with pytest.raises(StoreError, match="is being written by another"):
                 elsewhere(lock_store, tmp_path)
-            held.release()
-        elsewhere(lock_store, tmp_path).release()
+            held.close()
+        elsewhere(lock_store, tmp_path).close()
 
 
 @pytest.mark.parametrize("overwrite", [True, False])

@@ -290,5 +290,5 @@ def test_a_copy_of_a_process_holds_none_of_its_stores(tmp_path) -> None:
     try:
         assert not claimed_by_copy()
     finally:
-        held.release()
+        held.close()
     assert claimed_by_copy()

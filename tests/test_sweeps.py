@@ -257,18 +257,18 @@ def test_a_run_that_fails_is_told_and_tried_again_when_asked(
 ) -> None:
     import mfpde.sweeps.execution as execution
 
-    working = execution.solve_anew
+    working = execution.solve
 
-    def failing(store, settings):
-        if settings.equation["direction"] == "descent":
+    def failing(equation, *given, **options):
+        if equation.direction == "descent":
             raise RuntimeError("no such luck")
-        return working(store, settings)
+        return working(equation, *given, **options)
 
-    monkeypatch.setattr(execution, "solve_anew", failing)
+    monkeypatch.setattr(execution, "solve", failing)
     sweep = mfpde.Sweep(source(tmp_path)).run()
     assert len(sweep.failed) == 6
     assert all("no such luck" in reason for reason in sweep.failed.values())
-    monkeypatch.setattr(execution, "solve_anew", working)
+    monkeypatch.setattr(execution, "solve", working)
     assert len(sweep.run().failed) == 6
     assert not sweep.run(retry_failed=True).failed
 
@@ -276,15 +276,15 @@ def test_a_run_that_fails_is_told_and_tried_again_when_asked(
 def test_an_interrupted_run_goes_on_where_it_was(serial, tmp_path, monkeypatch) -> None:
     import mfpde.sweeps.execution as execution
 
-    working, count = execution.solve_anew, []
+    working, count = execution.solve, []
 
-    def stopping(store, settings):
-        count.append(store)
+    def stopping(equation, *given, **options):
+        count.append(equation)
         if len(count) == 5:
             raise KeyboardInterrupt
-        return working(store, settings)
+        return working(equation, *given, **options)
 
-    monkeypatch.setattr(execution, "solve_anew", stopping)
+    monkeypatch.setattr(execution, "solve", stopping)
     sweep = mfpde.Sweep(source(tmp_path))
     with pytest.raises(KeyboardInterrupt):
         sweep.run()
@@ -374,7 +374,7 @@ def test_a_run_that_another_process_computes_is_left_to_it(tmp_path) -> None:
         assert execute(run, records) == "elsewhere"
         assert records.find(run.name).state == "pending"
         assert set(store.rglob("*")) == there
-        held.release()
+        held.close()
     assert execute(run, records) == "finished"
 
 

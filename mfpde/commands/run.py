@@ -115,7 +115,8 @@ def resume(store: options.Store, /, *, quiet: options.Quiet = False) -> int:
     from mfpde.storage.lock import lock_store
 
     with lock_store(store):
-        settings, stop = _settings_of(store), mfpde.storage.stored_stop(store)
+        settings = _settings_of(store)
+        stop = mfpde.storage.read_description(store).stop
         if stop is not None and stop.kind in ENDED:
             raise ValueError(
                 f"{store} has already ended ({stop.message}); to go further start a run "
@@ -135,7 +136,7 @@ def _settings_of(store: str) -> Settings:
     """Return the settings of a stored run, which goes on from its own states."""
     from mfpde.commands.stores import is_store
 
-    data = mfpde.storage.stored_settings(store)
+    data = mfpde.storage.read_description(store).settings
     if data is None:
         raise ValueError(
             f"{store} was not written by `mfpde run` and has no settings: continue it "

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.commands.answers import complain
-from mfpde.storage import StoreError, load, stored_provenance, stored_settings
+from mfpde.storage import StoreError, load, read_description
 from mfpde.storage.files import has_journal
 from mfpde.viewer import NamedRun
 
@@ -29,7 +29,7 @@ def flatten(record: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 def settings_of(store: str | Path) -> dict[str, Any]:
     """Return the settings of a store by dotted names; none if they cannot be read."""
     try:
-        return flatten(stored_settings(store) or {})
+        return flatten(read_description(store).settings or {})
     except (StoreError, FileNotFoundError):
         return {}
 
@@ -41,7 +41,8 @@ def describe_origin(store: str, statistics: Mapping[str, Any]) -> str:
         for name, value in statistics.items()
         if name.endswith("_seconds")
     }
-    records = [settings_of(store), times, *map(flatten, stored_provenance(store))]
+    provenance = read_description(store).provenance
+    records = [settings_of(store), times, *map(flatten, provenance)]
     return "\n\n".join(
         "\n".join(f"{name + ':':24} {value}" for name, value in record.items())
         for record in records

@@ -25,10 +25,8 @@ from mfpde.storage.run_reader import (
     load,
     matches_stored,
     open_dataset,
+    read_description,
     stored_checkpoint,
-    stored_provenance,
-    stored_settings,
-    stored_stop,
 )
 from mfpde.storage.run_writer import RunWriter, save
 
@@ -40,9 +38,7 @@ __all__ = [
     "load",
     "matches_stored",
     "open_dataset",
+    "read_description",
     "save",
     "stored_checkpoint",
-    "stored_provenance",
-    "stored_settings",
-    "stored_stop",
 ]

@@ -1,4 +1,4 @@
-"""Where the files of a store are, which of them are its own, and the errors of stores.
+"""The parts of a store in its folder, and the errors of stores.
 
 x.zarr/zarr.json, density/, energy/, ...   the Dataset of a run that has ended
 x.zarr/particles/                          a group: the particle run beside it
@@ -10,11 +10,13 @@ x.zarr/.new/                               the Dataset while it is written
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from mfpde.arrays import shown
 
-FORMAT = 4
+FORMAT = 5
 """Version of the layout of stores."""
 DESCRIPTION = "zarr.json"
 JOURNAL = "journal.sqlite"
@@ -30,12 +32,20 @@ class StoreError(ValueError):
         return " ".join(super().__str__().split())
 
 
-class StoreFormatError(StoreError):
-    """The store was written by another version, in a layout that this one does not know."""
-
-
 class StoreLockedError(StoreError):
     """Another process or thread writes to the store."""
+
+
+@contextmanager
+def name_damage(place: object, part: str) -> Iterator[None]:
+    """Make whatever goes wrong in reading a part of a store a ``StoreError`` that names it."""
+    try:
+        yield
+    except (StoreError, OSError):
+        raise
+    # Whatever a file may hold that someone else has made.
+    except Exception as error:
+        raise StoreError(f"{place} is damaged: {part}: {error}") from error
 
 
 def check_path(path: object) -> None:
@@ -46,11 +56,13 @@ def check_path(path: object) -> None:
         )
 
 
-def check_format(folder: str | Path, version: int) -> None:
-    """Raise ``StoreFormatError`` if a store was written in another layout than this one's."""
+def check_format(folder: str | Path, version: object) -> None:
+    """Raise ``StoreError`` if a store was written in another layout than this version's."""
+    if not isinstance(version, int) or version < 1:
+        raise StoreError(f"{folder} is damaged: it has no version of its layout")
     if version != FORMAT:
         age = "a newer" if version > FORMAT else "an earlier"
-        raise StoreFormatError(
+        raise StoreError(
             f"{folder} was written by {age} version of mfpde (format {version}); this one "
             f"reads format {FORMAT}"
         )
@@ -59,9 +71,3 @@ def check_format(folder: str | Path, version: int) -> None:
 def has_journal(folder: str | Path) -> bool:
     """Whether the store in ``folder`` has a journal: its run has not ended."""
     return (Path(folder) / JOURNAL).is_file()
-
-
-def remove_journal(folder: str | Path) -> None:
-    """Remove the journal of a store, and what SQLite keeps beside it, if there is one."""
-    for end in ("-wal", "-shm", "-journal", ""):
-        (Path(folder) / f"{JOURNAL}{end}").unlink(missing_ok=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,61 +35,40 @@ class _Held:
     """The open transaction of a lock, and how many locks of its thread share it."""
 
     connection: sqlite3.Connection
-    thread: int
-    count: int = 1
+    count: int = 0
 
 
-class StoreLock:
-    """The right of this thread alone to write to a store, in a block or until it is released."""
-
-    def __init__(self, place: str | None) -> None:
-        self._place = place
-
-    def release(self) -> None:
-        """Give the right back, once; others have it when the thread has no other lock."""
-        held = None if self._place is None else _HELD.get(self._place)
-        if self._place is not None and held is not None:
-            held.count -= 1
-            if held.count == 0:
-                del _HELD[self._place]
-                held.connection.close()
-        self._place = None
-
-    def __enter__(self) -> StoreLock:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
+_HELD: dict[tuple[int, int, str], _Held] = {}
+"""By process, thread and folder: a process that is forked holds nothing of its parent's."""
 
 
-_HELD: dict[str, _Held] = {}
-_OF_PARENT: list[dict[str, _Held]] = []
-"""Locks of the process of which this one is a copy: never closed here, they are not ours."""
-
-
-def _leave_locks_to_parent() -> None:
-    _OF_PARENT.append(_HELD.copy())
-    _HELD.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_locks_to_parent)
-
-
-def lock_store(path: str | Path, patience: float = 0.2) -> StoreLock:
+def lock_store(path: str | Path, patience: float = 0.2) -> ExitStack:
     """Let this thread alone write to the store in the folder ``path``, if there is one.
 
-    A thread may lock a store several times; each lock is released by itself.  If another
-    process or thread writes to it so many seconds that is a ``StoreLockedError``, and a file
-    system without locks a ``StoreError``.
+    The lock is held in a block, or until its ``close``.  A thread may lock a store several
+    times; others have it when all of them are closed.  If another process or thread still
+    writes to it after ``patience`` seconds that is a ``StoreLockedError``, and a file system
+    without locks a ``StoreError``.
     """
-    if not Path(path).is_dir():
-        return StoreLock(None)
-    place, thread = os.path.realpath(path), threading.get_ident()
-    held = _HELD.get(place)
-    if held is not None and held.thread == thread:
-        held.count += 1
-        return StoreLock(place)
+    lock = ExitStack()
+    if Path(path).is_dir():
+        holder = (os.getpid(), threading.get_ident(), os.path.realpath(path))
+        if holder not in _HELD:
+            _HELD[holder] = _Held(_begin_exclusively(path, patience))
+        _HELD[holder].count += 1
+        lock.callback(_release, holder)
+    return lock
+
+
+def _release(holder: tuple[int, int, str]) -> None:
+    held = _HELD[holder]
+    held.count -= 1
+    if held.count == 0 and holder[0] == os.getpid():
+        del _HELD[holder]
+        held.connection.close()
+
+
+def _begin_exclusively(path: str | Path, patience: float) -> sqlite3.Connection:
     folder = Path(path) / LOCK
     folder.mkdir(exist_ok=True)
     if not (folder / DESCRIPTION).is_file():
@@ -113,5 +93,4 @@ def lock_store(path: str | Path, patience: float = 0.2) -> StoreLock:
             f"{path} cannot be locked, so that two processes could write to it at a time: "
             f"{error}; choose a folder on another file system"
         ) from error
-    _HELD[place] = _Held(connection, thread)
-    return StoreLock(place)
+    return connection

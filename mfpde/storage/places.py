@@ -2,123 +2,106 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
 from mfpde.runs.stored_names import LOCK, PARTICLES
 from mfpde.storage.files import (
     DESCRIPTION,
     JOURNAL,
+    LOCK_FILE,
     NEW,
-    StoreFormatError,
-    StoreLockedError,
     check_path,
     has_journal,
-    remove_journal,
 )
 from mfpde.storage.journal import Journal
-from mfpde.storage.lock import StoreLock, lock_store
+from mfpde.storage.lock import lock_store
 from mfpde.storage.zarr_files import list_files, read_attributes
 
-_NAMED = 3
 
-
-def clear_place(path: str | Path, *, overwrite: bool) -> StoreLock:
+def clear_place(path: str | Path, *, overwrite: bool) -> ExitStack:
     """Make an empty folder for a store at ``path``, and return its lock.
 
     What is no store, or one not to be replaced, is a ``FileExistsError``.
     """
-    _check_free(path, overwrite=overwrite)
-    Path(path).mkdir(parents=True, exist_ok=True)
-    lock = lock_store(path)
-    try:
-        # What another process was writing may have ended just now.
-        _check_free(path, overwrite=overwrite)
-        empty_store(path)
-    except BaseException:
-        lock.release()
-        raise
-    return lock
+    check_path(path)
+    folder = Path(path)
+    if not (folder / LOCK / LOCK_FILE).is_file():
+        # Nothing is put into a folder that is not a store's.
+        _check_free(folder, overwrite=overwrite)
+    folder.mkdir(parents=True, exist_ok=True)
+    with lock_store(path) as lock:
+        _check_free(folder, overwrite=overwrite)
+        empty_store(folder)
+        return lock.pop_all()
 
 
-def check_is_store(path: str | Path) -> None:
-    """Raise ``FileNotFoundError`` or ``StoreError`` unless there is the store of a run."""
-    if has_journal(path):
-        Journal(path).close()
-    else:
-        read_attributes(path)
+def stored_attributes(path: str | Path) -> dict[str, Any]:
+    """Return the attributes of the store at ``path``.
+
+    If there is none that is a ``FileNotFoundError``, one that is damaged or of another version a
+    ``StoreError``.
+    """
+    if not has_journal(path):
+        return read_attributes(path)
+    with closing(Journal(path)) as journal:
+        return journal.read_attributes()
 
 
 def empty_store(path: str | Path) -> None:
-    """Remove what a store consists of, its description at last; not its lock."""
-    folder = Path(path)
-    own = {Path(part).parts[0] for part in _list_own_files(folder)}
-    for name in own | {NEW, PARTICLES}:
-        if name != DESCRIPTION and (folder / name).is_dir():
-            shutil.rmtree(folder / name)
-    remove_journal(folder)
-    (folder / DESCRIPTION).unlink(missing_ok=True)
+    """Remove all in the folder of a store but its lock, what makes it a store at last."""
+    parts = Path(path).iterdir()
+    for part in sorted(parts, key=lambda part: part.name in (JOURNAL, DESCRIPTION)):
+        if part.name == LOCK:
+            continue
+        if part.is_dir():
+            shutil.rmtree(part)
+        else:
+            part.unlink()
 
 
-def _check_free(path: str | Path, *, overwrite: bool) -> None:
-    check_path(path)
-    path = Path(path)
-    if not path.exists():
-        return
-    # The lock may be that of who asks.
-    if path.is_dir() and all(part.name == LOCK for part in path.iterdir()):
+def _check_free(folder: Path, *, overwrite: bool) -> None:
+    """Raise ``FileExistsError`` unless nothing is lost if ``folder`` is emptied."""
+    names = {part.name for part in folder.iterdir()} if folder.is_dir() else None
+    # The lock may be that of who asks, or of a process that was killed before there was a store.
+    if not folder.exists() or names in (set(), {LOCK}, {LOCK, NEW}):
         return
     if not overwrite:
         goes_on = (
-            f"its run has not ended, and `mfpde resume {path}` goes on with it; or "
+            f"its run has not ended, and `mfpde resume {folder}` goes on with it; or "
         )
         raise FileExistsError(
-            f"{path} exists: {goes_on if has_journal(path) else ''}choose another path, or "
-            "replace it with overwrite=True (--overwrite)"
+            f"{folder} exists: {goes_on if has_journal(folder) else ''}choose another path, "
+            "or replace it with overwrite=True (--overwrite)"
         )
-    # Nothing but a store of our own is ever deleted.
     try:
-        # Another process may be making it.
-        with lock_store(path) if (path / LOCK).is_dir() else contextlib.nullcontext():
-            check_is_store(path)
-    except StoreLockedError:
-        raise
-    except StoreFormatError as error:
-        raise FileExistsError(f"{error}: it will not be replaced") from error
+        stored_attributes(folder)
     except (FileNotFoundError, ValueError) as error:
         raise FileExistsError(
-            f"{path} exists and is no store of a run that can be read: it will not be "
+            f"{folder} exists and is no store of a run that can be read: it will not be "
             f"replaced; choose another path ({error})"
         ) from error
-    if foreign := _find_foreign_files(path):
-        more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
+    for foreign in _find_foreign_files(folder):
         raise FileExistsError(
-            f"{path} is the store of a run, but there are other files in it, which would not be "
-            f"replaced: {', '.join(foreign[:_NAMED])}{more}; choose another path"
+            f"{folder} is the store of a run, but there are other files in it, as {foreign}, "
+            "which would not be replaced; choose another path"
         )
 
 
-def _list_own_files(folder: Path) -> set[str]:
-    """Return the files of a store and its group, also of one that is half written or removed."""
-    return {
-        str(Path(group, part))
+def _find_foreign_files(folder: Path) -> Iterator[Path]:
+    """Find the files and links in the folder of a store that are no part of it."""
+    # Also of a store, and of the group in it, that is half written.
+    own = {
+        Path(group, part)
         for group in ("", PARTICLES)
-        for place in (folder / group, folder / group / NEW)
-        for part in list_files(place)
+        for new in ("", NEW)
+        for part in list_files(folder / group / new)
     }
-
-
-def _find_foreign_files(folder: Path) -> list[str]:
-    """Return the files and links in the folder of a store that are no part of it."""
-    own = _list_own_files(folder)
-    found = []
-    for place, folders, files in os.walk(folder):
-        links = [name for name in folders if Path(place, name).is_symlink()]
-        for name in (*files, *links):
-            part = Path(place, name).relative_to(folder)
-            is_own = str(part) in own or str(part).startswith(JOURNAL)
-            if name in links or not (is_own or {LOCK, NEW} & set(part.parts)):
-                found.append(str(Path(place, name)))
-    return sorted(found)
+    for file in folder.rglob("*"):
+        part = file.relative_to(folder)
+        is_kept = {LOCK, NEW} & set(part.parts) or str(part).startswith(JOURNAL)
+        if file.is_symlink() or not (file.is_dir() or is_kept or part in own):
+            yield file

@@ -13,24 +13,18 @@ from typing import Any
 
 from mfpde.version import __version__
 
-PROVENANCE = "provenance"
-"""Attribute of a store: a record, as JSON, for each process that wrote it."""
 LIBRARIES = (
     *("numpy", "scipy", "numba", "llvmlite", "shtns", "pyfftw", "POT"),
     *("xarray", "zarr"),
 )
 
 
-def add_provenance(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes with the record of this process after those that are there."""
-    before, now = read_provenance(attributes), describe_process()
-    records = before if now in before else [*before, now]
-    return {**attributes, PROVENANCE: json.dumps(records)}
-
-
-def read_provenance(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the records in the attributes of a store."""
-    return list(json.loads(str(attributes.get(PROVENANCE, "[]"))))
+def add_process(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a store with this process among those that wrote it."""
+    known = json.loads(attributes["provenance"])
+    now = describe_process()
+    together = known if now in known else [*known, now]
+    return {**attributes, "provenance": json.dumps(together)}
 
 
 @cache

@@ -8,8 +8,8 @@ null, and a grid of a class that is no dataclass is refused.  Nothing that is re
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, get_args, get_origin
 
 import numpy as np
@@ -18,7 +18,6 @@ from cattrs import Converter
 from mfpde.arrays import nearest, read_only
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.storage.rows import Row
 from mfpde.terms import (
@@ -58,7 +57,7 @@ class NoRecordError(ValueError):
 
 def to_json(value: object) -> str:
     """Return ``value`` as JSON; raise ``ValueError`` for a grid that has no record."""
-    return json.dumps(_CONVERTER.unstructure(value))
+    return json.dumps(CONVERTER.unstructure(value))
 
 
 def from_json(text: str, kind: Any) -> Any:
@@ -66,45 +65,32 @@ def from_json(text: str, kind: Any) -> Any:
 
     A term, a kernel or a grid of a kind that is not known is a ``ValueError``.
     """
-    return _CONVERTER.structure(json.loads(text), kind)
+    return CONVERTER.structure(json.loads(text), kind)
 
 
-def checkpoint_row(checkpoint: Checkpoint) -> Row:
+def encode_checkpoint(checkpoint: Checkpoint) -> Row:
     """Return the arrays of a checkpoint, and beside them as JSON all that is no array."""
     parts: dict[str, Any] = checkpoint.state._asdict()
     arrays = {name: np.asarray(part) for name, part in parts.items()}
-    return Row.of_text(to_json(checkpoint), **arrays)
+    return Row(Row.of_text(to_json(checkpoint)), **arrays)
 
 
-def checkpoint_of(row: Row) -> Checkpoint:
+def decode_checkpoint(row: Row) -> Checkpoint:
     """Return the checkpoint of a row, without what its tracker has seen.
 
     Arrays that do not fit its grid are a ``ValueError``.
     """
-    record = json.loads(row.text)
+    record = json.loads(row.text())
     arrays = {name: np.array(row[name]) for name in _STATE}
     numbers = {name: int(row[name]) for name in _NUMBERS_OF_STATE}
     parts: dict[str, Any] = {**arrays, **numbers}
     record["state"] = State(**parts)
-    checkpoint = _CONVERTER.structure(record, Checkpoint)
+    checkpoint: Checkpoint = CONVERTER.structure(record, Checkpoint)
     geometry, count = checkpoint.geometry, len(arrays["atom_masses"])
     shapes = tuple(array.shape for array in arrays.values())
     if shapes != (geometry.shape, (count, geometry.dimension), (count,)):
         raise ValueError(f"arrays of the shapes {shapes} do not fit {geometry!r}")
     return checkpoint
-
-
-def add_track(
-    checkpoint: Checkpoint, track: Track | None, states: Sequence[AnyMeasure]
-) -> Checkpoint:
-    """Return a checkpoint with what its tracker has seen, from the saves before it."""
-    memory, saves = checkpoint.tracker, checkpoint.saves
-    if memory is None or track is None or saves == 0:
-        return checkpoint
-    seen, verdicts = track.seen[:saves], track.verdicts[:saves]
-    short = replace(track, times=track.times[:saves], seen=seen, verdicts=verdicts)
-    whole = memory._replace(track=short, before=states[saves - 1])
-    return replace(checkpoint, tracker=whole)
 
 
 def _write_kind(instance: Any) -> dict[str, Any]:
@@ -117,7 +103,7 @@ def _write_kind(instance: Any) -> dict[str, Any]:
         raise NoRecordError(f"{what} = {instance!r} has no record and cannot be stored")
     found = {field.name: getattr(instance, field.name) for field in fields(instance)}
     given = {name: value for name, value in found.items() if value is not None}
-    return {"kind": names[0], **_CONVERTER.unstructure(given)}
+    return {"kind": names[0], **CONVERTER.unstructure(given)}
 
 
 def _read_kind(record: dict[str, Any], base: type) -> Any:
@@ -135,7 +121,7 @@ def _read_kind(record: dict[str, Any], base: type) -> Any:
 
 def _write_equation(equation: MeanFieldEquation) -> dict[str, Any] | None:
     try:
-        terms = _CONVERTER.unstructure(list(equation.terms))
+        terms = CONVERTER.unstructure(list(equation.terms))
     except NoRecordError:
         return None
     numbers = {"direction": equation.direction, "diffusion": equation.diffusion}
@@ -156,18 +142,16 @@ def _write_activation(activation: Activation) -> str:
     return activation.name
 
 
-def _write_memory(memory: TrackerMemory) -> list[Any]:
+def _write_memory(memory: TrackerMemory) -> Any:
     # What it has seen is in the saves.
-    return list(_CONVERTER.unstructure([*memory.tree, memory.events_taken]))
+    return CONVERTER.unstructure([*memory.tree, memory.events_taken])
 
 
 def _read_memory(record: list[Any], _: object) -> TrackerMemory:
-    junctions = _CONVERTER.structure(record[0], tuple[Junction, ...])
-    paths = _CONVERTER.structure(record[1], tuple[OpenPath, ...])
-    nothing = Track(np.empty(0), (), (), ())
-    return TrackerMemory(
-        nothing, None, TreeMemory(junctions, paths, record[2]), record[3]
-    )
+    kinds: Any = tuple[tuple[Junction, ...], tuple[OpenPath, ...], int, int]
+    *tree, events_taken = CONVERTER.structure(record, kinds)
+    unseen = Track(np.empty(0), (), (), ())
+    return TrackerMemory(unseen, None, TreeMemory(*tree), events_taken)
 
 
 def _is_array(kind: Any) -> bool:
@@ -197,4 +181,4 @@ def _make_converter() -> Converter:
     return made
 
 
-_CONVERTER = _make_converter()
+CONVERTER = _make_converter()

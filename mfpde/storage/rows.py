@@ -6,8 +6,8 @@ along ``time``, with NaN beyond the atoms of a time and zero bytes beyond a text
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,63 +32,63 @@ class Variable(NamedTuple):
 
     dimensions: tuple[str, ...]
     meaning: str
-    unit: str
+    unit: str = "1"
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The attributes of the variable in a Dataset."""
+        return {"long_name": self.meaning, "units": self.unit}
 
 
 _ATOM, _SEEN = ("atom",), ("tracked_atom",)
 VARIABLES = {
-    TIME: Variable((), "time", "1"),
-    "atom_points": Variable((*_ATOM, "axis"), "unit vectors of the atoms", "1"),
-    "atom_masses": Variable(_ATOM, "masses of the atoms", "1"),
+    TIME: Variable((), "time"),
+    "atom_points": Variable((*_ATOM, "axis"), "unit vectors of the atoms"),
+    "atom_masses": Variable(_ATOM, "masses of the atoms"),
     "atom_covariances": Variable(
         (*_ATOM, "axis", "axis2"), "tangent covariances of the atoms", "rad^2"
     ),
-    "tracked_points": Variable((*_SEEN, "axis"), "unit vectors of the atoms seen", "1"),
-    "tracked_masses": Variable(_SEEN, "masses of the atoms seen", "1"),
-    "tracked_identities": Variable(_SEEN, "the same atom has the same number", "1"),
-    "tracked_forming": Variable(_SEEN, "1 for atoms that are forming still", "1"),
+    "tracked_points": Variable((*_SEEN, "axis"), "unit vectors of the atoms seen"),
+    "tracked_masses": Variable(_SEEN, "masses of the atoms seen"),
+    "tracked_identities": Variable(_SEEN, "the same atom has the same number"),
+    "tracked_forming": Variable(_SEEN, "1 for atoms that are forming still"),
     "tracked_arrived_masses": Variable(
-        _SEEN, "what of the masses is in the atoms seen", "1"
+        _SEEN, "what of the masses is in the atoms seen"
     ),
-    VERDICT: Variable(("character",), "verdict in UTF-8", "1"),
+    VERDICT: Variable(("character",), "verdict in UTF-8"),
+    "angle": Variable(("angle",), "angle of the cell centre", "rad"),
+    "colatitude": Variable(("colatitude",), "angle from the north pole", "rad"),
+    "longitude": Variable(("longitude",), "angle to the east", "rad"),
+    "polar_angle": Variable(("polar_angle",), "angle from the axis", "rad"),
 }
-"""All arrays of a row but the density, which depends on its grid, and the diagnostics."""
+"""All arrays of a store but the density, which depends on its grid, and the diagnostics."""
+_GRIDS: dict[type, tuple[dict[str, str], str]] = {
+    Circle: ({"angle": "angles"}, "1/rad"),
+    Sphere: ({"colatitude": "colatitudes", "longitude": "longitudes"}, "1/sr"),
+    Zonal: ({"polar_angle": "angles"}, "1/area"),
+}
+"""The axes of each grid, with the attribute that has their angles; the unit of densities."""
+_SEEN_FIELDS: dict[str, tuple[str, type]] = {
+    "tracked_points": ("points", np.float64),
+    "tracked_masses": ("masses", np.float64),
+    "tracked_identities": ("identities", np.int64),
+    "tracked_forming": ("is_forming", np.bool_),
+    "tracked_arrived_masses": ("arrived_masses", np.float64),
+}
+"""Fields of seen atoms and their types, by the names of their arrays."""
 
 
-class StoredGrid(NamedTuple):
-    """The axes of a grid: name, angles in radians and their meaning; the unit of densities."""
-
-    axes: tuple[tuple[str, FloatArray, str], ...]
-    unit: str
-    meaning: str = "density per surface area"
-
-
-@singledispatch
-def describe_grid(geometry: Geometry) -> StoredGrid:
-    """Return how stores describe a grid, by its class; raise ``ValueError`` for one unknown."""
-    raise ValueError(f"densities on {geometry!r} cannot be stored")
-
-
-@describe_grid.register
-def _(geometry: Circle) -> StoredGrid:
-    angle = ("angle", geometry.angles, "angle of the cell centre")
-    return StoredGrid((angle,), "1/rad")
-
-
-@describe_grid.register
-def _(geometry: Sphere) -> StoredGrid:
-    colatitude = ("colatitude", geometry.colatitudes, "angle from the north pole")
-    longitude = ("longitude", geometry.longitudes, "angle to the east")
-    return StoredGrid((colatitude, longitude), "1/sr")
-
-
-@describe_grid.register
-def _(geometry: Zonal) -> StoredGrid:
-    axes = (("polar_angle", geometry.angles, "angle from the axis"),)
-    if geometry.areas_are_shares:
+def describe_grid(geometry: Geometry) -> tuple[dict[str, FloatArray], Variable]:
+    """Return the axes of a grid and what a density on it is; ``ValueError`` for one unknown."""
+    if type(geometry) not in _GRIDS:
+        raise ValueError(f"densities on {geometry!r} cannot be stored")
+    names, unit = _GRIDS[type(geometry)]
+    axes = {axis: getattr(geometry, name) for axis, name in names.items()}
+    meaning = "density per surface area"
+    if isinstance(geometry, Zonal) and geometry.areas_are_shares:
         # In high dimension the area of the sphere is too small to divide by.
-        return StoredGrid(axes, "1", "density relative to the uniform one")
-    return StoredGrid(axes, "1/area")
+        meaning, unit = "density relative to the uniform one", "1"
+    return axes, Variable(tuple(axes), meaning, unit)
 
 
 class Row(dict[str, NDArray[Any]]):
@@ -108,79 +108,67 @@ class Row(dict[str, NDArray[Any]]):
 
     @classmethod
     def of_save(
-        cls,
-        time: float,
-        measure: AnyMeasure,
-        diagnostics: Mapping[str, Any],
-        tracked: Row | None,
+        cls, time: float, measure: AnyMeasure, diagnostics: Mapping[str, Any]
     ) -> Row:
         """Return the row of a save; raise ``ValueError`` for a diagnostic with a store's name."""
         row = cls({TIME: np.array(time, dtype=np.float64)}, **cls.of_state(measure))
         for name, value in diagnostics.items():
             check_free_name(name)
             row[name] = np.asarray(value, dtype=np.float64)
-        return cls(row, **(tracked or {}))
+        return row
 
     @classmethod
     def of_track(cls, seen: SeenAtoms, verdict: str) -> Row:
         """Return what a track adds to the row of a save: the atoms seen, and the verdict."""
-        row = cls({VERDICT: np.frombuffer(verdict.encode("utf-8"), dtype=np.uint8)})
-        columns = {
-            "tracked_points": seen.points,
-            "tracked_masses": seen.masses,
-            "tracked_identities": seen.identities,
-            "tracked_forming": seen.is_forming,
-            "tracked_arrived_masses": seen.arrived_masses,
-        }
-        for name, values in columns.items() if len(seen) else ():
+        row = cls.of_text(verdict, VERDICT)
+        for name, (field, _) in _SEEN_FIELDS.items():
+            values = getattr(seen, field)
             if values is not None:
                 # NaN stands for what is not there.
                 row[name] = np.asarray(values, dtype=np.float64)
         return row
 
     @classmethod
-    def of_text(cls, text: str, **arrays: NDArray[Any]) -> Row:
-        """Return the row of a text, and of arrays beside it."""
-        return cls({"text": np.frombuffer(text.encode("utf-8"), np.uint8)}, **arrays)
+    def of_text(cls, text: str, name: str = "text") -> Row:
+        """Return the row of a text, in UTF-8."""
+        return cls({name: np.frombuffer(text.encode("utf-8"), np.uint8)})
 
-    @property
-    def text(self) -> str:
-        """The text of :meth:`of_text`."""
-        return str(self["text"].tobytes(), "utf-8")
+    def text(self, name: str = "text") -> str:
+        """Return the text of a name, which may have zeros behind it."""
+        data = np.asarray(self[name], np.uint8)
+        return str(data.tobytes().rstrip(b"\0"), "utf-8")
 
-    @property
-    def verdict(self) -> str:
-        """The verdict on the save."""
-        text = np.asarray(self[VERDICT], dtype=np.uint8)
-        return str(text[text > 0].tobytes(), "utf-8")
+    @classmethod
+    def of_attributes(cls, attributes: Mapping[str, Any]) -> Row:
+        """Return the row of what is said of a run, as JSON."""
+        return cls.of_text(json.dumps(dict(attributes)))
+
+    def attributes(self) -> dict[str, Any]:
+        """Return what :meth:`of_attributes` was given."""
+        return dict(json.loads(self.text()))
 
     def state(self, geometry: Geometry | None) -> AnyMeasure:
         """Return the state of the save, to the bit: atoms if there is no grid."""
-        atoms = None
+        atoms = Atoms.none(2)
         if "atom_masses" in self:
-            there = ~np.isnan(self["atom_masses"])
-            points, covariances = self["atom_points"][there], None
-            if "atom_covariances" in self:
-                given = self["atom_covariances"][there]
-                covariances = None if np.isnan(given).any() or not len(given) else given
-            atoms = Atoms(points, self["atom_masses"][there], covariances)
+            is_there = ~np.isnan(self["atom_masses"])
+            points, covariances = self["atom_points"][is_there], None
+            if "atom_covariances" in self and is_there.any():
+                given = self["atom_covariances"][is_there]
+                covariances = None if np.isnan(given).any() else given
+            atoms = Atoms(points, self["atom_masses"][is_there], covariances)
             # The constructor scales points to unit length again, which may change the last bit.
             object.__setattr__(atoms, "points", read_only(points))
-        if geometry is None or DENSITY not in self:
-            return Atoms.none(2) if atoms is None else atoms
-        return Measure(Density(geometry, self[DENSITY]), atoms)
+        if geometry is None:
+            return atoms
+        return Measure(Density(geometry, self[DENSITY]), atoms if len(atoms) else None)
 
-    def seen_atoms(self, dimension: int) -> SeenAtoms:
+    def seen_atoms(self) -> SeenAtoms:
         """Return the atoms that were seen at the save."""
-        if "tracked_masses" not in self:
-            none, points = np.empty(0), np.empty((0, dimension))
-            return SeenAtoms(points, none, none.astype(bool), none.astype(int))
-        there = ~np.isnan(self["tracked_masses"])
-        arrived = self.get("tracked_arrived_masses")
-        return SeenAtoms(
-            self["tracked_points"][there],
-            self["tracked_masses"][there],
-            self["tracked_forming"][there] > 0,
-            self["tracked_identities"][there].astype(np.int64),
-            arrived_masses=None if arrived is None else arrived[there],
-        )
+        is_there = ~np.isnan(self["tracked_masses"])
+        fields: dict[str, Any] = {
+            field: self[name][is_there].astype(kind)
+            for name, (field, kind) in _SEEN_FIELDS.items()
+            if name in self
+        }
+        return SeenAtoms(**fields)

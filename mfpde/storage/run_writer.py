@@ -20,28 +20,15 @@ from mfpde.runs.observer import Observer
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import ENDED
 from mfpde.runs.stored_names import PARTICLES, TIME
-from mfpde.storage.files import remove_journal
-from mfpde.storage.journal import (
-    ATTRIBUTES,
-    CHECKPOINT,
-    LAST,
-    Journal,
-    attributes_row,
-)
+from mfpde.storage.description import describe_beginning, describe_end
+from mfpde.storage.journal import BEGINNING, CHECKPOINT, LAST, PROGRESS, Journal
 from mfpde.storage.lock import lock_store
-from mfpde.storage.places import check_is_store, clear_place
-from mfpde.storage.provenance import add_provenance
-from mfpde.storage.records import checkpoint_row, to_json
+from mfpde.storage.places import clear_place, stored_attributes
+from mfpde.storage.provenance import add_process
+from mfpde.storage.records import encode_checkpoint, to_json
 from mfpde.storage.rows import Row
-from mfpde.storage.run_dataset import (
-    EVENTS,
-    JUNCTIONS,
-    OF_A_MOMENT,
-    build_dataset,
-    describe_beginning,
-    describe_end,
-)
-from mfpde.storage.run_reader import QUANTITIES, read_journal
+from mfpde.storage.run_dataset import build_dataset
+from mfpde.storage.run_reader import read_journal
 from mfpde.storage.zarr_files import write_zarr
 from mfpde.tracking import Tracker
 from mfpde.tracking.paths import in_order
@@ -90,112 +77,98 @@ class RunWriter(Observer):
         overwrite: bool = False,
     ) -> None:
         attributes = describe_beginning(equation, geometry, settings)
-        with ExitStack() as stack:
-            stack.enter_context(clear_place(path, overwrite=overwrite))
-            self._go_on(Journal.create(path, attributes), attributes, stack)
+        with clear_place(path, overwrite=overwrite) as lock:
+            self._go_on(Journal(path, attributes), lock)
 
     @classmethod
     def resume(cls, path: str | Path, checkpoint: Checkpoint | None) -> RunWriter:
         """Open the journal of an interrupted run to go on from its ``checkpoint``.
 
         Saves after the checkpoint are removed, and the reason of the end is taken back; without
-        a checkpoint the run is begun anew.
-
-        Raises
-        ------
-        StoreError
-            If another process or thread writes to it.
+        a checkpoint the run is begun anew.  If another process or thread writes to the store
+        that is a ``StoreError``.
         """
-        writer = cls.__new__(cls)
-        with ExitStack() as stack:
-            stack.enter_context(lock_store(path))
+        writer, row = cls.__new__(cls), None
+        progress: dict[str, Any] = {"saves": 0}
+        if checkpoint is not None:
+            row, memory = encode_checkpoint(checkpoint), checkpoint.tracker
+            progress["saves"] = checkpoint.saves
+            progress["events"] = to_json(checkpoint.events)
+            if memory is not None:
+                progress["junctions"] = to_json(in_order(memory.tree.junctions))
+        with lock_store(path) as lock:
             journal = Journal(path)
-            attributes = add_provenance(journal.read_attributes())
-            attributes = {n: v for n, v in attributes.items() if n not in OF_A_MOMENT}
-            row, saves = None, 0
-            if checkpoint is not None:
-                row, saves = checkpoint_row(checkpoint), checkpoint.saves
-                attributes[EVENTS] = to_json(checkpoint.events)
-                if (memory := checkpoint.tracker) is not None:
-                    attributes[JUNCTIONS] = to_json(in_order(memory.tree.junctions))
-            rows = {ATTRIBUTES: attributes_row(attributes), CHECKPOINT: row, LAST: None}
-            journal.write(rows, keep=saves)
-            writer._go_on(journal, attributes, stack)
+            beginning = journal.read(BEGINNING).attributes()
+            rows = {
+                BEGINNING: Row.of_attributes(add_process(beginning)),
+                PROGRESS: Row.of_attributes(progress),
+                CHECKPOINT: row,
+                LAST: None,
+            }
+            journal.write(rows, keep=progress["saves"])
+            writer._go_on(journal, lock)
         return writer
 
-    def _go_on(
-        self, journal: Journal, attributes: dict[str, Any], stack: ExitStack
-    ) -> None:
-        """Write to ``journal`` from now on; ``stack`` holds the lock, which passes over."""
-        self._journal, self._saves = journal, len(journal)
-        last = journal.read(self._saves - 1) if self._saves else None
-        self._last_time = -math.inf if last is None else float(last[TIME])
-        self._attributes, self._is_told = attributes, True
-        self._tracked: Row | None = None
+    def _go_on(self, journal: Journal, lock: ExitStack) -> None:
+        """Write to ``journal`` from now on, and hold the lock."""
+        self._journal, self._progress = journal, journal.read(PROGRESS).attributes()
+        self._last_time = -math.inf
+        if saves := self._progress["saves"]:
+            self._last_time = float(journal.read(saves - 1)[TIME])
+        self._tracked = Row()
         # Also if the run ends by an error, and this writer is forgotten.
-        self._unlock = weakref.finalize(self, stack.pop_all().close)
+        self._unlock = weakref.finalize(self, lock.pop_all().close)
 
     def begin(self, quantities: Mapping[str, Quantity]) -> None:
-        """Keep the meanings and units of the diagnostics for the saves to come."""
-        self._tell(QUANTITIES, dict(quantities))
+        """Keep the meanings and units of the diagnostics."""
+        attributes = self._journal.read(BEGINNING).attributes()
+        attributes["quantities"] = to_json(dict(quantities))
+        self._journal.write({BEGINNING: Row.of_attributes(attributes)})
 
     def save(
         self, time: float, measure: AnyMeasure, diagnostics: Mapping[str, Any]
     ) -> None:
         """Write a state, its diagnostics, and what was told of it.
 
-        Raises
-        ------
-        ValueError
-            If ``time`` is not after that of the last save.
+        A ``time`` that is not after that of the last save is a ``ValueError``.
         """
         if not time > self._last_time:
             raise ValueError(
                 f"time = {time} must be after that of the last save, {self._last_time}"
             )
-        row = Row.of_save(time, measure, diagnostics, self._tracked)
-        rows = {self._saves: row}
-        if not self._is_told:
-            rows[ATTRIBUTES] = attributes_row(self._attributes)
-        self._journal.write(rows)
-        self._saves, self._last_time = self._saves + 1, time
-        self._tracked, self._is_told = None, True
+        row = Row(Row.of_save(time, measure, diagnostics), **self._tracked)
+        number = self._progress["saves"]
+        progress = self._progress | {"saves": number + 1}
+        self._journal.write({number: row, PROGRESS: Row.of_attributes(progress)})
+        self._progress, self._last_time = progress, time
 
     def keep(self, checkpoint: Checkpoint) -> None:
         """Replace the checkpoint from which the run can go on to the bit, if it is finite."""
         if checkpoint.is_finite:
-            self._journal.write({CHECKPOINT: checkpoint_row(checkpoint)})
+            self._journal.write({CHECKPOINT: encode_checkpoint(checkpoint)})
 
     def follow(self, track: Tracker) -> None:
         """Add the tracked atoms of a save to that save, which follows."""
-        self._tell(JUNCTIONS, track.junctions)
+        self._progress["junctions"] = to_json(track.junctions)
         self._tracked = Row.of_track(track.seen[-1], track.verdicts[-1])
 
     def tell(self, events: Sequence[Event]) -> None:
         """Add the ``events`` so far to the save that follows."""
-        self._tell(EVENTS, tuple(events))
+        self._progress["events"] = to_json(tuple(events))
 
     def finish(self, run: Run) -> None:
         """Note the end; a run that has ended becomes one Dataset, and its journal goes."""
-        attributes = self._attributes | describe_end(run)
+        progress = self._progress | describe_end(run)
         last = Row.of_state(run.final) if run.final_time > self._last_time else None
         if run.stop.kind in ENDED:
             # Until the Dataset is there the journal tells of a run that goes on.
-            folder = self._journal.file.parent
-            write_zarr(folder, read_journal(self._journal, attributes, last))
-            self._journal.close()
-            remove_journal(folder)
+            dataset = read_journal(self._journal, progress, last)
+            write_zarr(self._journal.file.parent, dataset)
+            self._journal.remove()
         else:
-            rows = {ATTRIBUTES: attributes_row(attributes), LAST: last}
-            self._journal.write(rows)
+            self._journal.write({PROGRESS: Row.of_attributes(progress), LAST: last})
             self._journal.close()
         self._unlock()
-
-    def _tell(self, name: str, value: object) -> None:
-        """Change an attribute, which is written with the save that follows."""
-        text = to_json(value)
-        if self._attributes.get(name) != text:
-            self._attributes[name], self._is_told = text, False
 
 
 def save(
@@ -229,7 +202,7 @@ def save(
             write_zarr(Path(path), dataset)
         return
     place = Path(path) / choice("group", group, (PARTICLES,))
-    check_is_store(path)
+    stored_attributes(path)
     if place.exists() and not overwrite:
         raise FileExistsError(
             f"{path} has a group {group!r}: replace it with overwrite=True"

@@ -18,11 +18,17 @@ from pathlib import Path
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import ENDED
 from mfpde.settings import Settings
-from mfpde.storage import StoreError, load, stored_checkpoint, stored_stop
+from mfpde.solver.solve import solve
+from mfpde.storage import (
+    RunWriter,
+    StoreError,
+    load,
+    read_description,
+    stored_checkpoint,
+)
 from mfpde.storage.files import StoreLockedError, has_journal
 from mfpde.storage.lock import lock_store
 from mfpde.storage.places import empty_store
-from mfpde.storage.resumption import resume_run, solve_anew
 from mfpde.sweeps.plan import PlannedRun
 from mfpde.sweeps.records import RunRecord, SweepRecords, describe_error
 from mfpde.sweeps.summary import hide_results, summarize_run
@@ -67,7 +73,7 @@ def _choose_attempt(before: RunRecord, store: Path) -> str:
     """Return how a run has to be computed, by what is in its store."""
     if before.state != "failed":
         with contextlib.suppress(StoreError, FileNotFoundError):
-            stop = stored_stop(store)
+            stop = read_description(store).stop
             if stop is not None and stop.kind in ENDED:
                 return "read"
             if stored_checkpoint(store) is not None or has_journal(store):
@@ -100,14 +106,26 @@ def _compute_and_judge(record: RunRecord, settings: Settings, store: Path) -> Ru
 
 def _compute_run(attempt: str, settings: Settings, store: Path) -> Run:
     """Return the whole run, of which the store then holds everything."""
+    if attempt == "read":
+        return load(store)
+    checkpoint = None
     if attempt == "begun":
         # What a killed process left may be no store yet.
         empty_store(store)
-        return solve_anew(store, settings)
-    if attempt == "resumed":
-        resume_run(store, settings, stored_checkpoint(store))
+        model = settings.dynamics, settings.geometry
+        writer = RunWriter(store, *model, settings=settings, overwrite=True)
+    else:
+        checkpoint = stored_checkpoint(store)
+        writer = RunWriter.resume(store, checkpoint)
+    run = solve(
+        settings.dynamics,
+        settings.start,
+        **settings.solve_arguments(),
+        resume_from=checkpoint,
+        observer=writer,
+    )
     # With what was saved before.
-    return load(store)
+    return run if checkpoint is None else load(store)
 
 
 def _judge_end(run: Run, settings: Settings) -> tuple[str, str]:
