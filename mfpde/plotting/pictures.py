@@ -1,6 +1,6 @@
 """Small pictures of results, for notebooks: drawn when one is shown, and never by pyplot.
 
-A result of another kind brings its own: ``picture_of.register(Sweep, draw_sweep)``.
+A result of another kind brings its own: ``picture_of.register(Result, draw_result)``.
 """
 
 from __future__ import annotations
