@@ -127,7 +127,10 @@ def phase_diagram(
 
 def theory(
     *given: Annotated[
-        str, about("KEY=VALUE: beta=5 is needed; a list is weights=[0.8,-0.5].")
+        str,
+        about(
+            "KEY=VALUE: beta=5 is needed; a list stands in quotes: 'weights=[0.8,-0.5]'."
+        ),
     ],
 ) -> int:
     """Print the closed forms of mfpde.theory that the given parameters allow.
@@ -136,7 +139,7 @@ def theory(
     kernel, diffusion, and a perceptron with directions, weights, activation and
     biases. At the end stands which parameters others need.
 
-    Example: mfpde theory beta=5 dimension=3 degrees=[1,2,3] direction=ascent
+    Example: mfpde theory beta=5 dimension=3 'degrees=[1,2,3]' direction=ascent
     """
     from mfpde.arrays import nearest
     from mfpde.commands.closed_forms import KEYS, describe_facts
