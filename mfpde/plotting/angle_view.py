@@ -148,8 +148,11 @@ def view_of(measure: AnyMeasure, *, picture: str) -> AngleView | None:
             return None
         case (Zonal() as zonal, _):
             return zonal_view(zonal)
-    bare = f"atoms on S^{measure.dimension - 1}"
-    what = bare if geometry is None else f"a density on {geometry!r}"
+    what = (
+        f"a density on {geometry!r}"
+        if geometry
+        else f"atoms on S^{measure.dimension - 1}"
+    )
     raise ValueError(
         f"{picture} has no picture for {what}: it draws densities on a Circle, a "
         "Sphere or a Zonal grid, and Atoms with points of shape (n, 2) or (n, 3)"

@@ -231,18 +231,16 @@ def interpolate_states(
     Densities are mixed.  As many atoms as before move along great circles, in their order; of
     other numbers both are there.  Mass is linear.
     """
-    atoms = _mix_atoms(atoms_of(first), atoms_of(second), share)
+    one, other = atoms_of(first), atoms_of(second)
+    before, after = (1 - share) * one.masses, share * other.masses
+    if len(one) == len(other):
+        between = normalised((1 - share) * one.points + share * other.points)
+        atoms = Atoms(between, before + after)
+    else:
+        points = np.concatenate([one.points, other.points])
+        atoms = Atoms(points, np.concatenate([before, after]))
     if isinstance(first, Atoms):
         return atoms
-    one, other = as_measure(first).density, as_measure(second).density
-    values = (1 - share) * one.values + share * other.values
-    return Measure(Density(one.geometry, values), atoms)
-
-
-def _mix_atoms(first: Atoms, second: Atoms, share: float) -> Atoms:
-    before, after = (1 - share) * first.masses, share * second.masses
-    if len(first) == len(second):
-        between = normalised((1 - share) * first.points + share * second.points)
-        return Atoms(between, before + after)
-    points = np.concatenate([first.points, second.points])
-    return Atoms(points, np.concatenate([before, after]))
+    here, there = as_measure(first).density, as_measure(second).density
+    values = (1 - share) * here.values + share * there.values
+    return Measure(Density(here.geometry, values), atoms)

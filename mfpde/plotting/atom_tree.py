@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from mfpde.arrays import check_kind
 from mfpde.plotting import atoms as marks
 from mfpde.plotting import palette, style
 from mfpde.plotting.atoms import mass_text
@@ -40,7 +41,13 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
     ValueError
         If the run has no track.
     """
-    track = marks.track_of(run, picture="plot_atom_tree")
+    check_kind("run", run, Run, source="what solve returns or load reads")
+    track = run.track
+    if track is None or not len(track.times):
+        raise ValueError(
+            "plot_atom_tree needs run.track, but the atoms of this run were not followed: "
+            "give track=Concentration() when solving, or take run.tracked()"
+        )
     ax = style.axes_or_new(ax, size=(6.5, 3.2))
     bands = bands_of(track)
     layers = np.stack([bands.arrived, bands.arriving], axis=1)
@@ -55,7 +62,7 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
     ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     ax.set_ylabel("mass of atoms\n(pale, +: on its way)")
     style.set_time_axis(ax, track.times)
-    style.add_legend_above(ax, marks.mark_handles(track.junctions))
+    style.add_legend_above(ax, marks.mark_handles(track))
     return style.figure_of(ax)
 
 

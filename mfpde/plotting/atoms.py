@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from mfpde.arrays import FloatArray, check_kind
+from mfpde.arrays import FloatArray
 from mfpde.detection import concentration
 from mfpde.detection.report import ConcentrationReport
 from mfpde.equation import MeanFieldEquation
@@ -21,8 +20,7 @@ from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import TURN, AngleView
 from mfpde.plotting.projections import line_through, places_of
 from mfpde.plotting.style import Look
-from mfpde.runs.run import Run
-from mfpde.tracking import Junction, Path, Track
+from mfpde.tracking import Path, Track
 from mfpde.tracking.paths import joined
 
 WRITTEN_ON_ITS_WAY = 5e-4
@@ -118,11 +116,10 @@ def mass_text(arrived: float, arriving: float, *, separator: str = " ") -> str:
 def draw_particles(ax: Axes, atoms: Atoms) -> None:
     """Draw a crowd as dots, fainter the more they are: their number shows the density."""
     strength = float(np.clip(DARK_DOTS / len(atoms), FAINTEST, DARKEST))
-    look: Look = {"color": palette.DENSITY, "alpha": strength, "linewidths": 0}
-    areas = AREA_OF_DOT * atoms.masses / atoms.masses.mean()
     x, y = places_of(atoms.points).T
-    dots = ax.scatter(x, y, areas, zorder=3, **look)
-    dots.set(gid="particles", rasterized=len(atoms) > 5000)
+    areas = AREA_OF_DOT * atoms.masses / atoms.masses.mean()
+    look: Look = {"color": palette.DENSITY, "alpha": strength, "linewidths": 0}
+    ax.scatter(x, y, areas, zorder=3, gid="particles", rasterized=True, **look)
 
 
 def draw_atoms(ax: Axes, own: Atoms, found: FoundAtoms, *, scale: float = 1.0) -> None:
@@ -162,41 +159,14 @@ def label_masses(
         style.write_beside(ax, text, places[index], (0.0, rises[index]), **look)
 
 
-def track_of(run: Run, *, picture: str) -> Track:
-    """Return the run's track; ValueError if it has none, or nothing was saved."""
-    check_kind("run", run, Run, source="what solve returns or load reads")
-    if run.track is None or not len(run.track.times):
-        raise ValueError(
-            f"{picture} needs run.track, but the atoms of this run were not followed: "
-            "give track=Concentration() when solving, or take run.tracked()"
-        )
-    return run.track
-
-
-def place_of(junction: Junction) -> FloatArray:
-    """Where an event happened: between the atoms that it concerns."""
-    return joined(junction.event.points, junction.event.masses)[0]
-
-
-def path_look(path: Path) -> Look:
-    """A line whose width grows with the mass."""
-    width = THINNEST + WIDTH_PER_MASS * float(path.masses.max())
-    look: Look = {"color": palette.ATOM, "linewidth": width, "zorder": 5}
-    look |= {
-        "path_effects": style.white_outline(width + 1.2),
-        "solid_capstyle": "round",
-    }
-    return {"gid": f"path {path.identity}", **look}
-
-
 def draw_mark(ax: Axes, kind: str, place: Any) -> None:
     """Mark a junction of this kind at (x, y)."""
     ax.plot(*place, gid=kind, clip_on=False, zorder=6.5, **EDGE, **MARKS[kind])
 
 
-def mark_handles(junctions: Sequence[Junction]) -> list[Artist]:
+def mark_handles(track: Track) -> list[Artist]:
     """Explain the marks that are used."""
-    used = {junction.event.kind for junction in junctions}
+    used = {event.kind for event in track.events}
     return [Line2D([], [], label=k, **EDGE, **MARKS[k]) for k in MARKS if k in used]
 
 
@@ -206,25 +176,34 @@ def track_handles(track: Track | None) -> list[Artist]:
         return []
     look: Look = {"color": palette.ATOM, "linewidth": 1.8}
     path = Line2D([], [], label="path of an atom (width ∝ mass)", **look)
-    return [path, *mark_handles(track.junctions)]
+    return [path, *mark_handles(track)]
 
 
 def draw_track(ax: Axes, track: Track | None, view: AngleView | None) -> None:
     """Draw paths and junctions: of one angle against time; without a view on the sphere."""
-    for path in track.paths.values() if track else ():
+    if track is None:
+        return
+    for path in track.paths.values():
+        width = THINNEST + WIDTH_PER_MASS * float(path.masses.max())
+        look: Look = {"color": palette.ATOM, "linewidth": width, "zorder": 5}
+        look |= {"path_effects": style.white_outline(width + 1.2)}
+        look |= {"gid": f"path {path.identity}", "solid_capstyle": "round"}
         for line in _lines_of(path, view):
-            is_clipped = view is None or view.is_periodic
-            ax.plot(*line.T, clip_on=is_clipped, **path_look(path))
-    for junction in track.junctions if track else ():
-        place, time = place_of(junction), junction.event.time
-        at = places_of(place) if view is None else (time, view.angles_of(place))
-        draw_mark(ax, junction.event.kind, at)
+            ax.plot(*line.T, clip_on=view is None or view.is_periodic, **look)
+    for event in track.events:
+        # Between the atoms that it concerns.
+        place, _ = joined(event.points, event.masses)
+        at = places_of(place) if view is None else (event.time, view.angles_of(place))
+        draw_mark(ax, event.kind, at)
 
 
 def _lines_of(path: Path, view: AngleView | None) -> list[FloatArray]:
     """Lines (m, 2) of a path: along great circles, or of its angle against time."""
     if view is None:
-        return [line_through(along_great_circles(path.points))]
+        last = len(path.points) - 1
+        shares, saves = np.linspace(0.0, last, PIECES * last + 1), np.arange(last + 1)
+        between = [np.interp(shares, saves, column) for column in path.points.T]
+        return [line_through(normalised(np.stack(between, axis=-1)))]
     angles = view.angles_of(path.points)
     if not view.is_periodic:
         return [np.stack([path.times, angles], axis=-1)]
@@ -232,11 +211,3 @@ def _lines_of(path: Path, view: AngleView | None) -> list[FloatArray]:
     angles = np.unwrap(angles)
     turns = TURN * np.unique(np.floor(angles / TURN))
     return [np.stack([path.times, angles - turn], axis=-1) for turn in turns]
-
-
-def along_great_circles(points: FloatArray) -> FloatArray:
-    """Points (m, 3) along the great circles through ``points`` (n, 3), closely spaced."""
-    last = len(points) - 1
-    shares = np.linspace(0.0, last, PIECES * last + 1)
-    between = [np.interp(shares, np.arange(last + 1), column) for column in points.T]
-    return normalised(np.stack(between, axis=-1))

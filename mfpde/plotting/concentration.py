@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,6 +10,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import NullFormatter
 
 from mfpde.detection import ConcentrationReport, concentration
+from mfpde.detection.decision import Kind
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting import palette, style
@@ -21,14 +21,13 @@ from mfpde.plotting.frames import Frame
 from mfpde.plotting.projections import places_of
 from mfpde.plotting.style import Look
 
-KIND_COLOURS = {
+KIND_COLOURS: dict[Kind, str] = {
     "atom": palette.ATOM,
     "forming": palette.OKABE_ITO["orange"],
     "curve": palette.OKABE_ITO["green"],
     "unresolved": palette.OKABE_ITO["purple"],
     "jump": palette.OKABE_ITO["sky"],
     "frozen": palette.MUTED,
-    "resolved": palette.MUTED,
 }
 MOST_ROWS = 8
 HEIGHT, LINE_HEIGHT = 4.2, 0.14
@@ -95,12 +94,12 @@ def _mark_on_curve(ax: Axes, view: AngleView, report: ConcentrationReport) -> No
         ax.axvline(edge, color=palette.MUTED, lw=0.7, linestyle=":", gid="basin edge")
     for angle in view.angles_of(report.jumps) if len(report.jumps) else ():
         ax.axvline(angle, color=KIND_COLOURS["jump"], lw=1.0, ls="--", gid="jump")
-    for region in report.regions:
-        if region.kind != "resolved":
-            angle, colour = view.angles_of(region.position), KIND_COLOURS[region.kind]
-            ax.axvline(float(angle), color=colour, lw=3.0, alpha=0.25, zorder=0)
-            look: Look = {"xycoords": ax.get_xaxis_transform(), "ha": "center"}
-            _name_region(ax, region.kind, (angle, 1.0), (0, 3), **look)
+    for region in report.of_kinds(*KIND_COLOURS):
+        angle, colour = view.angles_of(region.position), KIND_COLOURS[region.kind]
+        ax.axvline(float(angle), color=colour, lw=3.0, alpha=0.25, zorder=0)
+        look: Look = {"xycoords": ax.get_xaxis_transform(), "ha": "center"}
+        look |= {"color": colour, "gid": "region"}
+        style.write_beside(ax, region.kind, (angle, 1.0), (0, 3), **look)
 
 
 def _mark_on_map(ax: Axes, report: ConcentrationReport) -> None:
@@ -109,18 +108,12 @@ def _mark_on_map(ax: Axes, report: ConcentrationReport) -> None:
         x, y = places_of(report.jumps).T
         look: Look = {"color": KIND_COLOURS["jump"], "gid": "jump", "zorder": 5}
         ax.scatter(x, y, 1.5, linewidths=0, **look)
-    for region in report.regions:
-        if region.kind != "resolved":
-            place = places_of(np.asarray(region.position))
-            look = {"path_effects": style.white_outline(), "zorder": 9, "ha": "right"}
-            # On the left of it: the name of a neuron is at the right.
-            _name_region(ax, region.kind, place, (-6, 5), **look)
-
-
-def _name_region(ax: Axes, kind: str, place: Any, offset: Any, **look: Any) -> None:
-    style.write_beside(
-        ax, kind, place, offset, color=KIND_COLOURS[kind], gid="region", **look
-    )
+    for region in report.of_kinds(*KIND_COLOURS):
+        look = {"path_effects": style.white_outline(), "zorder": 9, "ha": "right"}
+        look |= {"color": KIND_COLOURS[region.kind], "gid": "region"}
+        # On the left of it: the name of a neuron is at the right.
+        place = places_of(np.asarray(region.position))
+        style.write_beside(ax, region.kind, place, (-6, 5), **look)
 
 
 def _draw_balls(ax: Axes, report: ConcentrationReport) -> None:

@@ -31,9 +31,8 @@ def plot_convergence(
     """Draw how positions, masses and merge times change from grid to grid.
 
     One panel for each kind that changes, one colour for each atom or merge, against the cell
-    width h.
-    Discs: difference to the next finer grid, at the coarser one's h.  Crosses: distance to
-    the particles, with the particles' own uncertainty as a dotted line; open squares:
+    width h.  Discs: difference to the next finer grid, at the coarser one's h.  Crosses:
+    distance to the particles, with their own uncertainty as a dotted line; open squares:
     distance to the polished atoms.  Grey lines have slopes 1 and 2; the legend gives the
     last observed order.
 

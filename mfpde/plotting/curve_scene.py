@@ -10,6 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
@@ -103,8 +104,10 @@ class CurveScene:
         name = "atom found (height: mass of its basin)"
         circle = Line2D([], [], label=name, linestyle="", fillstyle="none", **look)
         neurons = landscape.neurons_of(frame.equation, self.view.dimension)
-        marks = [stem] if own else [circle] if len(frame.found) else []
-        return [*marks, *landscape.curve_handles(neurons)]
+        tint = Patch(facecolor=palette.MUTED, alpha=0.3, label="neuron active")
+        marks: list[Artist] = [stem] if own else [circle] if len(frame.found) else []
+        marks += [tint] if neurons else []
+        return [*marks, *landscape.direction_handles(neurons)]
 
 
 def stem_atoms(measure: AnyMeasure) -> Atoms:

@@ -20,12 +20,7 @@ from mfpde.plotting.curve_scene import CurveScene
 from mfpde.plotting.frames import Frame, frames_of
 from mfpde.plotting.landscape import has_landscape
 from mfpde.plotting.palette import LANDSCAPE
-from mfpde.plotting.projections import (
-    MOLLWEIDE,
-    Camera,
-    add_bar_below,
-    add_colour_bar,
-)
+from mfpde.plotting.projections import BELOW, MOLLWEIDE, Camera, add_colour_bar
 from mfpde.plotting.sphere_scene import SphereScene, camera_on
 from mfpde.runs.run import Run
 from mfpde.tracking import Track
@@ -45,8 +40,8 @@ def plot_density(
     """Draw a measure and the landscape that drives it.
 
     On a Circle the density is a curve against the angle; atoms are stems with a scale
-    of masses on the right.  Up to 200 particles are stems alone; more are drawn as a
-    density that is estimated from quantiles of their angles.  On a Zonal grid the curve
+    of masses on the right.  Up to 200 particles are stems alone; more are
+    counted in bins of 2 pi / 128.  On a Zonal grid the curve
     is the mass per polar angle (a density per area says nothing when d is large), and
     an atom stands for its ring.  Both axes are logarithmic if the largest value exceeds
     50 times the mean.
@@ -177,7 +172,14 @@ def plot_globe(
             "here: it draws densities on a Sphere and atoms with d = 3. Use plot_density"
         )
     figure = style.figure_or_new(figure, size=(7.0, 4.0))
-    front = camera_on(measure) if camera is None else _check_camera(camera)
+    front = camera_on(measure)
+    if camera is not None:
+        given = real_array("camera", camera)
+        if given.shape != (2,):
+            raise ValueError(
+                f"camera = {shown(camera)} must be longitude and latitude, two angles"
+            )
+        front = Camera(*given.tolist())
     frame = Frame(measure, equation, atoms_found(measure, equation))
     globe = SphereScene(
         [frame], camera=front, track=track, limits=limits, has_masses=True
@@ -197,19 +199,10 @@ def compose(
     axes = scene.add_axes(figure)
     scene.fill(axes, frames[-1])
     if has_bar:
-        add_bar_below(figure, scene.colours, axes)
+        add_colour_bar(figure, scene.colours, ax=axes, **BELOW)
     marks = [mark for frame in frames for mark in scene.handles(frame)]
     style.add_legend_below(figure, marks)
     return axes
-
-
-def _check_camera(camera: object) -> Camera:
-    given = real_array("camera", camera)  # type: ignore[arg-type]
-    if given.shape != (2,):
-        raise ValueError(
-            f"camera = {shown(camera)} must be longitude and latitude, two angles"
-        )
-    return Camera(*given.tolist())
 
 
 @style.styled
@@ -243,7 +236,7 @@ def plot_snapshots(
         picture for the geometry.
     """
     is_sphere = view_of_run(run, picture="plot_snapshots") is None
-    frames = frames_of(run, _nearest_saves(run, times), is_searched=is_sphere)
+    frames = frames_of(run, nearest_saves(run, times), is_searched=is_sphere)
     if is_sphere:
         rows = -(-len(frames) // MAPS_IN_A_ROW)
         figure = style.figure_or_new(figure, size=(10.0, 0.9 + 1.15 * rows))
@@ -254,13 +247,8 @@ def plot_snapshots(
     return style.figure_of(figure)
 
 
-def default_saves(run: Run) -> IntArray:
-    """Five saves evenly spread over their list, the first and the last among them."""
-    return style.evenly_spread(len(run.times), DEFAULT_SNAPSHOTS)
-
-
-def _nearest_saves(run: Run, times: ArrayLike | None) -> IntArray:
-    """Return the saves nearest to ``times``, without repetitions, in increasing order.
+def nearest_saves(run: Run, times: ArrayLike | None = None) -> IntArray:
+    """Return the saves nearest to ``times``, else five from the first to the last.
 
     Raises
     ------
@@ -268,7 +256,7 @@ def _nearest_saves(run: Run, times: ArrayLike | None) -> IntArray:
         If ``times`` is empty or a time lies outside the saved ones.
     """
     if times is None:
-        return default_saves(run)
+        return style.evenly_spread(len(run.times), DEFAULT_SNAPSHOTS)
     wanted = np.atleast_1d(real_array("times", times))
     first, last = float(run.times[0]), float(run.times[-1])
     slack = 1e-9 * max(abs(first), abs(last))
@@ -291,7 +279,7 @@ def compose_maps(figure: Figure | SubFigure, frames: Sequence[Frame]) -> list[Ar
         ax = figure.add_subplot(rows, columns, number, projection=MOLLWEIDE)
         scene.draw(ax, frame).set_title(frame.title, pad=4, color=LANDSCAPE)
         axes.append(ax)
-    add_bar_below(figure, scene.colours, axes)
+    add_colour_bar(figure, scene.colours, ax=axes, **BELOW)
     return [mark for frame in frames for mark in scene.handles(frame)]
 
 

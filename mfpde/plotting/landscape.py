@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from scipy.linalg import null_space
 
@@ -73,12 +72,6 @@ def direction_handles(neurons: Sequence[Neuron]) -> list[Artist]:
     look: Look = {"linestyle": "", "mfc": "white", "mec": palette.LANDSCAPE, "mew": 0.6}
     marks = [marker for marker in MEANINGS if marker in used]
     return [Line2D([], [], marker=m, label=MEANINGS[m], **look) for m in marks]
-
-
-def curve_handles(neurons: Sequence[Neuron]) -> list[Artist]:
-    """Explain what stands beside curves of the density: where neurons are active, and a_j."""
-    tint = Patch(facecolor=palette.MUTED, alpha=0.3, label="neuron active")
-    return [tint, *direction_handles(neurons)] if neurons else []
 
 
 def has_landscape(equation: MeanFieldEquation | None) -> TypeGuard[MeanFieldEquation]:

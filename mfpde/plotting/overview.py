@@ -10,16 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import FloatArray, check_kind, choice
-from mfpde.equation import MeanFieldEquation
-from mfpde.plotting import palette, style
+from mfpde.plotting import density, palette, style
 from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atom_tree import plot_atom_tree
-from mfpde.plotting.density import (
-    compose,
-    compose_curves,
-    compose_maps,
-    default_saves,
-)
 from mfpde.plotting.frames import frames_of
 from mfpde.plotting.space_time import plot_space_time
 from mfpde.plotting.sphere_scene import SphereScene, camera_on
@@ -190,7 +183,11 @@ def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     figure = style.figure_or_new(figure, size=(10.0, 7.0))
     figure.suptitle(describe_dynamics(run), wrap=True)
     (_compose_maps if is_sphere else _compose_curves)(figure, run)
-    figure.supxlabel(describe_outcome(run), fontsize=8, color=palette.MUTED, wrap=True)
+    outcome = [run.reason.split(";")[0]]
+    if "mass" in run.diagnostics:
+        outcome.append(f"mass drift {run.mass_drift:.1e}")
+    told = "   ·   ".join(outcome)
+    figure.supxlabel(told, fontsize=8, color=palette.MUTED, wrap=True)
     return style.figure_of(figure)
 
 
@@ -203,22 +200,10 @@ def describe_dynamics(run: Run) -> str:
     if run.layers is not None and len(run.layers) > 1:
         last = f"{len(run.layers)} layers of depth {run.layers.depth:g}; the last: "
     words = _refine(last + equation.description)
-    return f"{words[0].upper()}{words[1:]}\n{_describe_kernel(equation)}"
-
-
-def describe_outcome(run: Run) -> str:
-    """Reason why the run stopped (without the remedy) and its mass drift, in one line."""
-    parts = [run.reason.split(";")[0]]
-    if "mass" in run.diagnostics:
-        parts.append(f"mass drift {run.mass_drift:.1e}")
-    return "   ·   ".join(parts)
-
-
-def _describe_kernel(equation: MeanFieldEquation) -> str:
-    kernels = {term.kernel_name for term in equation.interactions}
-    if kernels == {repr(Exponential(0.0))}:
-        return "A[μ](x) = x · ∫ y dμ(y), the limit β → 0"
-    return _refine(equation.convention)
+    kernel = _refine(equation.convention)
+    if {term.kernel_name for term in equation.interactions} == {repr(Exponential(0.0))}:
+        kernel = "A[μ](x) = x · ∫ y dμ(y), the limit β → 0"
+    return f"{words[0].upper()}{words[1:]}\n{kernel}"
 
 
 def _refine(words: str) -> str:
@@ -232,7 +217,9 @@ def _compose_curves(figure: Figure | SubFigure, run: Run) -> None:
     """Saved states on the left, what shares their time on the right."""
     halves = figure.subfigures(1, 2, width_ratios=(1.0, 1.4), wspace=0.02)
     left, right = np.asarray(halves)
-    compose_curves(left, frames_of(run, default_saves(run), is_searched=False))
+    density.compose_curves(
+        left, frames_of(run, density.nearest_saves(run), is_searched=False)
+    )
     _compose_times(right, run, _plots_over_time(run, with_map=True))
 
 
@@ -240,15 +227,15 @@ def _compose_maps(figure: Figure | SubFigure, run: Run) -> None:
     """Saved states above, below them the last on a globe beside what goes on in time."""
     rows = figure.subfigures(2, 1, height_ratios=(1.0, 2.6), hspace=0.02)
     upper, lower = np.asarray(rows)
-    frames = frames_of(run, default_saves(run), is_searched=True)
-    compose_maps(upper, frames)
+    frames = frames_of(run, density.nearest_saves(run), is_searched=True)
+    density.compose_maps(upper, frames)
     plots = _plots_over_time(run, with_map=False)
     if plots:
         lower, right = lower.subfigures(1, 2, width_ratios=(1.75, 1.0), wspace=0.02)
         _compose_times(right, run, plots)
     camera = camera_on(frames[-1].state)
     globe = SphereScene(frames, camera=camera, track=run.track, has_masses=True)
-    compose(lower, globe, frames, has_bar=False)
+    density.compose(lower, globe, frames, has_bar=False)
 
 
 def _compose_times(figure: SubFigure, run: Run, plots: dict[Plot, float]) -> None:

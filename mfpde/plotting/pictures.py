@@ -84,6 +84,8 @@ def _(report: ConcentrationReport) -> Figure | None:
 @picture_of.register
 def _(run: Run) -> Figure | None:
     has_energy = len(run.times) > 1 and bool(np.isfinite(run.energies).any())
+    if isinstance(run.final, Atoms) and run.final.dimension > 3:
+        return plot_energy(run) if has_energy else None
     figure, axes = _draw_state(run.final, columns=1 + has_energy)
     axes[0].set_title(f"t = {run.final_time:.4g}")
     if has_energy:

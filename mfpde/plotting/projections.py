@@ -41,11 +41,13 @@ LINE_STEPS = 360
 ROUNDING = 1e-12
 CROWDED = (1.0, 0.4)
 """How near to the label of an atom or a neuron no longitude is written."""
+BELOW: Look = {"orientation": "horizontal", "fraction": 0.06, "pad": 0.03}
+BELOW |= {"aspect": 45, "shrink": 0.6}
+"""Place of a bar of colours below axes."""
 DENSITY_LABEL = "density ρ (per unit area)"
 BARE = "0.94"
 LIGHT = np.array([-0.45, 0.5, 0.74]) / np.linalg.norm([-0.45, 0.5, 0.74])
 AMBIENT = 0.82
-NEARLY_CONSTANT = 1e-6
 PIXELS = (400, 1200)
 """Fewest and most across a picture."""
 
@@ -231,7 +233,7 @@ def colours_for(
     """Return one scale of colours for all (:func:`density_scale`); None where all are zero.
 
     A logarithmic one spans four decades, or goes down to 1e-2 of the mean if that is lower; a
-    linear one begins at the smallest density where that is above a tenth of the largest.
+    linear one begins near the smallest density where that is above a tenth of the largest.
 
     Raises
     ------
@@ -245,10 +247,7 @@ def colours_for(
     norm = density_scale(values, means, depth=MAP_DEPTH, limits=limits, log=log)
     smallest, largest = min(map(np.min, values)), max(map(np.max, values))
     if not isinstance(norm, LogNorm) and limits is None and smallest >= 0.1 * largest:
-        is_even = largest - smallest <= NEARLY_CONSTANT * largest
-        return Normalize(
-            *(0.9 * smallest, 1.1 * largest) if is_even else (smallest, largest)
-        )
+        return Normalize(0.9 * smallest, 1.1 * largest)
     return norm
 
 
@@ -275,20 +274,14 @@ def draw_field(ax: Axes, density: Density | None, norm: Normalize | None) -> Non
         draw_pixels(ax, shade, zorder=0.25)
 
 
-def add_colour_bar(figure: Figure | SubFigure, norm: Normalize, **place: Any) -> None:
-    """Add the bar of a scale, with an arrow below a logarithmic one, which is cut there.
+def add_colour_bar(
+    figure: Figure | SubFigure, norm: Normalize | None, **place: Any
+) -> None:
+    """Add the bar of a scale, where there is one; below a logarithmic one is an arrow.
 
     ``place`` is ``cax`` or ``ax`` of matplotlib's ``Figure.colorbar``, with its options.
     """
-    extend = "min" if isinstance(norm, LogNorm) else "neither"
-    colours = ScalarMappable(norm, DENSITY_MAP)
-    figure.colorbar(colours, label=DENSITY_LABEL, extend=extend, **place)
-
-
-def add_bar_below(
-    figure: Figure | SubFigure, norm: Normalize | None, axes: Sequence[Axes]
-) -> None:
-    """Add the bar of a scale, where there is one, below axes."""
     if norm is not None:
-        below = {"orientation": "horizontal", "fraction": 0.06, "pad": 0.03}
-        add_colour_bar(figure, norm, ax=axes, aspect=45, shrink=0.6, **below)
+        extend = "min" if isinstance(norm, LogNorm) else "neither"
+        colours = ScalarMappable(norm, DENSITY_MAP)
+        figure.colorbar(colours, label=DENSITY_LABEL, extend=extend, **place)

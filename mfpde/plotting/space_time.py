@@ -18,8 +18,8 @@ from mfpde.plotting.style import Look
 from mfpde.runs.run import Run
 from mfpde.tracking import Track
 
-MOST_SEARCHED, MOST_DOTTED = 30, 200
-"""Saves whose atoms are searched, and whose particles are drawn."""
+MOST_SEARCHED = 30
+"""Saves whose atoms are searched."""
 
 
 @style.styled
@@ -96,16 +96,13 @@ def _draw_map(
         rasterized=True,
     )
     bar = ax.inset_axes((1.02, 0.0, 0.025, 1.0))
-    is_cut = values.min() < (norm.vmin or 0.0)
-    extend = "min" if is_cut else "neither"
-    ax.figure.colorbar(mesh, cax=bar, label=view.density_label, extend=extend)
+    ax.figure.colorbar(mesh, cax=bar, label=view.density_label, extend="min")
 
 
 def _draw_dots(ax: Axes, view: AngleView, run: Run) -> None:
     """Draw particles as dots."""
-    saves = style.evenly_spread(len(run.times), MOST_DOTTED)
-    atoms = [atoms_of(run.states[save]) for save in saves]
-    times = np.repeat(run.times[saves], [len(one) for one in atoms])
+    atoms = [atoms_of(state) for state in run.states]
+    times = np.repeat(run.times, [len(one) for one in atoms])
     angles = view.angles_of(np.concatenate([one.points for one in atoms]))
     look: Look = {"color": palette.DENSITY, "gid": "particles"}
-    ax.plot(times, angles, ".", markersize=2.5, **look)
+    ax.plot(times, angles, ".", markersize=2.5, rasterized=True, **look)

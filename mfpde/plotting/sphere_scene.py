@@ -11,7 +11,6 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from mfpde.arrays import FloatArray
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
 from mfpde.plotting import atoms, landscape, projections
 from mfpde.plotting.frames import Frame
@@ -126,23 +125,18 @@ def is_crowd(measure: AnyMeasure) -> bool:
 
 
 def camera_on(measure: AnyMeasure) -> Camera:
-    """Return the camera that looks at the middle of a measure's mass if it has one."""
+    """Return the camera that looks at the middle of a mass, if that is clear of the centre."""
     whole, density = atoms_of(measure), density_of(measure)
     moment, mass = whole.masses @ whole.points, whole.total_mass
     if density is not None:
         points = density.geometry.points.reshape(-1, 3)
         moment = moment + density.masses.ravel() @ points
         mass += density.total_mass
-    return camera_towards(moment / max(mass, 1e-300))
-
-
-def camera_towards(mean: FloatArray) -> Camera:
-    """Return the camera that looks at ``mean`` (3,) if that is clear of the centre."""
+    mean = moment / max(mass, 1e-300)
     if np.linalg.norm(mean) < CLEAR_MEAN:
         return FRONT
     # Rounded, as near a pole the longitude would be that of rounding.
-    longitude, latitude = places_of(np.round(mean, 6)).tolist()
-    return Camera(longitude, latitude)
+    return Camera(*places_of(np.round(mean, 6)).tolist())
 
 
 def _words_of(camera: Camera) -> str:

@@ -117,9 +117,7 @@ def figure_of(part: Artist) -> Figure:
     """Return the whole figure that axes or a subfigure are in."""
     whole = part.get_figure(root=True)
     if not isinstance(whole, Figure):
-        raise ValueError(
-            f"{shown(part)} must be in a figure: it was removed from its own"
-        )
+        raise ValueError(f"figure = {shown(part)} must be in a figure, or be one")
     return whole
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MOST_GROUPS = 12
-LONGEST_WORD, LONGEST_LINE = 32, 48
+LONGEST_LINE = 48
 DECADES = 1.5
 """Values that span more of them are drawn on a logarithmic axis."""
 LOOKS: list[Look] = [
@@ -116,7 +116,7 @@ def _words_of(column: pd.Series[Any]) -> list[str]:
 
 def _labels_of(rows: pd.DataFrame, names: Sequence[str], against: str) -> list[str]:
     """Name each row by its values of the settings ``names``, but for what these imply."""
-    words, telling = rows[[against, *names]].map(_shorten), [against]
+    words, telling = rows[[against, *names]].map(_write), [against]
     for name in names:
         if words.groupby(telling)[name].nunique().max() > 1:
             telling.append(name)
@@ -124,10 +124,8 @@ def _labels_of(rows: pd.DataFrame, names: Sequence[str], against: str) -> list[s
     return [", ".join(row) for row in zip(*parts, strict=True)] or [""] * len(rows)
 
 
-def _shorten(value: Any) -> str:
-    """Write a number or a word so that it fits into a legend."""
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= LONGEST_WORD else f"{text[: LONGEST_WORD - 3]}..."
+def _write(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _set_scale(
@@ -136,7 +134,6 @@ def _set_scale(
     """Put words on an axis, whole numbers on one of counts, decades where numbers span them."""
     if words:
         axis.update_units(words)  # type: ignore[no-untyped-call]
-        axis.set_major_formatter(lambda place, _: _shorten(words[round(place)]))
     elif isinstance(axis, YAxis) and (column.astype(float) % 1 == 0).all():
         # Between counts there is nothing.
         axis.set_major_locator(MaxNLocator(integer=True))
