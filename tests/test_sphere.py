@@ -78,16 +78,6 @@ def test_moments_of_point_masses_in_cells_are_exact():
     )
 
 
-@pytest.mark.parametrize("geometry", [Sphere(32), Circle(64)], ids=["sphere", "circle"])
-def test_components_are_products_with_the_tangents(geometry):
-    entries = np.random.default_rng(0).standard_normal(
-        (geometry.dimension, *geometry.shape)
-    )
-    expected = np.einsum("a...i,i...->a...", geometry.tangents, entries)
-    found = geometry.along_tangents(list(entries))
-    assert np.abs(found - expected).max() <= 1e-14
-
-
 def test_fields_at_points_are_those_on_the_grid():
     atoms = random_atoms(5)
     moments = GRID.atom_moments(atoms.points, atoms.masses, DEGREE)

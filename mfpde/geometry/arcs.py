@@ -17,14 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
 
 SHORTEST = 1e-8
-# Below this value of 1 - cos r so many terms of the series of r / sin r are exact.
-_CLOSE = 0.05
-_TERMS = 12
 
 
 @compiled
@@ -55,22 +53,6 @@ def moved_to(start: FloatArray, step: FloatArray) -> FloatArray:
 
 
 @compiled
-def _stretch(sine: float, cosine: float) -> float:
-    """The ratio r / sin r from sine and cosine of r; the sine is not negative.
-
-    If the cosine is close to 1 the ratio is a series in u = 1 - cos r with terms u^k
-    (k / (2k+1)) ... (2/5) (1/3), several times faster than the inverse tangent.
-    """
-    away = 1.0 - cosine
-    if away > _CLOSE:
-        return np.arctan2(sine, cosine) / sine if sine > 0.0 else 1.0
-    total = 1.0
-    for k in range(_TERMS, 0, -1):
-        total = 1.0 + away * (k / (2.0 * k + 1.0)) * total
-    return total
-
-
-@compiled
 def logarithms(centre: FloatArray, points: FloatArray) -> FloatArray:
     """Tangents (n, d) at ``centre`` (d,) whose great arcs end at ``points`` (n, d)."""
     count, dimension = points.shape
@@ -83,7 +65,8 @@ def logarithms(centre: FloatArray, points: FloatArray) -> FloatArray:
         for i in range(dimension):
             steps[p, i] = points[p, i] - cosine * centre[i]
             squared += steps[p, i] ** 2
-        stretch = _stretch(np.sqrt(squared), cosine)
+        sine = np.sqrt(squared)
+        stretch = np.arctan2(sine, cosine) / sine if sine > 0.0 else 1.0
         for i in range(dimension):
             steps[p, i] *= stretch
     return steps
@@ -118,17 +101,9 @@ def inverse_differential(
     return np.asarray(along * directions + stretch * (vectors - along * radial))
 
 
-@compiled
 def smallest_distance(points: FloatArray) -> float:
     """Smallest distance, straight through the sphere, between two of ``points`` (n, d)."""
-    smallest = np.inf
-    for i in range(len(points)):
-        for j in range(i):
-            squared = 0.0
-            for k in range(points.shape[1]):
-                squared += (points[i, k] - points[j, k]) ** 2
-            smallest = min(smallest, squared)
-    return float(np.sqrt(smallest))
+    return float(pdist(points).min(initial=np.inf))
 
 
 def tangent_frames(points: FloatArray) -> FloatArray:

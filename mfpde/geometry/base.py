@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 
@@ -30,6 +31,13 @@ class CellsNear(NamedTuple):
 
     cells: IntArray
     counts: IntArray
+
+    @classmethod
+    def of(cls, near: Iterable[IntArray]) -> CellsNear:
+        """The cells near each of some points, which ``near`` gives point by point."""
+        lists = [np.empty(0, dtype=np.int64), *near]
+        counts = np.array([len(cells) for cells in lists[1:]], dtype=np.int64)
+        return cls(np.concatenate(lists), counts)
 
 
 class FieldAtPoints(NamedTuple):
@@ -114,10 +122,6 @@ class Geometry(ABC):
     def tangents(self) -> FloatArray:
         """Orthonormal tangent vectors at the cell centres, (directions, *shape, d)."""
 
-    def along_tangents(self, vectors: Sequence[FloatArray]) -> FloatArray:
-        """Components (directions, *shape) of vectors given by their d entries, (*shape)."""
-        return components_along(self.tangents, vectors)
-
     @property
     def half_edges(self) -> FloatArray:
         """Tangent vectors from the centres to faces of the cells, (directions, *shape, d)."""
@@ -132,19 +136,28 @@ class Geometry(ABC):
     def cells_for_degree(self, degree: int) -> str:
         """Say, for an error message, which grid represents ``degree``."""
 
-    @abstractmethod
     def cells_within(self, point: FloatArray, radius: float) -> IntArray:
-        """Flat numbers of the cells with centres within ``radius`` of ``point`` (d,).
-
-        Cells that move together (groups near the poles of a sphere) are taken together;
-        on a zonal grid the distance is the difference of polar angles.
-        """
+        """Flat numbers of the cells that :meth:`cells_about` finds for one ``point`` (d,)."""
+        return self.cells_about(point[np.newaxis], radius).cells
 
     def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
-        """Cells of :meth:`cells_within` for each of ``points`` (n, d), and their counts (n,)."""
-        near = [self.cells_within(point, radius) for point in points]
-        counts = np.array([len(cells) for cells in near], dtype=np.int64)
-        return CellsNear(np.concatenate([np.empty(0, dtype=np.int64), *near]), counts)
+        """Cells with centres within ``radius`` of each of ``points`` (n, d).
+
+        Cells that move together (groups near the poles of a sphere) are taken together, by the
+        centre of their group; on a zonal grid the distance is the difference of polar angles.
+        """
+        chord = 2 * np.sin(min(radius, np.pi) / 2)
+        found = self._tree_of_groups.query_ball_point(points, chord, return_sorted=True)
+        return CellsNear.of(np.array(cells, dtype=np.int64) for cells in found)
+
+    @cached_property
+    def _tree_of_groups(self) -> cKDTree:
+        return cKDTree(self.group_centres.reshape(-1, self.dimension))
+
+    @property
+    def group_centres(self) -> FloatArray:
+        """Centre of the group that each cell moves with, (*shape, d)."""
+        return self.points
 
     @cached_property
     def group_sizes(self) -> IntArray:

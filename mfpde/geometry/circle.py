@@ -15,8 +15,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
-from mfpde.compiled import compiled
-from mfpde.geometry.base import CellsNear, FieldAtPoints, Geometry
+from mfpde.geometry.base import FieldAtPoints, Geometry
 from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms, pyfftw
 from mfpde.geometry.remap import finer_values
 
@@ -131,17 +130,6 @@ class Circle(Geometry):
     def areas(self) -> FloatArray:
         """Arc lengths of the cells, shape (n,)."""
         return read_only(np.full(self.num_cells, self.spacing))
-
-    def cells_within(self, point: FloatArray, radius: float) -> IntArray:
-        """Numbers of the cells with centres within ``radius`` of ``point``."""
-        return self.cells_about(point[np.newaxis], radius).cells
-
-    def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
-        """Cells of :meth:`cells_within` for each of ``points`` (n, 2), and their counts (n,)."""
-        first = self.first_face / self.spacing
-        return CellsNear(
-            *_cells_near(points, radius / self.spacing, self.num_cells, first)
-        )
 
     @cached_property
     def tangents(self) -> FloatArray:
@@ -293,30 +281,6 @@ class Circle(Geometry):
     def _is_resolved(coefficients: ComplexArray) -> bool:
         tail = np.abs(coefficients[-len(coefficients) // 8 :]).max()
         return bool(tail <= 1e-8 * np.abs(coefficients[0]))
-
-
-@compiled
-def _cells_near(
-    points: FloatArray, reach: float, count: int, first_face: float
-) -> tuple[IntArray, IntArray]:
-    """Cells, of ``count`` equal ones, with centres within ``reach`` widths of ``points``.
-
-    ``points`` (n, 2) are taken one after another; the second array (n,) counts the cells
-    of each.  Cell 0 begins at ``first_face``, in widths.
-    """
-    reach = min(reach, (count - 1) / 2)
-    found = np.empty(len(points) * (int(2 * reach) + 1), dtype=np.int64)
-    counts = np.empty(len(points), dtype=np.int64)
-    place = 0
-    for p in range(len(points)):
-        angle = np.arctan2(points[p, 1], points[p, 0])
-        middle = angle * (count / (2 * np.pi)) - 0.5 - first_face
-        first, last = int(np.ceil(middle - reach)), int(np.floor(middle + reach))
-        counts[p] = last - first + 1
-        for cell in range(first, last + 1):
-            found[place] = cell % count
-            place += 1
-    return found[:place], counts
 
 
 class CircleFaces:

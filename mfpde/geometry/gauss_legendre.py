@@ -23,14 +23,11 @@ import numpy as np
 from scipy.special import roots_legendre
 
 from mfpde.arrays import FloatArray, IntArray, read_only
-from mfpde.compiled import compiled, compiled_inside
+from mfpde.compiled import compiled
 
 NARROWEST_GROUP = 0.5
 GROUPS_AROUND_POLE = 4
 _NEWTON_STEPS = 2
-# Sizes of most groups: for constants the compiler unrolls and vectorises loops.  A plain number
-# would be a type of its own, and each kernel compiled anew for each size.
-ONE, TWO, FOUR = np.array([1, 2, 4])
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +115,13 @@ def limited_difference(low: float, middle: float, high: float) -> float:
     return max(smallest, 0.0) + min(largest, 0.0)
 
 
-@compiled_inside
-def _sums(out: FloatArray, values: FloatArray, size: int) -> None:
+@compiled
+def group_sums(out: FloatArray, values: FloatArray, size: int) -> None:
+    """Fill ``out`` (n / size,) with the sums of ``size`` consecutive values."""
+    if size == 1:
+        for g in range(len(values)):
+            out[g] = values[g]
+        return
     for g in range(len(values) // size):
         total = values[g * size]
         for j in range(1, size):
@@ -127,38 +129,16 @@ def _sums(out: FloatArray, values: FloatArray, size: int) -> None:
         out[g] = total
 
 
-@compiled_inside
-def _fill(out: FloatArray, values: FloatArray, size: int) -> None:
-    for g in range(len(out) // size):
-        value = values[g]
-        for j in range(size):
-            out[g * size + j] = value
-
-
-@compiled
-def group_sums(out: FloatArray, values: FloatArray, size: int) -> None:
-    """Fill ``out`` (n / size,) with the sums of ``size`` consecutive values."""
-    if size == 1:
-        _sums(out, values, ONE)
-    elif size == 2:
-        _sums(out, values, TWO)
-    elif size == 4:
-        _sums(out, values, FOUR)
-    else:
-        _sums(out, values, size)
-
-
 @compiled
 def fill_groups(out: FloatArray, values: FloatArray, size: int) -> None:
     """Fill each group of ``size`` cells of ``out`` with its entry of ``values``."""
     if size == 1:
-        _fill(out, values, ONE)
-    elif size == 2:
-        _fill(out, values, TWO)
-    elif size == 4:
-        _fill(out, values, FOUR)
-    else:
-        _fill(out, values, size)
+        for g in range(len(out)):
+            out[g] = values[g]
+        return
+    for g in range(len(out) // size):
+        for j in range(size):
+            out[g * size + j] = values[g]
 
 
 @compiled
@@ -214,79 +194,3 @@ def group_means(values: FloatArray, sizes: IntArray) -> FloatArray:
     result = values.copy()
     level(result, sizes)
     return result
-
-
-@compiled
-def cells_near(
-    points: FloatArray,
-    radius: float,
-    colatitudes: FloatArray,
-    sizes: IntArray,
-    nlon: int,
-) -> tuple[IntArray, IntArray]:
-    """Flat numbers of the cells whose groups have centres within ``radius`` of ``points``.
-
-    ``points`` (n, 3) are taken one after another; the second array (n,) counts the cells
-    of each.  The rings have ``colatitudes`` (nlat,), groups of ``sizes`` (nlat,) cells, and
-    ``nlon`` cells.
-    """
-    # Empty, but the compiler must know of what.
-    found = [0 for _ in range(0)]
-    counts = np.empty(len(points), dtype=np.int64)
-    for p in range(len(points)):
-        before = len(found)
-        _add_cells_near(found, points[p], radius, colatitudes, sizes, nlon)
-        counts[p] = len(found) - before
-    return np.array(found, dtype=np.int64), counts
-
-
-@compiled
-def _add_cells_near(
-    found: list[int],
-    point: FloatArray,
-    radius: float,
-    colatitudes: FloatArray,
-    sizes: IntArray,
-    nlon: int,
-) -> None:
-    across = np.sqrt(point[0] ** 2 + point[1] ** 2)
-    colatitude = np.arctan2(across, point[2])
-    longitude = np.arctan2(point[1], point[0])
-    nearest = np.cos(radius)
-    step = 2 * np.pi / nlon
-    for i in range(len(colatitudes)):
-        if abs(colatitudes[i] - colatitude) > radius:
-            continue
-        sine, cosine = np.sin(colatitudes[i]), np.cos(colatitudes[i])
-        size, groups = sizes[i], nlon // sizes[i]
-        flat = nearest - cosine * point[2]
-        if flat > sine * across:
-            continue
-        reach = np.pi if flat <= -sine * across else np.arccos(flat / (sine * across))
-        width, offset = size * step, 0.5 * (size - 1) * step
-        first = int(np.ceil((longitude - reach - offset) / width))
-        last = int(np.floor((longitude + reach - offset) / width))
-        for g in range(first, min(last, first + groups - 1) + 1):
-            start = i * nlon + (g % groups) * size
-            for k in range(size):
-                found.append(start + k)
-
-
-@compiled
-def along_rings(
-    colatitudes: FloatArray,
-    longitudes: FloatArray,
-    x: FloatArray,
-    y: FloatArray,
-    z: FloatArray,
-) -> FloatArray:
-    """Components (2, nlat, nlon) to the south and to the east of vectors with these entries."""
-    components = np.empty((2, len(colatitudes), len(longitudes)))
-    cosines, sines = np.cos(longitudes), np.sin(longitudes)
-    for i, colatitude in enumerate(colatitudes):
-        down, out = np.sin(colatitude), np.cos(colatitude)
-        for j in range(len(longitudes)):
-            outward = cosines[j] * x[i, j] + sines[j] * y[i, j]
-            components[0, i, j] = out * outward - down * z[i, j]
-            components[1, i, j] = cosines[j] * y[i, j] - sines[j] * x[i, j]
-    return components

@@ -10,21 +10,19 @@ at the centres exact (analysis on this grid is the adjoint of synthesis).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
-from mfpde.geometry.base import CellsNear, FieldAtPoints, Geometry
-from mfpde.geometry.gauss_legendre import Rings, along_rings, cells_near, rings, spread
+from mfpde.geometry.base import FieldAtPoints, Geometry
+from mfpde.geometry.gauss_legendre import Rings, rings, spread
 from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
 from mfpde.geometry.heat import two_point_heat_flow
 from mfpde.geometry.remap import remapped_on_sphere
 from mfpde.geometry.spherical_transform import (
     SphericalTransform,
-    coordinate_products,
     degree_of,
     degrees_and_orders,
     laplacian_eigenvalues,
@@ -130,16 +128,13 @@ class Sphere(Geometry):
         ring = self.rings.weights * self.longitude_step
         return read_only(np.repeat(ring[:, np.newaxis], self.nlon, axis=1))
 
-    def cells_within(self, point: FloatArray, radius: float) -> IntArray:
-        """Flat numbers of the cells whose groups have centres within ``radius``."""
-        return self.cells_about(point[np.newaxis], radius).cells
-
-    def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
-        """Cells of :meth:`cells_within` for each of ``points`` (n, 3), and their counts (n,)."""
-        grid = self.rings
-        return CellsNear(
-            *cells_near(points, radius, grid.colatitudes, grid.group_sizes, self.nlon)
-        )
+    @property
+    def group_centres(self) -> FloatArray:
+        """Centre of the group that each cell moves with, on its ring, (nlat, nlon, 3)."""
+        sizes = self.rings.group_sizes[:, np.newaxis]
+        firsts = np.arange(self.nlon) // sizes * sizes
+        middles = (firsts + 0.5 * (sizes - 1)) * self.longitude_step
+        return points_at(self.colatitudes[:, np.newaxis], middles)
 
     @cached_property
     def group_sizes(self) -> IntArray:
@@ -151,10 +146,6 @@ class Sphere(Geometry):
         """Unit tangents to the south and to the east, shape (2, nlat, nlon, 3)."""
         pair = tangents_at(self.colatitudes[:, np.newaxis], self.longitudes)
         return read_only(np.stack(pair))
-
-    def along_tangents(self, vectors: Sequence[FloatArray]) -> FloatArray:
-        """Components (2, nlat, nlon) of vectors given by their three entries."""
-        return along_rings(self.colatitudes, self.longitudes, *vectors)
 
     @cached_property
     def half_edges(self) -> FloatArray:
@@ -236,13 +227,23 @@ class Sphere(Geometry):
         return rates
 
     def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
-        """Moments of x dmu, y dmu and z dmu to one degree less, shape (3, ...)."""
-        return coordinate_products(moments)
+        """Moments of x dmu, y dmu and z dmu to one degree less, shape (3, ...).
+
+        They are those of the density with these ``moments``, by quadrature on a grid for them.
+        """
+        degree = degree_of(len(moments))
+        grid = self.with_degree(degree)
+        masses = grid.synthesis(moments) * (grid.areas / (4 * np.pi))
+        is_known = self.degrees(degree) < degree
+        products = [
+            grid.moments(masses * grid.points[..., k], degree)[is_known]
+            for k in range(3)
+        ]
+        return np.asarray(products)
 
     def with_degree(self, degree: int) -> Sphere:
         """A sphere that represents ``degree``, with few rings."""
-        nlat = max(MINIMUM_RINGS, degree + 1)
-        return Sphere(next(n for n in range(nlat, 4 * nlat) if _is_usable(2 * n)))
+        return _small_sphere(degree)
 
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
         """Integral of the field against the measure (Parseval)."""
@@ -302,6 +303,12 @@ class Sphere(Geometry):
         degrees = self.degrees(self.max_degree)
         tail = np.abs(coefficients[degrees > 7 * self.max_degree // 8]).max()
         return bool(tail <= _RESOLVED * np.abs(coefficients[0]))
+
+
+@cache
+def _small_sphere(degree: int) -> Sphere:
+    nlat = max(MINIMUM_RINGS, degree + 1)
+    return Sphere(next(n for n in range(nlat, 4 * nlat) if _is_usable(2 * n)))
 
 
 def as_sphere(name: str, geometry: Geometry) -> Sphere:

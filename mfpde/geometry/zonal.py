@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
-from mfpde.geometry.base import FieldAtPoints, Geometry
+from mfpde.geometry.base import CellsNear, FieldAtPoints, Geometry
 from mfpde.geometry.heat import heat_step
 from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
 from mfpde.geometry.zonal_fields import (
@@ -109,10 +109,12 @@ class Zonal(Geometry):
         """Polar angles (n + 1,) of the faces, from 0 to pi."""
         return read_only(np.arange(self.num_cells + 1) * self.spacing)
 
-    def cells_within(self, point: FloatArray, radius: float) -> IntArray:
-        """Numbers of the cells with polar angles within ``radius`` of that of ``point``."""
-        angle = np.arctan2(np.linalg.norm(point[:-1]), point[-1])
-        return np.nonzero(np.abs(self.angles - angle) <= radius)[0]
+    def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
+        """Cells with polar angles within ``radius`` of that of each of ``points`` (n, d)."""
+        angles = np.arctan2(np.linalg.norm(points[:, :-1], axis=1), points[:, -1])
+        return CellsNear.of(
+            np.flatnonzero(np.abs(self.angles - angle) <= radius) for angle in angles
+        )
 
     @cached_property
     def axis(self) -> FloatArray:

@@ -119,8 +119,6 @@ class HeadOnGrid(InteractionOnGrid):
         """Tangential parts of vectors, given by d ``entries`` (...), in the form of drifts."""
         if isinstance(where, np.ndarray):
             return tangential(np.stack(entries, axis=-1), where)
-        if where is self.geometry:
-            return self.geometry.along_tangents(entries)
         return components_along(where.tangents, entries)
 
     def potential(self, moments: ComplexArray, where: Places) -> FloatArray:
