@@ -737,14 +737,6 @@ def test_living_atoms_hold_no_more_than_the_whole_and_are_counted_once(name) -> 
     assert held.max() <= 1 + 1e-9
     np.testing.assert_array_equal(living, track.counts_at(times))
     np.testing.assert_array_equal(track.counts, track.counts_at(track.times))
-
-    (line,) = [
-        artist
-        for artist in mfpde.plot_cluster_counts(run).figure.axes[0].lines
-        if artist.get_gid() == "counts"
-    ]
-    shown = np.searchsorted(line.get_xdata(), times, side="right") - 1
-    np.testing.assert_array_equal(line.get_ydata()[shown], living)
     said = re.search(r"(\d+) at t = [\d.]+, (\d+) at t = [\d.]+;", str(track))
     assert [int(number) for number in said.groups()] == track.counts[[0, -1]].tolist()
 
