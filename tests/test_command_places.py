@@ -91,6 +91,15 @@ def test_cells_that_are_no_numbers_are_named(config, capsys) -> None:
     assert "cells[1] = 96.5 must be a whole number" in capsys.readouterr().err
 
 
+def test_atoms_on_a_zonal_grid_are_not_studied(config, capsys) -> None:
+    zonal = "geometry={kind='zonal', dimension=4, cells=32}"
+    Path(config).write_text(
+        TEXT.replace('[geometry]\nkind = "circle"\ncells = 64', zonal)
+    )
+    assert main(["study", config]) == 2
+    assert "[geometry] atoms are studied on a circle" in capsys.readouterr().err
+
+
 def test_a_study_without_atoms_says_so_in_place_of_its_figure(config, capsys) -> None:
     short = ["--set", "solve.t_end=0.01", "--cells", "32,64,128", "--particles", "0"]
     assert main(["study", config, *short, "--figure", "study.pdf"]) == 2

@@ -47,6 +47,11 @@ def study(
     """
     settings = mfpde.settings.read_settings(config, changes)
     start, arguments = settings.start, settings.solve_arguments()
+    if settings.geometry.axis is not None:
+        grid = settings.geometry
+        raise ValueError(
+            f"[geometry] atoms are studied on a circle or a sphere, not on {grid!r}"
+        )
     if isinstance(start, mfpde.Measure):
         raise ValueError(
             "[start] has atoms, but a study begins with a density on each grid: choose a "
